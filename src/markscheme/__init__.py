@@ -1,0 +1,39 @@
+"""Evaluate language models on mathematical reasoning, with marks and intervals a researcher can defend.
+
+This module only re-exports the public API. Names load on first use, so that `import markscheme` costs nothing and
+`markscheme --help` feels instant.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from markscheme.errors import MarkschemeError as MarkschemeError
+    from markscheme.types import Mark as Mark
+    from markscheme.types import Problem as Problem
+    from markscheme.types import Prompt as Prompt
+    from markscheme.types import Response as Response
+    from markscheme.types import Verdict as Verdict
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "MarkschemeError": "markscheme.errors",
+    "Mark": "markscheme.types",
+    "Problem": "markscheme.types",
+    "Prompt": "markscheme.types",
+    "Response": "markscheme.types",
+    "Verdict": "markscheme.types",
+}
+
+__all__ = ["__version__", *_HOME]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'markscheme' has no attribute {name!r}")
+    return getattr(import_module(_HOME[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,39 @@
+"""Every way markscheme can fail on purpose, one class a boundary.
+
+A message is one sentence for the person at the keyboard: what is wrong, where, and what to do. The command line
+prints it as it stands and exits with `exit_code`. Anything else that escapes is a bug and keeps its traceback.
+"""
+
+
+class MarkschemeError(Exception):
+    """The base of all expected failures; catch this to catch them all."""
+
+    exit_code = 1
+
+
+class UsageError(MarkschemeError):
+    """The command or call asks for something that does not exist or contradicts itself."""
+
+    exit_code = 2
+
+
+class DataError(MarkschemeError):
+    """Problems could not be read, fetched or trusted."""
+
+
+class ModelError(MarkschemeError):
+    """A model could not be reached or used at all (a single failed response is data, not this)."""
+
+
+class MarkingError(MarkschemeError):
+    """A protocol cannot be applied to this kind of problem (a strange response is a verdict, not this)."""
+
+
+class JournalError(MarkschemeError):
+    """A run folder cannot be read or written safely."""
+
+
+class IncompleteRunError(MarkschemeError):
+    """The run ended with responses missing; everything that arrived is kept and `resume` asks for the rest."""
+
+    exit_code = 3

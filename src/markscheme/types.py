@@ -1,0 +1,154 @@
+"""The nouns: Problem, Prompt, Response, Mark and what they are made of.
+
+Frozen, typed, and one JSON line each. Facts (`Response`) and opinions (`Mark`) are kept apart on purpose: a better
+marker must never cost a second generation. Fields are only ever added, with a default, so an old run folder can
+always be read; unknown fields of a newer version are ignored.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from enum import StrEnum
+from typing import Any, Literal
+
+import msgspec
+
+
+class CountdownGold(msgspec.Struct, frozen=True):
+    """What a Countdown answer is judged against: every number exactly once, hitting the target."""
+
+    nums: tuple[int, ...]
+    target: int
+
+
+Gold = str | CountdownGold
+"""The right answer as the data set writes it; for Countdown, the puzzle itself, since any solution will do."""
+
+
+class Problem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One question with its gold answer.
+
+    `key` is a hash of what is asked and what is right, so a response belongs to the same problem whatever its
+    position or id; a data set that really holds the same problem twice gets `-2` behind the second key.
+    """
+
+    id: str
+    statement: str
+    gold: Gold
+    protocol: str = "math"
+    solution: str | None = None
+    metadata: dict[str, Any] = {}
+    key: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.key:
+            msgspec.structs.force_setattr(self, "key", content_key(self.statement, self.gold))
+
+
+def content_key(statement: str, gold: Gold) -> str:
+    """The first 16 hex digits of sha256 over statement and gold: enough for 10⁹ problems without a collision."""
+    payload = msgspec.json.encode([statement, gold])
+    return hashlib.sha256(payload).hexdigest()[:16]
+
+
+class Message(msgspec.Struct, frozen=True):
+    """One chat message, exactly as it is sent."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+class Prompt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The messages really sent for one problem, and which examples stand in them."""
+
+    messages: tuple[Message, ...]
+    fewshot_ids: tuple[str, ...] = ()
+    fewshot_seed: int | None = None
+
+
+class Question(msgspec.Struct, frozen=True, kw_only=True):
+    """One line of a run's `problems.jsonl`: a problem and the prompt it was asked with.
+
+    Kept in the run folder so that a run can be marked again, audited and viewed without the data set.
+    """
+
+    problem: Problem
+    prompt: Prompt
+
+
+class Sampling(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How a model is asked to sample. `None` leaves the choice to the model's own default."""
+
+    temperature: float | None = None
+    top_p: float | None = None
+    top_k: int | None = None
+    max_tokens: int | None = None
+    stop: tuple[str, ...] = ()
+
+
+FinishReason = Literal["stop", "length", "content_filter", "other"]
+"""Why generation ended; `length` means the token limit cut it off."""
+
+
+class Response(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What came back for one (problem, sample), or the error that came instead. A fact: written once, never edited."""
+
+    key: str  # the Problem's key
+    sample: int
+    problem_id: str = ""
+    text: str = ""
+    reasoning: str | None = None
+    finish_reason: FinishReason | None = None
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    latency: float | None = None  # seconds of the attempt that succeeded
+    seed: int | None = None
+    attempts: int = 1
+    model: str | None = None  # as the server names itself
+    created: str | None = None  # UTC, ISO 8601
+    error: str | None = None  # one sentence; a response with an error has no text and no score
+    error_kind: str | None = None
+    metadata: dict[str, Any] = {}
+
+
+class Verdict(StrEnum):
+    """What became of a response. All but `error` have a score; `error` is missing data, never a wrong answer."""
+
+    CORRECT = "correct"
+    WRONG = "wrong"
+    NO_ANSWER = "no_answer"
+    """Nothing could be extracted."""
+    TRUNCATED = "truncated"
+    """Cut off by the token limit, or still thinking, before an answer."""
+    MALFORMED = "malformed"
+    """An answer in a form that the task forbids, such as a number used twice."""
+    UNMARKABLE = "unmarkable"
+    """The gold cannot be read or the marker ran out of time: reported, never silently wrong."""
+    ERROR = "error"
+    """The model never answered."""
+
+
+class Mark(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A judgement on one response under one protocol. An opinion: it can be made again from the response at any time."""
+
+    verdict: Verdict
+    protocol: str = ""  # "name@version"
+    answer: str | None = None  # as extracted, before normalisation
+    why: str = ""  # one clause a person can check: "gives 47, not 46"
+    span: tuple[int, int] | None = None  # where the answer stands in the response text, in characters
+    flags: tuple[str, ...] = ()  # what a sceptic should know: "rounded", "unit ignored", …
+    key: str = ""
+    sample: int = 0
+
+    @property
+    def correct(self) -> bool:
+        """Whether the response earns the mark."""
+        return self.verdict is Verdict.CORRECT
+
+    @property
+    def score(self) -> float | None:
+        """1.0 or 0.0, and `None` where there was no response to score."""
+        if self.verdict is Verdict.ERROR:
+            return None
+        return 1.0 if self.correct else 0.0
