@@ -1,0 +1,84 @@
+"""Command-line flags made from `RunConfig`, so that flags, Python arguments and manifests cannot drift apart."""
+
+from __future__ import annotations
+
+import argparse
+import types
+from collections.abc import Callable
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+
+import msgspec
+
+from markscheme.config import RunConfig, make_config
+from markscheme.errors import UsageError
+
+
+def add_run_options(parser: argparse.ArgumentParser) -> None:
+    """Add every option of `RunConfig` that has a flag, in its groups."""
+    groups: dict[str, Any] = {}
+    for name, hint in get_type_hints(RunConfig, include_extras=True).items():
+        if get_origin(hint) is not Annotated:
+            continue  # benchmark and model are the command's own arguments
+        kind, meta = get_args(hint)
+        extra = meta.extra
+        if extra["group"] not in groups:
+            groups[extra["group"]] = parser.add_argument_group(extra["group"])
+        groups[extra["group"]].add_argument(
+            *extra["flags"], dest=name, default=None, help=_escape(meta.description), **_reading(kind, extra)
+        )
+
+
+def config_from(args: argparse.Namespace, benchmark: str) -> RunConfig:
+    """The config of one benchmark from parsed arguments; what was not typed keeps its default."""
+    typed = {name: getattr(args, name) for name in RunConfig.__struct_fields__ if getattr(args, name, None) is not None}
+    return make_config(**{**typed, "benchmark": benchmark})
+
+
+def _reading(kind: Any, extra: dict[str, Any]) -> dict[str, Any]:
+    """How argparse reads one option: repeated flags become tuples, `1,4,16` a tuple of integers."""
+    inner = _without_none(kind)
+    if inner is bool:
+        return {"action": "store_true"}
+    metavar = extra["metavar"]
+    if inner == tuple[int, ...]:
+        return {"type": _integers, "metavar": metavar}
+    if inner == tuple[str, ...]:
+        return {"action": "append", "metavar": metavar or "TEXT"}
+    readers: dict[Any, Callable[[str], Any]] = {int: _integer, float: _number, str: str}
+    return {"type": readers[inner], "metavar": metavar or {int: "N", float: "X", str: "NAME"}[inner]}
+
+
+def _without_none(kind: Any) -> Any:
+    if get_origin(kind) in (Union, types.UnionType):
+        return next(part for part in get_args(kind) if part is not type(None))
+    return kind
+
+
+def _integer(text: str) -> int:
+    return _convert(text, int, "a whole number")
+
+
+def _number(text: str) -> float:
+    return _convert(text, float, "a number")
+
+
+def _integers(text: str) -> tuple[int, ...]:
+    return tuple(_convert(word, int, "whole numbers such as 1,4,16") for word in text.split(","))
+
+
+def _convert(text: str, kind: Any, wanted: str) -> Any:
+    try:
+        return msgspec.convert(text.strip(), kind, strict=False)
+    except msgspec.ValidationError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not {wanted}") from None
+
+
+def _escape(text: str) -> str:
+    return text.replace("%", "%%")
+
+
+def check_pass_k(config: RunConfig) -> None:
+    """pass@k needs k samples; say so before anything is paid for."""
+    for k in config.pass_k:
+        if not 1 <= k <= config.samples:
+            raise UsageError(f"pass@{k} needs at least {k} samples per problem, and -n is {config.samples}")
