@@ -95,3 +95,10 @@ def make_config(**options: Any) -> RunConfig:
         return msgspec.convert(options, RunConfig, strict=True)
     except msgspec.ValidationError as error:
         raise UsageError(f"option out of range: {error}") from None
+
+
+def check_pass_k(config: RunConfig) -> None:
+    """pass@k needs k samples; say so before anything is paid for."""
+    for k in config.pass_k:
+        if not 1 <= k <= config.samples:
+            raise UsageError(f"pass@{k} needs at least {k} samples per problem, and -n is {config.samples}")

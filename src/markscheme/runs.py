@@ -190,8 +190,8 @@ def write_atomically(file: Path, content: bytes) -> None:
             out.write(content)
             out.flush()
             os.fsync(out.fileno())
-        os.chmod(temporary, 0o644)  # mkstemp makes private files; a run folder is shared
-        os.replace(temporary, file)
+        Path(temporary).chmod(0o644)  # mkstemp makes private files; a run folder is shared
+        Path(temporary).replace(file)
     except OSError as error:
         Path(temporary).unlink(missing_ok=True)
         raise JournalError(f"cannot write {file}: {error.strerror}; what was there before is untouched") from None

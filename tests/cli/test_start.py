@@ -41,6 +41,10 @@ def test_command_help_when_built_then_has_a_module_behind_it(command):
 
 def test_output_when_pipe_is_closed_then_no_traceback():
     done = subprocess.run(
-        f"{sys.executable} -m markscheme list --json | head -c 1", shell=True, capture_output=True, text=True, check=True
+        f"{sys.executable} -m markscheme list --json | head -c 1",
+        shell=True,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert "Traceback" not in done.stderr

@@ -10,7 +10,6 @@ from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 import msgspec
 
 from markscheme.config import RunConfig, make_config
-from markscheme.errors import UsageError
 
 
 def add_run_options(parser: argparse.ArgumentParser) -> None:
@@ -75,10 +74,3 @@ def _convert(text: str, kind: Any, wanted: str) -> Any:
 
 def _escape(text: str) -> str:
     return text.replace("%", "%%")
-
-
-def check_pass_k(config: RunConfig) -> None:
-    """pass@k needs k samples; say so before anything is paid for."""
-    for k in config.pass_k:
-        if not 1 <= k <= config.samples:
-            raise UsageError(f"pass@{k} needs at least {k} samples per problem, and -n is {config.samples}")

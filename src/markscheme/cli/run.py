@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import re
 import sys
-from datetime import datetime
 from pathlib import Path
 
-from markscheme.cli.options import add_run_options, check_pass_k, config_from
+from markscheme.cli.options import add_run_options, config_from
 from markscheme.errors import UsageError
 
 EXIT_INCOMPLETE = 3
@@ -31,6 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run each benchmark into its own folder; 3 when responses are missing at the end."""
     from markscheme.benchmarks import benchmark, expand
+    from markscheme.config import check_pass_k
     from markscheme.reporting.summary import save_report, summarize
     from markscheme.reporting.terminal import print_json, print_summary
     from markscheme.running import execute
@@ -65,8 +64,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _folder(out: str | None, title: str, model: str, *, several: bool) -> Path:
-    if out is not None:
-        return Path(out) / title if several else Path(out)
-    stamp = datetime.now().astimezone().strftime("%Y%m%d-%H%M%S")
-    slug = re.sub(r"[^A-Za-z0-9.]+", "-", model).strip("-")[-40:]
-    return Path("runs") / f"{stamp}-{title}-{slug}"
+    from markscheme.running.execute import new_folder
+
+    if out is None:
+        return new_folder(title, model)
+    return Path(out) / title if several else Path(out)

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import platform
+import re
 import subprocess
 from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from markscheme.benchmarks import benchmark as find_benchmark
-from markscheme.config import RunConfig
+from markscheme.config import RunConfig, check_pass_k, make_config
 from markscheme.marking import get_protocol, mark
 from markscheme.models import load_model
 from markscheme.models.base import Model, Request
 from markscheme.prompts import prompts_sha256
+from markscheme.reporting.summary import save_report, summarize
 from markscheme.running.journal import Journal
 from markscheme.running.scheduler import ask
 from markscheme.running.seeds import derive_seed
@@ -30,6 +33,27 @@ SEVERAL_SAMPLES_TEMPERATURE = 0.8
 
 OnMark = Callable[[Response, Mark], None]
 """Told of each response with its mark, as it arrives: the progress display."""
+
+
+def run(benchmark: str, *, model: str, out: str | Path | None = None, **options: Any) -> Run:
+    """Ask a model every question of a benchmark, mark every response, and return the run.
+
+    `options` are those of `RunConfig`, by the same names as the command line's: `samples=16`, `temperature=0.8`,
+    `limit=100` … The run folder is `out`, or a new one below `runs/`.
+    """
+    config = make_config(benchmark=benchmark, model=model, **options)
+    check_pass_k(config)
+    folder = Path(out) if out is not None else new_folder(find_benchmark(benchmark, config.data_dir).name, model)
+    finished = execute(config, folder)
+    save_report(finished, summarize(finished))
+    return finished
+
+
+def new_folder(benchmark: str, model: str) -> Path:
+    """A folder below `runs/` that says when, what and who."""
+    stamp = datetime.now().astimezone().strftime("%Y%m%d-%H%M%S")
+    slug = re.sub(r"[^A-Za-z0-9.]+", "-", model).strip("-")[-40:]
+    return Path("runs") / f"{stamp}-{benchmark}-{slug}"
 
 
 def execute(config: RunConfig, out: Path, on_mark: OnMark | None = None) -> Run:
