@@ -65,8 +65,9 @@ def read_rows(path: Path) -> list[Row]:
     return read_rows_and_hash(path)[0]
 
 
-def read_rows_and_hash(path: Path) -> tuple[list[Row], str]:
-    """The rows of a JSONL file and the sha256 of its bytes, in one pass."""
+def read_rows_and_hash(path: Path, label: str | None = None) -> tuple[list[Row], str]:
+    """The rows of a JSONL file and the sha256 of its bytes, in one pass; errors name `label` or else the path."""
+    name = label or str(path)
     digest = hashlib.sha256()
     rows: list[Row] = []
     try:
@@ -74,19 +75,19 @@ def read_rows_and_hash(path: Path) -> tuple[list[Row], str]:
             for number, line in enumerate(lines, start=1):
                 digest.update(line)
                 text = line.removeprefix(_BOM) if number == 1 else line
-                if not text.isspace() and text:
-                    rows.append(_decode(text, path, number))
+                if text.strip():
+                    rows.append(_decode(text, name, number))
     except OSError as problem:
-        raise DataError(f"{path} cannot be read: {problem.strerror or problem}.") from problem
+        raise DataError(f"{name} cannot be read: {problem.strerror or problem}.") from problem
     return rows, digest.hexdigest()
 
 
-def _decode(line: bytes, path: Path, number: int) -> Row:
+def _decode(line: bytes, name: str, number: int) -> Row:
     try:
         row = msgspec.json.decode(line)
     # Invalid UTF-8 and deep nesting come out of msgspec as these two, not as a DecodeError.
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
-        raise DataError(f"{path}, line {number}: not valid JSON ({problem}).") from problem
+        raise DataError(f"{name}, line {number}: not valid JSON ({problem}).") from problem
     if not isinstance(row, dict):
-        raise DataError(f"{path}, line {number}: expected a JSON object, found {type(row).__name__}.")
+        raise DataError(f"{name}, line {number}: expected a JSON object, found {type(row).__name__}.")
     return row
