@@ -68,7 +68,7 @@ class OfficialDataset:
 
     name: str
     licence: str
-    sample: str | None
+    sample: str
     files: tuple[OfficialFile, ...]
 
 
@@ -173,7 +173,7 @@ _AIME_2025_DATASET = OfficialDataset(
 _COUNTDOWN_DATASET = OfficialDataset(
     name="countdown",
     licence="not stated",
-    sample=None,
+    sample="countdown-sample",
     files=(
         OfficialFile(
             name="countdown/test.jsonl",

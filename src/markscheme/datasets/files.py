@@ -17,12 +17,15 @@ from markscheme.errors import DataError
 Row = dict[str, Any]
 
 Check = Literal["content", "answers", "recorded", "differs", "none"]
-"""How far the rows of a file are known to be the official ones.
+"""How far the rows of a file are known to be the official ones; `REMARKS` says it in words."""
 
-`content`: every field of every row has the hash written down in the catalogue. `answers`: so have the count and the
-answers; the wording is not pinned. `recorded`: the same as when first fetched. `differs`: not what was expected.
-`none`: there is nothing to compare with, as for packaged samples and a user's own file.
-"""
+REMARKS: dict[Check, str] = {
+    "content": "every row as pinned",
+    "answers": "count, numbers and answers as pinned",
+    "recorded": "as first fetched",
+    "differs": "not the official rows",
+    "none": "nothing to compare with",
+}
 
 _BOM = b"\xef\xbb\xbf"
 

@@ -118,7 +118,7 @@ def read_record(official: OfficialFile, folder: Path) -> SourceRecord | None:
     path = record_path(official, folder)
     try:
         return msgspec.json.decode(path.read_bytes(), type=SourceRecord)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, msgspec.DecodeError, UnicodeDecodeError) as problem:
         raise DataError(
@@ -128,10 +128,7 @@ def read_record(official: OfficialFile, folder: Path) -> SourceRecord | None:
 
 def _missing(official: OfficialFile, folder: Path, benchmark: str) -> str:
     dataset = DATASETS[official.name.partition("/")[0]]
-    offer = (
-        f"`{dataset.sample}` runs now" if dataset.sample else "`markscheme countdown generate` makes fresh puzzles now"
-    )
     return (
         f"{benchmark} needs {official.name}, which is not in {folder}: "
-        f"`markscheme data prepare {dataset.name}` fetches it, and {offer} without it."
+        f"`markscheme data prepare {dataset.name}` fetches it, and `{dataset.sample}` runs now without it."
     )
