@@ -19,8 +19,12 @@ REQUESTS = "requests"
 FOLDERS = "folders"
 
 
-def _option(help: str, *flags: str, group: str, metavar: str | None = None, **limits: Any) -> Meta:
-    return Meta(description=help, extra={"flags": flags, "group": group, "metavar": metavar}, **limits)
+Count = Annotated[int, Meta(ge=1)]
+Whole = Annotated[int, Meta(ge=0)]
+
+
+def _option(help: str, *flags: str, group: str, metavar: str | None = None) -> Meta:
+    return Meta(description=help, extra={"flags": flags, "group": group, "metavar": metavar})
 
 
 class RunConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=False):
@@ -29,7 +33,7 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     benchmark: str
     model: str
 
-    samples: Annotated[int, _option("responses per problem", "-n", "--samples", group=SAMPLING, ge=1)] = 1
+    samples: Annotated[Count, _option("responses per problem", "-n", "--samples", group=SAMPLING)] = 1
     temperature: Annotated[
         float | None,
         _option(
@@ -40,26 +44,24 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         tuple[int, ...],
         _option("report pass@k for these k, comma-separated", "-k", "--pass-k", group=SAMPLING, metavar="K,K…"),
     ] = ()
-    top_k: Annotated[int | None, _option("sample from the K likeliest tokens", "--top-k", group=SAMPLING)] = None
+    top_k: Annotated[Count | None, _option("sample from the K likeliest tokens", "--top-k", group=SAMPLING)] = None
     top_p: Annotated[float | None, _option("nucleus sampling", "--top-p", group=SAMPLING)] = None
     max_tokens: Annotated[
-        int | None, _option("longest response, in tokens (default: the benchmark's)", "--max-tokens", group=SAMPLING)
+        Count | None, _option("longest response, in tokens (default: the benchmark's)", "--max-tokens", group=SAMPLING)
     ] = None
     stop: Annotated[
         tuple[str, ...], _option("end a response at this text; may be repeated", "--stop", group=SAMPLING)
     ] = ()
-    seed: Annotated[
-        int, _option("every sample's own seed is derived from this one", "--seed", group=SAMPLING, ge=0)
-    ] = 0
+    seed: Annotated[Whole, _option("every sample's own seed is derived from this one", "--seed", group=SAMPLING)] = 0
 
     prompt: Annotated[
         str | None, _option("prompt variant of the benchmark (see `markscheme list`)", "--prompt", group=PROMPT)
     ] = None
     fewshot: Annotated[
-        int | None, _option("worked examples in the prompt (default: the benchmark's)", "--fewshot", group=PROMPT, ge=0)
+        Whole | None, _option("worked examples in the prompt (default: the benchmark's)", "--fewshot", group=PROMPT)
     ] = None
-    fewshot_seed: Annotated[int, _option("which examples are drawn", "--fewshot-seed", group=PROMPT, ge=0)] = 42
-    limit: Annotated[int | None, _option("only the first L problems", "--limit", group=PROMPT, ge=1)] = None
+    fewshot_seed: Annotated[Whole, _option("which examples are drawn", "--fewshot-seed", group=PROMPT)] = 42
+    limit: Annotated[Count | None, _option("only the first L problems", "--limit", group=PROMPT)] = None
     protocol: Annotated[
         str | None, _option("how responses are marked (default: the benchmark's)", "--protocol", group=PROMPT)
     ] = None
@@ -69,8 +71,8 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         _option("server address; repeat it for replicas", "--base-url", group=REQUESTS, metavar="URL"),
     ] = ()
     concurrency: Annotated[
-        int | None,
-        _option("requests in flight, or `auto`", "--concurrency", group=REQUESTS, metavar="N|auto", ge=1),
+        Count | None,
+        _option("requests in flight, or `auto`", "--concurrency", group=REQUESTS, metavar="N|auto"),
     ] = None
 
     data_dir: Annotated[

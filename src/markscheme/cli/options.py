@@ -48,9 +48,10 @@ def _reading(kind: Any, extra: dict[str, Any]) -> dict[str, Any]:
 
 
 def _without_none(kind: Any) -> Any:
+    """The bare type: of `Count | None`, `int`."""
     if get_origin(kind) in (Union, types.UnionType):
-        return next(part for part in get_args(kind) if part is not type(None))
-    return kind
+        kind = next(part for part in get_args(kind) if part is not type(None))
+    return get_args(kind)[0] if get_origin(kind) is Annotated else kind
 
 
 def _integer(text: str) -> int:
