@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from markscheme.errors import MarkschemeError as MarkschemeError
+    from markscheme.statistics import pass_at_k as pass_at_k
     from markscheme.types import Mark as Mark
     from markscheme.types import Problem as Problem
     from markscheme.types import Prompt as Prompt
@@ -24,6 +25,7 @@ _HOME = {
     "Prompt": "markscheme.types",
     "Response": "markscheme.types",
     "Verdict": "markscheme.types",
+    "pass_at_k": "markscheme.statistics",
 }
 
 __all__ = ["__version__", *_HOME]
