@@ -71,9 +71,9 @@ def circle():
 @CONFIRM.of("math-sample/geometry/10")
 def foot_and_incentre():
     x, y = sp.symbols("x y")
-    distances = [x**2 + y**2 - 13**2, (x - 14) ** 2 + y**2 - 15**2]
+    distances = [x**2 + y**2 - 10**2, (x - 21) ** 2 + y**2 - 17**2]
     (apex,) = [Point(*xy) for xy in sp.solve(distances, [x, y]) if xy[1] > 0]
-    triangle = Triangle(Point(0, 0), Point(14, 0), apex)
+    triangle = Triangle(Point(0, 0), Point(21, 0), apex)
     return triangle.altitudes[apex].points[1].distance(triangle.incenter)
 
 
