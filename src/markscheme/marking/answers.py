@@ -123,6 +123,9 @@ def _stated(text: str, start: int, end: int, overrides_a_box: bool) -> Answer | 
             continue
         if overrides_a_box and not _PLAIN_VALUE.fullmatch(text, begin, finish):
             continue
+        formula = _SEGMENT.fullmatch(text, begin, finish)
+        if formula is not None:
+            begin, finish = formula.span(formula.lastindex or 0)
         return trimmed(text, begin, finish, "stated")
     return None
 
