@@ -39,7 +39,7 @@ class Solver:
 
 
 def _solve(statement: str) -> str:
-    from markscheme.countdown import solve
+    from markscheme.countdown.solver import solve
 
     puzzle = _PUZZLE.search(statement)
     if puzzle is None:
