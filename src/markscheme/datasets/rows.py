@@ -88,6 +88,19 @@ def countdown_test_split(rows: list[Row]) -> list[Row]:
     return [rows[index] for index in order[:COUNTDOWN_TEST_ROWS]]
 
 
+def no_more_checks(rows: list[Row]) -> None:
+    """The examination of a data set whose rows are known by their hash."""
+
+
+def every_puzzle_solvable(rows: list[Row]) -> None:
+    """What can be said of Countdown puzzles whose hash is not known: each of them has a solution."""
+    from markscheme.countdown.solver import solve
+
+    for number, row in enumerate(rows, start=1):
+        if solve(row["nums"], row["target"]) is None:
+            raise ValueError(f"row {number}, {row['nums']} to {row['target']}, has no solution")
+
+
 def _contest(rows: list[Row], offset: int) -> list[Row]:
     numbers = [row.get("problem_idx") for row in rows]
     if not all(type(number) is int for number in numbers):
