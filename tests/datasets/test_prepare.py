@@ -58,6 +58,16 @@ def test_prepare_when_the_rows_are_right_then_they_are_kept_with_their_source(hu
     assert names_in(tmp_path) == ["words/test.jsonl", "words/test.source.json"]
 
 
+def test_prepare_when_it_fetches_then_the_bar_counts_every_byte(hub, tmp_path):
+    dataset = words()
+    content = parquet(ROWS)
+    hub.add(source_of(dataset), content)
+    with Progress(disable=True) as progress:
+        prepare(dataset, tmp_path, progress)
+        (task,) = progress.tasks
+    assert (task.completed, task.total, task.finished) == (len(content), len(content), True)
+
+
 def test_prepare_when_already_there_and_right_then_the_hub_is_not_asked(hub, tmp_path):
     dataset = words()
     hub.add(source_of(dataset), parquet(ROWS))

@@ -6,6 +6,7 @@ A row that does not fit is refused with the reason: nothing is guessed, repaired
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable, Iterable
 
 from markscheme.datasets.files import Row
@@ -20,8 +21,8 @@ COUNTDOWN_TEST_ROWS = 1000
 def gsm8k_row(row: Row) -> Row:
     """`question` and `answer`, the latter a worked solution whose last line is `#### N`."""
     answer = _text(row, "answer")
-    if not answer.splitlines()[-1].startswith("#### "):
-        raise ValueError("the last line of `answer` does not start with `#### `")
+    if not re.search(r"^#### .*\S.*\Z", answer, re.MULTILINE):
+        raise ValueError("the last line of `answer` is not `#### ` and a number")
     return {"question": _text(row, "question"), "answer": answer}
 
 
