@@ -1,5 +1,5 @@
-"""Asks every (problem, sample) exactly once and keeps what comes back."""
+"""Asks, retries, keeps: from questions to a complete run folder."""
 
-from markscheme.running.execute import execute, resume
+from markscheme.running.execute import Display, execute, resume
 
-__all__ = ["execute", "resume"]
+__all__ = ["Display", "execute", "resume"]
