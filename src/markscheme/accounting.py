@@ -60,23 +60,23 @@ class Took(Protocol):
     """The part of a response that is counted."""
 
     @property
-    def key(self) -> str: ...  # noqa: D102
+    def key(self) -> str: ...
     @property
-    def error(self) -> str | None: ...  # noqa: D102
+    def error(self) -> str | None: ...
     @property
-    def error_kind(self) -> str | None: ...  # noqa: D102
+    def error_kind(self) -> str | None: ...
     @property
-    def finish_reason(self) -> str | None: ...  # noqa: D102
+    def finish_reason(self) -> str | None: ...
     @property
-    def prompt_tokens(self) -> int | None: ...  # noqa: D102
+    def prompt_tokens(self) -> int | None: ...
     @property
-    def completion_tokens(self) -> int | None: ...  # noqa: D102
+    def completion_tokens(self) -> int | None: ...
     @property
-    def reasoning_tokens(self) -> int | None: ...  # noqa: D102
+    def reasoning_tokens(self) -> int | None: ...
     @property
-    def latency(self) -> float | None: ...  # noqa: D102
+    def latency(self) -> float | None: ...
     @property
-    def attempts(self) -> int: ...  # noqa: D102
+    def attempts(self) -> int: ...
 
 
 class Price(msgspec.Struct, frozen=True):

@@ -212,3 +212,10 @@ def fixed_options() -> tuple[str, ...]:
     hints = get_type_hints(RunConfig, include_extras=True)
     annotated = {name: get_args(hint)[-1] for name, hint in hints.items() if get_origin(hint) is Annotated}
     return ("benchmark", "model", *(name for name, meta in annotated.items() if meta.extra["fixed"]))
+
+
+def check_pass_k(config: RunConfig) -> None:
+    """pass@k needs k samples; say so before anything is paid for."""
+    for k in config.pass_k:
+        if not 1 <= k <= config.samples:
+            raise UsageError(f"pass@{k} needs at least {k} samples per problem, and -n is {config.samples}")

@@ -79,11 +79,11 @@ class Head(msgspec.Struct, frozen=True, gc=False):
 
 
 class MarkHead(msgspec.Struct, frozen=True, gc=False):
-    """A mark without its reasons."""
+    """A mark without its reasons. Marks leave out what is the default, so a missing `sample` is 0."""
 
     key: str
-    sample: Index
     verdict: Verdict
+    sample: Index = 0
     protocol: str = ""
 
     @property
@@ -254,8 +254,8 @@ def write_atomically(file: Path, content: bytes | Iterable[bytes]) -> None:
             out.writelines([content] if isinstance(content, bytes) else content)
             out.flush()
             os.fsync(out.fileno())
-        os.chmod(temporary, 0o644)  # mkstemp makes private files; a run folder is shared
-        os.replace(temporary, file)
+        Path(temporary).chmod(0o644)  # mkstemp makes private files; a run folder is shared
+        Path(temporary).replace(file)
     except OSError as error:
         Path(temporary).unlink(missing_ok=True)
         raise JournalError(f"cannot write {file}: {error.strerror}; what was there before is untouched") from None

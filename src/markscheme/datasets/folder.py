@@ -1,6 +1,7 @@
 """The data folder: where it is, and reading an official file out of it.
 
-It never fetches anything: a missing file is one sentence that says what fetches it.
+It never fetches anything: a missing file is one sentence that says what fetches it. Another file than the official
+one is read too, but the record of it says so.
 """
 
 from __future__ import annotations
@@ -8,10 +9,26 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from markscheme.datasets.files import DataFile, Row, content_hash, read_rows_and_hash
+import msgspec
+
+from markscheme.datasets.catalogue import DATASETS, FILES, OfficialFile
+from markscheme.datasets.files import Check, DataFile, Row, content_hash, read_rows_and_hash
+from markscheme.datasets.rows import canonical
 from markscheme.errors import DataError
 
 ENVIRONMENT_VARIABLE = "MARKSCHEME_DATA"
+
+
+class SourceRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a file of the data folder was fetched from; lies beside it as `test.source.json`."""
+
+    source: str
+    revision: str
+    commit: str
+    container_sha256: str
+    rows: int
+    content_sha256: str
+    fetched: str
 
 
 def locate(data_dir: Path | None = None) -> Path:
@@ -30,22 +47,88 @@ def _user_cache() -> Path:
 
 
 def read_data_file(relative_name: str, data_dir: Path | None, benchmark: str) -> tuple[list[Row], DataFile]:
-    """The rows of a file of the data folder, such as `gsm8k/test.jsonl`, and what was read.
+    """The rows of an official file, such as `gsm8k/test.jsonl`, in their canonical form, and what was read.
 
-    `benchmark` is the name that the user typed, for the sentence about a missing file.
+    `benchmark` is the name that the user typed, for the sentence about a missing file. Where only a stand-in for the
+    official file is there (`countdown/sample.jsonl`), that is read, and the record carries its name, not the official.
     """
-    path = locate(data_dir) / relative_name
-    if not path.is_file():
-        dataset = relative_name.partition("/")[0]
-        raise DataError(
-            f"{benchmark} needs {path}, which is not there: `markscheme data prepare {dataset}` fetches it."
-        )
-    rows, sha256 = read_rows_and_hash(path)
+    official = FILES[relative_name]
+    folder = locate(data_dir)
+    if (folder / relative_name).is_file():
+        return read_official(official, folder)
+    if official.stand_in and (folder / official.stand_in).is_file():
+        return _read_stand_in(official, official.stand_in, folder)
+    raise DataError(_missing(official, folder, benchmark))
+
+
+def read_official(official: OfficialFile, folder: Path) -> tuple[list[Row], DataFile]:
+    """The file that is there under the official name, compared with what it should be."""
+    path = folder / official.name
+    raw, sha256 = read_rows_and_hash(path)
+    rows = canonical(raw, official.form, str(path))
+    content = content_hash(rows)
+    record = read_record(official, folder)
+    fetched = record is not None and record.content_sha256 == content
     return rows, DataFile(
-        name=relative_name,
+        name=official.name,
+        path=str(path.absolute()),
+        sha256=sha256,
+        rows=len(rows),
+        content_sha256=content,
+        source=record.source if record is not None and fetched else "found in the data folder",
+        check=_check(official, rows, content, record),
+    )
+
+
+def _check(official: OfficialFile, rows: list[Row], content: str, record: SourceRecord | None) -> Check:
+    if len(rows) != official.rows:
+        return "differs"
+    if official.sha256 is not None and official.hash_of(rows) != official.sha256:
+        return "differs"
+    if official.sha256 is not None and not official.hashed:
+        return "content"
+    if record is not None and record.content_sha256 != content:
+        return "differs"
+    if official.sha256 is not None:
+        return "answers"
+    return "recorded" if record is not None else "none"
+
+
+def _read_stand_in(official: OfficialFile, name: str, folder: Path) -> tuple[list[Row], DataFile]:
+    path = folder / name
+    raw, sha256 = read_rows_and_hash(path)
+    rows = canonical(raw, official.form, str(path))
+    return rows, DataFile(
+        name=name,
         path=str(path.absolute()),
         sha256=sha256,
         rows=len(rows),
         content_sha256=content_hash(rows),
-        source="data folder",
+        source=f"stand-in: not the official {official.name}",
+    )
+
+
+def record_path(official: OfficialFile, folder: Path) -> Path:
+    """Where the source record of a file lies, whether or not there is one."""
+    return (folder / official.name).with_suffix(".source.json")
+
+
+def read_record(official: OfficialFile, folder: Path) -> SourceRecord | None:
+    """The record of the first fetch, or nothing if the file was not fetched."""
+    path = record_path(official, folder)
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=SourceRecord)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError) as problem:
+        raise DataError(
+            f"{path} is not a readable source record ({problem}); delete it to have it made again."
+        ) from None
+
+
+def _missing(official: OfficialFile, folder: Path, benchmark: str) -> str:
+    dataset = DATASETS[official.name.partition("/")[0]]
+    return (
+        f"{benchmark} needs {official.name}, which is not in {folder}: "
+        f"`markscheme data prepare {dataset.name}` fetches it, and `{dataset.sample}` runs now without it."
     )

@@ -81,7 +81,9 @@ def _completion(answer: dict[str, Any]) -> Completion:
     text = "".join(block["text"] for block in blocks if block["type"] == "text")
     thinking = "".join(block["thinking"] for block in blocks if block["type"] == "thinking")
     usage = answer.get("usage") or {}
-    read = [count(usage.get(name)) for name in ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")]
+    read = [
+        count(usage.get(name)) for name in ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+    ]
     return Completion(
         text=text,
         reasoning=thinking or None,

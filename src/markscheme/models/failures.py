@@ -44,7 +44,9 @@ def failed_status(status: int, body: bytes, headers: Mapping[str, str], key_vari
     if _FILTERED.search(message):
         return RequestFailed("content_filter", said, retryable=False)
     if status == 404:
-        return RequestFailed("not_found", f"{said}; check the address and the model's name", retryable=False, fatal=True)
+        return RequestFailed(
+            "not_found", f"{said}; check the address and the model's name", retryable=False, fatal=True
+        )
     if 300 <= status < 400:
         where = headers.get("Location", "another address")
         return RequestFailed(
@@ -61,7 +63,9 @@ def failed_body(answer: Any, key_variable: str | None) -> RequestFailed:
         body = msgspec.json.encode(answer)
         if isinstance(code, int) and 400 <= code < 600:
             return failed_status(code, body, {}, key_variable)
-        return RequestFailed("server_error", f"the server answered with an error: {server_message(body)}", retryable=True)
+        return RequestFailed(
+            "server_error", f"the server answered with an error: {server_message(body)}", retryable=True
+        )
     return malformed(f"the answer has not the promised form: {_shorten(repr(answer))}")
 
 

@@ -75,7 +75,9 @@ def api_key(variable: str, urls: Sequence[str], *, required: bool, header: str, 
     if key:
         return {header: form.format(key)}
     if required:
-        raise UsageError(f"{variable} is not set; set it to your key, or give the address of your server with --base-url")
+        raise UsageError(
+            f"{variable} is not set; set it to your key, or give the address of your server with --base-url"
+        )
     return {}
 
 

@@ -61,11 +61,12 @@ class PlainHTTP:
             raise failed_body(answer, self._key_variable) from None
         if not isinstance(text, str | int | float):
             raise failed_body(answer, self._key_variable)
-        usage = answer.get("usage") if isinstance(answer, dict) and isinstance(answer.get("usage"), dict) else {}
+        said = answer if isinstance(answer, dict) else {}
+        usage = said["usage"] if isinstance(said.get("usage"), dict) else {}
         return [
             Completion(
                 text=str(text),
-                finish_reason=finish_reason(answer.get("finish_reason")) if isinstance(answer, dict) else None,
+                finish_reason=finish_reason(said.get("finish_reason")),
                 prompt_tokens=count(usage.get("prompt_tokens")),
                 completion_tokens=count(usage.get("completion_tokens")),
             )

@@ -16,7 +16,16 @@ from markscheme.config import RunConfig
 from markscheme.errors import UsageError
 from markscheme.models.base import Completion, Request, RequestFailed
 from markscheme.models.failures import failed_body
-from markscheme.models.fields import api_key, as_text, count, extra_fields, finish_reason, plain_prompt, share_tokens, with_path
+from markscheme.models.fields import (
+    api_key,
+    as_text,
+    count,
+    extra_fields,
+    finish_reason,
+    plain_prompt,
+    share_tokens,
+    with_path,
+)
 from markscheme.models.transport import Transport
 
 OFFICIAL = "https://api.openai.com/v1"
@@ -43,7 +52,9 @@ class OpenAI:
         bases = config.base_url or (OFFICIAL,)
         self._limit_field = config.max_tokens_field or _limit_field(bases)
         self._key_variable = config.api_key_env or KEY_VARIABLE
-        headers = api_key(self._key_variable, bases, required=not config.base_url, header="Authorization", form="Bearer {}")
+        headers = api_key(
+            self._key_variable, bases, required=not config.base_url, header="Authorization", form="Bearer {}"
+        )
         path = "chat/completions" if self._chat else "completions"
         self._transport = Transport([with_path(base, path) for base in bases], headers, self._key_variable)
         self._encoder = msgspec.json.Encoder()

@@ -17,7 +17,7 @@ import msgspec
 from markscheme.accounting import Accounts
 from markscheme.benchmarks import benchmark as find_benchmark
 from markscheme.config import RunConfig
-from markscheme.errors import JournalError, MarkschemeError
+from markscheme.errors import JournalError
 from markscheme.marking import get_protocol, mark, mark_many
 from markscheme.models import load_model
 from markscheme.models.base import Model

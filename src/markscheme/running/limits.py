@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import resource
-from statistics import fmean
 from typing import Protocol
 
 from markscheme.errors import UsageError
@@ -61,6 +60,9 @@ class AutoLimit:
         self._careful = False
         self._rest = 0
         self._before: tuple[int, float] | None = None  # the value before the last growth, and its throughput
+        self._latencies: list[float] = []
+        self._tokens: int | None = 0  # of the window; `None` once an answer came without a count
+        self._refused = self._seen = self._window = 0
         self._reset()
 
     def answered(self, latency: float, tokens: int | None) -> None:
@@ -105,14 +107,12 @@ class AutoLimit:
             self._before = None
 
     def _throughput(self) -> float:
-        total = sum(self._latencies)
-        if self._tokens:
-            return self.value * self._tokens / max(total, 1e-9)
-        return self.value / max(fmean(self._latencies), 1e-9)
+        done = self._tokens or len(self._latencies)
+        return self.value * done / max(sum(self._latencies), 1e-9)
 
     def _reset(self) -> None:
-        self._latencies: list[float] = []
-        self._tokens: int | None = 0
+        self._latencies.clear()
+        self._tokens = 0
         self._refused = self._seen = 0
         self._window = max(8, self.value)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from markscheme.config import RunConfig
 from markscheme.models.base import Completion, Request
 
@@ -61,7 +63,7 @@ class Pace:
         self._tokens.spend(expected, now)
         return expected
 
-    def finish(self, expected: float, completions: list[Completion], now: float) -> None:
+    def finish(self, expected: float, completions: Sequence[Completion], now: float) -> None:
         """A request came back: correct the books, and learn how long responses are."""
         if not self._tokens or any(one.completion_tokens is None for one in completions):
             return
