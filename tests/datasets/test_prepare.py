@@ -181,7 +181,7 @@ def test_prepare_when_the_first_source_is_gone_then_the_second_is_used_and_said(
     hub.add(source_of(dataset, 1), jsonl(PUZZLES))
     (prepared,) = run(dataset, tmp_path)
     assert prepared.file.source == f"hf://datasets/second/puzzles@{COMMIT}/b.jsonl"
-    assert "a.parquet of first/puzzles" in prepared.note
+    assert "does not give out first/puzzles, so second/puzzles was used" in prepared.note
 
 
 def test_prepare_when_the_first_source_only_fails_for_now_then_the_second_is_not_used(hub, tmp_path):

@@ -93,17 +93,15 @@ def _fetch(official: OfficialFile, folder: Path, downloads: _Downloads) -> Prepa
 
 
 def _first_available(official: OfficialFile, downloads: _Downloads) -> _Fetched:
-    note = ""
-    for source in official.sources:
+    """From the first source that the Hub has; any other failure is not a reason to look elsewhere."""
+    *preferred, last = official.sources
+    for source in preferred:
         try:
-            got = downloads.get(source)
-        except NotOnHubError as problem:
-            if source is official.sources[-1]:
-                raise
-            note = f"{problem} Another source was used."
-        else:
-            return _read(official, source, got, note)
-    raise AssertionError("an official file has at least one source")
+            return _read(official, source, downloads.get(source), "")
+        except NotOnHubError:
+            continue
+    note = f"The Hub does not give out {preferred[0].repo}, so {last.repo} was used." if preferred else ""
+    return _read(official, last, downloads.get(last), note)
 
 
 def _read(official: OfficialFile, source: HubFile, got: Download, note: str) -> _Fetched:

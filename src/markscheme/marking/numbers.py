@@ -1,4 +1,4 @@
-r"""Numbers as people and models write them, read exactly: `$1,234.50`, `**72**`, `\$18`, `１８`, `7{,}000`, `50%`.
+r"""Numbers as people and models write them, read exactly: `$1,234.50`, `**72**`, `\$18`, `１８`, `7{,}000`, `50\%`.
 
 One number or nothing: `3 or 4` is no number. Values are `int` or `Fraction`, never floats.
 """
@@ -9,103 +9,169 @@ import re
 from fractions import Fraction
 from functools import lru_cache
 
-MAX_DIGITS = 1000
-"""Longer digit strings are not numbers anyone states as an answer; reading them would cost quadratic time."""
+MAX_LENGTH = 1000
+"""A longer text is not one number anyone states as an answer; reading its digits would cost quadratic time."""
 
-_TRANSLATE = str.maketrans(
+Number = int | Fraction
+
+_LOOK_ALIKES = str.maketrans(
     {
         **{chr(0xFF10 + digit): str(digit) for digit in range(10)},
-        **dict.fromkeys("−﹣-‐‑‒–", "-"),
+        **dict.fromkeys("−﹣－‐‑‒–", "-"),
         **dict.fromkeys("\u200b\u200c\u200d\u2060\ufeff\u00ad\u200e\u200f", ""),
-        **dict.fromkeys("\u00a0\u2007\u2008\u2009\u200a\u202f\u2002\u2003\u3000", " "),
+        **dict.fromkeys("\u00a0\u2002\u2003\u2007\u2008\u2009\u200a\u202f\u3000", " "),
         "，": ",",
         "．": ".",
         "％": "%",
         "＄": "$",
         "＋": "+",
-        "：": ":",
+        "⁄": "/",
     }
 )
 
 
 def plain(text: str) -> str:
     """Full-width, invisible and look-alike characters replaced by the ones they stand for."""
-    return text if text.isascii() else text.translate(_TRANSLATE)
+    return text if text.isascii() else text.translate(_LOOK_ALIKES)
 
 
-_SEPARATOR = re.compile(r"(?<=\d)(?:,\\!\s?|\\,|\{,\}|\\!|\\ |~|')(?=\d{3})")
-_WRAP = re.compile(r"\\(?:text|textbf|mathbf|mathrm|mathit|bold|boldsymbol|mbox|textrm|displaystyle|left|right)\b\s*")
-NUMBER = r"[-+]?(?:\d{1,3}(?:[, ]\d{3})+(?!\d)|\d+)(?:\.\d*)?|[-+]?\.\d+"
+_SEPARATOR = re.compile(r"(?<=\d)(?:,\\!\s?|\\,|\{,\}|\\!|\\ |~|')(?=\d{3}(?!\d))")
+_DRESS = re.compile(
+    r"\\(?:text|textbf|textit|textrm|mathbf|mathrm|mathit|mathsf|bold|boldsymbol|bm|mbox|emph|displaystyle|left|right"
+    r"|bigl?|bigr?|Big|quad|qquad|(?=[()\[\],;:! ]))(?![a-zA-Z])\s*"
+    r"|(?<=\\)[()\[\],;:! ]"
+    r"|\\(?=[$%#&_])|[{}]"
+)
 _ONE = re.compile(
-    r"(?P<sign>[-+]?)\s*(?:[$€£¥₹]|USD|Rs\.?)?\s*(?P<number>" + NUMBER + r")"
-    r"(?:\s*/\s*(?P<under>\d+))?(?:[eE](?P<exponent>[-+]?\d{1,3}))?\s*(?P<tail>.*)",
+    r"(?P<sign>[-+]?)\s*(?P<money>(?:[$€£¥₹]|USD|US\$|Rs\.?)?)\s*(?P<inner>-?)"
+    r"(?P<digits>(?:\d{1,3}(?:[, ]\d{3})+(?!\d)|\d+)(?:\.\d*)?|\.\d+)"
+    r"(?:\s*/\s*(?P<under>\d{1,30})|[eE](?P<power>[-+]?\d{1,3}))?"
+    r"(?P<tail>.*)",
     re.DOTALL,
+)
+_SCIENTIFIC = re.compile(r"(.+?)\s*(?:\\times|\\cdot|×|\*|x)\s*10\s*\^\s*(-?\d{1,2})(.*)", re.DOTALL)
+_UNIT = re.compile(r"(?:\\?%|\^?\\circ|°|/[-–]|[$€£¥₹])*\s*(?:[^\W\d_][^\W_]*[.²³]?(?:\^[23])?(?:\s|/|-|$)*){0,5}")
+_CLOCK = re.compile(r"(\d{1,2}):00\s*(?:[ap]\.?\s?m\.?|o'clock)?", re.IGNORECASE)
+_WORDS = dict(
+    zip(
+        [
+            "zero",
+            "one",
+            "two",
+            "three",
+            "four",
+            "five",
+            "six",
+            "seven",
+            "eight",
+            "nine",
+            "ten",
+            "eleven",
+            "twelve",
+            "thirteen",
+            "fourteen",
+            "fifteen",
+            "sixteen",
+            "seventeen",
+            "eighteen",
+            "nineteen",
+            "twenty",
+        ],
+        range(21),
+        strict=True,
+    )
 )
 
 
 def undress(text: str) -> str:
-    """Take off Markdown emphasis, math delimiters, `\\text{…}` and their like from a short text."""
+    r"""Take Markdown emphasis, math delimiters, `\text{…}` and their like off a short text."""
     text = plain(text)
-    if "\\" in text or "{" in text:
-        text = _SEPARATOR.sub(",", text)
-        text = _WRAP.sub("", text)
-        for sign in ("\\(", "\\)", "\\[", "\\]", "{", "}", "\\!", "\\;", "\\,", "\\:"):
-            text = text.replace(sign, "")
-        text = text.replace("\\$", "$").replace("\\%", "%").replace("\\ ", " ")
-    return text.strip(" \t\r\n*_`\"'~").rstrip(".!,;:*_` ")
+    if "\\" in text or "{" in text or "'" in text:
+        text = _DRESS.sub("", _SEPARATOR.sub(",", text))
+    text = text.strip(" \t\r\n*_`\"'~").rstrip(".!,;:*_`\"'~ ")
+    if text[:1] == "$" and text[-1:] == "$" and len(text) > 2:
+        text = text.strip("$ ")
+    return text
 
 
-@lru_cache(maxsize=4096)
-def number(text: str, *, units: bool = True) -> int | Fraction | None:
-    """The value when the text is one number, a currency or percent sign and (`units`) words behind it allowed."""
-    if len(text) > MAX_DIGITS:
+@lru_cache(maxsize=8192)
+def number(text: str, *, units: bool = True) -> Number | None:
+    """The value when the text is one number; a currency or percent sign and (`units`) words behind it are allowed."""
+    if len(text) > MAX_LENGTH:
         return None
+    if text.isdecimal():
+        return int(text)
     bare = undress(text)
-    if bare.startswith("$") and bare.endswith("$"):
-        bare = undress(bare.strip("$"))
     found = _ONE.fullmatch(bare)
     if found is None:
-        return None
-    tail = found["tail"].strip(" $%*_.°")
-    if tail and not (units and _UNIT.fullmatch(tail)):
-        return None
-    value = value_of(found["number"], found["under"], found["exponent"])
-    return -value if value is not None and found["sign"] == "-" else value
+        clock = _CLOCK.fullmatch(bare)
+        return int(clock[1]) if clock else _WORDS.get(bare.lower())
+    tail = found["tail"].strip()
+    if tail and not (tail in _SIGNS or (units and _UNIT.fullmatch(tail))):
+        clock = _CLOCK.fullmatch(bare)
+        if clock:
+            return int(clock[1])
+        science = _SCIENTIFIC.fullmatch(bare)
+        mantissa = number(science[1]) if science and not science[3].strip(" .") else None
+        return None if mantissa is None or science is None else _simple(mantissa * Fraction(10) ** int(science[2]))
+    value = value_of(found["digits"], found["under"], found["power"])
+    negative = (found["sign"] == "-") != (found["inner"] == "-")
+    return -value if value is not None and negative else value
 
 
-_UNIT = re.compile(r"(?:\^?\\?circ\b|[^\W\d_]|[$€£¥%°/ .'²³-])+")
+_SIGNS = frozenset(("%", "$", "°", "^\\circ", "^circ", "€", "£", "-", "/-"))
 
 
-def value_of(digits: str, under: str | None = None, exponent: str | None = None) -> int | Fraction | None:
-    """The exact value of `1,234.50`, optionally over a denominator and with a power of ten."""
+def value_of(digits: str, under: str | None = None, power: str | None = None) -> Number | None:
+    """The exact value of `1,234.50`, optionally over a denominator or with a power of ten."""
     whole, _, decimals = digits.replace(",", "").replace(" ", "").partition(".")
     decimals = decimals.rstrip("0")
-    value: int | Fraction = int(whole + decimals or "0") if whole not in ("", "-", "+") or decimals else 0
+    value: Number = int(whole + decimals or "0")
     if decimals:
         value = Fraction(value, 10 ** len(decimals))
-    if exponent:
-        value = value * Fraction(10) ** int(exponent)
+    if power:
+        value = _simple(value * Fraction(10) ** int(power))
     if under:
-        if int(under) == 0:
-            return None
-        value = Fraction(value) / int(under)
-    if isinstance(value, Fraction) and value.denominator == 1:
-        return value.numerator
+        return _simple(Fraction(value) / int(under)) if int(under) else None
     return value
 
 
-def last_number(text: str, start: int, end: int) -> tuple[int, int] | None:
-    """Where the last number of `text[start:end]` stands, its sign and currency included."""
-    last = end
-    while last > start and not text[last - 1].isdigit():
+def _simple(value: Number) -> Number:
+    return value.numerator if isinstance(value, Fraction) and value.denominator == 1 else value
+
+
+_RUN = frozenset("0123456789.,$")
+
+
+def last_number_run(text: str, start: int, end: int) -> tuple[int, int] | None:
+    """Where the last run of digits, points, commas and dollars with a digit in it stands, its minus sign included.
+
+    That is the last match of lm-evaluation-harness' `(-?[$0-9.,]{2,})|(-?[0-9]+)` that holds a digit, except that a
+    minus between two operands (`20-5`) is no sign. Found from the end, without reading the rest.
+    """
+    last = end - 1
+    while last >= start and not "0" <= text[last] <= "9":
         last -= 1
-    if last == start:
+    if last < start:
         return None
-    line = max(text.rfind("\n", start, last) + 1, start, last - MAX_DIGITS)
-    where = None
-    for where in _IN_TEXT.finditer(text, line, end):  # noqa: B007 - the last one is what is wanted
-        pass
-    return where.span() if where else None
+    first = last
+    while first > start and text[first - 1] in _RUN:
+        first -= 1
+    while last + 1 < end and text[last + 1] in _RUN:
+        last += 1
+    if first > start and text[first - 1] in "-−" and not (first - 1 > start and _operand(text[first - 2])):
+        first -= 1
+    return first, last + 1
 
 
-_IN_TEXT = re.compile(r"(?<![\w.])-?(?:\\?[$€£¥₹])?\d+(?:,\d{3})*(?:\.\d+)?%?|(?<!\d)\d+(?:,\d{3})*(?:\.\d+)?%?")
+def _operand(character: str) -> bool:
+    return character.isalnum() or character in ")]}$%"
+
+
+def run_value(run: str) -> Number | None:
+    """The value of such a run: `$1,234.` is 1234, `1.2.3` is no number."""
+    digits = plain(run).replace("$", "").replace(",", "").rstrip(".")
+    if len(digits) > MAX_LENGTH or digits.count(".") > 1:
+        return None
+    value = value_of(digits.lstrip("-"))
+    return -value if value is not None and digits.startswith("-") else value

@@ -51,8 +51,12 @@ _BUILT_IN = {
     "countdown": "countdown",
     "gsm8k-strict": "gsm8k_strict",
     "gsm8k-numeric": "gsm8k_numeric",
+    "gsm8k-flexible": "gsm8k_flexible",
+    "gsm8k-lm-eval-strict": "gsm8k_lm_eval_strict",
+    "boxed-exact": "boxed_exact",
     "aime": "aime",
     "normalized": "normalized",
+    "math": "math",
 }
 _loaded: dict[str, Protocol] = {}
 _lock = threading.Lock()

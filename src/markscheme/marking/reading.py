@@ -1,7 +1,8 @@
-"""Which part of a response is the answer text: thinking set apart, a made-up next question cut off.
+"""Which part of a response is the answer text: thinking set apart, an invented next turn or question cut off.
 
-Only whole regions are decided here; what the answer is inside the region is the protocol's business.
-Everything is `str.find`/`rfind`, so the cost is linear with a tiny constant.
+Only the region is decided here; what the answer in it is, is the protocol's business. Linear in the response length:
+one pass of a regular expression that is anchored at line ends, and `str.find` behind one-character gates, because a
+gate costs 0.05 µs on 3,000 characters and a needle 2 µs.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ class Reading(NamedTuple):
     text: str
     start: int
     end: int
-    cut_off: bool = False  # generation or thinking did not end: an absent answer is `truncated`, not `no_answer`
+    cut_off: bool = False  # generation or thinking did not end: only an explicit answer counts, else `truncated`
 
     @property
     def final(self) -> str:
@@ -27,54 +28,54 @@ class Reading(NamedTuple):
 
 
 def read(text: str, *, think_end: str = THINK_END, cut_off: bool = False) -> Reading:
-    """Set thinking apart at the last `think_end`, drop what a base model invents after its answer."""
+    """Set thinking apart at the last `think_end`; drop what a base model invents after its answer."""
     start, end = 0, len(text)
-    if think_end:
+    if think_end and think_end[0] in text:
         closed = text.rfind(think_end)
         if closed >= 0:
             start = closed + len(think_end)
-        if "/" in think_end:
-            opened = text.find(think_end.replace("/", "", 1), start)
-            if opened >= 0:  # thinking that never ends; what stands before it may still be an answer
-                end, cut_off = opened, True
-    return Reading(text, start, _before_next_turn(text, start, end), cut_off)
+        opened = text.find(think_end.replace("/", "", 1), start) if "/" in think_end else -1
+        if opened >= 0:  # thinking that never ends; what stands before it may still be an answer
+            end, cut_off = opened, True
+    return Reading(text, start, _own_end(text, start, end), cut_off)
 
 
-# A turn that is not the model's, or the end of its own.
-_TURN = ("<|", "</s>", "\nHuman:", "\nUser:", "[INST]")
-_QUESTION = ("Question", "QUESTION", "Problem", "PROBLEM", "\nQ:")
-_TURN_TOKEN = re.compile(
-    r"<\|(?:im_start\|>\s*user|im_end|endoftext|eot_id|end_of_text|user|end|start_header_id\|>\s*user)"
+_QUESTION = r"[ \t>*#_]{0,8}(?:(?:Next|New|Another) )?(?:Question|QUESTION|Problem|PROBLEM|Exercise|Q)[ \t]?[#\d]{0,4}[*_]{0,3}[ \t]?:"
+_NEXT = re.compile(rf"\n(?:(?P<question>{_QUESTION})|[ \t]*(?:\*\*)?(?:Human|User|USER)(?:\*\*)?:|\[INST\])")
+_OPENS_WITH_QUESTION = re.compile(rf"\s*{_QUESTION}")
+_TURN = re.compile(
+    r"<\|(?:im_start\|>\s*user|im_end\|>|endoftext\|>|eot_id\|>|end_of_text\|>|end\|>|user\|>"
+    r"|start_header_id\|>\s*user)|</s>|<end_of_turn>"
 )
-_QUESTION_LINE = re.compile(
-    r"(?:^|\n)[ \t>*#]*(?:Next |New )?(?:Question|QUESTION|Problem|PROBLEM|Q)\s*\d{0,3}\s*[*]*:"
-)
-_STATED = re.compile(r"\\boxed|\\fbox|####|<answer>|answer\s*(?:is|:|\*\*)", re.IGNORECASE)
+_STATED = re.compile(r"\\boxed|\\fbox|####|<answer>|nswer(?: is|\*{0,2}:)|NSWER")
+_DIGIT = re.compile(r"\d")
 
 
-def _before_next_turn(text: str, start: int, end: int) -> int:
-    """Where the model's own answer ends: before the first invented turn or question that follows a stated answer.
+def _own_end(text: str, start: int, end: int) -> int:
+    """Where the model's own answer ends.
 
-    A response that opens with a question is reciting examples, so its later questions are its own structure.
+    Another turn ends it once anything has been said. An invented question ends it when an answer stands before it;
+    a response that opens with a question is reciting examples or restating the problem, so that later questions
+    are part of its own structure.
     """
-    turn = any(text.find(sign, start, end) >= 0 for sign in _TURN)
-    question = any(text.find(sign, start, end) >= 0 for sign in _QUESTION)
-    if not turn and not question:
+    if "<" in text:
+        turn = _TURN.search(text, start, end)
+        if turn and not text[start : turn.start()].isspace() and turn.start() > start:
+            end = turn.start()
+    follow = _NEXT.search(text, start, end)
+    if follow is None:
         return end
-    stated = _STATED.search(text, start, end)
-    if stated is None:
+    if follow["question"] is None:
+        return follow.start() if text[start : follow.start()].strip() else end
+    if _OPENS_WITH_QUESTION.match(text, start, end):
         return end
-    cuts = [end]
-    if turn:
-        for sign in _TURN[1:]:
-            at = text.find(sign, stated.end(), end)
-            if at >= 0:
-                cuts.append(at)
-        token = _TURN_TOKEN.search(text, stated.end(), end)
-        if token:
-            cuts.append(token.start())
-    if question and _QUESTION_LINE.search(text, start, stated.start()) is None:
-        line = _QUESTION_LINE.search(text, stated.end(), end)
-        if line:
-            cuts.append(line.start())
-    return min(cuts)
+    return follow.start() if _answered(text, start, follow.start()) else end
+
+
+def _answered(text: str, start: int, end: int) -> bool:
+    """Whether an answer may already have been given: stated outright, or a sentence with a number that is no lead-in."""
+    if _STATED.search(text, start, end):
+        return True
+    return bool(_DIGIT.search(text, start, end)) and not text[max(start, end - 80) : end].rstrip(" \n\t*_").endswith(
+        ":"
+    )

@@ -1,5 +1,6 @@
 """Reads the packaged sample sets for the tests of this folder, and the numbers that stand in a text."""
 
+import inspect
 import json
 import re
 from collections.abc import Callable
@@ -43,3 +44,11 @@ class Confirmations(dict[str, Callable[..., Any]]):
             return function
 
         return register
+
+
+def missing_numerals(statement: str, confirm: Callable[..., Any]) -> set[str]:
+    """The numbers of a statement that its confirmation never mentions: the two have drifted apart."""
+    source = inspect.getsource(confirm)
+    body = source[source.index("def ") :]  # without the decorator, whose id is a number too
+    digits = re.compile(r"\d+(?:\.\d+)?")
+    return set(digits.findall(statement)) - set(digits.findall(body.replace("_", "")))

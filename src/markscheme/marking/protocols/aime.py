@@ -2,27 +2,54 @@ r"""`aime`: the integer value, 0–999, of the final answer, boxed or clearly st
 
 from __future__ import annotations
 
-from markscheme.marking.boxes import last_box
-from markscheme.marking.numbers import number
+from markscheme.marking.answers import Answer, explicit_answer
+from markscheme.marking.conclusions import concluded_answer
+from markscheme.marking.numbers import Number, number
 from markscheme.marking.protocol import Finding, Protocol
-from markscheme.marking.protocols._numeric import compare_numbers
+from markscheme.marking.protocols._numeric import gold_number, number_in
 from markscheme.marking.reading import Reading
-from markscheme.marking.statements import Stated, after_answer_words, after_hashes
 from markscheme.types import Gold, Verdict
 
 
 def judge(reading: Reading, gold: Gold) -> Finding:
-    """The last box, else the last stated answer."""
-    text, start, end = reading.text, reading.start, reading.end
-    box = last_box(text, start, end)
-    stated = Stated(box.content, box.start, box.end) if box else None
-    stated = stated or after_hashes(text, start, end) or after_answer_words(text, start, end)
-    if stated is None:
+    """A plain integer is read at once; `72+1` and `\\frac{146}{2}` go the long way through mathematical equality."""
+    text = reading.text
+    answer = explicit_answer(text, reading.start, reading.end)
+    if answer is None and not reading.cut_off:
+        answer = concluded_answer(text, reading.start, reading.end)
+    if answer is None:
         return Finding(Verdict.NO_ANSWER, why="no boxed or stated answer")
-    value = number(stated.content.rpartition("=")[2])
-    if value is None or (isinstance(value, int) and not 0 <= value <= 999):
-        return Finding(Verdict.MALFORMED, stated.content, "not an integer from 0 to 999", (stated.start, stated.end))
-    return compare_numbers(stated, value, gold)
+    right = gold_number(str(gold))
+    span = (answer.start, answer.end)
+    if right is None:
+        return Finding(Verdict.UNMARKABLE, answer.content, f"the gold {str(gold)[:40]!r} is not a number", span)
+    value = _value(text, answer)
+    if value is None:
+        return _by_equality(answer, right)
+    if value == right:
+        return Finding(Verdict.CORRECT, answer.content, f"the answer is {value}", span)
+    if isinstance(value, int) and 0 <= value <= 999:
+        return Finding(Verdict.WRONG, answer.content, f"{value} is not {right}", span)
+    return Finding(Verdict.WRONG, answer.content, f"{answer.content[:40]} is no integer from 0 to 999", span)
 
 
-PROTOCOL = Protocol("aime", "1", "the integer 0-999 boxed or clearly stated", "text", judge)
+def _value(text: str, answer: Answer) -> Number | None:
+    if answer.parts:
+        values = {number(part) for part in answer.parts}
+        return values.pop() if len(values) == 1 else None
+    value = number(answer.content)
+    if value is None and answer.way != "boxed":
+        found = number_in(text, answer)
+        return found[0] if found else None
+    return value
+
+
+def _by_equality(answer: Answer, right: Number) -> Finding:
+    from markscheme.marking.equality import compare
+
+    result = compare(answer.content, str(right))
+    verdict = Verdict.UNMARKABLE if result.equal is None else Verdict.CORRECT if result.equal else Verdict.WRONG
+    return Finding(verdict, answer.content, result.why, (answer.start, answer.end), result.flags)
+
+
+PROTOCOL = Protocol("aime", "1", "the integer from 0 to 999 that is boxed or clearly stated", "text", judge)

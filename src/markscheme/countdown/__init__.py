@@ -1,0 +1,1 @@
+"""Countdown: exact expressions, exact solutions, fresh puzzles."""
