@@ -35,12 +35,13 @@ Sink = Callable[[list[Response]], None]
 class _Job:
     """A request on its way through its attempts."""
 
-    __slots__ = ("attempt", "begun", "request")
+    __slots__ = ("attempt", "begun", "epoch", "request")
 
     def __init__(self, request: Request) -> None:
         self.request = request
         self.attempt = 0
         self.begun = 0.0
+        self.epoch = 0
 
 
 class Scheduler:
@@ -148,6 +149,7 @@ class Scheduler:
         started = self._loop.time()
         job.attempt += 1
         job.begun = job.begun or started
+        job.epoch = self._limit.epoch
         expected = self._pace.start(job.request, started)
         try:
             async with asyncio.timeout(self._timeout):
@@ -166,7 +168,7 @@ class Scheduler:
         self._last_answer = self._loop.time()
         self._given_up = 0
         tokens = [one.completion_tokens for one in completions if one.completion_tokens is not None]
-        self._limit.answered(latency, sum(tokens) if tokens else None)
+        self._limit.answered(latency, sum(tokens) if tokens else None, job.epoch)
         if not completions:
             self._failed(job, RequestFailed("empty", "the model gave no completion at all", retryable=True))
             return
@@ -183,7 +185,7 @@ class Scheduler:
             self._due.append(_Job(rest))
 
     def _failed(self, job: _Job, failure: RequestFailed) -> None:
-        self._limit.failed(failure.kind)
+        self._limit.failed(failure.kind, job.epoch)
         if failure.fatal:
             self.stop(ModelError(str(failure)))
             return
