@@ -35,13 +35,14 @@ Sink = Callable[[list[Response]], None]
 class _Job:
     """A request on its way through its attempts."""
 
-    __slots__ = ("attempt", "begun", "epoch", "request")
+    __slots__ = ("attempt", "begun", "epoch", "expected", "request")
 
     def __init__(self, request: Request) -> None:
         self.request = request
         self.attempt = 0
         self.begun = 0.0
         self.epoch = 0
+        self.expected = 0.0  # tokens
 
 
 class Scheduler:
@@ -112,6 +113,7 @@ class Scheduler:
             job = self._next()
             if job is None:
                 break
+            job.expected = self._pace.start(job.request, self._loop.time())
             task = self._loop.create_task(self._attempt(job))
             self._tasks.add(task)
             task.add_done_callback(self._ended)
@@ -150,7 +152,6 @@ class Scheduler:
         job.attempt += 1
         job.begun = job.begun or started
         job.epoch = self._limit.epoch
-        expected = self._pace.start(job.request, started)
         try:
             async with asyncio.timeout(self._timeout):
                 completions = await self._model.answer(job.request)
@@ -160,7 +161,7 @@ class Scheduler:
             self._failed(job, RequestFailed("timeout", f"no answer within {self._timeout:g} s", retryable=True))
         else:
             now = self._loop.time()
-            self._pace.finish(expected, completions, now)
+            self._pace.finish(job.expected, completions, now)
             self._answered(job, completions, now - started)
 
     def _answered(self, job: _Job, completions: Sequence[Completion], latency: float) -> None:
