@@ -7,8 +7,6 @@ import types
 from collections.abc import Callable
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
-import msgspec
-
 from markscheme.config import RunConfig, make_config
 
 
@@ -18,7 +16,7 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     for name, hint in get_type_hints(RunConfig, include_extras=True).items():
         if get_origin(hint) is not Annotated:
             continue  # benchmark and model are the command's own arguments
-        kind, *_, meta = get_args(hint)
+        kind, *_, meta = get_args(hint)  # Annotated[Annotated[int, limits], option] comes flattened
         extra = meta.extra
         if extra["group"] not in groups:
             groups[extra["group"]] = parser.add_argument_group(extra["group"])
@@ -73,22 +71,21 @@ def _integer_or_auto(text: str) -> int | str:
 
 
 def _integer(text: str) -> int:
-    return int(_convert(text, int, "a whole number"))
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
 
 
 def _number(text: str) -> float:
-    return float(_convert(text, float, "a number"))
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
 
 
 def _integers(text: str) -> tuple[int, ...]:
-    return tuple(_convert(word, int, "whole numbers such as 1,4,16") for word in text.split(","))
-
-
-def _convert(text: str, kind: Any, wanted: str) -> Any:
-    try:
-        return msgspec.convert(text.strip(), kind, strict=False)
-    except msgspec.ValidationError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not {wanted}") from None
+    return tuple(_integer(word) for word in text.split(","))
 
 
 def _escape(text: str) -> str:

@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from markscheme.countdown.shapes import Shape
+from markscheme.countdown.expression import Tree, parse
+from markscheme.countdown.shapes import Node, Shape
 
 
 class Solution(msgspec.Struct, frozen=True):
@@ -19,6 +20,37 @@ class Solution(msgspec.Struct, frozen=True):
     expression: str
     whole: bool  # every intermediate result is a whole number
     divides: bool  # some division is in it
+
+
+def essentially_same(one: str, other: str) -> bool:
+    """Whether two expressions are the same solution, as `markscheme.countdown.solver` defines it.
+
+    An `ExpressionError` says why one of them is no expression.
+    """
+    first, second = parse(one), parse(other)
+    return first.value == second.value and essence(_flat(first.tree)[1])[1] == essence(_flat(second.tree)[1])[1]
+
+
+def _flat(tree: Tree) -> tuple[int, Shape]:
+    """The sign and the shape of an expression: sums of sums and products of products become one."""
+    if isinstance(tree, int):
+        return 1, tree
+    if len(tree) == 2:
+        sign, shape = _flat(tree[1])
+        return -sign, shape
+    operator, *operands = tree
+    turns = (1, -1 if operator in "-/" else 1)
+    overall = 1
+    parts: list[tuple[int, Shape]] = []
+    for turn, (sign, shape) in zip(turns, map(_flat, operands), strict=True):
+        if operator in "+-":
+            inner = shape.parts if isinstance(shape, Node) and shape.op == "+" else ((1, shape),)
+            parts += [(turn * sign * part_sign, part) for part_sign, part in inner]
+        else:
+            overall *= sign
+            inner = shape.parts if isinstance(shape, Node) and shape.op == "*" else ((1, shape),)
+            parts += [(turn * exponent, part) for exponent, part in inner]
+    return overall, Node("+" if operator in "+-" else "*", tuple(parts))
 
 
 def essence(shape: Shape) -> tuple[int, str]:

@@ -72,6 +72,8 @@ def _solutions(ordered: list[int], target: int, *, whole: bool) -> Iterator[Solu
 def solvable(nums: NDArray[np.int64], targets: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Which puzzles of a batch have a solution; `nums` holds a puzzle in each row."""
     count, size = nums.shape
+    if not count:
+        return np.zeros(0, np.bool_)
     if size > _PROGRAM_SIZE:
         found = (next(iter_solutions(row.tolist(), int(t)), None) for row, t in zip(nums, targets, strict=True))
         return np.fromiter((solution is not None for solution in found), np.bool_, count)

@@ -1,4 +1,4 @@
-"""Works out problems 025 to 048 of gsm8k-sample from the numbers in their statements (see confirm_gsm8k_first)."""
+"""Works out problems 025 to 049 of gsm8k-sample from the numbers in their statements (see confirm_gsm8k_first)."""
 
 from fractions import Fraction
 from itertools import count
@@ -162,3 +162,11 @@ def fence(length, gap, post, wire):
 def parcels(first, further, *kilograms):
     assert len(kilograms) == 3
     return sum(first + further * max(0, ceil(weight) - 1) for weight in kilograms)
+
+
+@CONFIRM.of("gsm8k-sample/049")
+def punch(oranges, sugar, cups, orange_price, sugar_price, saturday, sunday, unsold, cup_price):
+    balance = -unsold * cup_price
+    for _kettle in range(saturday + sunday):
+        balance += cups * cup_price - oranges * orange_price - sugar * sugar_price
+    return balance

@@ -1,5 +1,7 @@
 """Works out the Geometry problems of math-sample in coordinates."""
 
+import cmath
+
 import sympy as sp
 from sample_files import Confirmations
 from sympy import Point, Rational, Triangle, pi
@@ -21,8 +23,11 @@ def ring():
 
 
 @CONFIRM.of("math-sample/geometry/03")
-def regular_polygon():
-    return sp.RegularPolygon(Point(0, 0), 1, 15).interior_angle * 180 / pi
+def extended_sides():
+    a, b, c, d = (cmath.exp(2j * cmath.pi * corner / 15) for corner in range(4))
+    # From E one sees B in the direction of A and C in the direction of D.
+    angle = cmath.phase((d - c) / (a - b))
+    return sp.nsimplify(abs(angle) * 180 / cmath.pi, tolerance=1e-9)
 
 
 @CONFIRM.of("math-sample/geometry/04")
@@ -42,8 +47,9 @@ def cube():
 
 
 @CONFIRM.of("math-sample/geometry/06")
-def triangle_area():
-    return sp.simplify(Triangle(sss=(5, 6, 7)).area)
+def rhombus_area():
+    one, other = sp.Matrix([6, 0]), 6 * sp.Matrix([sp.cos(60 * pi / 180), sp.sin(60 * pi / 180)])
+    return abs(sp.Matrix.hstack(one, other).det())
 
 
 @CONFIRM.of("math-sample/geometry/07")

@@ -19,8 +19,8 @@ def postcard():
 
 
 @CONFIRM.of("math-sample/prealgebra/03")
-def eighths():
-    return Rational(3, 8)
+def sugar():
+    return 2 * Rational("0.15") + Rational("0.15") / 2
 
 
 @CONFIRM.of("math-sample/prealgebra/04")

@@ -24,8 +24,7 @@ def matrix_power():
 
 
 @CONFIRM.of("math-sample/precalculus/04")
-def projection():
-    # The multiple of the second vector that is nearest to the first.
+def nearest_multiple():
     t = sp.Symbol("t")
     gap = Matrix([3, 4]) - t * Matrix([1, 2])
     (nearest,) = sp.solve(sp.diff(gap.dot(gap), t), t)
@@ -43,11 +42,12 @@ def inverse_functions():
 
 
 @CONFIRM.of("math-sample/precalculus/07")
-def polar_coordinates():
-    point = -2 + 2 * sqrt(3) * I
-    theta = sp.arg(point)
+def turned_and_reflected():
+    point = sp.expand(6 * (cos(pi / 6) + I * sin(pi / 6)))
+    moved = sp.conjugate(sp.expand(point * I))
+    theta = sp.arg(moved) % (2 * pi)
     assert 0 <= theta < 2 * pi
-    return sp.Abs(point), theta
+    return sp.Abs(moved), theta
 
 
 @CONFIRM.of("math-sample/precalculus/08")

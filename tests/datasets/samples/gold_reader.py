@@ -23,17 +23,15 @@ PART = r"(\{[^{}]*\}|\d)"
 def expression(text: str) -> sympy.Expr:
     r"""An expression with `\frac`, `\sqrt` and `\pi`; the letter i is an ordinary variable here."""
     text = text.replace(r"\left", "").replace(r"\right", "").replace(r"\dfrac", r"\frac")
-    while True:
-        plain = re.sub(rf"\\sqrt{PART}", r"(sqrt(\1))", text)
-        plain = re.sub(rf"\\frac *{PART}{PART}", r"((\1)/(\2))", plain)
-        if plain == text:
-            break
-        # Only what stood in a command is closed now, so that the braces around it become innermost.
-        text = re.sub(r"\(\{([^{}]*)\}\)", r"(\1)", plain)
-    plain = text.replace(r"\pi", "pi").replace("{", "(").replace("}", ")")
-    if "\\" in plain:
+    before = None
+    while before != text:  # each round takes the innermost commands, whose arguments have no braces in them
+        before = text
+        text = re.sub(rf"\\sqrt{PART}", lambda root: f"(sqrt({root[1].strip('{}')}))", text)
+        text = re.sub(rf"\\frac *{PART}{PART}", lambda f: f"(({f[1].strip('{}')})/({f[2].strip('{}')}))", text)
+    text = text.replace(r"\pi", "pi")
+    if re.search(r"[\\{}]", text):
         raise ValueError(f"cannot read {text!r}")
-    return parse_expr(plain, transformations=TRANSFORMATIONS)
+    return parse_expr(text, transformations=TRANSFORMATIONS)
 
 
 def thousands(text: str) -> sympy.Expr:

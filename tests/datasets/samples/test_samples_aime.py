@@ -58,3 +58,8 @@ def test_gold_when_changed_then_no_longer_confirmed(row):
 def test_confirmation_when_statement_is_edited_then_noticed(row):
     """A number that is changed in the statement alone leaves the confirmation without it."""
     assert missing_numerals(row["problem"], CONFIRM[row["id"]]) == set()
+
+
+def test_missing_numerals_when_one_number_is_edited_then_named():
+    statement = ROWS[0]["problem"]
+    assert missing_numerals(statement.replace("19", "17"), CONFIRM["aime-sample/01"]) == {"17"}
