@@ -84,20 +84,31 @@ def concluded_answer(text: str, start: int, end: int) -> Answer | None:
     """What the last telling line says, or `None` when the last lines say nothing."""
     finish = end
     for _ in range(_LINES):
-        while finish > start and text[finish - 1].isspace():
-            finish -= 1
+        finish = _without_spaces(text, start, finish)
         if finish <= start:
             return None
         begin = max(text.rfind("\n", start, finish) + 1, start)
-        line = text[begin:finish].strip()
+        shown = max(begin, finish - MAX_LINE)
+        line = text[shown:finish].strip()
         if line in _DISPLAY_ENDS:
-            opened = text.rfind(_DISPLAY_ENDS[line], start, begin)
-            if 0 <= begin - opened < 2000:
+            opened = text.rfind(_DISPLAY_ENDS[line], max(start, begin - MAX_LINE), begin)
+            if opened >= 0:
                 return _of_formula(text, opened + 2, begin)
         if _TELLING.search(line) or (begin == start and len(line) < 100):
-            return None if _CODE.search(line) else _of_line(text, begin, finish)
+            return None if _CODE.search(line) else _of_line(text, shown, finish)
         finish = begin
     return None
+
+
+MAX_LINE = 2_000
+"""Of a longer last line only the end is read."""
+
+
+def _without_spaces(text: str, start: int, finish: int) -> int:
+    """Where the text before `finish` ends in something to see; invisible megabytes are not worth a look."""
+    window = text[max(start, finish - MAX_LINE) : finish]
+    left = len(window.rstrip())
+    return finish - len(window) + left if left else start
 
 
 _DISPLAY_ENDS = {"\\]": "\\[", "$$": "$$"}
@@ -107,7 +118,7 @@ def _of_line(text: str, begin: int, finish: int) -> Answer:
     if finish - begin < 400 and not is_prose(text[begin:finish]):
         return _undelimited(text, begin, finish)
     sentence = begin
-    for stop in _SENTENCE_END.finditer(text, max(begin, finish - 2000), finish):
+    for stop in _SENTENCE_END.finditer(text, begin, finish):
         if _TELLING.search(text, stop.end(), finish):
             sentence = stop.end()
     return picked(text, sentence, finish, begin)
@@ -128,6 +139,7 @@ def is_prose(line: str) -> bool:
 
 def picked(text: str, begin: int, end: int, context: int | None = None) -> Answer:
     """The value meant by the sentence `text[begin:end]`: in bold, else its last formula, else a number, else all of it."""
+    begin = max(begin, end - MAX_LINE)
     bold = _last(_BOLD, text, begin, end)
     if bold is not None and _TELLING.search(bold[1]):
         begin, end = bold.span(1)
