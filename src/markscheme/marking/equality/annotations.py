@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Final
 
 from markscheme.marking.equality.algebra import add, mul
-from markscheme.marking.equality.answers import Answer, Based, Scalar, Text
+from markscheme.marking.equality.answers import Answer, Based, Scalar
 from markscheme.marking.equality.expressions import Unreadable, read_number
 from markscheme.marking.equality.tokens import Token
 from markscheme.marking.equality.units import Unit, read_unit
@@ -20,11 +20,11 @@ _ORDINALS: Final = frozenset({"th", "st", "nd", "rd"})
 _DIGITS: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
-def annotate(number: Scalar, tokens: Sequence[Token], source: str) -> Answer:
-    """The number with the words behind it taken into account; `source` stands in when they are more than a unit."""
+def annotate(number: Scalar, tokens: Sequence[Token]) -> Scalar | None:
+    """The number with the words behind it taken into account; None when they are more than a unit."""
     rest = list(tokens)
     if any(t.kind in ("r", "f", "c", "u", "|") for t in rest):
-        return Text(source)
+        return None
     word = rest[0].text.lower()
     if word in SCALE_WORDS:
         number = replace(number, value=mul(number.value, SCALE_WORDS[word]))
@@ -38,7 +38,7 @@ def annotate(number: Scalar, tokens: Sequence[Token], source: str) -> Answer:
     unit = read_unit(_spelled(rest))
     more = _second_amount(rest)
     if more is not None and unit is not None:
-        return _compound(number, unit, rest[more:]) or Text(source)
+        return _compound(number, unit, rest[more:])
     if unit is None:
         return number
     if number.unit is not None and number.unit != unit:

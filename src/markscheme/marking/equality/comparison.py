@@ -70,8 +70,8 @@ def compare(answer: str, gold: str, *, time_limit: float = 3.0) -> Comparison:  
 
 
 def equal(a: str, b: str) -> bool:
-    """Whether two answers are the same mathematics. Symmetric and deterministic; undecided is `False`."""
-    return compare(a, b).equal is True
+    """Whether two answers are the same mathematics, either of them being the gold. Undecided is `False`."""
+    return compare(a, b).equal is True and (a == b or compare(b, a).equal is True)
 
 
 def canonical_key(answer: str) -> str | None:

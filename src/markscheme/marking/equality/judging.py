@@ -50,6 +50,8 @@ class Judge:
     """One comparison: what it noticed on the way, and what it could not decide."""
 
     flags: list[str] = field(default_factory=list)
+    flipped: bool = False
+    """Whether the first of the two is the gold: rules are written for one order of kinds only."""
     numeric: bool = False
     open: list[tuple[Value, Value]] = field(default_factory=list)
     """Pairs of values that agree numerically but not in canonical form: for computer algebra."""
@@ -65,9 +67,12 @@ class Judge:
         if rule is not None:
             return rule(self, a, b)
         rule = _RULES.get((type(b), type(a)))
-        if rule is not None:
-            return rule(self, b, a)
-        return False
+        if rule is None:
+            return False
+        self.flipped = not self.flipped
+        verdict = rule(self, b, a)
+        self.flipped = not self.flipped
+        return verdict
 
     def values(self, a: Value, b: Value) -> bool | None:
         """Whether two exact values are equal."""
@@ -154,7 +159,7 @@ def _percent(judge: Judge, percent: Scalar, number: Scalar) -> bool | None:
     verdict = judge.values(div(percent.value, 100), number.value)
     if verdict is not False:
         return verdict
-    verdict = judge.values(percent.value, number.value)
+    verdict = judge.values(percent.value, number.value) if number.unit is None else False
     if verdict:
         size = approximate(number.value)
         # Below one the sign matters: half a percent is not a half.
@@ -189,8 +194,8 @@ def _based(judge: Judge, a: Based, b: Based) -> bool | None:
 
 
 def _based_scalar(judge: Judge, a: Based, b: Scalar) -> bool | None:
-    """The subscript is often dropped; the value in base ten is another answer."""
-    if b.unit is None and not b.percent and isinstance(b.value, int) and str(b.value) == a.digits:
+    """A gold's subscript is often dropped, since the problem states the base; an answer's is never to be ignored."""
+    if judge.flipped and b.unit is None and not b.percent and isinstance(b.value, int) and str(b.value) == a.digits:
         judge.flag("base not stated")
         return True
     return False
@@ -267,7 +272,7 @@ def _matching(judge: Judge, left: list[Answer], right: list[Answer]) -> bool | N
     for x in left:
         maybe: int | None = None
         for k, y in enumerate(right):
-            attempt = Judge()
+            attempt = Judge(flipped=judge.flipped)
             verdict = attempt.same(x, y)
             if verdict:
                 judge.flags.extend(f for f in attempt.flags if f not in judge.flags)
@@ -293,7 +298,10 @@ def _collection_sequence(judge: Judge, a: Collection, b: Sequence) -> bool | Non
     if len(a.items) != len(b.items):
         return False
     items = list(a.items)
-    if all(isinstance(x, Relation) and x.left_name for x in items):
+    named = all(isinstance(x, Relation) and x.left_name for x in items)
+    if judge.flipped and not named:
+        return False  # a list of solutions is not a point
+    if named:
         items.sort(key=lambda x: x.left_name if isinstance(x, Relation) else "")
     verdict = judge.all(list(zip(items, b.items, strict=True)))
     if verdict is not False:

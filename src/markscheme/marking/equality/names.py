@@ -64,7 +64,7 @@ _VARIANTS: Final = {"varepsilon": "epsilon", "vartheta": "theta", "varphi": "phi
 COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "pi": ("v", "π"), "infty": ("inf", "∞"), "imath": ("v", "i"), "jmath": ("v", "j"),
     "cdot": ("o", "*"), "times": ("o", "*"), "ast": ("o", "*"), "star": ("o", "*"), "bullet": ("o", "*"), "div": ("o", "/"), "over": ("o", "/"),
-    "pm": ("o", "±"), "mp": ("o", "∓"), "circ": ("o", "°"), "degree": ("o", "°"), "degrees": ("o", "°"), "prime": ("o", "'"), "choose": ("o", "choose"),
+    "pm": ("o", "±"), "mp": ("o", "∓"), "circ": ("o", "°"), "degree": ("o", "°"), "degrees": ("o", "°"), "textdegree": ("o", "°"), "deg": ("o", "°"), "prime": ("o", "'"), "choose": ("o", "choose"),
     "%": ("o", "%"), "$": ("$", "$"), "&": ("x", "and"), "#": ("x", "#"), "_": ("o", "_"),
     "le": ("r", "≤"), "leq": ("r", "≤"), "leqslant": ("r", "≤"), "ge": ("r", "≥"), "geq": ("r", "≥"), "geqslant": ("r", "≥"),
     "lt": ("r", "<"), "gt": ("r", ">"), "ne": ("r", "≠"), "neq": ("r", "≠"), "approx": ("r", "≈"), "simeq": ("r", "≈"), "cong": ("r", "≈"),

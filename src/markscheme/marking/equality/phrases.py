@@ -45,7 +45,11 @@ def undressed(text: str) -> str:
 
 def words_of(text: str) -> str:
     """The words of a text in lower case, without punctuation and without an article in front."""
-    words = " ".join(_WORD.findall(undressed(text).lower()))
+    return without_article(" ".join(_WORD.findall(undressed(text).lower())))
+
+
+def without_article(words: str) -> str:
+    """Words without "the", "a" or "an" in front."""
     for article in _ARTICLES:
         if words.startswith(article) and len(words) > len(article):
             return words[len(article) :]

@@ -30,12 +30,13 @@ from markscheme.marking.equality.cleaning import clean
 from markscheme.marking.equality.evaluation import DEGREE, run, signs_in, substitute
 from markscheme.marking.equality.expressions import Unreadable, parse, read_number
 from markscheme.marking.equality.names import CONNECTIVES, MATRICES
-from markscheme.marking.equality.phrases import read_phrase, words_of
+from markscheme.marking.equality.phrases import read_phrase, without_article
 from markscheme.marking.equality.tokens import Token, tokenise
 from markscheme.marking.equality.units import Unit, read_unit
 
 MAX_DEPTH: Final = 12  # of lists in lists; brackets that only group do not count
 MAX_ITEMS: Final = 200
+_PUNCTUATION: Final = frozenset({"{", "}", "(", ")", ",", ";", ".", ":", "$", "&"})
 MAX_LENGTH: Final = 100_000
 _DEGREES: Final = Unit((("deg", 1),), Fraction(1))
 _DOLLARS: Final = Unit((("usd", 1),), Fraction(1))
@@ -56,15 +57,14 @@ def read(text: str, *, lists: bool = False) -> Answer:
         # ]a, b[ is the French way to write (a, b).
         cleaned = _OUTWARD.sub(lambda m: ("[" if m[1] == "[" else "(") + m[2] + ("]" if m[3] == "]" else ")"), cleaned)
     tokens = tokenise(cleaned)
-    return Reader(tokens if lists else join_thousands(tokens), cleaned).whole()
+    return Reader(tokens if lists else join_thousands(tokens)).whole()
 
 
 class Reader:
     """One answer's tokens with their matched brackets."""
 
-    def __init__(self, tokens: list[Token], source: str) -> None:
+    def __init__(self, tokens: list[Token]) -> None:
         self.tokens = tokens
-        self.source = source
         self.match = _match(tokens)
 
     def whole(self) -> Answer:
@@ -91,6 +91,11 @@ class Reader:
         if self.tokens[low].kind in "({" and self.match.get(low) == high - 1:
             return self.bracketed(low, high, depth)
         return self.scalar(low, high)
+
+    def words(self) -> Text:
+        """The whole text as words."""
+        found = " ".join(t.text.lower() for t in self.tokens if t.kind not in _PUNCTUATION)
+        return Text(without_article(found))
 
     def level(self, low: int, high: int) -> Iterator[int]:
         """The positions of a range that are not inside brackets within it; each bracket counts at its start."""
@@ -257,7 +262,7 @@ class Reader:
         if not marks:
             if high - low == 1 and self.tokens[low].text in ("R", "∅"):
                 return sets.REALS if self.tokens[low].text == "R" else sets.EMPTY
-            return Text(words_of(self.source))
+            return self.words()
         bounds = list(itertools.pairwise([low - 1, *marks, high]))
         operands = [as_set(self.answer(a + 1, b, depth + 1)) for a, b in bounds]
         result = operands[0]
@@ -364,8 +369,8 @@ class Reader:
                 return read_base(self.tokens[low:cut], "".join(t.text for t in self.tokens[cut + 1 : high]))
             number = self.scalar(low, cut)
             if not isinstance(number, Scalar):
-                return Text(words_of(self.source))
-            return annotate(number, self.tokens[cut:high], words_of(self.source))
+                return self.words()
+            return annotate(number, self.tokens[cut:high]) or self.words()
         percent = False
         while high - low > 1 and self.tokens[high - 1][:2] in (("o", "%"), ("o", "°")):
             percent = percent or self.tokens[high - 1].text == "%"
@@ -426,7 +431,7 @@ class Reader:
         )  # fmt: skip
         if label and k < high:
             return self.scalar(k, high)
-        return Text(words_of(self.source))
+        return self.words()
 
 
 def as_set(answer: Answer) -> RealSet:

@@ -48,6 +48,7 @@ _CHARACTERS: Final[dict[str, tuple[str, str]]] = {
     "**": ("o", "^"), "<=": ("r", "≤"), "=<": ("r", "≤"), ">=": ("r", "≥"), "!=": ("r", "≠"), "==": ("r", "="), "=>": ("r", "⇒"),
     "->": ("r", "→"), ":=": ("r", "="), "...": ("x", "..."),
 }  # fmt: skip
+_COMPOUND_UNIT: Final = re.compile(r"[a-zA-Z]{1,4}/[a-zA-Z]{1,4}(?:\^?\{?\d\}?)?")
 _UNIT_LETTERS: Final = frozenset("mgshLlNJWVKAC")
 
 
@@ -156,6 +157,8 @@ def _font(text: str, at: int, name: str, tokens: list[Token], spaced: bool) -> i
         tokens.append(Token(*known, spaced))
         return end + 1
     inner = _scan(content, in_text=True)
+    if _COMPOUND_UNIT.fullmatch(stripped):
+        inner = [t._replace(kind="x") if t.kind in "vx" else t for t in inner]
     if inner and (spaced or content[:1].isspace()):
         inner[0] = inner[0]._replace(spaced=True)
     tokens.extend(inner)
