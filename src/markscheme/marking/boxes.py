@@ -103,13 +103,14 @@ def closing_brace(text: str, at: int, end: int) -> int:
     return -1
 
 
-# What may stand between boxes that list one answer: mathematics' own brackets and spaces, then "," ";" "and" "or",
-# then the name of the next unknown ("x = \boxed{2}, y = \boxed{3}").
-# Possessive quantifiers: what is between is at most 60 characters, but four runs of spaces could still backtrack for ages.
-_SPACE = r"(?:[ \t$*]|\\[()\[\],;: ]|\\q?quad|\n(?!\s*\n))*+"
+# What stands between boxes that list one answer: "," ";" "and" "or" or a \quad among mathematics' own brackets and
+# spaces, then perhaps the name of the next unknown ("x = \boxed{2}, y = \boxed{3}"). Spaces alone list nothing.
+# Possessive quantifiers, because runs of spaces side by side could backtrack for ages.
+_SPACE = r"(?:[ \t$*]|\\[()\[\],;: ]|\n(?!\s*\n))*+"
 _BETWEEN = re.compile(
-    rf"{_SPACE}(?P<word>,|;|、|،|&|\\text\s?\{{\s*,?\s*(?:and|or)\s*\}}|(?:,\s*)?(?:and|or|und|oder|et|ou|y|o)\b|和|或)?"
-    rf"{_SPACE}(?:(?:and|or)\b{_SPACE})?(?:[A-Za-z](?:_\{{?\w\}}?)?\s*=)?{_SPACE}"
+    rf"{_SPACE}(?:,|;|、|،|&|\\q?quad|\\text\s?\{{\s*,?\s*(?:and|or)\s*\}}|(?:,\s*)?(?:and|or|und|oder|et|ou|y|o)\b|和|或)"
+    rf"(?:{_SPACE}(?:and\b|or\b|\\q?quad|\\text\s?\{{\s*(?:and|or)\s*\}})){{0,2}}"
+    rf"{_SPACE}(?:[A-Za-z](?:_\{{?\w\}}?)?\s*=)?{_SPACE}"
 )
 _APPROXIMATELY = re.compile(
     rf"{_SPACE}(?:\\approx|≈|\\simeq|,?\s*(?:or\s+)?(?:which\s+is\s+)?(?:approximately|numerically|about|roughly))[^\n\\{{}}]{{0,20}}?{_SPACE}"
@@ -135,8 +136,7 @@ def last_boxes(text: str, start: int, end: int) -> tuple[Box, ...]:
         gap = text[before.outer_end : first.outer_start]
         if len(boxes) == 1 and (_APPROXIMATELY.fullmatch(gap) or last.content.lstrip().startswith(("\\approx", "≈"))):
             return (before,)
-        between = _BETWEEN.fullmatch(gap)
-        if between is None or (between["word"] is None and "\n" in gap):
+        if not _BETWEEN.fullmatch(gap):
             break
         boxes.append(before)
     boxes.reverse()

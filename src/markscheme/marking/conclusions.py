@@ -176,12 +176,21 @@ def _of_formula(text: str, begin: int, end: int) -> Answer:
 _NAME = re.compile(r"[\s&{]*\\?[A-Za-z]{1,8}(?:_\{?\w+\}?)?(?:\([^()=]{1,12}\))?'{0,3}[\s&}]*")
 
 
+_COUNTED = re.compile(
+    r"([-−]?\d[\d,]*(?:\.\d+)?)\s?[\u0400-\u04ff\u0590-\u06ff\u0900-\u097f\u0e00-\u0e7f\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]+"
+)
+"""A number with a measure word of a script in which the comparison knows no units: `3页`."""
+
+
 def _undelimited(text: str, begin: int, end: int) -> Answer:
     found = trimmed(text, begin, end, "concluded")
     content, start = found.content, found.start
     while content and content[0] in "*_>#- \t" and not (content[0] == "-" and content[1:2] != " "):
         content, start = content[1:], start + 1
     content = content.rstrip(" \t.,;:。*_")
+    counted = _COUNTED.fullmatch(content)
+    if counted:
+        return Answer(counted[1], start, start + len(counted[1]), "concluded")
     for opened, closed in (("$$", "$$"), ("\\[", "\\]"), ("\\(", "\\)"), ("$", "$")):
         if content.startswith(opened) and content.endswith(closed) and len(content) > len(opened) + len(closed):
             inside = content[len(opened) : -len(closed)]
