@@ -115,6 +115,10 @@ def test_parse_when_hostile_then_refused(text):
         parse(text)
 
 
+def test_parse_when_full_of_blanks_then_linear():
+    assert parse(" " * 30_000 + "3" + " " * 30_000 + "+5" + "\n" * 30_000 + ".").value == 8
+
+
 def test_parse_when_at_every_limit_then_written_again():
     # The deepest tree there can be: rendering is the only recursion.
     deep = "(".join(["9" * MAX_DIGITS + "-"] * (MAX_LITERALS - 1)) + "1" + ")" * (MAX_LITERALS - 2)

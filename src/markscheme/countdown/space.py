@@ -36,11 +36,10 @@ class Space:
         if self.count >= 2**63 or self.choices > _MAX_RANGE:
             raise UsageError(f"{size} numbers from {numbers[0]} to {numbers[1]} are too many puzzles; narrow the range")
         # C(c, k) for every c: the ranks at which the k-th smallest of the chosen numbers changes.
-        ranks = np.arange(self.choices + size, dtype=np.uint64)
-        self._binomials = [ranks]
+        self._binomials = [np.arange(self.choices + size, dtype=np.uint64)]
         for _ in range(2, size + 1):
-            previous = self._binomials[-1]
-            self._binomials.append(np.concatenate([[0], np.cumsum(previous)[:-1]]).astype(np.uint64))
+            sums = np.cumsum(self._binomials[-1])
+            self._binomials.append(np.concatenate([np.zeros(1, np.uint64), sums[:-1]]))
         keys = np.frombuffer(blake2b(f"countdown {size} {seed}".encode()).digest(), "<u8")
         self._round_keys, self._shuffle_key = keys[:_ROUNDS], keys[_ROUNDS]
         self._half = np.uint64(max(1, ((self.count - 1).bit_length() + 1) // 2))
