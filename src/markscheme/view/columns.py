@@ -54,6 +54,7 @@ class Cells:
         self.verdicts: dict[str, array[int]] = {}
         self.mark_offsets: dict[str, array[int]] = {}
         self._row: dict[int, int] = {}
+        self._room = 0  # rows that the columns have space for
 
     def __len__(self) -> int:
         return len(self.problem)
@@ -66,12 +67,19 @@ class Cells:
             row = self._row[place] = len(self.problem)
             self.problem.append(problem)
             self.sample.append(sample)
-            for name, column in self.numbers.items():
-                column.append(_NUMBERS[name][1])
-            for protocol in self.verdicts:
-                self.verdicts[protocol].append(UNMARKED)
-                self.mark_offsets[protocol].append(UNKNOWN)
+            if row >= self._room:
+                self._grow()
         return row
+
+    def _grow(self) -> None:
+        """Lengthen all columns at once: eleven appends a row would be most of the time of reading marks."""
+        more = max(1024, self._room // 2)
+        for name, column in self.numbers.items():
+            column.extend(array(column.typecode, [_NUMBERS[name][1]]) * more)
+        for protocol in self.verdicts:
+            self.verdicts[protocol].extend(array("b", [UNMARKED]) * more)
+            self.mark_offsets[protocol].extend(array("q", [UNKNOWN]) * more)
+        self._room += more
 
     def put(self, row: int, **numbers: float | None) -> None:
         """Set the numbers of a response; `None` is unknown, what does not fit is cut to what does."""
@@ -85,8 +93,8 @@ class Cells:
 
     def clear_marks(self, protocol: str) -> None:
         """No mark of this protocol is known (any more)."""
-        self.verdicts[protocol] = array("b", [UNMARKED]) * len(self)
-        self.mark_offsets[protocol] = array("q", [UNKNOWN]) * len(self)
+        self.verdicts[protocol] = array("b", [UNMARKED]) * self._room
+        self.mark_offsets[protocol] = array("q", [UNKNOWN]) * self._room
 
     def drop_marks(self, protocol: str) -> None:
         """The protocol's file is gone."""
@@ -95,6 +103,7 @@ class Cells:
 
     def restore(self) -> None:
         """Make the lookup table again after the columns were loaded."""
+        self._room = len(self.numbers["file"])
         self._row = {
             problem << 32 | sample: row
             for row, (problem, sample) in enumerate(zip(self.problem, self.sample, strict=True))
@@ -129,11 +138,12 @@ class Snapshot:
         """Copy the columns, in order."""
         problem, sample = np.array(cells.problem, np.int64), np.array(cells.sample, np.int64)
         order = np.lexsort((sample, problem))
-        numbers = {name: np.array(column)[order] for name, column in cells.numbers.items()}
+        size = len(cells)
+        numbers = {name: np.array(column[:size])[order] for name, column in cells.numbers.items()}
         # A failed response has the same verdict under every protocol, whether or not somebody wrote it down.
         failed = numbers["failed"].astype(bool)
         verdicts = {
-            name: np.where(failed, np.int8(ERROR), np.array(column, np.int8)[order]).astype(np.int8)
+            name: np.where(failed, np.int8(ERROR), np.array(column[:size], np.int8)[order]).astype(np.int8)
             for name, column in cells.verdicts.items()
         }
         return cls(
@@ -141,7 +151,9 @@ class Snapshot:
             sample=sample[order],
             numbers=numbers,
             verdicts=verdicts,
-            mark_offsets={name: np.array(column, np.int64)[order] for name, column in cells.mark_offsets.items()},
+            mark_offsets={
+                name: np.array(column[:size], np.int64)[order] for name, column in cells.mark_offsets.items()
+            },
             **rest,  # type: ignore[arg-type]
         )
 

@@ -59,6 +59,8 @@ class RunIndex:
         self.version = 0
         self.first_protocol = ""
         """Whose marks are read first: those of the manifest."""
+        self.generation = time.monotonic_ns()
+        """Tells this index from another of the same folder, whose versions count from 0 as well."""
         self._snapshot: Snapshot | None = None
         self.start_over()
 
@@ -73,8 +75,11 @@ class RunIndex:
         self.complete = False
         self.version += 1
 
-    def refresh(self, seconds: float = float("inf")) -> bool:
-        """Read what is new, for at most about so long; True if nothing is left to read."""
+    def refresh(self, seconds: float = float("inf"), *, responses: bool = True) -> bool:
+        """Read what is new, for at most about so long; True if nothing is left to read.
+
+        Without `responses` only problems and marks are read, which is enough for scores and a fraction of the bytes.
+        """
         until = time.monotonic() + seconds
         with self.lock:
             self._find_files()
@@ -87,6 +92,7 @@ class RunIndex:
             self.complete = (
                 self._read_problems(until)
                 and all(self._read_marks(name, until) for name in self._protocol_order())
+                and responses
                 and all(self._read_responses(number, until) for number in range(len(self.response_tails)))
             )
             return self.complete

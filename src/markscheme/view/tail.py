@@ -18,6 +18,7 @@ LONGEST_LINE = 256 << 20
 
 _EVERY = 64
 """Lines between two looks at the clock."""
+_LINE_END = ord("\n")
 
 
 class Position(msgspec.Struct):
@@ -76,43 +77,48 @@ class Tail:
         except OSError:
             return
         with stream:
-            self._open_at(stream)
             state = os.fstat(stream.fileno())
-            self.size = state.st_size
-            self.torn = False
-            number = 0
-            while line := stream.readline(LONGEST_LINE):
-                offset = self.position.offset
-                whole = line.endswith(b"\n")
-                if not whole and len(line) == LONGEST_LINE:
-                    line = self._skip_rest(stream, line)
-                elif not whole and not _closes(line):
+            self.size, self.position.inode, self.torn = state.st_size, state.st_ino, False
+            stream.seek(self.position.offset)
+            try:
+                yield from self._whole_lines(stream, until)
+            finally:
+                self._remember(stream)
+            if self.torn or self.position.offset >= state.st_size:
+                self._seen = (state.st_size, state.st_mtime_ns)
+
+    def _whole_lines(self, stream: BinaryIO, until: float) -> Iterator[tuple[int, bytes]]:
+        number = 0
+        while line := stream.readline(LONGEST_LINE):
+            offset = self.position.offset
+            if line[-1] != _LINE_END:
+                if len(line) == LONGEST_LINE:
+                    self._skip(stream, len(line))
+                    continue
+                if not _closes(line):
                     self.torn = True
-                    break
-                else:
-                    self.position.offset += len(line)
-                    self.position.before = line[-32:]
-                    if not line.isspace():
-                        yield offset, line
-                number += 1
-                if number % _EVERY == 0 and time.monotonic() > until:
                     return
-            self._seen = (state.st_size, state.st_mtime_ns)
+            self.position.offset = offset + len(line)
+            if line != b"\n":
+                yield offset, line
+            number += 1
+            if number % _EVERY == 0 and time.monotonic() > until:
+                return
 
-    def _open_at(self, stream: BinaryIO) -> None:
-        self.position.inode = os.fstat(stream.fileno()).st_ino
-        stream.seek(self.position.offset)
-
-    def _skip_rest(self, stream: BinaryIO, line: bytes) -> bytes:
+    def _skip(self, stream: BinaryIO, read: int) -> None:
         """Past a line that is too long to be ours."""
         self.damaged += 1
-        while line:
-            self.position.offset += len(line)
-            self.position.before = line[-32:]
-            if line.endswith(b"\n"):
+        while more := stream.readline(LONGEST_LINE):
+            read += len(more)
+            if more[-1] == _LINE_END:
                 break
-            line = stream.readline(LONGEST_LINE)
-        return line
+        self.position.offset += read
+
+    def _remember(self, stream: BinaryIO) -> None:
+        """The bytes before the seam, by which the file is known again."""
+        length = min(32, self.position.offset)
+        stream.seek(self.position.offset - length)
+        self.position.before = stream.read(length)
 
     def _is_the_same(self, found: os.stat_result) -> bool:
         """A journal only grows. Another inode, a shorter file or other bytes at the seam mean a new one."""
