@@ -29,7 +29,7 @@ def _reader(contest: str, part: str | None) -> Callable[[int, Row], Problem]:
         number = row.get("problem_idx", index + 1)
         prefix = contest if part is None else f"{contest}-{part}"
         return Problem(
-            id=f"{prefix}-{number}",
+            id=str(row.get("id", f"{prefix}-{number}")),
             statement=text_field(row, "problem"),
             gold=str(gold),
             protocol="aime",

@@ -60,7 +60,16 @@ class Benchmark:
     @cached_property
     def fewshot_pool(self) -> tuple[Problem, ...]:
         """Where worked examples are drawn from: never the evaluated split."""
-        return self._load(self.pool)[0]
+        return self._loaded_pool[0]
+
+    @cached_property
+    def pool_files(self) -> tuple[DataFile, ...]:
+        """The data files the few-shot pool came from."""
+        return self._loaded_pool[1]
+
+    @cached_property
+    def _loaded_pool(self) -> tuple[tuple[Problem, ...], tuple[DataFile, ...]]:
+        return self._load(self.pool)
 
     @cached_property
     def _loaded(self) -> tuple[tuple[Problem, ...], tuple[DataFile, ...]]:

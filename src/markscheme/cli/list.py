@@ -28,7 +28,7 @@ def run(args: argparse.Namespace) -> int:
         for benchmark in BENCHMARKS.values()
     ]
     protocols = [
-        {"name": protocol.name, "version": protocol.version, "summary": protocol.summary}
+        {"name": protocol.name, "version": protocol.version, "summary": protocol.description}
         for protocol in map(get_protocol, protocol_names())
     ]
     models = [{"name": name, "summary": summary} for name, summary in backend_names().items()]

@@ -5,12 +5,9 @@ from __future__ import annotations
 import argparse
 import types
 from collections.abc import Callable
-from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
-
-import msgspec
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from markscheme.config import RunConfig, make_config
-from markscheme.errors import UsageError
 
 
 def add_run_options(parser: argparse.ArgumentParser) -> None:
@@ -19,7 +16,7 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     for name, hint in get_type_hints(RunConfig, include_extras=True).items():
         if get_origin(hint) is not Annotated:
             continue  # benchmark and model are the command's own arguments
-        kind, meta = get_args(hint)
+        kind, *_, meta = get_args(hint)  # Annotated[Annotated[int, limits], option] comes flattened
         extra = meta.extra
         if extra["group"] not in groups:
             groups[extra["group"]] = parser.add_argument_group(extra["group"])
@@ -28,18 +25,30 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
         )
 
 
+def typed_options(args: argparse.Namespace) -> dict[str, Any]:
+    """The options that were typed, by name."""
+    names = RunConfig.__struct_fields__
+    typed = {name: getattr(args, name) for name in names if getattr(args, name, None) is not None}
+    # `append` collects a list; options are tuples.
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in typed.items()}
+
+
 def config_from(args: argparse.Namespace, benchmark: str) -> RunConfig:
     """The config of one benchmark from parsed arguments; what was not typed keeps its default."""
-    typed = {name: getattr(args, name) for name in RunConfig.__struct_fields__ if getattr(args, name, None) is not None}
-    return make_config(**{**typed, "benchmark": benchmark})
+    return make_config(**{**typed_options(args), "benchmark": benchmark})
 
 
 def _reading(kind: Any, extra: dict[str, Any]) -> dict[str, Any]:
     """How argparse reads one option: repeated flags become tuples, `1,4,16` a tuple of integers."""
-    inner = _without_none(kind)
+    kinds = _bare_kinds(kind)
+    metavar = extra["metavar"]
+    if kinds == [int, "auto"]:
+        return {"type": _integer_or_auto, "metavar": metavar}
+    if all(isinstance(each, str) for each in kinds):
+        return {"choices": kinds}
+    (inner,) = kinds
     if inner is bool:
         return {"action": "store_true"}
-    metavar = extra["metavar"]
     if inner == tuple[int, ...]:
         return {"type": _integers, "metavar": metavar}
     if inner == tuple[str, ...]:
@@ -48,37 +57,36 @@ def _reading(kind: Any, extra: dict[str, Any]) -> dict[str, Any]:
     return {"type": readers[inner], "metavar": metavar or {int: "N", float: "X", str: "NAME"}[inner]}
 
 
-def _without_none(kind: Any) -> Any:
+def _bare_kinds(kind: Any) -> list[Any]:
+    """What an option may be: of `Count | None`, `[int]`; of a `Literal`, its words."""
     if get_origin(kind) in (Union, types.UnionType):
-        return next(part for part in get_args(kind) if part is not type(None))
-    return kind
+        return [bare for part in get_args(kind) if part is not type(None) for bare in _bare_kinds(part)]
+    if get_origin(kind) is Annotated:
+        return _bare_kinds(get_args(kind)[0])
+    return list(get_args(kind)) if get_origin(kind) is Literal else [kind]
+
+
+def _integer_or_auto(text: str) -> int | str:
+    return text if text == "auto" else _integer(text)
 
 
 def _integer(text: str) -> int:
-    return _convert(text, int, "a whole number")
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
 
 
 def _number(text: str) -> float:
-    return _convert(text, float, "a number")
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
 
 
 def _integers(text: str) -> tuple[int, ...]:
-    return tuple(_convert(word, int, "whole numbers such as 1,4,16") for word in text.split(","))
-
-
-def _convert(text: str, kind: Any, wanted: str) -> Any:
-    try:
-        return msgspec.convert(text.strip(), kind, strict=False)
-    except msgspec.ValidationError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not {wanted}") from None
+    return tuple(_integer(word) for word in text.split(","))
 
 
 def _escape(text: str) -> str:
     return text.replace("%", "%%")
-
-
-def check_pass_k(config: RunConfig) -> None:
-    """pass@k needs k samples; say so before anything is paid for."""
-    for k in config.pass_k:
-        if not 1 <= k <= config.samples:
-            raise UsageError(f"pass@{k} needs at least {k} samples per problem, and -n is {config.samples}")

@@ -17,12 +17,15 @@ from markscheme.errors import DataError
 Row = dict[str, Any]
 
 Check = Literal["content", "answers", "recorded", "differs", "none"]
-"""How far the rows of a file are known to be the official ones.
+"""How far the rows of a file are known to be the official ones; `REMARKS` says it in words."""
 
-`content`: every field of every row has the hash written down in the catalogue. `answers`: so have the count and the
-answers; the wording is not pinned. `recorded`: the same as when first fetched. `differs`: not what was expected.
-`none`: there is nothing to compare with, as for packaged samples and a user's own file.
-"""
+REMARKS: dict[Check, str] = {
+    "content": "every row as pinned",
+    "answers": "count, numbers and answers as pinned",
+    "recorded": "as first fetched",
+    "differs": "not the official rows",
+    "none": "nothing to compare with",
+}
 
 _BOM = b"\xef\xbb\xbf"
 
@@ -41,6 +44,19 @@ class DataFile(msgspec.Struct, frozen=True, kw_only=True):
     content_sha256: str
     source: str
     check: Check = "none"
+
+
+def describe(name: str, path: Path, rows: list[Row], sha256: str, source: str, check: Check = "none") -> DataFile:
+    """The `DataFile` of rows that were read from `path`, whose bytes have `sha256`."""
+    return DataFile(
+        name=name,
+        path=str(path.absolute()),
+        sha256=sha256,
+        rows=len(rows),
+        content_sha256=content_hash(rows),
+        source=source,
+        check=check,
+    )
 
 
 def content_hash(rows: Iterable[Row]) -> str:
@@ -65,8 +81,9 @@ def read_rows(path: Path) -> list[Row]:
     return read_rows_and_hash(path)[0]
 
 
-def read_rows_and_hash(path: Path) -> tuple[list[Row], str]:
-    """The rows of a JSONL file and the sha256 of its bytes, in one pass."""
+def read_rows_and_hash(path: Path, label: str | None = None) -> tuple[list[Row], str]:
+    """The rows of a JSONL file and the sha256 of its bytes, in one pass; errors name `label` or else the path."""
+    name = label or str(path)
     digest = hashlib.sha256()
     rows: list[Row] = []
     try:
@@ -74,19 +91,19 @@ def read_rows_and_hash(path: Path) -> tuple[list[Row], str]:
             for number, line in enumerate(lines, start=1):
                 digest.update(line)
                 text = line.removeprefix(_BOM) if number == 1 else line
-                if not text.isspace() and text:
-                    rows.append(_decode(text, path, number))
+                if text.strip():
+                    rows.append(_decode(text, name, number))
     except OSError as problem:
-        raise DataError(f"{path} cannot be read: {problem.strerror or problem}.") from problem
+        raise DataError(f"{name} cannot be read: {problem.strerror or problem}.") from problem
     return rows, digest.hexdigest()
 
 
-def _decode(line: bytes, path: Path, number: int) -> Row:
+def _decode(line: bytes, name: str, number: int) -> Row:
     try:
         row = msgspec.json.decode(line)
     # Invalid UTF-8 and deep nesting come out of msgspec as these two, not as a DecodeError.
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
-        raise DataError(f"{path}, line {number}: not valid JSON ({problem}).") from problem
+        raise DataError(f"{name}, line {number}: not valid JSON ({problem}).") from problem
     if not isinstance(row, dict):
-        raise DataError(f"{path}, line {number}: expected a JSON object, found {type(row).__name__}.")
+        raise DataError(f"{name}, line {number}: expected a JSON object, found {type(row).__name__}.")
     return row

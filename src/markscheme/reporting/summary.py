@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
-from markscheme.runs import Run
-from markscheme.types import Mark, Verdict
+from markscheme.runs import Run, write_atomically
+from markscheme.statistics import Counts, interval, tally_marks
+from markscheme.types import Verdict
 
 
-class Estimate(msgspec.Struct, frozen=True):
-    """A figure with its 95 % interval; `None` where it is undefined."""
+class Estimate(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A figure with its interval; the value is `null` where it is undefined, never 0 in its place."""
 
     value: float | None
     low: float | None = None
     high: float | None = None
+    level: float = 0.95
+    problems: int = 0
+    """Problems the figure stands on."""
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,49 +31,52 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     benchmark: str
     model: str
     protocol: str
+    status: str
     problems: int
     samples: int
     responses: int
+    """Responses that came back; `missing` is the rest."""
     missing: int
     verdicts: dict[str, int]
     accuracy: Estimate
     pass_at_k: dict[str, Estimate]
-    status: str
-    data_sha256: list[str]
+    data_sha256: dict[str, str]
+    prompt_sha256: str
 
 
 def summarize(run: Run, protocol: str | None = None, pass_k: Sequence[int] | None = None) -> Summary:
     """Summarise a run under one protocol (default: the one it was marked with)."""
     manifest = run.manifest
-    name = protocol or manifest.protocol
-    marks = list(run.marks(name))
-    verdicts = Counter(str(mark.verdict) for mark in marks)
-    scored = len(marks) - verdicts[Verdict.ERROR]
-    returned, correct = counts_per_problem(marks)
-    ks = tuple(pass_k if pass_k is not None else manifest.config.pass_k)
+    label = protocol or manifest.protocol
+    marks = list(run.marks(label))
+    verdicts = Counter(mark.verdict for mark in marks)
+    responses = len(marks) - verdicts[Verdict.ERROR]
+    counts = tally_marks(marks)
     return Summary(
         run=str(run.path),
         benchmark=manifest.benchmark,
         model=manifest.model,
-        protocol=name,
+        protocol=label,
+        status=manifest.status,
         problems=manifest.problems,
         samples=manifest.samples,
-        responses=scored,
-        missing=manifest.problems * manifest.samples - scored,
+        responses=responses,
+        missing=manifest.problems * manifest.samples - responses,
         verdicts={str(verdict): verdicts[verdict] for verdict in Verdict if verdicts[verdict]},
-        accuracy=_estimate("accuracy", returned, correct),
-        pass_at_k={str(k): _estimate("pass@k", returned, correct, k) for k in ks},
-        status=manifest.status,
-        data_sha256=[file.sha256 for file in manifest.data],
+        accuracy=_estimate("accuracy", counts),
+        pass_at_k={str(k): _estimate(f"pass@{k}", counts) for k in (pass_k or manifest.config.pass_k)},
+        data_sha256={file.name: file.sha256 for file in manifest.data},
+        prompt_sha256=manifest.prompt_sha256,
     )
 
 
-def counts_per_problem(marks: Iterable[Mark]) -> tuple[list[int], list[int]]:
-    """Scored and correct samples of each problem; errors are missing data, not wrong answers."""
-    returned: Counter[str] = Counter()
-    correct: Counter[str] = Counter()
-    for mark in marks:
-        if mark.verdict is not Verdict.ERROR:
-            returned[mark.key] += 1
-            correct[mark.key] += mark.correct
-    return [returned[key] for key in returned], [correct[key] for key in returned]
+def save_report(run: Run, summary: Summary) -> None:
+    """Keep the summary as the run's `report.json`."""
+    write_atomically(run.path / "report.json", msgspec.json.format(msgspec.json.encode(summary), indent=2) + b"\n")
+
+
+def _estimate(metric: str, counts: Counts) -> Estimate:
+    found = interval(metric, counts)
+    if math.isnan(found.estimate):
+        return Estimate(value=None)
+    return Estimate(found.estimate, found.low, found.high, found.level, found.problems)
