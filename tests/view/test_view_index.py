@@ -88,13 +88,30 @@ def test_a_torn_line_is_left_out_until_it_is_whole(tmp_path):
 def test_a_crashed_run_opens_with_its_damage_counted(tmp_path):
     index = indexed(folders.crashed(tmp_path / "run"))
     snapshot = index.snapshot()
-    assert int(snapshot.arrived.sum()) == 12  # eleven good ones, and the one whose text is not UTF-8: its head is fine
-    assert snapshot.damaged == 1
+    assert int(snapshot.arrived.sum()) == 11
+    assert snapshot.damaged == 2
     assert snapshot.torn == 1
     assert snapshot.complete
+
+
+def test_a_response_to_an_unknown_problem_is_kept_without_a_statement(tmp_path):
+    path = folders.running(tmp_path / "run", done=2)
+    folders.append(path / "responses.jsonl", [Response(key="abc", sample=0, problem_id="stray", text="hm")])
+    index = indexed(path)
+    snapshot = index.snapshot()
     stray = snapshot.keys.index("abc")
-    assert index.response(snapshot, snapshot.row(stray, 0)) is None
+    assert snapshot.ids[stray] == "stray"
+    assert index.response(snapshot, snapshot.row(stray, 0)).text == "hm"
     assert index.question(stray) is None
+
+
+def test_an_error_mark_does_not_replace_an_answers_mark(tmp_path):
+    path = folders.running(tmp_path / "run", done=0)
+    key = Run.open(path).questions()[0].problem.key
+    marks = [Mark(key=key, verdict=verdict) for verdict in (Verdict.ERROR, Verdict.WRONG, Verdict.ERROR)]
+    folders.append(path / "marks" / "math.jsonl", marks)
+    assert indexed(path).snapshot().verdict("math").tolist() == [CODE[Verdict.WRONG]]
+    assert [mark.verdict for mark in Run.open(path).marks("math")] == [Verdict.WRONG]
 
 
 def test_a_run_from_a_newer_version_opens_without_what_is_unknown(tmp_path):

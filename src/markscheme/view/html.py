@@ -16,6 +16,16 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 
+STATUSES = {
+    "running": "being asked now",
+    "silent": "says that it is running, but nothing was written for some minutes: it may have crashed",
+    "complete": "every response is there",
+    "incomplete": "some responses are missing",
+    "interrupted": "stopped by hand; markscheme resume goes on",
+    "stopped": "stopped by a failure; markscheme resume goes on",
+}
+
+
 @lru_cache(maxsize=1)
 def environment() -> Environment:
     """Jinja with escaping on, strict about names, and the filters that pages share."""
@@ -31,7 +41,7 @@ def environment() -> Environment:
         finalize=lambda value: plain_visible(value) if type(value) is str else value,
     )
     env.filters.update(pct=_percent, num=_number, short=_short, seconds=_seconds, when=_when, money=_money, size=_size)
-    env.globals.update(plots=plots, looks=LOOKS, zip=zip)
+    env.globals.update(plots=plots, looks=LOOKS, statuses_meaning=STATUSES)
     return env
 
 

@@ -15,13 +15,14 @@ from typing import TypeVar
 import msgspec
 
 from markscheme.types import Mark, Question, Response
-from markscheme.view.columns import CODE, FINISH, UNKNOWN, UNMARKED, Cells, Snapshot
+from markscheme.view.columns import CODE, ERROR, FINISH, UNKNOWN, UNMARKED, Cells, Snapshot
 from markscheme.view.problems import UNREADABLE, ProblemTable
 from markscheme.view.tail import Tail
 
 T = TypeVar("T", bound=msgspec.Struct)
 
-LARGEST_SAMPLE = 2**31 - 1
+LARGEST_SAMPLE = 1_000_000
+"""As everywhere that reads run folders; a larger index is a damaged line."""
 
 
 class _ResponseHead(msgspec.Struct):
@@ -192,12 +193,15 @@ class RunIndex:
         verdicts, offsets = cells.verdicts[name], cells.mark_offsets[name]
         for offset, line in tail.lines(until):
             try:
-                head = _marks.decode(line)
+                head = _marks.decode(line.decode())
                 row = cells.row(index(head.key), _sample(head.sample))
             except (*UNREADABLE, ValueError):
                 tail.damaged += 1
                 continue
-            verdicts[row] = CODE.get(head.verdict, UNMARKED)
+            code = CODE.get(head.verdict, UNMARKED)
+            if code == ERROR and verdicts[row] not in (UNMARKED, ERROR):
+                continue  # an error never replaces an answer, as with the responses
+            verdicts[row] = code
             offsets[row] = offset
             if head.protocol:
                 self.labels[name] = head.protocol
@@ -210,7 +214,8 @@ class RunIndex:
             return True
         for offset, line in tail.lines(until):
             try:
-                head = _responses.decode(line)
+                # msgspec does not look inside what it skips, so bytes that are no text would pass.
+                head = _responses.decode(line.decode())
                 row = self.cells.row(self.problems.index(head.key, head.problem_id), _sample(head.sample))
             except (*UNREADABLE, ValueError):
                 tail.damaged += 1

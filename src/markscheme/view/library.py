@@ -12,6 +12,7 @@ import re
 import threading
 import time
 from collections import OrderedDict
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,6 +31,9 @@ RESCAN = 2.0
 MOST_OPEN = 12
 """Indexes kept; the least recently used is let go and made again when it is needed."""
 
+SILENT = 180.0
+"""Seconds without a line after which a run that calls itself running may well be dead."""
+
 MANIFEST = "manifest.json"
 
 
@@ -47,6 +51,25 @@ class Entry:
     def running(self) -> bool:
         """Whether the manifest says that somebody is still asking (a crash leaves it saying so)."""
         return self.manifest is not None and self.manifest.status == "running"
+
+    @property
+    def status(self) -> str:
+        """As the manifest says, but `silent` for a running one whose files nobody has written to for a while."""
+        if self.manifest is None:
+            return ""
+        if self.running and time.time() - self.written > SILENT:
+            return "silent"
+        return self.manifest.status
+
+    @property
+    def written(self) -> float:
+        """When a response, a mark or the manifest was last written, in seconds since 1970."""
+        files = [self.path / MANIFEST, *self.path.glob("responses*.jsonl"), *self.path.glob("marks/*.jsonl")]
+        times = []
+        for file in files:
+            with suppress(OSError):
+                times.append(file.stat().st_mtime)
+        return max(times, default=0.0)
 
     @property
     def protocol(self) -> str:

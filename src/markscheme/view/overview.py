@@ -1,4 +1,4 @@
-"""One line of figures for each run, from its marks and manifest, without going through its responses."""
+"""One line of figures for each run: from its own report if that is up to date, else from its marks."""
 
 from __future__ import annotations
 
@@ -6,14 +6,17 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
 import numpy as np
 
+from markscheme.reporting.summary import Estimate, Summary
 from markscheme.statistics import Interval
 from markscheme.view import figures
 from markscheme.view.background import Made
-from markscheme.view.columns import Snapshot
+from markscheme.view.columns import VERDICTS, Snapshot
 from markscheme.view.index import RunIndex
 from markscheme.view.library import Entry
+from markscheme.view.problems import UNREADABLE
 from markscheme.view.site import Site
 
 SMALL = 30 << 20
@@ -57,21 +60,64 @@ def overview(site: Site, entry: Entry, wait: float) -> Made[Overview]:
 
 def _stamp(path: Path) -> Hashable:
     """Changes whenever a file of the run does."""
-    files = [path / "manifest.json", *sorted(path.glob("marks/*.jsonl")), *sorted(path.glob("responses*.jsonl"))]
-    stamps = []
-    for file in files:
-        try:
-            state = file.stat()
-        except OSError:
-            continue
-        stamps.append((file.name, state.st_size, state.st_mtime_ns))
-    return tuple(stamps)
+    names = ["manifest.json", "report.json", *sorted(file.name for file in path.glob("responses*.jsonl"))]
+    names += sorted(f"marks/{file.name}" for file in path.glob("marks/*.jsonl"))
+    return tuple((name, _state(path / name)) for name in names)
+
+
+def _state(file: Path) -> tuple[int, int]:
+    try:
+        state = file.stat()
+    except OSError:
+        return (0, 0)
+    return (state.st_mtime_ns, state.st_size)
 
 
 def _make(site: Site, entry: Entry) -> Overview:
+    reported = None if entry.running else _from_report(entry)
+    return reported or _from_marks(site, entry)
+
+
+def _from_report(entry: Entry) -> Overview | None:
+    """The figures that the run itself reported, if they are of its present marks."""
+    report = entry.path / "report.json"
+    marks = entry.path / "marks" / f"{entry.protocol}.jsonl"
+    if entry.manifest is None or not _state(report)[0] >= _state(marks)[0] > 0:
+        return None
+    try:
+        summary = msgspec.json.decode(report.read_bytes(), type=Summary)
+    except (OSError, *UNREADABLE):
+        return None
+    passes = [(int(k), _interval(found)) for k, found in summary.pass_at_k.items() if k.isdecimal() and k != "1"]
+    usage = entry.manifest.usage
+    return Overview(
+        expected=summary.problems * summary.samples,
+        scored=summary.responses,
+        accuracy=_interval(summary.accuracy),
+        passes=tuple((k, found) for k, found in passes if found is not None),
+        verdicts={str(verdict): summary.verdicts.get(str(verdict), 0) for verdict in VERDICTS},
+        tokens=usage.completion_tokens if usage else None,
+        cost=usage.cost if usage else None,
+    )
+
+
+def _interval(found: Estimate) -> Interval | None:
+    if found.value is None or found.low is None or found.high is None:
+        return None
+    return Interval(
+        estimate=found.value,
+        low=found.low,
+        high=found.high,
+        level=found.level,
+        method="report.json",
+        problems=found.problems,
+    )
+
+
+def _from_marks(site: Site, entry: Entry) -> Overview:
     manifest = entry.manifest
-    usage = getattr(manifest, "usage", None)
-    large = sum(file.stat().st_size for file in entry.path.glob("responses*.jsonl")) > SMALL
+    usage = manifest.usage if manifest else None
+    large = sum(_state(file)[1] for file in entry.path.glob("responses*.jsonl")) > SMALL
     # A run that is still growing is kept open, so that the next look reads only what is new.
     index = site.library.index(entry) if entry.running or site.library.is_open(entry) else RunIndex(entry.path)
     index.first_protocol = entry.protocol
@@ -79,7 +125,6 @@ def _make(site: Site, entry: Entry) -> Overview:
     snapshot = index.snapshot()
     protocol = entry.protocol if entry.protocol in snapshot.verdicts else min(snapshot.verdicts, default="")
     counts = figures.counts(snapshot, protocol)
-    verdicts = figures.verdict_counts(counts)
     most = int(counts.n.max(initial=0))
     asked = manifest.config.pass_k if manifest else ()
     passes = [(k, figures.estimate(f"pass@{k}", counts)) for k in asked or ((most,) if most > 1 else ()) if k > 1]
@@ -88,7 +133,7 @@ def _make(site: Site, entry: Entry) -> Overview:
         scored=int(counts.n.sum()),
         accuracy=figures.estimate("accuracy", counts),
         passes=tuple((k, found) for k, found in passes if found is not None),
-        verdicts=verdicts,
+        verdicts=figures.verdict_counts(counts),
         tokens=usage.completion_tokens if usage is not None else _tokens(snapshot),
         cost=usage.cost if usage is not None else None,
     )

@@ -64,4 +64,4 @@ def live(run: OpenRun, *, pending: bool = False) -> float:
     """How soon a page of this run has news."""
     if pending or not run.snapshot.complete:
         return 0.7
-    return 2.0 if run.entry.running else 0.0
+    return {"running": 2.0, "silent": 10.0}.get(run.entry.status, 0.0)

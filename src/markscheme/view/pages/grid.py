@@ -18,6 +18,8 @@ from markscheme.view.verdicts import MISSING, look
 
 MOST_CELLS = 2_400
 """Cells a page: as many links as a browser takes without a thought."""
+MOST_CELLS_IN_A_FILE = 20_000
+"""An exported page has no second page to turn to."""
 ORDERS = {"hard": "hardest first", "easy": "easiest first", "mixed": "most undecided first", "": "as in the data"}
 
 
@@ -42,15 +44,15 @@ class Grid:
     problems: int
 
 
-def grid(links: Links, run: OpenRun, counts: Counts, query: Mapping[str, str], most: int = MOST_CELLS) -> Grid:
-    """The cells that a page shows; `most` bounds them."""
+def grid(links: Links, run: OpenRun, counts: Counts, query: Mapping[str, str]) -> Grid:
+    """The cells that a page shows."""
     order = query.get("order", "")
     order = order if order in ORDERS else ""
     rates = figures.solve_rates(counts)
     numbers = _ordered(rates, order)
     snapshot = run.snapshot
     wide = max(1, run.entry.manifest.samples if run.entry.manifest else 1, *(_widest(snapshot.problem),))
-    each = max(1, most // wide)
+    each = max(1, (MOST_CELLS_IN_A_FILE if links.static else MOST_CELLS) // wide)
     pages = max(1, math.ceil(len(numbers) / each))
     asked = query.get("grid", "")
     page = min(pages, max(1, int(asked))) if asked.isdecimal() and len(asked) < 9 else 1

@@ -51,7 +51,7 @@ def run_page(site: Site, slug: str, query: Mapping[str, str]) -> Page:
             "curve": plots.pass_curve(curve.value) if curve.value else None,
             "histogram": plots.token_histogram(bins) if bins else None,
             "rates": plots.solve_rates(figures.solve_rates(counts).tolist()) if counts.n.any() else None,
-            "grid": grid(site.links, run, counts, query, 10**9 if site.links.static else 2400),
+            "grid": grid(site.links, run, counts, query),
             "orders": ORDERS,
             "groups": groups.value or {},
             "tokens": _spread(snapshot, "tokens"),

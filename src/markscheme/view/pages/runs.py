@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import time
 from collections.abc import Iterator, Mapping
@@ -14,6 +15,8 @@ from markscheme.view.overview import Overview, overview
 from markscheme.view.site import Page, Site
 
 PER_PAGE = 200
+MOST_PAIRS = 45
+"""Comparisons in an exported site: all pairs of ten runs."""
 COLUMNS = {
     "name": "Run",
     "benchmark": "Benchmark",
@@ -66,9 +69,9 @@ def runs_page(site: Site, query: Mapping[str, str]) -> Page:
     rows, asked = _rows(site, query)
     everything = site.library.entries()
     number = max(1, int(query["page"])) if query.get("page", "").isdecimal() and len(query["page"]) < 9 else 1
-    shown = rows[(number - 1) * PER_PAGE : number * PER_PAGE]
+    shown = rows if site.links.static else rows[(number - 1) * PER_PAGE : number * PER_PAGE]
     pending = any(not row.fresh for row in rows)
-    running = any(row.entry.running for row in rows)
+    running = any(row.entry.running for row in shown)
     return Page(
         "runs.html",
         "Runs",
@@ -80,13 +83,24 @@ def runs_page(site: Site, query: Mapping[str, str]) -> Page:
             "columns": COLUMNS,
             "asked": asked,
             "benchmarks": sorted({e.manifest.benchmark for e in everything if e.manifest}),
-            "statuses": sorted({e.manifest.status for e in everything if e.manifest}),
+            "statuses": sorted({e.status for e in everything if e.manifest}),
             "page": number,
-            "pages": max(1, math.ceil(len(rows) / PER_PAGE)),
+            "pages": 1 if site.links.static else math.ceil(len(rows) / PER_PAGE),
+            "pairs": pairs(everything) if site.links.static else [],
             "query": lambda **changes: _query(asked, changes),
         },
         again=0.7 if pending else 3.0 if running else 0,
     )
+
+
+def pairs(entries: list[Entry]) -> list[tuple[Entry, Entry]]:
+    """Runs of one benchmark, each with each, the earlier one first: what a site without a server compares."""
+    known = sorted(
+        (entry.manifest.benchmark, entry.manifest.started, entry.slug, entry) for entry in entries if entry.manifest
+    )
+    couples = itertools.combinations(known, 2)
+    same = ((one[3], two[3]) for one, two in couples if one[0] == two[0])
+    return list(itertools.islice(same, MOST_PAIRS))
 
 
 def runs_table(site: Site, query: Mapping[str, str]) -> Iterator[list[object]]:
@@ -99,7 +113,7 @@ def runs_table(site: Site, query: Mapping[str, str]) -> Iterator[list[object]]:
         accuracy = figures.accuracy if figures else None
         yield [
             row.entry.name,
-            *((manifest.benchmark, manifest.model, manifest.status, manifest.protocol) if manifest else [""] * 4),
+            *((manifest.benchmark, manifest.model, row.entry.status, manifest.protocol) if manifest else [""] * 4),
             *((accuracy.estimate, accuracy.low, accuracy.high) if accuracy else [""] * 3),
             " ".join(f"{k}:{found.estimate:.4f}" for k, found in figures.passes) if figures else "",
             *((figures.scored, figures.expected, figures.truncated, figures.errors) if figures else [""] * 4),
@@ -130,7 +144,7 @@ def _wanted(entry: Entry, asked: Mapping[str, str]) -> bool:
     return (
         all(word in words for word in asked["q"].lower().split())
         and asked["benchmark"] in ("", manifest.benchmark if manifest else None)
-        and asked["status"] in ("", manifest.status if manifest else None)
+        and asked["status"] in ("", entry.status)
     )
 
 
