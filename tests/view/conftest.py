@@ -108,7 +108,9 @@ def browser():
 @pytest.fixture
 def page(browser):
     """A fresh page that fails the test on any script error, refused resource or request to elsewhere."""
-    context = browser.new_context(viewport={"width": 1280, "height": 840}, permissions=["clipboard-read"])
+    context = browser.new_context(
+        viewport={"width": 1280, "height": 840}, permissions=["clipboard-read", "clipboard-write"]
+    )
     found = context.new_page()
     troubles: list[str] = []
     found.on("pageerror", lambda error: troubles.append(str(error)))
