@@ -77,6 +77,7 @@ def test_filter_of_responses_is_in_the_address_and_kept_by_next(page, server):
     assert all("wrong" in text for text in rows.all_inner_texts())
     second = rows.nth(1).locator("td a").first.get_attribute("href")
     rows.nth(0).locator("td a").first.click()
+    page.wait_for_url(re.compile("/response/"))
     page.keyboard.press("j")
     page.wait_for_url(server.url + second)
     assert "verdict=wrong" in page.url

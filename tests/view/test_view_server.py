@@ -1,8 +1,11 @@
 import csv
 import io
 import os
+import signal
 import socket
 import stat
+import subprocess
+import sys
 import urllib.request
 from html.parser import HTMLParser
 from http.client import HTTPConnection
@@ -315,10 +318,6 @@ def test_command_without_a_folder_says_what_to_do(tmp_path, capsys):
 
 
 def test_command_serves_until_it_is_interrupted(tmp_path):
-    import signal
-    import subprocess
-    import sys
-
     folders.finished(tmp_path / "one", problems=2, samples=1)
     command = [sys.executable, "-m", "markscheme", "view", str(tmp_path), "--no-browser", "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
@@ -332,20 +331,18 @@ def test_command_serves_until_it_is_interrupted(tmp_path):
         assert process.wait(20) == 0
 
 
-def test_port_that_is_taken_is_an_error_that_says_so(tmp_path, capsys):
-    from markscheme.cli import main
-
+def test_port_that_is_taken_is_an_error_that_says_so(tmp_path):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
-        assert main(["view", str(tmp_path), "--no-browser", "--port", str(taken.getsockname()[1])]) == 2
-    assert "choose another --port" in capsys.readouterr().err
+        port = str(taken.getsockname()[1])
+        command = [sys.executable, "-m", "markscheme", "view", str(tmp_path), "--no-browser", "--port", port]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2
+    assert "choose another --port" in done.stderr
 
 
 def test_nothing_of_the_viewer_is_loaded_by_the_command_line_itself():
-    import subprocess
-    import sys
-
     code = "import sys, markscheme.cli as c; c.build_parser('view'); print([m for m in sys.modules if m.startswith(('aiohttp', 'jinja2', 'numpy'))])"
     assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "[]"
 
