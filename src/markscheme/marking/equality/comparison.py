@@ -18,9 +18,10 @@ from markscheme.marking.equality.reading import MAX_LENGTH, read
 Method = Literal["string", "exact", "numeric", "symbolic", "none"]
 """What settled it: the same text, exact arithmetic, a numerical difference, computer algebra, or nothing."""
 
-_SPACES: Final = re.compile(r"\s+")
+_SPACES: Final = re.compile(r"(?<!\d)\s+|\s+(?!\d)")
 _LIST_LIKE: Final = re.compile(r"\d,\s?\d{3}(?!\d)")
-_BARE_UNIT: Final = re.compile(r"([-\d.,/\s]*\d)\s+([mgshL])((?:\^\{?[23]\}?)?)\s*\.?")
+_SPACED_GROUPS: Final = re.compile(r"\s*[-+$\\]*\d{1,3}(?:, \d{3})+(?!\d)[^,]*")
+_BARE_UNIT: Final = re.compile(r"([-\d.,/\s]*\d)\s+([mgshL](?:/[mgshL])?)((?:\^\{?[23]\}?)?)\s*\.?")
 _CACHED_LENGTH: Final = 2000
 
 
@@ -133,6 +134,8 @@ def _alternatives(answer: str, gold: str) -> list[tuple[tuple[str, bool], tuple[
         found.append(((answer, True), (gold, False)))
     if lists[1]:
         found.append(((answer, False), (gold, True)))
+    if _SPACED_GROUPS.fullmatch(answer):
+        found.append(((answer.replace(", ", ","), False), (gold, False)))
     for own, other, flip in ((answer, gold, False), (gold, answer, True)):
         m = _BARE_UNIT.fullmatch(own) if len(own) < 100 else None
         if m is not None:
