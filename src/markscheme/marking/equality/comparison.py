@@ -8,7 +8,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from markscheme.marking.equality.algebra import TooBig, Undefined, form
+from markscheme.marking.equality.algebra import TooBig, Undefined, form, fresh_effort
 from markscheme.marking.equality.answers import Answer, Based, Scalar, Text
 from markscheme.marking.equality.cleaning import clean
 from markscheme.marking.equality.expressions import Unreadable
@@ -46,7 +46,7 @@ class _Reading(msgspec.Struct, frozen=True):
     problem: str = ""
 
 
-def compare(answer: str, gold: str, *, time_limit: float = 3.0) -> Comparison:  # noqa: ARG001
+def compare(answer: str, gold: str, *, time_limit: float = 3.0) -> Comparison:
     """Compare an extracted answer with the gold answer; `time_limit` bounds the symbolic work in seconds."""
     if answer == gold:
         return _SAME_TEXT
@@ -65,9 +65,18 @@ def compare(answer: str, gold: str, *, time_limit: float = 3.0) -> Comparison:  
     if verdict is None:
         if squeezed(answer) == squeezed(gold):
             return _SAME_TEXT
-        return Comparison(None, "neither equality nor difference could be shown", tuple(judge.flags))
+        return _ask(answer, gold, tuple(judge.flags), time_limit)
     method: Method = "numeric" if judge.numeric and verdict is False else "exact"
     return Comparison(verdict, "equal" if verdict else "different", tuple(judge.flags) if verdict else (), method)
+
+
+def _ask(answer: str, gold: str, flags: tuple[str, ...], time_limit: float) -> Comparison:
+    from markscheme.marking.equality.symbolic import ask
+
+    verdict, why = ask(answer, gold, lists=(False, False), time_limit=time_limit)
+    if verdict is None:
+        return Comparison(None, why)
+    return Comparison(verdict, "equal" if verdict else "different", flags if verdict else (), "symbolic")
 
 
 def equal(a: str, b: str) -> bool:
@@ -94,6 +103,7 @@ def squeezed(text: str) -> str:
 
 
 def _judge(judge: Judge, a: Answer, b: Answer) -> bool | None:
+    fresh_effort()
     try:
         return judge.same(a, b)
     except (TooBig, RecursionError):
@@ -149,6 +159,7 @@ def _read(text: str, *, lists: bool = False) -> _Reading:
 
 
 def _read_now(text: str, lists: bool) -> _Reading:
+    fresh_effort()
     try:
         return _Reading(read(text, lists=lists))
     except TooBig:

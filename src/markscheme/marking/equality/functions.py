@@ -290,7 +290,7 @@ def factorial(a: Value) -> Value:
             raise Undefined("the factorial of a negative number")
         if a <= MAX_FACTORIAL:
             return math.factorial(a)
-    return atom("factorial", a, complete=isinstance(a, int))
+    return atom("factorial", a, complete=not variables(a))
 
 
 def binomial(n: Value, k: Value) -> Value:
@@ -305,6 +305,8 @@ def binomial(n: Value, k: Value) -> Value:
         for j in range(k):
             result = mul(result, sub(n, j))
         return div(result, math.factorial(k))
+    if isinstance(n, int) and isinstance(k, int) and 0 <= k <= n:
+        return atom("binomial", n, min(k, n - k))
     return atom("binomial", n, k, complete=False)
 
 

@@ -20,9 +20,10 @@ from markscheme.marking.equality.answers import (
     Answer,
     Collection,
 )
-from markscheme.marking.equality.evaluation import COMMON_LOG, substitute
+from markscheme.marking.equality.evaluation import COMMON_LOG
 from markscheme.marking.equality.functions import logarithm
 from markscheme.marking.equality.numeric import differ
+from markscheme.marking.equality.substitution import substitute, whole_angles
 
 
 @dataclass(slots=True)
@@ -33,15 +34,13 @@ class Judge:
     flipped: bool = False
     """Whether the first of the two is the gold: rules are written for one order of kinds only."""
     numeric: bool = False
-    open: list[tuple[Value, Value]] = field(default_factory=list)
-    """Pairs of values that agree numerically but not in canonical form: for computer algebra."""
 
     def flag(self, text: str) -> None:
         if text not in self.flags:
             self.flags.append(text)
 
     def same(self, a: Answer, b: Answer) -> bool | None:
-        """Whether two answers are equal; None when it depends on the pairs in `open`."""
+        """Whether two answers are equal; None when that could not be told."""
         a, b = plain(a), plain(b)
         rule = RULES.get((type(a), type(b)))
         if rule is not None:
@@ -69,11 +68,16 @@ class Judge:
                 return self.values(substitute(a, letter, IMAGINARY), substitute(b, letter, IMAGINARY))
         if is_complete(a) and is_complete(b):
             return False
-        gap = differ(a, b, names)
-        if gap:
+        if differ(a, b, names):
             self.numeric = True
             return False
-        self.open.append((a, b))
+        scaled = whole_angles(a, b)
+        if scaled is not None and same(*scaled):
+            return True
+        return self.undecided(a, b)
+
+    def undecided(self, a: Value, b: Value) -> bool | None:  # noqa: ARG002
+        """The verdict on two values that agree numerically, though their canonical forms differ."""
         return None
 
     def logs(self, a: Value, b: Value) -> bool | None:

@@ -28,10 +28,11 @@ from markscheme.marking.equality.answers import (
     Text,
 )
 from markscheme.marking.equality.cleaning import clean
-from markscheme.marking.equality.evaluation import DEGREE, run, signs_in, substitute
+from markscheme.marking.equality.evaluation import DEGREE, run, signs_in
 from markscheme.marking.equality.expressions import Unreadable, parse, read_number
 from markscheme.marking.equality.names import CONNECTIVES, MATRICES, words
 from markscheme.marking.equality.phrases import read_phrase, without_article
+from markscheme.marking.equality.substitution import substitute
 from markscheme.marking.equality.tokens import Token, tokenise
 from markscheme.marking.equality.units import Unit, read_unit
 

@@ -57,7 +57,7 @@ def _matching(judge: Judge, left: list[Answer], right: list[Answer]) -> bool | N
     for x in left:
         maybe: int | None = None
         for k, y in enumerate(right):
-            attempt = Judge(flipped=judge.flipped)
+            attempt = type(judge)(flipped=judge.flipped)
             verdict = attempt.same(x, y)
             if verdict:
                 judge.flags.extend(f for f in attempt.flags if f not in judge.flags)
@@ -65,7 +65,6 @@ def _matching(judge: Judge, left: list[Answer], right: list[Answer]) -> bool | N
                 break
             if verdict is None and maybe is None:
                 maybe = k
-                judge.open.extend(attempt.open)
         else:
             if maybe is None:
                 return False
