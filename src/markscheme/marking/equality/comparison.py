@@ -18,6 +18,7 @@ from markscheme.marking.equality.reading import MAX_LENGTH, read
 Method = Literal["string", "exact", "numeric", "symbolic", "none"]
 """What settled it: the same text, exact arithmetic, a numerical difference, computer algebra, or nothing."""
 
+_WHOLE: Final = re.compile(r"\s*[-+]?[0-9]{1,1000}\s*")
 _SPACES: Final = re.compile(r"(?<!\d)\s+|\s+(?!\d)")
 _LIST_LIKE: Final = re.compile(r"\d,\s?\d{3}(?!\d)")
 _SPACED_GROUPS: Final = re.compile(r"\s*[-+$\\]*\d{1,3}(?:, \d{3})+(?!\d)[^,]*")
@@ -50,8 +51,8 @@ def compare(answer: str, gold: str, *, time_limit: float = 3.0) -> Comparison:
     """Compare an extracted answer with the gold answer; `time_limit` bounds the symbolic work in seconds."""
     if answer == gold:
         return _SAME_TEXT
-    if answer.isdecimal() and gold.isdecimal() and answer.isascii() and gold.isascii():
-        return _SAME_NUMBER if answer.lstrip("0") == gold.lstrip("0") else _OTHER_NUMBER
+    if _WHOLE.fullmatch(answer) and _WHOLE.fullmatch(gold):
+        return _SAME_NUMBER if int(answer) == int(gold) else _OTHER_NUMBER
     right = _read(gold)
     left = _read(answer)
     if left.answer is None or right.answer is None:

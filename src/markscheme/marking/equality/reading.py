@@ -38,6 +38,8 @@ from markscheme.marking.equality.units import Unit, read_unit
 
 MAX_DEPTH: Final = 12  # of lists in lists; brackets that only group do not count
 MAX_ITEMS: Final = 200
+_CUTTING: Final = frozenset({",", ";", "x"})
+_SETS: Final = frozenset({"u", "set"})
 _STRAY: Final = frozenset({",", ";", ".", ":", "&", "\\\\"})
 _HEDGES: Final = words("either both about approximately roughly exactly")
 _PUNCTUATION: Final = frozenset({"{", "}", "(", ")", ",", ";", ".", ":", "$", "&"})
@@ -81,17 +83,17 @@ class Reader:
         low, high = self.trim(low, high)
         if low >= high:
             raise Unreadable("nothing there")
-        cuts = self.separators(low, high)
-        if cuts:
+        if high - low == 1 and self.tokens[low].kind == "n":
+            return Scalar(read_number(self.tokens[low].text))
+        kinds = {self.tokens[k].kind for k in self.level(low, high)}
+        if not kinds.isdisjoint(_CUTTING) and (cuts := self.separators(low, high)):
             return self.collection(low, high, cuts, depth)
-        relation = next((k for k in self.level(low, high) if self.tokens[k].kind == "r"), None)
-        if relation is not None:
+        if "r" in kinds:
             return self.relation(low, high, depth)
-        if any(self.tokens[k].kind in ("u", "set") or self.is_union(k, low, high) for k in self.level(low, high)):
+        if not kinds.isdisjoint(_SETS) or ("(" in kinds and self.has_union(low, high)):
             return self.set_expression(low, high, depth)
-        begin = next((k for k in self.level(low, high) if self.tokens[k].kind == "begin"), None)
-        if begin is not None:
-            return self.environment(low, begin, high, depth)
+        if "begin" in kinds:
+            return self.environment(low, high, depth)
         if self.tokens[low].kind in "({" and self.match.get(low) == high - 1:
             return self.bracketed(low, high, depth)
         if self.is_named_point(low, high):
@@ -286,6 +288,9 @@ class Reader:
         name = self.name(low, high)
         return Scalar(variable(name)) if "(" in name else self.answer(low, high, depth + 1)
 
+    def has_union(self, low: int, high: int) -> bool:
+        return any(self.is_union(k, low, high) for k in self.level(low, high))
+
     def is_union(self, k: int, low: int, high: int) -> bool:
         """A capital U between two brackets."""
         return (
@@ -347,11 +352,12 @@ class Reader:
             return Collection(inner.items, True)
         return inner if isinstance(inner, RealSet) else Collection((inner,), True)
 
-    def environment(self, low: int, begin: int, high: int, depth: int) -> Answer:
+    def environment(self, low: int, high: int, depth: int) -> Answer:
+        begin = next(k for k in self.level(low, high) if self.tokens[k].kind == "begin")
         name = self.tokens[begin].text.rstrip("*")
         end = self.match.get(begin, -1)
         if [t.text for t in self.tokens[end + 1 : high]] == ["^", "{", "T", "}"]:
-            return self.transposed(self.environment(low, begin, high - 4, depth))
+            return self.transposed(self.environment(low, high - 4, depth))
         if end != high - 1:
             raise Unreadable("something after a matrix")
         start = begin + 1
