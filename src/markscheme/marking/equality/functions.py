@@ -337,13 +337,14 @@ FUNCTIONS: Final[dict[str, Callable[[Value], Value]]] = {
     "tanh": _hyperbolic(-1, over=True),
     "ln": logarithm,
     "exp": exponential,
+    "cis": lambda a: add(cosine(a), mul(IMAGINARY, sine(a))),
     "abs": absolute,
     "floor": floor,
     "ceil": ceiling,
 }
 """Functions of one argument by the name the parser gives them."""
 
-TRIGONOMETRIC: Final = frozenset({"sin", "cos", "tan", "cot", "sec", "csc"})
+TRIGONOMETRIC: Final = frozenset({"sin", "cos", "tan", "cot", "sec", "csc", "cis"})
 """Those whose argument may be in degrees."""
 
 __all__ = ["EULER", "FUNCTIONS", "TRIGONOMETRIC", "binomial", "factorial", "int_power", "lift", "log_base"]

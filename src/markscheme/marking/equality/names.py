@@ -15,7 +15,7 @@ FUNCTIONS: Final = {
     "cosec": "csc", "arcsin": "arcsin", "asin": "arcsin", "arccos": "arccos", "acos": "arccos", "arctan": "arctan",
     "atan": "arctan", "arctg": "arctan", "arccot": "arccot", "acot": "arccot", "sinh": "sinh", "cosh": "cosh",
     "tanh": "tanh", "ln": "ln", "log": "log", "lg": "lg", "exp": "exp", "abs": "abs", "floor": "floor",
-    "ceil": "ceil", "cbrt": "cbrt",
+    "ceil": "ceil", "cbrt": "cbrt", "cis": "cis",
 }  # fmt: skip
 """Function names, as commands and as plain letters, to the name in the program."""
 

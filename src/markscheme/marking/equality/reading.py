@@ -119,9 +119,9 @@ class Reader:
             return Matrix(tuple((x,) for x in answer.items))
         raise Unreadable("a transpose of something else")
 
-    def words(self) -> Text:
-        """The whole text as words."""
-        found = " ".join(t.text.lower() for t in self.tokens if t.kind not in _PUNCTUATION)
+    def words(self, low: int, high: int) -> Text:
+        """A range as words."""
+        found = " ".join(t.text.lower() for t in self.tokens[low:high] if t.kind not in _PUNCTUATION)
         return Text(without_article(found))
 
     def level(self, low: int, high: int) -> Iterator[int]:
@@ -305,7 +305,7 @@ class Reader:
         if not marks:
             if high - low == 1 and self.tokens[low].text in ("R", "∅"):
                 return sets.REALS if self.tokens[low].text == "R" else sets.EMPTY
-            return self.words()
+            return self.words(low, high)
         bounds = list(itertools.pairwise([low - 1, *marks, high]))
         operands = [as_set(self.answer(a + 1, b, depth + 1)) for a, b in bounds]
         result = operands[0]
@@ -442,8 +442,8 @@ class Reader:
             return read_base(self.tokens[low:cut], "".join(t.text for t in rest[start:]))
         number = self.scalar(low, cut)
         if not isinstance(number, Scalar):
-            return self.words()
-        return annotate(number, rest) or self.words()
+            return self.words(low, high)
+        return annotate(number, rest) or self.words(low, high)
 
     def value(self, low: int, high: int, unit: Unit | None, percent: bool) -> Answer:
         if high - low == 1 and self.tokens[low].kind == "n":
@@ -499,8 +499,8 @@ class Reader:
             unit = read_unit(" ".join(t.text for t in self.tokens[low:k]))
             if unit is not None and not unit.word and self.tokens[k].kind in ("n", "o"):
                 number = self.scalar(k, high)  # €77, USD 18.90
-                return replace(number, unit=unit) if isinstance(number, Scalar) else self.words()
-        return self.words()
+                return replace(number, unit=unit) if isinstance(number, Scalar) else self.words(low, high)
+        return self.words(low, high)
 
 
 def as_set(answer: Answer) -> RealSet:

@@ -24,8 +24,8 @@ from markscheme.marking.equality.units import angle, compatible
 
 def scalars(judge: Judge, a: Scalar, b: Scalar) -> bool | None:
     if a.letters and b.letters and a.letters != b.letters and max(len(a.letters), len(b.letters)) == 1:
-        # Choice letters are often given in lower case; e and i are numbers.
-        return a.letters.lower() == b.letters.lower() and a.letters.lower() not in "ei"
+        # Choice letters are often given in lower case; beyond H it is rather a variable, and e is a number.
+        return a.letters.lower() == b.letters.lower() and a.letters.lower() in "abcdfgh"
     if a.percent != b.percent:
         return _percent(judge, *((a, b) if a.percent else (b, a)))
     if a.unit is None or b.unit is None:
