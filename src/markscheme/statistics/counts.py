@@ -1,0 +1,115 @@
+"""Counts per problem and verdict: all that the statistics ever see of a run.
+
+A response's text, its answer and its problem's text stay outside; what comes in is one (problem key, verdict) pair per
+response. `error` is missing data: it is counted and reported, and it is not a sample.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from markscheme.errors import UsageError
+from markscheme.types import Verdict
+
+if TYPE_CHECKING:
+    from markscheme.types import Mark
+
+VERDICTS = tuple(Verdict)
+_COLUMN = {verdict: column for column, verdict in enumerate(VERDICTS)}
+_SCORED = [column for verdict, column in _COLUMN.items() if verdict is not Verdict.ERROR]
+
+
+@dataclass(frozen=True)
+class Counts:
+    """How many samples of each problem got each verdict: `table[problem, verdict]`, rows as in `keys`."""
+
+    keys: tuple[str, ...]
+    table: npt.NDArray[np.int64]
+
+    @property
+    def n(self) -> npt.NDArray[np.int64]:
+        """Samples that came back, per problem."""
+        scored: npt.NDArray[np.int64] = self.table[:, _SCORED].sum(axis=1)
+        return scored
+
+    @property
+    def c(self) -> npt.NDArray[np.int64]:
+        """Correct samples, per problem."""
+        return self.table[:, _COLUMN[Verdict.CORRECT]]
+
+    @property
+    def errors(self) -> int:
+        """Responses that never came."""
+        return int(self.table[:, _COLUMN[Verdict.ERROR]].sum())
+
+    def totals(self) -> dict[Verdict, int]:
+        """Responses by verdict, over all problems."""
+        return {verdict: int(self.table[:, column].sum()) for verdict, column in _COLUMN.items()}
+
+    def rates(self, verdict: Verdict) -> npt.NDArray[np.float64]:
+        """The share of each problem's samples with this verdict, nan where none came back.
+
+        `error` is the exception: its share is of everything that was asked.
+        """
+        whole = self.table.sum(axis=1) if verdict is Verdict.ERROR else self.n
+        part = self.table[:, _COLUMN[verdict]]
+        return np.where(whole > 0, part / np.maximum(whole, 1), np.nan)
+
+    def select(self, keys: Iterable[str]) -> Counts:
+        """The rows of these problems, in this order."""
+        row = {key: index for index, key in enumerate(self.keys)}
+        wanted = tuple(keys)
+        unknown = [key for key in wanted if key not in row]
+        if unknown:
+            raise UsageError(f"{len(unknown)} problems have no counts here, the first is {unknown[0]!r}.")
+        return Counts(wanted, self.table[[row[key] for key in wanted]])
+
+    def by(self, group: Mapping[str, str]) -> dict[str, Counts]:
+        """Split by a label per problem (subject, level, contest part); problems without a label are left out."""
+        members: dict[str, list[str]] = {}
+        for key in self.keys:
+            if key in group:
+                members.setdefault(group[key], []).append(key)
+        return {label: self.select(keys) for label, keys in sorted(members.items())}
+
+
+def tally(pairs: Iterable[tuple[str, Verdict]], keys: Iterable[str] = ()) -> Counts:
+    """Counts from one (problem key, verdict) pair per response.
+
+    Name all `keys` of the benchmark to fix the order of rows and to keep problems that got no response at all.
+    """
+    rows = {key: index for index, key in enumerate(keys)}
+    found = Counter(pairs)
+    for key, _ in found:
+        rows.setdefault(key, len(rows))
+    table = np.zeros((len(rows), len(VERDICTS)), dtype=np.int64)
+    for (key, verdict), times in found.items():
+        table[rows[key], _COLUMN[verdict]] += times
+    return Counts(tuple(rows), table)
+
+
+def tally_marks(marks: Iterable[Mark], keys: Iterable[str] = ()) -> Counts:
+    """Counts from marks; see `tally`."""
+    return tally(((mark.key, mark.verdict) for mark in marks), keys)
+
+
+def from_correct(n: npt.ArrayLike, c: npt.ArrayLike, keys: Iterable[str] | None = None) -> Counts:
+    """Counts where only right and wrong are known: n samples and c correct ones per problem."""
+    samples, correct = np.atleast_1d(np.asarray(n, dtype=np.int64)), np.atleast_1d(np.asarray(c, dtype=np.int64))
+    if samples.shape != correct.shape or samples.ndim != 1:
+        raise UsageError("n and c must be two lists with one entry per problem each.")
+    if np.any(correct < 0) or np.any(correct > samples):
+        raise UsageError("The number of correct samples must lie between 0 and the number of samples.")
+    names = tuple(str(index) for index in range(len(samples))) if keys is None else tuple(keys)
+    if len(names) != len(samples):
+        raise UsageError(f"{len(names)} keys for {len(samples)} problems: they must be as many.")
+    table = np.zeros((len(samples), len(VERDICTS)), dtype=np.int64)
+    table[:, _COLUMN[Verdict.CORRECT]] = correct
+    table[:, _COLUMN[Verdict.WRONG]] = samples - correct
+    return Counts(names, table)

@@ -1,0 +1,150 @@
+"""Per-problem estimates from counts: accuracy, pass@k, pass^k, G-Pass@k.
+
+Every function takes n samples that came back and c correct ones, as scalars or arrays over problems, and returns the
+unbiased estimate for each problem: a float for scalars, an array for arrays. Where n < k the estimate is undefined and
+is `nan`, never 0. Averaging over problems is `numpy.nanmean`; a defensible interval around that is `intervals`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import overload
+
+import numpy as np
+import numpy.typing as npt
+
+from markscheme.errors import UsageError
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Scalar = int | np.integer
+
+
+@overload
+def accuracy(n: Scalar, c: Scalar) -> float: ...
+@overload
+def accuracy(n: npt.ArrayLike, c: npt.ArrayLike) -> Floats: ...
+def accuracy(n: npt.ArrayLike, c: npt.ArrayLike) -> float | Floats:
+    """The share of correct samples of each problem; undefined (nan) where no sample came back."""
+    samples, correct = _counts(n, c)
+    with np.errstate(invalid="ignore"):
+        return _shaped(np.where(samples > 0, correct / np.maximum(samples, 1), np.nan))
+
+
+@overload
+def pass_at_k(n: Scalar, c: Scalar, k: int) -> float: ...
+@overload
+def pass_at_k(n: npt.ArrayLike, c: npt.ArrayLike, k: int) -> Floats: ...
+def pass_at_k(n: npt.ArrayLike, c: npt.ArrayLike, k: int) -> float | Floats:
+    """The chance that at least one of k samples is correct, 1 - C(n-c, k) / C(n, k), for each problem.
+
+    >>> pass_at_k(10, 3, 1), round(pass_at_k(10, 3, 5), 4), pass_at_k(4, 4, 8)
+    (0.3, 0.9167, nan)
+    """
+    samples, correct = _counts(n, c)
+    k = _draws(k)
+    if k == 1:  # c/n itself, without the last-digit noise of a logarithm
+        return accuracy(n, c)
+    # `+ 0.0` turns the -0.0 of expm1(0) into 0.0.
+    return _shaped(-np.expm1(_log_miss(samples, correct, k)) + 0.0)
+
+
+@overload
+def pass_hat_k(n: Scalar, c: Scalar, k: int) -> float: ...
+@overload
+def pass_hat_k(n: npt.ArrayLike, c: npt.ArrayLike, k: int) -> Floats: ...
+def pass_hat_k(n: npt.ArrayLike, c: npt.ArrayLike, k: int) -> float | Floats:
+    """pass^k: the chance that all k samples are correct, C(c, k) / C(n, k), for each problem."""
+    samples, correct = _counts(n, c)
+    k = _draws(k)
+    if k == 1:
+        return accuracy(n, c)
+    # All k correct is the same event as none of k among the n - c failures.
+    return _shaped(np.exp(_log_miss(samples, samples - correct, k)))
+
+
+@overload
+def g_pass_at_k(n: Scalar, c: Scalar, k: int, tau: float) -> float: ...
+@overload
+def g_pass_at_k(n: npt.ArrayLike, c: npt.ArrayLike, k: int, tau: float) -> Floats: ...
+def g_pass_at_k(n: npt.ArrayLike, c: npt.ArrayLike, k: int, tau: float) -> float | Floats:
+    """G-Pass@k_tau: the chance that at least a share tau of k samples is correct (tau 0 means at least one)."""
+    samples, correct = _counts(n, c)
+    k = _draws(k)
+    if not 0 <= tau <= 1:
+        raise UsageError(f"tau is the share of k samples that must be correct, between 0 and 1, not {tau}.")
+    # 0.55 * 20 is 11.000000000000002 in floating point, and its plain ceiling would ask for a twelfth sample.
+    needed = max(1, math.ceil(tau * k - 1e-9))
+    pairs, where = np.unique(np.stack([samples.ravel(), correct.ravel()]), axis=1, return_inverse=True)
+    each = [_at_least(needed, int(a), int(b), k) if a >= k else math.nan for a, b in pairs.T]
+    return _shaped(np.array(each, dtype=float)[where.ravel()].reshape(samples.shape))
+
+
+def _log_miss(n: Ints, c: Ints, k: int) -> Floats:
+    """log of C(n-c, k) / C(n, k): that k draws without replacement miss all c marked samples; nan where n < k.
+
+    The ratio is the product of 1 - k/i over i = n-c+1 … n. Its logarithm is summed from the top, so one running sum
+    serves every problem with the same n, nothing overflows, and `expm1` keeps all digits of a small chance.
+    """
+    out = np.full(n.shape, np.nan)
+    for size in np.unique(n[n >= k]):
+        here = n == size
+        marked = c[here]
+        most = int(min(marked.max(initial=0), size - k))
+        factors = np.log1p(-k / np.arange(size, size - most, -1, dtype=float))
+        table = np.concatenate([[0.0], np.cumsum(factors)])
+        # With fewer than k unmarked samples a miss is impossible.
+        out[here] = np.where(marked > size - k, -np.inf, table[np.minimum(marked, most)])
+    return out
+
+
+def _at_least(needed: int, n: int, c: int, k: int) -> float:
+    """P(X >= needed) for X correct among k drawn from n with c correct (hypergeometric), by neighbouring ratios."""
+    first, last = max(0, k - (n - c)), min(c, k)
+    if needed <= first:
+        return 1.0
+    if needed > last:
+        return 0.0
+    j = np.arange(first, last, dtype=float)
+    ratios = np.log(c - j) + np.log(k - j) - np.log(j + 1) - np.log(n - c - k + j + 1)
+    log_mass = np.concatenate([[0.0], np.cumsum(ratios)])
+    mass = np.exp(log_mass - log_mass.max())
+    return float(mass[needed - first :].sum() / mass.sum())
+
+
+def _counts(n: npt.ArrayLike, c: npt.ArrayLike) -> tuple[Ints, Ints]:
+    """The two counts as integer arrays of one shape, or an error that says what is wrong with them."""
+    samples, correct = _whole("n", n), _whole("c", c)
+    try:
+        samples, correct = np.broadcast_arrays(samples, correct)
+    except ValueError:
+        raise UsageError(
+            f"n and c must have one entry per problem each, not shapes {samples.shape} and {correct.shape}."
+        ) from None
+    if np.any(samples < 0) or np.any(correct < 0):
+        raise UsageError("Counts of samples cannot be negative.")
+    if np.any(correct > samples):
+        raise UsageError("More correct samples than samples: c must not exceed n.")
+    return samples, correct
+
+
+def _whole(name: str, values: npt.ArrayLike) -> Ints:
+    array = np.asarray(values)
+    if array.dtype.kind in "iub":
+        return array.astype(np.int64)
+    if array.dtype.kind == "f" and np.all(np.isfinite(array)) and np.all(array == np.rint(array)):
+        return array.astype(np.int64)
+    if array.size == 0:
+        return array.astype(np.int64)
+    raise UsageError(f"{name} must hold whole numbers of samples.")
+
+
+def _draws(k: int) -> int:
+    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
+        raise UsageError(f"k must be a whole number of samples, at least 1, not {k!r}.")
+    return int(k)
+
+
+def _shaped(values: npt.NDArray[np.float64]) -> float | Floats:
+    """A float for scalar input, the array otherwise."""
+    return float(values) if values.ndim == 0 else values

@@ -1,0 +1,70 @@
+"""Counting verdicts per problem."""
+
+import numpy as np
+import pytest
+
+import markscheme as ms
+from markscheme.errors import UsageError
+from markscheme.statistics import from_correct, tally, tally_marks
+from markscheme.types import Verdict
+
+PAIRS = [
+    ("a", Verdict.CORRECT),
+    ("b", Verdict.WRONG),
+    ("a", Verdict.TRUNCATED),
+    ("a", Verdict.CORRECT),
+    ("b", Verdict.ERROR),
+    ("c", Verdict.ERROR),
+]
+
+
+def test_tally_when_responses_arrive_in_any_order_then_counts_are_the_same():
+    forward, backward = tally(PAIRS), tally(reversed(PAIRS))
+    assert forward.keys == ("a", "b", "c")
+    assert (backward.select(forward.keys).table == forward.table).all()
+
+
+def test_tally_when_a_response_is_an_error_then_it_is_no_sample():
+    counts = tally(PAIRS)
+    assert counts.n.tolist() == [3, 1, 0]
+    assert counts.c.tolist() == [2, 0, 0]
+    assert counts.errors == 2
+
+
+def test_tally_when_keys_are_named_then_order_holds_and_silent_problems_stay():
+    counts = tally(PAIRS, keys=["z", "b"])
+    assert counts.keys == ("z", "b", "a", "c")
+    assert counts.n.tolist() == [0, 1, 3, 0]
+
+
+def test_tally_marks_when_given_marks_then_same_as_pairs():
+    marks = [ms.Mark(key=key, verdict=verdict) for key, verdict in PAIRS]
+    assert (tally_marks(marks).table == tally(PAIRS).table).all()
+
+
+def test_rates_when_nothing_came_back_then_undefined_and_errors_are_of_what_was_asked():
+    counts = tally(PAIRS)
+    truncated = counts.rates(Verdict.TRUNCATED)
+    assert truncated[:2].tolist() == [1 / 3, 0]
+    assert np.isnan(truncated[2])
+    assert counts.rates(Verdict.ERROR).tolist() == [0, 0.5, 1]
+
+
+def test_by_when_problems_have_labels_then_split_and_unlabelled_left_out():
+    parts = tally(PAIRS).by({"a": "Algebra", "b": "Geometry"})
+    assert list(parts) == ["Algebra", "Geometry"]
+    assert parts["Algebra"].keys == ("a",)
+    assert parts["Geometry"].n.tolist() == [1]
+
+
+def test_select_when_a_problem_is_unknown_then_it_is_named():
+    with pytest.raises(UsageError, match="'nobody'"):
+        tally(PAIRS).select(["a", "nobody"])
+
+
+def test_from_correct_when_counts_contradict_then_refused():
+    assert from_correct([4, 2], [1, 2]).c.tolist() == [1, 2]
+    with pytest.raises(UsageError, match="between 0 and"):
+        from_correct([4], [5])
+    with pytest.raises(UsageError, match="one entry per problem"):
+        from_correct([4, 4], [1])

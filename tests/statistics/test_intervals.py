@@ -1,0 +1,93 @@
+"""The interval for a mean over problems: its exact special cases, its symmetries and its edges."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from markscheme.errors import UsageError
+from markscheme.statistics import from_correct, interval, mean_interval, weighted_mean
+
+
+def binary(n, c, level=0.95):
+    return interval("accuracy", from_correct(np.ones(n, dtype=int), np.arange(n) < c), level)
+
+
+@pytest.mark.parametrize("n", [1, 15, 30, 500, 1319])
+@pytest.mark.parametrize("level", [0.5, 0.95, 0.99])
+def test_interval_when_one_sample_per_problem_then_the_beta_interval(n, level):
+    beta = pytest.importorskip("scipy.stats").beta
+    for c in {0, 1, n // 3, n - 1, n}:
+        got = binary(n, c, level)
+        tail = (1 - level) / 2
+        assert got.low == pytest.approx(0 if c == 0 else beta.ppf(tail, c + 0.25, n - c + 0.75), abs=1e-6)
+        assert got.high == pytest.approx(1 if c == n else beta.ppf(1 - tail, c + 0.75, n - c + 0.25), abs=1e-6)
+
+
+def test_weighted_mean_cdf_when_drawn_by_monte_carlo_then_equal_within_its_error():
+    rng = np.random.default_rng(3)
+    values, weights = rng.random(12), rng.uniform(0.3, 4, 12)
+    draws = rng.dirichlet(weights, 200_000) @ values
+    for t in np.quantile(draws, [0.025, 0.4, 0.975]):
+        assert weighted_mean.cdf(t, values, weights) == pytest.approx(np.mean(draws <= t), abs=4e-3)
+
+
+def test_interval_when_all_right_then_it_has_width_and_reaches_one():
+    got = binary(30, 30)
+    assert got.high == 1.0
+    assert 0.85 < got.low < 0.95
+    assert got.half_width == pytest.approx((1 - got.low) / 2)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=40))
+def test_mean_interval_when_right_and_wrong_swap_then_it_is_mirrored(values):
+    there, back = mean_interval(values), mean_interval([1 - v for v in values])
+    assert 0 <= there.low <= there.estimate <= there.high <= 1
+    assert there.high > there.low
+    assert back.low == pytest.approx(1 - there.high, abs=1e-6)
+    assert back.high == pytest.approx(1 - there.low, abs=1e-6)
+
+
+def test_interval_when_level_rises_then_it_widens():
+    low, high = binary(30, 11, 0.8), binary(30, 11, 0.99)
+    assert high.low < low.low < low.high < high.high
+
+
+def test_interval_when_problems_lack_samples_then_they_are_left_out_and_counted():
+    got = interval("pass@4", from_correct([8, 8, 3, 0], [8, 0, 3, 0]))
+    assert (got.problems, got.undefined) == (2, 2)
+    assert got.estimate == 0.5
+
+
+def test_interval_when_no_problem_has_a_value_then_nothing_is_claimed():
+    got = interval("pass@4", from_correct([1, 2], [1, 2]))
+    assert math.isnan(got.estimate)
+    assert (got.low, got.high, got.problems, got.undefined) == (0, 1, 0, 2)
+
+
+def test_interval_when_a_metric_is_named_then_its_estimator_is_used():
+    counts = from_correct([4, 4], [2, 3])
+    assert interval("accuracy", counts).estimate == 0.625
+    assert interval("pass@2", counts).estimate == pytest.approx((5 / 6 + 1) / 2)
+    assert interval("pass^2", counts).estimate == pytest.approx((1 / 6 + 1 / 2) / 2)
+    assert interval("g-pass@4:0.75", counts).estimate == 0.5
+
+
+@pytest.mark.parametrize("metric", ["pass", "pass@", "pass@two", "maj", "g-pass@4", "pass@4:1", ""])
+def test_interval_when_the_metric_is_unknown_then_the_known_ones_are_named(metric):
+    with pytest.raises(UsageError, match="pass@K"):
+        interval(metric, from_correct([4], [2]))
+
+
+@pytest.mark.parametrize("level", [0, 1, 95])
+def test_interval_when_the_level_is_no_share_then_refused(level):
+    with pytest.raises(UsageError, match="such as"):
+        binary(4, 2, level)
+
+
+def test_mean_interval_when_a_value_is_outside_the_unit_range_then_refused():
+    with pytest.raises(UsageError, match="between 0 and 1"):
+        mean_interval([0.5, 1.5])
