@@ -18,6 +18,7 @@ COMMANDS = {
     "resume": "finish a run: ask for what is missing or failed, nothing twice",
     "mark": "judge stored outputs, by one protocol or several",
     "audit": "every protocol on the same responses, and where they disagree",
+    "report": "tables, plots and export of one run or many",
     "show": "a benchmark's problem and the prompt really sent",
     "list": "benchmarks, protocols and model backends",
     "data": "official data: list, prepare (fetch and pin), verify",
