@@ -442,7 +442,7 @@ def interval(pieces: list[tuple[str, str, str, str]]) -> Made:
         yield "intervals", show(pieces).replace(r"\infty", "∞"), True
         yield "intervals", show(pieces).replace(r"\infty", "infinity"), True
     for signs in ((r"\le", r"\ge", r"\leq", r"\geq"), ("≤", "≥", "<=", ">=")):
-        for name in ("x", "y"):
+        for name in ("x",):
             for le, ge in (signs[:2], signs[2:]):
                 described = [describe(p, name, le, ge) for p in pieces]
                 yield "interval as inequality", r" \text{ or } ".join(described), True

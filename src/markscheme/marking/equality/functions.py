@@ -290,7 +290,7 @@ def factorial(a: Value) -> Value:
             raise Undefined("the factorial of a negative number")
         if a <= MAX_FACTORIAL:
             return math.factorial(a)
-    return atom("factorial", a, complete=isinstance(a, int))
+    return atom("factorial", a, complete=not variables(a))
 
 
 def binomial(n: Value, k: Value) -> Value:
@@ -305,6 +305,8 @@ def binomial(n: Value, k: Value) -> Value:
         for j in range(k):
             result = mul(result, sub(n, j))
         return div(result, math.factorial(k))
+    if isinstance(n, int) and isinstance(k, int) and 0 <= k <= n:
+        return atom("binomial", n, min(k, n - k))
     return atom("binomial", n, k, complete=False)
 
 
@@ -335,13 +337,14 @@ FUNCTIONS: Final[dict[str, Callable[[Value], Value]]] = {
     "tanh": _hyperbolic(-1, over=True),
     "ln": logarithm,
     "exp": exponential,
+    "cis": lambda a: add(cosine(a), mul(IMAGINARY, sine(a))),
     "abs": absolute,
     "floor": floor,
     "ceil": ceiling,
 }
 """Functions of one argument by the name the parser gives them."""
 
-TRIGONOMETRIC: Final = frozenset({"sin", "cos", "tan", "cot", "sec", "csc"})
+TRIGONOMETRIC: Final = frozenset({"sin", "cos", "tan", "cot", "sec", "csc", "cis"})
 """Those whose argument may be in degrees."""
 
 __all__ = ["EULER", "FUNCTIONS", "TRIGONOMETRIC", "binomial", "factorial", "int_power", "lift", "log_base"]
