@@ -21,9 +21,7 @@ def test_every_gold_when_compared_with_itself_then_equal(golds):
 
 
 def test_every_gold_when_compared_with_the_others_then_equal_only_to_the_same_answer(golds):
-    wrong = [
-        (a, b) for a, b in itertools.combinations(sorted(set(golds)), 2) if equal(a, b) != (bare(a) == bare(b))
-    ]
+    wrong = [(a, b) for a, b in itertools.combinations(sorted(set(golds)), 2) if equal(a, b) != (bare(a) == bare(b))]
     assert wrong == []
 
 
@@ -32,7 +30,9 @@ def test_canonical_keys_when_equal_then_the_golds_are(golds):
     keys = {g: canonical_key(g) for g in different}
     assert sum(k is not None for k in keys.values()) > 0.9 * len(different)
     clashes = [
-        (a, b) for a, b in itertools.combinations(different, 2) if keys[a] is not None and keys[a] == keys[b] and not equal(a, b)
+        (a, b)
+        for a, b in itertools.combinations(different, 2)
+        if keys[a] is not None and keys[a] == keys[b] and not equal(a, b)
     ]
     assert clashes == []
 
