@@ -5,6 +5,7 @@
     responses*.jsonl        facts, appended as they arrive, one file a writer
     marks/<protocol>.jsonl  opinions, re-made at will
     report.json             the numbers
+    usage.json              tokens, attempts, seconds, cost: in total and of each problem
 
 Reading is forgiving: a torn or damaged line is counted and left out, an unknown field is ignored, a missing marks
 file is simply not there. Nothing here asks a model or judges an answer.
@@ -244,6 +245,17 @@ class Run:
                 else:
                     yield offset, item
                 offset += len(line)
+
+
+def find_runs(named: Iterable[str | Path]) -> list[Run]:
+    """The runs that are meant: a folder without a manifest stands for those directly below it."""
+    found: list[Path] = []
+    for folder in map(Path, named):
+        below = [] if (folder / "manifest.json").exists() else sorted(folder.glob("*/manifest.json"))
+        if not below and not (folder / "manifest.json").exists():
+            raise JournalError(f"{folder} is no run folder and holds none: there is no manifest.json")
+        found += [file.parent for file in below] or [folder]
+    return [Run.open(folder) for folder in dict.fromkeys(found)]
 
 
 def write_atomically(file: Path, content: bytes | Iterable[bytes]) -> None:

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Literal, NamedTuple
 
 from markscheme.errors import UsageError
@@ -40,11 +41,16 @@ class Protocol:
     gold: GoldKind
     judge: Callable[[Reading, Gold], Finding]
     slow: bool = False  # may wait for a worker process, so that many are better judged side by side
+    needs: str = ""  # a package that is not part of the core installation
 
     label: str = field(init=False)  # how marks name it: `name@version`
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "label", f"{self.name}@{self.version}")
+
+    def available(self) -> bool:
+        """Whether what it needs is installed."""
+        return not self.needs or find_spec(self.needs) is not None
 
 
 _BUILT_IN = {

@@ -26,6 +26,8 @@ _ANSWER = re.compile(
 )
 MAX_LENGTH = 2000
 """A longer text is no equation of a few numbers."""
+_LINES = 200
+"""How many lines from the end are looked at for one that is an equation."""
 
 
 def find(reading: Reading) -> Answer | None:
@@ -63,7 +65,9 @@ def _stated(text: str, start: int, end: int) -> Answer | None:
 
 def _last_line(text: str, start: int, end: int) -> Answer | None:
     finish = end
-    while finish > start:
+    for _ in range(_LINES):
+        if finish <= start:
+            break
         begin = max(text.rfind("\n", start, finish) + 1, start)
         found = _equation(text, begin, finish)
         if found is not None:

@@ -17,11 +17,14 @@ _MARKERS = re.compile(
 )
 
 
-@lru_cache(maxsize=16384)
 def normalize(text: str) -> str:
     """The string that is compared."""
     text = _MARKERS.sub("", plain(text)).replace("\\dfrac", "\\frac").replace("\\tfrac", "\\frac")
     return text.rstrip(".").lower()
+
+
+# Golds come again and again, and are few; responses are neither, so only golds are remembered.
+_normalized_gold = lru_cache(maxsize=16384)(normalize)
 
 
 def judge(reading: Reading, gold: Gold) -> Finding:
@@ -30,7 +33,7 @@ def judge(reading: Reading, gold: Gold) -> Finding:
     box = last_box(reading.text, reading.start, reading.end)
     if box is None:
         return Finding(Verdict.NO_ANSWER, why="no \\boxed")
-    same = normalize(box.content) == normalize(gold)
+    same = normalize(box.content) == _normalized_gold(gold)
     verdict, relation = (Verdict.CORRECT, "is") if same else (Verdict.WRONG, "is not")
     return Finding(verdict, box.content, f"{box.content[:60]} {relation} {gold[:60]}", (box.start, box.end))
 
