@@ -1,14 +1,19 @@
 import csv
 import io
+import json
 import os
+import re
 import signal
 import socket
 import stat
 import subprocess
 import sys
+import time
 import urllib.request
+from html import unescape
 from html.parser import HTMLParser
 from http.client import HTTPConnection
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
@@ -277,6 +282,50 @@ def test_protocols_that_the_run_was_not_marked_with_are_judged_on_the_spot(serve
     assert "aime@" in body
     assert "math@" not in body
     assert "countdown@" not in body  # judges another kind of gold
+
+
+def test_audit_under_every_protocol_is_made_in_memory_and_agrees_with_the_marker(tmp_path, serve):
+    from markscheme.marking import mark
+    from markscheme.runs import Run
+
+    path = folders.finished(tmp_path / "one", problems=3, samples=2)
+    before = sorted(path.rglob("*"))
+    served = serve(tmp_path)
+    assert "Judge under all" in get(served.url + "/run/one/audit")[2]
+    deadline = time.monotonic() + 60
+    while "judged now" not in (body := get(served.url + "/run/one/audit?judge=1")[2]):
+        assert time.monotonic() < deadline
+        assert "Judging under" in body
+    assert sorted(path.rglob("*")) == before
+    run = Run.open(path)
+    problems = {question.problem.key: question.problem for question in run.questions()}
+    expected = {
+        (problems[one.key].id, str(one.sample)): str(mark(one, problems[one.key], protocol="aime").verdict)
+        for one in run.responses()
+    }
+    rows = csv.DictReader(io.StringIO(get(served.url + "/run/one/responses.csv")[2]))
+    assert {(row["problem_id"], row["sample"]): row["verdict aime"] for row in rows} == expected
+    assert get(served.url + "/run/one/response/1/0")[0] == 200
+
+
+def test_command_to_judge_again_judges_this_very_response(server, runs, tmp_path):
+    from markscheme.marking import mark
+    from markscheme.runs import Run
+
+    for name, number in (("first", 0), ("hostile", 4)):
+        run = Run.open(runs / name)
+        response = next(one for one in run.responses() if one.sample == number)
+        expected = mark(response, run.questions()[0].problem, protocol="math").verdict
+        _, _, body = get(f"{server.url}/run/{name}/response/1/{number}")
+        command = unescape(re.search(r'id="command">(.*?)</pre>', body, re.DOTALL).group(1))
+        assert command.isascii()
+        environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+        done = subprocess.run(
+            ["bash", "-c", command + " --json"], cwd=tmp_path, env=environment, capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stderr
+        verdicts = json.loads(done.stdout)["protocols"][0]["verdicts"]
+        assert verdicts == {str(expected): 1}
 
 
 def test_run_that_nobody_writes_to_any_more_is_called_silent(tmp_path, serve):

@@ -84,12 +84,14 @@ class OpenRun:
     entry: Entry
     index: RunIndex
     snapshot: Snapshot
+    judged: frozenset[str] = frozenset()
+    """Protocols whose verdicts are not stored but were made for the looking."""
 
     @property
     def protocol(self) -> str:
         """The protocol that figures are shown under: the manifest's, else the first that there are marks of."""
-        named = self.entry.protocol
-        return named if named in self.snapshot.verdicts or not self.snapshot.verdicts else min(self.snapshot.verdicts)
+        named, stored = self.entry.protocol, self.snapshot.verdicts.keys() - self.judged
+        return named if named in stored or not stored else min(stored)
 
 
 class Library:

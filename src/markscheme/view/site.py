@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from markscheme.view.background import Background
+from markscheme.view.judging import Judgings
 from markscheme.view.library import Entry, Library, OpenRun
 from markscheme.view.links import Links
 from markscheme.view.search import Searches
@@ -37,6 +38,7 @@ class Site:
     links: Links
     background: Background = field(default_factory=Background)
     searches: Searches = field(default_factory=Searches)
+    judgings: Judgings = field(default_factory=Judgings)
     patience: float = PATIENCE
 
     def at(self, links: Links) -> Site:
@@ -51,12 +53,21 @@ class Site:
         return found
 
     def open(self, slug: str) -> OpenRun:
-        """A run with its index as far as patience goes."""
-        return self.library.open(self.entry(slug), self.patience)
+        """A run with its index as far as patience goes, and with what was judged while it was looked at."""
+        run = self.library.open(self.entry(slug), self.patience)
+        judged = self.judgings.of(run)
+        if judged is None or not judged.complete:
+            return run
+        snapshot = replace(
+            run.snapshot,
+            verdicts={**run.snapshot.verdicts, **judged.verdicts},
+            labels={**run.snapshot.labels, **judged.labels},
+        )
+        return replace(run, snapshot=snapshot, judged=frozenset(judged.verdicts))
 
     def figure(self, run: OpenRun, name: Hashable, work: Any) -> Any:
         """A slow figure of a run: what there is of it, and whether it is of this moment."""
-        stamp = (run.snapshot.version, run.index.generation)
+        stamp = (run.snapshot.version, run.index.generation, run.judged)
         return self.background.get((run.entry.path, name), stamp, work, self.patience)
 
 
