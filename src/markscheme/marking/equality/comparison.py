@@ -8,11 +8,12 @@ from typing import Final, Literal
 
 import msgspec
 
-from markscheme.marking.equality.algebra import TooBig, Undefined, form, fresh_effort
-from markscheme.marking.equality.answers import Answer, Based, Scalar, Text
+from markscheme.marking.equality.algebra import TooBig, Undefined, fresh_effort
+from markscheme.marking.equality.answers import Answer
 from markscheme.marking.equality.cleaning import clean
 from markscheme.marking.equality.expressions import Unreadable
 from markscheme.marking.equality.judging import Judge
+from markscheme.marking.equality.keys import key
 from markscheme.marking.equality.reading import MAX_LENGTH, read
 
 Method = Literal["string", "exact", "numeric", "symbolic", "none"]
@@ -74,7 +75,7 @@ def compare(answer: str, gold: str, *, time_limit: float = 3.0) -> Comparison:
 def _ask(answer: str, gold: str, flags: tuple[str, ...], time_limit: float) -> Comparison:
     from markscheme.marking.equality.symbolic import ask
 
-    verdict, why = ask(answer, gold, lists=(False, False), time_limit=time_limit)
+    verdict, why = ask(answer, gold, time_limit)
     if verdict is None:
         return Comparison(None, why)
     return Comparison(verdict, "equal" if verdict else "different", flags if verdict else (), "symbolic")
@@ -88,14 +89,7 @@ def equal(a: str, b: str) -> bool:
 def canonical_key(answer: str) -> str | None:
     """A hashable key; equal keys mean equal answers. `None` where the fast paths have no canonical form."""
     found = _read(answer).answer
-    if isinstance(found, Scalar):
-        unit = "" if found.unit is None else f"|{found.unit.dimensions}{found.unit.factor}{found.unit.word}"
-        return f"={form(found.value)}{'%' if found.percent else ''}{unit}"
-    if isinstance(found, Based):
-        return f"_{found.digits}_{found.base}"
-    if isinstance(found, Text):
-        return f"'{found.words}"
-    return None
+    return None if found is None else key(found)
 
 
 def squeezed(text: str) -> str:

@@ -41,6 +41,7 @@ from markscheme.marking.equality.powers import MAX_FACTORED_BITS, exponential, p
 
 HALF: Final = Fraction(1, 2)
 MAX_FACTORIAL: Final = 3000
+MAX_SHIFT: Final = 20
 MAX_BINOMIAL: Final = 6000
 
 
@@ -290,7 +291,14 @@ def factorial(a: Value) -> Value:
             raise Undefined("the factorial of a negative number")
         if a <= MAX_FACTORIAL:
             return math.factorial(a)
-    return atom("factorial", a, complete=not variables(a))
+    if isinstance(a, Expr) and isinstance(shift := a.terms.get(()), int) and a.den is None and abs(shift) <= MAX_SHIFT:
+        # (n+2)! is (n+2)(n+1)·n!, so that quotients of factorials cancel.
+        base = sub(a, shift)
+        result = factorial(base)
+        for k in range(1, abs(shift) + 1):
+            result = mul(result, add(base, k)) if shift > 0 else div(result, sub(base, k - 1))
+        return result
+    return atom("factorial", a)
 
 
 def binomial(n: Value, k: Value) -> Value:
