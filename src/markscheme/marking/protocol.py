@@ -64,6 +64,7 @@ _BUILT_IN = {
     "aime": "aime",
     "normalized": "normalized",
     "math": "math",
+    "math-verify": "math_verify",
 }
 _loaded: dict[str, Protocol] = {}
 _lock = threading.Lock()
