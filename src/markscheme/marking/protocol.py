@@ -59,10 +59,12 @@ _BUILT_IN = {
     "gsm8k-numeric": "gsm8k_numeric",
     "gsm8k-flexible": "gsm8k_flexible",
     "gsm8k-lm-eval-strict": "gsm8k_lm_eval_strict",
+    "gsm8k-lm-eval-flexible": "gsm8k_lm_eval_flexible",
     "boxed-exact": "boxed_exact",
     "aime": "aime",
     "normalized": "normalized",
     "math": "math",
+    "math-verify": "math_verify",
 }
 _loaded: dict[str, Protocol] = {}
 _lock = threading.Lock()

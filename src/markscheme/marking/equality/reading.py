@@ -225,8 +225,6 @@ class Reader:
             return self.answer(*last, depth + 1)
         right = self.side(*last, right_name, depth)
         left = self.side(*first, left_name, depth)
-        if isinstance(right, Text) and isinstance(left, Text):
-            raise Unreadable("an equation between words")
         return Relation("=", left, right, left_name or _text(left), right_name or _text(right))
 
     def side(self, low: int, high: int, name: str, depth: int) -> Answer:
@@ -510,10 +508,10 @@ def as_set(answer: Answer) -> RealSet:
     if isinstance(answer, Sequence) and len(answer.items) == 2 and answer.left in "([" and answer.right in ")]":
         low, high = answer.items
         if isinstance(low, Scalar) and isinstance(high, Scalar):
-            return sets.interval(low.value, high.value, answer.left == "[", answer.right == "]")
+            return sets.interval(_number(low), _number(high), answer.left == "[", answer.right == "]")
     if isinstance(answer, Collection):
         if answer.braces:
-            values = [x.value for x in answer.items if isinstance(x, Scalar)]
+            values = [_number(x) for x in answer.items if isinstance(x, Scalar)]
             if len(values) == len(answer.items):
                 return sets.points(values)
         else:
@@ -523,6 +521,10 @@ def as_set(answer: Answer) -> RealSet:
 
 def _text(answer: Answer) -> str:
     return answer.words if isinstance(answer, Text) else ""
+
+
+def _number(scalar: Scalar) -> Value:
+    return mul(scalar.value, Fraction(1, 100)) if scalar.percent else scalar.value
 
 
 def _combine(parts: list[RealSet], joined: str) -> RealSet:

@@ -28,6 +28,9 @@ def sequences(judge: Judge, a: Sequence, b: Sequence) -> bool | None:
     if len(a.items) != len(b.items):
         return False
     if (a.left, a.right) != (b.left, b.right):
+        # Round or square makes a point or an interval of two; only with more items is it a matter of taste.
+        if not {a.left + a.right, b.left + b.right} <= {"()", "[]", "<>"}:
+            return False
         if len(a.items) == 2 and "<" not in (a.left, b.left):
             return False
         judge.flag("other brackets")

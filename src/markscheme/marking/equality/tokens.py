@@ -186,7 +186,7 @@ def _with_arguments(raw: list[Token]) -> list[Token]:
                 closers.append("}")
                 out.append(token)
                 continue
-            if kind == "n" and waiting[-1][2] and len(text) > 1:
+            if kind == "n" and waiting[-1][2] and len(text) > 1 and text.isdigit():
                 queue.append(Token("n", text[1:]))
                 token = Token("n", text[0])
             _wrap_argument(token, out, waiting, closers)
