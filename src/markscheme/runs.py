@@ -14,16 +14,18 @@ from __future__ import annotations
 
 import os
 import tempfile
+from array import array
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Annotated, Any, Self, TypeVar
 
 import msgspec
 
+from markscheme.accounting import Usage
 from markscheme.config import RunConfig
 from markscheme.datasets import DataFile
 from markscheme.errors import JournalError
-from markscheme.types import Mark, Question, Response
+from markscheme.types import Mark, Question, Response, Verdict
 
 FORMAT = 1
 """Version of the folder layout. A reader refuses only what is newer than it can know."""
@@ -45,24 +47,72 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     server_model: str | None = None
     started: str = ""
     ended: str | None = None
-    status: str = "running"  # running | complete | incomplete | interrupted
+    status: str = "running"  # running | complete | incomplete | interrupted | stopped
     counts: dict[str, int] = {}  # responses by verdict
     packages: dict[str, str] = {}
     python: str = ""
     platform: str = ""
     git_revision: str | None = None
     sampling: dict[str, Any] = {}  # as sent, benchmark defaults filled in
+    usage: Usage | None = None  # tokens, latency, attempts, cost
+    resumed: int = 0  # how many times
 
 
-class _Head(msgspec.Struct, frozen=True):
-    """The few fields that decide which line of a key counts; the text is skipped, not built."""
+Index = Annotated[int, msgspec.Meta(ge=0, le=1_000_000)]
+"""A sample's index. A larger one is a damaged line: an index costs memory in proportion to it."""
+
+
+class Head(msgspec.Struct, frozen=True, gc=False):
+    """A response without its texts, which are skipped, not built: what is needed to count, not to judge."""
 
     key: str
-    sample: int
+    sample: Index
     error: str | None = None
+    error_kind: str | None = None
+    finish_reason: str | None = None
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    latency: float | None = None
+    attempts: int = 1
+    model: str | None = None
+
+
+class MarkHead(msgspec.Struct, frozen=True, gc=False):
+    """A mark without its reasons. Marks leave out what is the default, so a missing `sample` is 0."""
+
+    key: str
+    verdict: Verdict
+    sample: Index = 0
+    protocol: str = ""
+
+    @property
+    def error(self) -> str | None:
+        """Set where there was no response to judge, as in `Head`."""
+        return "error" if self.verdict is Verdict.ERROR else None
+
+
+class _Places:
+    """Where the line that counts for each (problem, sample) stands: eight bytes a sample."""
+
+    def __init__(self) -> None:
+        self._places: dict[str, array[int]] = {}
+
+    def put(self, key: str, sample: int, place: int) -> None:
+        places = self._places.get(key)
+        if places is None:
+            places = self._places[key] = array("q")
+        while len(places) <= sample:
+            places.append(-1)
+        places[sample] = place
+
+    def get(self, key: str, sample: int) -> int:
+        places = self._places.get(key)
+        return places[sample] if places is not None and sample < len(places) else -1
 
 
 T = TypeVar("T")
+H = TypeVar("H", Head, MarkHead)
 
 
 class Run:
@@ -84,7 +134,7 @@ class Run:
             (path / "marks").mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise JournalError(f"cannot make the run folder {path}: {error.strerror}") from None
-        write_atomically(path / "problems.jsonl", b"".join(_line(question) for question in questions))
+        write_atomically(path / "problems.jsonl", map(_line, questions))
         run = cls(path, manifest)
         run.save_manifest(manifest)
         return run
@@ -126,32 +176,26 @@ class Run:
 
         Several lines for one key are normal: an error, then a resumed success; two ranks after a restart.
         """
-        heads, decoder = msgspec.json.Decoder(_Head), msgspec.json.Decoder(Response)
-        winners: dict[tuple[str, int], tuple[int, int]] = {}
-        answered: set[tuple[str, int]] = set()
-        files = self.response_files()
-        for number, file in enumerate(files):
-            for offset, head in self._lines_at(file, heads):
-                key = (head.key, head.sample)
-                if head.error is None:
-                    answered.add(key)
-                elif key in answered:
-                    continue
-                winners[key] = (number, offset)
-        for number, file in enumerate(files):
-            for offset, response in self._lines_at(file, decoder):
-                if winners.get((response.key, response.sample)) == (number, offset):
-                    yield response
+        return self._winners(self.response_files(), msgspec.json.Decoder(Head), msgspec.json.Decoder(Response))
+
+    def heads(self) -> Iterator[Head]:
+        """Every line of the journals without its texts, in order: for counting."""
+        for file in self.response_files():
+            yield from self._lines(file, msgspec.json.Decoder(Head))
 
     def response_files(self) -> list[Path]:
         """`responses.jsonl` and those of other writers (`responses.<writer>.jsonl`)."""
         return sorted(self.path.glob("responses*.jsonl"))
 
     def marks(self, protocol: str) -> Iterator[Mark]:
-        """The marks under one protocol, by its bare name."""
-        file = self.marks_file(protocol)
-        latest = {(mark.key, mark.sample): mark for mark in self._lines(file, msgspec.json.Decoder(Mark))}
-        yield from latest.values()
+        """Each mark under one protocol, by its bare name, once and streamed: the last one made."""
+        files = [self.marks_file(protocol)]
+        return self._winners(files, msgspec.json.Decoder(MarkHead), msgspec.json.Decoder(Mark))
+
+    def mark_heads(self, protocol: str) -> Iterator[MarkHead]:
+        """The same, verdicts only."""
+        decoder = msgspec.json.Decoder(MarkHead)
+        return self._winners([self.marks_file(protocol)], decoder, decoder)
 
     def marks_file(self, protocol: str) -> Path:
         """Where the marks of a protocol live."""
@@ -163,7 +207,24 @@ class Run:
 
     def save_marks(self, protocol: str, marks: Iterable[Mark]) -> None:
         """Replace the marks of one protocol, whole or not at all."""
-        write_atomically(self.marks_file(protocol), b"".join(_line(mark) for mark in marks))
+        write_atomically(self.marks_file(protocol), map(_line, marks))
+
+    def _winners(
+        self, files: list[Path], heads: msgspec.json.Decoder[H], decoder: msgspec.json.Decoder[T]
+    ) -> Iterator[T]:
+        """The line that counts for each (problem, sample), in file order. An error never replaces an answer."""
+        places, answered = _Places(), _Places()
+        for number, file in enumerate(files):
+            for offset, head in self._lines_at(file, heads):
+                if head.error is None:
+                    answered.put(head.key, head.sample, 1)
+                elif answered.get(head.key, head.sample) == 1:
+                    continue
+                places.put(head.key, head.sample, number << 48 | offset)
+        for number, file in enumerate(files):
+            for offset, item in self._lines_at(file, decoder):
+                if places.get(item.key, item.sample) == number << 48 | offset:  # type: ignore[attr-defined]
+                    yield item
 
     def _lines(self, file: Path, decoder: msgspec.json.Decoder[T]) -> Iterator[T]:
         return (item for _, item in self._lines_at(file, decoder))
@@ -176,18 +237,21 @@ class Run:
         with file.open("rb") as lines:
             for line in lines:
                 try:
-                    yield offset, decoder.decode(line)
-                except msgspec.MsgspecError:
-                    self._damaged[file] += 1
+                    # msgspec does not look inside what it skips, so bytes that are no text would pass.
+                    item = decoder.decode(line.decode())
+                except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+                    self._damaged[file] += bool(line.strip())
+                else:
+                    yield offset, item
                 offset += len(line)
 
 
-def write_atomically(file: Path, content: bytes) -> None:
+def write_atomically(file: Path, content: bytes | Iterable[bytes]) -> None:
     """Write a file so that a reader, or a crash, sees the old content or the new, never half."""
     handle, temporary = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
     try:
         with os.fdopen(handle, "wb") as out:
-            out.write(content)
+            out.writelines([content] if isinstance(content, bytes) else content)
             out.flush()
             os.fsync(out.fileno())
         Path(temporary).chmod(0o644)  # mkstemp makes private files; a run folder is shared

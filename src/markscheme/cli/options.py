@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import types
 from collections.abc import Callable
-from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from markscheme.config import RunConfig, make_config
 
@@ -25,18 +25,30 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
         )
 
 
+def typed_options(args: argparse.Namespace) -> dict[str, Any]:
+    """The options that were typed, by name."""
+    names = RunConfig.__struct_fields__
+    typed = {name: getattr(args, name) for name in names if getattr(args, name, None) is not None}
+    # `append` collects a list; options are tuples.
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in typed.items()}
+
+
 def config_from(args: argparse.Namespace, benchmark: str) -> RunConfig:
     """The config of one benchmark from parsed arguments; what was not typed keeps its default."""
-    typed = {name: getattr(args, name) for name in RunConfig.__struct_fields__ if getattr(args, name, None) is not None}
-    return make_config(**{**typed, "benchmark": benchmark})
+    return make_config(**{**typed_options(args), "benchmark": benchmark})
 
 
 def _reading(kind: Any, extra: dict[str, Any]) -> dict[str, Any]:
     """How argparse reads one option: repeated flags become tuples, `1,4,16` a tuple of integers."""
-    inner = _without_none(kind)
+    kinds = _bare_kinds(kind)
+    metavar = extra["metavar"]
+    if kinds == [int, "auto"]:
+        return {"type": _integer_or_auto, "metavar": metavar}
+    if all(isinstance(each, str) for each in kinds):
+        return {"choices": kinds}
+    (inner,) = kinds
     if inner is bool:
         return {"action": "store_true"}
-    metavar = extra["metavar"]
     if inner == tuple[int, ...]:
         return {"type": _integers, "metavar": metavar}
     if inner == tuple[str, ...]:
@@ -45,11 +57,17 @@ def _reading(kind: Any, extra: dict[str, Any]) -> dict[str, Any]:
     return {"type": readers[inner], "metavar": metavar or {int: "N", float: "X", str: "NAME"}[inner]}
 
 
-def _without_none(kind: Any) -> Any:
-    """The bare type: of `Count | None`, `int`."""
+def _bare_kinds(kind: Any) -> list[Any]:
+    """What an option may be: of `Count | None`, `[int]`; of a `Literal`, its words."""
     if get_origin(kind) in (Union, types.UnionType):
-        kind = next(part for part in get_args(kind) if part is not type(None))
-    return get_args(kind)[0] if get_origin(kind) is Annotated else kind
+        return [bare for part in get_args(kind) if part is not type(None) for bare in _bare_kinds(part)]
+    if get_origin(kind) is Annotated:
+        return _bare_kinds(get_args(kind)[0])
+    return list(get_args(kind)) if get_origin(kind) is Literal else [kind]
+
+
+def _integer_or_auto(text: str) -> int | str:
+    return text if text == "auto" else _integer(text)
 
 
 def _integer(text: str) -> int:

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 
 from markscheme.cli.options import add_run_options, config_from
 from markscheme.errors import UsageError
-
-EXIT_INCOMPLETE = 3
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,45 +24,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run each benchmark into its own folder; 3 when responses are missing at the end."""
+    """Run each benchmark into its own folder; 3 when responses are missing at the end, 130 when interrupted."""
     from markscheme.benchmarks import benchmark, expand
+    from markscheme.cli.finishing import Reports
     from markscheme.config import check_pass_k
-    from markscheme.reporting.summary import save_report, summarize
-    from markscheme.reporting.terminal import print_json, print_summary
-    from markscheme.running import execute
-    from markscheme.running.progress import Progress
+    from markscheme.running import execute, new_folder
+    from markscheme.running.progress import progress
 
-    names = expand(args.benchmarks)
-    configs = [config_from(args, name) for name in names]
+    configs = [config_from(args, name) for name in expand(args.benchmarks)]
     for config in configs:
         check_pass_k(config)
-    titles = [
-        benchmark(config.benchmark, config.data_dir).name for config in configs
-    ]  # a typo stops us before any work
+    # A typo stops us before any work.
+    titles = [benchmark(config.benchmark, config.data_dir).name for config in configs]
     if len(set(titles)) < len(titles):
         raise UsageError(f"the same benchmark twice: {', '.join(titles)}")
-    summaries = []
+    reports = Reports(json=args.json)
     for config, title in zip(configs, titles, strict=True):
-        folder = _folder(args.out, title, config.model, several=len(configs) > 1)
-        with Progress(title, quiet=args.json) as progress:
-            finished = execute(config, folder, progress)
-        summary = summarize(finished)
-        save_report(finished, summary)
-        summaries.append(summary)
-        if not args.json:
-            print_summary(summary)
-    if args.json:
-        print_json(summaries if len(summaries) > 1 else summaries[0])
-    missing = sum(summary.missing for summary in summaries)
-    if missing:
-        print(f"markscheme: {missing} responses are missing; `markscheme resume` asks for them", file=sys.stderr)
-        return EXIT_INCOMPLETE
-    return 0
-
-
-def _folder(out: str | None, title: str, model: str, *, several: bool) -> Path:
-    from markscheme.running.execute import new_folder
-
-    if out is None:
-        return new_folder(title, model)
-    return Path(out) / title if several else Path(out)
+        folder = new_folder(title, config.model) if args.out is None else Path(args.out)
+        if args.out is not None and len(configs) > 1:
+            folder /= title
+        with reports.of(folder), progress(title, quiet=args.json) as display:
+            execute(config, folder, display)
+        if reports.interrupted:
+            break
+    return reports.close()

@@ -6,13 +6,17 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING
 
-from markscheme.errors import UsageError
+from markscheme.errors import ModelError, UsageError
 
 if TYPE_CHECKING:
     from markscheme.config import RunConfig
     from markscheme.models.base import Model
 
 BACKENDS = {
+    "openai": "OpenAI and compatible servers (vLLM, SGLang, llama.cpp …): openai/NAME with --base-url",
+    "anthropic": "Anthropic's Messages API: anthropic/NAME",
+    "http": "a server of your own, plain contract: http/http://localhost:8000/generate",
+    "sglang": "SGLang's native /generate: sglang/http://localhost:30000",
     "solver": "exact Countdown solver: the upper bound, needs nothing",
     "replay": "stored outputs: replay/FILE.jsonl, needs nothing",
 }
@@ -36,6 +40,10 @@ def load_model(spec: str, config: RunConfig) -> Model:
         model: Model = module.create(target, config)
         return model
     for point in entry_points(group=ENTRY_POINTS, name=backend):
-        plugin: Model = point.load()(target, config)
+        try:
+            create = point.load()
+        except (ImportError, AttributeError) as error:
+            raise ModelError(f"the backend {backend!r} ({point.value}) cannot be loaded: {error}") from error
+        plugin: Model = create(target, config)
         return plugin
     raise UsageError(f"no model backend {backend!r} (in {spec!r}); there are {', '.join(backend_names())}")

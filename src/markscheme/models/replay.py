@@ -33,6 +33,7 @@ class Replay:
     """Stored outputs by question. A line's `sample` says which sample it is; without one, the order does."""
 
     concurrency = 16
+    own_sampling = True
 
     def __init__(self, file: Path) -> None:
         self.name = f"replay/{file}"

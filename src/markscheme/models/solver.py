@@ -28,6 +28,7 @@ class Solver:
 
     name = "solver"
     concurrency = 4
+    own_sampling = True
 
     async def answer(self, request: Request) -> Sequence[Completion]:
         """The same solution for every sample: an exact solver has no luck."""

@@ -1,5 +1,6 @@
 """Asks every (problem, sample) exactly once and keeps what comes back."""
 
-from markscheme.running.execute import execute, resume, run
+from markscheme.running.api import new_folder, run
+from markscheme.running.execute import Display, execute, resume
 
-__all__ = ["execute", "resume", "run"]
+__all__ = ["Display", "execute", "new_folder", "resume", "run"]
