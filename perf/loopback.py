@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import json
 import random
 import socket
@@ -256,10 +257,8 @@ def main() -> None:
     if options.size:
         text = (DEFAULT_TEXT * (options.size // len(DEFAULT_TEXT) + 1))[-options.size :]
     server = Loopback(Plan(latency=options.latency, text=text, faults=faults), port=options.port)
-    try:
+    with contextlib.suppress(KeyboardInterrupt):
         asyncio.run(server.serve(lambda: print(server.url, flush=True)))
-    except KeyboardInterrupt:
-        pass
 
 
 if __name__ == "__main__":
