@@ -126,3 +126,12 @@ def test_read_data_file_when_a_row_does_not_fit_then_file_and_row_are_named(tmp_
     write(tmp_path, "countdown/test.jsonl", [*PUZZLES[:4], {"nums": [1], "target": 1}])
     with pytest.raises(DataError, match=r"countdown/test\.jsonl, row 5: `nums`"):
         read_data_file("countdown/test.jsonl", tmp_path, "countdown")
+
+
+def test_read_data_file_when_it_is_the_users_own_then_rows_come_as_they_are(tmp_path):
+    write(tmp_path, "mine.jsonl", [{"problem": "1 + 1?", "answer": "2", "note": 1.5}])
+    rows, file = read_data_file(str(tmp_path / "mine.jsonl"), None, "mine.jsonl")
+    assert rows == [{"problem": "1 + 1?", "answer": "2", "note": 1.5}]
+    assert (file.path, file.rows, file.check) == (str(tmp_path / "mine.jsonl"), 1, "none")
+    with pytest.raises(DataError, match=r"other\.jsonl cannot be read: No such file"):
+        read_data_file(str(tmp_path / "other.jsonl"), None, "other.jsonl")

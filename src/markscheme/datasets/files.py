@@ -46,6 +46,19 @@ class DataFile(msgspec.Struct, frozen=True, kw_only=True):
     check: Check = "none"
 
 
+def describe(name: str, path: Path, rows: list[Row], sha256: str, source: str, check: Check = "none") -> DataFile:
+    """The `DataFile` of rows that were read from `path`, whose bytes have `sha256`."""
+    return DataFile(
+        name=name,
+        path=str(path.absolute()),
+        sha256=sha256,
+        rows=len(rows),
+        content_sha256=content_hash(rows),
+        source=source,
+        check=check,
+    )
+
+
 def content_hash(rows: Iterable[Row]) -> str:
     """The sha256 of the rows themselves: each as compact UTF-8 JSON with sorted keys, followed by a newline.
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from markscheme.datasets.catalogue import DATASETS, FILES, OfficialFile
-from markscheme.datasets.files import Check, DataFile, Row, content_hash, read_rows_and_hash
+from markscheme.datasets.files import Check, DataFile, Row, content_hash, describe, read_rows_and_hash
 from markscheme.datasets.rows import canonical
 from markscheme.errors import DataError
 
@@ -47,65 +47,55 @@ def _user_cache() -> Path:
 
 
 def read_data_file(relative_name: str, data_dir: Path | None, benchmark: str) -> tuple[list[Row], DataFile]:
-    """The rows of an official file, such as `gsm8k/test.jsonl`, in their canonical form, and what was read.
+    """The rows of a data file and what was read: an official one by its name, such as `gsm8k/test.jsonl`, or any path.
 
-    `benchmark` is the name that the user typed, for the sentence about a missing file. Where only a stand-in for the
-    official file is there (`countdown/sample.jsonl`), that is read, and the record carries its name, not the official.
+    Official rows come in their canonical form. Where only a stand-in for the official file is there
+    (`countdown/sample.jsonl`), that is read, and the record carries its name, not the official one. `benchmark` is the
+    name that the user typed, for the sentence about a missing file.
     """
-    official = FILES[relative_name]
     folder = locate(data_dir)
+    official = FILES.get(relative_name)
+    if official is None:
+        path = folder / relative_name
+        rows, sha256 = read_rows_and_hash(path)
+        return rows, describe(relative_name, path, rows, sha256, "the user's own file")
     if (folder / relative_name).is_file():
         return read_official(official, folder)
     if official.stand_in and (folder / official.stand_in).is_file():
-        return _read_stand_in(official, official.stand_in, folder)
+        path = folder / official.stand_in
+        rows, sha256 = _read_canonical(official, path)
+        return rows, describe(official.stand_in, path, rows, sha256, f"stand-in: not the official {official.name}")
     raise DataError(_missing(official, folder, benchmark))
 
 
 def read_official(official: OfficialFile, folder: Path) -> tuple[list[Row], DataFile]:
     """The file that is there under the official name, compared with what it should be."""
     path = folder / official.name
-    raw, sha256 = read_rows_and_hash(path)
-    rows = canonical(raw, official.form, str(path))
-    content = content_hash(rows)
+    rows, sha256 = _read_canonical(official, path)
     record = read_record(official, folder)
-    fetched = record is not None and record.content_sha256 == content
-    return rows, DataFile(
-        name=official.name,
-        path=str(path.absolute()),
-        sha256=sha256,
-        rows=len(rows),
-        content_sha256=content,
-        source=record.source if record is not None and fetched else "found in the data folder",
-        check=_check(official, rows, content, record),
-    )
+    source = "found in the data folder"
+    if record is not None and record.content_sha256 == content_hash(rows):
+        source = record.source
+    return rows, describe(official.name, path, rows, sha256, source, _check(official, rows, record))
 
 
-def _check(official: OfficialFile, rows: list[Row], content: str, record: SourceRecord | None) -> Check:
+def _read_canonical(official: OfficialFile, path: Path) -> tuple[list[Row], str]:
+    raw, sha256 = read_rows_and_hash(path)
+    return canonical(raw, official.form, str(path)), sha256
+
+
+def _check(official: OfficialFile, rows: list[Row], record: SourceRecord | None) -> Check:
     if len(rows) != official.rows:
         return "differs"
     if official.sha256 is not None and official.hash_of(rows) != official.sha256:
         return "differs"
     if official.sha256 is not None and not official.hashed:
         return "content"
-    if record is not None and record.content_sha256 != content:
+    if record is not None and record.content_sha256 != content_hash(rows):
         return "differs"
     if official.sha256 is not None:
         return "answers"
     return "recorded" if record is not None else "none"
-
-
-def _read_stand_in(official: OfficialFile, name: str, folder: Path) -> tuple[list[Row], DataFile]:
-    path = folder / name
-    raw, sha256 = read_rows_and_hash(path)
-    rows = canonical(raw, official.form, str(path))
-    return rows, DataFile(
-        name=name,
-        path=str(path.absolute()),
-        sha256=sha256,
-        rows=len(rows),
-        content_sha256=content_hash(rows),
-        source=f"stand-in: not the official {official.name}",
-    )
 
 
 def record_path(official: OfficialFile, folder: Path) -> Path:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib.resources import as_file, files
 
-from markscheme.datasets.files import DataFile, Row, content_hash, read_rows_and_hash
+from markscheme.datasets.files import DataFile, Row, describe, read_rows_and_hash
 from markscheme.errors import DataError
 
 
@@ -15,11 +15,4 @@ def read_sample(name: str) -> tuple[list[Row], DataFile]:
         raise DataError(f"There is no packaged sample set named {name!r}.")
     with as_file(resource) as path:
         rows, sha256 = read_rows_and_hash(path)
-    return rows, DataFile(
-        name=f"samples/{name}.jsonl",
-        path=str(path.absolute()),
-        sha256=sha256,
-        rows=len(rows),
-        content_sha256=content_hash(rows),
-        source="packaged with markscheme",
-    )
+    return rows, describe(f"samples/{name}.jsonl", path, rows, sha256, "packaged with markscheme")
