@@ -138,7 +138,7 @@ def text_field(row: Row, *names: str) -> str:
     for name in names:
         if name in row:
             value = row[name]
-            if not isinstance(value, str | int):
+            if not isinstance(value, str | int | float):
                 raise TypeError(f"{name} is {type(value).__name__}, not text")
             return str(value)
     raise KeyError("/".join(names))
