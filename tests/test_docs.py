@@ -1,7 +1,7 @@
-"""Every command shown in the README and the docs works as written.
+"""Every command and every Python example in the README and the docs works as written.
 
-A page is a session: its ```console blocks run in order, in one scratch folder, each line that starts with `$ `.
-`make` commands are run by `.ci/run`, which this checks.
+A page is a session: its ```console blocks run in order, in one scratch folder, each line that starts with `$ `; then
+its ```python blocks as one script. `make` commands are run by `.ci/run`, which this checks.
 """
 
 import os
@@ -14,12 +14,17 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
-BLOCK = re.compile(r"^```console\n(.*?)^```", re.DOTALL | re.MULTILINE)
+
+
+def blocks(page: Path, language: str) -> str:
+    """The fenced blocks of one language, joined."""
+    fence = re.compile(rf"^```{language}\n(.*?)^```", re.DOTALL | re.MULTILINE)
+    return "\n".join(fence.findall(page.read_text()))
 
 
 def commands(page: Path) -> list[str]:
     """The commands of a page; a line that ends in a backslash goes on in the next."""
-    lines = "\n".join(BLOCK.findall(page.read_text())).replace("\\\n", " ").splitlines()
+    lines = blocks(page, "console").replace("\\\n", " ").splitlines()
     return [line.removeprefix("$ ") for line in lines if line.startswith("$ ")]
 
 
@@ -33,10 +38,14 @@ def test_page_when_its_commands_are_typed_then_they_work(page, tmp_path):
         if command.startswith("make "):
             assert command in (ROOT / ".ci" / "run").read_text(), f"{command} is shown but never run"
             continue
-        done = subprocess.run(
-            ["bash", "-c", command], cwd=tmp_path / "work", env=environment, capture_output=True, text=True, timeout=180
-        )
-        assert done.returncode == 0, f"$ {command}\n{done.stdout}\n{done.stderr}"
+        succeeds(["bash", "-c", command], tmp_path / "work", environment)
+    if script := blocks(page, "python"):
+        succeeds([sys.executable, "-c", script], tmp_path / "work", environment)
+
+
+def succeeds(command: list[str], folder: Path, environment: dict[str, str]) -> None:
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=180)
+    assert done.returncode == 0, f"{command[-1]}\n{done.stdout}\n{done.stderr}"
 
 
 def test_readme_when_read_then_shows_the_two_commands():

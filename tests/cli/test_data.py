@@ -42,5 +42,29 @@ def test_data_verify_when_files_are_missing_then_only_a_named_one_is_a_failure(t
 def test_data_verify_when_a_file_differs_then_exit_1_and_it_is_named(tmp_path, capsys):
     write(tmp_path, "gsm8k/test.jsonl", [{"question": "?", "answer": "#### 1"}] * 1319)
     assert main(["data", "verify", "--json", "--data-dir", str(tmp_path)]) == 1
-    files = {file["name"]: file for file in json.loads(capsys.readouterr().out)["files"]}
-    assert files["gsm8k/test.jsonl"]["state"] == "differs"
+    files = {file["report"]["name"]: file for file in json.loads(capsys.readouterr().out)["files"]}
+    assert files["gsm8k/test.jsonl"]["report"]["state"] == "differs"
+    assert (files["gsm8k/test.jsonl"]["golds"], files["gsm8k/test.jsonl"]["bad_golds"]) == (1319, [])
+
+
+def test_data_verify_when_a_gold_cannot_be_marked_then_it_is_listed_with_the_reason(tmp_path, capsys):
+    write(
+        tmp_path, "gsm8k/test.jsonl", [{"question": "?", "answer": "#### 1"}, {"question": "?", "answer": "#### many"}]
+    )
+    write(tmp_path, "countdown/test.jsonl", [{"nums": [1, 1, 1], "target": 100}])
+    assert main(["data", "verify", "--data-dir", str(tmp_path)]) == 1
+    shown = capsys.readouterr().out
+    assert "1 of 2" in shown
+    assert "gsm8k/test.jsonl, problem 0001: gold many is marked" in shown
+    assert (
+        "countdown/test.jsonl, problem 0000: gold [1, 1, 1] to 100 is marked unmarkable: the puzzle has no solution"
+        in shown
+    )
+
+
+def test_data_verify_when_the_data_is_official_then_every_gold_earns_its_mark(real_data, capsys):
+    names = ["gsm8k", "math500", "aime2024", "aime2025"]
+    assert main(["data", "verify", *names, "--json", "--data-dir", str(real_data)]) == 0
+    files = json.loads(capsys.readouterr().out)["files"]
+    assert sum(file["golds"] for file in files) == 1319 + 7473 + 500 + 60
+    assert [file["bad_golds"] for file in files] == [[]] * 7

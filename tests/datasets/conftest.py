@@ -3,19 +3,9 @@
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from hub_server import running_hub
-
-
-@pytest.fixture(scope="session")
-def real_data() -> Path:
-    beside = Path(__file__).parents[3] / "shared" / "data"
-    folder = Path(os.environ.get("MARKSCHEME_DATA", beside))
-    if not (folder / "gsm8k" / "test.jsonl").is_file():
-        pytest.skip("no official data: set MARKSCHEME_DATA to a folder made by `markscheme data prepare`")
-    return folder
 
 
 @pytest.fixture

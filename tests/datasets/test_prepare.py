@@ -11,7 +11,7 @@ from rich.progress import Progress
 from markscheme.datasets import content_hash, read_rows
 from markscheme.datasets.catalogue import DATASETS, UNPINNED, HubFile, OfficialDataset, OfficialFile
 from markscheme.datasets.prepare import prepare
-from markscheme.datasets.rows import countdown_row, first_contest, gsm8k_row, second_contest
+from markscheme.datasets.rows import countdown_row, every_puzzle_solvable, first_contest, gsm8k_row, second_contest
 from markscheme.errors import DataError
 
 ROWS = [{"question": f"What is {n} + {n}? ½", "answer": f"{n} + {n} = {2 * n}\n#### {2 * n}"} for n in range(20)]
@@ -29,7 +29,7 @@ def words(path="data/test.parquet", rows=ROWS):
 def puzzles():
     """A made-up data set in the form of Countdown: two sources, and no hash that is known beforehand."""
     sources = (HubFile("first/puzzles", UNPINNED, "a.parquet"), HubFile("second/puzzles", UNPINNED, "b.jsonl"))
-    file = OfficialFile("puzzles/test.jsonl", len(PUZZLES), countdown_row, sources, None)
+    file = OfficialFile("puzzles/test.jsonl", len(PUZZLES), countdown_row, sources, None, examine=every_puzzle_solvable)
     return OfficialDataset("puzzles", "none", "countdown-sample", (file,))
 
 
@@ -56,6 +56,16 @@ def test_prepare_when_the_rows_are_right_then_they_are_kept_with_their_source(hu
     assert prepared.file.sha256 == prepared.file.content_sha256 == dataset.files[0].sha256
     assert read_rows(tmp_path / "words/test.jsonl") == [dict(sorted(row.items())) for row in ROWS]
     assert names_in(tmp_path) == ["words/test.jsonl", "words/test.source.json"]
+
+
+def test_prepare_when_it_fetches_then_the_bar_counts_every_byte(hub, tmp_path):
+    dataset = words()
+    content = parquet(ROWS)
+    hub.add(source_of(dataset), content)
+    with Progress(disable=True) as progress:
+        prepare(dataset, tmp_path, progress)
+        (task,) = progress.tasks
+    assert (task.completed, task.total, task.finished) == (len(content), len(content), True)
 
 
 def test_prepare_when_already_there_and_right_then_the_hub_is_not_asked(hub, tmp_path):
@@ -170,6 +180,14 @@ def test_prepare_when_no_hash_is_known_and_rows_are_missing_then_it_is_refused(h
     dataset = puzzles()
     hub.add(source_of(dataset), parquet(PUZZLES[:999]))
     with pytest.raises(DataError, match="999 rows, but 1000 were expected"):
+        run(dataset, tmp_path)
+    assert names_in(tmp_path) == []
+
+
+def test_prepare_when_a_puzzle_cannot_be_solved_then_it_is_named_and_nothing_is_left(hub, tmp_path):
+    dataset = puzzles()
+    hub.add(source_of(dataset), parquet([*PUZZLES[:-1], {"nums": [1, 1, 1], "target": 100}]))
+    with pytest.raises(DataError, match=r"row 1000, \[1, 1, 1\] to 100, has no solution"):
         run(dataset, tmp_path)
     assert names_in(tmp_path) == []
 

@@ -40,6 +40,7 @@ def test_form_when_a_field_is_missing_or_of_another_kind_then_it_is_named(form, 
     [
         (gsm8k_row, {**GSM8K, "answer": "4"}),
         (gsm8k_row, {**GSM8K, "answer": "#### 4\nand more"}),
+        (gsm8k_row, {**GSM8K, "answer": "four\n####  "}),
         (gsm8k_row, {**GSM8K, "question": " "}),
         (math_row, {**MATH, "level": 6}),
         (aime_row, {**AIME, "answer": 1000}),

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
     from markscheme.datasets.catalogue import OfficialDataset, OfficialFile
-    from markscheme.datasets.verify import FileReport
+    from markscheme.datasets.verify import BadGold, FileReport
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -107,19 +107,47 @@ def _prepare(args: argparse.Namespace, folder: Path) -> int:
 def _verify(args: argparse.Namespace, folder: Path) -> int:
     from markscheme.datasets.verify import inspect
 
-    results = []
+    checked = []
     for dataset in _chosen(args.names):
         for file in dataset.files:
-            report, _rows = inspect(file, folder)
-            results.append(report)
-    # Asked for by name, a missing file is a failure; asked for "whatever is here", it is only mentioned.
-    bad = {"differs", "unreadable"} | ({"missing", "stand-in"} if args.names else set())
+            report, rows = inspect(file, folder)
+            checked.append((report, len(rows), _bad_golds(file, rows)))
     if args.json:
-        _print_json({"data_dir": str(folder), "files": results})
+        files = [{"report": report, "golds": golds, "bad_golds": bad} for report, golds, bad in checked]
+        _print_json({"data_dir": str(folder), "files": files})
     else:
-        print(f"data folder: {folder}\n")
-        _print_columns(("file", "state", "detail"), [(each.name, each.state, each.detail) for each in results])
-    return 1 if any(each.state in bad for each in results) else 0
+        _print_verified(folder, checked)
+    # Asked for by name, a missing file is a failure; asked for "whatever is here", it is only mentioned.
+    wrong = {"differs", "unreadable"} | ({"missing", "stand-in"} if args.names else set())
+    return 1 if any(report.state in wrong or bad for report, _, bad in checked) else 0
+
+
+def _bad_golds(file: OfficialFile, rows: list[dict[str, Any]]) -> list[BadGold]:
+    """Every gold of a file given to the marker as if a model had written it."""
+    from markscheme.benchmarks import BENCHMARKS
+    from markscheme.countdown.solver import solve
+    from markscheme.datasets.verify import unmarkable_golds
+    from markscheme.marking import mark
+
+    def solution(numbers: tuple[int, ...], target: int) -> str | None:
+        found = solve(numbers, target)
+        return found.expression if found else None
+
+    parts = (part for benchmark in BENCHMARKS.values() for part in (*benchmark.parts, *benchmark.pool))
+    reader = next(part.to_problem for part in parts if part.file == file.name)
+    return unmarkable_golds([reader(index, row) for index, row in enumerate(rows)], mark, solution)
+
+
+def _print_verified(folder: Path, checked: Sequence[tuple[FileReport, int, list[BadGold]]]) -> None:
+    print(f"data folder: {folder}\n")
+    rows = [
+        (report.name, report.state, f"{golds - len(bad):,} of {golds:,}" if golds else "", report.detail)
+        for report, golds, bad in checked
+    ]
+    _print_columns(("file", "state", "golds marked", "detail"), rows)
+    for report, _, golds in checked:
+        for bad in golds:
+            print(f"{report.name}, problem {bad.problem}: gold {bad.gold} is marked {bad.verdict}: {bad.why}")
 
 
 def _chosen(names: Sequence[str]) -> list[OfficialDataset]:

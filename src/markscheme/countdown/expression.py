@@ -46,7 +46,7 @@ _UNICODE = str.maketrans(
         **dict(zip("（）［］｛｝＝．", "()[]{}=.", strict=True)),
     }
 )
-_TOKEN = re.compile(r"([0-9]+)(\.[0-9]+)?|\s+|\*\*|//|\\[A-Za-z]+|\\.|[A-Za-z_]+|.", re.DOTALL)
+_TOKEN = re.compile(r"\s*(?:([0-9]+)(\.[0-9]+)?|(\*\*|//|\\[A-Za-z]+|\\.|[A-Za-z_]+|\S))", re.DOTALL)
 _MEANING = {
     **dict.fromkeys((r"\times", r"\cdot", r"\ast", "x", "X"), "*"),
     **dict.fromkeys((r"\div", r"\slash"), "/"),
@@ -70,14 +70,15 @@ def parse(text: str) -> Expression:
     if not text.isascii():
         text = text.translate(_UNICODE)
     parser = _Parser()
-    for match in _TOKEN.finditer(text.strip().removesuffix(".")):
-        token = match[0]
-        if match[2]:
-            raise ExpressionError(f"{_quoted(token)} is not a whole number")
-        if match[1]:
-            parser.number(token)
-        elif not token.isspace():
+    # No blanks at the end: looking for a token behind many of them would take time with their square.
+    for match in _TOKEN.finditer(text.strip().removesuffix(".").rstrip()):
+        digits, decimals, token = match.groups()
+        if token:
             parser.symbol(token, _MEANING.get(token, token))
+        elif decimals:
+            raise ExpressionError(f"{_quoted(digits + decimals)} is not a whole number")
+        else:
+            parser.number(digits)
     return parser.result()
 
 

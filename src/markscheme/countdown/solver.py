@@ -27,7 +27,7 @@ from markscheme.errors import UsageError
 MIN_NUMBERS, MAX_NUMBERS = 2, 8
 MAX_NUMBER = 10**12
 _PROGRAM_SIZE = 5  # up to here one `Program` run beats the search; six numbers have 443,825 shapes
-_BATCH = 32  # puzzles evaluated side by side: what fits into the cache at four numbers
+_BATCH_VALUES = 1 << 15  # values of a batch of puzzles evaluated side by side: what stays in the cache
 
 
 def solve(nums: Sequence[int], target: int, *, whole: bool = False) -> Solution | None:
@@ -72,13 +72,16 @@ def _solutions(ordered: list[int], target: int, *, whole: bool) -> Iterator[Solu
 def solvable(nums: NDArray[np.int64], targets: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Which puzzles of a batch have a solution; `nums` holds a puzzle in each row."""
     count, size = nums.shape
+    if not count:
+        return np.zeros(0, np.bool_)
     if size > _PROGRAM_SIZE:
         found = (next(iter_solutions(row.tolist(), int(t)), None) for row, t in zip(nums, targets, strict=True))
         return np.fromiter((solution is not None for solution in found), np.bool_, count)
     dtype = exact_dtype(nums.max(axis=0).tolist(), int(targets.max()))
     columns: Column = nums.T.astype(dtype)
     goals: Column = targets.astype(dtype)
-    batches = (slice(at, at + _BATCH) for at in range(0, count, _BATCH))
+    step = max(16, _BATCH_VALUES // program(size).rows)
+    batches = (slice(at, at + step) for at in range(0, count, step))
     return np.concatenate([_reached(columns[:, batch], goals[batch]).any(axis=0) for batch in batches])
 
 

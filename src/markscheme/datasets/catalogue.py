@@ -44,7 +44,7 @@ class OfficialFile:
     """One file of the data folder: its form, its sources (the first that exists is used), and what its rows must be.
 
     `hashed` names the fields that `sha256` covers, all of them if empty. Without a `sha256` the first fetch is
-    trusted and recorded beside the file, and every later one must equal it.
+    trusted and recorded beside the file, and every later one must equal it; `examine` then refuses what cannot be right.
     """
 
     name: str
@@ -53,6 +53,7 @@ class OfficialFile:
     sources: tuple[HubFile, ...]
     sha256: str | None
     hashed: tuple[str, ...] = ()
+    examine: Callable[[list[Row]], None] = forms.no_more_checks
     stand_in: str | None = None
 
     def hash_of(self, rows: list[Row]) -> str:
@@ -184,6 +185,7 @@ _COUNTDOWN_DATASET = OfficialDataset(
                 HubFile("Jiayi-Pan/Countdown-Tasks-3to4-Unique", UNPINNED, _ONE_SHARD, forms.countdown_test_split),
             ),
             sha256=None,
+            examine=forms.every_puzzle_solvable,
             stand_in="countdown/sample.jsonl",
         ),
     ),

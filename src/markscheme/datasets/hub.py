@@ -59,7 +59,7 @@ def download(source: HubFile, folder: Path, progress: Progress) -> Download:
                 cache_dir=folder,
                 # Without this the client answers a stalled connection with further attempts of 60 seconds each.
                 force_download=True,
-                endpoint=os.environ.get("HF_ENDPOINT") or None,
+                endpoint=_server(),
                 tqdm_class=_bar_class(progress, source),
             )
     except expected as problem:
@@ -78,6 +78,11 @@ def _import_client() -> tuple[type[Exception], ...]:
             f"Fetching official data needs {missing}, which is not installed: run `pip install 'markscheme[data]'`."
         ) from problem
     return tuple(base for base in HfHubHTTPError.__mro__ if base.__name__ == "HTTPError")
+
+
+def _server() -> str:
+    # Read at each call: the client itself looks only once, when it is imported.
+    return (os.environ.get("HF_ENDPOINT") or "https://huggingface.co").rstrip("/")
 
 
 def _commit(path: Path) -> str:
@@ -156,12 +161,12 @@ def _explain(problem: BaseException, source: HubFile) -> DataError:
         if status is not None:
             return _explain_status(status, source)
     names = " ".join(type(link).__name__ for link in chain)
-    server = os.environ.get("HF_ENDPOINT") or "https://huggingface.co"
+    server = _server()
     if "OfflineMode" in names:
         return DataError(f"{what} was not fetched because HF_HUB_OFFLINE is set: unset it, or copy the file here.")
     if "Timeout" in names:
         return DataError(f"{what} was not fetched: {server} stopped answering; try again later.")
-    if "RemoteProtocolError" in names or "Consistency check" in str(chain[0]):
+    if "RemoteProtocolError" in names or "ReadError" in names or "Consistency check" in str(chain[0]):
         return DataError(f"{what} was not fetched: the download from {server} broke off before its end; try again.")
     if "ConnectError" in names or "ProxyError" in names:
         return DataError(f"{what} was not fetched: {server} cannot be reached ({_last_line(chain)}); are you offline?")

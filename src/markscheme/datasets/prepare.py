@@ -108,10 +108,10 @@ def _read(official: OfficialFile, source: HubFile, got: Download, note: str) -> 
     label = source.at(got.commit)
     raw, sha256 = _read_container(got.path, label)
     try:
-        selected = source.select(raw)
+        rows = canonical(source.select(raw), official.form, label)
+        official.examine(rows)
     except ValueError as problem:
         raise DataError(f"{label}: {problem}.") from problem
-    rows = canonical(selected, official.form, label)
     return _Fetched(
         rows,
         SourceRecord(

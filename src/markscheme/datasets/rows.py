@@ -6,6 +6,7 @@ A row that does not fit is refused with the reason: nothing is guessed, repaired
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable, Iterable
 
 from markscheme.datasets.files import Row
@@ -20,8 +21,8 @@ COUNTDOWN_TEST_ROWS = 1000
 def gsm8k_row(row: Row) -> Row:
     """`question` and `answer`, the latter a worked solution whose last line is `#### N`."""
     answer = _text(row, "answer")
-    if not answer.splitlines()[-1].startswith("#### "):
-        raise ValueError("the last line of `answer` does not start with `#### `")
+    if not re.search(r"^#### .*\S.*\Z", answer, re.MULTILINE):
+        raise ValueError("the last line of `answer` is not `#### ` and a number")
     return {"question": _text(row, "question"), "answer": answer}
 
 
@@ -86,6 +87,19 @@ def countdown_test_split(rows: list[Row]) -> list[Row]:
     order = list(range(len(rows)))
     random.Random(42).shuffle(order)
     return [rows[index] for index in order[:COUNTDOWN_TEST_ROWS]]
+
+
+def no_more_checks(rows: list[Row]) -> None:
+    """The examination of a data set whose rows are known by their hash."""
+
+
+def every_puzzle_solvable(rows: list[Row]) -> None:
+    """What can be said of Countdown puzzles whose hash is not known: each of them has a solution."""
+    from markscheme.countdown.solver import solve
+
+    for number, row in enumerate(rows, start=1):
+        if solve(row["nums"], row["target"]) is None:
+            raise ValueError(f"row {number}, {row['nums']} to {row['target']}, has no solution")
 
 
 def _contest(rows: list[Row], offset: int) -> list[Row]:

@@ -67,7 +67,7 @@ def inspect(official: OfficialFile, folder: Path) -> tuple[FileReport, list[Row]
 def unmarkable_golds(
     problems: Iterable[Problem],
     mark: Callable[[str, Problem], Mark],
-    solve: Callable[[tuple[int, ...], int], object | None],
+    solve: Callable[[tuple[int, ...], int], str | None],
 ) -> list[BadGold]:
     """The problems whose own gold, given as the response, is not marked correct.
 
@@ -85,7 +85,7 @@ def unmarkable_golds(
     return bad
 
 
-def _perfect_response(problem: Problem, solve: Callable[[tuple[int, ...], int], object | None]) -> str | None:
+def _perfect_response(problem: Problem, solve: Callable[[tuple[int, ...], int], str | None]) -> str | None:
     """What a model that knows the gold would write, in the form that the benchmark's prompt asks for."""
     gold = problem.gold
     if isinstance(gold, CountdownGold):

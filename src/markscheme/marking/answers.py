@@ -27,25 +27,28 @@ class Answer(NamedTuple):
 def explicit_answer(text: str, start: int, end: int) -> Answer | None:
     """The last answer that is marked as one."""
     boxes = last_boxes(text, start, end)
-    found: Answer | None = None
-    after = start
-    if boxes:
-        after = boxes[-1].outer_end
-        if len(boxes) == 1:
-            found = Answer(boxes[0].content, boxes[0].start, boxes[0].end, "boxed")
-        else:
-            parts = tuple(box.content for box in boxes)
-            found = Answer(", ".join(parts), boxes[0].start, boxes[-1].end, "boxed", parts)
-    if after < end:
-        later = _latest(
-            tagged_answer(text, after, end), _hashed(text, after, end), _stated(text, after, end, bool(boxes))
-        )
-        found = later or found
-    return found
+    if not boxes:
+        return _last_unboxed(text, start, end, overrides_a_box=False)
+    last = boxes[-1]
+    if end - last.outer_end > 5:  # "####1" is the shortest that could follow
+        later = _last_unboxed(text, last.outer_end, end, overrides_a_box=True)
+        if later is not None:
+            return later
+    if len(boxes) == 1:
+        return Answer(last.content, last.start, last.end, "boxed")
+    parts = tuple(box.content for box in boxes)
+    return Answer(", ".join(parts), boxes[0].start, last.end, "boxed", parts)
 
 
-def _latest(*answers: Answer | None) -> Answer | None:
-    return max((answer for answer in answers if answer), key=lambda answer: answer.start, default=None)
+def _last_unboxed(text: str, start: int, end: int, *, overrides_a_box: bool) -> Answer | None:
+    tagged = tagged_answer(text, start, end)
+    hashed = _hashed(text, start, end)
+    stated = _stated(text, start, end, overrides_a_box)
+    last = None
+    for answer in (tagged, hashed, stated):
+        if answer is not None and (last is None or answer.start >= last.start):
+            last = answer
+    return last
 
 
 def tagged_answer(text: str, start: int, end: int) -> Answer | None:
@@ -120,6 +123,9 @@ def _stated(text: str, start: int, end: int, overrides_a_box: bool) -> Answer | 
             continue
         if overrides_a_box and not _PLAIN_VALUE.fullmatch(text, begin, finish):
             continue
+        formula = _SEGMENT.fullmatch(text, begin, finish)
+        if formula is not None:
+            begin, finish = formula.span(formula.lastindex or 0)
         return trimmed(text, begin, finish, "stated")
     return None
 

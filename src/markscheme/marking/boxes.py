@@ -48,7 +48,7 @@ _PLACEHOLDERS = frozenset(("", "...", "…", "\\ldots", "\\dots", "answer", "\\t
 
 
 def _last_command(text: str, start: int, stop: int) -> int:
-    """Where the last `\\boxed`, `\\fbox`, or a `boxed{` that lost its backslash begins; -1 without one."""
+    r"""Where the last `\boxed`, `\fbox`, or a `boxed{` that lost its backslash begins; -1 without one."""
     boxed = text.rfind("boxed", start, stop)
     while boxed >= 0:
         if boxed > start and text[boxed - 1] == "\\":
@@ -58,7 +58,8 @@ def _last_command(text: str, start: int, stop: int) -> int:
             break
         boxed = text.rfind("boxed", start, boxed)  # that was the word, in prose
     # Only what follows the last \boxed can hold a later \fbox, and that is usually a few characters.
-    return max(boxed, text.rfind("\\fbox", max(boxed, start), stop))
+    framed = text.rfind("\\fbox", boxed if boxed >= 0 else start, stop)
+    return framed if framed > boxed else boxed
 
 
 def _box_at(text: str, at: int, stop: int, end: int) -> Box | None:
@@ -66,23 +67,27 @@ def _box_at(text: str, at: int, stop: int, end: int) -> Box | None:
     inside = at + (6 if text.startswith("\\boxed", at) else 5)  # \fbox and boxed have five letters each
     while inside < stop and text[inside] in " \t\n*":
         inside += 1
-    if inside < stop and text[inside] == "{":
-        inside += 1
-        close = closing_brace(text, inside, min(stop, inside + MAX_CONTENT))
-        if close < 0:
-            broken = _UNCLOSED_END.search(text, inside, stop)
-            close = broken.start() if broken else stop
-            return Box(text[inside:close], inside, close, at, close)
+    if not text.startswith("{", inside, stop):
+        bare = _BARE.match(text, inside, stop)
+        return Box(bare[0], bare.start(), bare.end(), at, bare.end()) if bare else None
+    inside += 1
+    close = closing_brace(text, inside, min(stop, inside + MAX_CONTENT))
+    if close < 0:
+        broken = _UNCLOSED_END.search(text, inside, stop)
+        close = broken.start() if broken else stop
+        return Box(text[inside:close], inside, close, at, close)
+    if text.startswith("_", close + 1, end):
         base = _SUBSCRIPT.match(text, close + 1, end)  # \boxed{52}_8: the base belongs to the number
         if base:
             return Box(text[inside:close] + base[0], inside, close, at, base.end())
-        return Box(text[inside:close], inside, close, at, close + 1)
-    bare = _BARE.match(text, inside, stop)
-    return Box(bare[0], bare.start(), bare.end(), at, bare.end()) if bare else None
+    return Box(text[inside:close], inside, close, at, close + 1)
 
 
 def closing_brace(text: str, at: int, end: int) -> int:
     """Where the group that was opened just before `at` closes, or -1."""
+    close = text.find("}", at, end)
+    if close < 0 or (text.find("{", at, close) < 0 and text.find("\\", at, close) < 0):
+        return close  # nothing nested or escaped: nearly every box
     depth = 1
     for brace in _BRACE.finditer(text, at, end):
         sign = brace[0]
@@ -109,11 +114,14 @@ _APPROXIMATELY = re.compile(
 
 
 def last_boxes(text: str, start: int, end: int) -> tuple[Box, ...]:
-    """The last box with the boxes before it that belong to the same list, in order; the exact one of an exact and an
-    approximate value. Empty when there is no box."""
+    """The last box with the boxes before it that belong to the same list, in order; of an exact and an approximate
+    value the exact one. Empty when there is no box."""
     last = last_box(text, start, end)
     if last is None:
         return ()
+    near = max(start, last.outer_start - _NEAR)
+    if text.rfind("box", near, last.outer_start) < 0:
+        return (last,)
     boxes = [last]
     while len(boxes) < MAX_BOXES:
         first = boxes[-1]
@@ -128,4 +136,5 @@ def last_boxes(text: str, start: int, end: int) -> tuple[Box, ...]:
         if between is None or (between["word"] is None and "\n" in gap):
             break
         boxes.append(before)
-    return tuple(reversed(boxes))
+    boxes.reverse()
+    return tuple(boxes)

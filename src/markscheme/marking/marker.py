@@ -68,6 +68,8 @@ def mark_many(
 
 def as_gold(gold: str | int | float | Mapping[str, Any] | CountdownGold, rule: Protocol) -> Gold:
     """The gold in the form the protocol judges against, or why it has none."""
+    if rule.gold == "text" and isinstance(gold, str):
+        return gold
     if rule.gold == "countdown":
         if isinstance(gold, CountdownGold):
             return gold

@@ -89,8 +89,8 @@ def undress(text: str) -> str:
     if "\\" in text or "{" in text or "'" in text:
         text = _DRESS.sub("", _SEPARATOR.sub(",", text))
     text = text.strip(" \t\r\n*_`\"'~").rstrip(".!,;:*_`\"'~ ")
-    if text[:1] == "$" and text[-1:] == "$" and len(text) > 2:
-        text = text.strip("$ ")
+    if len(text) > 2 and text[0] + text[-1] in ("$$", "()", "[]"):
+        text = text[1:-1].strip("$ ")
     return text
 
 

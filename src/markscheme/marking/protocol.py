@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Literal, NamedTuple
 
@@ -41,10 +41,10 @@ class Protocol:
     judge: Callable[[Reading, Gold], Finding]
     slow: bool = False  # may wait for a worker process, so that many are better judged side by side
 
-    @property
-    def label(self) -> str:
-        """How marks name it: `name@version`."""
-        return f"{self.name}@{self.version}"
+    label: str = field(init=False)  # how marks name it: `name@version`
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "label", f"{self.name}@{self.version}")
 
 
 _BUILT_IN = {

@@ -56,20 +56,23 @@ def _own_end(text: str, start: int, end: int) -> int:
 
     Another turn ends it once anything has been said. An invented question ends it when an answer stands before it;
     a response that opens with a question is reciting examples or restating the problem, so that later questions
-    are part of its own structure.
+    are part of its own structure. Where there is a box, only what follows the first one can be invented: most boxed
+    answers end the response, and then nearly nothing is searched.
     """
+    first = text.find("\\boxed", start, end)
+    begin = first if first >= 0 else start
     if "<" in text:
-        turn = _TURN.search(text, start, end)
-        if turn and not text[start : turn.start()].isspace() and turn.start() > start:
+        turn = _TURN.search(text, begin, end)
+        if turn and text[start : turn.start()].strip():
             end = turn.start()
-    follow = _NEXT.search(text, start, end)
+    follow = _NEXT.search(text, begin, end)
     if follow is None:
         return end
     if follow["question"] is None:
         return follow.start() if text[start : follow.start()].strip() else end
     if _OPENS_WITH_QUESTION.match(text, start, end):
         return end
-    return follow.start() if _answered(text, start, follow.start()) else end
+    return follow.start() if first >= 0 or _answered(text, start, follow.start()) else end
 
 
 def _answered(text: str, start: int, end: int) -> bool:

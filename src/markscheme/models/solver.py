@@ -40,7 +40,7 @@ class Solver:
 
 
 def _solve(statement: str) -> str:
-    from markscheme.countdown.solver import solve
+    from markscheme.countdown import solve
 
     puzzle = _PUZZLE.search(statement)
     if puzzle is None:

@@ -76,8 +76,8 @@ def execute(config: RunConfig, out: Path, display: Display | None = None) -> Run
     if questions:  # a protocol that cannot judge these problems says so now, not after the first answer
         mark("", questions[0].problem, protocol=protocol.name)
     model = load_model(config.model, config)
-    fewshot_ids = questions[0].prompt.fewshot_ids if questions else ()
     sampling = _sampling(config, model)
+    fewshot_ids = questions[0].prompt.fewshot_ids if questions else ()
     manifest = Manifest(
         config=hide_config(config),
         benchmark=bench.name,

@@ -18,103 +18,121 @@ class Limit(Protocol):
     """Told of every attempt, answers how many may be in flight now."""
 
     value: int
+    epoch: int
+    """Goes up when `value` changes; an attempt is reported with the epoch in which it started."""
 
-    def answered(self, latency: float, tokens: int | None) -> None:
+    def answered(self, latency: float, tokens: int | None, epoch: int) -> None:
         """An attempt came back after so many seconds with so many tokens."""
 
-    def failed(self, kind: str) -> None:
+    def failed(self, kind: str, epoch: int) -> None:
         """An attempt failed."""
 
 
 class FixedLimit:
     """The number that the user chose."""
 
+    epoch = 0
+
     def __init__(self, value: int) -> None:
         self.value = value
 
-    def answered(self, latency: float, tokens: int | None) -> None:
+    def answered(self, latency: float, tokens: int | None, epoch: int) -> None:
         """Changes nothing."""
 
-    def failed(self, kind: str) -> None:
+    def failed(self, kind: str, epoch: int) -> None:
         """Changes nothing: the user's number stands; backing off is the retry policy's part."""
 
 
 class AutoLimit:
     """Grows while the server gets more done, shrinks when it says that it is too much.
 
-    Judged once a window of about as many attempts as are in flight. With `value` requests at a speed of s each, the
-    server does `value × s`; a growth that does not raise this product only makes a queue, so it is taken back.
-    Speed is tokens a second where the server counts tokens (responses differ in length by a factor of a hundred),
-    else answers a second. Overload shrinks by the share of attempts that were refused: from twice too many to the
-    right number in one step, while one refusal in a hundred hardly matters.
+    With `value` requests at a speed of s each, the server does `value × s`. A growth that hardly raises this product
+    only makes a queue, so it is taken back; a cut that hardly lowers it takes a queue away, so it stays. Doubling comes
+    first; after the first growth in vain, or the first refusal, careful steps up and down in turn.
+
+    Speed is tokens a second where the server counts tokens (responses differ in length by a factor of a hundred), else
+    answers a second. Only attempts that started after the last change count: the others tell of the number before. A
+    few refusals are chance; more than that, and the limit shrinks at once.
     """
 
-    FACTOR = 2.0  # growth a window at first
-    STEP = 1.1  # and once the limit has been seen
-    GAIN = 0.35  # share of the growth that must arrive as throughput, else it was a queue
-    REST = 4  # windows between two careful steps
+    FACTOR = 2.0  # growth at first
+    STEP = 1.25  # and once a limit has been seen
+    GAIN = 0.4  # share of a growth that must arrive as throughput, else it was a queue
+    REST = 3  # windows between two careful steps
+    REFUSED = 0.15  # share of refusals in a window that is no longer chance
+    BACK = 0.8  # what remains then
 
-    def __init__(self, start: int = 16, highest: int = 1024, lowest: int = 1) -> None:
+    def __init__(self, start: int = 32, highest: int = 1024) -> None:
         self.value = min(start, highest)
-        self._highest, self._lowest = highest, lowest
+        self.epoch = 0
+        self._highest = highest
         self._careful = False
         self._rest = 0
-        self._before: tuple[int, float] | None = None  # the value before the last growth, and its throughput
-        self._latencies: list[float] = []
-        self._tokens: int | None = 0  # of the window; `None` once an answer came without a count
-        self._refused = self._seen = self._window = 0
-        self._reset()
+        self._up = True
+        self._trial: tuple[int, float] | None = None  # the value before the step under trial, and its throughput
+        self._answers = self._tokens = self._refused = 0
+        self._counted = True  # every answer of the window told its tokens
+        self._seconds = 0.0
 
-    def answered(self, latency: float, tokens: int | None) -> None:
+    def answered(self, latency: float, tokens: int | None, epoch: int) -> None:
         """Count towards the window; at its end, decide."""
-        self._latencies.append(latency)
-        self._tokens = None if tokens is None or self._tokens is None else self._tokens + tokens
-        self._seen += 1
-        if self._seen >= self._window:
-            self._decide()
+        if epoch != self.epoch:
+            return
+        self._answers += 1
+        self._seconds += latency
+        self._tokens += tokens or 0
+        self._counted = self._counted and tokens is not None
+        self._decide_if_due()
 
-    def failed(self, kind: str) -> None:
+    def failed(self, kind: str, epoch: int) -> None:
         """Count towards the window; only overload matters, a malformed answer says nothing about load."""
-        if kind in OVERLOAD:
+        if epoch == self.epoch and kind in OVERLOAD:
             self._refused += 1
-            self._seen += 1
-            if self._seen >= self._window:
-                self._decide()
+            self._decide_if_due()
 
-    def _decide(self) -> None:
-        refused = self._refused / self._seen
-        if refused > 0:
-            self.value = max(self._lowest, min(self.value - 1, round(self.value * (1 - refused))))
-            self._careful, self._before, self._rest = True, None, self.REST
-        elif self._latencies:
-            self._grow(self._throughput())
-        self._reset()
+    def _decide_if_due(self) -> None:
+        window = max(8, self.value // 2)
+        if self._refused > max(2, self.REFUSED * window):
+            self._careful, self._trial, self._rest, self._up = True, None, self.REST, True
+            self._set(max(1, int(self.value * self.BACK)))
+        elif self._answers + self._refused < window:
+            return
+        elif self._answers:
+            done = self._tokens if self._counted and self._tokens else self._answers
+            self._climb(self.value * done / max(self._seconds, 1e-9))
+        self._answers = self._tokens = self._refused = 0
+        self._counted, self._seconds = True, 0.0
 
-    def _grow(self, throughput: float) -> None:
-        if self._before is not None:
-            value, earlier = self._before
-            expected = earlier * self.value / value
-            if throughput < earlier + self.GAIN * (expected - earlier):
-                self.value, self._careful, self._before, self._rest = value, True, None, self.REST
+    def _climb(self, throughput: float) -> None:
+        if self._trial is not None:
+            value, before = self._trial
+            self._trial = None
+            expected = before * self.value / value
+            # The same line for both directions: a step up must reach it, a step down must not fall below it.
+            line = before + self.GAIN * (expected - before)
+            if throughput < line:
+                self._careful, self._rest = True, self.REST
+                self._set(value)
                 return
         if self._rest > 0:
             self._rest -= 1
             return
-        self._before = (self.value, throughput)
-        factor = self.STEP if self._careful else self.FACTOR
-        self.value = min(self._highest, max(self.value + 1, int(self.value * factor)))
-        if self.value == self._before[0]:
-            self._before = None
+        self._trial = (self.value, throughput)
+        if not self._careful:
+            self._set(min(self._highest, int(self.value * self.FACTOR)))
+        else:
+            self._rest = self.REST
+            step = self.STEP if self._up else 1 / self.STEP
+            self._up = not self._up
+            aim = round(self.value * step)
+            self._set(max(1, min(self._highest, aim if aim != self.value else aim + 1)))
 
-    def _throughput(self) -> float:
-        done = self._tokens or len(self._latencies)
-        return self.value * done / max(sum(self._latencies), 1e-9)
-
-    def _reset(self) -> None:
-        self._latencies.clear()
-        self._tokens = 0
-        self._refused = self._seen = 0
-        self._window = max(8, self.value)
+    def _set(self, value: int) -> None:
+        if value == self.value:
+            self._trial = None
+            return
+        self.value = value
+        self.epoch += 1
 
 
 def make_room(wanted: int) -> None:

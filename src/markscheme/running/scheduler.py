@@ -35,12 +35,14 @@ Sink = Callable[[list[Response]], None]
 class _Job:
     """A request on its way through its attempts."""
 
-    __slots__ = ("attempt", "begun", "request")
+    __slots__ = ("attempt", "begun", "epoch", "expected", "request")
 
     def __init__(self, request: Request) -> None:
         self.request = request
         self.attempt = 0
         self.begun = 0.0
+        self.epoch = 0
+        self.expected = 0.0  # tokens
 
 
 class Scheduler:
@@ -111,6 +113,7 @@ class Scheduler:
             job = self._next()
             if job is None:
                 break
+            job.expected = self._pace.start(job.request, self._loop.time())
             task = self._loop.create_task(self._attempt(job))
             self._tasks.add(task)
             task.add_done_callback(self._ended)
@@ -148,7 +151,7 @@ class Scheduler:
         started = self._loop.time()
         job.attempt += 1
         job.begun = job.begun or started
-        expected = self._pace.start(job.request, started)
+        job.epoch = self._limit.epoch
         try:
             async with asyncio.timeout(self._timeout):
                 completions = await self._model.answer(job.request)
@@ -158,7 +161,7 @@ class Scheduler:
             self._failed(job, RequestFailed("timeout", f"no answer within {self._timeout:g} s", retryable=True))
         else:
             now = self._loop.time()
-            self._pace.finish(expected, completions, now)
+            self._pace.finish(job.expected, completions, now)
             self._answered(job, completions, now - started)
 
     def _answered(self, job: _Job, completions: Sequence[Completion], latency: float) -> None:
@@ -166,7 +169,7 @@ class Scheduler:
         self._last_answer = self._loop.time()
         self._given_up = 0
         tokens = [one.completion_tokens for one in completions if one.completion_tokens is not None]
-        self._limit.answered(latency, sum(tokens) if tokens else None)
+        self._limit.answered(latency, sum(tokens) if tokens else None, job.epoch)
         if not completions:
             self._failed(job, RequestFailed("empty", "the model gave no completion at all", retryable=True))
             return
@@ -183,7 +186,7 @@ class Scheduler:
             self._due.append(_Job(rest))
 
     def _failed(self, job: _Job, failure: RequestFailed) -> None:
-        self._limit.failed(failure.kind)
+        self._limit.failed(failure.kind, job.epoch)
         if failure.fatal:
             self.stop(ModelError(str(failure)))
             return

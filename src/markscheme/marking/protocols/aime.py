@@ -2,6 +2,8 @@ r"""`aime`: the integer value, 0–999, of the final answer, boxed or clearly st
 
 from __future__ import annotations
 
+import re
+
 from markscheme.marking.answers import Answer, explicit_answer
 from markscheme.marking.conclusions import concluded_answer
 from markscheme.marking.numbers import Number, number
@@ -33,15 +35,22 @@ def judge(reading: Reading, gold: Gold) -> Finding:
     return Finding(Verdict.WRONG, answer.content, f"{answer.content[:40]} is no integer from 0 to 999", span)
 
 
+# m + n, abc, N, AB^... no power: x^2 = 73 does not say that the answer is 73.
+_SUM_OF_NAMES = re.compile(r"[\s\\A-Za-z+\-_{}\d]*[A-Za-z][\s\\A-Za-z+\-_{}\d]*")
+
+
 def _value(text: str, answer: Answer) -> Number | None:
     if answer.parts:
         values = {number(part) for part in answer.parts}
         return values.pop() if len(values) == 1 else None
     value = number(answer.content)
-    if value is None and answer.way != "boxed":
+    if value is not None:
+        return value
+    if answer.way != "boxed":
         found = number_in(text, answer)
         return found[0] if found else None
-    return value
+    left, equals, right = answer.content.rpartition("=")
+    return number(right) if equals and _SUM_OF_NAMES.fullmatch(left) else None
 
 
 def _by_equality(answer: Answer, right: Number) -> Finding:

@@ -7,8 +7,8 @@ that is one. Arithmetic is exact; nothing of the response is ever evaluated as c
 from __future__ import annotations
 
 import re
-from importlib import import_module
 
+from markscheme.countdown.judging import judge as judge_answer
 from markscheme.marking.answers import Answer, tagged_answer, trimmed
 from markscheme.marking.boxes import last_box
 from markscheme.marking.protocol import Finding, Protocol
@@ -86,17 +86,13 @@ def _equation(text: str, start: int, end: int) -> Answer | None:
 
 def judge(reading: Reading, gold: Gold) -> Finding:
     """Exact arithmetic on the equation found; the reason says what was wrong with it."""
-    judge_expression = import_module("markscheme.countdown.expression").judge
     assert isinstance(gold, CountdownGold)
     found = find(reading)
     if found is None:
         return Finding(Verdict.NO_ANSWER, why="no equation found")
-    result = judge_expression(found.content, gold.nums, gold.target)
-    verdict = Verdict.CORRECT if result.ok else _VERDICTS.get(result.kind, Verdict.MALFORMED)
-    return Finding(verdict, found.content, result.why, (found.start, found.end))
+    result = judge_answer(found.content, gold.nums, gold.target)
+    return Finding(Verdict(result.kind), found.content, result.why, (found.start, found.end))
 
-
-_VERDICTS = {"wrong_value": Verdict.WRONG}
 
 PROTOCOL = Protocol(
     "countdown", "1", "every number once, + - * / and parentheses, exactly the target", "countdown", judge

@@ -47,60 +47,63 @@ def judge(answer: str, nums: Sequence[int], target: int) -> Judgement:
     """
     if len(answer) > MAX_LENGTH:
         return Judgement("malformed", f"longer than {MAX_LENGTH} characters")
-    sides = _sides(answer, target)
+    sides = _split(answer)
     if len(sides) > MAX_SIDES:
         return Judgement("malformed", f"more than {MAX_SIDES} equals signs")
     try:
         read = [parse(side) for side in sides]
     except ExpressionError as error:
         return Judgement("malformed", str(error))
+    answers = [side for side in read if not _is_just(target, side)] or read
     given = sorted(nums)
-    chosen = next((side for side in read if sorted(side.literals) == given), read[0])
-    return _judged(chosen, read, nums, target)
+    proper = next((side for side in answers if sorted(side.literals) == given), None)
+    if proper is None:
+        faults = _faults(answers[0].literals, nums)
+        more = "; …" if len(faults) > _SHOWN_FAULTS else ""
+        why = "; ".join(faults[:_SHOWN_FAULTS]) + more
+        return Judgement("malformed", why, answers[0].value, str(answers[0]))
+    return _judged(proper, read, target)
 
 
 def strip_target_side(answer: str, target: int) -> str:
     """The answer without the sides of `=` that are just the target: `16 = 2*(3+5)` and `2*(3+5) = 16` lose the 16."""
-    return "=".join(_sides(answer, target)).strip()
-
-
-def _sides(answer: str, target: int) -> list[str]:
-    if "=" not in answer and "＝" not in answer:
-        return [answer]
-    sides = [side for side in _EQUALS.split(answer) if side.strip()]
+    sides = _split(answer)
     if len(sides) > MAX_SIDES:
-        return sides
+        return answer
+
+    def is_kept(side: str) -> bool:
+        try:
+            return not _is_just(target, parse(side))
+        except ExpressionError:
+            return True
+
     # "16 = 16" is left as "16": an answer to be judged, not nothing.
-    return [side for side in sides if not _is_just(target, side)] or sides[-1:] or [""]
+    return "=".join([side for side in sides if is_kept(side)] or sides[:1]).strip()
 
 
-def _is_just(target: int, side: str) -> bool:
-    try:
-        tree = parse(side).tree
-    except ExpressionError:
-        return False
-    return tree == (target if target >= 0 else ("neg", -target))
+def _split(answer: str) -> list[str]:
+    """The sides of the equals signs; an empty side says nothing."""
+    return [side for side in _EQUALS.split(answer) if side.strip()] or [""]
 
 
-def _judged(answer: Expression, sides: list[Expression], nums: Sequence[int], target: int) -> Judgement:
-    text = str(answer)
-    faults = _faults(answer.literals, nums)
-    if faults:
-        more = "" if len(faults) <= _SHOWN_FAULTS else "; …"
-        return Judgement("malformed", "; ".join(faults[:_SHOWN_FAULTS]) + more, answer.value, text)
-    if answer.value != target:
-        return Judgement("wrong", f"gives {_shown(answer.value)}, not {target}", answer.value, text)
+def _is_just(target: int, side: Expression) -> bool:
+    return side.tree == (target if target >= 0 else ("neg", -target))
+
+
+def _judged(answer: Expression, sides: list[Expression], target: int) -> Judgement:
+    """The judgement on an expression that uses exactly the given numbers."""
+    value, text = answer.value, str(answer)
+    if value != target:
+        return Judgement("wrong", f"gives {_shown(value)}, not {target}", value, text)
     for side in sides:
         if side.value != target:
-            return Judgement("wrong", f"gives {target}, but says {_shown(side.value)}", answer.value, text)
-    return Judgement("correct", "", answer.value, text)
+            return Judgement("wrong", f"gives {target}, but says {_shown(side.value)}", value, text)
+    return Judgement("correct", "", value, text)
 
 
 def _faults(literals: Sequence[int], nums: Sequence[int]) -> list[str]:
     """What is wrong with the numbers used, in the order a reader meets it."""
     used, given = Counter(literals), Counter(nums)
-    if used == given:
-        return []
     faults = []
     for number, times in used.items():
         if number not in given:
