@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Literal, NamedTuple
 
-from markscheme.marking.boxes import last_boxes
+from markscheme.marking.boxes import MAX_CONTENT, TRIES, last_boxes
 
 Way = Literal["boxed", "tagged", "hashes", "stated", "concluded"]
 
@@ -54,10 +54,14 @@ def _last_unboxed(text: str, start: int, end: int, *, overrides_a_box: bool) -> 
 def tagged_answer(text: str, start: int, end: int) -> Answer | None:
     """The content of the last `<answer>…</answer>`, or of an `<answer>` that was left open."""
     stop = end
-    while (opened := text.rfind("<answer>", start, stop)) >= 0:
+    for _ in range(TRIES):
+        opened = text.rfind("<answer>", start, stop)
+        if opened < 0:
+            return None
         begin = opened + len("<answer>")
-        closed = text.find("</answer>", begin, end)
-        finish = closed if closed >= 0 else end
+        limit = min(end, begin + MAX_CONTENT)
+        closed = text.find("</answer>", begin, limit)
+        finish = closed if closed >= 0 else limit
         if text[begin:finish].strip():
             return trimmed(text, begin, finish, "tagged")
         stop = opened
@@ -67,12 +71,12 @@ def tagged_answer(text: str, start: int, end: int) -> Answer | None:
 def _hashed(text: str, start: int, end: int) -> Answer | None:
     """A value behind the last `####`; `#### Step 3: …` is a heading, not an answer."""
     stop = end
-    for _ in range(_TRIES):
+    for _ in range(TRIES):
         at = text.rfind("####", start, stop)
         if at < 0:
             return None
         begin = at + 4
-        newline = text.find("\n", begin, end)
+        newline = text.find("\n", begin, min(end, begin + 200))
         finish = newline if newline >= 0 else end
         if finish - begin < 200 and _HASH_VALUE.match(text, begin, finish):
             return trimmed(text, begin, finish, "hashes")
@@ -80,8 +84,6 @@ def _hashed(text: str, start: int, end: int) -> Answer | None:
     return None
 
 
-_TRIES = 64
-"""How many candidates are looked at from the end; an answer that stands before so many non-answers is no final answer."""
 _HASH_VALUE = re.compile(r"\s*(?:[*_$\\(\[{€£¥₹+\-−.]|\d|[A-Za-z](?:\s*=|\s*$))")
 
 # ---- stated in words -------------------------------------------------------------------------------------------
@@ -105,10 +107,14 @@ _NOT_A_VALUE = re.compile(
 )
 
 
+MAX_STATEMENT = 4_000
+"""No stated value is longer; what follows is not looked at."""
+
+
 def _stated(text: str, start: int, end: int, overrides_a_box: bool) -> Answer | None:
     """What the last "answer is …", "Answer: …" or answer heading states. After a box, only a plain value counts."""
     stop = end
-    for _ in range(_TRIES):
+    for _ in range(TRIES):
         at = max(text.rfind("nswer", start, stop), text.rfind("NSWER", start, stop)) - 1
         if at < start:
             return None
@@ -152,7 +158,7 @@ _MORE = re.compile(r"\s{0,3}(?:,|;|and\b|or\b|,\s?and\b|,\s?or\b)\s{0,3}(?=[$\\]
 
 def value_span(text: str, at: int, end: int) -> tuple[int, int]:
     """The value that begins at `at`: formulas in a row, a matrix, or plain text up to the end of the statement."""
-    begin = at
+    begin, end = at, min(end, at + MAX_STATEMENT)
     segment = _segment_at(text, at, end)
     while segment is not None:
         finish = segment.end()

@@ -17,8 +17,10 @@ _UNCLOSED_END = re.compile(r"\n|\$|\\\)|\\\]")
 _SUBSCRIPT = re.compile(r"_(?:\{[^{}\n]{1,20}\}|\d{1,2})")
 MAX_BOXES = 32
 """More boxes in a row than any list of solutions has."""
-MAX_CONTENT = 20_000
+MAX_CONTENT = 10_000
 """A box that has not closed after so many characters is not an answer; looking on would only cost time."""
+TRIES = 64
+"""How many candidates are looked at from the end: an answer before so many non-answers is no final answer."""
 _NEAR = 400
 """How far before a box the box before it may begin to be read as one list with it."""
 
@@ -36,7 +38,10 @@ class Box(NamedTuple):
 def last_box(text: str, start: int, end: int) -> Box | None:
     """The last box with something in it, in `text[start:end]`."""
     stop = end
-    while (at := _last_command(text, start, stop)) >= 0:
+    for _ in range(TRIES):
+        at = _last_command(text, start, stop)
+        if at < 0:
+            return None
         box = _box_at(text, at, stop, end)
         if box is not None and box.content.strip() not in _PLACEHOLDERS:
             return box
@@ -50,13 +55,10 @@ _PLACEHOLDERS = frozenset(("", "...", "…", "\\ldots", "\\dots", "answer", "\\t
 def _last_command(text: str, start: int, stop: int) -> int:
     r"""Where the last `\boxed`, `\fbox`, or a `boxed{` that lost its backslash begins; -1 without one."""
     boxed = text.rfind("boxed", start, stop)
-    while boxed >= 0:
-        if boxed > start and text[boxed - 1] == "\\":
-            boxed -= 1
-            break
-        if text.startswith("{", boxed + 5):
-            break
-        boxed = text.rfind("boxed", start, boxed)  # that was the word, in prose
+    if boxed > start and text[boxed - 1] == "\\":
+        boxed -= 1
+    elif boxed >= 0 and not text.startswith("{", boxed + 5):  # the word, in prose
+        boxed = max(text.rfind("\\boxed", start, boxed), text.rfind("boxed{", start, boxed))
     # Only what follows the last \boxed can hold a later \fbox, and that is usually a few characters.
     framed = text.rfind("\\fbox", boxed if boxed >= 0 else start, stop)
     return framed if framed > boxed else boxed
@@ -73,8 +75,9 @@ def _box_at(text: str, at: int, stop: int, end: int) -> Box | None:
     inside += 1
     close = closing_brace(text, inside, min(stop, inside + MAX_CONTENT))
     if close < 0:
-        broken = _UNCLOSED_END.search(text, inside, stop)
-        close = broken.start() if broken else stop
+        limit = min(stop, inside + MAX_CONTENT)
+        broken = _UNCLOSED_END.search(text, inside, limit)
+        close = broken.start() if broken else limit
         return Box(text[inside:close], inside, close, at, close)
     if text.startswith("_", close + 1, end):
         base = _SUBSCRIPT.match(text, close + 1, end)  # \boxed{52}_8: the base belongs to the number
@@ -100,13 +103,14 @@ def closing_brace(text: str, at: int, end: int) -> int:
     return -1
 
 
-# What may stand between boxes that list one answer: mathematics' own brackets and spaces, then "," ";" "and" "or",
-# then the name of the next unknown ("x = \boxed{2}, y = \boxed{3}").
-# Possessive quantifiers: what is between is at most 60 characters, but four runs of spaces could still backtrack for ages.
-_SPACE = r"(?:[ \t$*]|\\[()\[\],;: ]|\\q?quad|\n(?!\s*\n))*+"
+# What stands between boxes that list one answer: "," ";" "and" "or" or a \quad among mathematics' own brackets and
+# spaces, then perhaps the name of the next unknown ("x = \boxed{2}, y = \boxed{3}"). Spaces alone list nothing.
+# Possessive quantifiers, because runs of spaces side by side could backtrack for ages.
+_SPACE = r"(?:[ \t$*]|\\[()\[\],;: ]|\n(?!\s*\n))*+"
 _BETWEEN = re.compile(
-    rf"{_SPACE}(?P<word>,|;|、|،|&|\\text\s?\{{\s*,?\s*(?:and|or)\s*\}}|(?:,\s*)?(?:and|or|und|oder|et|ou|y|o)\b|和|或)?"
-    rf"{_SPACE}(?:(?:and|or)\b{_SPACE})?(?:[A-Za-z](?:_\{{?\w\}}?)?\s*=)?{_SPACE}"
+    rf"{_SPACE}(?:,|;|、|،|&|\\q?quad|\\text\s?\{{\s*,?\s*(?:and|or)\s*\}}|(?:,\s*)?(?:and|or|und|oder|et|ou|y|o)\b|和|或)"
+    rf"(?:{_SPACE}(?:and\b|or\b|\\q?quad|\\text\s?\{{\s*(?:and|or)\s*\}})){{0,2}}"
+    rf"{_SPACE}(?:[A-Za-z](?:_\{{?\w\}}?)?\s*=)?{_SPACE}"
 )
 _APPROXIMATELY = re.compile(
     rf"{_SPACE}(?:\\approx|≈|\\simeq|,?\s*(?:or\s+)?(?:which\s+is\s+)?(?:approximately|numerically|about|roughly))[^\n\\{{}}]{{0,20}}?{_SPACE}"
@@ -132,8 +136,7 @@ def last_boxes(text: str, start: int, end: int) -> tuple[Box, ...]:
         gap = text[before.outer_end : first.outer_start]
         if len(boxes) == 1 and (_APPROXIMATELY.fullmatch(gap) or last.content.lstrip().startswith(("\\approx", "≈"))):
             return (before,)
-        between = _BETWEEN.fullmatch(gap)
-        if between is None or (between["word"] is None and "\n" in gap):
+        if not _BETWEEN.fullmatch(gap):
             break
         boxes.append(before)
     boxes.reverse()

@@ -84,20 +84,31 @@ def concluded_answer(text: str, start: int, end: int) -> Answer | None:
     """What the last telling line says, or `None` when the last lines say nothing."""
     finish = end
     for _ in range(_LINES):
-        while finish > start and text[finish - 1].isspace():
-            finish -= 1
+        finish = _without_spaces(text, start, finish)
         if finish <= start:
             return None
         begin = max(text.rfind("\n", start, finish) + 1, start)
-        line = text[begin:finish].strip()
+        shown = max(begin, finish - MAX_LINE)
+        line = text[shown:finish].strip()
         if line in _DISPLAY_ENDS:
-            opened = text.rfind(_DISPLAY_ENDS[line], start, begin)
-            if 0 <= begin - opened < 2000:
+            opened = text.rfind(_DISPLAY_ENDS[line], max(start, begin - MAX_LINE), begin)
+            if opened >= 0:
                 return _of_formula(text, opened + 2, begin)
         if _TELLING.search(line) or (begin == start and len(line) < 100):
-            return None if _CODE.search(line) else _of_line(text, begin, finish)
+            return None if _CODE.search(line) else _of_line(text, shown, finish)
         finish = begin
     return None
+
+
+MAX_LINE = 2_000
+"""Of a longer last line only the end is read."""
+
+
+def _without_spaces(text: str, start: int, finish: int) -> int:
+    """Where the text before `finish` ends in something to see; invisible megabytes are not worth a look."""
+    window = text[max(start, finish - MAX_LINE) : finish]
+    left = len(window.rstrip())
+    return finish - len(window) + left if left else start
 
 
 _DISPLAY_ENDS = {"\\]": "\\[", "$$": "$$"}
@@ -107,7 +118,7 @@ def _of_line(text: str, begin: int, finish: int) -> Answer:
     if finish - begin < 400 and not is_prose(text[begin:finish]):
         return _undelimited(text, begin, finish)
     sentence = begin
-    for stop in _SENTENCE_END.finditer(text, max(begin, finish - 2000), finish):
+    for stop in _SENTENCE_END.finditer(text, begin, finish):
         if _TELLING.search(text, stop.end(), finish):
             sentence = stop.end()
     return picked(text, sentence, finish, begin)
@@ -128,6 +139,7 @@ def is_prose(line: str) -> bool:
 
 def picked(text: str, begin: int, end: int, context: int | None = None) -> Answer:
     """The value meant by the sentence `text[begin:end]`: in bold, else its last formula, else a number, else all of it."""
+    begin = max(begin, end - MAX_LINE)
     bold = _last(_BOLD, text, begin, end)
     if bold is not None and _TELLING.search(bold[1]):
         begin, end = bold.span(1)
@@ -164,12 +176,21 @@ def _of_formula(text: str, begin: int, end: int) -> Answer:
 _NAME = re.compile(r"[\s&{]*\\?[A-Za-z]{1,8}(?:_\{?\w+\}?)?(?:\([^()=]{1,12}\))?'{0,3}[\s&}]*")
 
 
+_COUNTED = re.compile(
+    r"([-−]?\d[\d,]*(?:\.\d+)?)\s?[\u0400-\u04ff\u0590-\u06ff\u0900-\u097f\u0e00-\u0e7f\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]+"
+)
+"""A number with a measure word of a script in which the comparison knows no units: `3页`."""
+
+
 def _undelimited(text: str, begin: int, end: int) -> Answer:
     found = trimmed(text, begin, end, "concluded")
     content, start = found.content, found.start
     while content and content[0] in "*_>#- \t" and not (content[0] == "-" and content[1:2] != " "):
         content, start = content[1:], start + 1
     content = content.rstrip(" \t.,;:。*_")
+    counted = _COUNTED.fullmatch(content)
+    if counted:
+        return Answer(counted[1], start, start + len(counted[1]), "concluded")
     for opened, closed in (("$$", "$$"), ("\\[", "\\]"), ("\\(", "\\)"), ("$", "$")):
         if content.startswith(opened) and content.endswith(closed) and len(content) > len(opened) + len(closed):
             inside = content[len(opened) : -len(closed)]

@@ -5,6 +5,7 @@ Never raises on a response, whatever stands in it; raises `UsageError` for a cal
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
@@ -28,15 +29,7 @@ def mark(
     think_end: str = THINK_END,
 ) -> Mark:
     """Judge one response against a problem, or against `gold`, under a protocol (the problem's own by default)."""
-    if problem is not None:
-        protocol = protocol or problem.protocol
-        gold = problem.gold if gold is None else gold
-    if gold is None:
-        raise UsageError("mark needs a gold answer: give a problem or gold=….")
-    if protocol is None:
-        protocol = "countdown" if isinstance(gold, CountdownGold | Mapping) else "math"
-    rule = get_protocol(protocol)
-    return judge(rule, response, as_gold(gold, rule), think_end)
+    return judge(*_job(response, problem, gold, protocol, think_end))
 
 
 def mark_many(
@@ -51,19 +44,62 @@ def mark_many(
     Protocols that only read text are judged inline. One that may wait for a worker process (`slow`) is judged from
     `workers` threads (default: two a core, at most 16), which overlap those waits; order is kept all the same.
     """
-    if protocol is None or not get_protocol(protocol).slow:
-        for response, problem in pairs:
-            yield mark(response, problem, protocol=protocol, think_end=think_end)
-        return
+    return judge_many((_job(response, problem, None, protocol, think_end) for response, problem in pairs), workers)
+
+
+Job = tuple[Protocol, str | Response, Gold, str]
+
+
+def _job(
+    response: str | Response,
+    problem: Problem | None,
+    gold: str | int | float | Mapping[str, Any] | CountdownGold | None,
+    protocol: str | None,
+    think_end: str,
+) -> Job:
+    if problem is not None:
+        protocol = protocol or problem.protocol
+        gold = problem.gold if gold is None else gold
+    if gold is None:
+        raise UsageError("mark needs a gold answer: give a problem or gold=….")
+    if protocol is None:
+        protocol = "math" if isinstance(gold, str | int | float) else "countdown"
+    rule = get_protocol(protocol)
+    return rule, response, as_gold(gold, rule), think_end
+
+
+_CHUNK = 32
+"""Jobs handed to a thread at once: handing over costs about as much as marking five plain answers."""
+
+
+def judge_many(jobs: Iterable[Job], workers: int | None = None) -> Iterator[Mark]:
+    """Judge jobs in order: one by one while they are quick, from threads once they may wait for worker processes."""
+    jobs = iter(jobs)
     threads = workers or min(16, 2 * (os.cpu_count() or 1))
+    for job in jobs:
+        if job[0].slow and threads > 1:
+            yield from _side_by_side(itertools.chain([job], jobs), threads)
+            return
+        yield judge(*job)
+
+
+def _side_by_side(jobs: Iterator[Job], threads: int) -> Iterator[Mark]:
+    waiting: deque[Future[list[Mark]]] = deque()
     with ThreadPoolExecutor(threads, thread_name_prefix="marking") as pool:
-        waiting: deque[Future[Mark]] = deque()
-        for response, problem in pairs:
-            waiting.append(pool.submit(mark, response, problem, protocol=protocol, think_end=think_end))
-            if len(waiting) >= 4 * threads:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
+        try:
+            while chunk := list(itertools.islice(jobs, _CHUNK)):
+                waiting.append(pool.submit(_judge_all, chunk))
+                if len(waiting) >= 2 * threads:
+                    yield from waiting.popleft().result()
+            while waiting:
+                yield from waiting.popleft().result()
+        finally:
+            for future in waiting:  # the caller stopped early: what has not begun need not
+                future.cancel()
+
+
+def _judge_all(jobs: list[Job]) -> list[Mark]:
+    return [judge(*job) for job in jobs]
 
 
 def as_gold(gold: str | int | float | Mapping[str, Any] | CountdownGold, rule: Protocol) -> Gold:
@@ -71,20 +107,31 @@ def as_gold(gold: str | int | float | Mapping[str, Any] | CountdownGold, rule: P
     if rule.gold == "text" and isinstance(gold, str):
         return gold
     if rule.gold == "countdown":
-        if isinstance(gold, CountdownGold):
-            return gold
-        try:
-            if isinstance(gold, str):
-                return msgspec.json.decode(gold, type=CountdownGold)
-            return msgspec.convert(gold, CountdownGold)
-        except msgspec.MsgspecError as problem:
-            raise MarkingError(
-                f"protocol {rule.name!r} needs the numbers and the target as gold, such as "
-                f'{{"nums": [3, 5, 2], "target": 16}}, not {str(gold)[:60]!r} ({problem}).'
-            ) from None
+        return _puzzle(gold, rule)
     if isinstance(gold, CountdownGold | Mapping):
         raise MarkingError(f"protocol {rule.name!r} judges against an answer, not against Countdown numbers.")
     return gold if isinstance(gold, str) else str(gold)
+
+
+def _puzzle(gold: Any, rule: Protocol) -> CountdownGold:
+    """A Countdown gold in any of its spellings: a struct, a mapping (TinyZero says `numbers`), or their JSON."""
+    if isinstance(gold, CountdownGold):
+        return gold
+    try:
+        if isinstance(gold, str):
+            gold = msgspec.json.decode(gold)
+        numbers = gold["nums"] if "nums" in gold else gold["numbers"]
+        # int() also takes the numpy integers that come out of a Parquet file; 3.5 must not become 3
+        puzzle = CountdownGold(tuple(map(int, numbers)), int(gold["target"]))
+        exact = all(whole == given for whole, given in zip(puzzle.nums, numbers, strict=True))
+    except (msgspec.DecodeError, TypeError, KeyError, ValueError):
+        exact = False
+    if not exact or puzzle.target != gold["target"]:
+        raise MarkingError(
+            f"protocol {rule.name!r} needs the numbers and the target as gold, such as "
+            f'{{"nums": [3, 5, 2], "target": 16}}, not {str(gold)[:60]!r}.'
+        )
+    return puzzle
 
 
 def judge(rule: Protocol, response: str | Response, gold: Gold, think_end: str) -> Mark:

@@ -9,7 +9,7 @@ import re
 from fractions import Fraction
 from functools import lru_cache
 
-MAX_LENGTH = 1000
+MAX_LENGTH = 300
 """A longer text is not one number anyone states as an answer; reading its digits would cost quadratic time."""
 
 Number = int | Fraction
@@ -149,19 +149,31 @@ def last_number_run(text: str, start: int, end: int) -> tuple[int, int] | None:
     That is the last match of lm-evaluation-harness' `(-?[$0-9.,]{2,})|(-?[0-9]+)` that holds a digit, except that a
     minus between two operands (`20-5`) is no sign. Found from the end, without reading the rest.
     """
-    last = end - 1
-    while last >= start and not "0" <= text[last] <= "9":
-        last -= 1
-    if last < start:
-        return None
+    stop = end
+    while (last := _last_digit(text, max(start, stop - _WINDOW), stop)) < 0:
+        stop -= _WINDOW
+        if stop <= start:
+            return None
     first = last
-    while first > start and text[first - 1] in _RUN:
+    while first > start and last - first < MAX_LENGTH and text[first - 1] in _RUN:
         first -= 1
-    while last + 1 < end and text[last + 1] in _RUN:
+    while last + 1 < end and text[last + 1] in _RUN and last - first < 2 * MAX_LENGTH:
         last += 1
     if first > start and text[first - 1] in "-−" and not (first - 1 > start and _operand(text[first - 2])):
         first -= 1
     return first, last + 1
+
+
+_WINDOW = 4096
+_ANY_DIGIT = re.compile(r"[0-9]")
+
+
+def _last_digit(text: str, start: int, end: int) -> int:
+    if not _ANY_DIGIT.search(text, start, end):
+        return -1
+    while not "0" <= text[end - 1] <= "9":
+        end -= 1
+    return end - 1
 
 
 def _operand(character: str) -> bool:

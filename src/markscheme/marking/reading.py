@@ -42,6 +42,7 @@ def read(text: str, *, think_end: str = THINK_END, cut_off: bool = False) -> Rea
 
 _QUESTION = r"[ \t>*#_]{0,8}(?:(?:Next|New|Another) )?(?:Question|QUESTION|Problem|PROBLEM|Exercise|Q)[ \t]?[#\d]{0,4}[*_]{0,3}[ \t]?:"
 _NEXT = re.compile(rf"\n(?:(?P<question>{_QUESTION})|[ \t]*(?:\*\*)?(?:Human|User|USER)(?:\*\*)?:|\[INST\])")
+_SIGNS = ("Q", "Problem", "PROBLEM", "Exercise", "Human", "User", "USER", "[INST]")
 _OPENS_WITH_QUESTION = re.compile(rf"\s*{_QUESTION}")
 _TURN = re.compile(
     r"<\|(?:im_start\|>\s*user|im_end\|>|endoftext\|>|eot_id\|>|end_of_text\|>|end\|>|user\|>"
@@ -65,6 +66,8 @@ def _own_end(text: str, start: int, end: int) -> int:
         turn = _TURN.search(text, begin, end)
         if turn and text[start : turn.start()].strip():
             end = turn.start()
+    if end - begin > 20_000 and not any(text.find(sign, begin, end) >= 0 for sign in _SIGNS):
+        return end  # for long texts seven needles cost less than a look at every line
     follow = _NEXT.search(text, begin, end)
     if follow is None:
         return end

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from markscheme.marking.answers import Answer, explicit_answer
+from markscheme.marking.answers import Answer, explicit_answer, trimmed
 from markscheme.marking.conclusions import concluded_answer, is_prose, picked
 from markscheme.marking.equality import Comparison, compare
 from markscheme.marking.protocol import Finding, Protocol
@@ -35,11 +35,21 @@ def judge(reading: Reading, gold: Gold) -> Finding:
     if answer is None or not answer.content:
         return Finding(Verdict.NO_ANSWER, why="no answer was stated")
     right = gold_answer(str(gold))
+    if answer.way == "concluded":
+        answer = _whole(reading, right) or answer
     result = compare(answer.content, right)
     if not result.equal:
         answer, result = _read_again(text, answer, right, result)
     verdict = Verdict.UNMARKABLE if result.equal is None else Verdict.CORRECT if result.equal else Verdict.WRONG
     return Finding(verdict, answer.content, result.why, (answer.start, answer.end), result.flags)
+
+
+def _whole(reading: Reading, right: str) -> Answer | None:
+    """A short response that says just what the gold says is right as it stands, words and all."""
+    if reading.end - reading.start > len(right) + 20:
+        return None
+    whole = trimmed(reading.text, reading.start, reading.end, "concluded")
+    return whole if compare(whole.content, right).equal else None
 
 
 def _read_again(text: str, answer: Answer, right: str, result: Comparison) -> tuple[Answer, Comparison]:

@@ -20,11 +20,14 @@ _MARKERS = re.compile(
 )
 
 
-@lru_cache(maxsize=16384)
 def normalize(text: str) -> str:
     """The string that is compared."""
     text = _MARKERS.sub("", plain(text)).replace("\\dfrac", "\\frac").replace("\\tfrac", "\\frac")
     return text.rstrip(".").lower()
+
+
+# Golds come again and again, and are few; responses are neither, so only golds are remembered.
+_normalized_gold = lru_cache(maxsize=16384)(normalize)
 
 
 def judge(reading: Reading, gold: Gold) -> Finding:
@@ -33,15 +36,16 @@ def judge(reading: Reading, gold: Gold) -> Finding:
     box = last_box(reading.text, reading.start, reading.end)
     if box is None:
         return _whole(reading, gold)
-    same = normalize(box.content) == normalize(gold)
+    same = normalize(box.content) == _normalized_gold(gold)
     verdict, relation = (Verdict.CORRECT, "is") if same else (Verdict.WRONG, "is not")
     return Finding(verdict, box.content, f"{box.content[:60]} {relation} {gold[:60]}", (box.start, box.end))
 
 
 def _whole(reading: Reading, gold: str) -> Finding:
-    """Short texts only: a long one is no bare answer, and would fill the cache of `normalize`."""
+    """Without a box, an output that is just the answer. Only a short text can be that: no need to rewrite a long one."""
     whole = reading.final.strip()
-    if whole and not reading.cut_off and len(whole) <= 4 * len(gold) + 40 and normalize(whole) == normalize(gold):
+    bare = whole and not reading.cut_off and len(whole) <= 4 * len(gold) + 40
+    if bare and normalize(whole) == _normalized_gold(gold):
         start = reading.text.index(whole, reading.start)
         return Finding(Verdict.CORRECT, whole, f"the whole output is {gold[:60]}", (start, start + len(whole)))
     return Finding(Verdict.NO_ANSWER, why="no \\boxed, and the whole output is not the answer")
