@@ -23,7 +23,9 @@ def run(args: argparse.Namespace) -> int:
     except ImportError as error:
         raise UsageError(f"lm_eval cannot be imported ({error}): pip install 'markscheme[lm-eval]'") from None
     if any(word.split("=")[0] == "--include_path" for word in args.arguments):
-        raise UsageError("lm_eval takes one --include_path, and this command gives it ours; call lm_eval itself for yours")
+        raise UsageError(
+            "lm_eval takes one --include_path, and this command gives it ours; call lm_eval itself for yours"
+        )
     words = args.arguments
     if words and words != ["--help"] and words != ["-h"]:
         words = [*words, "--include_path", str(TASKS)]

@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
-from markscheme.benchmarks.base import Benchmark
+from markscheme.benchmarks import Benchmark
 from markscheme.marking import mark
 from markscheme.plugins.data import ready
-from markscheme.types import CountdownGold, Problem, Question
+from markscheme.plugins.records import record
+from markscheme.prompts import build_prompt
+from markscheme.types import CountdownGold, Problem
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -32,57 +32,28 @@ def load(benchmark: str, data_dir: str | None = None, sample: bool = False, **_:
     from datasets import Dataset
 
     bench = ready(benchmark, data_dir, sample=sample)
-    splits = {"test": [_document(question, bench) for question in bench.questions(fewshot=0)]}
-    if bench.pool:
-        splits["train"] = [_example(problem, bench) for problem in bench.fewshot_pool]
-    return {name: Dataset.from_list(documents) for name, documents in splits.items()}
-
-
-def _document(question: Question, bench: Benchmark) -> dict[str, Any]:
-    problem = question.problem
-    gold = problem.gold
-    puzzle = {"nums": list(gold.nums), "target": gold.target} if isinstance(gold, CountdownGold) else {}
+    splits = {"test": bench.problems} | ({"train": bench.fewshot_pool} if bench.pool else {})
     return {
-        "benchmark": bench.name,
-        "id": problem.id,
-        "key": problem.key,
-        "statement": problem.statement,
-        "prompt": question.prompt.messages[-1].content,
-        "gold": gold if isinstance(gold, str) else msgspec.json.encode(gold).decode(),
-        "solution": _shown_solution(problem),
-        "protocol": bench.protocol,
-        **puzzle,
+        name: Dataset.from_list([_document(problem, bench) for problem in problems])
+        for name, problems in splits.items()
     }
 
 
-def _example(problem: Problem, bench: Benchmark) -> dict[str, Any]:
-    template = bench.template(None)
-    prompt = template.user.replace("{statement}", problem.statement)
-    return {
-        "benchmark": bench.name,
-        "id": problem.id,
-        "key": problem.key,
-        "statement": problem.statement,
-        "prompt": prompt,
-        "gold": str(problem.gold),
-        "solution": _shown_solution(problem),
-        "protocol": bench.protocol,
-    }
-
-
-def _shown_solution(problem: Problem) -> str:
-    """What stands behind a worked example's prompt."""
-    if isinstance(problem.gold, CountdownGold):
-        return ""
-    return f"{problem.solution}\n\nANSWER: {problem.gold}" if problem.solution else str(problem.gold)
+def _document(problem: Problem, bench: Benchmark) -> dict[str, Any]:
+    """A problem with the prompt that `markscheme run` would send, and what stands behind it in a worked example."""
+    prompt = build_prompt(bench.template(None), problem, [], None)
+    worked = f"{problem.solution}\n\nANSWER: {problem.gold}" if problem.solution else ""
+    return {**record(problem, bench), "prompt": prompt.messages[-1].content, "worked": worked}
 
 
 def process_results(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str, float]:
-    """`score` of one document: the share of its responses that earn the mark (there is one, unless a task repeats)."""
-    given = results[0]
-    responses = [given] if isinstance(given, str) else list(given)
-    marks = [mark(response, gold=doc["gold"], protocol=doc["protocol"]) for response in responses]
-    return {"score": sum(each.correct for each in marks) / len(marks)}
+    """`score` of one document: 1.0 or 0.0, or the share of its responses that earn the mark where a task repeats."""
+    return _mean([float(mark(text, gold=doc["gold"], protocol=doc["protocol"]).correct) for text in _texts(results)])
+
+
+def countdown_results(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str, float]:
+    """The same for `countdown`, from the fields of its data set."""
+    return _mean([compute_score(text, doc["nums"], doc["target"]) for text in _texts(results)])
 
 
 def compute_score(response: str, nums: Sequence[int], target: int) -> float:
@@ -91,8 +62,9 @@ def compute_score(response: str, nums: Sequence[int], target: int) -> float:
     return float(mark(response, gold=gold, protocol="countdown").correct)
 
 
-def countdown_results(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str, float]:
-    """`process_results` of `countdown`, from the fields of its data set."""
-    responses = [results[0]] if isinstance(results[0], str) else list(results[0])
-    scores = [compute_score(response, doc["nums"], doc["target"]) for response in responses]
+def _texts(results: Sequence[Any]) -> list[str]:
+    return [results[0]] if isinstance(results[0], str) else list(results[0])
+
+
+def _mean(scores: list[float]) -> dict[str, float]:
     return {"score": sum(scores) / len(scores)}
