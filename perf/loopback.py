@@ -226,9 +226,14 @@ class Loopback:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        """Hang up on everybody and stop listening; a second time changes nothing."""
         if self._loop is not None and self._thread is not None:
             self._loop.call_soon_threadsafe(self._stop.set)
             self._thread.join(10)
+            self._loop = None
 
     async def serve(self, ready: Callable[[], None]) -> None:
         """Serve until stopped."""

@@ -164,11 +164,11 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     ] = None
     max_retries: Annotated[
         Whole, _option("tries after the first, where another try can help", "--max-retries", group=REQUESTS)
-    ] = 8
+    ] = 30
     retry_delay: Annotated[
         NonNegative,
         _option(
-            "seconds before the second try; doubles with each, up to a minute",
+            "seconds before the second try; doubles with each while the server is down or busy, up to a minute",
             "--retry-delay",
             group=REQUESTS,
             metavar="SECONDS",

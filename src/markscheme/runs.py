@@ -246,6 +246,17 @@ class Run:
                 offset += len(line)
 
 
+def find_runs(named: Iterable[str | Path]) -> list[Run]:
+    """The runs that are meant: a folder without a manifest stands for those directly below it."""
+    found: list[Path] = []
+    for folder in map(Path, named):
+        below = [] if (folder / "manifest.json").exists() else sorted(folder.glob("*/manifest.json"))
+        if not below and not (folder / "manifest.json").exists():
+            raise JournalError(f"{folder} is no run folder and holds none: there is no manifest.json")
+        found += [file.parent for file in below] or [folder]
+    return [Run.open(folder) for folder in dict.fromkeys(found)]
+
+
 def write_atomically(file: Path, content: bytes | Iterable[bytes]) -> None:
     """Write a file so that a reader, or a crash, sees the old content or the new, never half."""
     handle, temporary = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")

@@ -116,6 +116,7 @@ def test_generate_when_many_numbers_then_solvable(size):
         Demand(sizes=(3, 4), numbers=(1, 20), division="unneeded"),
         Demand(sizes=(4, 4), numbers=(1, 12), fractions="needed"),
         Demand(sizes=(4, 4), numbers=(1, 12), division="needed", fractions="unneeded"),
+        Demand(sizes=(4, 4), numbers=(1, 12), division="unneeded", fractions="unneeded", min_solutions=6),
     ],
     ids=str,
 )
@@ -140,6 +141,7 @@ def test_generate_when_a_difficulty_is_asked_then_brute_force_agrees(demand):
         (Demand(targets=(-1, 1)), "must ascend"),
         (Demand(min_solutions=0), "no puzzle has"),
         (Demand(min_solutions=3, max_solutions=2), "no puzzle has"),
+        (Demand(max_solutions=0), "no puzzle has"),
         (Demand(unsolvable=True, division="needed"), "no solutions to count"),
         (Demand(sizes=(8, 8), numbers=(1, 10**6)), "narrow the range"),
     ],
@@ -150,10 +152,10 @@ def test_generate_when_the_demand_contradicts_itself_then_usage_error(demand, me
 
 
 def test_generate_when_such_puzzles_do_not_turn_up_then_gives_up(monkeypatch):
-    monkeypatch.setitem(generator._PATIENCE, 3, 2000)
-    hopeless = Demand(sizes=(3, 3), min_solutions=1000)
-    with pytest.raises(UsageError, match="random puzzles in a row of 3 numbers were not what is asked"):
-        list(generate(1, hopeless))
+    monkeypatch.setattr(generator, "PATIENCE", 0.2)
+    for hopeless in (Demand(sizes=(3, 3), min_solutions=1000), Demand(sizes=(8, 8), unsolvable=True)):
+        with pytest.raises(UsageError, match="numbers in a row were not what is asked"):
+            list(generate(1, hopeless))
 
 
 def test_generate_when_much_is_drawn_then_memory_stays_flat():

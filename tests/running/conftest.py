@@ -1,13 +1,14 @@
 """A benchmark of sums, a server that answers them (mostly right), and the command line in a process of its own."""
 
 import json
-import os
 import re
 import subprocess
 import sys
 import zlib
 
 import pytest
+
+from markscheme.cli import main
 
 
 @pytest.fixture
@@ -38,32 +39,38 @@ def right():
 
 
 @pytest.fixture
-def markscheme(tmp_path):
-    """Run the command in a process: `markscheme("run", …)` waits for it, `wait=False` gives the process."""
+def markscheme(tmp_path, monkeypatch, capsys):
+    """Run the command in this process, from a scratch folder: `markscheme("run", …)`."""
+    monkeypatch.chdir(tmp_path)
+
+    def markscheme(*arguments, env=None):
+        for name, value in (env or {}).items():
+            monkeypatch.setenv(name, value)
+        capsys.readouterr()
+        status = main([str(argument) for argument in arguments])
+        stdout, stderr = capsys.readouterr()
+        return subprocess.CompletedProcess(arguments, status, stdout, stderr)
+
+    return markscheme
+
+
+@pytest.fixture
+def process(tmp_path):
+    """Start the command in a process of its own: `process("run", …)`; `prefix` goes before it."""
     started = []
 
-    def markscheme(*arguments, wait=True, env=None, prefix=(), **options):
+    def process(*arguments, prefix=()):
         command = [*prefix, sys.executable, "-m", "markscheme", *map(str, arguments)]
-        process = subprocess.Popen(
-            command,
-            cwd=tmp_path,
-            env={**os.environ, **(env or {})},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            **options,
+        started.append(
+            subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         )
-        started.append(process)
-        if not wait:
-            return process
-        stdout, stderr = process.communicate(timeout=60)
-        return subprocess.CompletedProcess(command, process.returncode, stdout, stderr)
+        return started[-1]
 
-    yield markscheme
-    for process in started:
-        if process.poll() is None:
-            process.kill()
-        process.communicate()
+    yield process
+    for one in started:
+        if one.poll() is None:
+            one.kill()
+        one.communicate()
 
 
 FAST = ("--protocol", "gsm8k-numeric", "--model", "openai/m", "--json")

@@ -5,7 +5,6 @@ import resource
 import subprocess
 import sys
 import textwrap
-from pathlib import Path
 
 import msgspec
 import pytest
@@ -125,27 +124,27 @@ HOLD = textwrap.dedent(
     from pathlib import Path
     from markscheme.running.lock import RunLock
     with RunLock(Path(sys.argv[1])):
-        if "fork" in sys.argv and os.fork() == 0:
-            print("child", flush=True)
+        forked = os.fork() if "fork" in sys.argv else -1
+        if forked == 0:
+            os.close(0), os.close(1)
             time.sleep(60)
-        print("locked", flush=True)
+            os._exit(0)
+        print(forked, flush=True)
         sys.stdin.readline()
     """
 )
 
 
 def hold(folder, *more):
-    child = subprocess.Popen(
+    """A process that has the lock, and the number of the child it forked."""
+    holder = subprocess.Popen(
         [sys.executable, "-c", HOLD, str(folder), *more], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
-    for line in child.stdout:
-        if line.strip() == "locked":
-            break
-    return child
+    return holder, int(holder.stdout.readline())
 
 
 def test_lock_when_another_process_has_it_then_refused_by_its_number(tmp_path):
-    child = hold(tmp_path)
+    child, _ = hold(tmp_path)
     try:
         with pytest.raises(JournalError, match=rf"process {child.pid} on .*markscheme resume"), RunLock(tmp_path):
             pass
@@ -156,7 +155,7 @@ def test_lock_when_another_process_has_it_then_refused_by_its_number(tmp_path):
 
 
 def test_lock_when_its_process_was_killed_then_free(tmp_path):
-    child = hold(tmp_path)
+    child, _ = hold(tmp_path)
     child.kill()
     child.communicate()
     with RunLock(tmp_path):
@@ -164,19 +163,14 @@ def test_lock_when_its_process_was_killed_then_free(tmp_path):
 
 
 def test_lock_when_its_process_was_killed_but_a_forked_child_lives_then_free(tmp_path):
-    child = hold(tmp_path, "fork")
-    grandchild = [int(one.name) for one in Path("/proc").glob("[0-9]*") if _parent(one) == child.pid]
+    child, grandchild = hold(tmp_path, "fork")
     child.kill()
-    child.wait()
+    child.communicate()
     try:
         with RunLock(tmp_path):
-            pass
+            os.kill(grandchild, 0)  # it does live
     finally:
-        for pid in grandchild:
-            os.kill(pid, 9)
-        child.stdout.close()
-        child.stdin.close()
-    assert grandchild
+        os.kill(grandchild, 9)
 
 
 def test_lock_when_this_process_has_it_already_then_refused(tmp_path):
@@ -184,10 +178,3 @@ def test_lock_when_this_process_has_it_already_then_refused(tmp_path):
         pass
     with RunLock(tmp_path):
         pass
-
-
-def _parent(process):
-    try:
-        return int((process / "stat").read_text().rpartition(")")[2].split()[1])
-    except OSError:
-        return None

@@ -68,30 +68,34 @@ def test_pace_when_nothing_is_limited_then_unlimited():
     assert pace().wait(0.0) == 0.0
 
 
-def failure(retryable=True, retry_after=None):
-    return RequestFailed("x", "y", retryable=retryable, retry_after=retry_after)
+def failure(retryable=True, retry_after=None, kind="server_error"):
+    return RequestFailed(kind, "y", retryable=retryable, retry_after=retry_after)
 
 
-def test_delay_when_tried_again_and_again_then_doubles_up_to_a_minute():
+def test_delay_when_the_server_is_down_then_doubles_up_to_a_minute():
     policy = RetryPolicy(100, 1.0, random.Random(0))
     for attempt in range(1, 101):
-        delay = policy.delay(failure(), attempt)
+        delay = policy.delay(failure(), attempt, attempt)
         assert delay is not None
         longest = min(LONGEST_DELAY, 2.0 ** (attempt - 1))
         assert longest / 2 <= delay <= longest
 
 
+def test_delay_when_the_server_answers_others_then_stays_short_however_often_it_failed():
+    assert RetryPolicy(100, 1.0).delay(failure(), 50, 1) <= 1.0
+
+
 def test_delay_when_requests_failed_together_then_they_do_not_come_back_together():
     policy = RetryPolicy(3, 1.0)
-    assert len({policy.delay(failure(), 1) for _ in range(50)}) > 40
+    assert len({policy.delay(failure(), 1, 1) for _ in range(50)}) > 40
 
 
-def test_delay_when_the_server_names_a_time_then_never_sooner():
-    policy = RetryPolicy(3, 0.01, random.Random(0))
-    for _ in range(100):
-        delay = policy.delay(failure(retry_after=5.0), 1)
+def test_delay_when_the_server_names_a_time_then_never_sooner_and_not_much_later():
+    policy = RetryPolicy(30, 0.01, random.Random(0))
+    for attempt in range(1, 31):
+        delay = policy.delay(failure(retry_after=5.0), attempt, attempt)
         assert delay is not None
-        assert 5.0 <= delay <= 5.6
+        assert 5.0 <= delay <= 5.5
 
 
 @pytest.mark.parametrize(
@@ -99,4 +103,4 @@ def test_delay_when_the_server_names_a_time_then_never_sooner():
     [(failure(retryable=False), 1), (failure(), 4), (failure(retry_after=LONGEST_ASKED + 1), 1)],
 )
 def test_delay_when_another_try_cannot_help_then_none(trouble, attempt):
-    assert RetryPolicy(3, 1.0).delay(trouble, attempt) is None
+    assert RetryPolicy(3, 1.0).delay(trouble, attempt, 1) is None

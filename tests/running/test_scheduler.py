@@ -186,7 +186,7 @@ def test_failure_when_the_server_is_gone_then_stops_instead_of_trying_every_ques
     model = Fake(trouble=trouble)
     with pytest.raises(ModelError, match="cannot connect"):
         Asked(model, [request(number) for number in range(2000)], limit=4, retries=2)
-    assert len(model.attempts) < 60
+    assert len(model.attempts) < 200  # of 2,000
 
 
 def test_timeout_when_a_try_takes_too_long_then_tried_again():

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 COMMANDS = {
     "run": "ask a model every question, mark every response, report",
     "resume": "finish a run: ask for what is missing or failed, nothing twice",
+    "report": "tables, plots and export of one run or many",
     "show": "a benchmark's problem and the prompt really sent",
     "list": "benchmarks, protocols and model backends",
     "data": "official data: list, prepare (fetch and pin), verify",

@@ -8,7 +8,7 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -70,11 +70,12 @@ def run(args: argparse.Namespace) -> int:
 def _solve(args: argparse.Namespace) -> int:
     from markscheme.countdown import solve, solve_all
 
-    if args.all:
-        solutions = solve_all(args.numbers, args.target, whole=args.whole)
-    else:
-        one = solve(args.numbers, args.target, whole=args.whole)
-        solutions = [one] if one else []
+    with _note_on_long_searches(len(args.numbers)):
+        if args.all:
+            solutions = solve_all(args.numbers, args.target, whole=args.whole)
+        else:
+            one = solve(args.numbers, args.target, whole=args.whole)
+            solutions = [one] if one else []
     if args.json:
         found = [{"expression": s.expression, "whole": s.whole, "divides": s.divides} for s in solutions]
         print(json.dumps({"nums": args.numbers, "target": args.target, "all": args.all, "solutions": found}))
@@ -87,6 +88,15 @@ def _solve(args: argparse.Namespace) -> int:
     elif args.all:
         print(f"{len(solutions)} essentially different solution{'s' if len(solutions) > 1 else ''}.")
     return 0
+
+
+def _note_on_long_searches(size: int) -> AbstractContextManager[object]:
+    """On a terminal, a sign of life for searches that take longer than a moment."""
+    if size < 7 or not sys.stderr.isatty():
+        return nullcontext()
+    from rich.console import Console
+
+    return Console(stderr=True).status(f"searching all expressions over {size} numbers")
 
 
 def _generate(args: argparse.Namespace) -> int:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 from markscheme.cli.options import add_run_options, typed_options
-from markscheme.errors import JournalError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,25 +20,13 @@ def run(args: argparse.Namespace) -> int:
     from markscheme.cli.finishing import Reports
     from markscheme.running import resume
     from markscheme.running.progress import progress
-    from markscheme.runs import Run
+    from markscheme.runs import find_runs
 
     changes = typed_options(args)
     reports = Reports(json=args.json)
-    for folder in _folders([Path(name) for name in args.runs]):
-        stored = Run.open(folder)
-        with reports.of(folder), progress(stored.manifest.benchmark, quiet=args.json) as display:
+    for stored in find_runs(args.runs):
+        with reports.of(stored.path), progress(stored.manifest.benchmark, quiet=args.json) as display:
             resume(stored, changes, display)
         if reports.interrupted:
             break
     return reports.close()
-
-
-def _folders(named: list[Path]) -> list[Path]:
-    """The run folders that are meant: a folder without a manifest stands for those directly below it."""
-    found: list[Path] = []
-    for folder in named:
-        below = [] if (folder / "manifest.json").exists() else sorted(folder.glob("*/manifest.json"))
-        if not below and not (folder / "manifest.json").exists():
-            raise JournalError(f"{folder} is no run folder and holds none: there is no manifest.json")
-        found += [file.parent for file in below] or [folder]
-    return list(dict.fromkeys(found))

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from hashlib import blake2b
+from time import process_time
 from typing import Literal
 
 import msgspec
 import numpy as np
 
-from markscheme.countdown.solver import MAX_NUMBER, solvable, solve_all
+from markscheme.countdown.solver import MAX_NUMBER, iter_solutions, solvable
 from markscheme.countdown.space import Indices, Space, mixed
 from markscheme.errors import UsageError
 from markscheme.types import CountdownGold
@@ -21,8 +22,9 @@ from markscheme.types import CountdownGold
 MIN_NUMBERS, MAX_NUMBERS = 3, 8
 Need = Literal["any", "needed", "unneeded"]
 
-# How many candidates in a row may fail before a demand is given up as (nearly) impossible: at most a few minutes.
-_PATIENCE = {3: 3_000_000, 4: 3_000_000, 5: 300_000, 6: 10_000, 7: 5_000, 8: 2_000}
+PATIENCE = 180.0
+"""CPU seconds without a single find after which a demand is given up as impossible, or as good as."""
+
 _LARGEST_BATCH = {3: 4096, 4: 2048, 5: 256, 6: 16, 7: 16, 8: 16}
 
 
@@ -51,12 +53,27 @@ class Demand(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     def is_met_by(self, puzzle: CountdownGold) -> bool:
         """Whether a solvable puzzle has the wanted difficulty."""
-        solutions = solve_all(puzzle.nums, puzzle.target)
-        if not self.min_solutions <= len(solutions) <= (self.max_solutions or len(solutions)):
-            return False
-        divides = all(solution.divides for solution in solutions)
-        fractional = not any(solution.whole for solution in solutions)
-        return self.division in ("any", _need(divides)) and self.fractions in ("any", _need(fractional))
+        count, undivided, whole = 0, False, False
+        for solution in iter_solutions(puzzle.nums, puzzle.target):
+            count += 1
+            undivided |= not solution.divides
+            whole |= solution.whole
+            # Large puzzles have thousands of solutions, and the first few mostly decide.
+            if self.division == "needed" and undivided:
+                return False
+            if self.fractions == "needed" and whole:
+                return False
+            if self.max_solutions is not None and count > self.max_solutions:
+                return False
+            if self.max_solutions is None and self._is_enough(count, undivided=undivided, whole=whole):
+                return True
+        return self._is_enough(count, undivided=undivided, whole=whole, complete=True)
+
+    def _is_enough(self, count: int, *, undivided: bool, whole: bool, complete: bool = False) -> bool:
+        """Whether solutions like these meet the demand, if they are all, or else whatever the others are."""
+        division_met = self.division == "any" or (undivided if self.division == "unneeded" else complete)
+        fractions_met = self.fractions == "any" or (whole if self.fractions == "unneeded" else complete)
+        return count >= self.min_solutions and division_met and fractions_met
 
     def __str__(self) -> str:
         wanted = [f"{_span(self.sizes)} numbers from {_span(self.numbers)}", f"target {_span(self.targets)}"]
@@ -122,23 +139,29 @@ def _choices(seed: int) -> Iterator[int]:
 
 def _walk(space: Space, demand: Demand, excluded: Indices) -> Iterator[CountdownGold]:
     """The wanted puzzles of one size; ends when there are no more, gives up when there seem to be none."""
-    start, last_success, batch = 0, 0, 16
-    while start < space.count:
-        indices = _without(space.drawn(start, start + batch), excluded)
+    found_at, found_when = 0, process_time()
+    for place, puzzle in _candidates(space, demand, excluded):
+        if puzzle is not None and (not demand.is_selective or demand.is_met_by(puzzle)):
+            yield puzzle
+            found_at, found_when = place, process_time()
+        elif process_time() - found_when > PATIENCE:
+            looked = f"{place - found_at} random puzzles of {space.size} numbers in a row were not what is asked"
+            raise UsageError(f"{looked} ({demand}); such puzzles are rare or do not exist: loosen the demand")
+
+
+def _candidates(space: Space, demand: Demand, excluded: Indices) -> Iterator[tuple[int, CountdownGold | None]]:
+    """The (un)solvable puzzles with their places on the walk; `None` at the end of each batch, as a sign of life."""
+    place, batch = 0, 16
+    while place < space.count:
+        indices = _without(space.drawn(place, place + batch), excluded)
         numbers, targets = space.puzzles(indices)
         rows = np.flatnonzero(solvable(numbers, targets) != demand.unsolvable)
-        for nums, target in zip(
-            space.shuffled(numbers[rows], indices[rows]).tolist(), targets[rows].tolist(), strict=True
-        ):
-            puzzle = CountdownGold(tuple(nums), target)
-            if not demand.is_selective or demand.is_met_by(puzzle):
-                last_success = start
-                yield puzzle
-        start += batch
+        shuffled = space.shuffled(numbers[rows], indices[rows])
+        for nums, target in zip(shuffled.tolist(), targets[rows].tolist(), strict=True):
+            yield place, CountdownGold(tuple(nums), target)
+        place += batch
+        yield place, None
         batch = min(2 * batch, _LARGEST_BATCH[space.size])
-        if start - last_success > _PATIENCE[space.size]:
-            looked = f"{start - last_success} random puzzles in a row of {space.size} numbers were not what is asked"
-            raise UsageError(f"{looked} ({demand}); such puzzles are rare or do not exist: loosen the demand")
 
 
 def _without(indices: Indices, excluded: Indices) -> Indices:
@@ -169,14 +192,11 @@ def _check(demand: Demand, count: int) -> None:
     for what, (low, high) in (("numbers", demand.numbers), ("target", demand.targets)):
         if not 0 <= low <= high <= MAX_NUMBER:
             raise UsageError(f"the range {low}–{high} of the {what} must ascend within 0–{MAX_NUMBER}")
-    if demand.min_solutions < 1 or (demand.max_solutions or demand.min_solutions) < demand.min_solutions:
+    most = demand.min_solutions if demand.max_solutions is None else demand.max_solutions
+    if not 1 <= demand.min_solutions <= most:
         raise UsageError(f"no puzzle has from {demand.min_solutions} to {demand.max_solutions} solutions")
     if demand.unsolvable and demand.is_selective:
         raise UsageError("an unsolvable puzzle has no solutions to count or to choose by")
-
-
-def _need(needed: bool) -> Need:
-    return "needed" if needed else "unneeded"
 
 
 def _span(pair: tuple[int, int]) -> str:

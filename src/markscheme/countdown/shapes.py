@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from functools import cache, lru_cache
+from functools import cache
 from itertools import combinations
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -159,9 +159,13 @@ def inverted_products(size: int) -> NDArray[np.intp]:
     return np.flatnonzero(divided(size))
 
 
-@lru_cache(maxsize=1 << 17)
 def shape(size: int, number: int) -> Shape:
     """The shape that has this number among those over positions 0…size-1."""
+    # The 16,693 shapes of up to five numbers are worth keeping; of larger ones no two searches meet the same.
+    return _kept_shape(size, number) if size <= 5 else _shape(size, number)
+
+
+def _shape(size: int, number: int) -> Shape:
     if size == 1:
         return 0
     plan = layout(size)
@@ -171,6 +175,9 @@ def shape(size: int, number: int) -> Shape:
     if number < plan.products:
         return _composed("*", plan.product_splits, number)
     return _composed("+", plan.sum_splits, number - plan.products)
+
+
+_kept_shape = cache(_shape)
 
 
 def inverse(product: Shape) -> Node:

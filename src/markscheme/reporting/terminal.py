@@ -8,8 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from markscheme.reporting.figures import bounds, percent
+from markscheme.reporting.summary import Estimate
+
 if TYPE_CHECKING:
-    from markscheme.reporting.summary import Estimate, Summary
+    from markscheme.reporting.summary import Summary
+    from markscheme.reporting.table import Table
 
 
 def print_json(value: Any) -> None:
@@ -20,9 +24,9 @@ def print_json(value: Any) -> None:
 def print_table(title: str, rows: Sequence[Mapping[str, Any]]) -> None:
     """A plain table, one row a mapping, columns as in the first."""
     from rich.console import Console
-    from rich.table import Table
+    from rich.table import Table as RichTable
 
-    table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
+    table = RichTable(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
     for column in rows[0]:
         table.add_column(column, no_wrap=column == "name")
     for row in rows:
@@ -36,20 +40,27 @@ def print_table(title: str, rows: Sequence[Mapping[str, Any]]) -> None:
 def print_summary(summary: Summary) -> None:
     """The headline of a run: accuracy and pass@k with intervals, counts by verdict, where everything lies."""
     from rich.console import Console
-    from rich.table import Table
+    from rich.table import Table as RichTable
 
     console = Console(highlight=False)
     console.print(
         f"[bold]{_literal(summary.benchmark)}[/] · {_literal(summary.model)} · "
         f"{summary.problems} problems × {summary.samples} samples · protocol {summary.protocol}"
     )
-    figures = Table(box=None, pad_edge=False, show_header=False)
-    figures.add_row("accuracy", _percent(summary.accuracy))
+    figures = RichTable(box=None, pad_edge=False, show_header=False)
+    figures.add_row("accuracy", percent(summary.accuracy))
     for k, estimate in summary.pass_at_k.items():
-        figures.add_row(f"pass@{k}", _percent(estimate))
+        figures.add_row(f"pass@{k}", percent(estimate))
     for verdict, count in summary.verdicts.items():
-        figures.add_row(verdict, f"{count}", style="dim")
+        figures.add_row(verdict, f"{count:,}", style="dim")
     console.print(figures)
+    for field, groups in summary.groups.items():
+        print_table(
+            f"accuracy by {field}",
+            [{field: name, "accuracy": percent(each), "problems": each.problems} for name, each in groups.items()],
+        )
+    for warning in summary.warnings:
+        console.print(f"[bold yellow]note[/]: {_literal(warning)}")
     if summary.missing:
         console.print(
             f"[bold red]{summary.missing} responses are missing[/]: the figures are over those that came back"
@@ -57,13 +68,24 @@ def print_summary(summary: Summary) -> None:
     console.print(f"run folder: {_literal(summary.run)}", soft_wrap=True)
 
 
-def _percent(estimate: Estimate) -> str:
-    if estimate.value is None:
-        return "undefined: too few samples came back"
-    shown = f"{100 * estimate.value:.1f} %"
-    if estimate.low is not None and estimate.high is not None:
-        shown += f"   95 % interval {100 * estimate.low:.1f} to {100 * estimate.high:.1f}"
-    return shown
+def print_comparison_table(table: Table) -> None:
+    """Several runs side by side, and their macro average."""
+    names = list(dict.fromkeys(f"pass@{k}" for summary in table.runs for k in summary.pass_at_k))
+    rows = []
+    for summary in table.runs:
+        row = {
+            "benchmark": summary.benchmark,
+            "model": summary.model,
+            "n × k": f"{summary.problems} × {summary.samples}",
+            "accuracy": bounds(summary.accuracy),
+        }
+        row |= {name: bounds(summary.pass_at_k.get(name[5:], Estimate(None))) for name in names}
+        rows.append(row | {"truncated": bounds(summary.truncation), "missing": str(summary.missing)})
+    if table.macro:
+        blank = dict.fromkeys(rows[0], "")
+        averages = {name: f"{100 * value:.1f}" for name, value in table.macro.items() if value is not None}
+        rows.append(blank | {"benchmark": "macro average"} | averages)
+    print_table("percent, with 95 % intervals over problems", rows)
 
 
 def _literal(text: str) -> str:

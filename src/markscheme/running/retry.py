@@ -11,6 +11,10 @@ LONGEST_ASKED = 600.0
 """Seconds that a `Retry-After` may ask for; a longer one (a daily quota) is a failure that `resume` takes up later."""
 
 
+BUSY = frozenset({"rate_limit", "overloaded"})
+"""Kinds of failure by which a server asks for less: backing off goes on although it answers others."""
+
+
 class RetryPolicy:
     """Decides after each failed attempt."""
 
@@ -19,16 +23,18 @@ class RetryPolicy:
         self._delay = delay
         self._jitter = jitter or random.Random()
 
-    def delay(self, failure: RequestFailed, attempt: int) -> float | None:
-        """Seconds until the next try after attempt number `attempt` (from 1), or `None` to give up."""
-        if not failure.retryable or attempt > self._retries:
+    def delay(self, failure: RequestFailed, attempt: int, in_a_row: int) -> float | None:
+        """Seconds until the next try, or `None` to give up.
+
+        `attempt` counts every try of the request, from 1; `in_a_row` those that failed since the server last answered
+        anybody, also from 1. The delay doubles with the latter: a server that answers others is neither down nor slow.
+        """
+        if not failure.retryable or attempt > self._retries or (failure.retry_after or 0) > LONGEST_ASKED:
             return None
-        # Between half and the whole of the delay: requests that failed together do not come back together.
-        longest = min(LONGEST_DELAY, self._delay * 2.0 ** min(attempt - 1, 30))
-        chosen = longest * self._jitter.uniform(0.5, 1.0)
+        doublings = 0 if failure.retry_after is not None else min(in_a_row - 1, 30)
+        # Between half and the whole of it: requests that failed together do not come back together.
+        chosen = min(LONGEST_DELAY, self._delay * 2.0**doublings) * self._jitter.uniform(0.5, 1.0)
         if failure.retry_after is None:
             return chosen
-        if failure.retry_after > LONGEST_ASKED:
-            return None
         # Never sooner than asked, and a little spread after it.
-        return max(chosen, failure.retry_after + min(chosen, 0.1 * failure.retry_after))
+        return max(chosen, failure.retry_after * self._jitter.uniform(1.0, 1.1))

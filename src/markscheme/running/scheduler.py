@@ -19,11 +19,14 @@ from markscheme.models.base import Completion, Model, Request, RequestFailed
 from markscheme.running.limits import Limit
 from markscheme.running.live import Live
 from markscheme.running.pace import Pace
-from markscheme.running.retry import RetryPolicy
+from markscheme.running.retry import BUSY, RetryPolicy
 from markscheme.types import Response
 
 HOPELESS = 3
 """Requests given up in a row, for a reason that is not theirs, after which the rest would fare no better."""
+
+PATIENCE = 60.0
+"""Seconds without a connection after which a server that never answered anything is taken to be not there."""
 
 SHARED_REASONS = frozenset({"bad_request", "connection", "timeout"})
 """Kinds of failure that strike one request by chance but, without a single answer in between, all of them."""
@@ -35,12 +38,14 @@ Sink = Callable[[list[Response]], None]
 class _Job:
     """A request on its way through its attempts."""
 
-    __slots__ = ("attempt", "begun", "epoch", "expected", "request")
+    __slots__ = ("attempt", "begun", "epoch", "expected", "failed", "in_a_row", "request")
 
     def __init__(self, request: Request) -> None:
         self.request = request
         self.attempt = 0
-        self.begun = 0.0
+        self.begun = 0.0  # when the first attempt was sent
+        self.failed = 0.0  # when the last one failed
+        self.in_a_row = 0  # failures since the server last answered anybody
         self.epoch = 0
         self.expected = 0.0  # tokens
 
@@ -150,7 +155,8 @@ class Scheduler:
     async def _attempt(self, job: _Job) -> None:
         started = self._loop.time()
         job.attempt += 1
-        job.begun = job.begun or started
+        if job.attempt == 1:
+            job.begun = job.failed = started
         job.epoch = self._limit.epoch
         try:
             async with asyncio.timeout(self._timeout):
@@ -190,12 +196,21 @@ class Scheduler:
         if failure.fatal:
             self.stop(ModelError(str(failure)))
             return
-        delay = self._retry.delay(failure, job.attempt)
+        if failure.kind == "connection" and self._never_answered(job):
+            self._give_up(job, failure)
+            return
+        answers_others = self._last_answer >= job.failed and failure.kind not in BUSY
+        job.failed = self._loop.time()
+        job.in_a_row = 1 if answers_others else job.in_a_row + 1
+        delay = self._retry.delay(failure, job.attempt, job.in_a_row)
         if delay is None:
             self._give_up(job, failure)
         elif not self._draining:  # else it stays unanswered, for `resume` to ask
             self._live.trouble = str(failure)
             self._later(job, delay)
+
+    def _never_answered(self, job: _Job) -> bool:
+        return self._last_answer < 0 and self._loop.time() - job.begun > PATIENCE
 
     def _later(self, job: _Job, delay: float) -> None:
         def due() -> None:
