@@ -31,7 +31,9 @@ def test_results_when_a_task_repeats_then_the_share_of_right_responses():
 
 
 def test_path_when_asked_for_then_the_folder_with_every_task():
-    said = subprocess.run([BIN / "markscheme", "plugins", "path", "lm_eval"], capture_output=True, text=True, check=True)
+    said = subprocess.run(
+        [BIN / "markscheme", "plugins", "path", "lm_eval"], capture_output=True, text=True, check=True
+    )
     assert said.stdout == f"{TASKS}\n"
     names = {file.stem for file in TASKS.glob("*.yaml")}
     assert {"countdown", "markscheme_gsm8k", "markscheme_math500", "markscheme_aime"} <= names
@@ -66,7 +68,8 @@ def test_command_when_it_asks_a_server_then_scores_and_samples_equal_our_own_run
         assert done.returncode == 0, done.stderr
         sent = json.loads(server.seen[0][1])
     right = sum(gold.target % 2 for gold in puzzles)
-    assert f"| {right / 30:.4f}|".replace("0000|", "|")[:6] in done.stdout  # the table of lm_eval itself
+    shown = re.search(r"\|countdown *\|.*\|score *\|↑ *\| *([\d.]+)\|", done.stdout)  # in lm_eval's own table
+    assert float(shown[1]) == pytest.approx(right / 30, abs=1e-4)
     assert sent["max_tokens"] == 8192  # the task leaves the limit to the model's arguments
     assert [message["role"] for message in sent["messages"]] == ["user"]
 
@@ -75,7 +78,7 @@ def test_command_when_it_asks_a_server_then_scores_and_samples_equal_our_own_run
     assert sum(scores.values()) == right
     run = import_log(samples, tmp_path / "imported")
     assert (run.manifest.benchmark, run.manifest.model, run.manifest.problems) == ("countdown", "m", 30)
-    assert run.manifest.data[0].source == "log of lm_eval 0.4.13" or "log of lm_eval" in run.manifest.data[0].source
+    assert run.manifest.data[0].source.startswith("log of lm_eval 0.")
     assert {mark.key: mark.score for mark in run.marks("countdown")} == scores
     ours = rerun(run, "countdown", data_dir=str(data.parent))
     assert {key: mark.score for (key, _), mark in ours.items()} == scores
@@ -86,22 +89,24 @@ def test_tasks_when_run_on_a_real_tiny_model_then_every_one_is_scored(tiny_llama
     script = """
 import json, sys
 from lm_eval import simple_evaluate
+from lm_eval.models.huggingface import HFLM
 from lm_eval.tasks import TaskManager
 folder, model, out = sys.argv[1:]
 names = ["countdown", "markscheme_gsm8k", "markscheme_math500", "markscheme_aime"]
 manager = TaskManager(include_path=folder, include_defaults=False, metadata={"sample": True})
+lm = HFLM(pretrained=model, device="cpu")
 results = simple_evaluate(
-    model="hf", model_args={"pretrained": model, "device": "cpu"}, tasks=names, task_manager=manager, limit=2,
-    gen_kwargs={"max_gen_toks": 8}, num_fewshot=None, bootstrap_iters=0, apply_chat_template=True, device="cpu",
+    lm, tasks=names, task_manager=manager, limit=2, gen_kwargs={"max_gen_toks": 8}, bootstrap_iters=0,
+    apply_chat_template=True,
 )
 fewshot = simple_evaluate(
-    model="hf", model_args={"pretrained": model, "device": "cpu"}, tasks=["markscheme_gsm8k"], task_manager=manager,
-    limit=1, gen_kwargs={"max_gen_toks": 4}, num_fewshot=3, bootstrap_iters=0,
+    lm, tasks=["markscheme_gsm8k"], task_manager=manager, limit=1, gen_kwargs={"max_gen_toks": 4}, num_fewshot=3,
+    bootstrap_iters=0,
 )
 json.dump(
     {
         "scores": {name: figures.get("score,none") for name, figures in results["results"].items()},
-        "tags": manager.task_index["arithmetic"].tags and sorted(manager.task_index["arithmetic"].tags),
+        "tags": sorted(manager.task_index["arithmetic"].tags),
         "math": sorted(manager.task_index["math"].tags),
         "prompt": fewshot["samples"]["markscheme_gsm8k"][0]["arguments"][0][0],
         "logged": {name: len(rows) for name, rows in results["samples"].items()},
