@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 COMMANDS = {
     "run": "ask a model every question, mark every response, report",
     "resume": "finish a run: ask for what is missing or failed, nothing twice",
+    "mark": "judge stored outputs, by one protocol or several",
+    "audit": "every protocol on the same responses, and where they disagree",
     "report": "tables, plots and export of one run or many",
+    "view": "see every response in the browser",
     "show": "a benchmark's problem and the prompt really sent",
     "list": "benchmarks, protocols and model backends",
     "data": "official data: list, prepare (fetch and pin), verify",

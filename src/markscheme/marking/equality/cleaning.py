@@ -84,13 +84,24 @@ _TABLE: Final = {
 
 _RAISED: Final = re.compile("[" + "".join(_SUPERSCRIPTS) + "]+")
 _LOWERED: Final = re.compile("[" + "".join(_SUBSCRIPTS) + "]+")
-_THOUSANDS: Final = re.compile(r"(?<=\d)(?:,\s*\\!\s*|\{,\}\s*|\\[,;:! ]\s*|~)(?=\d{3}(?!\d))")
+_THOUSANDS: Final = re.compile(r"(?<=\d)(?:,\s*\\!\s*|\{,\}\s*|\\[,;:! ]\s*|~|')(?=\d{3}(?!\d))")
 _DECIMAL_COMMA: Final = re.compile(r"(?<=\d)\{,\}(?=\d)")
+_EMPTY_DELIMITER: Final = re.compile(r"\\(?:left|right)\s*\.")
+_TEXT_SIGN: Final = re.compile(r"\\(?:text|mathrm|mbox)\s*\{\s*\\([$%])\s*\}")
 _REPEATING: Final = re.compile(r"(?<!\d)(\d{0,30})\.(\d{0,30})\\(?:overline|bar|dot)\s*\{\s*(\d{1,30})\s*\}")
 _TRAILING_DOTS: Final = re.compile(r"(?<!\d)(\d{0,30})\.(\d{0,30}?)(\d)\3{2,60}\s*(?:\.\.\.|\\(?:l|c)?dots)")
 _DOLLARS: Final = re.compile(r"(?<!\\)\$")
 _FINAL: Final = ".,;:\\"
-_WRAPPERS: Final = (("\\(", "\\)"), ("\\[", "\\]"), ("**", "**"), ("__", "__"), ("`", "`"), ('"', '"'), ("“", "”"))
+_WRAPPERS: Final = (
+    ("\\(", "\\)"),
+    ("\\[", "\\]"),
+    ("**", "**"),
+    ("__", "__"),
+    ("*", "*"),
+    ("`", "`"),
+    ('"', '"'),
+    ("“", "”"),
+)
 
 
 def clean(text: str) -> str:
@@ -100,9 +111,11 @@ def clean(text: str) -> str:
     text = strip_wrappers(text)
     if "\\\\" in text:
         text = _single_backslashes(text)
-    if "\\" in text or "{,}" in text or "~" in text:
+    if "\\" in text or "{,}" in text or "~" in text or "'" in text:
         text = _THOUSANDS.sub("", text)
         text = _DECIMAL_COMMA.sub(".", text)
+        text = _EMPTY_DELIMITER.sub("", text)
+        text = _TEXT_SIGN.sub(r"\\\1", text)
         if "." in text and ("{" in text or "dots" in text):
             text = _REPEATING.sub(_repeating_decimal, text)
             text = _TRAILING_DOTS.sub(_repeating_decimal, text)
