@@ -62,6 +62,8 @@ def read(text: str, *, lists: bool = False) -> Answer:
     if (cleaned[0] in "[]" and cleaned[-1] in "[]" and cleaned.count("[") != cleaned.count("]")) or cleaned[0] == "]":
         # ]a, b[ is the French way to write (a, b).
         cleaned = _OUTWARD.sub(lambda m: ("[" if m[1] == "[" else "(") + m[2] + ("]" if m[3] == "]" else ")"), cleaned)
+    if "&" in cleaned and "matrix" not in cleaned and "array" not in cleaned and "cases" not in cleaned:
+        cleaned = cleaned.replace("\\&", " and ").replace("&", "")  # where lines are aligned
     tokens = tokenise(cleaned)
     return Reader(tokens if lists else join_thousands(tokens)).whole()
 
@@ -74,7 +76,22 @@ class Reader:
         self.match = _match(tokens)
 
     def whole(self) -> Answer:
-        return self.answer(0, len(self.tokens), 0)
+        return self.answer(self.label(), len(self.tokens), 0)
+
+    def label(self) -> int:
+        """Where the answer starts after a label in words: `Area:`, `The answer is`."""
+        k = 0
+        while k < len(self.tokens) and self.tokens[k].kind == "x":
+            k += 1
+            words = [t.text.lower() for t in self.tokens[:k]]
+            if words[-1] in ("is", "are") and (
+                words[-2:-1] == ["answer"] or (self.tokens[k : k + 1] and self.tokens[k].kind != "x")
+            ):
+                break
+        colon = k < len(self.tokens) and self.tokens[k].kind == ":"
+        if not k or not (colon or self.tokens[k - 1].text.lower() in ("is", "are")):
+            return 0
+        return k + colon if k + colon < len(self.tokens) else 0
 
     def answer(self, low: int, high: int, depth: int) -> Answer:
         """The answer of a range."""
@@ -366,6 +383,8 @@ class Reader:
             entries = tuple(tuple(self.answer(a, b, depth + 1) for a, b in row) for row in rows)
             if len({len(r) for r in entries}) != 1:
                 raise Unreadable("rows of different lengths")
+            if len(entries) == len(entries[0]) == 1 and low == begin:
+                return entries[0][0]
             return Matrix(entries) if low == begin else _scaled(self.factor(low, begin), entries)
         if low != begin:
             raise Unreadable("something before a system")
@@ -484,15 +503,12 @@ class Reader:
         return read_base(self.tokens[low:k], self.tokens[k].text)
 
     def after_words(self, low: int, high: int) -> Answer:
-        """An answer that starts with words: a label (`Area: 5`), a hedge (`about 5`), or words altogether."""
+        """An answer that starts with words: a label (`Area: 5`), a currency, or words altogether."""
         k = low
         while k < high and self.tokens[k].kind in ("x", ":"):
             k += 1
-        label = self.tokens[k - 1].kind == ":" or self.tokens[k - 1].text.lower() in (
-            "is", "are", "answer", "be", "or",
-        )  # fmt: skip
         if k < high:
-            if label:
+            if self.tokens[k - 1].kind == ":":
                 return self.scalar(k, high)
             unit = read_unit(" ".join(t.text for t in self.tokens[low:k]))
             if unit is not None and not unit.word and self.tokens[k].kind in ("n", "o"):
