@@ -41,6 +41,7 @@ from markscheme.marking.equality.powers import MAX_FACTORED_BITS, exponential, p
 
 HALF: Final = Fraction(1, 2)
 MAX_FACTORIAL: Final = 3000
+MAX_SHIFT: Final = 20
 MAX_BINOMIAL: Final = 6000
 
 
@@ -290,7 +291,14 @@ def factorial(a: Value) -> Value:
             raise Undefined("the factorial of a negative number")
         if a <= MAX_FACTORIAL:
             return math.factorial(a)
-    return atom("factorial", a, complete=isinstance(a, int))
+    if isinstance(a, Expr) and isinstance(shift := a.terms.get(()), int) and a.den is None and abs(shift) <= MAX_SHIFT:
+        # (n+2)! is (n+2)(n+1)·n!, so that quotients of factorials cancel.
+        base = sub(a, shift)
+        result = factorial(base)
+        for k in range(1, abs(shift) + 1):
+            result = mul(result, add(base, k)) if shift > 0 else div(result, sub(base, k - 1))
+        return result
+    return atom("factorial", a)
 
 
 def binomial(n: Value, k: Value) -> Value:
@@ -305,6 +313,8 @@ def binomial(n: Value, k: Value) -> Value:
         for j in range(k):
             result = mul(result, sub(n, j))
         return div(result, math.factorial(k))
+    if isinstance(n, int) and isinstance(k, int) and 0 <= k <= n:
+        return atom("binomial", n, min(k, n - k))
     return atom("binomial", n, k, complete=False)
 
 
@@ -335,13 +345,14 @@ FUNCTIONS: Final[dict[str, Callable[[Value], Value]]] = {
     "tanh": _hyperbolic(-1, over=True),
     "ln": logarithm,
     "exp": exponential,
+    "cis": lambda a: add(cosine(a), mul(IMAGINARY, sine(a))),
     "abs": absolute,
     "floor": floor,
     "ceil": ceiling,
 }
 """Functions of one argument by the name the parser gives them."""
 
-TRIGONOMETRIC: Final = frozenset({"sin", "cos", "tan", "cot", "sec", "csc"})
+TRIGONOMETRIC: Final = frozenset({"sin", "cos", "tan", "cot", "sec", "csc", "cis"})
 """Those whose argument may be in degrees."""
 
 __all__ = ["EULER", "FUNCTIONS", "TRIGONOMETRIC", "binomial", "factorial", "int_power", "lift", "log_base"]

@@ -50,7 +50,7 @@ def power(base: Value, exponent: Value) -> Value:
             return int_power(base, exponent)
         except TooBig:
             if isinstance(base, Expr):
-                raise
+                return atom("power", base, exponent, complete=False)
             return _huge_power(base, exponent)
     if isinstance(exponent, Fraction):
         return root_power(base, exponent)

@@ -9,11 +9,12 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from typing import Final
 
 from markscheme.marking.equality import sets
-from markscheme.marking.equality.algebra import Expr, Value, mul, variables
+from markscheme.marking.equality.algebra import Expr, Value, mul, variable, variables
 from markscheme.marking.equality.annotations import BASE_WORDS, annotate, read_base
 from markscheme.marking.equality.answers import (
     Answer,
@@ -27,15 +28,20 @@ from markscheme.marking.equality.answers import (
     Text,
 )
 from markscheme.marking.equality.cleaning import clean
-from markscheme.marking.equality.evaluation import DEGREE, run, signs_in, substitute
+from markscheme.marking.equality.evaluation import DEGREE, run, signs_in
 from markscheme.marking.equality.expressions import Unreadable, parse, read_number
-from markscheme.marking.equality.names import CONNECTIVES, MATRICES
+from markscheme.marking.equality.names import CONNECTIVES, MATRICES, words
 from markscheme.marking.equality.phrases import read_phrase, without_article
+from markscheme.marking.equality.substitution import substitute
 from markscheme.marking.equality.tokens import Token, tokenise
 from markscheme.marking.equality.units import Unit, read_unit
 
 MAX_DEPTH: Final = 12  # of lists in lists; brackets that only group do not count
 MAX_ITEMS: Final = 200
+_CUTTING: Final = frozenset({",", ";", "x"})
+_SETS: Final = frozenset({"u", "set"})
+_STRAY: Final = frozenset({",", ";", ".", ":", "&", "\\\\"})
+_HEDGES: Final = words("either both about approximately roughly exactly")
 _PUNCTUATION: Final = frozenset({"{", "}", "(", ")", ",", ";", ".", ":", "$", "&"})
 MAX_LENGTH: Final = 100_000
 _DEGREES: Final = Unit((("deg", 1),), Fraction(1))
@@ -56,6 +62,8 @@ def read(text: str, *, lists: bool = False) -> Answer:
     if (cleaned[0] in "[]" and cleaned[-1] in "[]" and cleaned.count("[") != cleaned.count("]")) or cleaned[0] == "]":
         # ]a, b[ is the French way to write (a, b).
         cleaned = _OUTWARD.sub(lambda m: ("[" if m[1] == "[" else "(") + m[2] + ("]" if m[3] == "]" else ")"), cleaned)
+    if "&" in cleaned and "matrix" not in cleaned and "array" not in cleaned and "cases" not in cleaned:
+        cleaned = cleaned.replace("\\&", " and ").replace("&", "")  # where lines are aligned
     tokens = tokenise(cleaned)
     return Reader(tokens if lists else join_thousands(tokens)).whole()
 
@@ -68,7 +76,22 @@ class Reader:
         self.match = _match(tokens)
 
     def whole(self) -> Answer:
-        return self.answer(0, len(self.tokens), 0)
+        return self.answer(self.label(), len(self.tokens), 0)
+
+    def label(self) -> int:
+        """Where the answer starts after a label in words: `Area:`, `The answer is`."""
+        k = 0
+        while k < len(self.tokens) and self.tokens[k].kind == "x":
+            k += 1
+            words = [t.text.lower() for t in self.tokens[:k]]
+            if words[-1] in ("is", "are") and (
+                words[-2:-1] == ["answer"] or (self.tokens[k : k + 1] and self.tokens[k].kind != "x")
+            ):
+                break
+        colon = k < len(self.tokens) and self.tokens[k].kind == ":"
+        if not k or not (colon or self.tokens[k - 1].text.lower() in ("is", "are")):
+            return 0
+        return k + colon if k + colon < len(self.tokens) else 0
 
     def answer(self, low: int, high: int, depth: int) -> Answer:
         """The answer of a range."""
@@ -77,24 +100,45 @@ class Reader:
         low, high = self.trim(low, high)
         if low >= high:
             raise Unreadable("nothing there")
-        cuts = self.separators(low, high)
-        if cuts:
+        if high - low == 1 and self.tokens[low].kind == "n":
+            return Scalar(read_number(self.tokens[low].text))
+        kinds = {self.tokens[k].kind for k in self.level(low, high)}
+        if not kinds.isdisjoint(_CUTTING) and (cuts := self.separators(low, high)):
             return self.collection(low, high, cuts, depth)
-        relation = next((k for k in self.level(low, high) if self.tokens[k].kind == "r"), None)
-        if relation is not None:
+        if "r" in kinds:
             return self.relation(low, high, depth)
-        if any(self.tokens[k].kind in ("u", "set") or self.is_union(k, low, high) for k in self.level(low, high)):
+        if not kinds.isdisjoint(_SETS) or ("(" in kinds and self.has_union(low, high)):
             return self.set_expression(low, high, depth)
-        begin = next((k for k in self.level(low, high) if self.tokens[k].kind == "begin"), None)
-        if begin is not None:
-            return self.environment(low, begin, high, depth)
+        if "begin" in kinds:
+            return self.environment(low, high, depth)
         if self.tokens[low].kind in "({" and self.match.get(low) == high - 1:
             return self.bracketed(low, high, depth)
+        if self.is_named_point(low, high):
+            return self.bracketed(low + 1, high, depth)
+        if [t.text for t in self.tokens[high - 4 : high]] == ["^", "{", "T", "}"] and self.tokens[low].kind == "(":
+            return self.transposed(self.answer(low, high - 4, depth + 1))
         return self.scalar(low, high)
 
-    def words(self) -> Text:
-        """The whole text as words."""
-        found = " ".join(t.text.lower() for t in self.tokens if t.kind not in _PUNCTUATION)
+    def is_named_point(self, low: int, high: int) -> bool:
+        """P(2, 4)."""
+        if not (
+            self.tokens[low].kind == "v" and self.tokens[low].text.isupper() and self.match.get(low + 1) == high - 1
+        ):
+            return False
+        return self.tokens[low + 1][:2] == ("(", "(") and any(
+            self.tokens[k].kind == "," for k in self.level(low + 2, high - 1)
+        )
+
+    def transposed(self, answer: Answer) -> Answer:
+        if isinstance(answer, Matrix):
+            return Matrix(tuple(zip(*answer.rows, strict=True)))
+        if isinstance(answer, Sequence):
+            return Matrix(tuple((x,) for x in answer.items))
+        raise Unreadable("a transpose of something else")
+
+    def words(self, low: int, high: int) -> Text:
+        """A range as words."""
+        found = " ".join(t.text.lower() for t in self.tokens[low:high] if t.kind not in _PUNCTUATION)
         return Text(without_article(found))
 
     def level(self, low: int, high: int) -> Iterator[int]:
@@ -108,7 +152,7 @@ class Reader:
         """Without braces and brackets around the whole that only group, and without stray punctuation."""
         while low < high:
             kind, text, _ = self.tokens[low]
-            if kind in (",", ";", ".", ":", "&", "\\\\"):
+            if kind in _STRAY or (kind == "x" and text.lower() in _HEDGES and high - low > 1):
                 low += 1
             elif self.tokens[high - 1].kind in (",", ";", ".", "&", "\\\\") or self.tokens[high - 1][:2] == ("o", "_"):
                 high -= 1
@@ -172,6 +216,8 @@ class Reader:
         ranges = [(a + 1, b) for a, b in bounds]
         if operators == ["∈"]:
             inside = self.answer(*ranges[1], depth + 1)
+            if isinstance(inside, Sequence):
+                inside = as_set(inside)
             name = self.name(*ranges[0])
             return RealSet(inside.pieces, name) if isinstance(inside, RealSet) else inside
         if "≈" in operators:
@@ -196,17 +242,14 @@ class Reader:
             return self.answer(*last, depth + 1)
         right = self.side(*last, right_name, depth)
         left = self.side(*first, left_name, depth)
-        if isinstance(right, Text) and right_name and isinstance(left, Text):
-            raise Unreadable("an equation between words")
-        return Relation("=", left, right, left_name, right_name)
+        return Relation("=", left, right, left_name or _text(left), right_name or _text(right))
 
     def side(self, low: int, high: int, name: str, depth: int) -> Answer:
         try:
             return self.answer(low, high, depth + 1)
         except Unreadable:
-            if name:
-                return Text(name)
-            raise
+            # What cannot be read is taken for the name of what the other side says: \lim f(x) = 5.
+            return Text(name or "".join(t.text for t in self.tokens[low:high]))
 
     def name(self, low: int, high: int) -> str:
         r"""What a side only names: `x`, `f(x)`, `AB`, `\angle ABC`, `\text{Area}`; else an empty text."""
@@ -219,8 +262,11 @@ class Reader:
             return "" if text in ("π", "e", "i") else text
         if kinds & {"x", "angle", "?"} or tokens[0][:2] == ("c", "bar"):
             return text
-        if tokens[0].kind == "v" and low + 1 < high and self.match.get(low + 1) == high - 1:
-            return text if tokens[1][:2] == ("(", "(") and all(t.kind in "vno,()r" for t in tokens) else ""
+        bracket = next((k for k in self.level(low, high) if self.tokens[k][:2] == ("(", "(")), high)
+        if tokens[0].kind == "v" and self.match.get(bracket) == high - 1 and self.is_function_name(low, bracket):
+            return text
+        if tokens[0].kind == "f" and len(kinds) <= 3 and kinds <= {"f", "v", "{", "}", "(", ")"}:
+            return text  # \cos A
         if kinds <= {"v"} and text.isupper():
             return text
         if tokens[0].kind == "|" and tokens[-1].kind == "|" and kinds <= {"|", "v"}:
@@ -230,8 +276,13 @@ class Reader:
             return text
         return ""
 
+    def is_function_name(self, low: int, high: int) -> bool:
+        """`f` or `f^{-1}` before its bracket."""
+        shape = [t.kind for t in self.tokens[low:high]]
+        return shape == ["v"] or (shape[:3] == ["v", "o", "{"] and self.tokens[low + 1].text == "^")
+
     def inequality(self, ranges: list[tuple[int, int]], operators: list[str], depth: int) -> Answer:
-        sides = [self.answer(a, b, depth + 1) for a, b in ranges]
+        sides = [self.inequality_side(a, b, depth) for a, b in ranges]
         values = [s.value if isinstance(s, Scalar) else None for s in sides]
         found: RealSet | None = None
         for left, operator, right in zip(values, operators, values[1:], strict=False):
@@ -248,6 +299,13 @@ class Reader:
         parts = [Relation(op, a, b) for a, op, b in zip(sides, operators, sides[1:], strict=False)]
         return parts[0] if len(parts) == 1 else Collection(tuple(parts), False, "and")
 
+    def inequality_side(self, low: int, high: int, depth: int) -> Answer:
+        name = self.name(low, high)
+        return Scalar(variable(name)) if "(" in name else self.answer(low, high, depth + 1)
+
+    def has_union(self, low: int, high: int) -> bool:
+        return any(self.is_union(k, low, high) for k in self.level(low, high))
+
     def is_union(self, k: int, low: int, high: int) -> bool:
         """A capital U between two brackets."""
         return (
@@ -262,7 +320,7 @@ class Reader:
         if not marks:
             if high - low == 1 and self.tokens[low].text in ("R", "∅"):
                 return sets.REALS if self.tokens[low].text == "R" else sets.EMPTY
-            return self.words()
+            return self.words(low, high)
         bounds = list(itertools.pairwise([low - 1, *marks, high]))
         operands = [as_set(self.answer(a + 1, b, depth + 1)) for a, b in bounds]
         result = operands[0]
@@ -309,10 +367,13 @@ class Reader:
             return Collection(inner.items, True)
         return inner if isinstance(inner, RealSet) else Collection((inner,), True)
 
-    def environment(self, low: int, begin: int, high: int, depth: int) -> Answer:
+    def environment(self, low: int, high: int, depth: int) -> Answer:
+        begin = next(k for k in self.level(low, high) if self.tokens[k].kind == "begin")
         name = self.tokens[begin].text.rstrip("*")
         end = self.match.get(begin, -1)
-        if end < 0 or end != high - 1:
+        if [t.text for t in self.tokens[end + 1 : high]] == ["^", "{", "T", "}"]:
+            return self.transposed(self.environment(low, high - 4, depth))
+        if end != high - 1:
             raise Unreadable("something after a matrix")
         start = begin + 1
         if name == "array" and self.tokens[start].kind == "{":
@@ -322,6 +383,8 @@ class Reader:
             entries = tuple(tuple(self.answer(a, b, depth + 1) for a, b in row) for row in rows)
             if len({len(r) for r in entries}) != 1:
                 raise Unreadable("rows of different lengths")
+            if len(entries) == len(entries[0]) == 1 and low == begin:
+                return entries[0][0]
             return Matrix(entries) if low == begin else _scaled(self.factor(low, begin), entries)
         if low != begin:
             raise Unreadable("something before a system")
@@ -360,19 +423,14 @@ class Reader:
             low, high, unit = self.currency(low, high), high - (kinds[-1] == "$"), _DOLLARS
         if "b" in kinds:
             return self.based(low, high)
-        cut = next((k for k in self.level(low, high) if self.tokens[k].kind in ("x", "mod")), high)
+        cut = next((k for k in self.level(low, high) if self.is_annotation(k, low, high)), high)
         if cut == low:
             return self.after_words(low, high)
         if cut < high:
-            word = self.tokens[cut].text.lower()
-            if word in BASE_WORDS:
-                return read_base(self.tokens[low:cut], "".join(t.text for t in self.tokens[cut + 1 : high]))
-            number = self.scalar(low, cut)
-            if not isinstance(number, Scalar):
-                return self.words()
-            return annotate(number, self.tokens[cut:high]) or self.words()
+            return self.annotated(low, cut, high)
         percent = False
-        while high - low > 1 and self.tokens[high - 1][:2] in (("o", "%"), ("o", "°")):
+        angle = any(self.tokens[k].kind == "f" for k in self.level(low, high))  # sin 30° keeps its sign
+        while high - low > 1 and not angle and self.tokens[high - 1][:2] in (("o", "%"), ("o", "°")):
             percent = percent or self.tokens[high - 1].text == "%"
             unit = _DEGREES if self.tokens[high - 1].text == "°" else unit
             high -= 1
@@ -380,6 +438,29 @@ class Reader:
             unit = read_unit("°" + self.tokens[high - 1].text)
             high -= 2
         return self.value(low, high, unit, percent)
+
+    def is_annotation(self, k: int, low: int, high: int) -> bool:
+        """Whether words start at k, perhaps in brackets or over a fraction bar: cm, (base 8), m over s."""
+        kind, text, _ = self.tokens[k]
+        if kind in ("x", "mod"):
+            return True
+        if k == low or k + 2 >= high:
+            return False
+        after = self.tokens[k + 2] if (kind, text) == ("c", "frac") else self.tokens[k + 1]
+        return after.kind == "x" and (text in ("(", "frac"))
+
+    def annotated(self, low: int, cut: int, high: int) -> Answer:
+        rest = self.tokens[cut:high]
+        if rest[0].kind == "(" and self.match[cut] == high - 1:
+            rest = rest[1:-1]
+        words = [t.text.lower() for t in rest[:2]]
+        if words[0] in BASE_WORDS or words == ["in", "base"]:
+            start = 1 if words[0] in BASE_WORDS else 2
+            return read_base(self.tokens[low:cut], "".join(t.text for t in rest[start:]))
+        number = self.scalar(low, cut)
+        if not isinstance(number, Scalar):
+            return self.words(low, high)
+        return annotate(number, rest) or self.words(low, high)
 
     def value(self, low: int, high: int, unit: Unit | None, percent: bool) -> Answer:
         if high - low == 1 and self.tokens[low].kind == "n":
@@ -422,16 +503,18 @@ class Reader:
         return read_base(self.tokens[low:k], self.tokens[k].text)
 
     def after_words(self, low: int, high: int) -> Answer:
-        """An answer that starts with words: a label (`Area: 5`), a hedge (`about 5`), or words altogether."""
+        """An answer that starts with words: a label (`Area: 5`), a currency, or words altogether."""
         k = low
         while k < high and self.tokens[k].kind in ("x", ":"):
             k += 1
-        label = self.tokens[k - 1].kind == ":" or self.tokens[k - 1].text.lower() in (
-            "is", "about", "approximately", "exactly", "are", "answer", "be", "or",
-        )  # fmt: skip
-        if label and k < high:
-            return self.scalar(k, high)
-        return self.words()
+        if k < high:
+            if self.tokens[k - 1].kind == ":":
+                return self.scalar(k, high)
+            unit = read_unit(" ".join(t.text for t in self.tokens[low:k]))
+            if unit is not None and not unit.word and self.tokens[k].kind in ("n", "o"):
+                number = self.scalar(k, high)  # €77, USD 18.90
+                return replace(number, unit=unit) if isinstance(number, Scalar) else self.words(low, high)
+        return self.words(low, high)
 
 
 def as_set(answer: Answer) -> RealSet:
@@ -441,15 +524,23 @@ def as_set(answer: Answer) -> RealSet:
     if isinstance(answer, Sequence) and len(answer.items) == 2 and answer.left in "([" and answer.right in ")]":
         low, high = answer.items
         if isinstance(low, Scalar) and isinstance(high, Scalar):
-            return sets.interval(low.value, high.value, answer.left == "[", answer.right == "]")
+            return sets.interval(_number(low), _number(high), answer.left == "[", answer.right == "]")
     if isinstance(answer, Collection):
         if answer.braces:
-            values = [x.value for x in answer.items if isinstance(x, Scalar)]
+            values = [_number(x) for x in answer.items if isinstance(x, Scalar)]
             if len(values) == len(answer.items):
                 return sets.points(values)
         else:
             return _combine([as_set(x) for x in answer.items], "or")
     raise Unreadable("not a set of real numbers")
+
+
+def _text(answer: Answer) -> str:
+    return answer.words if isinstance(answer, Text) else ""
+
+
+def _number(scalar: Scalar) -> Value:
+    return mul(scalar.value, Fraction(1, 100)) if scalar.percent else scalar.value
 
 
 def _combine(parts: list[RealSet], joined: str) -> RealSet:

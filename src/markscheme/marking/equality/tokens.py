@@ -48,7 +48,8 @@ _CHARACTERS: Final[dict[str, tuple[str, str]]] = {
     "**": ("o", "^"), "<=": ("r", "≤"), "=<": ("r", "≤"), ">=": ("r", "≥"), "!=": ("r", "≠"), "==": ("r", "="), "=>": ("r", "⇒"),
     "->": ("r", "→"), ":=": ("r", "="), "...": ("x", "..."),
 }  # fmt: skip
-_COMPOUND_UNIT: Final = re.compile(r"[a-zA-Z]{1,4}/[a-zA-Z]{1,4}(?:\^?\{?\d\}?)?")
+_COMPOUND_UNIT: Final = re.compile(r"[a-zA-Z]{1,4}(?:[/ ][a-zA-Z]{1,4}(?:\^?\{?-?\d\}?)?)+")
+_ROW_SKIP: Final = re.compile(r"\s*\[[^\[\]]{0,20}\]")
 _UNIT_LETTERS: Final = frozenset("mgshLlNJWVKAC")
 
 
@@ -94,6 +95,8 @@ def _scan(text: str, *, in_text: bool) -> list[Token]:
                 continue
             else:
                 tokens.append(_command(name, spaced))
+                if name == "\\" and (gap := _ROW_SKIP.match(text, m.end())):
+                    skip_to = gap.end()
         else:
             kind, meaning = _CHARACTERS.get(found, ("?", found))
             tokens.append(Token(kind, meaning, spaced))
@@ -148,7 +151,9 @@ def _font(text: str, at: int, name: str, tokens: list[Token], spaced: bool) -> i
         tokens.append(Token("set", content.strip(), spaced))
         return end + 1
     stripped = content.strip()
-    after_value = bool(tokens) and tokens[-1].kind in "n})v"
+    after_value = bool(tokens) and (
+        tokens[-1].kind in "n})v" or (tokens[-1].kind == "{" and any(t.kind == "n" for t in tokens))
+    )
     if len(stripped) == 1 and name in UPRIGHT and stripped in _UNIT_LETTERS and after_value:
         tokens.append(Token("x", stripped, True))
         return end + 1
@@ -157,7 +162,7 @@ def _font(text: str, at: int, name: str, tokens: list[Token], spaced: bool) -> i
         tokens.append(Token(*known, spaced))
         return end + 1
     inner = _scan(content, in_text=True)
-    if _COMPOUND_UNIT.fullmatch(stripped):
+    if after_value and _COMPOUND_UNIT.fullmatch(stripped):
         inner = [t._replace(kind="x") if t.kind in "vx" else t for t in inner]
     if inner and (spaced or content[:1].isspace()):
         inner[0] = inner[0]._replace(spaced=True)
@@ -181,10 +186,13 @@ def _with_arguments(raw: list[Token]) -> list[Token]:
                 closers.append("}")
                 out.append(token)
                 continue
-            if kind == "n" and waiting[-1][2] and len(text) > 1:
+            if kind == "n" and waiting[-1][2] and len(text) > 1 and text.isdigit():
                 queue.append(Token("n", text[1:]))
                 token = Token("n", text[0])
             _wrap_argument(token, out, waiting, closers)
+            continue
+        if kind == "o" and text == "'" and out and out[-1].kind == "v":
+            out[-1] = out[-1]._replace(text=out[-1].text + "'")
             continue
         if kind == "o" and text in "^_" and queue:
             if text == "^" and _degree_or_ordinal(queue, out):
@@ -199,6 +207,10 @@ def _with_arguments(raw: list[Token]) -> list[Token]:
                 _copy_index(queue, out)
             waiting.append([len(closers), 2 if text in ("frac", "binom") else 1, int(text == "frac")])
         elif kind == "{":
+            if queue and queue[-1].kind == "}":
+                queue.pop()  # `{}` stands for nothing
+                out.pop()
+                continue
             closers.append("{")
         elif kind in "})" and closers:
             _close(kind, out, waiting, closers)
@@ -269,15 +281,18 @@ def _copy_index(queue: list[Token], out: list[Token]) -> None:
             return
 
 
+_DEGREES: Final = (("o", "°"), ("v", "o"))
 _ORDINALS: Final = frozenset({"th", "st", "nd", "rd"})
 
 
 def _degree_or_ordinal(queue: list[Token], out: list[Token]) -> bool:
     r"""`^\circ`, `^{\circ}` and `^{\text{th}}` become one token each."""
     first = queue[-1]
-    if first[:2] in (("o", "°"), ("o", "'")):
+    if first[:2] == ("o", "'"):
+        return True  # the prime itself comes next
+    if first[:2] in _DEGREES:
         queue.pop()
-        out.append(Token("o", first.text))
+        out.append(Token("o", "°"))
         return True
     if first.kind == "x" and first.text in _ORDINALS:
         queue.pop()
@@ -285,9 +300,9 @@ def _degree_or_ordinal(queue: list[Token], out: list[Token]) -> bool:
         return True
     if first.kind == "{" and len(queue) >= 3 and queue[-3].kind == "}":
         middle = queue[-2]
-        if middle[:2] in (("o", "°"), ("o", "'")) or (middle.kind == "x" and middle.text in _ORDINALS):
+        if middle[:2] in _DEGREES or (middle.kind == "x" and middle.text in _ORDINALS):
             del queue[-3:]
-            out.append(Token(middle.kind, middle.text))
+            out.append(Token("o", "°") if middle[:2] in _DEGREES else Token(middle.kind, middle.text))
             return True
     return False
 
