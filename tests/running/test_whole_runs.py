@@ -65,8 +65,8 @@ def test_run_when_killed_again_and_again_then_complete_and_nothing_kept_was_aske
             command = ("resume", folder, "--json") if (folder / "manifest.json").exists() else None
             command = command or ("run", benchmark, *options, "--base-url", server.url, "--out", folder)
             last = process(*command)
-            finished = wait_for_growth(last, folder, len(kept_before), luck)
-            if finished:
+            ended = wait_for_growth(last, folder, len(kept_before), luck)
+            if ended:
                 break
             kills += 1
             kept = answers(folder)
