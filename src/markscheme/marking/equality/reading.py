@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import Final
 
 from markscheme.marking.equality import sets
-from markscheme.marking.equality.algebra import Expr, Value, mul, variable, variables
+from markscheme.marking.equality.algebra import Expr, TooBig, Value, mul, variable, variables
 from markscheme.marking.equality.annotations import BASE_WORDS, annotate, read_base
 from markscheme.marking.equality.answers import (
     Answer,
@@ -52,10 +52,12 @@ _OUTWARD: Final = re.compile(r"^([\[\]])(.*)([\[\]])$", re.DOTALL)
 def read(text: str, *, lists: bool = False) -> Answer:
     """The answer that a text states. With `lists`, a comma never separates thousands."""
     if len(text) > MAX_LENGTH:
-        raise Unreadable("too long for an answer")
+        raise TooBig
     cleaned = clean(text)
     if not cleaned:
         raise Unreadable("nothing there")
+    if len(cleaned) > 2 * MAX_LENGTH:
+        raise TooBig  # compatibility forms of some characters are long
     phrase = read_phrase(cleaned)
     if phrase is not None:
         return phrase
@@ -80,18 +82,15 @@ class Reader:
 
     def label(self) -> int:
         """Where the answer starts after a label in words: `Area:`, `The answer is`."""
-        k = 0
-        while k < len(self.tokens) and self.tokens[k].kind == "x":
-            k += 1
-            words = [t.text.lower() for t in self.tokens[:k]]
-            if words[-1] in ("is", "are") and (
-                words[-2:-1] == ["answer"] or (self.tokens[k : k + 1] and self.tokens[k].kind != "x")
-            ):
-                break
-        colon = k < len(self.tokens) and self.tokens[k].kind == ":"
-        if not k or not (colon or self.tokens[k - 1].text.lower() in ("is", "are")):
-            return 0
-        return k + colon if k + colon < len(self.tokens) else 0
+        words: list[str] = []
+        for k, (kind, text, _) in enumerate(self.tokens[:10]):
+            if kind == ":" and words:
+                return k + 1
+            follows = words[-1:] in (["is"], ["are"]) and (kind != "x" or words[-2:-1] == ["answer"])
+            if kind != "x" or follows:
+                return k if follows else 0
+            words.append(text.lower())
+        return 0
 
     def answer(self, low: int, high: int, depth: int) -> Answer:
         """The answer of a range."""

@@ -152,7 +152,7 @@ def _font(text: str, at: int, name: str, tokens: list[Token], spaced: bool) -> i
         return end + 1
     stripped = content.strip()
     after_value = bool(tokens) and (
-        tokens[-1].kind in "n})v" or (tokens[-1].kind == "{" and any(t.kind == "n" for t in tokens))
+        tokens[-1].kind in "n})v" or (tokens[-1].kind == "{" and any(t.kind == "n" for t in tokens[-9:]))
     )
     if len(stripped) == 1 and name in UPRIGHT and stripped in _UNIT_LETTERS and after_value:
         tokens.append(Token("x", stripped, True))
