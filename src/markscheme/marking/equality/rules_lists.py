@@ -21,7 +21,7 @@ from markscheme.marking.equality.answers import (
 )
 from markscheme.marking.equality.expressions import Unreadable
 from markscheme.marking.equality.judge import Judge
-from markscheme.marking.equality.reading import as_set
+from markscheme.marking.equality.set_answers import as_set
 from markscheme.marking.equality.units import Unit
 
 
