@@ -344,18 +344,18 @@ def test_report_of_the_run_gives_the_figures_unless_its_marks_are_newer(tmp_path
     from markscheme.view.site import Site
 
     path = folders.finished(tmp_path / "one", problems=5, samples=4)
-    site = Site(Library(tmp_path), Links(""))
+    site = Site(Library(tmp_path), Links(""), patience=60)
     entry = site.library.entries()[0]
-    from_marks = overview(site, entry, 60).value
+    from_marks = overview(site.begin(), entry).value
     run = Run.open(path)
     save_report(run, summarize(run))
-    from_report = overview(site, entry, 60).value
+    from_report = overview(site.begin(), entry).value
     assert from_report.accuracy.method == "report.json"
     assert from_report.accuracy.estimate == from_marks.accuracy.estimate
     assert from_report.verdicts == from_marks.verdicts
     assert from_report.scored == from_marks.scored
     run.save_marks("math", [mark for mark in run.marks("math") if mark.sample == 0])
-    assert overview(site, entry, 60).value.scored < from_marks.scored
+    assert overview(site.begin(), entry).value.scored < from_marks.scored
     site.background.close()
 
 

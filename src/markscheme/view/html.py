@@ -45,6 +45,13 @@ def environment() -> Environment:
     return env
 
 
+def compile_templates() -> None:
+    """All of them, now."""
+    env = environment()
+    for name in env.list_templates():
+        env.get_template(name)
+
+
 def render_page(site: Site, page: Page) -> str:
     """A whole page."""
     template = environment().get_template(page.template)

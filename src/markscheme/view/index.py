@@ -58,10 +58,14 @@ class RunIndex:
         self.folder = folder
         self.lock = threading.RLock()
         self.version = 0
+        self.marks_version = 0
+        """Changes only when a verdict may have: what is reckoned from verdicts is kept while texts are still read."""
         self.first_protocol = ""
         """Whose marks are read first: those of the manifest."""
         self.generation = time.monotonic_ns()
         """Tells this index from another of the same folder, whose versions count from 0 as well."""
+        self.reading = threading.Event()
+        """Somebody is reading the rest in the background."""
         self._snapshot: Snapshot | None = None
         self.start_over()
 
@@ -74,7 +78,7 @@ class RunIndex:
         self.response_tails: list[Tail] = []
         self.mark_tails: dict[str, Tail] = {}
         self.complete = False
-        self.version += 1
+        self._changed_marks()
 
     def refresh(self, seconds: float = float("inf"), *, responses: bool = True) -> bool:
         """Read what is new, for at most about so long; True if nothing is left to read.
@@ -90,12 +94,11 @@ class RunIndex:
                 self._find_files()
                 for tail in (self.questions_tail, *self.response_tails):
                     tail.look()
-            self.complete = (
-                self._read_problems(until)
-                and all(self._read_marks(name, until) for name in self._protocol_order())
-                and responses
-                and all(self._read_responses(number, until) for number in range(len(self.response_tails)))
-            )
+            small = self._read_problems(until) and all(self._read_marks(name, until) for name in self._protocol_order())
+            if not responses:
+                return small
+            numbers = range(len(self.response_tails))
+            self.complete = small and all(self._read_responses(number, until) for number in numbers)
             return self.complete
 
     @property
@@ -114,6 +117,7 @@ class RunIndex:
                 kept = self._snapshot = Snapshot.of(
                     self.cells,
                     version=self.version,
+                    marks_version=self.marks_version,
                     complete=self.complete,
                     progress=self.progress,
                     labels=dict(self.labels),
@@ -160,11 +164,15 @@ class RunIndex:
         for name in set(self.mark_tails) - set(found):
             del self.mark_tails[name]
             self.cells.drop_marks(name)
-            self.version += 1
+            self._changed_marks()
         for name in set(found) - set(self.mark_tails):
             self.mark_tails[name] = Tail(found[name])
             self.cells.clear_marks(name)
-            self.version += 1
+            self._changed_marks()
+
+    def _changed_marks(self) -> None:
+        self.version += 1
+        self.marks_version += 1
 
     def _protocol_order(self) -> list[str]:
         return sorted(self.mark_tails, key=lambda name: (name != self.first_protocol, name))
@@ -178,7 +186,7 @@ class RunIndex:
                 self.problems.add_line(offset, line)
             except UNREADABLE:
                 tail.damaged += 1
-            self.version += 1
+        self._changed_marks()
         return tail.look() != "grown" or tail.torn
 
     def _read_marks(self, name: str, until: float) -> bool:
@@ -205,7 +213,7 @@ class RunIndex:
             offsets[row] = offset
             if head.protocol:
                 self.labels[name] = head.protocol
-        self.version += 1
+        self._changed_marks()
         return tail.look() != "grown" or tail.torn
 
     def _read_responses(self, number: int, until: float) -> bool:

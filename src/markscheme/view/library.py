@@ -28,6 +28,8 @@ MOST_FOLDERS = 20_000
 """Folders looked into; a home directory given by mistake must not hang the page."""
 RESCAN = 2.0
 """Seconds for which the list of runs is taken as it is."""
+SLICE = 0.1
+"""Seconds for which a page may have to wait while an index is read in the background."""
 MOST_OPEN = 12
 """Indexes kept; the least recently used is let go and made again when it is needed."""
 
@@ -123,10 +125,20 @@ class Library:
         return Entry(slug, found.name, found.path, manifest, trouble)
 
     def open(self, entry: Entry, seconds: float) -> OpenRun:
-        """A run with its index brought up to date, as far as the given time allows."""
+        """A run with its index brought up to date, as far as the given time allows; the rest is read meanwhile."""
         index = self.index(entry)
-        index.refresh(seconds)
+        if not index.reading.is_set() and not index.refresh(seconds):
+            index.reading.set()
+            threading.Thread(target=self._read_on, args=(entry, index), name="reading", daemon=True).start()
         return OpenRun(entry, index, index.snapshot())
+
+    def _read_on(self, entry: Entry, index: RunIndex) -> None:
+        """Read the rest, slice by slice, for as long as the index is wanted."""
+        try:
+            while not index.refresh(SLICE) and self.is_open(entry):
+                time.sleep(0.005)  # whoever waits for the lock gets it
+        finally:
+            index.reading.clear()
 
     def is_open(self, entry: Entry) -> bool:
         """Whether there is an index of the run already."""

@@ -68,7 +68,7 @@ class Side:
 def compare_page(site: Site, slugs: list[str], query: Mapping[str, str]) -> Page:
     """The comparison of the named runs; with none or one, the choice of runs."""
     runs = _runs(site, slugs)
-    lines = [overview(site, run.entry, site.patience) for run in runs]
+    lines = [overview(site, run.entry) for run in runs]
     context: dict[str, Any] = {
         "runs": runs,
         "lines": [(run, line.value) for run, line in zip(runs, lines, strict=True)],
@@ -79,7 +79,7 @@ def compare_page(site: Site, slugs: list[str], query: Mapping[str, str]) -> Page
     pending = not all(line.fresh for line in lines)
     if len(runs) >= 2:
         first, second = runs[0], runs[1]
-        stamp = (second.snapshot.version, second.index.generation)
+        stamp = (second.snapshot.marks_version, second.index.generation)
         made = site.figure(first, ("pair", second.entry.path, stamp), lambda: pair(first, second))
         pending |= not made.fresh
         if made.value is not None:

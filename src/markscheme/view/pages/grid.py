@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from markscheme.statistics import Counts
 from markscheme.view import figures
@@ -75,28 +75,21 @@ def _ordered(rates: np.ndarray[tuple[int], np.dtype[np.float64]], order: str) ->
 
 
 def _cells(links: Links, run: OpenRun, problem: int, expected: int) -> Markup:
-    snapshot, protocol = run.snapshot, run.protocol
+    """The cells of a problem. Thousands on a page: put together from words of ours, only the address is escaped."""
+    snapshot = run.snapshot
     rows = snapshot.rows_of(problem)
-    verdict, disagree = snapshot.verdict(protocol), snapshot.disagree
+    verdicts = snapshot.verdict(run.protocol)[rows.start : rows.stop].tolist()
+    disagree = snapshot.disagree[rows.start : rows.stop].tolist()
     cells = []
-    for row in rows:
-        sample, seen = int(snapshot.sample[row]), look(int(verdict[row]))
-        note = ", protocols disagree" if disagree[row] else ""
-        cells.append(
-            Markup('<a class="c v-{}{}" href="{}" title="sample {}: {}{}">{}</a>').format(
-                seen.name,
-                " odd" if note else "",
-                links.response(run.entry.slug, problem, sample),
-                sample,
-                seen.word,
-                note,
-                seen.symbol,
-            )
-        )
+    for sample, code, odd in zip(snapshot.sample[rows.start : rows.stop].tolist(), verdicts, disagree, strict=True):
+        seen = look(code)
+        href = escape(links.response(run.entry.slug, problem, sample))
+        kind, note = (" odd", ", protocols disagree") if odd else ("", "")
+        title = f"sample {sample}: {seen.word}{note}"
+        cells.append(f'<a class="c v-{seen.name}{kind}" href="{href}" title="{title}">{seen.symbol}</a>')
     absent = max(0, min(expected, 1000) - len(rows))
-    if absent:
-        cells.append(Markup('<span class="c v-missing" title="{}"></span>').format(MISSING.word) * absent)
-    return Markup("").join(cells)
+    cells += [f'<span class="c v-missing" title="{MISSING.word}"></span>'] * absent
+    return Markup("".join(cells))
 
 
 def legend(counts: Mapping[str, int]) -> list[tuple[object, int]]:

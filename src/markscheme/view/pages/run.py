@@ -34,7 +34,7 @@ def run_page(site: Site, slug: str, query: Mapping[str, str]) -> Page:
     snapshot, protocol = run.snapshot, run.protocol
     counts = figures.counts(snapshot, protocol)
     verdicts = figures.verdict_counts(counts)
-    line = overview(site, run.entry, site.patience)
+    line = overview(site, run.entry)
     curve = site.figure(run, ("curve", protocol), lambda: figures.pass_curve(counts))
     groups = site.figure(run, ("groups", protocol), lambda: _breakdowns(run, counts))
     bins = figures.token_bins(snapshot, protocol)
