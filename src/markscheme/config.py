@@ -59,7 +59,12 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     top_p: Annotated[Share | None, _option("nucleus sampling", "--top-p", group=SAMPLING, fixed=True)] = None
     max_tokens: Annotated[
         Count | None,
-        _option("longest response, in tokens (default: the benchmark's)", "--max-tokens", group=SAMPLING, fixed=True),
+        _option(
+            "longest response, in tokens (default: as many as the model gives)",
+            "--max-tokens",
+            group=SAMPLING,
+            fixed=True,
+        ),
     ] = None
     stop: Annotated[
         tuple[str, ...],

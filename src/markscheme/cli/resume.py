@@ -24,9 +24,10 @@ def run(args: argparse.Namespace) -> int:
 
     changes = typed_options(args)
     reports = Reports(json=args.json)
-    for stored in find_runs(args.runs):
-        with reports.of(stored.path), progress(stored.manifest.benchmark, quiet=args.json) as display:
-            resume(stored, changes, display)
-        if reports.interrupted:
-            break
-    return reports.close()
+    with reports:
+        for stored in find_runs(args.runs):
+            with reports.of(stored.path), progress(stored.manifest.benchmark, quiet=args.json) as display:
+                resume(stored, changes, display)
+            if reports.interrupted:
+                break
+    return reports.exit_code
