@@ -1,19 +1,29 @@
-# setup: a virtual environment with the package and its tools    demo: the main job, offline
-# test: sets up, then every test that this machine can run        lint: style and types      perf: the benchmarks
+# setup  a virtual environment with the package and its tools     demo  the main job, offline, from a fresh clone
+# test   sets up, then every test that this machine can run       lint  style and types       perf  the benchmarks
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 
 .PHONY: setup demo test lint perf
 
-# A stamp, so that `make test` after `make setup` starts at once and a changed dependency list installs again.
-$(VENV)/.ready: pyproject.toml
-	$(PYTHON) -c 'import sys; sys.exit("markscheme needs Python 3.11 or newer; set PYTHON=python3.11") if sys.version_info < (3, 11) else None'
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+$(BIN)/python:
+	$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else "markscheme needs Python 3.11 or newer: make PYTHON=python3.12 …")'
+	$(PYTHON) -m venv $(VENV)
+
+# Stamps, so that a second call starts at once and a changed dependency list installs again.
+$(VENV)/.installed: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
 	touch $@
 
+$(VENV)/.ready: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	touch $@ $(VENV)/.installed
+
 setup: $(VENV)/.ready
+
+demo: $(VENV)/.installed
+	rm -rf runs/demo
+	$(BIN)/markscheme run countdown-sample --model solver --out runs/demo
 
 test: setup
 	$(BIN)/python -m pytest -q
@@ -22,3 +32,6 @@ lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+perf: setup
+	for script in perf/*.py; do $(BIN)/python $$script || exit 1; done

@@ -8,7 +8,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from markscheme.benchmarks import Benchmark as Benchmark
+    from markscheme.benchmarks import benchmark as benchmark
     from markscheme.errors import MarkschemeError as MarkschemeError
+    from markscheme.marking import mark as mark
+    from markscheme.running import run as run
+    from markscheme.runs import Run as Run
     from markscheme.statistics import pass_at_k as pass_at_k
     from markscheme.types import Mark as Mark
     from markscheme.types import Problem as Problem
@@ -19,13 +24,18 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME = {
+    "Benchmark": "markscheme.benchmarks",
+    "Run": "markscheme.runs",
+    "benchmark": "markscheme.benchmarks",
+    "mark": "markscheme.marking",
+    "pass_at_k": "markscheme.statistics",
+    "run": "markscheme.running",
     "MarkschemeError": "markscheme.errors",
     "Mark": "markscheme.types",
     "Problem": "markscheme.types",
     "Prompt": "markscheme.types",
     "Response": "markscheme.types",
     "Verdict": "markscheme.types",
-    "pass_at_k": "markscheme.statistics",
 }
 
 __all__ = ["__version__", *_HOME]

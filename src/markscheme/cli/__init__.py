@@ -1,61 +1,83 @@
 """The command line: finds the command, runs it, turns expected failures into one sentence and an exit code.
 
-Only argparse is imported here, and a command's module only when that command is called: `--help` must feel instant.
+Nothing is imported before it is needed, not even argparse for the overview: `markscheme --help` must feel instant.
 A command module has `add_arguments(parser)` and `run(args) -> int`.
 """
 
-import argparse
+from __future__ import annotations
+
 import sys
-from collections.abc import Sequence
-from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
 
 COMMANDS = {
     "run": "ask a model every question, mark every response, report",
-    "list": "benchmarks, protocols and model backends",
+    "resume": "finish a run: ask for what is missing or failed, nothing twice",
+    "report": "tables, plots and export of one run or many",
     "show": "a benchmark's problem and the prompt really sent",
+    "list": "benchmarks, protocols and model backends",
     "data": "official data: list, prepare (fetch and pin), verify",
     "countdown": "fresh puzzles and exact solutions",
 }
 """Every command with its one line of help, in the order of a user's day; its module has the same name."""
 
+EXIT_USAGE = 2
 EXIT_INTERRUPTED = 130
 
 
-def build_parser(only: str | None = None) -> argparse.ArgumentParser:
-    """The whole parser, or (`only`) one in which just that command's options are loaded."""
-    from markscheme import __version__
-
-    parser = argparse.ArgumentParser(
-        prog="markscheme",
-        description="Evaluate language models on mathematical reasoning, with numbers you can defend.",
-        epilog="`markscheme COMMAND --help` explains a command.",
+def overview() -> str:
+    """What `markscheme --help` prints."""
+    width = max(map(len, COMMANDS)) + 2
+    commands = "\n".join(f"  {name:{width}}{summary}" for name, summary in COMMANDS.items())
+    return (
+        "usage: markscheme COMMAND [options]\n\n"
+        "Evaluate language models on mathematical reasoning, with numbers you can defend.\n\n"
+        f"{commands}\n\n"
+        "`markscheme COMMAND --help` explains a command; `markscheme --version` tells the version.\n"
     )
-    parser.add_argument("--version", action="version", version=f"markscheme {__version__}")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for name, summary in COMMANDS.items():
-        command = commands.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
-        if name == only:
-            module = _module(name)
-            module.add_arguments(command)
-            command.set_defaults(run=module.run)
+
+
+def build_parser(command: str) -> argparse.ArgumentParser:
+    """The parser of one command."""
+    import argparse
+
+    summary = COMMANDS[command]
+    parser = argparse.ArgumentParser(
+        prog=f"markscheme {command}", description=f"{summary[0].upper()}{summary[1:]}.", allow_abbrev=False
+    )
+    module = _module(command)
+    module.add_arguments(parser)
+    parser.set_defaults(run=module.run)
     return parser
-
-
-def _module(name: str):  # type: ignore[no-untyped-def]  # noqa: ANN202 - a command module, duck-typed
-    return import_module("markscheme.cli." + name.replace("-", "_"))
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the console script `markscheme`."""
-    arguments = list(sys.argv[1:] if argv is None else argv)
-    named = next((word for word in arguments if not word.startswith("-")), None)
-    parser = build_parser(only=named if named in COMMANDS else None)
-    args = parser.parse_args(arguments)
+    command, *rest = (sys.argv[1:] if argv is None else argv) or [""]
+    if command in ("-h", "--help", "help"):
+        print(overview(), end="")
+        return 0
+    if command == "--version":
+        from markscheme import __version__
 
+        print(f"markscheme {__version__}")
+        return 0
+    if command not in COMMANDS:
+        said = f"no command {command!r}" if command else "no command given"
+        print(f"markscheme: {said}; the commands are {', '.join(COMMANDS)}", file=sys.stderr)
+        return EXIT_USAGE
+    return _run(build_parser(command).parse_args(rest))
+
+
+def _run(args: argparse.Namespace) -> int:
     from markscheme.errors import MarkschemeError
 
     try:
-        return int(args.run(args))
+        status = int(args.run(args))
+        sys.stdout.flush()  # here, so that a closed pipe is noticed below and not at exit
     except MarkschemeError as problem:
         print(f"markscheme: {problem}", file=sys.stderr)
         return problem.exit_code
@@ -63,6 +85,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("markscheme: interrupted", file=sys.stderr)
         return EXIT_INTERRUPTED
     except BrokenPipeError:
-        # `markscheme … | head` closed the pipe: that is the reader's choice, not a failure.
-        sys.stderr.close()
+        # `markscheme … | head` closed the pipe: that is the reader's choice, not a failure. Python would complain
+        # once more when it flushes at exit, so the descriptor goes to nowhere first.
+        import os
+
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    return status
+
+
+def _module(command: str) -> Any:
+    from importlib import import_module
+
+    return import_module("markscheme.cli." + command.replace("-", "_"))

@@ -48,6 +48,10 @@ class Counts:
         """Responses that never came."""
         return int(self.table[:, _COLUMN[Verdict.ERROR]].sum())
 
+    def totals(self) -> dict[Verdict, int]:
+        """Responses by verdict, over all problems."""
+        return {verdict: int(self.table[:, column].sum()) for verdict, column in _COLUMN.items()}
+
     def rates(self, verdict: Verdict) -> npt.NDArray[np.float64]:
         """The share of each problem's samples with this verdict, nan where none came back.
 

@@ -1,0 +1,143 @@
+"""What a benchmark is: problems from named data files, the ways to ask them, and the defaults.
+
+Problems load on first use and are checked row by row; a bad row names its file and line.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from markscheme.datasets import DataFile, read_data_file, read_sample
+from markscheme.errors import DataError, UsageError
+from markscheme.prompts import Template, build_prompt, draw_examples
+from markscheme.types import Problem, Question
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Part:
+    """One data file of a benchmark and how its rows become problems (`to_problem(index, row)`)."""
+
+    file: str
+    to_problem: Callable[[int, Row], Problem]
+    packaged: bool = False
+    """Ships with the package, instead of lying in the data folder."""
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """A named list of problems with its prompts, few-shot pool and defaults. Get one with `ms.benchmark(name)`."""
+
+    name: str
+    summary: str
+    parts: tuple[Part, ...]
+    templates: Mapping[str, Template]
+    """Prompt variants by name; the first is the default."""
+    protocol: str
+    pool: tuple[Part, ...] = ()
+    fewshot: int = 0
+    """Worked examples in the prompt unless the user says otherwise."""
+    data_dir: Path | None = field(default=None, compare=False)
+
+    @cached_property
+    def problems(self) -> tuple[Problem, ...]:
+        """Every problem, in the order of the data."""
+        return self._loaded[0]
+
+    @cached_property
+    def files(self) -> tuple[DataFile, ...]:
+        """The data files the problems came from, with their hashes."""
+        return self._loaded[1]
+
+    @cached_property
+    def fewshot_pool(self) -> tuple[Problem, ...]:
+        """Where worked examples are drawn from: never the evaluated split."""
+        return self._loaded_pool[0]
+
+    @cached_property
+    def pool_files(self) -> tuple[DataFile, ...]:
+        """The data files the few-shot pool came from."""
+        return self._loaded_pool[1]
+
+    @cached_property
+    def _loaded_pool(self) -> tuple[tuple[Problem, ...], tuple[DataFile, ...]]:
+        return self._load(self.pool)
+
+    @cached_property
+    def _loaded(self) -> tuple[tuple[Problem, ...], tuple[DataFile, ...]]:
+        return self._load(self.parts)
+
+    def _load(self, parts: tuple[Part, ...]) -> tuple[tuple[Problem, ...], tuple[DataFile, ...]]:
+        problems: list[Problem] = []
+        files: list[DataFile] = []
+        for part in parts:
+            rows, file = (
+                read_sample(part.file) if part.packaged else read_data_file(part.file, self.data_dir, self.name)
+            )
+            files.append(file)
+            for index, row in enumerate(rows):
+                try:
+                    problems.append(part.to_problem(index, row))
+                except (KeyError, TypeError, ValueError) as error:
+                    reason = f"no field {error}" if isinstance(error, KeyError) else str(error)
+                    raise DataError(
+                        f"{file.path}, row {index + 1}, is not a problem of {self.name}: {reason}"
+                    ) from None
+        return _with_distinct_keys(problems), tuple(files)
+
+    def template(self, variant: str | None) -> Template:
+        """A prompt variant by name; `None` is the default."""
+        if variant is None:
+            return next(iter(self.templates.values()))
+        if variant not in self.templates:
+            raise UsageError(f"{self.name} has no prompt variant {variant!r}; there are {', '.join(self.templates)}")
+        return self.templates[variant]
+
+    def questions(
+        self,
+        *,
+        variant: str | None = None,
+        fewshot: int | None = None,
+        fewshot_seed: int = 42,
+        limit: int | None = None,
+    ) -> list[Question]:
+        """The problems with the prompts really sent."""
+        template = self.template(variant)
+        count = fewshot if fewshot is not None else (self.fewshot if template.example else 0)
+        if count and not self.pool:
+            raise UsageError(f"{self.name} has no pool of worked examples; leave --fewshot out")
+        examples = draw_examples(self.fewshot_pool, count, fewshot_seed, self.problems) if count else []
+        return [
+            Question(problem=problem, prompt=build_prompt(template, problem, examples, fewshot_seed))
+            for problem in self.problems[:limit]
+        ]
+
+
+def text_field(row: Row, *names: str) -> str:
+    """The first of these fields that is there, as text; `KeyError` names what was looked for."""
+    for name in names:
+        if name in row:
+            value = row[name]
+            if not isinstance(value, str | int):
+                raise TypeError(f"{name} is {type(value).__name__}, not text")
+            return str(value)
+    raise KeyError("/".join(names))
+
+
+def _with_distinct_keys(problems: list[Problem]) -> tuple[Problem, ...]:
+    """A problem that really stands twice in the data is asked twice: the second copy's key gets `-2`."""
+    seen: Counter[str] = Counter()
+    distinct = []
+    for problem in problems:
+        seen[problem.key] += 1
+        copies = seen[problem.key]
+        distinct.append(problem if copies == 1 else msgspec.structs.replace(problem, key=f"{problem.key}-{copies}"))
+    return tuple(distinct)

@@ -1,0 +1,73 @@
+"""How `run` and `resume` end: a report whatever happened, how to go on, and the exit code."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from markscheme.cli import EXIT_INTERRUPTED
+from markscheme.errors import IncompleteRunError, MarkschemeError
+
+if TYPE_CHECKING:
+    from markscheme.reporting.summary import Summary
+    from markscheme.runs import Run
+
+
+class Reports:
+    """Writes and prints one report a run folder."""
+
+    def __init__(self, *, json: bool) -> None:
+        self._json = json
+        self._summaries: list[Summary] = []
+        self._unfinished: list[str] = []
+        self.interrupted = False
+
+    @contextmanager
+    def of(self, folder: Path) -> Iterator[None]:
+        """Around the work on one run: reports it even when it was stopped."""
+        from markscheme.runs import Run
+
+        try:
+            yield
+        except MarkschemeError as failure:
+            if not (folder / "manifest.json").exists():
+                raise
+            stopped = Run.open(folder)
+            if stopped.manifest.status != "stopped":  # it never began: another process has it, or it was refused
+                raise
+            self._report(stopped)
+            done, total = self._summaries[-1].responses, stopped.manifest.problems * stopped.manifest.samples
+            raise type(failure)(
+                f"{failure}. {done} of {total} responses are kept; `markscheme resume {folder}` asks for the rest"
+            ) from None
+        self._report(Run.open(folder))
+
+    def close(self) -> int:
+        """Print what is left to print; the exit code."""
+        from markscheme.reporting.terminal import print_json
+
+        if self._json:
+            print_json(self._summaries if len(self._summaries) > 1 else self._summaries[0])
+        missing = sum(summary.missing for summary in self._summaries)
+        if missing:
+            again = f"`markscheme resume {' '.join(self._unfinished)}` asks for them"
+            print(f"markscheme: {missing} responses are missing; {again}", file=sys.stderr)
+        if self.interrupted:
+            return EXIT_INTERRUPTED
+        return IncompleteRunError.exit_code if missing else 0
+
+    def _report(self, finished: Run) -> None:
+        from markscheme.reporting.summary import save_report, summarize
+        from markscheme.reporting.terminal import print_summary
+
+        summary = summarize(finished)
+        save_report(finished, summary)
+        self._summaries.append(summary)
+        self.interrupted = finished.manifest.status == "interrupted"
+        if summary.missing:
+            self._unfinished.append(str(finished.path))
+        if not self._json:
+            print_summary(summary)

@@ -1,0 +1,92 @@
+"""Command-line flags made from `RunConfig`, so that flags, Python arguments and manifests cannot drift apart."""
+
+from __future__ import annotations
+
+import argparse
+import types
+from collections.abc import Callable
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from markscheme.config import RunConfig, make_config
+
+
+def add_run_options(parser: argparse.ArgumentParser) -> None:
+    """Add every option of `RunConfig` that has a flag, in its groups."""
+    groups: dict[str, Any] = {}
+    for name, hint in get_type_hints(RunConfig, include_extras=True).items():
+        if get_origin(hint) is not Annotated:
+            continue  # benchmark and model are the command's own arguments
+        kind, *_, meta = get_args(hint)  # Annotated[Annotated[int, limits], option] comes flattened
+        extra = meta.extra
+        if extra["group"] not in groups:
+            groups[extra["group"]] = parser.add_argument_group(extra["group"])
+        groups[extra["group"]].add_argument(
+            *extra["flags"], dest=name, default=None, help=_escape(meta.description), **_reading(kind, extra)
+        )
+
+
+def typed_options(args: argparse.Namespace) -> dict[str, Any]:
+    """The options that were typed, by name."""
+    names = RunConfig.__struct_fields__
+    typed = {name: getattr(args, name) for name in names if getattr(args, name, None) is not None}
+    # `append` collects a list; options are tuples.
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in typed.items()}
+
+
+def config_from(args: argparse.Namespace, benchmark: str) -> RunConfig:
+    """The config of one benchmark from parsed arguments; what was not typed keeps its default."""
+    return make_config(**{**typed_options(args), "benchmark": benchmark})
+
+
+def _reading(kind: Any, extra: dict[str, Any]) -> dict[str, Any]:
+    """How argparse reads one option: repeated flags become tuples, `1,4,16` a tuple of integers."""
+    kinds = _bare_kinds(kind)
+    metavar = extra["metavar"]
+    if kinds == [int, "auto"]:
+        return {"type": _integer_or_auto, "metavar": metavar}
+    if all(isinstance(each, str) for each in kinds):
+        return {"choices": kinds}
+    (inner,) = kinds
+    if inner is bool:
+        return {"action": "store_true"}
+    if inner == tuple[int, ...]:
+        return {"type": _integers, "metavar": metavar}
+    if inner == tuple[str, ...]:
+        return {"action": "append", "metavar": metavar or "TEXT"}
+    readers: dict[Any, Callable[[str], Any]] = {int: _integer, float: _number, str: str}
+    return {"type": readers[inner], "metavar": metavar or {int: "N", float: "X", str: "NAME"}[inner]}
+
+
+def _bare_kinds(kind: Any) -> list[Any]:
+    """What an option may be: of `Count | None`, `[int]`; of a `Literal`, its words."""
+    if get_origin(kind) in (Union, types.UnionType):
+        return [bare for part in get_args(kind) if part is not type(None) for bare in _bare_kinds(part)]
+    if get_origin(kind) is Annotated:
+        return _bare_kinds(get_args(kind)[0])
+    return list(get_args(kind)) if get_origin(kind) is Literal else [kind]
+
+
+def _integer_or_auto(text: str) -> int | str:
+    return text if text == "auto" else _integer(text)
+
+
+def _integer(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
+
+
+def _integers(text: str) -> tuple[int, ...]:
+    return tuple(_integer(word) for word in text.split(","))
+
+
+def _escape(text: str) -> str:
+    return text.replace("%", "%%")

@@ -1,0 +1,94 @@
+"""`markscheme report`: the numbers of one run or many, as a table, a file or plots."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from markscheme.errors import UsageError
+
+if TYPE_CHECKING:
+    from markscheme.reporting.table import Table
+    from markscheme.runs import Run
+
+FORMATS = ("table", "markdown", "json", "csv", "latex", "parquet")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Which runs, in which form."""
+    parser.add_argument("runs", nargs="+", metavar="RUN", help="run folders, or folders that hold some")
+    parser.add_argument("--protocol", metavar="NAME", help="of the protocols the runs are marked with")
+    parser.add_argument("-k", "--pass-k", metavar="K,K…", help="report pass@k for these k")
+    parser.add_argument("--format", choices=FORMATS, default="table", help="form of the report (default: table)")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write the report there instead of printing it")
+    parser.add_argument("--plots", metavar="DIR", help="also write plots there (needs markscheme[plots])")
+    parser.add_argument("--plot-format", choices=("png", "svg", "pdf"), default="png", help="form of the plots")
+    parser.add_argument("--save-results", metavar="FILE", help="also write every response in full detail as JSON lines")
+    parser.add_argument("--json", action="store_true", help="the same as --format json")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Summarise, then print or write."""
+    from markscheme.reporting.summary import summarize
+    from markscheme.reporting.table import make_table
+    from markscheme.runs import find_runs
+
+    runs = find_runs(args.runs)
+    ks = _pass_k(args.pass_k)
+    summaries = [summarize(each, args.protocol, ks) for each in runs]
+    table = make_table(summaries)
+    _write_or_print(table, "json" if args.json else args.format, args.output)
+    if args.plots:
+        from markscheme.reporting.run_plots import write_plots
+
+        for file in write_plots(runs, summaries, Path(args.plots), args.plot_format):
+            print(f"wrote {file}", file=sys.stderr)
+    if args.save_results:
+        _save_results(args.save_results, runs, summaries[0].protocol)
+    return 0
+
+
+def _write_or_print(table: Table, form: str, output: str | None) -> None:
+    from markscheme.reporting.table import TEXT_FORMATS, write_parquet
+    from markscheme.reporting.terminal import print_comparison_table, print_summary
+    from markscheme.runs import write_atomically
+
+    if form == "parquet":
+        if output is None:
+            raise UsageError("Parquet is not for the screen: say where with -o FILE.parquet")
+        write_parquet(table, Path(output))
+    elif form != "table":
+        text = TEXT_FORMATS[form](table)
+        if output is None:
+            sys.stdout.write(text)
+        else:
+            write_atomically(Path(output), text.encode())
+    elif output is not None:
+        raise UsageError("a table is for the screen; choose --format markdown, json, csv, latex or parquet for a file")
+    elif len(table.runs) == 1:
+        print_summary(table.runs[0])
+    else:
+        print_comparison_table(table)
+
+
+def _save_results(file: str, runs: list[Run], protocol: str) -> None:
+    from markscheme.reporting.results import save_results
+
+    if len(runs) > 1:
+        raise UsageError("--save-results takes one run at a time; name just that run")
+    written = save_results(runs[0], protocol, Path(file))
+    print(f"wrote {written} results to {file}", file=sys.stderr)
+
+
+def _pass_k(text: str | None) -> tuple[int, ...] | None:
+    if text is None:
+        return None
+    try:
+        ks = tuple(int(word) for word in text.split(","))
+    except ValueError:
+        raise UsageError(f"-k takes whole numbers such as 1,4,16, not {text!r}") from None
+    if min(ks) < 1:
+        raise UsageError(f"-k takes numbers from 1 up, not {text!r}")
+    return ks

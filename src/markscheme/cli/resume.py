@@ -1,0 +1,32 @@
+"""`markscheme resume`: finish what is missing or errored; never asks twice for what is there."""
+
+from __future__ import annotations
+
+import argparse
+
+from markscheme.cli.options import add_run_options, typed_options
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Run folders, and the options that say how to ask."""
+    parser.add_argument("runs", nargs="+", metavar="RUN", help="run folders, or a folder that holds run folders")
+    parser.add_argument("--model", "-m", metavar="SPEC", help="only where the stored one held something secret")
+    add_run_options(parser)
+    parser.add_argument("--json", action="store_true", help="print only JSON, one report a run")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Resume each run; 3 when responses are still missing at the end, 130 when interrupted."""
+    from markscheme.cli.finishing import Reports
+    from markscheme.running import resume
+    from markscheme.running.progress import progress
+    from markscheme.runs import find_runs
+
+    changes = typed_options(args)
+    reports = Reports(json=args.json)
+    for stored in find_runs(args.runs):
+        with reports.of(stored.path), progress(stored.manifest.benchmark, quiet=args.json) as display:
+            resume(stored, changes, display)
+        if reports.interrupted:
+            break
+    return reports.close()

@@ -1,0 +1,221 @@
+"""The one list of options of a run.
+
+Command-line flags, the arguments of `ms.run` and the `config` of a manifest are all made from `RunConfig`, so they
+cannot drift apart. What each option means is said once, here. An option is either part of what is asked (`fixed`: a
+resumed run must keep it) or of how the asking is done.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+
+import msgspec
+from msgspec import Meta
+
+from markscheme.errors import UsageError
+
+SAMPLING = "sampling"
+PROMPT = "prompt"
+MODEL = "model"
+REQUESTS = "requests"
+FOLDERS = "folders"
+
+Count = Annotated[int, Meta(ge=1)]
+Whole = Annotated[int, Meta(ge=0)]
+NonNegative = Annotated[float, Meta(ge=0)]
+Positive = Annotated[float, Meta(gt=0)]
+Share = Annotated[float, Meta(gt=0, le=1)]
+
+
+def _option(help: str, *flags: str, group: str, metavar: str | None = None, fixed: bool = False) -> Meta:
+    return Meta(description=help, extra={"flags": flags, "group": group, "metavar": metavar, "fixed": fixed})
+
+
+class RunConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=False):
+    """Everything that decides what a run asks and how it is marked. `None` means the benchmark's or model's default."""
+
+    benchmark: str
+    model: str
+
+    samples: Annotated[Count, _option("responses per problem", "-n", "--samples", group=SAMPLING, fixed=True)] = 1
+    temperature: Annotated[
+        NonNegative | None,
+        _option(
+            "sampling temperature (default: 0 for one sample, 0.8 for several)",
+            "-t",
+            "--temperature",
+            group=SAMPLING,
+            fixed=True,
+            metavar="TEMP",
+        ),
+    ] = None
+    pass_k: Annotated[
+        tuple[int, ...],
+        _option("report pass@k for these k, comma-separated", "-k", "--pass-k", group=SAMPLING, metavar="K,K…"),
+    ] = ()
+    top_k: Annotated[
+        Count | None, _option("sample from the K likeliest tokens", "--top-k", group=SAMPLING, fixed=True)
+    ] = None
+    top_p: Annotated[Share | None, _option("nucleus sampling", "--top-p", group=SAMPLING, fixed=True)] = None
+    max_tokens: Annotated[
+        Count | None,
+        _option("longest response, in tokens (default: the benchmark's)", "--max-tokens", group=SAMPLING, fixed=True),
+    ] = None
+    stop: Annotated[
+        tuple[str, ...],
+        _option("end a response at this text; may be repeated", "--stop", group=SAMPLING, fixed=True),
+    ] = ()
+    seed: Annotated[
+        Whole, _option("every sample's own seed is derived from this one", "--seed", group=SAMPLING, fixed=True)
+    ] = 0
+
+    prompt: Annotated[
+        str | None,
+        _option("prompt variant of the benchmark (see `markscheme list`)", "--prompt", group=PROMPT, fixed=True),
+    ] = None
+    fewshot: Annotated[
+        Whole | None,
+        _option("worked examples in the prompt (default: the benchmark's)", "--fewshot", group=PROMPT, fixed=True),
+    ] = None
+    fewshot_seed: Annotated[Whole, _option("which examples are drawn", "--fewshot-seed", group=PROMPT, fixed=True)] = 42
+    limit: Annotated[Count | None, _option("only the first L problems", "--limit", group=PROMPT, fixed=True)] = None
+    protocol: Annotated[
+        str | None,
+        _option("how responses are marked (default: the benchmark's)", "--protocol", group=PROMPT, fixed=True),
+    ] = None
+
+    base_url: Annotated[
+        tuple[str, ...],
+        _option("server address; repeat it for replicas", "--base-url", group=MODEL, metavar="URL"),
+    ] = ()
+    api: Annotated[
+        Literal["chat", "completions"],
+        _option("chat messages, or plain text for base models (openai/ only)", "--api", group=MODEL, fixed=True),
+    ] = "chat"
+    api_key_env: Annotated[
+        str | None,
+        _option(
+            "environment variable that holds the key (default: the backend's own, such as OPENAI_API_KEY)",
+            "--api-key-env",
+            group=MODEL,
+            metavar="VARIABLE",
+        ),
+    ] = None
+    extra_field: Annotated[
+        tuple[str, ...],
+        _option(
+            "one more field of the request body; the value is JSON, or else text; `null` leaves a field out",
+            "--extra-field",
+            group=MODEL,
+            fixed=True,
+            metavar="KEY=VALUE",
+        ),
+    ] = ()
+    response_field: Annotated[
+        str, _option("where http/ finds the text in the answer", "--response-field", group=MODEL, fixed=True)
+    ] = "answer"
+    max_tokens_field: Annotated[
+        str | None,
+        _option(
+            "what the server calls the token limit (openai/; default: max_completion_tokens at OpenAI, else max_tokens)",
+            "--max-tokens-field",
+            group=MODEL,
+        ),
+    ] = None
+    samples_per_request: Annotated[
+        Count,
+        _option(
+            "samples in one request (the server's `n`), so that the prompt is computed once",
+            "--samples-per-request",
+            group=MODEL,
+            fixed=True,
+        ),
+    ] = 1
+
+    concurrency: Annotated[
+        Count | Literal["auto"] | None,
+        _option(
+            "requests in flight; `auto` finds out what the server takes (default: the model's, for servers auto)",
+            "--concurrency",
+            group=REQUESTS,
+            metavar="N|auto",
+        ),
+    ] = None
+    request_interval: Annotated[
+        NonNegative,
+        _option("seconds between two requests", "--request-interval", group=REQUESTS, metavar="SECONDS"),
+    ] = 0.0
+    max_rpm: Annotated[Positive | None, _option("at most so many requests a minute", "--max-rpm", group=REQUESTS)] = (
+        None
+    )
+    max_tpm: Annotated[
+        Positive | None,
+        _option("at most so many tokens a minute, prompt and response", "--max-tpm", group=REQUESTS),
+    ] = None
+    max_retries: Annotated[
+        Whole, _option("tries after the first, where another try can help", "--max-retries", group=REQUESTS)
+    ] = 30
+    retry_delay: Annotated[
+        NonNegative,
+        _option(
+            "seconds before the second try; doubles with each while the server is down or busy, up to a minute",
+            "--retry-delay",
+            group=REQUESTS,
+            metavar="SECONDS",
+        ),
+    ] = 1.0
+    request_timeout: Annotated[
+        Positive,
+        _option(
+            "seconds that one try may take, the whole generation included",
+            "--request-timeout",
+            group=REQUESTS,
+            metavar="SECONDS",
+        ),
+    ] = 1800.0
+
+    data_dir: Annotated[
+        str | None,
+        _option(
+            "folder of official data (default: $MARKSCHEME_DATA, else the user cache)",
+            "--data-dir",
+            group=FOLDERS,
+            metavar="DIR",
+        ),
+    ] = None
+    prices: Annotated[
+        str | None,
+        _option(
+            "price table for the cost (default: $MARKSCHEME_PRICES, else the packaged one)",
+            "--prices",
+            group=FOLDERS,
+            metavar="FILE.toml",
+        ),
+    ] = None
+
+
+def make_config(**options: Any) -> RunConfig:
+    """A checked config from plain values; a wrong one is a `UsageError` that names the option."""
+    unknown = set(options) - set(RunConfig.__struct_fields__)
+    if unknown:
+        raise UsageError(
+            f"unknown option {sorted(unknown)[0]!r}; the options are {', '.join(RunConfig.__struct_fields__)}"
+        )
+    try:
+        return msgspec.convert(options, RunConfig, strict=True)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"option out of range: {error}") from None
+
+
+def fixed_options() -> tuple[str, ...]:
+    """The options that are part of what is asked, which a resumed run must keep."""
+    hints = get_type_hints(RunConfig, include_extras=True)
+    annotated = {name: get_args(hint)[-1] for name, hint in hints.items() if get_origin(hint) is Annotated}
+    return ("benchmark", "model", *(name for name, meta in annotated.items() if meta.extra["fixed"]))
+
+
+def check_pass_k(config: RunConfig) -> None:
+    """pass@k needs k samples; say so before anything is paid for."""
+    for k in config.pass_k:
+        if not 1 <= k <= config.samples:
+            raise UsageError(f"pass@{k} needs at least {k} samples per problem, and -n is {config.samples}")

@@ -1,0 +1,117 @@
+"""The exact values of all shapes at once, as numpy columns of unreduced fractions.
+
+Numerator and denominator of an expression over a₁…aₙ add up to at most (1+a₁)…(1+aₙ): true for one number, and kept
+by + - * /. Where that bound times the target fits into 64 bits nothing can overflow; elsewhere the columns hold
+Python integers, slower but as exact. An undefined value (a division by zero inside) is the pair (0, 0), which stays
+(0, 0) whatever is done with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from itertools import combinations
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from markscheme.countdown.shapes import Split, inverted_products, layout
+
+Column = NDArray[Any]  # int64, or Python integers where those could overflow
+
+
+def exact_dtype(nums: Sequence[int], target: int) -> type:
+    """The fastest number type in which no value over `nums`, compared with `target`, can overflow."""
+    return np.int64 if prod(1 + n for n in nums) * max(1, target) < 2**63 else object
+
+
+class _Level(NamedTuple):
+    """Row numbers for all shapes over `size` of the positions: what is combined (x, y), and where the results go."""
+
+    x_sum: NDArray[np.intp]
+    y_sum: NDArray[np.intp]
+    plus: NDArray[np.intp]
+    minus: NDArray[np.intp]
+    x_product: NDArray[np.intp]
+    y_product: NDArray[np.intp]
+    times: NDArray[np.intp]
+    over: NDArray[np.intp]
+    inverted: NDArray[np.intp]
+    inverse_of: NDArray[np.intp]
+
+
+class Program:
+    """Evaluates every shape over few numbers in a handful of numpy calls, for one puzzle or a whole batch.
+
+    Rows are the shapes over every subset of the positions, small subsets first, so the last `layout(size).total`
+    rows are the shapes over all of them. A program of six numbers would hold millions of row numbers: use `Search`.
+    """
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.rows = 0
+        offset: dict[tuple[int, ...], int] = {}
+        self.levels: list[_Level] = []
+        for length in range(1, size + 1):
+            subsets = list(combinations(range(size), length))
+            for subset in subsets:
+                offset[subset] = self.rows
+                self.rows += layout(length).total
+            if length > 1:
+                self.levels.append(_level(subsets, offset))
+
+    def run(self, nums: Column) -> tuple[Column, Column]:
+        """Numerators and denominators of all shapes; `nums` has a row for each position (and a column a puzzle)."""
+        top = np.empty((self.rows, *nums.shape[1:]), nums.dtype)
+        bottom = np.empty_like(top)
+        top[: self.size] = nums
+        bottom[: self.size] = 1
+        for level in self.levels:
+            xn, xd, yn, yd = top[level.x_sum], bottom[level.x_sum], top[level.y_sum], bottom[level.y_sum]
+            below = xd * yd
+            defined = below != 0
+            left = xn * yd * defined
+            right = yn * xd * defined
+            top[level.plus] = left + right
+            top[level.minus] = left - right
+            bottom[level.plus] = bottom[level.minus] = below
+            xn, xd = top[level.x_product], bottom[level.x_product]
+            yn, yd = top[level.y_product], bottom[level.y_product]
+            top[level.times], bottom[level.times] = xn * yn, xd * yd
+            top[level.over], bottom[level.over] = xn * yd, xd * yn
+            top[level.inverted], bottom[level.inverted] = bottom[level.inverse_of], top[level.inverse_of]
+        first = self.rows - layout(self.size).total
+        return top[first:], bottom[first:]
+
+
+def _level(subsets: list[tuple[int, ...]], offset: dict[tuple[int, ...], int]) -> _Level:
+    columns: tuple[list[NDArray[np.intp]], ...] = tuple([] for _ in _Level._fields)
+    for subset in subsets:
+        plan, at = layout(len(subset)), offset[subset]
+        for split in plan.sum_splits:
+            for column, part in zip(columns[:4], _rows(split, subset, offset, at + plan.terms[1]), strict=True):
+                column.append(part)
+        for split in plan.product_splits:
+            for column, part in zip(columns[4:8], _rows(split, subset, offset, at + plan.inverted), strict=True):
+                column.append(part)
+        columns[8].append(np.arange(at, at + plan.inverted))
+        columns[9].append(at + plan.inverted + inverted_products(len(subset)))
+    return _Level(*(np.concatenate(column) for column in columns))
+
+
+def _rows(
+    split: Split, subset: tuple[int, ...], offset: dict[tuple[int, ...], int], at: int
+) -> tuple[NDArray[np.intp], ...]:
+    """Rows of the split's prefixes and blocks over `subset`, and the rows of its two kinds of results."""
+    x = offset[tuple(subset[p] for p in split.a)] + np.arange(split.x0, split.x1)
+    y = offset[tuple(subset[p] for p in split.b)] + np.arange(split.y0, split.y1)
+    first = np.arange(at + split.start, at + split.start + split.pairs)
+    return np.repeat(x, len(y)), np.tile(y, len(x)), first, first + split.pairs
+
+
+@cache
+def program(size: int) -> Program:
+    """The program for `size` numbers, built once."""
+    return Program(size)

@@ -1,0 +1,204 @@
+"""Every essentially different expression over up to eight numbers, numbered so that none comes twice.
+
+A *shape* is an expression over positions 0…m-1, up to its sign. The shapes of size m are laid out as
+
+    [ inverted products | products, last block late to early | sums, last block early to late ]
+
+so that each set a larger shape is built from is one contiguous slice, and a shape is found again from its number
+alone. There are 1, 5, 47, 733, 15907, 443825, 15129599, 609432421 of them (half of OEIS A182173, which counts
+both signs). This module only counts and names shapes; `evaluation` gives them values.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from functools import cache
+from itertools import combinations
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+class Node(NamedTuple):
+    """A sum (`+`) of terms that are no sums, or a product (`*`) of factors that are no products.
+
+    Each part has a sign (in a sum) or an exponent (in a product) of +1 or -1.
+    """
+
+    op: Literal["+", "*"]
+    parts: tuple[tuple[int, Shape], ...]
+
+
+Shape = Node | int
+"""An expression up to its sign; an `int` is a position, or (after `placed`) the number there."""
+
+
+class Split(NamedTuple):
+    """One way to build sums (or products) of some size: a prefix over the positions `a`, then one block over `b`.
+
+    Blocks are ordered by their smallest position, so `a` holds position 0, and every shape has exactly one prefix
+    and one last block. `x0:x1` and `y0:y1` are the slices of the prefix's and the block's shapes that may be used.
+    Each pair gives two shapes: x + y and x - y (or x * y and x / y), all of the first kind before all of the second.
+    """
+
+    is_product: bool
+    a: tuple[int, ...]
+    b: tuple[int, ...]
+    x0: int
+    x1: int
+    y0: int
+    y1: int
+    start: int  # number of its first shape, counted from the beginning of the sums (or products)
+    undivided: int  # of a product split: how many of its products have no factor below the line
+
+    @property
+    def pairs(self) -> int:
+        """How many (prefix, block) pairs there are; twice as many shapes."""
+        return (self.x1 - self.x0) * (self.y1 - self.y0)
+
+
+class Layout:
+    """How the shapes of one size are laid out: the three segments, and the splits that fill sums and products."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        positions = range(1, size)
+        blocks = sorted(b for length in positions for b in combinations(positions, length))
+        self.sum_splits: list[Split] = []
+        self.product_splits: list[Split] = []
+        for b in blocks:
+            self._add_sums(b)
+        for b in reversed(blocks):
+            self._add_products(b)
+        self.sums = _shapes_in(self.sum_splits)
+        self.products = _shapes_in(self.product_splits)
+        # b/a is not a/b, but 1/(a*b) cannot be written: a product has an inverse when it divides by something.
+        self.inverted = self.products - sum(split.undivided for split in self.product_splits)
+        # A lone number is both a term and a factor: one shape, no segments.
+        self.total = self.inverted + self.products + self.sums if size > 1 else 1
+
+    def _add_sums(self, b: tuple[int, ...]) -> None:
+        a, before = self._prefix_positions(b)
+        x0, x1 = layout(len(a)).sum_prefixes(before)
+        y0, y1 = layout(len(b)).terms
+        self.sum_splits.append(Split(False, a, b, x0, x1, y0, y1, _shapes_in(self.sum_splits), 0))
+
+    def _add_products(self, b: tuple[int, ...]) -> None:
+        a, before = self._prefix_positions(b)
+        prefix, block = layout(len(a)), layout(len(b))
+        x0, x1 = prefix.product_prefixes(before)
+        y0, y1 = block.factors
+        undivided = max(1, prefix.sums) + sum(s.undivided for s in prefix.product_splits if s.b[0] < before)
+        split = Split(True, a, b, x0, x1, y0, y1, _shapes_in(self.product_splits), undivided * (y1 - y0))
+        self.product_splits.append(split)
+
+    def _prefix_positions(self, b: tuple[int, ...]) -> tuple[tuple[int, ...], int]:
+        """The positions that `b` leaves, and how many of them come before it."""
+        a = tuple(p for p in range(self.size) if p not in b)
+        return a, sum(p < b[0] for p in a)
+
+    @property
+    def terms(self) -> tuple[int, int]:
+        """The slice of shapes that may stand as one term of a sum."""
+        return (0, self.inverted + self.products) if self.size > 1 else (0, 1)
+
+    @property
+    def factors(self) -> tuple[int, int]:
+        """The slice of shapes that may stand as one factor of a product."""
+        return (self.inverted + self.products, self.total) if self.size > 1 else (0, 1)
+
+    def sum_prefixes(self, before: int) -> tuple[int, int]:
+        """The slice of shapes that a sum may begin with: terms, and sums whose last block starts before `before`."""
+        return 0, self.terms[1] + _shapes_in(s for s in self.sum_splits if s.b[0] < before)
+
+    def product_prefixes(self, before: int) -> tuple[int, int]:
+        """The slice of shapes that a product may begin with: products (likewise), and factors."""
+        return self.factors[0] - _shapes_in(s for s in self.product_splits if s.b[0] < before), self.total
+
+
+def _shapes_in(splits: Iterable[Split]) -> int:
+    return sum(2 * split.pairs for split in splits)
+
+
+@cache
+def layout(size: int) -> Layout:
+    """The layout of the shapes over `size` positions."""
+    return Layout(size)
+
+
+@cache
+def divided(size: int) -> NDArray[np.bool_]:
+    """For each product of this size (in the order of the layout), whether some factor stands below the line."""
+    import numpy as np
+
+    flags = [np.empty(0, np.bool_)]
+    for split in layout(size).product_splits:
+        flags.append(np.repeat(prefix_divided(split), split.y1 - split.y0))
+        flags.append(np.ones(split.pairs, np.bool_))
+    return np.concatenate(flags)
+
+
+def prefix_divided(split: Split) -> NDArray[np.bool_]:
+    """For each prefix of a product split, whether it is a product with a factor below the line."""
+    import numpy as np
+
+    flags = np.zeros(split.x1 - split.x0, np.bool_)
+    products = divided(len(split.a))[split.x0 - layout(len(split.a)).inverted :]
+    flags[: len(products)] = products
+    return flags
+
+
+@cache
+def inverted_products(size: int) -> NDArray[np.intp]:
+    """Which product each inverted product is the inverse of."""
+    import numpy as np
+
+    return np.flatnonzero(divided(size))
+
+
+def shape(size: int, number: int) -> Shape:
+    """The shape that has this number among those over positions 0…size-1."""
+    # The 16,693 shapes of up to five numbers are worth keeping; of larger ones no two searches meet the same.
+    return _kept_shape(size, number) if size <= 5 else _shape(size, number)
+
+
+def _shape(size: int, number: int) -> Shape:
+    if size == 1:
+        return 0
+    plan = layout(size)
+    if number < plan.inverted:
+        return inverse(shape(size, plan.inverted + int(inverted_products(size)[number])))
+    number -= plan.inverted
+    if number < plan.products:
+        return _composed("*", plan.product_splits, number)
+    return _composed("+", plan.sum_splits, number - plan.products)
+
+
+_kept_shape = cache(_shape)
+
+
+def inverse(product: Shape) -> Node:
+    """The product with all its exponents turned over."""
+    assert isinstance(product, Node)
+    return Node("*", tuple((-exponent, factor) for exponent, factor in product.parts))
+
+
+def _composed(op: Literal["+", "*"], splits: list[Split], number: int) -> Node:
+    """The sum (or product) with this number: its prefix with the last block put behind."""
+    split = splits[bisect_right(splits, number, key=lambda s: s.start) - 1]
+    second_kind, pair = divmod(number - split.start, split.pairs)
+    x, y = divmod(pair, split.y1 - split.y0)
+    prefix = placed(shape(len(split.a), split.x0 + x), split.a)
+    block = placed(shape(len(split.b), split.y0 + y), split.b)
+    head = prefix.parts if isinstance(prefix, Node) and prefix.op == op else ((1, prefix),)
+    return Node(op, (*head, (-1 if second_kind else 1, block)))
+
+
+def placed(shape: Shape, at: Sequence[int]) -> Shape:
+    """The shape with each position replaced by what `at` holds there: other positions, or the numbers themselves."""
+    if isinstance(shape, int):
+        return at[shape]
+    return Node(shape.op, tuple([(sign, placed(part, at)) for sign, part in shape.parts]))

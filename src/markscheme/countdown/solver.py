@@ -1,0 +1,116 @@
+"""Solves Countdown puzzles exactly: one solution, all essentially different ones, or the proof that there is none.
+
+Every number is used exactly once, with + - * / and parentheses, over the rationals; no floating point, no search
+limit. Two solutions are *essentially the same* when one turns into the other by laws of arithmetic that hold
+whatever the numbers are: order and grouping in sums and products, a - (b - c) = a - b + c, a / (b / c) = a * c / b,
+(a - b) * (c - d) = (b - a) * (d - c), and exchanging equal numbers. As formulas in the numbers they are then equal
+(or, which only happens for target 0, each other's negative). So 6 * 1 and 6 / 1 are two solutions: only for the
+number 1 are they equal. A formula counts as a solution when some way of writing it divides by nothing that is zero.
+
+No solution with negative steps is missed by writing only those without: a sum that comes out negative can be turned
+round, and its sign moved outwards until it meets another or the (non-negative) target.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from markscheme.countdown.evaluation import Column, exact_dtype, program
+from markscheme.countdown.forms import Solution, essence, write
+from markscheme.countdown.search import Search
+from markscheme.countdown.shapes import Shape, placed, shape
+from markscheme.errors import UsageError
+
+MIN_NUMBERS, MAX_NUMBERS = 2, 8
+MAX_NUMBER = 10**12
+_PROGRAM_SIZE = 5  # up to here one `Program` run beats the search; six numbers have 443,825 shapes
+_BATCH_VALUES = 1 << 15  # values of a batch of puzzles evaluated side by side: what stays in the cache
+
+
+def solve(nums: Sequence[int], target: int, *, whole: bool = False) -> Solution | None:
+    """A solution of the puzzle, or `None`, which proves that there is none.
+
+    Up to five numbers it is the simplest solution there is; with more, the first one found. With `whole`, every
+    intermediate result must be a whole number.
+    """
+    solutions = iter_solutions(nums, target, whole=whole)
+    if len(nums) <= _PROGRAM_SIZE:
+        return min(solutions, key=_simplicity, default=None)
+    return next(solutions, None)
+
+
+def solve_all(nums: Sequence[int], target: int, *, whole: bool = False) -> list[Solution]:
+    """All essentially different solutions of the puzzle, the simplest first; empty when there is none."""
+    return sorted(iter_solutions(nums, target, whole=whole), key=_simplicity)
+
+
+def iter_solutions(nums: Sequence[int], target: int, *, whole: bool = False) -> Iterator[Solution]:
+    """The essentially different solutions one by one, as the search finds them."""
+    *numbers, goal = _checked(nums, target)
+    return _solutions(sorted(numbers, reverse=True), goal, whole=whole)
+
+
+def _solutions(ordered: list[int], target: int, *, whole: bool) -> Iterator[Solution]:
+    # `ordered`, so that the solutions do not depend on the order in which the question names its numbers.
+    repeated = len(set(ordered)) < len(ordered)
+    seen = set()
+    for found in _hits(ordered, target):
+        over_numbers = placed(found, ordered)
+        if repeated:
+            _, key = essence(over_numbers)
+            if key in seen:
+                continue
+            seen.add(key)
+        solution = write(over_numbers)
+        if solution.whole or not whole:
+            yield solution
+
+
+def solvable(nums: NDArray[np.int64], targets: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which puzzles of a batch have a solution; `nums` holds a puzzle in each row."""
+    count, size = nums.shape
+    if not count:
+        return np.zeros(0, np.bool_)
+    if size > _PROGRAM_SIZE:
+        found = (next(iter_solutions(row.tolist(), int(t)), None) for row, t in zip(nums, targets, strict=True))
+        return np.fromiter((solution is not None for solution in found), np.bool_, count)
+    dtype = exact_dtype(nums.max(axis=0).tolist(), int(targets.max()))
+    columns: Column = nums.T.astype(dtype)
+    goals: Column = targets.astype(dtype)
+    step = max(16, _BATCH_VALUES // program(size).rows)
+    batches = (slice(at, at + step) for at in range(0, count, step))
+    return np.concatenate([_reached(columns[:, batch], goals[batch]).any(axis=0) for batch in batches])
+
+
+def _hits(nums: list[int], target: int) -> Iterator[Shape]:
+    """Every shape whose value is the target, up to sign."""
+    if len(nums) > _PROGRAM_SIZE:
+        yield from Search(nums, target).hits()
+        return
+    reached = _reached(np.array(nums, exact_dtype(nums, target)), target)
+    for number in np.flatnonzero(reached).tolist():
+        yield shape(len(nums), number)
+
+
+def _reached(nums: Column, target: Column | int) -> NDArray[np.bool_]:
+    """Which shapes (rows) have the target as their value, up to sign, for each puzzle (column)."""
+    top, bottom = program(len(nums)).run(nums)
+    reached: NDArray[np.bool_] = (np.abs(top) == np.abs(bottom) * target) & (bottom != 0)
+    return reached
+
+
+def _simplicity(solution: Solution) -> tuple[bool, bool, int, str]:
+    return not solution.whole, solution.divides, len(solution.expression), solution.expression
+
+
+def _checked(nums: Sequence[int], target: int) -> list[int]:
+    """The numbers and, last, the target, all as plain integers in range."""
+    if not MIN_NUMBERS <= len(nums) <= MAX_NUMBERS:
+        raise UsageError(f"a Countdown puzzle has {MIN_NUMBERS} to {MAX_NUMBERS} numbers, not {len(nums)}")
+    for number in (*nums, target):
+        if not isinstance(number, int | np.integer) or not 0 <= number <= MAX_NUMBER:
+            raise UsageError(f"numbers and target are whole numbers from 0 to {MAX_NUMBER}, not {number!r}")
+    return [*map(int, nums), int(target)]

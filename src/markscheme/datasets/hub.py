@@ -1,0 +1,194 @@
+"""One file from the Hugging Face Hub, by its own client, or one sentence why not.
+
+Downloads go to a folder of the caller's, never into the shared Hub cache: what fails a check must not stay anywhere.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from markscheme.datasets.catalogue import HubFile
+from markscheme.errors import DataError
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+_RETRIES = 2
+"""How often a broken or stalled download is taken up again. The client itself allows five, each after a timeout."""
+
+
+class Download(NamedTuple):
+    """A file as it came, and the commit that the Hub says it belongs to."""
+
+    path: Path
+    commit: str
+
+
+class NotOnHubError(DataError):
+    """The Hub answered, and the file is not there or not for everybody: another source may have it."""
+
+
+class _GaveUpError(Exception):
+    """The client wanted to retry once more than `_RETRIES`."""
+
+
+def download(source: HubFile, folder: Path, progress: Progress) -> Download:
+    """Fetch one file of a data set into `folder`, showing it in `progress`.
+
+    `HF_ENDPOINT`, `HF_TOKEN`, `HF_HUB_DOWNLOAD_TIMEOUT` and the other settings of the client apply.
+    """
+    http_errors = _import_client()
+    from huggingface_hub import hf_hub_download
+
+    # ValueError: how the client wraps a failed first request when a download is forced. RuntimeError: its Xet part.
+    expected: tuple[type[BaseException], ...] = (*http_errors, OSError, ValueError, RuntimeError, _GaveUpError)
+
+    try:
+        with _bounded_retries():
+            path = hf_hub_download(
+                source.repo,
+                source.path,
+                repo_type="dataset",
+                revision=source.revision,
+                cache_dir=folder,
+                # Without this the client answers a stalled connection with further attempts of 60 seconds each.
+                force_download=True,
+                endpoint=_server(),
+                tqdm_class=_bar_class(progress, source),
+            )
+    except expected as problem:
+        raise _explain(problem, source) from problem
+    return Download(Path(path), _commit(Path(path)))
+
+
+def _import_client() -> tuple[type[Exception], ...]:
+    """The exceptions of the client's HTTP library, which is another one in each of its major versions."""
+    try:
+        import pyarrow.parquet  # noqa: F401 - asked for now rather than after the download
+        from huggingface_hub.errors import HfHubHTTPError
+    except ImportError as problem:
+        missing = str(problem.name).partition(".")[0]
+        raise DataError(
+            f"Fetching official data needs {missing}, which is not installed: run `pip install 'markscheme[data]'`."
+        ) from problem
+    return tuple(base for base in HfHubHTTPError.__mro__ if base.__name__ == "HTTPError")
+
+
+def _server() -> str:
+    # Read at each call: the client itself looks only once, when it is imported.
+    return (os.environ.get("HF_ENDPOINT") or "https://huggingface.co").rstrip("/")
+
+
+def _commit(path: Path) -> str:
+    # The client's documented layout: …/snapshots/<commit>/<path in the repository>.
+    return path.parts[path.parts.index("snapshots") + 1]
+
+
+class _RetryCounter(logging.Filter):
+    """Ends the client's retries, which have no end of their own while every attempt brings some bytes.
+
+    The client announces each retry with a warning: here it is counted instead of printed, and one too many raises.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.retries = 0
+        self.thread = threading.get_ident()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if record.thread != self.thread or record.levelno < logging.WARNING:
+            return True
+        self.retries += 1
+        if self.retries > _RETRIES:
+            raise _GaveUpError
+        return False
+
+
+@contextmanager
+def _bounded_retries() -> Iterator[None]:
+    client = logging.getLogger("huggingface_hub.file_download")
+    counter, level = _RetryCounter(), client.level
+    client.addFilter(counter)
+    client.setLevel(logging.WARNING)  # a quieter setting of the user's would hide the retries from the counter
+    try:
+        yield
+    finally:
+        client.setLevel(level)
+        client.removeFilter(counter)
+
+
+def _bar_class(progress: Progress, source: HubFile) -> type[Any]:
+    """What the client takes for a tqdm bar, drawn in `progress`."""
+
+    class Bar:
+        def __init__(self, total: float | None = None, initial: int = 0, **_: Any) -> None:
+            self.n = initial
+            self.total = total
+            self._task = progress.add_task(f"{source.repo} {source.path}", total=total, completed=initial)
+
+        def update(self, count: float = 1) -> None:
+            self.n += int(count)
+            progress.update(self._task, completed=self.n, total=self.total)
+
+        def update_transfer(self, count: float) -> None:
+            """Bytes on the wire; one bar, of bytes of the file, is enough."""
+
+        def set_postfix_str(self, *_: Any, **__: Any) -> None: ...
+        def set_transfer_postfix_str(self, *_: Any, **__: Any) -> None: ...
+        def refresh(self) -> None: ...
+        def close(self) -> None: ...
+        def __enter__(self) -> Bar:
+            return self
+
+        def __exit__(self, *_: object) -> None:
+            self.close()
+
+    return Bar
+
+
+def _explain(problem: BaseException, source: HubFile) -> DataError:
+    """The failure as one sentence: what, where, what to do."""
+    chain = list(_chain(problem))
+    what = f"{source.path} of {source.repo}"
+    for link in chain:
+        status = getattr(getattr(link, "response", None), "status_code", None)
+        if status is not None:
+            return _explain_status(status, source)
+    names = " ".join(type(link).__name__ for link in chain)
+    server = _server()
+    if "OfflineMode" in names:
+        return DataError(f"{what} was not fetched because HF_HUB_OFFLINE is set: unset it, or copy the file here.")
+    if "Timeout" in names:
+        return DataError(f"{what} was not fetched: {server} stopped answering; try again later.")
+    if "RemoteProtocolError" in names or "ReadError" in names or "Consistency check" in str(chain[0]):
+        return DataError(f"{what} was not fetched: the download from {server} broke off before its end; try again.")
+    if "ConnectError" in names or "ProxyError" in names:
+        return DataError(f"{what} was not fetched: {server} cannot be reached ({_last_line(chain)}); are you offline?")
+    return DataError(f"{what} was not fetched from {server}: {_last_line(chain)}.")
+
+
+def _explain_status(status: int, source: HubFile) -> DataError:
+    where = f"{source.path} of {source.repo} at revision {source.revision}"
+    if status == 404:
+        return NotOnHubError(f"The Hub has no {where} (HTTP 404): check HF_ENDPOINT, or look for a newer markscheme.")
+    if status in (401, 403):
+        return NotOnHubError(f"The Hub does not give out {where} (HTTP {status}): log in with `hf auth login`.")
+    return DataError(f"The Hub could not serve {where} (HTTP {status}): try again later.")
+
+
+def _chain(problem: BaseException | None) -> Iterator[BaseException]:
+    while problem is not None:
+        yield problem
+        problem = problem.__cause__ or problem.__context__
+
+
+def _last_line(chain: list[BaseException]) -> str:
+    """What the innermost error says that says anything, on one line."""
+    said = [line for link in chain for line in str(link).splitlines() if line.strip()]
+    return said[-1].strip().rstrip(".") if said else type(chain[-1]).__name__

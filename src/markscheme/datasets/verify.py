@@ -1,0 +1,102 @@
+"""Is the data folder what it should be, and can every gold answer in it be marked?
+
+Looks, reports, changes nothing. Marking comes in as a function: this package does not know how to judge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from markscheme.datasets.catalogue import OfficialFile
+from markscheme.datasets.files import REMARKS, Check, DataFile, Row
+from markscheme.datasets.folder import read_data_file
+from markscheme.errors import DataError
+from markscheme.types import CountdownGold, Mark, Problem
+
+State = Literal["ready", "unrecorded", "stand-in", "missing", "differs", "unreadable"]
+"""`unrecorded`: well-formed, but neither the catalogue nor a record of a fetch says what it should be."""
+
+_STATES: dict[Check, State] = {
+    "content": "ready",
+    "answers": "ready",
+    "recorded": "ready",
+    "differs": "differs",
+    "none": "unrecorded",
+}
+
+
+class FileReport(msgspec.Struct, frozen=True, kw_only=True):
+    """What there is of one official file."""
+
+    name: str
+    state: State
+    detail: str
+    file: DataFile | None = None
+
+
+class BadGold(msgspec.Struct, frozen=True, kw_only=True):
+    """A gold answer that does not earn the mark when it is given as the response."""
+
+    problem: str
+    gold: str
+    verdict: str
+    why: str
+
+
+def inspect(official: OfficialFile, folder: Path) -> tuple[FileReport, list[Row]]:
+    """The state of one file of the data folder, and its rows if they can be read."""
+    present = [name for name in (official.name, official.stand_in) if name and (folder / name).is_file()]
+    if not present:
+        return FileReport(name=official.name, state="missing", detail="not fetched yet"), []
+    try:
+        rows, file = read_data_file(official.name, folder, official.name)
+    except DataError as problem:
+        return FileReport(name=official.name, state="unreadable", detail=str(problem)), []
+    if file.name != official.name:
+        return FileReport(name=official.name, state="stand-in", detail=f"only {file.name} is there", file=file), rows
+    detail = REMARKS[file.check]
+    if len(rows) != official.rows:
+        detail = f"{len(rows)} rows instead of {official.rows}"
+    return FileReport(name=official.name, state=_STATES[file.check], detail=detail, file=file), rows
+
+
+def unmarkable_golds(
+    problems: Iterable[Problem],
+    mark: Callable[[str, Problem], Mark],
+    solve: Callable[[tuple[int, ...], int], str | None],
+) -> list[BadGold]:
+    """The problems whose own gold, given as the response, is not marked correct.
+
+    `solve(numbers, target)` gives an expression or nothing: the gold of a Countdown puzzle is any solution of it.
+    """
+    bad = []
+    for problem in problems:
+        response = _perfect_response(problem, solve)
+        if response is None:
+            bad.append(_bad(problem, "unmarkable", "the puzzle has no solution"))
+            continue
+        judged = mark(response, problem)
+        if not judged.correct:
+            bad.append(_bad(problem, judged.verdict.value, judged.why))
+    return bad
+
+
+def _perfect_response(problem: Problem, solve: Callable[[tuple[int, ...], int], str | None]) -> str | None:
+    """What a model that knows the gold would write, in the form that the benchmark's prompt asks for."""
+    gold = problem.gold
+    if isinstance(gold, CountdownGold):
+        solution = solve(gold.nums, gold.target)
+        return None if solution is None else f"<answer>{solution}</answer>"
+    if problem.protocol.startswith("gsm8k"):
+        return f"ANSWER: {gold}"
+    return f"\\boxed{{{gold}}}"
+
+
+def _bad(problem: Problem, verdict: str, why: str) -> BadGold:
+    gold = problem.gold
+    shown = gold if isinstance(gold, str) else f"{list(gold.nums)} to {gold.target}"
+    return BadGold(problem=problem.id, gold=shown, verdict=verdict, why=why)

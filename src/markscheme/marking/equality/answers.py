@@ -1,0 +1,107 @@
+"""What an answer can be, once read. Plain records; `reading` makes them and `judging` compares them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from markscheme.marking.equality.algebra import Value
+from markscheme.marking.equality.units import Unit
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """One value, with the unit or percent sign behind it."""
+
+    value: Value
+    unit: Unit | None = None
+    percent: bool = False
+    letters: str = ""  # the plain letters it was written with, where they might be a word or a choice
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Words, in lower case without punctuation."""
+
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A letter of a multiple-choice question, with whatever was written behind it."""
+
+    letter: str
+    rest: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Based:
+    """A number written in a base: its digits are the answer, not its value."""
+
+    digits: str
+    base: int
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """Numbers between colons: a time of day or a ratio, as the other side has it."""
+
+    parts: tuple[Fraction, ...]
+    half: str = ""  # "am" or "pm"
+
+
+@dataclass(frozen=True, slots=True)
+class Sequence:
+    """Items in brackets: a point, a vector, or an interval of two ends."""
+
+    items: tuple[Answer, ...]
+    left: str
+    right: str
+
+
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """Items in no order: a set in braces, or a list of solutions."""
+
+    items: tuple[Answer, ...]
+    braces: bool
+    joined: str = ","  # "or", "and" when a word joins them
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """An interval; an end at infinity is open."""
+
+    low: Value
+    high: Value
+    low_closed: bool
+    high_closed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RealSet:
+    """A union of intervals, in order and apart. `variable` is the one an inequality was written in."""
+
+    pieces: tuple[Piece, ...]
+    variable: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """An equation or inequality. `left_name` says that the left side only names the right one: x = …, f(x) = …, Area = …"""
+
+    operator: str
+    left: Answer
+    right: Answer
+    left_name: str = ""
+    right_name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """Rows of entries."""
+
+    rows: tuple[tuple[Answer, ...], ...]
+
+
+Answer = Scalar | Text | Choice | Based | Clock | Sequence | Collection | RealSet | Relation | Matrix

@@ -1,0 +1,154 @@
+"""Characters: from what models write (Unicode, Markdown, maths delimiters, separators) to plain LaTeX or ASCII.
+
+Only spelling changes here, never meaning: `10,\\!080` becomes `10080`, but `10,080` stays, for it may be a list.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import Final
+
+_SUPERSCRIPTS: Final = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁽⁾ⁿⁱ", "0123456789+-()ni", strict=True))
+_SUBSCRIPTS: Final = dict(zip("₀₁₂₃₄₅₆₇₈₉₊₋₍₎ₙ", "0123456789+-()n", strict=True))
+_FRACTIONS: Final = {
+    "½": (1, 2), "⅓": (1, 3), "⅔": (2, 3), "¼": (1, 4), "¾": (3, 4), "⅕": (1, 5), "⅖": (2, 5), "⅗": (3, 5),
+    "⅘": (4, 5), "⅙": (1, 6), "⅚": (5, 6), "⅐": (1, 7), "⅛": (1, 8), "⅜": (3, 8), "⅝": (5, 8), "⅞": (7, 8),
+    "⅑": (1, 9), "⅒": (1, 10),
+}  # fmt: skip
+_GREEK: Final = dict(
+    zip(
+        "αβγδεζηθικλμνξρστυφχψωΓΔΘΛΞΠΣΦΨΩϕϵ",
+        [
+            "alpha",
+            "beta",
+            "gamma",
+            "delta",
+            "epsilon",
+            "zeta",
+            "eta",
+            "theta",
+            "iota",
+            "kappa",
+            "lambda",
+            "mu",
+            "nu",
+            "xi",
+            "rho",
+            "sigma",
+            "tau",
+            "upsilon",
+            "phi",
+            "chi",
+            "psi",
+            "omega",
+            "Gamma",
+            "Delta",
+            "Theta",
+            "Lambda",
+            "Xi",
+            "Pi",
+            "Sigma",
+            "Phi",
+            "Psi",
+            "Omega",
+            "phi",
+            "epsilon",
+        ],
+        strict=True,
+    )
+)
+_SYMBOLS: Final = {
+    "−": "-", "–": "-", "—": "-", "‐": "-", "‑": "-", "‒": "-", "﹣": "-", "－": "-",
+    "×": r"\times ", "⋅": r"\cdot ", "·": r"\cdot ", "∙": r"\cdot ", "•": r"\cdot ", "÷": r"\div ", "∕": "/", "⁄": "/",
+    "√": r"\sqrt ", "∛": r"\sqrt[3]", "∜": r"\sqrt[4]", "π": r"\pi ", "𝜋": r"\pi ", "∞": r"\infty ", "°": r"^\circ ", "º": r"^\circ ", "˚": r"^\circ ",
+    "±": r"\pm ", "∓": r"\mp ", "≤": r"\le ", "⩽": r"\le ", "≦": r"\le ", "≥": r"\ge ", "⩾": r"\ge ", "≧": r"\ge ",
+    "≠": r"\ne ", "≈": r"\approx ", "≃": r"\approx ", "≅": r"\approx ", "≡": r"\equiv ", "∈": r"\in ", "∉": r"\notin ",
+    "∪": r"\cup ", "∩": r"\cap ", "∅": r"\emptyset ", "ℝ": r"\mathbb{R}", "ℤ": r"\mathbb{Z}", "ℕ": r"\mathbb{N}",
+    "ℚ": r"\mathbb{Q}", "ℂ": r"\mathbb{C}", "∖": r"\setminus ", "→": r"\to ", "⇒": r"\implies ", "∠": r"\angle ",
+    "⟨": r"\langle ", "⟩": r"\rangle ", "〈": r"\langle ", "〉": r"\rangle ", "⌊": r"\lfloor ", "⌋": r"\rfloor ",
+    "⌈": r"\lceil ", "⌉": r"\rceil ", "′": "'", "’": "'", "‘": "'", "″": "''", "“": '"', "”": '"', "…": r"\ldots ",
+    "∣": "|", "∥": r"\parallel ", "∧": r"\text{ and }", "∨": r"\text{ or }", "¢": r"\text{ cents}", "€": r"\text{ euros}", "£": r"\text{ pounds sterling}",
+    "％": r"\%", "，": ",", "、": ",", "；": ";", "：": ":", "。": ".", "（": "(", "）": ")",
+    "\u00a0": " ", "\u2009": r"\,", "\u202f": r"\,", "\u2007": r"\,", "\u2008": r"\,", "\u200a": r"\,", "\u2002": " ", "\u2003": " ",
+    "ⅈ": "i", "ⅇ": "e", "𝑖": "i", "𝑒": "e", "ℯ": "e", "ı": "i",
+}  # fmt: skip
+_INVISIBLE: Final = "\u200b\u200c\u200d\u2060\ufeff\u00ad\u200e\u200f\u2061\u2062\u2063\u2064\ufe0e\ufe0f\u202a\u202c"
+
+_TABLE: Final = {
+    **{ord(k): v for k, v in _SYMBOLS.items()},
+    **{ord(k): "\\" + v + " " for k, v in _GREEK.items()},
+    **{ord(k): rf"\frac{{{a}}}{{{b}}}" for k, (a, b) in _FRACTIONS.items()},
+    **{ord(c): None for c in _INVISIBLE},
+}
+
+_RAISED: Final = re.compile("[" + "".join(_SUPERSCRIPTS) + "]+")
+_LOWERED: Final = re.compile("[" + "".join(_SUBSCRIPTS) + "]+")
+_THOUSANDS: Final = re.compile(r"(?<=\d)(?:,\s*\\!\s*|\{,\}\s*|\\[,;:! ]\s*|~)(?=\d{3}(?!\d))")
+_DECIMAL_COMMA: Final = re.compile(r"(?<=\d)\{,\}(?=\d)")
+_REPEATING: Final = re.compile(r"(?<!\d)(\d{0,30})\.(\d{0,30})\\(?:overline|bar|dot)\s*\{\s*(\d{1,30})\s*\}")
+_TRAILING_DOTS: Final = re.compile(r"(?<!\d)(\d{0,30})\.(\d{0,30}?)(\d)\3{2,60}\s*(?:\.\.\.|\\(?:l|c)?dots)")
+_DOLLARS: Final = re.compile(r"(?<!\\)\$")
+_FINAL: Final = ".,;:\\"
+_WRAPPERS: Final = (("\\(", "\\)"), ("\\[", "\\]"), ("**", "**"), ("__", "__"), ("`", "`"), ('"', '"'), ("“", "”"))
+
+
+def clean(text: str) -> str:
+    """The same answer in plain LaTeX, without delimiters around it or a full stop behind it."""
+    if not text.isascii():
+        text = _to_ascii(text)
+    text = strip_wrappers(text)
+    if "\\\\" in text:
+        text = _single_backslashes(text)
+    if "\\" in text or "{,}" in text or "~" in text:
+        text = _THOUSANDS.sub("", text)
+        text = _DECIMAL_COMMA.sub(".", text)
+        if "." in text and ("{" in text or "dots" in text):
+            text = _REPEATING.sub(_repeating_decimal, text)
+            text = _TRAILING_DOTS.sub(_repeating_decimal, text)
+    elif "..." in text:
+        text = _TRAILING_DOTS.sub(_repeating_decimal, text)
+    return text
+
+
+def _to_ascii(text: str) -> str:
+    text = _RAISED.sub(lambda m: "^{" + "".join(_SUPERSCRIPTS[c] for c in m[0]) + "}", text)
+    text = _LOWERED.sub(lambda m: "_{" + "".join(_SUBSCRIPTS[c] for c in m[0]) + "}", text)
+    text = text.translate(_TABLE)
+    # Full-width digits and letters, ligatures, mathematical alphabets: all compatibility forms of plain ones.
+    return unicodedata.normalize("NFKC", text).translate(_TABLE)
+
+
+def strip_wrappers(text: str) -> str:
+    """Without maths delimiters, Markdown emphasis, quotes and final punctuation around the whole."""
+    while True:
+        before = text
+        text = text.strip()
+        if text[-1:] in _FINAL and not text.endswith("..."):
+            text = text.rstrip(_FINAL + " \t\r\n")
+        for left, right in _WRAPPERS:
+            if text.startswith(left) and text.endswith(right) and len(text) > len(left) + len(right):
+                inner = text[len(left) : -len(right)]
+                if left not in inner:
+                    text = inner
+        if text == before:
+            break
+    if "$" in text:
+        marks = len(_DOLLARS.findall(text))
+        # A pair delimits maths; a single one is money.
+        text = _DOLLARS.sub("" if marks % 2 == 0 else r"\\$", text)
+    return text.strip() if text[:1].isspace() or text[-1:].isspace() else text
+
+
+def _single_backslashes(text: str) -> str:
+    r"""Undo doubled backslashes (`\\frac`), except where `\\` separates the rows of a matrix."""
+    if "\\\\begin" in text:
+        return text.replace("\\\\", "\\")
+    return text if "\\begin" in text else text.replace("\\\\", "\\")
+
+
+def _repeating_decimal(m: re.Match[str]) -> str:
+    whole, start, period = m[1] or "0", m[2], m[3]
+    below = (10 ** len(period) - 1) * 10 ** len(start)
+    above = int(whole + start + period) - int(whole + start)
+    return f"(\\frac{{{above}}}{{{below}}})"

@@ -1,0 +1,159 @@
+"""The public comparison of two answers. Decides or says that it cannot; never guesses, raises or hangs."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Final, Literal
+
+import msgspec
+
+from markscheme.marking.equality.algebra import TooBig, Undefined, form
+from markscheme.marking.equality.answers import Answer, Based, Scalar, Text
+from markscheme.marking.equality.cleaning import clean
+from markscheme.marking.equality.expressions import Unreadable
+from markscheme.marking.equality.judging import Judge
+from markscheme.marking.equality.reading import MAX_LENGTH, read
+
+Method = Literal["string", "exact", "numeric", "symbolic", "none"]
+"""What settled it: the same text, exact arithmetic, a numerical difference, computer algebra, or nothing."""
+
+_SPACES: Final = re.compile(r"\s+")
+_LIST_LIKE: Final = re.compile(r"\d,\s?\d{3}(?!\d)")
+_BARE_UNIT: Final = re.compile(r"([-\d.,/\s]*\d)\s+([mgshL])((?:\^\{?[23]\}?)?)\s*\.?")
+_CACHED_LENGTH: Final = 2000
+
+
+class Comparison(msgspec.Struct, frozen=True):
+    """What came of comparing an answer with a gold. `equal` is `None` when neither could be shown."""
+
+    equal: bool | None
+    why: str
+    flags: tuple[str, ...] = ()
+    method: Method = "none"
+
+
+_SAME_TEXT: Final = Comparison(True, "the same text", method="string")
+_SAME_NUMBER: Final = Comparison(True, "the same number", method="exact")
+_OTHER_NUMBER: Final = Comparison(False, "another number", method="exact")
+
+
+class _Reading(msgspec.Struct, frozen=True):
+    """A read answer, or the reason why it could not be read."""
+
+    answer: Answer | None
+    problem: str = ""
+
+
+def compare(answer: str, gold: str, *, time_limit: float = 3.0) -> Comparison:  # noqa: ARG001
+    """Compare an extracted answer with the gold answer; `time_limit` bounds the symbolic work in seconds."""
+    if answer == gold:
+        return _SAME_TEXT
+    if answer.isdecimal() and gold.isdecimal() and answer.isascii() and gold.isascii():
+        return _SAME_NUMBER if answer.lstrip("0") == gold.lstrip("0") else _OTHER_NUMBER
+    right = _read(gold)
+    left = _read(answer)
+    if left.answer is None or right.answer is None:
+        return _unread(answer, gold, left, right)
+    judge = Judge()
+    verdict = _judge(judge, left.answer, right.answer)
+    if verdict is False:
+        other = _other_readings(answer, gold)
+        if other is not None:
+            return other
+    if verdict is None:
+        if squeezed(answer) == squeezed(gold):
+            return _SAME_TEXT
+        return Comparison(None, "neither equality nor difference could be shown", tuple(judge.flags))
+    method: Method = "numeric" if judge.numeric and verdict is False else "exact"
+    return Comparison(verdict, "equal" if verdict else "different", tuple(judge.flags) if verdict else (), method)
+
+
+def equal(a: str, b: str) -> bool:
+    """Whether two answers are the same mathematics, either of them being the gold. Undecided is `False`."""
+    return compare(a, b).equal is True and (a == b or compare(b, a).equal is True)
+
+
+def canonical_key(answer: str) -> str | None:
+    """A hashable key; equal keys mean equal answers. `None` where the fast paths have no canonical form."""
+    found = _read(answer).answer
+    if isinstance(found, Scalar):
+        unit = "" if found.unit is None else f"|{found.unit.dimensions}{found.unit.factor}{found.unit.word}"
+        return f"={form(found.value)}{'%' if found.percent else ''}{unit}"
+    if isinstance(found, Based):
+        return f"_{found.digits}_{found.base}"
+    if isinstance(found, Text):
+        return f"'{found.words}"
+    return None
+
+
+def squeezed(text: str) -> str:
+    """The cleaned text without white space, for answers that are the same but beyond reading."""
+    return _SPACES.sub("", clean(text[:MAX_LENGTH]))
+
+
+def _judge(judge: Judge, a: Answer, b: Answer) -> bool | None:
+    try:
+        return judge.same(a, b)
+    except (TooBig, RecursionError):
+        return None
+    except (Undefined, Unreadable):
+        return False
+
+
+def _unread(answer: str, gold: str, left: _Reading, right: _Reading) -> Comparison:
+    if squeezed(answer) == squeezed(gold) and len(answer) <= MAX_LENGTH:
+        return _SAME_TEXT
+    if right.answer is None:
+        return Comparison(None, f"the gold answer cannot be read: {right.problem}")
+    if left.problem == _TOO_BIG:
+        return Comparison(None, f"the answer cannot be read: {left.problem}")
+    return Comparison(False, f"the answer cannot be read: {left.problem}", method="exact")
+
+
+_TOO_BIG: Final = "too large to work out"
+
+
+def _other_readings(answer: str, gold: str) -> Comparison | None:
+    """Texts with two meanings: 1,234 as a list, `5 m` as an amount. Equal in either meaning is equal."""
+    for a, b in _alternatives(answer, gold):
+        one, two = _read(a[0], lists=a[1]), _read(b[0], lists=b[1])
+        if one.answer is None or two.answer is None:
+            continue
+        judge = Judge()
+        if _judge(judge, one.answer, two.answer):
+            return Comparison(True, "equal", tuple(judge.flags), "exact")
+    return None
+
+
+def _alternatives(answer: str, gold: str) -> list[tuple[tuple[str, bool], tuple[str, bool]]]:
+    lists = bool(_LIST_LIKE.search(answer)), bool(_LIST_LIKE.search(gold))
+    found = []
+    if lists[0]:
+        found.append(((answer, True), (gold, False)))
+    if lists[1]:
+        found.append(((answer, False), (gold, True)))
+    for own, other, flip in ((answer, gold, False), (gold, answer, True)):
+        m = _BARE_UNIT.fullmatch(own) if len(own) < 100 else None
+        if m is not None:
+            pair = ((rf"{m[1]}\text{{ {m[2]}}}{m[3]}", False), (other, False))
+            found.append((pair[1], pair[0]) if flip else pair)
+    return found
+
+
+def _read(text: str, *, lists: bool = False) -> _Reading:
+    return _read_cached(text, lists) if len(text) <= _CACHED_LENGTH else _read_now(text, lists)
+
+
+def _read_now(text: str, lists: bool) -> _Reading:
+    try:
+        return _Reading(read(text, lists=lists))
+    except TooBig:
+        return _Reading(None, _TOO_BIG)
+    except (Unreadable, Undefined) as problem:
+        return _Reading(None, str(problem) or type(problem).__name__)
+    except RecursionError:
+        return _Reading(None, _TOO_BIG)
+
+
+_read_cached = lru_cache(maxsize=4096)(_read_now)

@@ -1,0 +1,112 @@
+"""Floating-point values of exact expressions: they can show that two values differ, never that they are equal."""
+
+from __future__ import annotations
+
+import cmath
+import math
+from collections.abc import Callable
+from typing import Final
+
+from markscheme.marking.equality.algebra import Expr, Terms, Value
+
+_CONSTANTS: Final = {"π": math.pi, "e": math.e, "#i": 1j}
+
+
+def approximate(value: Value, point: dict[str, complex] | None = None) -> complex | None:
+    """The value at a point, or None where it is undefined or out of range there."""
+    try:
+        return _value(value, point or {}, 0)
+    except (ArithmeticError, ValueError, KeyError, RecursionError, TypeError):
+        return None
+
+
+def _value(value: Value, point: dict[str, complex], depth: int) -> complex:
+    if not isinstance(value, Expr):
+        return complex(value.numerator / value.denominator)
+    if depth > 30:
+        raise RecursionError
+    known: dict[str, complex] = {}
+    for key, inner in (value.atoms or {}).items():
+        known[key] = _FUNCTIONS[inner.kind](*(_value(a, point, depth + 1) for a in inner.args))
+    top = _sum(value.terms, point, known)
+    return top if value.den is None else top / _sum(value.den, point, known)
+
+
+def _sum(terms: Terms, point: dict[str, complex], known: dict[str, complex]) -> complex:
+    total: complex = 0
+    size = 0.0
+    for mono, c in terms.items():
+        product: complex = c.numerator / c.denominator
+        for g, e in mono:
+            base = known.get(g)
+            if base is None:
+                base = _CONSTANTS.get(g)
+                if base is None:
+                    base = complex(int(g[1:])) if g[0] == "#" else point[g]
+            product *= base ** (e if isinstance(e, int) else e.numerator / e.denominator)
+        total += product
+        size = max(size, abs(product))
+    if abs(total) < size * 1e-9:
+        # What cancels to this degree carries no reliable digit; better no value than a wrong one.
+        raise ArithmeticError
+    return total
+
+
+def _real(function: Callable[[float], float]) -> Callable[[complex], complex]:
+    def apply(z: complex) -> complex:
+        if abs(z.imag) > 1e-12 * max(1.0, abs(z)):
+            raise ValueError
+        return complex(function(z.real))
+
+    return apply
+
+
+def _floor(x: float) -> float:
+    if abs(x - round(x)) < 1e-9 * max(1.0, abs(x)):
+        raise ValueError
+    return math.floor(x)
+
+
+_FUNCTIONS: Final[dict[str, Callable[..., complex]]] = {
+    "sin": cmath.sin,
+    "cos": cmath.cos,
+    "arcsin": cmath.asin,
+    "arctan": cmath.atan,
+    "ln": cmath.log,
+    "root": lambda z: z,
+    "pow": lambda b, e: b**e,
+    "power": lambda b, e: b**e,
+    "abs": lambda z: complex(abs(z)),
+    "floor": _real(_floor),
+    "factorial": _real(lambda x: math.gamma(x + 1)),
+    "binomial": lambda n, k: complex(
+        math.exp(math.lgamma(n.real + 1) - math.lgamma(k.real + 1) - math.lgamma(n.real - k.real + 1))
+    ),
+}
+
+
+def points(names: set[str]) -> list[dict[str, complex]]:
+    """Three fixed points for these variables; all positive, where roots and logarithms of answers live."""
+    ordered = sorted(names)
+    return [
+        {name: complex(1 + math.fmod((k + 2) * 0.7548776662466927 * step + 0.1234567, 1.0) * 2)
+         for k, name in enumerate(ordered)}
+        for step in (1.0, 2.6180339887, 5.1773050119)
+    ]  # fmt: skip
+
+
+def differ(a: Value, b: Value, names: set[str]) -> bool | None:
+    """True when the values differ at some point, False when they agree at every one, None when none has a value."""
+    seen = False
+    for point in points(names):
+        x, y = approximate(a, point), approximate(b, point)
+        if x is None or y is None:
+            continue
+        if not (cmath.isfinite(x) and cmath.isfinite(y)):
+            continue
+        seen = True
+        if abs(x - y) > 1e-6 * max(abs(x), abs(y)):
+            return True
+        if not names:
+            break
+    return False if seen else None

@@ -1,0 +1,162 @@
+"""`mark` and `mark_many`: a response, a gold answer and a protocol in, a `Mark` out.
+
+Never raises on a response, whatever stands in it; raises `UsageError` for a call that cannot mean anything.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+import msgspec
+
+from markscheme.errors import MarkingError, UsageError
+from markscheme.marking.protocol import Finding, Protocol, get_protocol
+from markscheme.marking.reading import THINK_END, read
+from markscheme.types import CountdownGold, Gold, Mark, Problem, Response, Verdict
+
+
+def mark(
+    response: str | Response,
+    problem: Problem | None = None,
+    *,
+    gold: str | int | float | Mapping[str, Any] | CountdownGold | None = None,
+    protocol: str | None = None,
+    think_end: str = THINK_END,
+) -> Mark:
+    """Judge one response against a problem, or against `gold`, under a protocol (the problem's own by default)."""
+    return judge(*_job(response, problem, gold, protocol, think_end))
+
+
+def mark_many(
+    pairs: Iterable[tuple[Response, Problem]],
+    protocol: str | None = None,
+    *,
+    workers: int | None = None,
+    think_end: str = THINK_END,
+) -> Iterator[Mark]:
+    """Judge many, in order and streaming.
+
+    Protocols that only read text are judged inline. One that may wait for a worker process (`slow`) is judged from
+    `workers` threads (default: two a core, at most 16), which overlap those waits; order is kept all the same.
+    """
+    return judge_many((_job(response, problem, None, protocol, think_end) for response, problem in pairs), workers)
+
+
+Job = tuple[Protocol, str | Response, Gold, str]
+
+
+def _job(
+    response: str | Response,
+    problem: Problem | None,
+    gold: str | int | float | Mapping[str, Any] | CountdownGold | None,
+    protocol: str | None,
+    think_end: str,
+) -> Job:
+    if problem is not None:
+        protocol = protocol or problem.protocol
+        gold = problem.gold if gold is None else gold
+    if gold is None:
+        raise UsageError("mark needs a gold answer: give a problem or gold=….")
+    if protocol is None:
+        protocol = "math" if isinstance(gold, str | int | float) else "countdown"
+    rule = get_protocol(protocol)
+    return rule, response, as_gold(gold, rule), think_end
+
+
+_CHUNK = 32
+"""Jobs handed to a thread at once: handing over costs about as much as marking five plain answers."""
+
+
+def judge_many(jobs: Iterable[Job], workers: int | None = None) -> Iterator[Mark]:
+    """Judge jobs in order: one by one while they are quick, from threads once they may wait for worker processes."""
+    jobs = iter(jobs)
+    threads = workers or min(16, 2 * (os.cpu_count() or 1))
+    for job in jobs:
+        if job[0].slow and threads > 1:
+            yield from _side_by_side(itertools.chain([job], jobs), threads)
+            return
+        yield judge(*job)
+
+
+def _side_by_side(jobs: Iterator[Job], threads: int) -> Iterator[Mark]:
+    waiting: deque[Future[list[Mark]]] = deque()
+    with ThreadPoolExecutor(threads, thread_name_prefix="marking") as pool:
+        try:
+            while chunk := list(itertools.islice(jobs, _CHUNK)):
+                waiting.append(pool.submit(_judge_all, chunk))
+                if len(waiting) >= 2 * threads:
+                    yield from waiting.popleft().result()
+            while waiting:
+                yield from waiting.popleft().result()
+        finally:
+            for future in waiting:  # the caller stopped early: what has not begun need not
+                future.cancel()
+
+
+def _judge_all(jobs: list[Job]) -> list[Mark]:
+    return [judge(*job) for job in jobs]
+
+
+def as_gold(gold: str | int | float | Mapping[str, Any] | CountdownGold, rule: Protocol) -> Gold:
+    """The gold in the form the protocol judges against, or why it has none."""
+    if rule.gold == "text" and isinstance(gold, str):
+        return gold
+    if rule.gold == "countdown":
+        return _puzzle(gold, rule)
+    if isinstance(gold, CountdownGold | Mapping):
+        raise MarkingError(f"protocol {rule.name!r} judges against an answer, not against Countdown numbers.")
+    return gold if isinstance(gold, str) else str(gold)
+
+
+def _puzzle(gold: Any, rule: Protocol) -> CountdownGold:
+    """A Countdown gold in any of its spellings: a struct, a mapping (TinyZero says `numbers`), or their JSON."""
+    if isinstance(gold, CountdownGold):
+        return gold
+    try:
+        if isinstance(gold, str):
+            gold = msgspec.json.decode(gold)
+        numbers = gold["nums"] if "nums" in gold else gold["numbers"]
+        # int() also takes the numpy integers that come out of a Parquet file; 3.5 must not become 3
+        puzzle = CountdownGold(tuple(map(int, numbers)), int(gold["target"]))
+        exact = all(whole == given for whole, given in zip(puzzle.nums, numbers, strict=True))
+    except (msgspec.DecodeError, TypeError, KeyError, ValueError):
+        exact = False
+    if not exact or puzzle.target != gold["target"]:
+        raise MarkingError(
+            f"protocol {rule.name!r} needs the numbers and the target as gold, such as "
+            f'{{"nums": [3, 5, 2], "target": 16}}, not {str(gold)[:60]!r}.'
+        )
+    return puzzle
+
+
+def judge(rule: Protocol, response: str | Response, gold: Gold, think_end: str) -> Mark:
+    """Read the response, let the protocol judge, sign the mark."""
+    if isinstance(response, str):
+        return _signed(_find(rule, response, gold, think_end, cut_off=False), rule, "", 0)
+    if response.error is not None:
+        finding = Finding(Verdict.ERROR, why=response.error)
+    else:
+        still_thinking = not response.text and bool(response.reasoning) and response.finish_reason is None
+        cut_off = response.finish_reason == "length" or still_thinking
+        finding = _find(rule, response.text, gold, think_end, cut_off)
+    return _signed(finding, rule, response.key, response.sample)
+
+
+def _find(rule: Protocol, text: str, gold: Gold, think_end: str, cut_off: bool) -> Finding:
+    reading = read(text, think_end=think_end, cut_off=cut_off)
+    finding = rule.judge(reading, gold)
+    if reading.cut_off and finding.verdict is Verdict.NO_ANSWER:
+        return finding._replace(verdict=Verdict.TRUNCATED, why="cut off before an answer")
+    return finding
+
+
+def _signed(finding: Finding, rule: Protocol, key: str, sample: int) -> Mark:
+    verdict, answer, why, span, flags = finding
+    return Mark(
+        verdict=verdict, protocol=rule.label, answer=answer, why=why, span=span, flags=flags, key=key, sample=sample
+    )

@@ -1,0 +1,25 @@
+r"""`gsm8k-flexible`: the last number of the response (inside the last `\boxed{}` if it has one), compared as a number."""
+
+from __future__ import annotations
+
+from markscheme.marking.boxes import last_box
+from markscheme.marking.numbers import last_number_run, run_value
+from markscheme.marking.protocol import Finding, Protocol
+from markscheme.marking.protocols._numeric import compared
+from markscheme.marking.reading import Reading
+from markscheme.types import Gold, Verdict
+
+
+def judge(reading: Reading, gold: Gold) -> Finding:
+    """What stands behind the last number does not matter, nor what the sentence around it says."""
+    text = reading.text
+    box = last_box(text, reading.start, reading.end)
+    run = last_number_run(text, box.start, box.end) if box else None
+    run = run or last_number_run(text, reading.start, reading.end)
+    if run is None:
+        return Finding(Verdict.NO_ANSWER, why="no number in the response")
+    content = text[slice(*run)]
+    return compared(run_value(content), content, run, gold)
+
+
+PROTOCOL = Protocol("gsm8k-flexible", "1", "the last number in the response", "text", judge)

@@ -1,0 +1,40 @@
+"""`gsm8k-lm-eval-strict`: lm-evaluation-harness' strict-match as it is, for comparison; the *first* `#### N` counts.
+
+Pattern and comparison are those of its task `gsm8k`, version 3: a string comparison after `,`, `$` and a final point
+are removed, so that `#### 18.0` and `####18` are wrong.
+"""
+
+from __future__ import annotations
+
+import re
+
+from markscheme.marking.protocol import Finding, Protocol
+from markscheme.marking.reading import Reading
+from markscheme.types import Gold, Verdict
+
+_STRICT = re.compile(r"#### (\-?[0-9\.\,]+)")
+
+
+def judge(reading: Reading, gold: Gold) -> Finding:
+    """The first match in the text after thinking."""
+    text = reading.text
+    # The harness never sees an invented next question cut off, so neither does this: only thinking is set apart.
+    found = _STRICT.search(text, reading.start)
+    if found is None:
+        return Finding(Verdict.NO_ANSWER, why="no match of '#### N'")
+    answer, right = found[1], str(gold)
+    if "#### " in right:
+        right = right[right.rfind("#### ") + 5 :]
+    same = _bare(answer) == _bare(right)
+    verdict, relation = (Verdict.CORRECT, "is") if same else (Verdict.WRONG, "is not the string")
+    return Finding(verdict, answer, f"the first #### {answer[:40]} {relation} {right[:40]}", found.span(1))
+
+
+def _bare(text: str) -> str:
+    text = text.replace(",", "").replace("$", "").lower()
+    return text[:-1] if text.endswith(".") else text
+
+
+PROTOCOL = Protocol(
+    "gsm8k-lm-eval-strict", "1", "lm-evaluation-harness' strict-match as it is, the first #### N", "text", judge
+)

@@ -1,0 +1,38 @@
+r"""`gsm8k-numeric`: the `ANSWER: N` line as a number; without one, the number that the response gives as its answer.
+
+The fallbacks are those of Inspect's numeric match (the last number), made as a person would make them: a box, `####`
+or "the answer is" first, and in a closing sentence with several numbers the one that was worked out.
+"""
+
+from __future__ import annotations
+
+from markscheme.marking.answers import explicit_answer
+from markscheme.marking.conclusions import concluded_answer
+from markscheme.marking.numbers import last_number_run, run_value
+from markscheme.marking.protocol import Finding, Protocol
+from markscheme.marking.protocols._numeric import compared, number_in
+from markscheme.marking.reading import Reading
+from markscheme.types import Gold, Verdict
+
+
+def judge(reading: Reading, gold: Gold) -> Finding:
+    """The most explicit place that holds a number decides."""
+    text, start, end = reading.text, reading.start, reading.end
+    stated = explicit_answer(text, start, end)
+    found = number_in(text, stated) if stated else None
+    if found is None and reading.cut_off:
+        return Finding(Verdict.NO_ANSWER, why="no answer was stated")
+    if found is None:
+        concluded = concluded_answer(text, start, end)
+        found = number_in(text, concluded) if concluded else None
+    if found is not None:
+        value, answer = found
+        return compared(value, answer.content, (answer.start, answer.end), gold)
+    run = last_number_run(text, start, end)
+    if run is None:
+        return Finding(Verdict.NO_ANSWER, why="no number in the response")
+    content = text[slice(*run)]
+    return compared(run_value(content), content, run, gold)
+
+
+PROTOCOL = Protocol("gsm8k-numeric", "1", "the ANSWER: line as a number, with the usual fallbacks", "text", judge)

@@ -1,0 +1,30 @@
+"""`gsm8k-strict`: the number behind the last `####`; without any `####`, the entire output is the answer."""
+
+from __future__ import annotations
+
+from markscheme.marking.answers import trimmed
+from markscheme.marking.numbers import number
+from markscheme.marking.protocol import Finding, Protocol
+from markscheme.marking.protocols._numeric import compared
+from markscheme.marking.reading import Reading
+from markscheme.types import Gold, Verdict
+
+
+def judge(reading: Reading, gold: Gold) -> Finding:
+    """Compared as numbers, so that `#### 18.0` and `#### $18` are 18."""
+    text, start, end = reading.text, reading.start, reading.end
+    at = text.rfind("####", start, end)
+    if at < 0:
+        whole = trimmed(text, start, end, "concluded")
+        value = number(whole.content, units=False) if whole.content else None
+        if value is None:
+            return Finding(Verdict.NO_ANSWER, why="no ####, and the output is not just a number")
+        return compared(value, whole.content, (whole.start, whole.end), gold)
+    newline = text.find("\n", at, end)
+    found = trimmed(text, at + 4, newline if newline >= 0 else end, "hashes")
+    if not found.content:
+        return Finding(Verdict.NO_ANSWER, why="nothing stands behind the last ####")
+    return compared(number(found.content), found.content, (found.start, found.end), gold)
+
+
+PROTOCOL = Protocol("gsm8k-strict", "1", "the number behind the last ####, else the entire output", "text", judge)

@@ -1,0 +1,41 @@
+r"""`normalized`: the last `\boxed{}`, common LaTeX markers and whitespace removed, lower-cased, compared as strings."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from markscheme.marking.boxes import last_box
+from markscheme.marking.numbers import plain
+from markscheme.marking.protocol import Finding, Protocol
+from markscheme.marking.reading import Reading
+from markscheme.types import Gold, Verdict
+
+_MARKERS = re.compile(
+    r"\\(?:left|right|displaystyle|text|textbf|textit|textrm|mathrm|mathbf|mbox|bigl?|bigr?|limits)(?![a-zA-Z])"
+    r"|\\[!,;: ]|\\\(|\\\)|\\\[|\\\]|[$\s]"
+)
+
+
+def normalize(text: str) -> str:
+    """The string that is compared."""
+    text = _MARKERS.sub("", plain(text)).replace("\\dfrac", "\\frac").replace("\\tfrac", "\\frac")
+    return text.rstrip(".").lower()
+
+
+# Golds come again and again, and are few; responses are neither, so only golds are remembered.
+_normalized_gold = lru_cache(maxsize=16384)(normalize)
+
+
+def judge(reading: Reading, gold: Gold) -> Finding:
+    """No mathematics: `0.5` is not `\\frac{1}{2}` here."""
+    assert isinstance(gold, str)
+    box = last_box(reading.text, reading.start, reading.end)
+    if box is None:
+        return Finding(Verdict.NO_ANSWER, why="no \\boxed")
+    same = normalize(box.content) == _normalized_gold(gold)
+    verdict, relation = (Verdict.CORRECT, "is") if same else (Verdict.WRONG, "is not")
+    return Finding(verdict, box.content, f"{box.content[:60]} {relation} {gold[:60]}", (box.start, box.end))
+
+
+PROTOCOL = Protocol("normalized", "1", "the last box, LaTeX markers and spaces removed, equal strings", "text", judge)

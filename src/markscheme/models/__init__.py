@@ -1,0 +1,49 @@
+"""Who answers: one file a backend, found by the name before the slash of `backend/target`."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING
+
+from markscheme.errors import ModelError, UsageError
+
+if TYPE_CHECKING:
+    from markscheme.config import RunConfig
+    from markscheme.models.base import Model
+
+BACKENDS = {
+    "openai": "OpenAI and compatible servers (vLLM, SGLang, llama.cpp …): openai/NAME with --base-url",
+    "anthropic": "Anthropic's Messages API: anthropic/NAME",
+    "http": "a server of your own, plain contract: http/http://localhost:8000/generate",
+    "sglang": "SGLang's native /generate: sglang/http://localhost:30000",
+    "solver": "exact Countdown solver: the upper bound, needs nothing",
+    "replay": "stored outputs: replay/FILE.jsonl, needs nothing",
+}
+"""Built-in backends; the module of each has the same name."""
+
+ENTRY_POINTS = "markscheme.models"
+"""Entry-point group through which another package adds a backend."""
+
+
+def backend_names() -> dict[str, str]:
+    """Every backend with its one line of description, installed plug-ins included."""
+    plugins = {point.name: f"from {point.value.partition(':')[0]}" for point in entry_points(group=ENTRY_POINTS)}
+    return {**plugins, **BACKENDS}
+
+
+def load_model(spec: str, config: RunConfig) -> Model:
+    """The model a spec such as `openai/Qwen3-8B` or `solver` names."""
+    backend, _, target = spec.partition("/")
+    if backend in BACKENDS:
+        module = import_module(f"markscheme.models.{backend}")
+        model: Model = module.create(target, config)
+        return model
+    for point in entry_points(group=ENTRY_POINTS, name=backend):
+        try:
+            create = point.load()
+        except (ImportError, AttributeError) as error:
+            raise ModelError(f"the backend {backend!r} ({point.value}) cannot be loaded: {error}") from error
+        plugin: Model = create(target, config)
+        return plugin
+    raise UsageError(f"no model backend {backend!r} (in {spec!r}); there are {', '.join(backend_names())}")

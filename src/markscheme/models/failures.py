@@ -1,0 +1,112 @@
+"""What an HTTP answer that is not an answer means, and whether another try can help."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+import msgspec
+
+from markscheme.models.base import RequestFailed
+
+MESSAGE_LIMIT = 600
+"""Characters of a server's message that are shown and kept: some answer with a whole HTML page."""
+
+_CONTEXT = re.compile(
+    r"context[_ -]?(?:length|window|size)|maximum (?:context|model|input) length|max_model_len|prompt is too long"
+    r"|(?:input|prompt|request)\b[^.]{0,40}\btoo (?:long|large)|inputs?` tokens|longer than the model|too many (?:input )?tokens",
+    re.IGNORECASE,
+)
+_FILTERED = re.compile(r"content[_ -]?(?:filter|policy|management)|responsible ?ai", re.IGNORECASE)
+_NO_MONEY = re.compile(r"insufficient_quota|exceeded your current quota|credit balance|billing", re.IGNORECASE)
+
+_RETRYABLE = {408: "timeout", 409: "server_error", 425: "server_error", 429: "rate_limit", 504: "timeout"}
+_OVERLOADED = (503, 529)
+
+
+def failed_status(status: int, body: bytes, headers: Mapping[str, str], key_variable: str | None) -> RequestFailed:
+    """The failure that a status other than 200 stands for."""
+    message = server_message(body)
+    said = f"the server answered {status}" + (f": {message}" if message else "")
+    if status in (401, 403):
+        hint = f"set {key_variable} to a valid key" if key_variable else "this address needs another key"
+        return RequestFailed("auth", f"{said}; {hint}", retryable=False, fatal=True)
+    if status == 402 or (status == 429 and _NO_MONEY.search(message)):
+        return RequestFailed("quota", said, retryable=False, fatal=True)
+    if status in _RETRYABLE or status >= 500:
+        kind = _RETRYABLE.get(status) or ("overloaded" if status in _OVERLOADED else "server_error")
+        return RequestFailed(kind, said, retryable=True, retry_after=retry_after(headers))
+    if status == 413 or _CONTEXT.search(message):
+        return RequestFailed("context_length", said, retryable=False)
+    if _FILTERED.search(message):
+        return RequestFailed("content_filter", said, retryable=False)
+    if status == 404:
+        return RequestFailed(
+            "not_found", f"{said}; check the address and the model's name", retryable=False, fatal=True
+        )
+    if 300 <= status < 400:
+        where = headers.get("Location", "another address")
+        return RequestFailed(
+            "not_found", f"the server redirects to {where}; give that as the address", retryable=False, fatal=True
+        )
+    return RequestFailed("bad_request", said, retryable=False)
+
+
+def failed_body(answer: Any, key_variable: str | None) -> RequestFailed:
+    """A 200 whose body is not an answer: an error object in disguise, or the wrong shape."""
+    if isinstance(answer, dict) and answer.get("error"):
+        error = answer["error"]
+        code = error.get("code") if isinstance(error, dict) else None
+        body = msgspec.json.encode(answer)
+        if isinstance(code, int) and 400 <= code < 600:
+            return failed_status(code, body, {}, key_variable)
+        return RequestFailed(
+            "server_error", f"the server answered with an error: {server_message(body)}", retryable=True
+        )
+    return malformed(f"the answer has not the promised form: {_shorten(repr(answer))}")
+
+
+def malformed(message: str) -> RequestFailed:
+    """The connection worked, the content did not."""
+    return RequestFailed("malformed", message, retryable=True)
+
+
+def server_message(body: bytes) -> str:
+    """The server's own words, from the usual places in an error body."""
+    try:
+        answer = msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return _shorten(body[: 4 * MESSAGE_LIMIT].decode("utf-8", "replace"))
+    for name in ("error", "message", "detail", "msg"):
+        found = answer.get(name) if isinstance(answer, dict) else None
+        if isinstance(found, dict):
+            # The code is kept beside the message: `insufficient_quota` says more than the prose.
+            words = [found.get("message"), found.get("code") or found.get("type")]
+            return _shorten(" ".join(f"({word})" if index else str(word) for index, word in enumerate(words) if word))
+        if found:
+            return _shorten(found if isinstance(found, str) else msgspec.json.encode(found).decode())
+    return _shorten(body[: 4 * MESSAGE_LIMIT].decode("utf-8", "replace"))
+
+
+def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
+    """Seconds from a `Retry-After` header, which holds seconds or a date; `None` without one that can be read."""
+    value = headers.get("Retry-After", "").strip()
+    if not value:
+        return None
+    if value.replace(".", "", 1).isdecimal():
+        return float(value)
+    try:
+        when = parsedate_to_datetime(value)
+    except ValueError:
+        return None
+    if when.tzinfo is None:
+        when = when.replace(tzinfo=UTC)
+    return max(0.0, (when - (now or datetime.now(UTC))).total_seconds())
+
+
+def _shorten(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= MESSAGE_LIMIT else text[:MESSAGE_LIMIT] + " …"

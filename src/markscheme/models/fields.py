@@ -1,0 +1,128 @@
+"""The small change of request and answer bodies that the HTTP backends share."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+import msgspec
+
+from markscheme.errors import UsageError
+from markscheme.models.base import Completion
+from markscheme.types import FinishReason, Prompt
+
+_FINISH: dict[str, FinishReason] = {
+    "stop": "stop",
+    "eos": "stop",
+    "eos_token": "stop",
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "length": "length",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "content_filter": "content_filter",
+    "refusal": "content_filter",
+}
+
+
+def finish_reason(reason: object) -> FinishReason | None:
+    """A server's finish reason as one of ours; `None` where it said nothing."""
+    return _FINISH.get(reason, "other") if isinstance(reason, str) else None
+
+
+def count(value: object) -> int | None:
+    """A token count, where there is one."""
+    return value if type(value) is int and value >= 0 else None
+
+
+def as_text(content: object) -> str:
+    """The text of a message: a string, a list of text parts, or nothing."""
+    if isinstance(content, str):
+        return content
+    if content is None:
+        return ""
+    if isinstance(content, list):
+        return "".join(as_text(part["text"]) for part in content if isinstance(part, dict) and "text" in part)
+    raise TypeError(f"{type(content).__name__} is not text")
+
+
+def plain_prompt(prompt: Prompt) -> str:
+    """The messages as one text, for servers that take no chat."""
+    return "\n\n".join(message.content for message in prompt.messages)
+
+
+def extra_fields(options: Sequence[str]) -> dict[str, Any]:
+    """`--extra-field key=value`: JSON where it can be read as JSON, else the text itself."""
+    fields: dict[str, Any] = {}
+    for option in options:
+        name, equals, value = option.partition("=")
+        if not equals or not name.strip():
+            raise UsageError(f"--extra-field {option!r} is not KEY=VALUE")
+        try:
+            fields[name.strip()] = msgspec.json.decode(value)
+        except msgspec.DecodeError:
+            fields[name.strip()] = value
+    return fields
+
+
+def api_key(variable: str, urls: Sequence[str], *, required: bool, header: str, form: str = "{}") -> dict[str, str]:
+    """The header that carries the key, if the environment has one. A URL with a password in it needs no other key."""
+    key = os.environ.get(variable, "").strip()
+    if any("@" in urlsplit(url).netloc for url in urls):
+        return {}
+    if key:
+        return {header: form.format(key)}
+    if required:
+        raise UsageError(
+            f"{variable} is not set; set it to your key, or give the address of your server with --base-url"
+        )
+    return {}
+
+
+def with_path(base: str, path: str) -> str:
+    """The address of an endpoint below a base address; one that is already given whole stays."""
+    parts = urlsplit(base)
+    stem = parts.path.rstrip("/")
+    if not stem.endswith("/" + path):
+        stem = f"{stem}/{path}"
+    return urlunsplit(parts._replace(path=stem))
+
+
+def share_tokens(completions: Sequence[Completion], usage: object) -> list[Completion]:
+    """Divide one usage report among the samples of one request, so that sums over samples stay true.
+
+    The prompt was computed once, so its tokens count with the first sample. What the samples cost each is not
+    reported: the completion tokens are divided by length of text, and the samples say so.
+    """
+    if not isinstance(usage, dict):
+        return list(completions)
+    lengths = [len(one.text) + len(one.reasoning or "") for one in completions]
+    totals = (completions[0].completion_tokens, completions[0].reasoning_tokens)
+    completion, reasoning = (_divided(total, lengths) for total in totals)
+    return [
+        msgspec.structs.replace(
+            one,
+            prompt_tokens=one.prompt_tokens if index == 0 or one.prompt_tokens is None else 0,
+            completion_tokens=completion[index],
+            reasoning_tokens=reasoning[index],
+            metadata={**one.metadata, "choice": index, "usage_shared_by": len(completions)},
+        )
+        for index, one in enumerate(completions)
+    ]
+
+
+def _divided(total: int | None, weights: Sequence[int]) -> list[int | None]:
+    """Whole numbers in proportion to the weights that add up to the total."""
+    if total is None:
+        return [None] * len(weights)
+    whole = sum(weights) or len(weights)
+    parts = weights if sum(weights) else [1] * len(weights)
+    shares, given, seen = [], 0, 0
+    for part in parts:
+        seen += part
+        upto = total * seen // whole
+        shares.append(upto - given)
+        given = upto
+    return list(shares)

@@ -1,0 +1,63 @@
+"""What a million tokens cost: a small table that ships with the package, and the user's own in front of it.
+
+A model that stands in no table has no cost: a guess would be worse than none.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from markscheme.accounting import Price
+from markscheme.config import RunConfig
+from markscheme.errors import UsageError
+
+ENVIRONMENT_VARIABLE = "MARKSCHEME_PRICES"
+_DATED = re.compile(r"(.+?)[-@](?:20\d{2}-?\d{2}-?\d{2}|latest)")
+
+
+def price_of(config: RunConfig) -> Price | None:
+    """The price of the model of a run, if it is known.
+
+    The user's table (`--prices`, else `$MARKSCHEME_PRICES`) counts for any server; the packaged one only for the
+    provider itself, since whoever sets `--base-url` pays somebody else.
+    """
+    own = config.prices or os.environ.get(ENVIRONMENT_VARIABLE)
+    if own:
+        found = _find(_read(Path(own)), config.model)
+        if found is not None:
+            return found
+    if config.base_url:
+        return None
+    packaged = files("markscheme.models") / "prices.toml"
+    return _find(tomllib.loads(packaged.read_text("utf-8")), config.model)
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(file.read_text("utf-8"))
+    except OSError as error:
+        raise UsageError(f"cannot read the price table {file}: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"the price table {file} is not TOML: {error}") from None
+
+
+def _find(table: dict[str, Any], model: str) -> Price | None:
+    """By the whole spec or the model's name, with or without a date behind it."""
+    bare = model.partition("/")[2]
+    names = [model, bare]
+    names += [match[1] for name in (model, bare) if (match := _DATED.fullmatch(name))]
+    models = table.get("models", {})
+    for name in names:
+        if name in models:
+            try:
+                return msgspec.convert({"as_of": str(table.get("as_of", "")), **models[name]}, Price)
+            except (msgspec.ValidationError, TypeError) as error:
+                raise UsageError(f"the price of {name!r} needs input and output, in dollars: {error}") from None
+    return None

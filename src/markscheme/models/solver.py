@@ -1,0 +1,53 @@
+"""`solver`: answers Countdown from the exact solver. The upper bound, and a model that needs nothing installed.
+
+It reads the puzzle from the question like any model would; of anything that is not a puzzle it says so.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Sequence
+
+from markscheme.config import RunConfig
+from markscheme.errors import UsageError
+from markscheme.models.base import Completion, Request
+
+_PUZZLE = re.compile(r"numbers ([\d, ]+).*?target (?:of )?(\d+)", re.DOTALL)
+
+
+def create(target: str, config: RunConfig) -> Solver:  # noqa: ARG001 - the signature of every backend
+    """The solver; it takes no target."""
+    if target:
+        raise UsageError(f"the solver takes nothing behind its name, so say `solver`, not `solver/{target}`")
+    return Solver()
+
+
+class Solver:
+    """Finds one exact solution, or says that there is none."""
+
+    name = "solver"
+    concurrency = 4
+    own_sampling = True
+
+    async def answer(self, request: Request) -> Sequence[Completion]:
+        """The same solution for every sample: an exact solver has no luck."""
+        text = await asyncio.to_thread(_solve, request.statement)
+        return [Completion(text=text, finish_reason="stop", model=self.name) for _ in request.samples]
+
+    async def close(self) -> None:
+        """Nothing to let go of."""
+
+
+def _solve(statement: str) -> str:
+    from markscheme.countdown import solve
+
+    puzzle = _PUZZLE.search(statement)
+    if puzzle is None:
+        return "This is not a Countdown puzzle: I see no numbers and target."
+    numbers = [int(word) for word in re.findall(r"\d+", puzzle[1])]
+    target = int(puzzle[2])
+    solution = solve(numbers, target)
+    if solution is None:
+        return f"There is no way to make {target} from these numbers."
+    return f"<answer>{solution} = {target}</answer>"

@@ -1,0 +1,182 @@
+"""Plots for a paper: pass@k with its band, solve rate per problem, accuracy against tokens, verdicts over time.
+
+Each returns a matplotlib figure whose foot says problems × samples, protocol and data. Colours are told apart by
+people who see fewer of them (Okabe and Ito's set), and never carry meaning alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from markscheme.errors import UsageError
+from markscheme.reporting.summary import Estimate, Summary
+from markscheme.reporting.table import provenance
+from markscheme.types import Verdict
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+INK, SOFT = "#222222", "#8a8a8a"
+BLUE, ORANGE, GREEN, VERMILION, PURPLE, SKY, YELLOW = (
+    "#0072B2",
+    "#E69F00",
+    "#009E73",
+    "#D55E00",
+    "#CC79A7",
+    "#56B4E9",
+    "#F0E442",
+)
+SERIES = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY)
+VERDICT_COLOURS = {
+    Verdict.CORRECT: GREEN,
+    Verdict.WRONG: VERMILION,
+    Verdict.NO_ANSWER: YELLOW,
+    Verdict.TRUNCATED: ORANGE,
+    Verdict.MALFORMED: PURPLE,
+    Verdict.UNMARKABLE: SKY,
+    Verdict.ERROR: SOFT,
+}
+
+
+def save(figure: Figure, file: Path) -> None:
+    """Write a figure; the ending (`.png`, `.svg`, `.pdf`) decides the form."""
+    figure.savefig(file, dpi=200)
+
+
+def pass_at_k_curve(curves: Mapping[str, Mapping[int, Estimate]], summaries: Sequence[Summary]) -> Figure:
+    """pass@k against k, one line a run, with the band of its interval."""
+    figure, axes = _canvas(summaries, 6.4, 4.2)
+    ks = sorted({k for curve in curves.values() for k in curve})
+    for colour, (name, curve) in zip(SERIES * 9, curves.items(), strict=False):
+        known = [(k, each) for k, each in sorted(curve.items()) if each.value is not None]
+        x = [k for k, _ in known]
+        axes.fill_between(
+            x,
+            [100 * (e.low or 0) for _, e in known],
+            [100 * (e.high or 0) for _, e in known],
+            color=colour,
+            alpha=0.18,
+            lw=0,
+        )
+        axes.plot(x, [100 * (e.value or 0) for _, e in known], "o-", color=colour, label=name, ms=4.5, lw=1.6)
+    axes.set_xscale("log", base=2)
+    axes.set_xticks(ks, [str(k) for k in ks])
+    axes.minorticks_off()
+    axes.set_xlabel("k")
+    axes.set_ylabel("pass@k (%)")
+    axes.set_ylim(*_padded([each for curve in curves.values() for each in curve.values()]))
+    if len(curves) > 1:
+        axes.legend(frameon=False, fontsize=9)
+    else:
+        axes.set_title(next(iter(curves)), loc="left", fontsize=11)
+    return figure
+
+
+def solve_rates(rates: Mapping[str, float], summary: Summary) -> Figure:
+    """The share of correct samples of each problem, hardest first; with many problems, as a sorted profile."""
+    figure, axes = _canvas([summary], 7.2, 3.6)
+    ordered = sorted(rates.items(), key=lambda item: (item[1], item[0]))
+    heights = [100 * rate for _, rate in ordered]
+    if len(ordered) <= 40:
+        axes.bar(range(len(ordered)), heights, color=BLUE, width=0.75)
+        names = [name for name, _ in ordered]
+        short = [name.rpartition("/")[2] for name in names]
+        labels = short if len(set(short)) == len(names) else names
+        axes.set_xticks(range(len(ordered)), labels, rotation=90, fontsize=7)
+        axes.set_xlim(-0.7, len(ordered) - 0.3)
+    else:
+        axes.fill_between(range(len(ordered)), heights, step="mid", color=BLUE, alpha=0.75, lw=0)
+        axes.set_xlabel(f"{len(ordered)} problems, hardest first")
+        axes.set_xlim(0, len(ordered) - 1)
+    axes.set_ylabel("samples correct (%)")
+    axes.set_ylim(0, 102)
+    axes.set_title(f"{summary.benchmark} · {summary.model}", loc="left", fontsize=11)
+    return figure
+
+
+def accuracy_against_tokens(points: Mapping[str, tuple[float, Estimate]], summaries: Sequence[Summary]) -> Figure:
+    """Accuracy against mean completion tokens, one point a run: what the extra tokens bought."""
+    figure, axes = _canvas(summaries, 6.4, 4.2)
+    for colour, (name, (tokens, each)) in zip(SERIES * 9, points.items(), strict=False):
+        value = 100 * (each.value or 0)
+        errors = [[value - 100 * (each.low or 0)], [100 * (each.high or 0) - value]]
+        axes.errorbar([tokens], [value], yerr=errors, fmt="o", color=colour, capsize=3, ms=6, label=name)
+    axes.set_xlabel("completion tokens per response, mean")
+    axes.set_ylabel("accuracy (%)")
+    axes.set_ylim(*_padded([each for _, each in points.values()]))
+    axes.margins(x=0.2)
+    axes.legend(frameon=False, fontsize=9)
+    return figure
+
+
+def verdicts_over_time(verdicts: Sequence[Verdict], summary: Summary) -> Figure:
+    """The share of each verdict as responses arrived: a server that went bad at three in the morning shows here."""
+    import numpy as np
+
+    figure, axes = _canvas([summary], 7.2, 3.8)
+    parts = np.array_split(np.arange(len(verdicts)), min(24, len(verdicts)))
+    x = [int(part[-1]) + 1 for part in parts]
+    present = [verdict for verdict in Verdict if verdict in set(verdicts)]
+    shares = [[100 * sum(verdicts[i] is verdict for i in part) / len(part) for part in parts] for verdict in present]
+    axes.stackplot(
+        x,
+        shares,
+        labels=[str(verdict) for verdict in present],
+        colors=[VERDICT_COLOURS[verdict] for verdict in present],
+    )
+    axes.set_xlabel("responses, in the order they arrived")
+    axes.set_ylabel("share (%)")
+    axes.set_xlim(x[0], x[-1])
+    axes.set_ylim(0, 100)
+    axes.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1.01, 1))
+    axes.set_title(f"{summary.benchmark} · {summary.model}", loc="left", fontsize=11)
+    return figure
+
+
+def forest(rows: Mapping[str, Estimate], summaries: Sequence[Summary], label: str) -> Figure:
+    """Differences with their intervals, one line each, and the line of no difference."""
+    figure, axes = _canvas(summaries, 6.4, 1.6 + 0.42 * len(rows))
+    for height, (name, each) in enumerate(reversed(list(rows.items()))):
+        value = 100 * (each.value or 0)
+        axes.plot([100 * (each.low or 0), 100 * (each.high or 0)], [height, height], color=BLUE, lw=2)
+        axes.plot([value], [height], "s", color=INK, ms=6)
+        axes.annotate(
+            f"{value:+.1f}", (value, height), textcoords="offset points", xytext=(0, 7), ha="center", fontsize=8
+        )
+        axes.text(-0.02, height, name, transform=axes.get_yaxis_transform(), ha="right", va="center", fontsize=9)
+    axes.axvline(0, color=SOFT, lw=1, ls="--")
+    axes.set_yticks([])
+    axes.set_ylim(-0.7, len(rows) - 0.3)
+    axes.set_xlabel(label)
+    axes.spines["left"].set_visible(False)
+    return figure
+
+
+def _canvas(summaries: Sequence[Summary], width: float, height: float) -> tuple[Figure, Axes]:
+    """An empty figure with our manners and the provenance at its foot. No display, no global state."""
+    try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise UsageError("plots need matplotlib: pip install 'markscheme[plots]'") from None
+
+    foot = list(dict.fromkeys(provenance(summaries)))
+    figure = Figure(figsize=(width, height + 0.16 * len(foot)), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes: Any = figure.add_subplot()
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(axis="y", color="#dddddd", lw=0.6)
+    axes.set_axisbelow(True)
+    figure.supxlabel("\n".join(foot), fontsize=6.5, color=SOFT, x=0.01, ha="left")
+    return figure, axes
+
+
+def _padded(estimates: Sequence[Estimate]) -> tuple[float, float]:
+    """Limits of a percent axis that show all intervals with some air, and never more than 0 to 100."""
+    lows = [100 * (each.low or 0) for each in estimates if each.value is not None]
+    highs = [100 * (each.high or 0) for each in estimates if each.value is not None]
+    air = max(3.0, 0.08 * (max(highs) - min(lows)))
+    return max(0.0, min(lows) - air), min(101.0, max(highs) + air)

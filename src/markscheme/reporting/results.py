@@ -1,0 +1,49 @@
+"""`--save-results`: one JSON line a response with everything known of it: problem, answer, verdict, tokens, text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from markscheme.errors import UsageError
+from markscheme.runs import Run
+
+
+def save_results(run: Run, protocol: str, file: Path) -> int:
+    """Write the lines in full detail; returns how many."""
+    encoder = msgspec.json.Encoder()
+    written = 0
+    try:
+        with file.open("wb") as out:
+            for line in result_lines(run, protocol):
+                out.write(encoder.encode(line) + b"\n")
+                written += 1
+    except OSError as error:
+        raise UsageError(f"cannot write {file}: {error.strerror}") from None
+    return written
+
+
+def result_lines(run: Run, protocol: str) -> Iterator[dict[str, Any]]:
+    """Each response with its problem and mark, streamed in the order of arrival."""
+    problems = {question.problem.key: question.problem for question in run.questions()}
+    marks = {(mark.key, mark.sample): mark for mark in run.marks(protocol)}
+    for response in run.responses():
+        problem = problems[response.key]
+        mark = marks.get((response.key, response.sample))
+        yield {
+            "benchmark": run.manifest.benchmark,
+            "model": run.manifest.model,
+            "problem_id": problem.id,
+            "problem": problem.statement,
+            "gold": problem.gold,
+            **msgspec.to_builtins(response),
+            "protocol": protocol,
+            "verdict": mark.verdict if mark else None,
+            "correct": mark.correct if mark else None,
+            "extracted": mark.answer if mark else None,
+            "why": mark.why if mark else None,
+            "metadata": {**problem.metadata, **response.metadata},
+        }

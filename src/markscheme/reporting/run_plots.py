@@ -1,0 +1,79 @@
+"""The plots of some runs, written to a folder: what `markscheme report --plots DIR` makes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from markscheme.reporting import plots
+from markscheme.reporting.summary import Estimate, Summary, estimate
+from markscheme.runs import Run
+from markscheme.statistics import Counts, accuracy, tally
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def write_plots(runs: Sequence[Run], summaries: Sequence[Summary], folder: Path, form: str) -> list[Path]:
+    """Every plot that these runs have the data for; returns the files."""
+    folder.mkdir(parents=True, exist_ok=True)
+    files = []
+
+    def keep(name: str, figure: Figure) -> None:
+        file = folder / f"{name}.{form}"
+        plots.save(figure, file)
+        files.append(file)
+
+    names = _names(summaries)
+    counts = [_counts(run, summary) for run, summary in zip(runs, summaries, strict=True)]
+    curves = {name: _curve(each) for name, each in zip(names, counts, strict=True)}
+    if any(len(curve) > 1 for curve in curves.values()):
+        keep("pass-at-k", plots.pass_at_k_curve(curves, summaries))
+    points = {
+        name: (_mean_tokens(summary), summary.accuracy)
+        for name, summary in zip(names, summaries, strict=True)
+        if summary.usage is not None and summary.usage.completion_tokens and summary.accuracy.value is not None
+    }
+    if points:
+        keep("accuracy-tokens", plots.accuracy_against_tokens(points, summaries))
+    for name, run, summary, each in zip(names, runs, summaries, counts, strict=True):
+        tail = "" if len(runs) == 1 else f"-{name.replace('/', '-').replace(' ', '')}"
+        ids = {question.problem.key: question.problem.id for question in run.questions()}
+        rates = {ids[key]: float(rate) for key, rate in zip(each.keys, accuracy(each.n, each.c), strict=True)}
+        keep(
+            f"solve-rates{tail}", plots.solve_rates({key: rate for key, rate in rates.items() if rate == rate}, summary)
+        )
+        verdicts = [mark.verdict for mark in run.mark_heads(summary.protocol)]
+        if verdicts:
+            keep(f"verdicts{tail}", plots.verdicts_over_time(verdicts, summary))
+    return files
+
+
+def _counts(run: Run, summary: Summary) -> Counts:
+    return tally(
+        ((mark.key, mark.verdict) for mark in run.mark_heads(summary.protocol)),
+        [question.problem.key for question in run.questions()],
+    )
+
+
+def _curve(counts: Counts) -> dict[int, Estimate]:
+    """pass@k at the powers of two up to the samples there are, and at that number itself."""
+    most = int(counts.n.max(initial=1))
+    ks = sorted({2**power for power in range(most.bit_length())} | {most})
+    return {k: estimate(f"pass@{k}", counts) for k in ks if k <= most}
+
+
+def _mean_tokens(summary: Summary) -> float:
+    assert summary.usage is not None
+    return (summary.usage.completion_tokens or 0) / max(1, summary.responses)
+
+
+def _names(summaries: Sequence[Summary]) -> list[str]:
+    """Short names that still tell the runs apart."""
+    short = [summary.model for summary in summaries]
+    if len(set(short)) < len(short):
+        short = [f"{summary.model} · {summary.benchmark}" for summary in summaries]
+    if len(set(short)) < len(short):
+        short = [Path(summary.run).name for summary in summaries]
+    return short

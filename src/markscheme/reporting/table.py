@@ -1,0 +1,167 @@
+"""Several runs as one table, with the macro average where they are different benchmarks.
+
+A row is a run; formats are Markdown, CSV, Parquet, LaTeX and JSON. Shares are 0 to 1 in data formats and percent where
+a person reads.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from markscheme.errors import UsageError
+from markscheme.reporting.figures import bounds, plus_minus
+from markscheme.reporting.summary import Estimate, Summary
+
+Rows = list[dict[str, Any]]
+
+
+class Table(msgspec.Struct, frozen=True):
+    """What `report --format json` prints: every run, and the mean over benchmarks that weighs each the same."""
+
+    runs: list[Summary]
+    macro: dict[str, float | None]
+
+
+def make_table(summaries: Sequence[Summary]) -> Table:
+    """The table of some runs. The macro average is there for two benchmarks or more, asked of one model."""
+    return Table(list(summaries), macro_average(summaries) if _one_model(summaries) else {})
+
+
+def macro_average(summaries: Sequence[Summary]) -> dict[str, float | None]:
+    """The plain mean over benchmarks of each figure that all of them have; undefined if one of them is."""
+    figures = [_figures(summary) for summary in summaries]
+    shared = [name for name in figures[0] if all(name in each for each in figures)]
+    average: dict[str, float | None] = {}
+    for name in shared:
+        values = [each[name].value for each in figures]
+        known = [value for value in values if value is not None]
+        average[name] = sum(known) / len(known) if len(known) == len(values) else None
+    return average
+
+
+def _one_model(summaries: Sequence[Summary]) -> bool:
+    benchmarks = [summary.benchmark for summary in summaries]
+    return len(benchmarks) > 1 and len(set(benchmarks)) == len(benchmarks) and len({s.model for s in summaries}) == 1
+
+
+def _figures(summary: Summary) -> dict[str, Estimate]:
+    return {"accuracy": summary.accuracy, **{f"pass@{k}": figure for k, figure in summary.pass_at_k.items()}}
+
+
+def flat_rows(summaries: Sequence[Summary]) -> Rows:
+    """One flat record a run, for CSV and Parquet; every row has the same columns."""
+    names = list(dict.fromkeys(name for summary in summaries for name in _figures(summary)))
+    rows = []
+    for summary in summaries:
+        row: dict[str, Any] = {
+            "run": summary.run,
+            "benchmark": summary.benchmark,
+            "model": summary.model,
+            "protocol": summary.protocol,
+            "problems": summary.problems,
+            "samples": summary.samples,
+            "responses": summary.responses,
+            "missing": summary.missing,
+            "truncation": summary.truncation.value,
+        }
+        figures = _figures(summary)
+        for name in names:
+            figure = figures.get(name, Estimate(None))
+            row |= {name: figure.value, f"{name}_low": figure.low, f"{name}_high": figure.high}
+        row["completion_tokens"] = summary.usage.completion_tokens if summary.usage else None
+        row["data_sha256"] = " ".join(summary.data.values())
+        rows.append(row)
+    return rows
+
+
+def to_markdown(table: Table) -> str:
+    """A Markdown table in percent with intervals, the provenance below it."""
+    names = _columns(table)
+    header = ["benchmark", "model", "problems × samples", *names, "truncated", "missing"]
+    lines = [f"| {' | '.join(header)} |", "|" + "---|" * len(header)]
+    for summary in table.runs:
+        figures = _figures(summary)
+        cells = [
+            summary.benchmark,
+            summary.model.replace("|", "\\|"),
+            f"{summary.problems} × {summary.samples}",
+            *(bounds(figures.get(name, Estimate(None))) for name in names),
+            bounds(summary.truncation),
+            str(summary.missing),
+        ]
+        lines.append(f"| {' | '.join(cells)} |")
+    if table.macro:
+        cells = ["**macro average**", "", "", *(_share(table.macro.get(name)) for name in names), "", ""]
+        lines.append(f"| {' | '.join(cells)} |")
+    lines += ["", "Percent, with 95 % intervals over problems.", *dict.fromkeys(provenance(table.runs))]
+    return "\n".join(lines) + "\n"
+
+
+def to_latex(table: Table) -> str:
+    """One row a run, as papers need it: mean ± half-width, with n and k in a comment above."""
+    lines = []
+    for summary in table.runs:
+        figures = [plus_minus(figure) for figure in _figures(summary).values()]
+        lines.append(f"% {provenance([summary])[0]}; columns: {', '.join(_figures(summary))}")
+        lines.append(f"{_escape_latex(summary.model)} & {summary.benchmark} & {' & '.join(figures)} \\\\")
+    return "\n".join(lines) + "\n"
+
+
+def to_csv(table: Table) -> str:
+    """Comma-separated, shares from 0 to 1, empty where undefined."""
+    rows = flat_rows(table.runs)
+    out = io.StringIO()
+    writer = csv.DictWriter(out, fieldnames=list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return out.getvalue()
+
+
+def to_json(table: Table) -> str:
+    """Everything, as it stands in each run's `report.json`."""
+    return msgspec.json.format(msgspec.json.encode(table), indent=2).decode() + "\n"
+
+
+def write_parquet(table: Table, file: Path) -> None:
+    """The rows of the CSV as Parquet (needs pyarrow)."""
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError:
+        raise UsageError("Parquet needs pyarrow: pip install 'markscheme[data]'") from None
+    pq.write_table(pa.Table.from_pylist(flat_rows(table.runs)), file)
+
+
+TEXT_FORMATS: dict[str, Callable[[Table], str]] = {
+    "markdown": to_markdown,
+    "json": to_json,
+    "csv": to_csv,
+    "latex": to_latex,
+}
+
+
+def provenance(summaries: Sequence[Summary]) -> list[str]:
+    """What every figure must say: problems × samples, protocol and data."""
+    return [
+        f"{summary.benchmark}: {summary.problems} problems × {summary.samples} samples, protocol {summary.protocol}, "
+        f"data {', '.join(digest[:12] for digest in summary.data.values())}"
+        for summary in summaries
+    ]
+
+
+def _columns(table: Table) -> list[str]:
+    return list(dict.fromkeys(name for summary in table.runs for name in _figures(summary)))
+
+
+def _share(value: float | None) -> str:
+    return "" if value is None else f"{100 * value:.1f}"
+
+
+def _escape_latex(text: str) -> str:
+    return "".join(f"\\{character}" if character in "&%$#_{}" else character for character in text)

@@ -1,0 +1,84 @@
+"""The journal: lines appended as they arrive, so that a crash loses at most what was in flight.
+
+`write` hands the lines to the operating system before it returns: after that a kill of the process cannot lose them.
+Against a loss of power the file is also synced to the disk about once a second, off the event loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Self
+
+import msgspec
+
+from markscheme.errors import JournalError
+
+SYNC_EVERY = 1.0
+
+
+class Journal:
+    """An append-only file of JSON lines. Use it as a context manager."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        self._encoder = msgspec.json.Encoder()
+        self._handle: int | None = None
+        self._size = 0
+        self._dirty = False
+
+    def __enter__(self) -> Self:
+        try:
+            self._handle = os.open(self.file, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+            self._size = os.fstat(self._handle).st_size
+            # A crash in mid-write leaves a line without its end; closing it off keeps the next line whole.
+            if self._size and os.pread(self._handle, 1, self._size - 1) != b"\n":
+                self._append(b"\n")
+        except OSError as error:
+            raise JournalError(f"cannot write {self.file}: {error.strerror}") from None
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._handle is not None:
+            try:
+                os.fsync(self._handle)
+            finally:
+                os.close(self._handle)
+                self._handle = None
+
+    def write(self, items: Iterable[msgspec.Struct]) -> None:
+        """Append one line each. All of them are kept, or `JournalError` is raised and none of them is."""
+        lines = bytearray()
+        for item in items:
+            self._encoder.encode_into(item, lines, -1)
+            lines += b"\n"
+        try:
+            self._append(lines)
+        except OSError as error:
+            raise JournalError(
+                f"cannot write {self.file}: {error.strerror}; everything before is kept, "
+                f"so make room and `markscheme resume {self.file.parent}`"
+            ) from None
+
+    def _append(self, lines: bytes | bytearray) -> None:
+        assert self._handle is not None, "the journal is not open"
+        self._dirty = True
+        rest = memoryview(lines)
+        try:
+            while rest:
+                rest = rest[os.write(self._handle, rest) :]
+        except OSError:
+            # A full disk takes half a batch. Taking that half back leaves no torn line, and frees a little.
+            os.ftruncate(self._handle, self._size)
+            raise
+        self._size += len(lines)
+
+    async def keep_synced(self) -> None:
+        """Sync about once a second until cancelled; a slow disk delays nobody."""
+        while True:
+            await asyncio.sleep(SYNC_EVERY)
+            if self._dirty and self._handle is not None:
+                self._dirty = False
+                await asyncio.to_thread(os.fsync, self._handle)

@@ -1,0 +1,155 @@
+"""How many requests may be in flight: a number the user chose, or one that is found out while running."""
+
+from __future__ import annotations
+
+import resource
+from typing import Protocol
+
+from markscheme.errors import UsageError
+
+OVERLOAD = frozenset({"rate_limit", "overloaded", "timeout"})
+"""Kinds of failure that say: too much at once."""
+
+SPARE_FILES = 128
+"""Open files beside the connections: the journal, pipes of marking workers, libraries."""
+
+
+class Limit(Protocol):
+    """Told of every attempt, answers how many may be in flight now."""
+
+    value: int
+    epoch: int
+    """Goes up when `value` changes; an attempt is reported with the epoch in which it started."""
+
+    def answered(self, latency: float, tokens: int | None, epoch: int) -> None:
+        """An attempt came back after so many seconds with so many tokens."""
+
+    def failed(self, kind: str, epoch: int) -> None:
+        """An attempt failed."""
+
+
+class FixedLimit:
+    """The number that the user chose."""
+
+    epoch = 0
+
+    def __init__(self, value: int) -> None:
+        self.value = value
+
+    def answered(self, latency: float, tokens: int | None, epoch: int) -> None:
+        """Changes nothing."""
+
+    def failed(self, kind: str, epoch: int) -> None:
+        """Changes nothing: the user's number stands; backing off is the retry policy's part."""
+
+
+class AutoLimit:
+    """Grows while the server gets more done, shrinks when it says that it is too much.
+
+    With `value` requests at a speed of s each, the server does `value × s`. A growth that hardly raises this product
+    only makes a queue, so it is taken back; a cut that hardly lowers it takes a queue away, so it stays. Doubling comes
+    first; after the first growth in vain, or the first refusal, careful steps up and down in turn.
+
+    Speed is tokens a second where the server counts tokens (responses differ in length by a factor of a hundred), else
+    answers a second. Only attempts that started after the last change count: the others tell of the number before. A
+    few refusals are chance; more than that, and the limit shrinks at once.
+    """
+
+    FACTOR = 2.0  # growth at first
+    STEP = 1.25  # and once a limit has been seen
+    GAIN = 0.4  # share of a growth that must arrive as throughput, else it was a queue
+    REST = 3  # windows between two careful steps
+    REFUSED = 0.15  # share of refusals in a window that is no longer chance
+    BACK = 0.8  # what remains then
+
+    def __init__(self, start: int = 32, highest: int = 1024) -> None:
+        self.value = min(start, highest)
+        self.epoch = 0
+        self._highest = highest
+        self._careful = False
+        self._rest = 0
+        self._up = True
+        self._trial: tuple[int, float] | None = None  # the value before the step under trial, and its throughput
+        self._answers = self._tokens = self._refused = 0
+        self._counted = True  # every answer of the window told its tokens
+        self._seconds = 0.0
+
+    def answered(self, latency: float, tokens: int | None, epoch: int) -> None:
+        """Count towards the window; at its end, decide."""
+        if epoch != self.epoch:
+            return
+        self._answers += 1
+        self._seconds += latency
+        self._tokens += tokens or 0
+        self._counted = self._counted and tokens is not None
+        self._decide_if_due()
+
+    def failed(self, kind: str, epoch: int) -> None:
+        """Count towards the window; only overload matters, a malformed answer says nothing about load."""
+        if epoch == self.epoch and kind in OVERLOAD:
+            self._refused += 1
+            self._decide_if_due()
+
+    def _decide_if_due(self) -> None:
+        window = max(8, self.value // 2)
+        if self._refused > max(2, self.REFUSED * window):
+            self._careful, self._trial, self._rest, self._up = True, None, self.REST, True
+            self._set(max(1, int(self.value * self.BACK)))
+        elif self._answers + self._refused < window:
+            return
+        elif self._answers:
+            done = self._tokens if self._counted and self._tokens else self._answers
+            self._climb(self.value * done / max(self._seconds, 1e-9))
+        self._answers = self._tokens = self._refused = 0
+        self._counted, self._seconds = True, 0.0
+
+    def _climb(self, throughput: float) -> None:
+        if self._trial is not None:
+            value, before = self._trial
+            self._trial = None
+            expected = before * self.value / value
+            # The same line for both directions: a step up must reach it, a step down must not fall below it.
+            line = before + self.GAIN * (expected - before)
+            if throughput < line:
+                self._careful, self._rest = True, self.REST
+                self._set(value)
+                return
+        if self._rest > 0:
+            self._rest -= 1
+            return
+        self._trial = (self.value, throughput)
+        if not self._careful:
+            self._set(min(self._highest, int(self.value * self.FACTOR)))
+        else:
+            self._rest = self.REST
+            step = self.STEP if self._up else 1 / self.STEP
+            self._up = not self._up
+            aim = round(self.value * step)
+            self._set(max(1, min(self._highest, aim if aim != self.value else aim + 1)))
+
+    def _set(self, value: int) -> None:
+        if value == self.value:
+            self._trial = None
+            return
+        self.value = value
+        self.epoch += 1
+
+
+def make_room(wanted: int) -> None:
+    """Make sure that so many connections can be open: raise the soft limit of open files, or say what to raise."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = wanted + SPARE_FILES
+    if soft == resource.RLIM_INFINITY or soft >= needed:
+        return
+    if hard != resource.RLIM_INFINITY and hard < needed:
+        raise UsageError(
+            f"{wanted} requests in flight need {needed} open files and this process may have {hard}; "
+            f"raise it (`ulimit -Hn {needed}`, or LimitNOFILE of the service) or lower --concurrency to {hard - SPARE_FILES}"
+        )
+    resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
+
+
+def most_connections() -> int:
+    """How many connections this process can have open, whatever the soft limit is now."""
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    return 1_000_000 if hard == resource.RLIM_INFINITY else max(1, hard - SPARE_FILES)

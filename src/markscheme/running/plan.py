@@ -1,0 +1,35 @@
+"""What is still to be asked, one request after the other and never all at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from markscheme.models.base import Request
+from markscheme.running.samples import SampleSet
+from markscheme.running.seeds import derive_seed
+from markscheme.runs import Manifest
+from markscheme.types import Question, Sampling
+
+
+def requests(
+    manifest: Manifest, questions: Sequence[Question], sampling: Sampling, done: SampleSet
+) -> Iterator[Request]:
+    """Every problem once before any twice, so that early figures already mean something."""
+    step = manifest.config.samples_per_request
+    for first in range(0, manifest.samples, step):
+        group = range(first, min(first + step, manifest.samples))
+        for question in questions:
+            problem = question.problem
+            missing = tuple(sample for sample in group if not done.has(problem.key, sample))
+            if not missing:
+                continue
+            yield Request(
+                benchmark=manifest.benchmark,
+                problem_id=problem.id,
+                key=problem.key,
+                statement=problem.statement,
+                prompt=question.prompt,
+                samples=missing,
+                seeds=tuple(derive_seed(manifest.config.seed, problem.key, sample) for sample in missing),
+                sampling=sampling,
+            )

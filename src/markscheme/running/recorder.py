@@ -1,0 +1,130 @@
+"""Keeps what arrives: on disk first, then marked, then counted.
+
+Everything that arrives within one turn of the event loop is written with one system call. A protocol that only reads
+text marks in the loop (some 20 µs); one that may wait for a worker process marks in threads beside it, so that a slow
+mark never delays a request. When those fall behind, the rest is marked after the asking, from the journal.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+
+from markscheme.accounting import Accounts
+from markscheme.errors import MarkschemeError
+from markscheme.marking import Protocol, mark
+from markscheme.running.journal import Journal
+from markscheme.running.live import Live
+from markscheme.running.samples import SampleSet
+from markscheme.types import Mark, Problem, Response, Verdict
+
+BACKLOG = 256
+"""Responses that may wait for a marking thread: more are left for later, so that memory stays flat."""
+
+
+class Recorder:
+    """The sink of the scheduler."""
+
+    def __init__(
+        self,
+        journal: Journal,
+        marks: Journal,
+        problems: Mapping[str, Problem],
+        protocol: Protocol,
+        marked: SampleSet,
+        accounts: Accounts,
+        live: Live,
+    ) -> None:
+        self._journal, self._marks = journal, marks
+        self._problems, self._protocol, self._marked = problems, protocol, marked
+        self._accounts, self._live = accounts, live
+        self._arrived: list[Response] = []
+        self._judged: list[Mark] = []
+        self._flushing = False
+        self._threads: ThreadPoolExecutor | None = None
+        self._pending: set[Future[Mark]] = set()
+        self.server_model: str | None = None
+        self.on_failure: Callable[[BaseException], None] = lambda _: None
+        """Told when something cannot be kept; the run cannot go on then."""
+
+    def take(self, responses: list[Response]) -> None:
+        """Keep these, at the end of this turn of the event loop."""
+        self._arrived += responses
+        self._soon()
+
+    def flush(self) -> None:
+        """Write, mark and count everything that has arrived."""
+        self._flushing = False
+        arrived, self._arrived = self._arrived, []
+        try:
+            if arrived:
+                self._journal.write(arrived)
+                for response in arrived:
+                    self._count(response)
+                self._mark(arrived)
+            if self._judged:
+                judged, self._judged = self._judged, []
+                self._marks.write(judged)
+        except MarkschemeError as failure:
+            self.on_failure(failure)
+
+    async def finish(self) -> None:
+        """Wait for the marks under way."""
+        while self._pending:
+            await asyncio.wait([asyncio.wrap_future(future) for future in self._pending])
+            await asyncio.sleep(0)
+        if self._threads is not None:
+            self._threads.shutdown()
+        self.flush()
+
+    def _soon(self) -> None:
+        if not self._flushing:
+            self._flushing = True
+            asyncio.get_running_loop().call_soon(self.flush)
+
+    def _count(self, response: Response) -> None:
+        self._accounts.add(response)
+        self._marked.discard(response.key, response.sample)
+        if response.error is not None:
+            self._live.errors += 1
+            return
+        self._live.done += 1
+        self._live.tokens += response.completion_tokens or 0
+        self._live.truncated += response.finish_reason == "length"
+        self.server_model = self.server_model or response.model
+
+    def _mark(self, responses: list[Response]) -> None:
+        name = self._protocol.name
+        if not self._protocol.slow:
+            self._judged_are([mark(one, self._problems[one.key], protocol=name) for one in responses])
+            return
+        loop = asyncio.get_running_loop()
+        threads = self._threads or self._start_threads()
+        for response in responses:
+            if len(self._pending) < BACKLOG:
+                future = threads.submit(mark, response, self._problems[response.key], protocol=name)
+                self._pending.add(future)
+                future.add_done_callback(lambda done: loop.call_soon_threadsafe(self._thread_judged, done))
+
+    def _start_threads(self) -> ThreadPoolExecutor:
+        count = min(16, 2 * (os.cpu_count() or 1))
+        self._threads = ThreadPoolExecutor(count, thread_name_prefix="marking")
+        return self._threads
+
+    def _thread_judged(self, future: Future[Mark]) -> None:
+        self._pending.discard(future)
+        error = future.exception()
+        if error is not None:
+            self.on_failure(error)
+            return
+        self._judged_are([future.result()])
+        self._soon()
+
+    def _judged_are(self, marks: list[Mark]) -> None:
+        self._judged += marks
+        for one in marks:
+            self._marked.add(one.key, one.sample)
+            if one.verdict is not Verdict.ERROR:
+                self._live.scored(one.key, one.correct)

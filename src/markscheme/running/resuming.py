@@ -1,0 +1,55 @@
+"""What a resumed run may change, and what it must keep."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from markscheme.config import RunConfig, fixed_options, make_config
+from markscheme.errors import JournalError, UsageError
+from markscheme.models.secrets import HIDDEN, hidden_options, hide_config
+from markscheme.prompts import prompts_sha256
+from markscheme.runs import Run
+from markscheme.types import Question
+
+
+def resumed_config(run: Run, changes: Mapping[str, Any]) -> RunConfig:
+    """The stored options with the changed ones; refuses a change of what is asked, and shows it."""
+    stored = run.manifest.config
+    changed = make_config(**{**msgspec.structs.asdict(stored), **changes})
+    hidden = hide_config(changed)
+    differences = [
+        f"{name}: {_shown(getattr(stored, name))} in the run, {_shown(getattr(hidden, name))} now"
+        for name in fixed_options()
+        if getattr(stored, name) != getattr(hidden, name)
+    ]
+    if differences:
+        raise UsageError(
+            f"{run.path} cannot be resumed with other questions or sampling ({'; '.join(differences)}); "
+            "leave these options out, or start a new run"
+        )
+    for name in hidden_options(changed):
+        raise UsageError(
+            f"{run.path}: --{name.replace('_', '-')} held something secret, which was not stored (it is kept as "
+            f"{HIDDEN}); give it again to resume"
+        )
+    return changed
+
+
+def check_questions(run: Run, questions: Sequence[Question]) -> None:
+    """Refuse a folder whose problems are not those it started with."""
+    manifest = run.manifest
+    found = prompts_sha256(question.prompt for question in questions)
+    if len(questions) == manifest.problems and found == manifest.prompt_sha256:
+        return
+    raise JournalError(
+        f"{run.path / 'problems.jsonl'} is not what this run started with: {len(questions)} problems, prompts "
+        f"{found[:12]}…; the manifest says {manifest.problems}, {manifest.prompt_sha256[:12]}…. "
+        "Restore the file, or start a new run"
+    )
+
+
+def _shown(value: object) -> str:
+    return "the default" if value is None or value == () else repr(value)

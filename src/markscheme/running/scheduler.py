@@ -1,0 +1,274 @@
+"""A continuous queue over (problem, sample): never batches that wait for their slowest member.
+
+Each attempt is a task of its own. Whenever one ends, the next request starts at once, as far as the limit and the
+pace allow; one that waits for another try holds no place. Requests are drawn from an iterator, so a run of any size
+needs memory only for what is in flight.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
+
+import msgspec
+
+from markscheme.errors import ModelError
+from markscheme.models.base import Completion, Model, Request, RequestFailed
+from markscheme.running.limits import Limit
+from markscheme.running.live import Live
+from markscheme.running.pace import Pace
+from markscheme.running.retry import BUSY, RetryPolicy
+from markscheme.types import Response
+
+HOPELESS = 3
+"""Requests given up in a row, for a reason that is not theirs, after which the rest would fare no better."""
+
+PATIENCE = 60.0
+"""Seconds without a connection after which a server that never answered anything is taken to be not there."""
+
+SHARED_REASONS = frozenset({"bad_request", "connection", "timeout"})
+"""Kinds of failure that strike one request by chance but, without a single answer in between, all of them."""
+
+Sink = Callable[[list[Response]], None]
+"""Takes what became of a request; must be quick."""
+
+
+class _Job:
+    """A request on its way through its attempts."""
+
+    __slots__ = ("attempt", "begun", "epoch", "expected", "failed", "in_a_row", "request")
+
+    def __init__(self, request: Request) -> None:
+        self.request = request
+        self.attempt = 0
+        self.begun = 0.0  # when the first attempt was sent
+        self.failed = 0.0  # when the last one failed
+        self.in_a_row = 0  # failures since the server last answered anybody
+        self.epoch = 0
+        self.expected = 0.0  # tokens
+
+
+class Scheduler:
+    """Asks every request of an iterator; `run` returns when all are answered, given up or left over by a stop."""
+
+    def __init__(
+        self,
+        model: Model,
+        requests: Iterator[Request],
+        sink: Sink,
+        *,
+        limit: Limit,
+        pace: Pace,
+        retry: RetryPolicy,
+        timeout: float,
+        live: Live,
+    ) -> None:
+        self._model, self._requests, self._sink = model, requests, sink
+        self._limit, self._pace, self._retry, self._timeout, self._live = limit, pace, retry, timeout, live
+        self._due: deque[_Job] = deque()
+        self._waiting: dict[asyncio.TimerHandle, _Job] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._wake: asyncio.TimerHandle | None = None
+        self._exhausted = False
+        self._draining = False
+        self._last_answer = float("-inf")
+        self._given_up = 0  # in a row, for a shared reason
+        self._failure: BaseException | None = None
+
+    async def run(self) -> None:
+        """Ask everything; raises what stopped it (`ModelError`, `JournalError` or a bug)."""
+        self._loop = asyncio.get_running_loop()
+        self._over = asyncio.Event()
+        self._fill()
+        try:
+            await self._over.wait()
+        finally:
+            self._exhausted = self._draining = True
+            for task in self._tasks:
+                task.cancel()
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self._failure is not None:
+            raise self._failure
+
+    def drain(self) -> None:
+        """Start nothing more; `run` returns when what is in flight has come back."""
+        self._exhausted = self._draining = True
+        for timer in self._waiting:
+            timer.cancel()
+        self._waiting.clear()
+        self._due.clear()
+        self._live.retrying = 0
+        self._end_if_idle()
+
+    def stop(self, failure: BaseException | None = None) -> None:
+        """Drop everything that is in flight; `run` raises `failure`, if there is one."""
+        self._failure = self._failure or failure
+        self.drain()
+        self._over.set()
+
+    def _fill(self) -> None:
+        """Start as much as may be started now."""
+        while len(self._tasks) < self._limit.value:
+            if not self._pace.unlimited and (delay := self._pace.wait(self._loop.time())) > 0:
+                if self._wake is None:
+                    self._wake = self._loop.call_later(delay, self._woken)
+                break
+            job = self._next()
+            if job is None:
+                break
+            job.expected = self._pace.start(job.request, self._loop.time())
+            task = self._loop.create_task(self._attempt(job))
+            self._tasks.add(task)
+            task.add_done_callback(self._ended)
+        self._live.in_flight = len(self._tasks)
+        self._live.limit = self._limit.value
+        self._end_if_idle()
+
+    def _woken(self) -> None:
+        self._wake = None
+        self._fill()
+
+    def _next(self) -> _Job | None:
+        if self._due:
+            return self._due.popleft()
+        if self._exhausted:
+            return None
+        request = next(self._requests, None)
+        if request is None:
+            self._exhausted = True
+            return None
+        return _Job(request)
+
+    def _end_if_idle(self) -> None:
+        if self._exhausted and not self._tasks and not self._waiting and not self._due:
+            self._over.set()
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self.stop(error)
+        else:
+            self._fill()
+
+    async def _attempt(self, job: _Job) -> None:
+        started = self._loop.time()
+        job.attempt += 1
+        if job.attempt == 1:
+            job.begun = job.failed = started
+        job.epoch = self._limit.epoch
+        try:
+            async with asyncio.timeout(self._timeout):
+                completions = await self._model.answer(job.request)
+        except RequestFailed as failure:
+            self._failed(job, failure)
+        except TimeoutError:
+            self._failed(job, RequestFailed("timeout", f"no answer within {self._timeout:g} s", retryable=True))
+        else:
+            now = self._loop.time()
+            self._pace.finish(job.expected, completions, now)
+            self._answered(job, completions, now - started)
+
+    def _answered(self, job: _Job, completions: Sequence[Completion], latency: float) -> None:
+        request = job.request
+        self._last_answer = self._loop.time()
+        self._given_up = 0
+        tokens = [one.completion_tokens for one in completions if one.completion_tokens is not None]
+        self._limit.answered(latency, sum(tokens) if tokens else None, job.epoch)
+        if not completions:
+            self._failed(job, RequestFailed("empty", "the model gave no completion at all", retryable=True))
+            return
+        created = _now()
+        self._sink(
+            [
+                _response(request, index, completion, latency, job.attempt, created)
+                for index, completion in enumerate(completions)
+            ]
+        )
+        if len(completions) < len(request.samples):  # not every server knows `n`
+            given = len(completions)
+            rest = msgspec.structs.replace(request, samples=request.samples[given:], seeds=request.seeds[given:])
+            self._due.append(_Job(rest))
+
+    def _failed(self, job: _Job, failure: RequestFailed) -> None:
+        self._limit.failed(failure.kind, job.epoch)
+        if failure.fatal:
+            self.stop(ModelError(str(failure)))
+            return
+        if failure.kind == "connection" and self._never_answered(job):
+            self._give_up(job, failure)
+            return
+        answers_others = self._last_answer >= job.failed and failure.kind not in BUSY
+        job.failed = self._loop.time()
+        job.in_a_row = 1 if answers_others else job.in_a_row + 1
+        delay = self._retry.delay(failure, job.attempt, job.in_a_row)
+        if delay is None:
+            self._give_up(job, failure)
+        elif not self._draining:  # else it stays unanswered, for `resume` to ask
+            self._live.trouble = str(failure)
+            self._later(job, delay)
+
+    def _never_answered(self, job: _Job) -> bool:
+        return self._last_answer < 0 and self._loop.time() - job.begun > PATIENCE
+
+    def _later(self, job: _Job, delay: float) -> None:
+        def due() -> None:
+            del self._waiting[timer]
+            self._live.retrying = len(self._waiting)
+            self._due.append(job)
+            self._fill()
+
+        timer = self._loop.call_later(delay, due)
+        self._waiting[timer] = job
+        self._live.retrying = len(self._waiting)
+
+    def _give_up(self, job: _Job, failure: RequestFailed) -> None:
+        created = _now()
+        request = job.request
+        self._sink([_error(request, index, failure, job.attempt, created) for index in range(len(request.samples))])
+        if failure.kind not in SHARED_REASONS or self._last_answer >= job.begun:
+            return
+        self._given_up += 1
+        if self._given_up >= HOPELESS:
+            self.stop(ModelError(f"{failure} ({self._given_up} requests in a row, {job.attempt} tries each)"))
+
+
+def _response(
+    request: Request, index: int, completion: Completion, latency: float, attempts: int, created: str
+) -> Response:
+    return Response(
+        key=request.key,
+        sample=request.samples[index],
+        problem_id=request.problem_id,
+        text=completion.text,
+        reasoning=completion.reasoning,
+        finish_reason=completion.finish_reason,
+        prompt_tokens=completion.prompt_tokens,
+        completion_tokens=completion.completion_tokens,
+        reasoning_tokens=completion.reasoning_tokens,
+        latency=round(latency, 4),
+        # What was really sent: several samples of one request share the seed of the first.
+        seed=request.seeds[0],
+        attempts=attempts,
+        model=completion.model,
+        created=created,
+        metadata=completion.metadata,
+    )
+
+
+def _error(request: Request, index: int, failure: RequestFailed, attempts: int, created: str) -> Response:
+    return Response(
+        key=request.key,
+        sample=request.samples[index],
+        problem_id=request.problem_id,
+        seed=request.seeds[0],
+        attempts=attempts,
+        created=created,
+        error=str(failure),
+        error_kind=failure.kind,
+    )
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")

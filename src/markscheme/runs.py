@@ -1,0 +1,276 @@
+"""A run is a folder: what was asked, what came back, what was thought of it.
+
+    manifest.json           everything needed to run it again and to trust it
+    problems.jsonl          each problem with the prompt really sent
+    responses*.jsonl        facts, appended as they arrive, one file a writer
+    marks/<protocol>.jsonl  opinions, re-made at will
+    report.json             the numbers
+
+Reading is forgiving: a torn or damaged line is counted and left out, an unknown field is ignored, a missing marks
+file is simply not there. Nothing here asks a model or judges an answer.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from array import array
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Annotated, Any, Self, TypeVar
+
+import msgspec
+
+from markscheme.accounting import Usage
+from markscheme.config import RunConfig
+from markscheme.datasets import DataFile
+from markscheme.errors import JournalError
+from markscheme.types import Mark, Question, Response, Verdict
+
+FORMAT = 1
+"""Version of the folder layout. A reader refuses only what is newer than it can know."""
+
+
+class Manifest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What `manifest.json` holds: the resolved options, the evidence, and how it ended."""
+
+    format: int = FORMAT
+    config: RunConfig
+    benchmark: str
+    model: str
+    protocol: str  # "name@version", the one the headline figures come from
+    samples: int
+    problems: int
+    data: tuple[DataFile, ...] = ()
+    prompt_sha256: str = ""  # over every message of every prompt, in order
+    fewshot_ids: tuple[str, ...] = ()
+    server_model: str | None = None
+    started: str = ""
+    ended: str | None = None
+    status: str = "running"  # running | complete | incomplete | interrupted | stopped
+    counts: dict[str, int] = {}  # responses by verdict
+    packages: dict[str, str] = {}
+    python: str = ""
+    platform: str = ""
+    git_revision: str | None = None
+    sampling: dict[str, Any] = {}  # as sent, benchmark defaults filled in
+    usage: Usage | None = None  # tokens, latency, attempts, cost
+    resumed: int = 0  # how many times
+
+
+Index = Annotated[int, msgspec.Meta(ge=0, le=1_000_000)]
+"""A sample's index. A larger one is a damaged line: an index costs memory in proportion to it."""
+
+
+class Head(msgspec.Struct, frozen=True, gc=False):
+    """A response without its texts, which are skipped, not built: what is needed to count, not to judge."""
+
+    key: str
+    sample: Index
+    error: str | None = None
+    error_kind: str | None = None
+    finish_reason: str | None = None
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    latency: float | None = None
+    attempts: int = 1
+    model: str | None = None
+
+
+class MarkHead(msgspec.Struct, frozen=True, gc=False):
+    """A mark without its reasons. Marks leave out what is the default, so a missing `sample` is 0."""
+
+    key: str
+    verdict: Verdict
+    sample: Index = 0
+    protocol: str = ""
+
+    @property
+    def error(self) -> str | None:
+        """Set where there was no response to judge, as in `Head`."""
+        return "error" if self.verdict is Verdict.ERROR else None
+
+
+class _Places:
+    """Where the line that counts for each (problem, sample) stands: eight bytes a sample."""
+
+    def __init__(self) -> None:
+        self._places: dict[str, array[int]] = {}
+
+    def put(self, key: str, sample: int, place: int) -> None:
+        places = self._places.get(key)
+        if places is None:
+            places = self._places[key] = array("q")
+        while len(places) <= sample:
+            places.append(-1)
+        places[sample] = place
+
+    def get(self, key: str, sample: int) -> int:
+        places = self._places.get(key)
+        return places[sample] if places is not None and sample < len(places) else -1
+
+
+T = TypeVar("T")
+H = TypeVar("H", Head, MarkHead)
+
+
+class Run:
+    """A run folder, opened. Cheap to make: files are read when asked for."""
+
+    def __init__(self, path: Path, manifest: Manifest) -> None:
+        self.path = path
+        self.manifest = manifest
+        self._damaged: dict[Path, int] = {}
+
+    @classmethod
+    def create(cls, path: Path, manifest: Manifest, questions: Iterable[Question]) -> Self:
+        """Make the folder with its manifest and problems; refuses one that already holds a run."""
+        if (path / "manifest.json").exists():
+            raise JournalError(
+                f"{path} already holds a run; `markscheme resume {path}` continues it, or choose another --out"
+            )
+        try:
+            (path / "marks").mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise JournalError(f"cannot make the run folder {path}: {error.strerror}") from None
+        write_atomically(path / "problems.jsonl", map(_line, questions))
+        run = cls(path, manifest)
+        run.save_manifest(manifest)
+        return run
+
+    @classmethod
+    def open(cls, path: str | Path) -> Self:
+        """Open an existing run folder."""
+        folder = Path(path)
+        try:
+            raw = (folder / "manifest.json").read_bytes()
+        except FileNotFoundError:
+            raise JournalError(f"{folder} is not a run folder: it has no manifest.json") from None
+        except OSError as error:
+            raise JournalError(f"cannot read {folder}: {error.strerror}") from None
+        try:
+            manifest = msgspec.json.decode(raw, type=Manifest)
+        except msgspec.MsgspecError as error:
+            raise JournalError(f"{folder / 'manifest.json'} cannot be read: {error}") from None
+        if manifest.format > FORMAT:
+            raise JournalError(f"{folder} was written by a newer markscheme; upgrade to read it")
+        return cls(folder, manifest)
+
+    @property
+    def damaged_lines(self) -> int:
+        """Lines left out by the readings so far because they were torn or not ours."""
+        return sum(self._damaged.values())
+
+    def save_manifest(self, manifest: Manifest) -> None:
+        """Replace the manifest, whole or not at all."""
+        self.manifest = manifest
+        write_atomically(self.path / "manifest.json", msgspec.json.format(msgspec.json.encode(manifest), indent=2))
+
+    def questions(self) -> list[Question]:
+        """The problems and prompts of this run, in the order of the benchmark."""
+        return list(self._lines(self.path / "problems.jsonl", msgspec.json.Decoder(Question)))
+
+    def responses(self) -> Iterator[Response]:
+        """Each (problem, sample) once, streamed: the last answer that came back, or its error if none did.
+
+        Several lines for one key are normal: an error, then a resumed success; two ranks after a restart.
+        """
+        return self._winners(self.response_files(), msgspec.json.Decoder(Head), msgspec.json.Decoder(Response))
+
+    def heads(self) -> Iterator[Head]:
+        """Every line of the journals without its texts, in order: for counting."""
+        for file in self.response_files():
+            yield from self._lines(file, msgspec.json.Decoder(Head))
+
+    def response_files(self) -> list[Path]:
+        """`responses.jsonl` and those of other writers (`responses.<writer>.jsonl`)."""
+        return sorted(self.path.glob("responses*.jsonl"))
+
+    def marks(self, protocol: str) -> Iterator[Mark]:
+        """Each mark under one protocol, by its bare name, once and streamed: the last one made."""
+        files = [self.marks_file(protocol)]
+        return self._winners(files, msgspec.json.Decoder(MarkHead), msgspec.json.Decoder(Mark))
+
+    def mark_heads(self, protocol: str) -> Iterator[MarkHead]:
+        """The same, verdicts only."""
+        decoder = msgspec.json.Decoder(MarkHead)
+        return self._winners([self.marks_file(protocol)], decoder, decoder)
+
+    def marks_file(self, protocol: str) -> Path:
+        """Where the marks of a protocol live."""
+        return self.path / "marks" / f"{protocol.partition('@')[0]}.jsonl"
+
+    def marked_protocols(self) -> list[str]:
+        """Bare names of the protocols this run has been marked with."""
+        return sorted(file.stem for file in (self.path / "marks").glob("*.jsonl"))
+
+    def save_marks(self, protocol: str, marks: Iterable[Mark]) -> None:
+        """Replace the marks of one protocol, whole or not at all."""
+        write_atomically(self.marks_file(protocol), map(_line, marks))
+
+    def _winners(
+        self, files: list[Path], heads: msgspec.json.Decoder[H], decoder: msgspec.json.Decoder[T]
+    ) -> Iterator[T]:
+        """The line that counts for each (problem, sample), in file order. An error never replaces an answer."""
+        places, answered = _Places(), _Places()
+        for number, file in enumerate(files):
+            for offset, head in self._lines_at(file, heads):
+                if head.error is None:
+                    answered.put(head.key, head.sample, 1)
+                elif answered.get(head.key, head.sample) == 1:
+                    continue
+                places.put(head.key, head.sample, number << 48 | offset)
+        for number, file in enumerate(files):
+            for offset, item in self._lines_at(file, decoder):
+                if places.get(item.key, item.sample) == number << 48 | offset:  # type: ignore[attr-defined]
+                    yield item
+
+    def _lines(self, file: Path, decoder: msgspec.json.Decoder[T]) -> Iterator[T]:
+        return (item for _, item in self._lines_at(file, decoder))
+
+    def _lines_at(self, file: Path, decoder: msgspec.json.Decoder[T]) -> Iterator[tuple[int, T]]:
+        self._damaged[file] = 0
+        if not file.exists():
+            return
+        offset = 0
+        with file.open("rb") as lines:
+            for line in lines:
+                try:
+                    # msgspec does not look inside what it skips, so bytes that are no text would pass.
+                    item = decoder.decode(line.decode())
+                except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+                    self._damaged[file] += bool(line.strip())
+                else:
+                    yield offset, item
+                offset += len(line)
+
+
+def find_runs(named: Iterable[str | Path]) -> list[Run]:
+    """The runs that are meant: a folder without a manifest stands for those directly below it."""
+    found: list[Path] = []
+    for folder in map(Path, named):
+        below = [] if (folder / "manifest.json").exists() else sorted(folder.glob("*/manifest.json"))
+        if not below and not (folder / "manifest.json").exists():
+            raise JournalError(f"{folder} is no run folder and holds none: there is no manifest.json")
+        found += [file.parent for file in below] or [folder]
+    return [Run.open(folder) for folder in dict.fromkeys(found)]
+
+
+def write_atomically(file: Path, content: bytes | Iterable[bytes]) -> None:
+    """Write a file so that a reader, or a crash, sees the old content or the new, never half."""
+    handle, temporary = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
+    try:
+        with os.fdopen(handle, "wb") as out:
+            out.writelines([content] if isinstance(content, bytes) else content)
+            out.flush()
+            os.fsync(out.fileno())
+        Path(temporary).chmod(0o644)  # mkstemp makes private files; a run folder is shared
+        Path(temporary).replace(file)
+    except OSError as error:
+        Path(temporary).unlink(missing_ok=True)
+        raise JournalError(f"cannot write {file}: {error.strerror}; what was there before is untouched") from None
+
+
+def _line(item: msgspec.Struct) -> bytes:
+    return msgspec.json.encode(item) + b"\n"

@@ -1,0 +1,42 @@
+"""JSON Schemas of everything a run folder holds, made from the types: `python -m markscheme.schemas docs/schemas`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from markscheme.reporting.summary import Summary
+from markscheme.runs import Manifest
+from markscheme.types import Mark, Question, Response
+
+FILES: dict[str, Any] = {
+    "manifest.json": Manifest,
+    "problems.jsonl": Question,
+    "responses.jsonl": Response,
+    "marks.jsonl": Mark,
+    "report.json": Summary,
+}
+"""File of a run folder (for `.jsonl`, each line of it) and the type it is written from."""
+
+
+def schema_files() -> dict[str, bytes]:
+    """The schema of each file, by the name it is kept under."""
+    return {
+        f"{name}.schema.json": msgspec.json.format(msgspec.json.encode(_schema(name, kind)), indent=2) + b"\n"
+        for name, kind in FILES.items()
+    }
+
+
+def _schema(name: str, kind: Any) -> dict[str, Any]:
+    schema = msgspec.json.schema(kind)
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": name, **schema}
+
+
+if __name__ == "__main__":
+    folder = Path(sys.argv[1])
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, content in schema_files().items():
+        (folder / name).write_bytes(content)

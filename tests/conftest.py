@@ -1,0 +1,27 @@
+"""What every test may ask for."""
+
+import importlib.util
+import os
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def real_data() -> Path:
+    """The folder of official data, where there is one: `$MARKSCHEME_DATA`, or beside the checkout."""
+    beside = Path(__file__).parents[2] / "shared" / "data"
+    folder = Path(os.environ.get("MARKSCHEME_DATA", beside))
+    if not (folder / "gsm8k" / "test.jsonl").is_file():
+        pytest.skip("no official data: set MARKSCHEME_DATA to a folder made by `markscheme data prepare`")
+    return folder
+
+
+def pytest_runtest_setup(item):
+    """`@pytest.mark.needs("torch")`: without the package a test is skipped, or fails where everything must run."""
+    for marker in item.iter_markers("needs"):
+        missing = [name for name in marker.args if importlib.util.find_spec(name) is None]
+        if missing and os.environ.get("MARKSCHEME_REQUIRE_ALL") == "1":
+            pytest.fail(f"not installed: {', '.join(missing)} (and MARKSCHEME_REQUIRE_ALL=1 lets nothing be skipped)")
+        if missing:
+            pytest.skip(f"needs {', '.join(missing)}")

@@ -1,0 +1,59 @@
+"""Reading JSONL: nothing skipped silently, hashes of bytes and of content kept apart."""
+
+import hashlib
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from markscheme.datasets import content_hash, read_rows
+from markscheme.datasets.files import encode_lines, read_rows_and_hash
+from markscheme.errors import DataError
+
+ROWS = [{"question": "Wie viele Äpfel?", "answer": "#### 3"}, {"question": "½ of 8?", "answer": "#### 4"}]
+
+
+def test_read_rows_when_blank_lines_and_a_bom_stand_there_then_only_the_rows_come_back(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    path.write_bytes(b"\xef\xbb\xbf" + b'{"a": 1}\r\n\n  \n{"a": 2}')
+    assert read_rows(path) == [{"a": 1}, {"a": 2}]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [b'{"a": 1', b"[1, 2]", b'"text"', b'{"a": "\xff"}', b"[" * 100_000, b'{"a": NaN}', b"{} {}"],
+)
+def test_read_rows_when_a_line_is_bad_then_the_error_names_file_and_line(tmp_path, line):
+    path = tmp_path / "rows.jsonl"
+    path.write_bytes(b'{"a": 1}\n\n' + line + b"\n")
+    with pytest.raises(DataError, match=r"rows\.jsonl, line 3: "):
+        read_rows(path)
+
+
+def test_read_rows_when_the_file_is_missing_then_a_data_error_names_it(tmp_path):
+    with pytest.raises(DataError, match=r"nothing\.jsonl cannot be read"):
+        read_rows(tmp_path / "nothing.jsonl")
+
+
+def test_content_hash_when_spacing_key_order_and_escapes_differ_then_stays_the_same(tmp_path):
+    plain, escaped = tmp_path / "plain.jsonl", tmp_path / "escaped.jsonl"
+    plain.write_text("".join(json.dumps(row, ensure_ascii=False, separators=(",", ":")) + "\n" for row in ROWS))
+    escaped.write_text("".join(json.dumps(dict(reversed(row.items())), ensure_ascii=True) + "\n" for row in ROWS))
+    (first, first_sha), (second, second_sha) = read_rows_and_hash(plain), read_rows_and_hash(escaped)
+    assert first_sha != second_sha
+    assert content_hash(first) == content_hash(second)
+
+
+def test_content_hash_when_rows_change_places_then_differs():
+    assert content_hash(ROWS) != content_hash(ROWS[::-1])
+
+
+@settings(max_examples=50)
+@given(st.lists(st.dictionaries(st.text(), st.text() | st.integers(-(2**53), 2**53) | st.lists(st.integers(0, 99)))))
+def test_encode_lines_when_written_and_read_back_then_rows_and_hash_survive(tmp_path_factory, rows):
+    path = tmp_path_factory.mktemp("lines") / "rows.jsonl"
+    path.write_bytes(b"".join(encode_lines(rows)))
+    back, sha256 = read_rows_and_hash(path)
+    assert back == rows
+    assert sha256 == content_hash(rows) == hashlib.sha256(path.read_bytes()).hexdigest()

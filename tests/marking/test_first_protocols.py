@@ -1,0 +1,66 @@
+"""The plain protocols on the examples their rules are stated with."""
+
+import pytest
+
+from markscheme.errors import MarkingError, UsageError
+from markscheme.marking import get_protocol, mark, mark_many, protocol_names
+from markscheme.types import Problem, Response, Verdict
+
+
+@pytest.mark.parametrize(
+    ("response", "gold", "protocol", "verdict"),
+    [
+        ("The answer is 30", "30", "gsm8k-strict", "no_answer"),
+        ("30", "30", "gsm8k-strict", "correct"),
+        ("So 3 * 6\n#### 18", "18", "gsm8k-strict", "correct"),
+        ("#### 17\n…\n#### $18.0", 18, "gsm8k-strict", "correct"),
+        ("#### 18\n…\n#### 25", "18", "gsm8k-strict", "wrong"),
+        ("ANSWER: $72.00", 72, "gsm8k-numeric", "correct"),
+        ("She earns $18 per day.", "18", "gsm8k-numeric", "correct"),
+        ("#### 123457", "123456", "gsm8k-numeric", "wrong"),
+        (r"<think>\boxed{12}</think> \[ \boxed{073} \]", 73, "aime", "correct"),
+        (r"\boxed{73^\circ}", 73, "aime", "correct"),
+        ("The answer is **73**.", 73, "aime", "correct"),
+        (r"<think>\boxed{73}", 73, "aime", "truncated"),
+        (r"\boxed{ \dfrac{1}{2} }", r"\frac{1}{2}", "normalized", "correct"),
+        (r"\boxed{0.5}", r"\frac{1}{2}", "normalized", "wrong"),
+    ],
+)
+def test_plain_protocols_on_their_own_examples_give_the_stated_verdict(response, gold, protocol, verdict):
+    assert mark(response, gold=gold, protocol=protocol).verdict == verdict
+
+
+def test_mark_when_the_protocol_is_unknown_names_the_known_ones():
+    with pytest.raises(UsageError, match="gsm8k-strict"):
+        mark("1", gold="1", protocol="no-such")
+
+
+def test_mark_without_gold_raises_usage_error():
+    with pytest.raises(UsageError, match="gold"):
+        mark("1", protocol="aime")
+
+
+def test_mark_when_gold_is_of_the_wrong_kind_raises_marking_error():
+    with pytest.raises(MarkingError):
+        mark("1", gold={"nums": [1], "target": 1}, protocol="aime")
+    with pytest.raises(MarkingError):
+        mark("1", gold="seven", protocol="countdown")
+
+
+def test_mark_of_a_response_with_an_error_is_error_and_has_no_score():
+    response = Response(key="k", sample=3, error="timed out")
+    found = mark(response, Problem(id="1", statement="s", gold="5", protocol="aime"))
+    assert (found.verdict, found.score, found.key, found.sample) == (Verdict.ERROR, None, "k", 3)
+    assert found.protocol == get_protocol("aime").label
+
+
+def test_mark_many_keeps_the_order():
+    problem = Problem(id="1", statement="s", gold="5", protocol="gsm8k-strict")
+    pairs = [(Response(key="k", sample=number, text=f"#### {number}"), problem) for number in range(20)]
+    marks = list(mark_many(pairs, "gsm8k-strict"))
+    assert [found.sample for found in marks] == list(range(20))
+    assert [found.sample for found in marks if found.correct] == [5]
+
+
+def test_every_listed_protocol_can_be_loaded():
+    assert [get_protocol(name).name for name in protocol_names()] == list(protocol_names())

@@ -1,0 +1,116 @@
+"""Tables in every format say the same, and undefined is never 0."""
+
+import csv
+import io
+import json
+
+import msgspec
+import pytest
+
+from markscheme.errors import UsageError
+from markscheme.reporting.summary import Estimate, summarize
+from markscheme.reporting.table import (
+    Table,
+    macro_average,
+    make_table,
+    to_csv,
+    to_json,
+    to_latex,
+    to_markdown,
+    write_parquet,
+)
+
+
+@pytest.fixture(scope="module")
+def table(replayed):
+    return make_table([summarize(replayed(lambda index: index % 3)), summarize(replayed(lambda _: 4))])
+
+
+def test_csv_when_read_back_then_has_the_figures(table):
+    first, second = csv.DictReader(io.StringIO(to_csv(table)))
+    assert float(first["accuracy"]) == pytest.approx(0.25)
+    assert float(second["pass@2"]) == 1.0
+    assert float(second["accuracy_low"]) < 1.0
+
+
+def test_json_when_read_back_then_has_every_run(table):
+    assert [run["benchmark"] for run in json.loads(to_json(table))["runs"]] == ["aime-sample"] * 2
+
+
+def test_parquet_when_read_back_then_equals_the_csv(table, tmp_path):
+    pq = pytest.importorskip("pyarrow.parquet")
+    write_parquet(table, tmp_path / "t.parquet")
+    rows = pq.read_table(tmp_path / "t.parquet").to_pylist()
+    assert [row["accuracy"] for row in rows] == [pytest.approx(0.25), 1.0]
+
+
+def test_markdown_when_printed_then_states_problems_samples_protocol_and_data(table):
+    text = to_markdown(table)
+    assert "25.0 [" in text
+    assert "6 problems × 4 samples, protocol aime@1, data " in text
+
+
+def test_latex_when_model_has_underscores_then_they_are_escaped(table):
+    odd = msgspec.structs.replace(table.runs[0], model="a_b&c")
+    text = to_latex(Table([odd], {}))
+    assert r"a\_b\&c & aime-sample & $25.0 \pm" in text
+
+
+def test_figures_when_undefined_then_never_zero(table):
+    undefined = msgspec.structs.replace(table.runs[0], accuracy=Estimate(None), pass_at_k={})
+    shown = Table([undefined], {})
+    assert "| undefined |" in to_markdown(shown)
+    assert next(csv.DictReader(io.StringIO(to_csv(shown))))["accuracy"] == ""
+    assert "& -- " in to_latex(shown)
+
+
+def test_macro_average_when_two_benchmarks_of_one_model_then_each_weighs_the_same(table):
+    few, many = (
+        msgspec.structs.replace(run, benchmark=name, model="m", problems=size)
+        for run, name, size in zip(table.runs, ("a", "b"), (30, 1319), strict=True)
+    )
+    assert make_table([few, many]).macro["accuracy"] == pytest.approx((0.25 + 1.0) / 2)
+    assert make_table([few, few]).macro == {}, "the same benchmark twice has no macro average"
+
+
+def test_macro_average_when_one_is_undefined_then_undefined(table):
+    broken = msgspec.structs.replace(table.runs[0], accuracy=Estimate(None))
+    assert macro_average([broken, table.runs[1]])["accuracy"] is None
+
+
+def test_report_command_when_several_runs_then_prints_one_table(replayed, capsys):
+    from markscheme.cli import main
+
+    runs = [str(replayed(lambda _: 1).path), str(replayed(lambda _: 3).path)]
+    assert main(["report", *runs, "-k", "1,4"]) == 0
+    shown = capsys.readouterr().out
+    assert "25.0" in shown
+    assert "75.0" in shown
+
+
+def test_report_command_when_parquet_has_no_file_then_says_so(replayed, capsys):
+    from markscheme.cli import main
+
+    assert main(["report", str(replayed(lambda _: 1).path), "--format", "parquet"]) == UsageError.exit_code
+    assert "-o FILE.parquet" in capsys.readouterr().err
+
+
+def test_save_results_when_written_then_one_full_line_a_response(replayed, tmp_path, capsys):
+    from markscheme.cli import main
+
+    file = tmp_path / "results.jsonl"
+    assert main(["report", str(replayed(lambda _: 1).path), "--save-results", str(file)]) == 0
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    assert len(lines) == 24
+    assert sum(line["correct"] for line in lines) == 6
+    assert all(line["problem"] and line["gold"] and line["text"] for line in lines)
+
+
+def test_plots_when_written_then_are_images(replayed, tmp_path, capsys):
+    pytest.importorskip("matplotlib")
+    from markscheme.cli import main
+
+    assert main(["report", str(replayed(lambda index: index % 3).path), "--plots", str(tmp_path / "p")]) == 0
+    files = {file.name: file.read_bytes() for file in (tmp_path / "p").iterdir()}
+    assert set(files) == {"pass-at-k.png", "accuracy-tokens.png", "solve-rates.png", "verdicts.png"}
+    assert all(content.startswith(b"\x89PNG") and len(content) > 5000 for content in files.values())

@@ -1,0 +1,60 @@
+"""The summary of a run: the same figures as counting by hand, and what a reader must be told."""
+
+import msgspec
+import pytest
+
+import markscheme as ms
+from markscheme.reporting.summary import Summary, summarize
+from markscheme.runs import Run
+
+
+def test_summary_when_counted_by_hand_then_agrees(replayed):
+    run = replayed(lambda index: index % 3)  # 0, 1, 2 of 4 correct, twice
+    summary = summarize(run)
+    assert summary.accuracy.value == pytest.approx((0 + 1 / 4 + 2 / 4) / 3)
+    assert summary.pass_at_k["2"].value == pytest.approx((0 + ms.pass_at_k(4, 1, 2) + ms.pass_at_k(4, 2, 2)) / 3)
+    assert summary.verdicts["correct"] == 6
+    assert summary.responses == 24
+    assert summary.missing == 0
+    assert summary.accuracy.low < summary.accuracy.value < summary.accuracy.high
+
+
+def test_summary_when_all_are_correct_then_interval_has_width(replayed):
+    summary = summarize(replayed(lambda _: 4))
+    assert summary.accuracy.value == 1.0
+    assert summary.accuracy.low < 0.9
+
+
+def test_summary_when_k_exceeds_the_samples_then_undefined_not_zero(replayed):
+    summary = summarize(replayed(lambda _: 4), pass_k=[8])
+    assert summary.pass_at_k["8"].value is None
+
+
+def test_summary_when_a_response_is_missing_then_counted_and_not_scored(replayed, tmp_path):
+    run = replayed(lambda _: 4)
+    marks = list(run.marks("aime"))[1:]
+    copy = Run.create(tmp_path / "copy", run.manifest, run.questions())
+    copy.save_marks("aime", marks)
+    summary = summarize(copy)
+    assert summary.missing == 1
+    assert summary.accuracy.value == 1.0
+
+
+def test_summary_when_benchmark_has_groups_then_breaks_down(replayed):
+    run = replayed(lambda index: 4 if index < 3 else 0, benchmark="math-sample", limit=93)
+    summary = summarize(run)
+    assert set(summary.groups) == {"subject", "level", "kind"}
+    assert sum(each.problems for each in summary.groups["level"].values()) == 93
+
+
+def test_summary_when_data_is_not_the_official_then_warns(replayed):
+    run = replayed(lambda _: 1)
+    file = msgspec.structs.replace(run.manifest.data[0], check="differs")
+    run.manifest = msgspec.structs.replace(run.manifest, data=(file,))
+    assert "not the official data" in summarize(run).warnings[0]
+
+
+def test_report_file_when_run_is_done_then_holds_the_summary(replayed):
+    run = replayed(lambda index: index % 2)
+    kept = msgspec.json.decode((run.path / "report.json").read_bytes(), type=Summary)
+    assert kept == summarize(run)

@@ -1,0 +1,246 @@
+"""The queue: everything once, nothing waits for the slowest, stops are clean."""
+
+import asyncio
+import time
+
+import pytest
+
+from markscheme.config import make_config
+from markscheme.errors import ModelError
+from markscheme.models.base import Completion, Request, RequestFailed
+from markscheme.running.limits import FixedLimit
+from markscheme.running.live import Live
+from markscheme.running.pace import Pace
+from markscheme.running.retry import RetryPolicy
+from markscheme.running.scheduler import Scheduler
+from markscheme.types import Prompt, Sampling
+
+
+def request(number, samples=1):
+    return Request(
+        benchmark="b",
+        problem_id=str(number),
+        key=f"k{number}",
+        statement="",
+        prompt=Prompt(messages=()),
+        samples=tuple(range(samples)),
+        seeds=tuple(range(10, 10 + samples)),
+        sampling=Sampling(),
+    )
+
+
+class Fake:
+    """Answers after `seconds(request)`; `trouble(request, attempt)` may raise instead."""
+
+    name = "fake"
+    concurrency = None
+
+    def __init__(self, seconds=lambda _: 0.0, trouble=lambda *_: None, give=None):
+        self.seconds, self.trouble, self.give = seconds, trouble, give
+        self.attempts: dict[str, int] = {}
+        self.in_flight = self.most = 0
+
+    async def answer(self, asked):
+        attempt = self.attempts[asked.problem_id] = self.attempts.get(asked.problem_id, 0) + 1
+        self.in_flight += 1
+        self.most = max(self.most, self.in_flight)
+        try:
+            await asyncio.sleep(self.seconds(asked))
+        finally:
+            self.in_flight -= 1
+        self.trouble(asked, attempt)
+        return [Completion(text="t", completion_tokens=5)] * min(len(asked.samples), self.give or 99)
+
+    async def close(self):
+        pass
+
+
+class Asked:
+    """What a scheduler did."""
+
+    def __init__(self, model, requests, *, limit=8, retries=3, timeout=5.0, meanwhile=None, **options):
+        self.kept, self.live = [], Live()
+        config = make_config(benchmark="b", model="m", **options)
+
+        async def asking():
+            self.scheduler = Scheduler(
+                model,
+                iter(requests),
+                self.kept.extend,
+                limit=FixedLimit(limit),
+                pace=Pace(config),
+                retry=RetryPolicy(retries, 0.001),
+                timeout=timeout,
+                live=self.live,
+            )
+            if meanwhile:
+                asyncio.get_running_loop().call_later(0.05, meanwhile, self.scheduler)
+            await self.scheduler.run()
+
+        started = time.monotonic()
+        asyncio.run(asking())
+        self.seconds = time.monotonic() - started
+
+    @property
+    def keys(self):
+        return sorted((one.key, one.sample) for one in self.kept)
+
+
+def test_queue_when_all_is_well_then_each_is_answered_once_and_never_more_at_once():
+    model = Fake(lambda _: 0.001)
+    asked = Asked(model, [request(number) for number in range(100)], limit=7)
+    assert asked.keys == sorted((f"k{number}", 0) for number in range(100))
+    assert model.most == 7
+    assert asked.live.in_flight == 0
+
+
+def test_queue_when_one_is_slow_then_the_others_do_not_wait_for_it():
+    model = Fake(lambda asked: 0.5 if asked.problem_id == "0" else 0.01)
+    asked = Asked(model, [request(number) for number in range(60)], limit=4)
+    order = [one.key for one in asked.kept]
+    assert order[-1] == "k0"  # 59 others went by on three places meanwhile
+    assert asked.seconds < 0.7
+
+
+def test_queue_when_requests_are_many_then_drawn_only_as_needed():
+    drawn = 0
+
+    def endless():
+        nonlocal drawn
+        for number in range(1000):
+            drawn += 1
+            yield request(number)
+
+    model = Fake(lambda _: 10.0)
+    Asked(model, endless(), limit=5, meanwhile=lambda scheduler: scheduler.stop())
+    assert drawn == 5
+
+
+def test_failure_when_it_passes_then_answered_with_its_number_of_attempts():
+    def trouble(asked, attempt):
+        if attempt < 3:
+            raise RequestFailed("server_error", "500", retryable=True)
+
+    asked = Asked(Fake(trouble=trouble), [request(number) for number in range(20)])
+    assert [one.attempts for one in asked.kept] == [3] * 20
+    assert all(one.error is None for one in asked.kept)
+
+
+def test_failure_when_it_stays_then_recorded_as_error_and_the_rest_goes_on():
+    def trouble(asked, _):
+        if asked.problem_id == "3":
+            raise RequestFailed("server_error", "500 for ever", retryable=True)
+
+    asked = Asked(Fake(trouble=trouble), [request(number) for number in range(10)], retries=2)
+    [failed] = [one for one in asked.kept if one.error]
+    assert (failed.key, failed.error, failed.error_kind, failed.attempts) == ("k3", "500 for ever", "server_error", 3)
+    assert len(asked.kept) == 10
+
+
+def test_failure_when_another_try_cannot_help_then_asked_once():
+    def trouble(asked, _):
+        if asked.problem_id == "3":
+            raise RequestFailed("context_length", "too long", retryable=False)
+
+    model = Fake(trouble=trouble)
+    asked = Asked(model, [request(number) for number in range(10)])
+    assert model.attempts["3"] == 1
+    assert [one.error_kind for one in asked.kept if one.error] == ["context_length"]
+
+
+def test_failure_when_fatal_then_stops_at_once_and_says_why():
+    def trouble(asked, _):
+        if asked.problem_id == "3":
+            raise RequestFailed("auth", "set OPENAI_API_KEY", retryable=False, fatal=True)
+
+    model = Fake(lambda asked: 0.0 if asked.problem_id == "3" else 0.05, trouble)
+    with pytest.raises(ModelError, match="OPENAI_API_KEY"):
+        Asked(model, [request(number) for number in range(1000)], limit=4)
+    assert len(model.attempts) < 10
+
+
+def test_failure_when_every_request_is_refused_then_stops_after_a_few():
+    def trouble(*_):
+        raise RequestFailed("bad_request", "the server answered 400: no such parameter top_k", retryable=False)
+
+    model = Fake(trouble=trouble)
+    with pytest.raises(ModelError, match="no such parameter top_k"):
+        Asked(model, [request(number) for number in range(1000)], limit=4)
+    assert len(model.attempts) < 20
+
+
+def test_failure_when_some_requests_are_refused_then_only_those_are_errors():
+    def trouble(asked, _):
+        if int(asked.problem_id) % 2:
+            raise RequestFailed("bad_request", "the server answered 400: odd", retryable=False)
+
+    asked = Asked(Fake(trouble=trouble), [request(number) for number in range(50)], limit=2)
+    assert sum(one.error is not None for one in asked.kept) == 25
+
+
+def test_failure_when_the_server_is_gone_then_stops_instead_of_trying_every_question():
+    def trouble(asked, _):
+        if int(asked.problem_id) >= 20:
+            raise RequestFailed("connection", "cannot connect", retryable=True)
+
+    model = Fake(trouble=trouble)
+    with pytest.raises(ModelError, match="cannot connect"):
+        Asked(model, [request(number) for number in range(2000)], limit=4, retries=2)
+    assert len(model.attempts) < 200  # of 2,000
+
+
+def test_timeout_when_a_try_takes_too_long_then_tried_again():
+    model = Fake()
+    model.seconds = lambda asked: 30.0 if model.attempts[asked.problem_id] == 1 else 0.0
+    asked = Asked(model, [request(0), request(1)], timeout=0.05)
+    assert [one.attempts for one in asked.kept] == [2, 2]
+
+
+def test_samples_when_the_server_gives_fewer_than_asked_then_the_rest_is_asked():
+    asked = Asked(Fake(give=2), [request(0, samples=5)])
+    assert asked.keys == [("k0", sample) for sample in range(5)]
+    assert [one.seed for one in sorted(asked.kept, key=lambda one: one.sample)] == [10, 10, 12, 12, 14]
+
+
+def test_samples_when_the_server_gives_none_at_all_then_an_error_in_the_end():
+    class Mute(Fake):
+        async def answer(self, asked):
+            return []
+
+    asked = Asked(Mute(), [request(0, samples=2)], retries=1)
+    assert [one.error_kind for one in asked.kept] == ["empty", "empty"]
+
+
+def test_pace_when_requests_have_an_interval_then_kept():
+    asked = Asked(Fake(), [request(number) for number in range(5)], request_interval=0.05)
+    assert asked.seconds >= 0.2
+    assert len(asked.kept) == 5
+
+
+def test_drain_when_asked_to_then_what_is_in_flight_comes_back_and_nothing_else_starts():
+    model = Fake(lambda _: 0.15)
+    asked = Asked(model, [request(number) for number in range(100)], meanwhile=lambda scheduler: scheduler.drain())
+    assert len(asked.kept) == 8 == len(model.attempts)
+
+
+def test_drain_when_retries_wait_then_they_are_left_for_later():
+    def trouble(*_):
+        raise RequestFailed("server_error", "500", retryable=True, retry_after=60)
+
+    asked = Asked(Fake(trouble=trouble), [request(0)], meanwhile=lambda scheduler: scheduler.drain())
+    assert asked.kept == []
+    assert asked.seconds < 5
+
+
+def test_stop_when_told_then_what_is_in_flight_is_dropped():
+    asked = Asked(Fake(lambda _: 60.0), [request(0)], meanwhile=lambda scheduler: scheduler.stop())
+    assert asked.kept == []
+    assert asked.seconds < 5
+
+
+def test_bug_when_a_backend_raises_something_else_then_it_is_not_hidden():
+    def trouble(*_):
+        raise ZeroDivisionError("a bug")
+
+    with pytest.raises(ZeroDivisionError):
+        Asked(Fake(trouble=trouble), [request(0)])

@@ -1,0 +1,472 @@
+"""Whole runs against a server that misbehaves, processes that are killed, disks that fill: nothing lost, nothing twice."""
+
+import json
+import random
+import signal
+import time
+from collections import Counter
+
+import pytest
+from loopback import FAULTS, Loopback, Plan
+
+from markscheme.runs import Run
+
+
+def verdicts(folder):
+    run = Run.open(folder)
+    return {(mark.key, mark.sample): str(mark.verdict) for mark in run.marks(run.manifest.protocol)}
+
+
+def lines(folder):
+    """Every line of the journal, answers and errors."""
+    return [json.loads(line) for line in (folder / "responses.jsonl").read_bytes().splitlines()]
+
+
+def answers(folder):
+    return Counter((line["key"], line["sample"]) for line in lines(folder) if "error" not in line)
+
+
+def test_run_when_every_fault_strikes_one_in_ten_then_the_same_verdicts_and_none_twice(
+    markscheme, sums, right, fast, tmp_path
+):
+    benchmark = sums(120)
+    with Loopback(Plan(answer=right)) as server:
+        clean = markscheme("run", benchmark, *fast, "--base-url", server.url, "-n", 2, "--out", tmp_path / "clean")
+    faults = dict.fromkeys(FAULTS, 0.1)
+    with Loopback(Plan(answer=right, faults=faults, retry_after=0.1), count=True) as server:
+        faulty = markscheme(
+            *("run", benchmark, *fast, "--base-url", server.url, "-n", 2, "--out", tmp_path / "faulty"),
+            *("--retry-delay", 0.02, "--max-retries", 30, "--request-timeout", 0.5, "--concurrency", 64),
+        )
+        assert all(server.faulted[fault] > 0 for fault in FAULTS)
+        assert max(server.answered.values()) == 1
+    assert (clean.returncode, faulty.returncode) == (0, 0), faulty.stderr
+    assert verdicts(tmp_path / "faulty") == verdicts(tmp_path / "clean")
+    assert set(answers(tmp_path / "faulty").values()) == {1}
+    assert len(answers(tmp_path / "faulty")) == 240
+    assert {"correct", "wrong"} == set(verdicts(tmp_path / "clean").values())
+    usage = Run.open(tmp_path / "faulty").manifest.usage
+    assert usage.attempts > 240
+
+
+def test_run_when_killed_again_and_again_then_complete_and_nothing_kept_was_asked_twice(
+    process, sums, right, fast, tmp_path
+):
+    benchmark, folder = sums(60), tmp_path / "run"
+    luck = random.Random(3)
+    options = (*fast, "-n", 4, "--concurrency", 8)
+    with Loopback(Plan(answer=right, latency=0.03), count=True) as server:
+        kept_before: Counter = Counter()
+        kills = 0
+        while True:
+            command = ("resume", folder, "--json") if (folder / "manifest.json").exists() else None
+            command = command or ("run", benchmark, *options, "--base-url", server.url, "--out", folder)
+            last = process(*command)
+            finished = wait_for_growth(last, folder, len(kept_before), luck)
+            if finished:
+                break
+            kills += 1
+            kept = answers(folder) if (folder / "responses.jsonl").exists() else Counter()
+            assert max(kept.values(), default=1) == 1
+            assert kept_before <= kept
+            kept_before = kept
+        assert kills >= 3
+        assert last.returncode == 0, last.communicate()[1]
+        asked = server.asked.copy()
+    assert set(answers(folder).values()) == {1}
+    assert len(answers(folder)) == 240
+    # Whatever was asked more than once was in flight at a kill: at most 8 each time.
+    assert sum(count - 1 for count in asked.values()) <= 8 * kills
+    assert len(verdicts(folder)) == 240
+    assert Run.open(folder).manifest.status == "complete"
+
+
+def wait_for_growth(process, folder, kept, luck):
+    """Kill the process some time after it has kept something new; true when it ended by itself."""
+    journal = folder / "responses.jsonl"
+    deadline = time.monotonic() + 30
+    while process.poll() is None and time.monotonic() < deadline:
+        if journal.exists() and journal.read_bytes().count(b"\n") > kept + luck.randrange(30, 70):
+            time.sleep(luck.random() * 0.05)
+            process.kill()
+            process.wait()
+            return False
+        time.sleep(0.005)
+    return True
+
+
+def test_resume_when_lines_are_torn_or_damaged_then_only_those_are_asked_again(markscheme, sums, right, fast, tmp_path):
+    folder = tmp_path / "run"
+    with Loopback(Plan(answer=right), count=True) as server:
+        markscheme("run", sums(20), *fast, "--base-url", server.url, "--out", folder)
+        before = verdicts(folder)
+        journal = (folder / "responses.jsonl").read_bytes().splitlines(keepends=True)
+        journal[3] = b'{"key":"' + b"\xff" * 20 + b'"}\n'
+        journal[7] = journal[7][:-30] + b"\n"
+        journal[-1] = journal[-1][:25]
+        (folder / "responses.jsonl").write_bytes(b"".join(journal))
+        server.asked.clear()
+        again = markscheme("resume", folder, "--json")
+        assert sum(server.asked.values()) == 3
+    assert again.returncode == 0
+    assert "3 damaged lines" in again.stderr
+    assert verdicts(folder) == before
+    assert len(answers_that_count(folder)) == 20
+
+
+def answers_that_count(folder):
+    return {(one.key, one.sample) for one in Run.open(folder).responses() if one.error is None}
+
+
+def test_resume_when_the_run_is_complete_then_nothing_is_asked(markscheme, sums, right, fast, tmp_path):
+    folder = tmp_path / "run"
+    with Loopback(Plan(answer=right), count=True) as server:
+        first = markscheme("run", sums(10), *fast, "--base-url", server.url, "--out", folder)
+        again = markscheme("resume", folder, "--json")
+        assert sum(server.asked.values()) == 10
+    assert json.loads(again.stdout)["accuracy"] == json.loads(first.stdout)["accuracy"]
+
+
+def test_resume_when_some_had_failed_then_only_those_are_asked(markscheme, sums, right, fast, tmp_path):
+    folder = tmp_path / "run"
+
+    def refuse(body):
+        return (500, {"error": "no"}) if "What is 3 +" in body["messages"][-1]["content"] else None
+
+    with Loopback(Plan(answer=right, status=refuse), count=True) as server:
+        first = markscheme("run", sums(10), *fast, "--base-url", server.url, "--max-retries", 0, "--out", folder)
+        assert first.returncode == 3
+        assert json.loads(first.stdout)["missing"] == 1
+        assert f"markscheme resume {folder}" in first.stderr
+        server.plan.status = None
+        server.asked.clear()
+        again = markscheme("resume", folder, "--json")
+        assert sum(server.asked.values()) == 1
+    assert again.returncode == 0
+    assert "error" not in json.loads(again.stdout)["verdicts"]
+
+
+def test_resume_when_marks_were_lost_then_made_again_without_asking(markscheme, sums, right, fast, tmp_path):
+    folder = tmp_path / "run"
+    with Loopback(Plan(answer=right), count=True) as server:
+        markscheme("run", sums(10), *fast, "--base-url", server.url, "--out", folder)
+        before = verdicts(folder)
+        marks = folder / "marks" / "gsm8k-numeric.jsonl"
+        marks.write_bytes(b"".join(marks.read_bytes().splitlines(keepends=True)[:4]))
+        markscheme("resume", folder, "--json")
+        assert sum(server.asked.values()) == 10
+    assert verdicts(folder) == before
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("-t", "0.7"), "temperature: the default in the run, 0.7 now"),
+        (("--fewshot", "3"), "fewshot: the default in the run, 3 now"),
+        (("-n", "4"), "samples: 1 in the run, 4 now"),
+        (("--extra-field", "x=1"), "extra_field: the default in the run, ('x=1',) now"),
+    ],
+)
+def test_resume_when_sampling_or_prompt_change_then_refused_with_the_difference(
+    markscheme, sums, right, fast, tmp_path, options, said
+):
+    folder = tmp_path / "run"
+    with Loopback(Plan(answer=right)) as server:
+        markscheme("run", sums(3), *fast, "--base-url", server.url, "--out", folder)
+        again = markscheme("resume", folder, *options)
+    assert again.returncode == 2
+    assert said in again.stderr
+
+
+def test_resume_when_the_server_moved_then_the_new_address_is_taken(markscheme, sums, right, fast, tmp_path):
+    folder = tmp_path / "run"
+    with Loopback(Plan(answer=right)) as server:
+        markscheme("run", sums(6), *fast, "--base-url", server.url, "--limit", 6, "--out", folder)
+    (folder / "responses.jsonl").write_bytes(b"")
+    with Loopback(Plan(answer=right)) as server:
+        again = markscheme("resume", folder, "--base-url", server.url, "--concurrency", 3, "--json")
+        assert server.requests == 6
+    assert again.returncode == 0
+
+
+def test_resume_when_the_problems_were_edited_then_refused(markscheme, sums, right, fast, tmp_path):
+    folder = tmp_path / "run"
+    with Loopback(Plan(answer=right)) as server:
+        markscheme("run", sums(3), *fast, "--base-url", server.url, "--out", folder)
+    problems = folder / "problems.jsonl"
+    problems.write_bytes(problems.read_bytes().replace(b"What is 1", b"What was 1"))
+    again = markscheme("resume", folder)
+    assert again.returncode == 1
+    assert "is not what this run started with" in again.stderr
+
+
+def test_resume_when_given_a_folder_of_runs_then_each_is_finished(markscheme, sums, right, fast, tmp_path):
+    benchmark = sums(4)
+    with Loopback(Plan(answer=right), count=True) as server:
+        for name in ("a", "b"):
+            markscheme("run", benchmark, *fast, "--base-url", server.url, "--out", tmp_path / "runs" / name)
+            (tmp_path / "runs" / name / "responses.jsonl").write_bytes(b"")
+        server.asked.clear()
+        again = markscheme("resume", tmp_path / "runs", "--json")
+        assert sum(server.asked.values()) == 8
+    assert [report["missing"] for report in json.loads(again.stdout)] == [0, 0]
+
+
+def test_run_when_the_folder_holds_a_run_then_says_how_to_go_on(markscheme, sums, right, fast, tmp_path):
+    folder = tmp_path / "run"
+    with Loopback(Plan(answer=right)) as server:
+        markscheme("run", sums(3), *fast, "--base-url", server.url, "--out", folder)
+        before = lines(folder)
+        again = markscheme("run", sums(3), *fast, "--base-url", server.url, "--out", folder)
+    assert again.returncode == 1
+    assert f"markscheme resume {folder}" in again.stderr
+    assert lines(folder) == before
+
+
+def test_run_when_another_process_is_at_it_then_refused_by_its_number(markscheme, process, sums, right, fast, tmp_path):
+    folder = tmp_path / "run"
+    with Loopback(Plan(answer=right, latency=30)) as server:
+        first = process("run", sums(3), *fast, "--base-url", server.url, "--out", folder)
+        wait_until(lambda: server.in_flight == 3)
+        second = markscheme("resume", folder)
+        first.kill()
+        first.wait()
+    assert second.returncode == 1
+    assert f"process {first.pid}" in second.stderr
+
+
+def wait_until(happened, seconds=20.0):
+    deadline = time.monotonic() + seconds
+    while not happened():
+        assert time.monotonic() < deadline, "it never happened"
+        time.sleep(0.01)
+
+
+def test_interrupt_when_once_then_what_is_in_flight_is_finished_and_reported(process, sums, right, fast, tmp_path):
+    folder = tmp_path / "run"
+    with Loopback(Plan(answer=right, latency=1.0), count=True) as server:
+        asking = process(*("run", sums(200), *fast, "--base-url", server.url, "--concurrency", 8, "--out", folder))
+        wait_until(lambda: server.in_flight == 8)
+        asking.send_signal(signal.SIGINT)
+        stdout, stderr = asking.communicate(timeout=20)
+        assert sum(server.asked.values()) == 8
+    assert asking.returncode == 130
+    assert len(answers(folder)) == 8
+    assert Run.open(folder).manifest.status == "interrupted"
+    assert json.loads((folder / "report.json").read_bytes())["missing"] == 192 == json.loads(stdout)["missing"]
+    assert f"markscheme resume {folder}" in stderr
+
+
+def test_interrupt_when_twice_then_what_is_in_flight_is_dropped(process, sums, right, fast, tmp_path):
+    folder = tmp_path / "run"
+    with Loopback(Plan(answer=right, latency=60.0)) as server:
+        asking = process("run", sums(20), *fast, "--base-url", server.url, "--out", folder)
+        wait_until(lambda: server.in_flight == 20)
+        asking.send_signal(signal.SIGINT)
+        time.sleep(0.3)
+        assert asking.poll() is None
+        asking.send_signal(signal.SIGINT)
+        _, stderr = asking.communicate(timeout=10)
+    assert asking.returncode == 130
+    assert lines(folder) == []
+    assert "Traceback" not in stderr
+    assert Run.open(folder).manifest.status == "interrupted"
+
+
+def test_termination_when_a_batch_system_asks_then_stops_at_once_with_a_report(process, sums, right, fast, tmp_path):
+    folder = tmp_path / "run"
+    with Loopback(Plan(answer=right, latency=60.0)) as server:
+        asking = process("run", sums(20), *fast, "--base-url", server.url, "--out", folder)
+        wait_until(lambda: server.in_flight == 20)
+        asking.send_signal(signal.SIGTERM)
+        asking.communicate(timeout=10)
+    assert asking.returncode == 130
+    assert (folder / "report.json").exists()
+
+
+def test_disk_when_full_then_stops_cleanly_with_everything_kept(markscheme, process, sums, right, fast, tmp_path):
+    folder = tmp_path / "run"
+    limit = ("bash", "-c", 'ulimit -f 64; exec "$@"', "bash")  # no file above 64 kB
+    with Loopback(Plan(answer=lambda body: "Well. " * 500 + right(body))) as server:
+        options = ("--base-url", server.url, "--concurrency", 8, "--out", folder)
+        asking = process("run", sums(60), *fast, *options, prefix=limit)
+        _, said = asking.communicate(timeout=30)
+        kept = answers(folder)
+        assert asking.returncode == 1
+        assert "File too large" in said
+        assert f"markscheme resume {folder}" in said
+        assert "Traceback" not in said
+        assert 5 < len(kept) < 60
+        assert Run.open(folder).manifest.status == "stopped"
+        again = markscheme("resume", folder, "--json")
+    assert again.returncode == 0
+    assert set(answers(folder).values()) == {1}
+    assert len(answers(folder)) == 60
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_key_when_refused_then_stops_at_once_and_names_the_variable(markscheme, sums, fast, tmp_path, status):
+    def refuse(_):
+        return status, {"error": {"message": "Incorrect API key provided: sk-live-abc"}}
+
+    with Loopback(Plan(status=refuse)) as server:
+        stopped = markscheme(
+            *("run", sums(500), *fast, "--base-url", server.url, "--out", tmp_path / "run", "--concurrency", 8),
+            env={"OPENAI_API_KEY": "sk-live-abc"},
+        )
+        assert server.requests <= 16
+    assert stopped.returncode == 1
+    assert "OPENAI_API_KEY" in stopped.stderr
+    assert "Traceback" not in stopped.stderr
+
+
+def test_request_when_refused_by_all_then_stops_with_the_servers_words(markscheme, sums, fast, tmp_path):
+    def refuse(_):
+        return 400, {"error": {"message": "unknown parameter: wibble"}}
+
+    with Loopback(Plan(status=refuse)) as server:
+        stopped = markscheme("run", sums(500), *fast, "--base-url", server.url, "--out", tmp_path / "run")
+        assert server.requests <= 100
+    assert stopped.returncode == 1
+    assert "unknown parameter: wibble" in stopped.stderr
+
+
+def test_problem_when_too_long_for_the_model_then_an_error_of_that_problem(markscheme, sums, right, fast, tmp_path):
+    def refuse(body):
+        if "What is 5 +" in body["messages"][-1]["content"]:
+            return 400, {"error": {"message": "maximum context length is 8 tokens", "code": "context_length_exceeded"}}
+        return None
+
+    with Loopback(Plan(answer=right, status=refuse)) as server:
+        done = markscheme("run", sums(20), *fast, "--base-url", server.url, "--out", tmp_path / "run")
+    report = json.loads(done.stdout)
+    assert done.returncode == 3
+    assert (report["missing"], report["responses"], report["verdicts"]["error"]) == (1, 19, 1)
+    [line] = [line for line in lines(tmp_path / "run") if "error" in line]
+    assert line["error_kind"] == "context_length"
+    assert line.get("attempts", 1) == 1
+
+
+def test_secrets_when_a_run_has_some_then_no_file_and_no_output_holds_them(markscheme, sums, fast, tmp_path):
+    secrets = {"key": "sk-live-abc123", "password": "hunter2pass", "field": "tok-998877"}
+
+    def refuse(body):
+        if "What is 2 +" in body["messages"][-1]["content"]:
+            return 422, {"error": {"message": f"bad: {' '.join(secrets.values())}"}}
+        return None
+
+    with Loopback(Plan(answer=lambda _: "ANSWER: 1", status=refuse), keep=True) as server:
+        url = server.url.replace("http://", f"http://bob:{secrets['password']}@")
+        done = markscheme(
+            *("run", sums(5), *fast, "--base-url", url, "--extra-field", f"api_key={secrets['field']}"),
+            env={"OPENAI_API_KEY": secrets["key"]},
+        )
+        assert b"authorization: basic" in server.seen[0][0]
+        assert secrets["field"].encode() in server.seen[0][1]
+    written = b"".join(file.read_bytes() for file in tmp_path.rglob("*") if file.is_file())
+    said = (done.stdout + done.stderr).encode()
+    for name, secret in secrets.items():
+        if name != "field":  # a value the user made part of the request: the server's words may repeat it
+            assert secret.encode() not in written + said
+    folder = next((tmp_path / "runs").iterdir())
+    assert secrets["field"] not in (folder / "manifest.json").read_text()
+    again = markscheme("resume", folder)
+    assert again.returncode == 2
+    assert "--base-url held something secret" in again.stderr
+
+
+def test_replicas_when_one_dies_then_the_other_takes_over(process, sums, right, fast, tmp_path):
+    with Loopback(Plan(answer=right, latency=0.02)) as first, Loopback(Plan(answer=right, latency=0.02)) as second:
+        asking = process(
+            *("run", sums(400), *fast, "--base-url", first.url, "--base-url", second.url, "--retry-delay", 0.05),
+            *("--concurrency", 16, "--out", tmp_path / "run"),
+        )
+        wait_until(lambda: first.requests > 30)
+        assert second.requests > 10
+        first.stop()
+        asking.communicate(timeout=30)
+        assert first.requests + second.requests >= 400
+    assert asking.returncode == 0
+    assert set(answers(tmp_path / "run").values()) == {1}
+
+
+def test_concurrency_when_1500_then_all_are_in_flight_on_a_default_file_limit(process, sums, right, fast, tmp_path):
+    limit = ("bash", "-c", 'ulimit -Sn 1024; exec "$@"', "bash")  # what most systems start with
+    with Loopback(Plan(answer=right, latency=2.5)) as server:
+        options = ("--base-url", server.url, "--concurrency", 1500, "--out", tmp_path / "run")
+        asking = process("run", sums(1500), *fast, *options, prefix=limit)
+        _, said = asking.communicate(timeout=60)
+        assert server.most_in_flight == 1500
+    assert asking.returncode == 0, said
+
+
+def test_concurrency_when_the_hard_limit_is_too_low_then_says_what_to_raise(process, sums, fast, tmp_path):
+    limit = ("bash", "-c", 'ulimit -n 512; exec "$@"', "bash")
+    options = ("--base-url", "http://127.0.0.1:9/v1", "--concurrency", 2000)
+    asking = process("run", sums(2000), *fast, *options, prefix=limit)
+    _, said = asking.communicate(timeout=30)
+    assert asking.returncode == 2
+    assert "ulimit -Hn" in said
+
+
+def test_auto_when_the_server_refuses_above_a_number_then_found_without_errors(markscheme, sums, right, fast, tmp_path):
+    with Loopback(Plan(answer=right, latency=0.02, capacity=12, retry_after=0.02)) as server:
+        done = markscheme(
+            *("run", sums(500), *fast, "--base-url", server.url, "--retry-delay", 0.02, "--max-retries", 30),
+            *("--concurrency", "auto", "--out", tmp_path / "run"),
+        )
+        refused = server.faulted["429"]
+    assert done.returncode == 0, done.stderr
+    assert refused < 250
+
+
+def test_samples_when_several_in_one_request_then_each_is_kept_and_the_prompt_counts_once(
+    markscheme, sums, right, fast, tmp_path
+):
+    class Several(Plan):
+        def encode(self, text, model):
+            answer = json.loads(super().encode(text, model))
+            answer["choices"] = answer["choices"] * 3
+            return json.dumps(answer).encode()
+
+    with Loopback(Several(answer=right), keep=True) as server:
+        done = markscheme(
+            *("run", sums(10), *fast, "--base-url", server.url, "-n", 5, "--samples-per-request", 3),
+            *("--out", tmp_path / "run"),
+        )
+        assert server.requests == 20
+        assert sorted({json.loads(body)["n"] for _, body in server.seen}) == [2, 3]
+    assert done.returncode == 0
+    assert set(answers(tmp_path / "run").values()) == {1}
+    assert len(answers(tmp_path / "run")) == 50
+    assert Run.open(tmp_path / "run").manifest.usage.prompt_tokens == 20 * 200
+
+
+def test_seeds_when_asked_again_then_the_same_and_all_different(markscheme, sums, right, fast, tmp_path):
+    benchmark = sums(10)
+    seen = []
+    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
+        with Loopback(Plan(answer=right), keep=True) as server:
+            markscheme(
+                "run", benchmark, *fast, "--base-url", server.url, "-n", 3, "--seed", seed, "--out", tmp_path / name
+            )
+            seen.append({json.loads(body)["seed"] for _, body in server.seen})
+        assert {line["seed"] for line in lines(tmp_path / name)} == seen[-1]
+    assert len(seen[0]) == 30
+    assert seen[0] == seen[1]
+    assert not seen[0] & seen[2]
+
+
+def test_progress_when_not_on_a_terminal_then_plain_lines_with_the_figures(
+    markscheme, sums, right, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("markscheme.running.progress.Lines.every", 0.4)
+    with Loopback(Plan(answer=right, latency=0.1)) as server:
+        done = markscheme(
+            *("run", sums(100), "--protocol", "gsm8k-numeric", "--model", "openai/m", "--base-url", server.url),
+            *("--concurrency", 8, "--out", tmp_path / "run"),
+        )
+    line = done.stderr.splitlines()[0]
+    for figure in ("/100 done", "8 in flight", "0 retrying", "0 errors", "accuracy", "±", "tokens/s", "truncated"):
+        assert figure in line
+    assert "left" in line

@@ -1,0 +1,58 @@
+"""Every command and every Python example in the README and the docs works as written.
+
+A page is a session: its ```console blocks run in order, in one scratch folder, each line that starts with `$ `; then
+its ```python blocks as one script. `make` commands are run by `.ci/run`, which this checks.
+"""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
+
+
+def blocks(page: Path, language: str) -> str:
+    """The fenced blocks of one language, joined."""
+    fence = re.compile(rf"^```{language}\n(.*?)^```", re.DOTALL | re.MULTILINE)
+    return "\n".join(fence.findall(page.read_text()))
+
+
+def commands(page: Path) -> list[str]:
+    """The commands of a page; a line that ends in a backslash goes on in the next."""
+    lines = blocks(page, "console").replace("\\\n", " ").splitlines()
+    return [line.removeprefix("$ ") for line in lines if line.startswith("$ ")]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_page_when_its_commands_are_typed_then_they_work(page, tmp_path):
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "COLUMNS": "100"}
+    environment.pop("MARKSCHEME_DATA", None)
+    environment["XDG_CACHE_HOME"] = str(tmp_path / "cache")
+    (tmp_path / "work").mkdir()
+    for command in commands(page):
+        if command.startswith("make "):
+            assert command in (ROOT / ".ci" / "run").read_text(), f"{command} is shown but never run"
+            continue
+        succeeds(["bash", "-c", command], tmp_path / "work", environment)
+    if script := blocks(page, "python"):
+        succeeds([sys.executable, "-c", script], tmp_path / "work", environment)
+
+
+def succeeds(command: list[str], folder: Path, environment: dict[str, str]) -> None:
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=180)
+    assert done.returncode == 0, f"{command[-1]}\n{done.stdout}\n{done.stderr}"
+
+
+def test_readme_when_read_then_shows_the_two_commands():
+    assert {"make demo", "make test"} <= set(commands(ROOT / "README.md"))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_page_when_it_links_to_a_file_then_the_file_is_there(page):
+    for target in re.findall(r"\]\(([^)#:]+?)(?:#[^)]*)?\)", page.read_text()):
+        assert (page.parent / target).exists(), f"{page.name} links to {target}"
