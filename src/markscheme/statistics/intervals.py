@@ -33,7 +33,7 @@ Estimator = Callable[[npt.ArrayLike, npt.ArrayLike], Floats]
 _FAR, _NEAR = 0.75, 0.25
 # How much of the three quarters is given up where the problems visibly differ from one another by more than chance and
 # do not fall into two camps: then those that were seen tell what the unseen ones may be like.
-_GIVEN_UP = 0.5
+_GIVEN_UP = 0.4
 
 
 class Interval(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,8 +69,8 @@ def mean_interval(values: npt.ArrayLike, level: float = 0.95, noise: npt.ArrayLi
         raise UsageError("An interval needs one value between 0 and 1 per problem.")
     low, high = 0.0, 1.0
     if kept.size:
-        by_chance = math.inf if noise is None else float(np.mean(np.asarray(noise, dtype=float).ravel()[defined]))
-        low, high = _guard(kept, by_chance, level).bounds()
+        known = None if noise is None else np.asarray(noise, dtype=float).ravel()[defined]
+        low, high = _guard(kept, known, level).bounds()
     return Interval(
         estimate=float(kept.mean()) if kept.size else math.nan,
         low=low,
@@ -82,36 +82,58 @@ def mean_interval(values: npt.ArrayLike, level: float = 0.95, noise: npt.ArrayLi
     )
 
 
+def covers(mean: float, values: npt.ArrayLike, level: float = 0.95, noise: npt.ArrayLike | None = None) -> bool:
+    """Whether `mean_interval` would contain this mean: the same decision without solving for the bounds."""
+    known = None if noise is None else np.asarray(noise, dtype=float)
+    return _guard(np.asarray(values, dtype=float), known, level).holds(mean)
+
+
 class _Guard(NamedTuple):
-    """What decides the two bounds: values with their multiplicity, the imagined problem's parts, the tail of each bound."""
+    """What decides the bounds: values and how often each occurs, the imagined problem's far part, what each tail may hold."""
 
     values: Floats
     times: Floats
     far: float
-    low_tail: float
-    high_tail: float
+    tail: float
+
+    @property
+    def mean(self) -> float:
+        return float(self.times @ self.values / self.times.sum())
 
     def bounds(self) -> tuple[float, float]:
-        points, mean = np.append(self.values, [0.0, 1.0]), float(self.times @ self.values / self.times.sum())
-        low = weighted_mean.quantile(self.low_tail, points, np.append(self.times, [self.far, _NEAR]))
-        high = weighted_mean.quantile(1 - self.high_tail, points, np.append(self.times, [_NEAR, self.far]))
+        points = np.append(self.values, [0.0, 1.0])
+        low = weighted_mean.quantile(self.tail, points, np.append(self.times, [self.far, _NEAR]))
+        high = weighted_mean.quantile(1 - self.tail, points, np.append(self.times, [_NEAR, self.far]))
         # The quarter at the near end must not push a bound past what was seen: nothing right at all allows a rate of 0.
-        return (0.0 if self.values[-1] == 0 else min(low, mean)), (1.0 if self.values[0] == 1 else max(high, mean))
+        low = 0.0 if self.values[-1] == 0 else min(low, self.mean)
+        high = 1.0 if self.values[0] == 1 else max(high, self.mean)
+        return low, high
+
+    def holds(self, mean: float) -> bool:
+        points = np.append(self.values, [0.0, 1.0])
+        if mean < self.mean:
+            return weighted_mean.cdf(mean, points, np.append(self.times, [self.far, _NEAR])) >= self.tail
+        if mean > self.mean:
+            return weighted_mean.cdf(mean, points, np.append(self.times, [_NEAR, self.far])) <= 1 - self.tail
+        return True
 
 
-def _guard(values: Floats, by_chance: float, level: float) -> _Guard:
+def _guard(values: Floats, noise: Floats | None, level: float) -> _Guard:
     count, mean = values.size, float(values.mean())
     spread = float(np.mean((values - mean) ** 2))
     # 1 for two camps at 0 and 1, 0 for problems that are all alike.
     camps = min(1.0, spread / (mean * (1 - mean))) if 0 < mean < 1 else 1.0
-    far = _FAR - _GIVEN_UP * _evident(spread, by_chance, count) * (1 - camps)
-    # A skewed sample makes the bound on the side of the long tail nearly certain; the other may take what it leaves.
-    skewness = float(np.mean((values - mean) ** 3)) / spread**1.5 / math.sqrt(count) if spread > 1e-12 else 0.0
-    tail = (1 - level) / 2
-    low_tail = tail * (1 + (1 - camps) * min(1.0, max(0.0, 2 * skewness)))
-    high_tail = tail * (1 + (1 - camps) * min(1.0, max(0.0, -2 * skewness)))
+    far = _FAR - _GIVEN_UP * (1 - camps) * _evident(spread, _typical(noise), count)
     distinct, times = np.unique(values, return_counts=True)
-    return _Guard(distinct, times.astype(float), far, low_tail, high_tail)
+    return _Guard(distinct, times.astype(float), far, (1 - level) / 2)
+
+
+def _typical(noise: Floats | None) -> float:
+    """The mean noise where it is known for most problems, else infinite."""
+    if noise is None:
+        return math.inf
+    known = noise[np.isfinite(noise)]
+    return float(known.mean()) if 2 * known.size > noise.size else math.inf
 
 
 def _evident(spread: float, by_chance: float, count: int) -> float:
@@ -130,7 +152,7 @@ def _evident(spread: float, by_chance: float, count: int) -> float:
 
 def interval(metric: str, counts: Counts, level: float = 0.95) -> Interval:
     """The estimate and interval of a metric by name: `accuracy`, `pass@4`, `pass^4` or `g-pass@4:0.5`."""
-    estimate = _estimator(metric)
+    estimate = estimator(metric)
     return mean_interval(estimate(counts.n, counts.c), level, sampling_noise(estimate, counts.n, counts.c))
 
 
@@ -149,10 +171,11 @@ def sampling_noise(estimate: Estimator, n: npt.ArrayLike, c: npt.ArrayLike) -> F
 
 def per_problem(metric: str, counts: Counts) -> Floats:
     """The metric's unbiased estimate for each problem, nan where too few samples came back."""
-    return _estimator(metric)(counts.n, counts.c)
+    return estimator(metric)(counts.n, counts.c)
 
 
-def _estimator(metric: str) -> Estimator:
+def estimator(metric: str) -> Estimator:
+    """The per-problem estimator of a metric by name."""
     if metric == "accuracy":
         return accuracy
     if match := re.fullmatch(r"pass@(\d+)", metric):

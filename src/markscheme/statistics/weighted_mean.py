@@ -26,6 +26,7 @@ def cdf(t: float, values: Floats, weights: Floats) -> float:
         return 1.0
     if distance.min() >= 0:
         return 0.0
+    distance /= np.abs(distance).max()  # only the sign of Q matters, and its scale may be anything
     if weights @ distance <= 0:
         return 1.0 - _chance_positive(distance, weights)
     return _chance_positive(-distance, weights)
