@@ -42,7 +42,7 @@ def explicit_answer(text: str, start: int, end: int) -> Answer | None:
 
 def _last_unboxed(text: str, start: int, end: int, *, overrides_a_box: bool) -> Answer | None:
     tagged = tagged_answer(text, start, end)
-    hashed = _hashed(text, start, end)
+    hashed = hashed_answer(text, start, end)
     stated = _stated(text, start, end, overrides_a_box)
     last = None
     for answer in (tagged, hashed, stated):
@@ -68,7 +68,7 @@ def tagged_answer(text: str, start: int, end: int) -> Answer | None:
     return None
 
 
-def _hashed(text: str, start: int, end: int) -> Answer | None:
+def hashed_answer(text: str, start: int, end: int) -> Answer | None:
     """A value behind the last `####`; `#### Step 3: …` is a heading, not an answer."""
     stop = end
     for _ in range(TRIES):

@@ -155,8 +155,14 @@ def _find(rule: Protocol, text: str, gold: Gold, think_end: str, cut_off: bool) 
     return finding
 
 
+MAX_ANSWER = 10_000
+"""A mark keeps no more of an answer; `span` still says where all of it stands."""
+
+
 def _signed(finding: Finding, rule: Protocol, key: str, sample: int) -> Mark:
     verdict, answer, why, span, flags = finding
+    if answer is not None and len(answer) > MAX_ANSWER:
+        answer = answer[:MAX_ANSWER]
     return Mark(
         verdict=verdict, protocol=rule.label, answer=answer, why=why, span=span, flags=flags, key=key, sample=sample
     )
