@@ -8,12 +8,12 @@ from typing import Final, Literal
 
 import msgspec
 
-from markscheme.marking.equality.algebra import TooBig, Undefined, fresh_effort
-from markscheme.marking.equality.answers import Answer
+from markscheme.marking.equality.answers import Answer, difference
 from markscheme.marking.equality.cleaning import clean
 from markscheme.marking.equality.expressions import Unreadable
 from markscheme.marking.equality.judging import Judge
 from markscheme.marking.equality.keys import key
+from markscheme.marking.equality.limits import TooBig, Undefined, fresh_effort
 from markscheme.marking.equality.reading import MAX_LENGTH, read
 
 Method = Literal["string", "exact", "numeric", "symbolic", "none"]
@@ -82,7 +82,8 @@ def _compare(answer: str, gold: str, places: int | None, time_limit: float) -> C
             return _SAME_TEXT
         return _ask(answer, gold, tuple(judge.flags), time_limit)
     method: Method = "numeric" if judge.numeric and verdict is False else "exact"
-    return Comparison(verdict, "equal" if verdict else "different", tuple(judge.flags) if verdict else (), method)
+    flags = tuple(judge.flags) if verdict else ()
+    return Comparison(verdict, "equal" if verdict else difference(left.answer, right.answer), flags, method)
 
 
 def _ask(answer: str, gold: str, flags: tuple[str, ...], time_limit: float) -> Comparison:

@@ -13,13 +13,10 @@ from markscheme.marking.equality.algebra import (
     EULER,
     I_BASE,
     IMAGINARY,
-    MAX_BITS,
     Atom,
     Expr,
     Mono,
     Number,
-    TooBig,
-    Undefined,
     Value,
     add,
     atom,
@@ -34,6 +31,7 @@ from markscheme.marking.equality.algebra import (
     variables,
 )
 from markscheme.marking.equality.integers import factor
+from markscheme.marking.equality.limits import MAX_BITS, TooBig, Undefined
 from markscheme.marking.equality.numeric import approximate
 
 MAX_FACTORED_BITS = 4096

@@ -10,12 +10,13 @@ import re
 from typing import Final
 
 from markscheme.marking.equality import sets
-from markscheme.marking.equality.algebra import TooBig, Value, mul
+from markscheme.marking.equality.algebra import Value, mul
 from markscheme.marking.equality.answers import Answer, Collection, Matrix, RealSet, Scalar, Sequence
 from markscheme.marking.equality.arguments import tokenise
 from markscheme.marking.equality.cleaning import clean
 from markscheme.marking.equality.evaluation import run
 from markscheme.marking.equality.expressions import Unreadable, parse, read_number
+from markscheme.marking.equality.limits import TooBig
 from markscheme.marking.equality.names import CONNECTIVES, MATRICES
 from markscheme.marking.equality.phrases import read_phrase
 from markscheme.marking.equality.reading_relations import RelationReader
