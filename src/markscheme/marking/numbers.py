@@ -52,6 +52,9 @@ _ONE = re.compile(
 _SCIENTIFIC = re.compile(r"(.+?)\s*(?:\\times|\\cdot|×|\*|x)\s*10\s*\^\s*(-?\d{1,2})(.*)", re.DOTALL)
 _UNIT = re.compile(r"(?:\\?%|\^?\\circ|°|/[-–]|[$€£¥₹])*\s*(?:[^\W\d_][^\W_]*[.²³]?(?:\^[23])?(?:\s|/|-|$)*){0,5}")
 _CLOCK = re.compile(r"(\d{1,2}):00\s*(?:[ap]\.?\s?m\.?|o'clock)?", re.IGNORECASE)
+_CHOICE = re.compile(r"\(?[A-E]\)\s*(?=[-$\d])")
+_ASIDE = re.compile(r"(?<=[\d%a-z])\s*\([^()]*[a-zA-Z][^()]*\)\Z")
+"""`73 (mod 1000)`, `42 (approx)`; but not `2(3)`."""
 _WORDS = dict(
     zip(
         [
@@ -101,7 +104,7 @@ def number(text: str, *, units: bool = True) -> Number | None:
         return None
     if text.isdecimal():
         return int(text)
-    bare = undress(text)
+    bare = _ASIDE.sub("", _CHOICE.sub("", undress(text)))
     found = _ONE.fullmatch(bare)
     if found is None:
         clock = _CLOCK.fullmatch(bare)
