@@ -5,6 +5,7 @@
     responses*.jsonl        facts, appended as they arrive, one file a writer
     marks/<protocol>.jsonl  opinions, re-made at will
     report.json             the numbers
+    usage.json              tokens, attempts, seconds, cost: in total and of each problem
 
 Reading is forgiving: a torn or damaged line is counted and left out, an unknown field is ignored, a missing marks
 file is simply not there. Nothing here asks a model or judges an answer.

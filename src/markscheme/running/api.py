@@ -10,7 +10,6 @@ from typing import Any
 from markscheme.benchmarks import benchmark as find_benchmark
 from markscheme.config import check_pass_k, make_config
 from markscheme.models.secrets import hide_spec
-from markscheme.reporting.summary import save_report, summarize
 from markscheme.running.execute import execute
 from markscheme.runs import Run
 
@@ -21,6 +20,8 @@ def run(benchmark: str, *, model: str, out: str | Path | None = None, **options:
     `options` are those of `RunConfig`, by the same names as the command line's: `samples=16`, `temperature=0.8`,
     `limit=100` … The run folder is `out`, or a new one below `runs/`.
     """
+    from markscheme.reporting.summary import save_report, summarize
+
     config = make_config(benchmark=benchmark, model=model, **options)
     check_pass_k(config)
     folder = Path(out) if out is not None else new_folder(find_benchmark(benchmark, config.data_dir).name, model)

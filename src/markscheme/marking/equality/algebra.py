@@ -304,7 +304,7 @@ def variables(a: Value) -> set[str]:
 def form(a: Value) -> str:
     """A text that two values share only if they are the same."""
     if not isinstance(a, Expr):
-        return str(a)
+        return _form_number(a)
     text = _form_terms(a.terms)
     return text if a.den is None else f"({text})/({_form_terms(a.den)})"
 
@@ -319,7 +319,9 @@ def _form_terms(terms: Terms) -> str:
 
 def _form_number(c: Number) -> str:
     # str() of a huge integer is quadratic and refused by Python beyond 4300 digits.
-    return str(c) if isinstance(c, int) and c.bit_length() < 2000 else f"{c.numerator:x}h{c.denominator:x}"
+    if max(c.numerator.bit_length(), c.denominator.bit_length()) < 2000:
+        return str(c)
+    return f"{c.numerator:x}h/{c.denominator:x}h"
 
 
 def _add_terms(a: Terms, b: Terms) -> Terms:

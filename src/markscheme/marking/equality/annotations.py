@@ -35,6 +35,8 @@ def annotate(number: Scalar, tokens: Sequence[Token]) -> Scalar | None:
         return replace(number, percent=True)
     elif word in _ORDINALS:
         rest = rest[1:]
+    elif word == "mod":
+        return replace(number, unit=Unit((), Fraction(1), "mod" + "".join(t.text for t in rest[1:] if t.kind == "n")))
     if not rest:
         return number
     unit = read_unit(_spelled(rest))

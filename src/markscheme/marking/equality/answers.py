@@ -70,7 +70,7 @@ class Collection:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """An interval; an end at infinity is open."""
+    """An interval. An end at infinity is open; written as closed, it is another answer."""
 
     low: Value
     high: Value

@@ -100,7 +100,8 @@ def based(judge: Judge, a: Based, b: Based) -> bool | None:
 
 def based_scalar(judge: Judge, a: Based, b: Scalar) -> bool | None:
     """A gold's subscript is often dropped, since the problem states the base; an answer's is never to be ignored."""
-    if judge.flipped and b.unit is None and not b.percent and isinstance(b.value, int) and str(b.value) == a.digits:
+    plain = b.unit is None and not b.percent and isinstance(b.value, int) and b.value.bit_length() < 1000
+    if judge.flipped and plain and str(b.value) == a.digits:
         judge.flag("base not stated")
         return True
     return False
@@ -130,8 +131,7 @@ def _seconds(clock: Clock) -> Fraction | None:
 
 
 def _ratio(parts: tuple[Fraction, ...]) -> tuple[Fraction, ...]:
-    total = sum(parts)
-    return tuple(p / total for p in parts) if total else parts
+    return tuple(p / parts[0] for p in parts) if all(parts) else parts
 
 
 def clock_scalar(judge: Judge, a: Clock, b: Scalar) -> bool | None:
