@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from markscheme.errors import MarkingError, UsageError
+from markscheme.errors import MarkingError, MarkschemeError, UsageError
 from markscheme.marking.protocol import Finding, Protocol, get_protocol
 from markscheme.marking.reading import THINK_END, read
 from markscheme.types import CountdownGold, Gold, Mark, Problem, Response, Verdict
@@ -147,9 +147,17 @@ def judge(rule: Protocol, response: str | Response, gold: Gold, think_end: str) 
     return _signed(finding, rule, response.key, response.sample)
 
 
+FAILED = "the protocol failed"
+
+
 def _find(rule: Protocol, text: str, gold: Gold, think_end: str, cut_off: bool) -> Finding:
     reading = read(text, think_end=think_end, cut_off=cut_off)
-    finding = rule.judge(reading, gold)
+    try:
+        finding = rule.judge(reading, gold)
+    except MarkschemeError:  # the protocol cannot be used at all: the caller must know
+        raise
+    except Exception as problem:  # noqa: BLE001 - one response must not end a night's run; the mark says what happened
+        return Finding(Verdict.UNMARKABLE, why=f"{FAILED}: {type(problem).__name__}: {problem}"[:300])
     if reading.cut_off and finding.verdict is Verdict.NO_ANSWER:
         return finding._replace(verdict=Verdict.TRUNCATED, why="cut off before an answer")
     return finding
