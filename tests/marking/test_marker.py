@@ -109,3 +109,15 @@ def test_get_protocol_with_a_version_takes_only_that_version():
     assert get_protocol("aime@1") is get_protocol("aime")
     with pytest.raises(UsageError, match="version"):
         get_protocol("aime@99")
+
+
+def test_mark_of_text_that_no_file_can_hold_can_still_be_written():
+    import msgspec
+
+    found = mark("\\boxed{\ud800 7}", gold="7", protocol="normalized")
+    assert msgspec.json.decode(msgspec.json.encode(found))["verdict"] == "wrong"
+
+
+def test_mark_of_something_that_is_no_response_raises_usage_error():
+    with pytest.raises(UsageError, match="NoneType"):
+        mark(None, gold="1", protocol="aime")

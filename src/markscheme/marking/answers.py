@@ -105,7 +105,7 @@ _LINE_START = re.compile(
     r"[#>*_\s\-\d.)]*(?:(?:the|my|so|and|final|correct|short|The|My|So|FINAL|Final|Correct|Short)\s+)*"
 )
 _NOT_A_VALUE = re.compile(
-    r"(?:correct|incorrect|verified|confirmed|right|wrong|not|in|an?|always|the|of|found|obtained|to|that|what|we|as|also"
+    r"(?:correct|incorrect|verified|confirmed|right|wrong|not|in|an?\s+[a-z]{2,}|always|the|of|found|obtained|to|that|what|we|as|also"
     r"|our|your|same|still|consistent|valid|reasonable|clear|already|now|below|above|based|expressed|written|it|this|you)\b"
 )
 

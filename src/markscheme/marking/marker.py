@@ -57,6 +57,8 @@ def _job(
     protocol: str | None,
     think_end: str,
 ) -> Job:
+    if not isinstance(response, str | Response):
+        raise UsageError(f"mark judges a text or a Response, not a {type(response).__name__}.")
     if problem is not None:
         protocol = protocol or problem.protocol
         gold = problem.gold if gold is None else gold
@@ -167,10 +169,16 @@ MAX_ANSWER = 10_000
 """A mark keeps no more of an answer; `span` still says where all of it stands."""
 
 
+def _writable(text: str) -> str:
+    """The text with lone surrogates replaced: a mark must fit into a file, whatever a model put out."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+
+
 def _signed(finding: Finding, rule: Protocol, key: str, sample: int) -> Mark:
     verdict, answer, why, span, flags = finding
-    if answer is not None and len(answer) > MAX_ANSWER:
-        answer = answer[:MAX_ANSWER]
+    if answer is not None:
+        answer = _writable(answer[:MAX_ANSWER])
+    why = _writable(why)
     return Mark(
         verdict=verdict, protocol=rule.label, answer=answer, why=why, span=span, flags=flags, key=key, sample=sample
     )

@@ -118,11 +118,23 @@ def number(text: str, *, units: bool = True) -> Number | None:
         mantissa = number(science[1]) if science and not science[3].strip(" .") else None
         return None if mantissa is None or science is None else _simple(mantissa * Fraction(10) ** int(science[2]))
     value = value_of(found["digits"], found["under"], found["power"])
+    scale = _SCALES.get(tail.partition(" ")[0].lower())
+    if scale and value is not None:
+        value = _simple(value * scale)
     negative = (found["sign"] == "-") != (found["inner"] == "-")
     return -value if value is not None and negative else value
 
 
 _SIGNS = frozenset(("%", "$", "°", "^\\circ", "^circ", "€", "£", "-", "/-"))
+
+
+_SCALES = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
+_SCALE = re.compile("|".join(_SCALES), re.IGNORECASE)
+
+
+def unscaled(text: str) -> Number | None:
+    """Of `2 million` the 2, for a question that asks how many million; `None` where there is no such word."""
+    return number(_SCALE.sub("", text)) if len(text) <= MAX_LENGTH and _SCALE.search(text) else None
 
 
 def value_of(digits: str, under: str | None = None, power: str | None = None) -> Number | None:

@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 
 from markscheme.marking.answers import Answer
-from markscheme.marking.numbers import Number, number, undress
+from markscheme.marking.numbers import Number, number, undress, unscaled
 from markscheme.marking.protocol import Finding
 from markscheme.marking.sentences import is_prose, stated_value
 from markscheme.types import Gold, Verdict
@@ -66,6 +66,6 @@ def compared(value: Number | None, content: str, span: tuple[int, int], gold: Go
         return Finding(Verdict.UNMARKABLE, content, f"the gold {str(gold)[:40]!r} is not a number", span)
     if value is None:
         return Finding(Verdict.WRONG, content, f"{content[:40]!r} is not a number", span)
-    if value == right:
+    if value == right or unscaled(content) == right:
         return Finding(Verdict.CORRECT, content, f"{content[:40]} is {right}", span)
     return Finding(Verdict.WRONG, content, f"{content[:40]} is not {right}", span)
