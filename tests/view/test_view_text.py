@@ -138,6 +138,14 @@ def test_mathml_of_ordinary_formulas_has_their_structure():
     assert '<mi mathvariant="normal">d</mi>' in to_mathml(r"\mathrm{d}x")
 
 
+def test_mathml_of_a_sign_is_not_spaced_like_a_difference():
+    assert to_mathml("-1").count('form="prefix"') == 1
+    assert to_mathml("x=-1").count('form="prefix"') == 1
+    assert to_mathml("(-1)").count('form="prefix"') == 1
+    assert to_mathml("(a)-1").count('form="prefix"') == 0
+    assert to_mathml("a-1").count('form="prefix"') == 0
+
+
 def test_render_highlights_the_answer_in_text_and_in_the_source_of_a_formula():
     html = str(render("so 42 it is", (3, 5)))
     assert html == "so <mark>42</mark> it is"
