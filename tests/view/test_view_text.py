@@ -69,7 +69,12 @@ MATHEMATICS = st.text(alphabet=st.sampled_from(list("$\\{}[]()<>&\"'`^_ \nab1\u2
     ).map("".join)
 )  # fmt: skip
 def test_render_of_any_text_makes_only_known_tags_and_keeps_every_character(text):
-    assert source_of(str(render(text, (2, 9)))) == plain_visible(text)
+    assert _spelt_out(source_of(str(render(text, (2, 9))))) == _spelt_out(plain_visible(text))
+
+
+def _spelt_out(text: str) -> str:
+    """Runs of a hidden character one by one: the highlight may cut through one."""
+    return re.sub("⟨([0-9A-F]+)×([0-9]+)⟩", lambda run: f"⟨{run[1]}⟩" * int(run[2]), text)
 
 
 @pytest.mark.parametrize("text", folders.HOSTILE)
