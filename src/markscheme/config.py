@@ -79,6 +79,16 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     ] = None
     fewshot_seed: Annotated[Whole, _option("which examples are drawn", "--fewshot-seed", group=PROMPT, fixed=True)] = 42
     limit: Annotated[Count | None, _option("only the first L problems", "--limit", group=PROMPT, fixed=True)] = None
+    limit_seed: Annotated[
+        Whole | None,
+        _option(
+            "with --limit: L problems drawn with this seed, not the first L", "--limit-seed", group=PROMPT, fixed=True
+        ),
+    ] = None
+    system_prompt: Annotated[
+        str | None,
+        _option("system message before every question", "--system-prompt", group=PROMPT, fixed=True, metavar="TEXT"),
+    ] = None
     protocol: Annotated[
         str | None,
         _option("how responses are marked (default: the benchmark's)", "--protocol", group=PROMPT, fixed=True),

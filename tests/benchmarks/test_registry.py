@@ -7,6 +7,7 @@ import pytest
 import markscheme as ms
 from markscheme.benchmarks import BENCHMARKS, benchmark, expand
 from markscheme.errors import DataError, UsageError
+from markscheme.types import Message
 
 
 @pytest.mark.parametrize(
@@ -119,3 +120,19 @@ def test_same_problem_twice_when_loaded_then_both_are_asked(tmp_path):
     file.write_text('{"problem": "1+1?", "answer": "2"}\n' * 2)
     first, second = ms.benchmark(str(file)).problems
     assert second.key == f"{first.key}-2"
+
+
+def test_questions_when_limited_with_a_seed_then_a_random_subset_in_order():
+    bench = benchmark("gsm8k-sample")
+    everything = [question.problem.id for question in bench.questions(fewshot=0)]
+    drawn = [question.problem.id for question in bench.questions(fewshot=0, limit=10, limit_seed=1)]
+    assert drawn != everything[:10]
+    assert drawn == sorted(set(drawn), key=everything.index)
+    assert len(drawn) == 10
+    assert drawn == [question.problem.id for question in bench.questions(fewshot=0, limit=10, limit_seed=1)]
+    assert [q.problem.id for q in bench.questions(fewshot=0, limit=1000, limit_seed=1)] == everything
+
+
+def test_questions_when_a_system_prompt_is_given_then_it_comes_first():
+    question = benchmark("math-sample").questions(system_prompt="Be brief.", limit=1)[0]
+    assert question.prompt.messages[0] == Message("system", "Be brief.")

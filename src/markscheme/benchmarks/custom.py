@@ -1,4 +1,4 @@
-"""Your own problems: any `.jsonl` file with `problem` (or `question`) and `answer` on each line."""
+"""Your own problems: any `.jsonl` file with `question` (or else `problem`) and `answer` on each line."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def to_problem(index: int, row: Row) -> Problem:
     """A row with a statement and an answer; everything else is kept as metadata. Countdown rows are recognised."""
     if "nums" in row and "target" in row:
         return countdown.to_problem(index, row)
-    statement, gold = text_field(row, "problem", "question"), text_field(row, "answer")
+    statement, gold = text_field(row, "question", "problem"), text_field(row, "answer")
     name = next((str(row[field]) for field in ID_FIELDS if field in row), f"{index:04d}")
     shown = {"problem", "question", "answer", "solution", *ID_FIELDS}
     return Problem(

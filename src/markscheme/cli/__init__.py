@@ -24,8 +24,11 @@ COMMANDS = {
     "list": "benchmarks, protocols and model backends",
     "data": "official data: list, prepare (fetch and pin), verify",
     "countdown": "fresh puzzles and exact solutions",
+    "import": "a log of Inspect or lm-evaluation-harness becomes a run",
+    "lm-eval": "lm-evaluation-harness, with our tasks among its own",
+    "plugins": "where the task files for other tools lie",
 }
-"""Every command with its one line of help, in the order of a user's day; its module has the same name."""
+"""Every command with its one line of help, in the order of a user's day; its module has the same name (`import_`)."""
 
 EXIT_USAGE = 2
 EXIT_INTERRUPTED = 130
@@ -99,5 +102,7 @@ def _run(args: argparse.Namespace) -> int:
 
 def _module(command: str) -> Any:
     from importlib import import_module
+    from keyword import iskeyword
 
-    return import_module("markscheme.cli." + command.replace("-", "_"))
+    name = command.replace("-", "_")
+    return import_module(f"markscheme.cli.{name}_" if iskeyword(name) else f"markscheme.cli.{name}")

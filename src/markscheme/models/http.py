@@ -80,7 +80,7 @@ class PlainHTTP:
         body: dict[str, Any] = {
             "dataset": request.benchmark,
             "prompt": plain_prompt(request.prompt),
-            "sample_id": f"{request.problem_id}/{request.samples[0]}",
+            "sample_id": request.samples[0],
             **self._extra,
         }
         return {name: value for name, value in body.items() if value is not None}

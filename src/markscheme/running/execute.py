@@ -70,7 +70,12 @@ def execute(config: RunConfig, out: Path, display: Display | None = None) -> Run
     """
     bench = find_benchmark(config.benchmark, config.data_dir)
     questions = bench.questions(
-        variant=config.prompt, fewshot=config.fewshot, fewshot_seed=config.fewshot_seed, limit=config.limit
+        variant=config.prompt,
+        fewshot=config.fewshot,
+        fewshot_seed=config.fewshot_seed,
+        limit=config.limit,
+        limit_seed=config.limit_seed,
+        system_prompt=config.system_prompt,
     )
     protocol = get_protocol(config.protocol or bench.protocol)
     if questions:  # a protocol that cannot judge these problems says so now, not after the first answer

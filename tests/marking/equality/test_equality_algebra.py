@@ -18,10 +18,11 @@ from markscheme.marking.equality.algebra import (
     sub,
     variable,
 )
-from markscheme.marking.equality.functions import FUNCTIONS, binomial, factorial, sqrt
+from markscheme.marking.equality.functions import FUNCTIONS, binomial, factorial
 from markscheme.marking.equality.integers import factor
 from markscheme.marking.equality.numeric import approximate, differ
 from markscheme.marking.equality.powers import power, root_power
+from markscheme.marking.equality.trigonometry import sqrt
 
 x, y = variable("x"), variable("y")
 sin, cos, tan, ln, exp = (FUNCTIONS[name] for name in ("sin", "cos", "tan", "ln", "exp"))

@@ -48,24 +48,28 @@ class _Reading(msgspec.Struct, frozen=True):
     problem: str = ""
 
 
-def compare(answer: str, gold: str, *, time_limit: float = 3.0) -> Comparison:
-    """Compare an extracted answer with the gold answer; `time_limit` bounds the symbolic work in seconds."""
+def compare(answer: str, gold: str, *, places: int | None = None, time_limit: float = 3.0) -> Comparison:
+    """Whether an extracted answer earns the mark for a gold answer.
+
+    `places` is the number of decimal places where the problem asks for rounding; without it a decimal equals only
+    what it is exactly. `time_limit` bounds the symbolic work in seconds.
+    """
     if answer == gold:
         return _SAME_TEXT
     try:
-        return _compare(answer, gold, time_limit)
+        return _compare(answer, gold, places, time_limit)
     except Exception as problem:  # noqa: BLE001 - a bug here must cost one mark, flagged, and not a night's run
         return Comparison(None, f"internal error: {type(problem).__name__}: {problem}"[:300])
 
 
-def _compare(answer: str, gold: str, time_limit: float) -> Comparison:
-    if _WHOLE.fullmatch(answer) and _WHOLE.fullmatch(gold):
+def _compare(answer: str, gold: str, places: int | None, time_limit: float) -> Comparison:
+    if places is None and _WHOLE.fullmatch(answer) and _WHOLE.fullmatch(gold):
         return _SAME_NUMBER if int(answer) == int(gold) else _OTHER_NUMBER
     right = _read(gold)
     left = _read(answer)
     if left.answer is None or right.answer is None:
         return _unread(answer, gold, left, right)
-    judge = Judge()
+    judge = Judge(places=places)
     verdict = _judge(judge, left.answer, right.answer)
     if verdict is False:
         if _SPACES.sub("", answer) == _SPACES.sub("", gold):

@@ -52,7 +52,7 @@ SKIPPED: Final = words(
     "left right middle big Big bigg Bigg bigl bigr Bigl Bigr biggl biggr Biggl Biggr displaystyle "
     "textstyle scriptstyle limits nolimits quad qquad , ; : ! > enspace thinspace medspace thickspace "
     "negthinspace hfill boldmath unboldmath bf rm it sf tt normalsize large Large small scriptsize tiny "
-    "cr hline noindent nobreak allowbreak strut mathstrut relax nonumber notag rightarrowfill centering ( "
+    "cr hline noindent nobreak allowbreak checkmark blacksquare square qed Box strut mathstrut relax nonumber notag rightarrowfill centering ( "
     ") [ ] / "
 ) | {" ", "\n", "\t"}
 SPACING: Final = frozenset({",", ";", ":", " ", "quad", "qquad", ">", "enspace", "thinspace", "\n", "\t"})

@@ -81,7 +81,7 @@ def _number_root(n: Number, q: Fraction) -> Value:
             return size if q.numerator % 2 == 0 else neg(size)
         if q.denominator == 2:
             return mul(size, int_power(IMAGINARY, q.numerator))
-        from markscheme.marking.equality.functions import turn
+        from markscheme.marking.equality.trigonometry import turn
 
         return mul(size, turn(q))
     return _prime_powers(n, q)
@@ -245,7 +245,7 @@ def _generator_power(base: Value, exponent: Value) -> Value:
 
 def exponential(exponent: Value) -> Value:
     """e ** exponent; Euler's formula for the imaginary terms, and e^(ln p) is p."""
-    from markscheme.marking.equality.functions import cosine, sine
+    from markscheme.marking.equality.trigonometry import cosine, sine
 
     if not isinstance(exponent, Expr):
         return power(EULER, exponent)
