@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 class Reports:
     """Writes and prints one report a run folder."""
 
-    def __init__(self, *, json: bool) -> None:
+    def __init__(self, *, json: bool, silent: bool = False) -> None:
         self._json = json
+        self._silent = silent  # another rank does the reporting
         self._summaries: list[Summary] = []
         self._unfinished: list[str] = []
         self.interrupted = False
@@ -30,6 +31,9 @@ class Reports:
         """Around the work on one run: reports it even when it was stopped."""
         from markscheme.runs import Run
 
+        if self._silent:
+            yield
+            return
         try:
             yield
         except MarkschemeError as failure:
@@ -49,6 +53,8 @@ class Reports:
         """Print what is left to print; the exit code."""
         from markscheme.reporting.terminal import print_json
 
+        if self._silent:
+            return 0
         if self._json:
             print_json(self._summaries if len(self._summaries) > 1 else self._summaries[0])
         missing = sum(summary.missing for summary in self._summaries)

@@ -25,11 +25,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run each benchmark into its own folder; 3 when responses are missing at the end, 130 when interrupted."""
+    import msgspec
+
     from markscheme.benchmarks import benchmark, expand
     from markscheme.cli.finishing import Reports
     from markscheme.config import check_pass_k
-    from markscheme.running import execute, new_folder
+    from markscheme.running import execute, new_folder, resume
     from markscheme.running.progress import progress
+    from markscheme.runs import Run
+    from markscheme.scale.ranks import current
 
     configs = [config_from(args, name) for name in expand(args.benchmarks)]
     for config in configs:
@@ -38,13 +42,21 @@ def run(args: argparse.Namespace) -> int:
     titles = [benchmark(config.benchmark, config.data_dir).name for config in configs]
     if len(set(titles)) < len(titles):
         raise UsageError(f"the same benchmark twice: {', '.join(titles)}")
-    reports = Reports(json=args.json)
+    ranks = current()
+    first = ranks is None or ranks.first
+    reports = Reports(json=args.json, silent=not first)
     for config, title in zip(configs, titles, strict=True):
         folder = new_folder(title, config.model) if args.out is None else Path(args.out)
         if args.out is not None and len(configs) > 1:
             folder /= title
-        with reports.of(folder), progress(title, quiet=args.json) as display:
-            execute(config, folder, display)
+        if ranks is not None:
+            folder = ranks.agreed(folder)
+        again = ranks is not None and ranks.agreed(ranks.restarted and (folder / "manifest.json").exists())
+        with reports.of(folder), progress(title, quiet=args.json or not first) as display:
+            if again:
+                resume(Run.open(folder), msgspec.structs.asdict(config), display)
+            else:
+                execute(config, folder, display)
         if reports.interrupted:
             break
     return reports.close()
