@@ -138,14 +138,14 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         ),
     ] = None
     samples_per_request: Annotated[
-        Count,
+        Count | None,
         _option(
-            "samples in one request (the server's `n`), so that the prompt is computed once",
+            "samples in one request (the server's `n`), so that the prompt is computed once (default: the model's, mostly 1)",
             "--samples-per-request",
             group=MODEL,
             fixed=True,
         ),
-    ] = 1
+    ] = None
 
     concurrency: Annotated[
         Count | Literal["auto"] | None,

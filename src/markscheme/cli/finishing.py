@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 class Reports:
     """Writes and prints one report a run folder. Use it as a context manager around all of them."""
 
-    def __init__(self, *, json: bool) -> None:
+    def __init__(self, *, json: bool, silent: bool = False) -> None:
         self._json = json
+        self._silent = silent  # another rank does the reporting
         self._summaries: list[Summary] = []
         self._unfinished: list[str] = []
         self.interrupted = False
@@ -30,6 +31,9 @@ class Reports:
         """Around the work on one run: reports it even when it was stopped."""
         from markscheme.runs import Run
 
+        if self._silent:
+            yield
+            return
         try:
             yield
         except MarkschemeError as failure:
@@ -52,6 +56,8 @@ class Reports:
         """Print what is left to print, also when a later run could not even begin: what is done was paid for."""
         from markscheme.reporting.terminal import print_json
 
+        if self._silent:
+            return
         if self._json and self._summaries:
             print_json(self._summaries if len(self._summaries) > 1 else self._summaries[0])
         if self._missing and kind is None:  # a failure's own sentence says how to go on
