@@ -138,9 +138,16 @@ def compatible(a: Unit, b: Unit) -> bool:
     """Whether amounts in these units can be compared: the same dimensions, or `units` on one side."""
     if a.word or b.word:
         return bool(set(a.word.split()) & set(b.word.split()))
-    if a.dimensions == b.dimensions:
+    if a.dimensions == b.dimensions or _price(a, b) or _price(b, a):
         return True
     return _generic(a, b) or _generic(b, a)
+
+
+def _price(a: Unit, b: Unit) -> bool:
+    """Cents per ounce against cents: a price is given in the unit of money."""
+    return b.dimensions in ((("usd", 1),), (("eur", 1),)) and b.dimensions[0] in a.dimensions and all(
+        e < 0 for base, e in a.dimensions if (base, e) != b.dimensions[0]
+    )  # fmt: skip
 
 
 def _generic(a: Unit, b: Unit) -> bool:
