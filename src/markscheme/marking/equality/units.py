@@ -123,12 +123,6 @@ def _stem(word: str) -> str:
     return word[:-1] if len(word) > 2 and word.endswith("s") and not word.endswith("ss") else word
 
 
-def is_unit(text: str) -> bool:
-    """Whether the text names a unit of measure rather than just anything."""
-    unit = read_unit(text)
-    return unit is not None and not unit.word
-
-
 def angle(unit: Unit) -> str | None:
     """`deg` or `rad` for a plain angle."""
     return unit.dimensions[0][0] if unit.dimensions in ((("deg", 1),), (("rad", 1),)) else None
