@@ -6,7 +6,8 @@ Nothing here sees a response's text. Problems are the clusters everywhere, and a
 from markscheme.statistics.comparison import Comparison, Moved, compare
 from markscheme.statistics.counts import Counts, from_correct, tally, tally_marks
 from markscheme.statistics.estimators import accuracy, g_pass_at_k, pass_at_k, pass_hat_k
-from markscheme.statistics.intervals import Interval, interval, mean_interval
+from markscheme.statistics.intervals import Interval, mean_interval
+from markscheme.statistics.metrics import Population, interval, per_problem
 from markscheme.statistics.voting import Vote, best_of_k, classes_of, maj_at_k
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "Counts",
     "Interval",
     "Moved",
+    "Population",
     "Vote",
     "accuracy",
     "best_of_k",
@@ -26,6 +28,7 @@ __all__ = [
     "mean_interval",
     "pass_at_k",
     "pass_hat_k",
+    "per_problem",
     "tally",
     "tally_marks",
 ]

@@ -15,7 +15,8 @@ import numpy.typing as npt
 from markscheme.errors import UsageError
 from markscheme.statistics import weighted_mean
 from markscheme.statistics.counts import Counts
-from markscheme.statistics.intervals import Interval, check_level, estimator, mean_interval, sampling_noise
+from markscheme.statistics.intervals import Interval, check_level, mean_interval
+from markscheme.statistics.metrics import estimator, sampling_noise
 from markscheme.statistics.permutation import fisher_p, sign_flip_p
 
 Floats = npt.NDArray[np.float64]
