@@ -61,14 +61,11 @@ def generating(count: int) -> Iterator[Row]:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     started = time.process_time()
     rest = sum(1 for _ in stream)
-    seconds = (time.process_time() - started) * count / rest
+    rate = rest / (time.process_time() - started)
     grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
-    yield (
-        f"{count:,} four-number puzzles",
-        f"{seconds:.0f} s, {count / seconds:,.0f} a second",
-        "≤ 300 s",
-        seconds <= 300,
-    )
+    # 450,000 in five minutes.
+    measured = f"{count / rate:.0f} s, {rate:,.0f} a second"
+    yield f"{count:,} four-number puzzles", measured, "≥ 1,500", rate >= 1500
     yield "… memory growth after the first 5,000", f"{grown:.1f} MB", "≤ 10 MB", grown <= 10
     keys = {(tuple(sorted(p.nums)), p.target) for p in generate(count // 10, demand, seed=7)}
     repeats = count // 10 - len(keys)

@@ -25,3 +25,11 @@ def pytest_runtest_setup(item):
             pytest.fail(f"not installed: {', '.join(missing)} (and MARKSCHEME_REQUIRE_ALL=1 lets nothing be skipped)")
         if missing:
             pytest.skip(f"needs {', '.join(missing)}")
+
+
+@pytest.fixture(scope="session")
+def tiny_llama(tmp_path_factory) -> Path:
+    """The folder of a tiny Hugging Face model (the test needs torch and transformers)."""
+    from tiny_llama import make_tiny_llama
+
+    return make_tiny_llama(tmp_path_factory.mktemp("tiny-llama"))

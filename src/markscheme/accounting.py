@@ -20,7 +20,7 @@ class Tokens(msgspec.Struct, kw_only=True, omit_defaults=True):
     completion_tokens: int = 0
     reasoning_tokens: int = 0
     attempts: int = 0
-    """Requests sent, the failed ones included."""
+    """Tries, the failed ones included, of each sample."""
     truncated: int = 0
     """Responses cut off by the token limit."""
     seconds: float = 0.0
@@ -54,6 +54,14 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     cost: float | None = None
     price: str | None = None
     """What the cost was reckoned with, such as `2 / 8 USD per million tokens in / out (as of 2025-08-01)`."""
+
+
+class Ledger(msgspec.Struct, frozen=True):
+    """What `usage.json` holds."""
+
+    total: Usage
+    problems: dict[str, Tokens]
+    """By the problem's key."""
 
 
 class Took(Protocol):
@@ -155,6 +163,10 @@ class Accounts:
             cost=cost,
             price=str(self._price) if cost is not None else None,
         )
+
+    def ledger(self) -> Ledger:
+        """Totals and problems together."""
+        return Ledger(total=self.usage(), problems=self.per_problem())
 
     def per_problem(self) -> dict[str, Tokens]:
         """The same for each problem, by key."""

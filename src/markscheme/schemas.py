@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from markscheme.accounting import Ledger
 from markscheme.reporting.summary import Summary
 from markscheme.runs import Manifest
 from markscheme.types import Mark, Question, Response
@@ -18,6 +19,7 @@ FILES: dict[str, Any] = {
     "responses.jsonl": Response,
     "marks.jsonl": Mark,
     "report.json": Summary,
+    "usage.json": Ledger,
 }
 """File of a run folder (for `.jsonl`, each line of it) and the type it is written from."""
 

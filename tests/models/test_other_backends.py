@@ -93,7 +93,7 @@ def test_plain_http_when_asked_then_sends_the_contract_and_nothing_else(ask):
     assert body == {
         "dataset": "gsm8k",
         "prompt": "Be brief.\n\n1+1?",
-        "sample_id": "0001/0",
+        "sample_id": 0,
         "temperature": 0.2,
         "mode": "fast",
     }

@@ -5,6 +5,7 @@ Problems load on first use and are checked row by row; a bad row names its file 
 
 from __future__ import annotations
 
+import random
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -108,17 +109,31 @@ class Benchmark:
         fewshot: int | None = None,
         fewshot_seed: int = 42,
         limit: int | None = None,
+        limit_seed: int | None = None,
+        system_prompt: str | None = None,
     ) -> list[Question]:
-        """The problems with the prompts really sent."""
+        """The problems with the prompts really sent; with `limit_seed`, `limit` of them drawn at random, in order."""
         template = self.template(variant)
+        if system_prompt is not None:
+            template = msgspec.structs.replace(template, system=system_prompt)
         count = fewshot if fewshot is not None else (self.fewshot if template.example else 0)
         if count and not self.pool:
             raise UsageError(f"{self.name} has no pool of worked examples; leave --fewshot out")
         examples = draw_examples(self.fewshot_pool, count, fewshot_seed, self.problems) if count else []
         return [
             Question(problem=problem, prompt=build_prompt(template, problem, examples, fewshot_seed))
-            for problem in self.problems[:limit]
+            for problem in _some(self.problems, limit, limit_seed)
         ]
+
+
+def _some(problems: tuple[Problem, ...], limit: int | None, seed: int | None) -> tuple[Problem, ...]:
+    if limit is None or seed is None or limit >= len(problems):
+        return problems[:limit]
+    chosen = sorted(random.Random(seed).sample(range(len(problems)), limit))
+    return tuple(problems[index] for index in chosen)
+
+
+_JSON_NAMES = {bool: "true or false", list: "a list", dict: "an object"}
 
 
 def text_field(row: Row, *names: str) -> str:
@@ -126,8 +141,8 @@ def text_field(row: Row, *names: str) -> str:
     for name in names:
         if name in row:
             value = row[name]
-            if not isinstance(value, str | int):
-                raise TypeError(f"{name} is {type(value).__name__}, not text")
+            if isinstance(value, bool) or not isinstance(value, str | int | float):
+                raise TypeError(f"{name} is {_JSON_NAMES.get(type(value), 'null')}, where text or a number belongs")
             return str(value)
     raise KeyError("/".join(names))
 

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Literal, NamedTuple
 
 from markscheme.errors import UsageError
@@ -40,11 +41,16 @@ class Protocol:
     gold: GoldKind
     judge: Callable[[Reading, Gold], Finding]
     slow: bool = False  # may wait for a worker process, so that many are better judged side by side
+    needs: str = ""  # a package that is not part of the core installation
 
     label: str = field(init=False)  # how marks name it: `name@version`
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "label", f"{self.name}@{self.version}")
+
+    def available(self) -> bool:
+        """Whether what it needs is installed."""
+        return not self.needs or find_spec(self.needs) is not None
 
 
 _BUILT_IN = {
@@ -53,10 +59,12 @@ _BUILT_IN = {
     "gsm8k-numeric": "gsm8k_numeric",
     "gsm8k-flexible": "gsm8k_flexible",
     "gsm8k-lm-eval-strict": "gsm8k_lm_eval_strict",
+    "gsm8k-lm-eval-flexible": "gsm8k_lm_eval_flexible",
     "boxed-exact": "boxed_exact",
     "aime": "aime",
     "normalized": "normalized",
     "math": "math",
+    "math-verify": "math_verify",
 }
 _loaded: dict[str, Protocol] = {}
 _lock = threading.Lock()
@@ -86,8 +94,11 @@ def get_protocol(name: str) -> Protocol:
 def _load(name: str) -> Protocol:
     if name in _BUILT_IN:
         protocol = import_module("markscheme.marking.protocols." + _BUILT_IN[name]).PROTOCOL
-    elif (points := _entry_points()).get(name) is not None:
-        protocol = points[name]()
+    elif (point := _entry_points().get(name)) is not None:
+        try:
+            protocol = point()
+        except (ImportError, AttributeError) as problem:
+            raise UsageError(f"protocol {name!r} is installed but cannot be loaded: {problem}.") from None
     else:
         raise UsageError(f"there is no protocol {name!r}; choose one of {', '.join(protocol_names())}.")
     if not isinstance(protocol, Protocol):

@@ -1,8 +1,8 @@
 """Which part of a response is the answer text: thinking set apart, an invented next turn or question cut off.
 
 Only the region is decided here; what the answer in it is, is the protocol's business. Linear in the response length:
-one pass of a regular expression that is anchored at line ends, and `str.find` behind one-character gates, because a
-gate costs 0.05 µs on 3,000 characters and a needle 2 µs.
+one pass of a regular expression over line ends, and `str.find` behind one-character gates, because on 3,000
+characters a gate costs 0.05 µs and a needle 2 µs.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ class Reading(NamedTuple):
     start: int
     end: int
     cut_off: bool = False  # generation or thinking did not end: only an explicit answer counts, else `truncated`
+    sequel_end: int = 0  # where the text ends that is no thinking, an invented sequel included
 
     @property
     def final(self) -> str:
@@ -37,13 +38,16 @@ def read(text: str, *, think_end: str = THINK_END, cut_off: bool = False) -> Rea
         opened = text.find(think_end.replace("/", "", 1), start) if "/" in think_end else -1
         if opened >= 0:  # thinking that never ends; what stands before it may still be an answer
             end, cut_off = opened, True
-    return Reading(text, start, _own_end(text, start, end), cut_off)
+    return Reading(text, start, _own_end(text, start, end), cut_off, end)
 
 
-_QUESTION = r"[ \t>*#_]{0,8}(?:(?:Next|New|Another) )?(?:Question|QUESTION|Problem|PROBLEM|Exercise|Q)[ \t]?[#\d]{0,4}[*_]{0,3}[ \t]?:"
-_NEXT = re.compile(rf"\n(?:(?P<question>{_QUESTION})|[ \t]*(?:\*\*)?(?:Human|User|USER)(?:\*\*)?:|\[INST\])")
-_SIGNS = ("Q", "Problem", "PROBLEM", "Exercise", "Human", "User", "USER", "[INST]")
-_OPENS_WITH_QUESTION = re.compile(rf"\s*{_QUESTION}")
+# The look-ahead turns away nearly every line at its first character, and possessive quantifiers never try a line twice:
+# 25 µs for the 800 lines of a 30,000-character trace, where the plain spelling takes 130.
+_QUESTION = r"(?:Question|QUESTION|Problem|PROBLEM|Exercise|Q)[ \t]?[#\d]{0,4}[*_]{0,3}[ \t]?:"
+_NEXT = re.compile(
+    rf"\n(?=[ \t>*#_QPEHU\[])[ \t>*#_]{{0,8}}+(?:(?P<question>{_QUESTION})|(?:Human|User|USER)[*_]{{0,3}}:|\[INST\])"
+)
+_OPENS_WITH_QUESTION = re.compile(rf"\s*[>*#_ ]{{0,8}}{_QUESTION}")
 _TURN = re.compile(
     r"<\|(?:im_start\|>\s*user|im_end\|>|endoftext\|>|eot_id\|>|end_of_text\|>|end\|>|user\|>"
     r"|start_header_id\|>\s*user)|</s>|<end_of_turn>"
@@ -66,8 +70,6 @@ def _own_end(text: str, start: int, end: int) -> int:
         turn = _TURN.search(text, begin, end)
         if turn and text[start : turn.start()].strip():
             end = turn.start()
-    if end - begin > 20_000 and not any(text.find(sign, begin, end) >= 0 for sign in _SIGNS):
-        return end  # for long texts seven needles cost less than a look at every line
     follow = _NEXT.search(text, begin, end)
     if follow is None:
         return end

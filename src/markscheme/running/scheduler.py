@@ -38,7 +38,7 @@ Sink = Callable[[list[Response]], None]
 class _Job:
     """A request on its way through its attempts."""
 
-    __slots__ = ("attempt", "begun", "epoch", "expected", "failed", "in_a_row", "request")
+    __slots__ = ("attempt", "begun", "epoch", "expected", "failed", "in_a_row", "request", "told")
 
     def __init__(self, request: Request) -> None:
         self.request = request
@@ -46,6 +46,7 @@ class _Job:
         self.begun = 0.0  # when the first attempt was sent
         self.failed = 0.0  # when the last one failed
         self.in_a_row = 0  # failures since the server last answered anybody
+        self.told = False  # the server itself said to wait
         self.epoch = 0
         self.expected = 0.0  # tokens
 
@@ -75,6 +76,7 @@ class Scheduler:
         self._draining = False
         self._last_answer = float("-inf")
         self._given_up = 0  # in a row, for a shared reason
+        self._down = False  # somebody failed more than once since the last answer
         self._failure: BaseException | None = None
 
     async def run(self) -> None:
@@ -174,6 +176,8 @@ class Scheduler:
         request = job.request
         self._last_answer = self._loop.time()
         self._given_up = 0
+        if self._down:
+            self._hurry()
         tokens = [one.completion_tokens for one in completions if one.completion_tokens is not None]
         self._limit.answered(latency, sum(tokens) if tokens else None, job.epoch)
         if not completions:
@@ -202,12 +206,24 @@ class Scheduler:
         answers_others = self._last_answer >= job.failed and failure.kind not in BUSY
         job.failed = self._loop.time()
         job.in_a_row = 1 if answers_others else job.in_a_row + 1
+        job.told = failure.kind in BUSY or failure.retry_after is not None
+        self._down = self._down or job.in_a_row > 1
         delay = self._retry.delay(failure, job.attempt, job.in_a_row)
         if delay is None:
             self._give_up(job, failure)
         elif not self._draining:  # else it stays unanswered, for `resume` to ask
             self._live.trouble = str(failure)
             self._later(job, delay)
+
+    def _hurry(self) -> None:
+        """The server is back: whoever backed off because it was away need not sleep on. The limit spreads them."""
+        self._down = False
+        for timer, job in list(self._waiting.items()):
+            if job.in_a_row > 1 and not job.told:
+                timer.cancel()
+                del self._waiting[timer]
+                self._due.append(job)
+        self._live.retrying = len(self._waiting)
 
     def _never_answered(self, job: _Job) -> bool:
         return self._last_answer < 0 and self._loop.time() - job.begun > PATIENCE

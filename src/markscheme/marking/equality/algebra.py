@@ -13,21 +13,11 @@ from fractions import Fraction
 from math import gcd
 from typing import Final, NamedTuple
 
+from markscheme.marking.equality.limits import MAX_BITS, MAX_TERMS, TooBig, Undefined, spend
+
 Number = int | Fraction
 Mono = tuple[tuple[str, Number], ...]
 Terms = dict[Mono, Number]
-
-MAX_BITS: Final = 1 << 16  # of one coefficient: 2004! has 19,000 bits
-MAX_TERMS: Final = 1500
-MAX_PRODUCTS: Final = 60_000  # term-by-term products of one multiplication: about 0.1 s
-
-
-class TooBig(ArithmeticError):  # noqa: N818 - a reason to stop, caught where the comparison is decided
-    """The exact value would not fit the bounds."""
-
-
-class Undefined(ArithmeticError):  # noqa: N818
-    """The expression has no value, such as 1/0."""
 
 
 class Atom(NamedTuple):
@@ -69,9 +59,8 @@ def variable(name: str) -> Expr:
 def atom(kind: str, *args: Value, complete: bool = True) -> Expr:
     """An unevaluated function of exact arguments."""
     key = "$" + kind + "(" + ";".join(form(a) for a in args) + ")"
-    if len(key) > 20_000:
-        raise TooBig
-    return Expr({((key, 1),): 1}, None, {key: Atom(kind, args, complete)})
+    spend(len(key))
+    return Expr({((key, 1),): 1}, None, {key: Atom(kind, args, complete and all(is_complete(a) for a in args))})
 
 
 def narrow(n: Number) -> Number:
@@ -287,7 +276,7 @@ def variables(a: Value) -> set[str]:
 def form(a: Value) -> str:
     """A text that two values share only if they are the same."""
     if not isinstance(a, Expr):
-        return str(a)
+        return _form_number(a)
     text = _form_terms(a.terms)
     return text if a.den is None else f"({text})/({_form_terms(a.den)})"
 
@@ -302,7 +291,9 @@ def _form_terms(terms: Terms) -> str:
 
 def _form_number(c: Number) -> str:
     # str() of a huge integer is quadratic and refused by Python beyond 4300 digits.
-    return str(c) if isinstance(c, int) and c.bit_length() < 2000 else f"{c.numerator:x}h{c.denominator:x}"
+    if max(c.numerator.bit_length(), c.denominator.bit_length()) < 2000:
+        return str(c)
+    return f"{c.numerator:x}h/{c.denominator:x}h"
 
 
 def _add_terms(a: Terms, b: Terms) -> Terms:
@@ -313,6 +304,7 @@ def _add_terms(a: Terms, b: Terms) -> Terms:
             del result[mono]
         else:
             result[mono] = narrow(total)
+    spend(len(a) + len(b))
     if len(result) > MAX_TERMS:
         raise TooBig
     return result
@@ -320,8 +312,7 @@ def _add_terms(a: Terms, b: Terms) -> Terms:
 
 def _mul_terms(a: Terms, b: Terms, atoms: dict[str, Atom] | None, *, tidy: bool = False) -> Value:
     """The product of two sums; `tidy` forces the rules of special generators also where one factor is 1."""
-    if len(a) * len(b) > MAX_PRODUCTS:
-        raise TooBig
+    spend(len(a) * len(b))
     result: Terms = {}
     extra: list[tuple[Terms, Value]] = []
     for m1, c1 in a.items():
@@ -421,6 +412,7 @@ def _rationaliser(b: Expr) -> Value | None:
 def _reduce_quotient(terms: Terms, den: Terms, atoms: dict[str, Atom] | None) -> Value:
     from markscheme.marking.equality.polynomials import cancel
 
+    spend(200)
     top, below = cancel(terms, den)
     if len(below) == 1:
         return div(Expr(top, None, atoms), Expr(below, None, atoms))

@@ -23,8 +23,10 @@ _DIGITS: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
 def annotate(number: Scalar, tokens: Sequence[Token]) -> Scalar | None:
     """The number with the words behind it taken into account; None when they are more than a unit."""
     rest = list(tokens)
-    if any(t.kind in ("r", "f", "c", "u", "|") for t in rest):
+    if any(t.kind in ("r", "f", "u", "|") or (t.kind == "c" and t.text != "frac") for t in rest):
         return None
+    if any(t.kind == "o" and t.text in "+-±" and rest[k - 1].kind != "{" for k, t in enumerate(rest)):
+        return None  # 12 cm + 1
     word = rest[0].text.lower()
     if word in SCALE_WORDS:
         number = replace(number, value=mul(number.value, SCALE_WORDS[word]))
@@ -33,6 +35,8 @@ def annotate(number: Scalar, tokens: Sequence[Token]) -> Scalar | None:
         return replace(number, percent=True)
     elif word in _ORDINALS:
         rest = rest[1:]
+    elif word == "mod":
+        return replace(number, unit=Unit((), Fraction(1), "mod" + "".join(t.text for t in rest[1:] if t.kind == "n")))
     if not rest:
         return number
     unit = read_unit(_spelled(rest))
@@ -48,7 +52,8 @@ def annotate(number: Scalar, tokens: Sequence[Token]) -> Scalar | None:
 
 
 def _spelled(tokens: Sequence[Token]) -> str:
-    return "".join((" " if t.kind == "x" or t.spaced else "") + t.text for t in tokens)
+    text = "".join((" " if t.kind == "x" or t.spaced else "") + ("" if t.kind == "c" else t.text) for t in tokens)
+    return text.replace("}{", "/")
 
 
 def _second_amount(tokens: Sequence[Token]) -> int | None:

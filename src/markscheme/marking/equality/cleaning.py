@@ -73,7 +73,9 @@ _SYMBOLS: Final = {
     "\u00a0": " ", "\u2009": r"\,", "\u202f": r"\,", "\u2007": r"\,", "\u2008": r"\,", "\u200a": r"\,", "\u2002": " ", "\u2003": " ",
     "ⅈ": "i", "ⅇ": "e", "𝑖": "i", "𝑒": "e", "ℯ": "e", "ı": "i",
 }  # fmt: skip
-_INVISIBLE: Final = "\u200b\u200c\u200d\u2060\ufeff\u00ad\u200e\u200f\u2061\u2062\u2063\u2064\ufe0e\ufe0f\u202a\u202c"
+_INVISIBLE: Final = (
+    "\u200b\u200c\u200d\u2060\ufeff\u00ad\u200e\u200f\u2061\u2062\u2063\u2064\ufe0e\ufe0f\u202a\u202c\u0305✓✔✅□■∎"
+)
 
 _TABLE: Final = {
     **{ord(k): v for k, v in _SYMBOLS.items()},
@@ -84,13 +86,25 @@ _TABLE: Final = {
 
 _RAISED: Final = re.compile("[" + "".join(_SUPERSCRIPTS) + "]+")
 _LOWERED: Final = re.compile("[" + "".join(_SUBSCRIPTS) + "]+")
-_THOUSANDS: Final = re.compile(r"(?<=\d)(?:,\s*\\!\s*|\{,\}\s*|\\[,;:! ]\s*|~)(?=\d{3}(?!\d))")
+_THOUSANDS: Final = re.compile(r"(?<=\d)(?:,\s*\\!\s*|\{,\}\s*|\\[,;:! ]\s*|~|')(?=\d{3}(?!\d))")
 _DECIMAL_COMMA: Final = re.compile(r"(?<=\d)\{,\}(?=\d)")
+_EMPTY_DELIMITER: Final = re.compile(r"\\(?:left|right)\s*\.")
+_TEXT_SIGN: Final = re.compile(r"\\(?:text|mathrm|mbox)\s*\{\s*\\([$%])\s*\}")
 _REPEATING: Final = re.compile(r"(?<!\d)(\d{0,30})\.(\d{0,30})\\(?:overline|bar|dot)\s*\{\s*(\d{1,30})\s*\}")
 _TRAILING_DOTS: Final = re.compile(r"(?<!\d)(\d{0,30})\.(\d{0,30}?)(\d)\3{2,60}\s*(?:\.\.\.|\\(?:l|c)?dots)")
 _DOLLARS: Final = re.compile(r"(?<!\\)\$")
 _FINAL: Final = ".,;:\\"
-_WRAPPERS: Final = (("\\(", "\\)"), ("\\[", "\\]"), ("**", "**"), ("__", "__"), ("`", "`"), ('"', '"'), ("“", "”"))
+_WRAPPERS: Final = (
+    ("\\(", "\\)"),
+    ("\\[", "\\]"),
+    ("**", "**"),
+    ("__", "__"),
+    ("*", "*"),
+    ("`", "`"),
+    ('"', '"'),
+    ("'", "'"),
+    ("“", "”"),
+)
 
 
 def clean(text: str) -> str:
@@ -100,9 +114,11 @@ def clean(text: str) -> str:
     text = strip_wrappers(text)
     if "\\\\" in text:
         text = _single_backslashes(text)
-    if "\\" in text or "{,}" in text or "~" in text:
+    if "\\" in text or "{,}" in text or "~" in text or "'" in text:
         text = _THOUSANDS.sub("", text)
         text = _DECIMAL_COMMA.sub(".", text)
+        text = _EMPTY_DELIMITER.sub("", text)
+        text = _TEXT_SIGN.sub(r"\\\1", text)
         if "." in text and ("{" in text or "dots" in text):
             text = _REPEATING.sub(_repeating_decimal, text)
             text = _TRAILING_DOTS.sub(_repeating_decimal, text)

@@ -12,7 +12,6 @@ from markscheme.marking.equality.algebra import (
     IMAGINARY,
     PI,
     Expr,
-    Undefined,
     Value,
     add,
     div,
@@ -20,12 +19,12 @@ from markscheme.marking.equality.algebra import (
     int_power,
     mul,
     neg,
-    settle,
     sub,
     variable,
 )
 from markscheme.marking.equality.expressions import Program
 from markscheme.marking.equality.powers import power
+from markscheme.marking.equality.substitution import substitute
 
 DEGREE: Final = "°"
 """Stands for the degree sign until it is known whether it is the unit of the answer (1) or part of an angle (π/180)."""
@@ -99,27 +98,3 @@ def _apply(name: str, stack: list[Value]) -> Value:
     if isinstance(argument, Expr) and name in functions.TRIGONOMETRIC and DEGREE in generators(argument):
         argument = substitute(argument, DEGREE, mul(PI, Fraction(1, 180)))
     return functions.FUNCTIONS[name](argument)
-
-
-def substitute(value: Value, name: str, by: Value) -> Value:
-    """The value with a generator of whole positive powers replaced. Atoms keep theirs: they are looked at earlier."""
-    if not isinstance(value, Expr):
-        return value
-    top = _substitute_terms(value, value.terms, name, by)
-    return top if value.den is None else div(top, _substitute_terms(value, value.den, name, by))
-
-
-def _substitute_terms(
-    whole: Expr, terms: dict[tuple[tuple[str, int | Fraction], ...], int | Fraction], name: str, by: Value
-) -> Value:
-    result: Value = 0
-    for mono, c in terms.items():
-        exponents = dict(mono)
-        times = exponents.pop(name, 0)
-        rest = settle({tuple(exponents.items()): c}, None, whole.atoms)
-        if times:
-            if times.denominator != 1 and by != 1:
-                raise Undefined("a root of a unit")
-            rest = mul(rest, power(by, times))
-        result = add(result, rest)
-    return result

@@ -29,13 +29,12 @@ class Unreadable(ValueError):  # noqa: N818 - reads as what it says
 class _Frame:
     """An open bracket or argument on the operator stack: what closes it and what to do then."""
 
-    __slots__ = ("action", "arguments", "closer", "start")
+    __slots__ = ("action", "arguments", "closer")
 
-    def __init__(self, closer: str, action: str, start: int, arguments: Any = None) -> None:
+    def __init__(self, closer: str, action: str, arguments: Any) -> None:
         self.closer = closer
         self.action = action
         self.arguments = arguments
-        self.start = start  # length of the program when it was opened, to notice an empty pair
 
 
 class _Parser:
@@ -96,8 +95,6 @@ class _Parser:
             self.open("|", "apply", "abs")
         elif kind == "o" and text in "+-±∓":
             self.sign(text)
-        elif kind in "})" and kind == "}" and self.operators and isinstance(self.operators[-1], _Frame):
-            self.close_empty()
         else:
             raise Unreadable(f"{text!r} where a value should stand")
 
@@ -133,8 +130,7 @@ class _Parser:
         """Two values side by side: a product."""
         if token.kind == "n" and self.program[-1][0] == "n" and self.tokens[self.at - 1].kind == "n":
             raise Unreadable("two numbers side by side")
-        in_argument = any(not isinstance(top, _Frame) and top[0] == _FUNCTION for top in self._pending())
-        if in_argument and token.kind not in ("f", "("):
+        if token.kind not in ("f", "(") and self.in_argument():
             self.reduce(_IMPLICIT_ARGUMENT)
             self.operators.append((_IMPLICIT_ARGUMENT, "*", None))
         else:
@@ -142,14 +138,14 @@ class _Parser:
             self.operators.append((_MULTIPLY, "*", None))
         self.operand_next = True
 
-    def _pending(self) -> list[tuple[int, str, Any] | _Frame]:
-        """The operators since the last open bracket, while they bind more strongly than a product."""
-        found: list[tuple[int, str, Any] | _Frame] = []
+    def in_argument(self) -> bool:
+        """Whether a function without brackets is still taking its argument."""
         for top in reversed(self.operators):
             if isinstance(top, _Frame) or top[0] <= _MULTIPLY:
-                break
-            found.append(top)
-        return found
+                return False
+            if top[0] == _FUNCTION:
+                return True
+        return False
 
     def number(self, text: str) -> None:
         mixed = self.mixed(text)
@@ -250,7 +246,7 @@ class _Parser:
         if self.at >= self.high:
             raise Unreadable("an argument is missing")
         self.at += 1
-        self.operators.append(_Frame(closer, action, len(self.program), arguments))
+        self.operators.append(_Frame(closer, action, arguments))
         self.operand_next = True
 
     def inside(self, closer: str) -> bool:
@@ -258,15 +254,6 @@ class _Parser:
             if isinstance(top, _Frame):
                 return top.closer == closer
         return False
-
-    def close_empty(self) -> None:
-        """`{}` stands for nothing."""
-        frame = self.operators[-1]
-        if not isinstance(frame, _Frame) or frame.action != "group" or frame.start != len(self.program):
-            raise Unreadable("an empty pair of brackets")
-        self.operators.pop()
-        self.at += 1
-        self.operand_next = not self.program or bool(self.operators)
 
     def close(self, text: str) -> None:
         self.reduce(0)

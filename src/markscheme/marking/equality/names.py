@@ -4,59 +4,27 @@ from __future__ import annotations
 
 from typing import Final
 
+
+def words(text: str) -> frozenset[str]:
+    """The words of a text."""
+    return frozenset(text.split())
+
+
 FUNCTIONS: Final = {
     "sin": "sin", "cos": "cos", "tan": "tan", "tg": "tan", "cot": "cot", "ctg": "cot", "sec": "sec", "csc": "csc",
     "cosec": "csc", "arcsin": "arcsin", "asin": "arcsin", "arccos": "arccos", "acos": "arccos", "arctan": "arctan",
     "atan": "arctan", "arctg": "arctan", "arccot": "arccot", "acot": "arccot", "sinh": "sinh", "cosh": "cosh",
     "tanh": "tanh", "ln": "ln", "log": "log", "lg": "lg", "exp": "exp", "abs": "abs", "floor": "floor",
-    "ceil": "ceil", "cbrt": "cbrt",
+    "ceil": "ceil", "cbrt": "cbrt", "cis": "cis",
 }  # fmt: skip
 """Function names, as commands and as plain letters, to the name in the program."""
 
 INVERSE: Final = {"sin": "arcsin", "cos": "arccos", "tan": "arctan", "cot": "arccot"}
 
-GREEK: Final = frozenset(
-    [
-        "alpha",
-        "beta",
-        "gamma",
-        "delta",
-        "epsilon",
-        "varepsilon",
-        "zeta",
-        "eta",
-        "theta",
-        "vartheta",
-        "iota",
-        "kappa",
-        "lambda",
-        "mu",
-        "nu",
-        "xi",
-        "rho",
-        "varrho",
-        "sigma",
-        "tau",
-        "upsilon",
-        "phi",
-        "varphi",
-        "chi",
-        "psi",
-        "omega",
-        "Gamma",
-        "Delta",
-        "Theta",
-        "Lambda",
-        "Xi",
-        "Pi",
-        "Sigma",
-        "Upsilon",
-        "Phi",
-        "Psi",
-        "Omega",
-        "ell",
-        "hbar",
-    ]
+GREEK: Final = words(
+    "alpha beta gamma delta epsilon varepsilon zeta eta theta vartheta iota kappa lambda mu nu xi rho "
+    "varrho sigma tau upsilon phi varphi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi "
+    "Psi Omega ell hbar "
 )
 _VARIANTS: Final = {"varepsilon": "epsilon", "vartheta": "theta", "varphi": "phi", "varrho": "rho"}
 
@@ -64,7 +32,7 @@ _VARIANTS: Final = {"varepsilon": "epsilon", "vartheta": "theta", "varphi": "phi
 COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "pi": ("v", "π"), "infty": ("inf", "∞"), "imath": ("v", "i"), "jmath": ("v", "j"),
     "cdot": ("o", "*"), "times": ("o", "*"), "ast": ("o", "*"), "star": ("o", "*"), "bullet": ("o", "*"), "div": ("o", "/"), "over": ("o", "/"),
-    "pm": ("o", "±"), "mp": ("o", "∓"), "circ": ("o", "°"), "degree": ("o", "°"), "degrees": ("o", "°"), "textdegree": ("o", "°"), "deg": ("o", "°"), "prime": ("o", "'"), "choose": ("o", "choose"),
+    "pm": ("o", "±"), "mp": ("o", "∓"), "circ": ("o", "°"), "degree": ("o", "°"), "degrees": ("o", "°"), "textdegree": ("o", "°"), "top": ("v", "T"), "intercal": ("v", "T"), "textdollar": ("$", "$"), "mathdollar": ("$", "$"), "surd": ("c", "sqrt"), "deg": ("o", "°"), "prime": ("o", "'"), "choose": ("o", "choose"),
     "%": ("o", "%"), "$": ("$", "$"), "&": ("x", "and"), "#": ("x", "#"), "_": ("o", "_"),
     "le": ("r", "≤"), "leq": ("r", "≤"), "leqslant": ("r", "≤"), "ge": ("r", "≥"), "geq": ("r", "≥"), "geqslant": ("r", "≥"),
     "lt": ("r", "<"), "gt": ("r", ">"), "ne": ("r", "≠"), "neq": ("r", "≠"), "approx": ("r", "≈"), "simeq": ("r", "≈"), "cong": ("r", "≈"),
@@ -80,126 +48,22 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "pmod": ("mod", "mod"), "bmod": ("mod", "mod"), "mod": ("mod", "mod"), "bigstar": ("x", "star"),
 }  # fmt: skip
 
-SKIPPED: Final = frozenset(
-    [
-        "left",
-        "right",
-        "middle",
-        "big",
-        "Big",
-        "bigg",
-        "Bigg",
-        "bigl",
-        "bigr",
-        "Bigl",
-        "Bigr",
-        "biggl",
-        "biggr",
-        "Biggl",
-        "Biggr",
-        "displaystyle",
-        "textstyle",
-        "scriptstyle",
-        "limits",
-        "nolimits",
-        "quad",
-        "qquad",
-        ",",
-        ";",
-        ":",
-        "!",
-        ">",
-        "enspace",
-        "thinspace",
-        "medspace",
-        "thickspace",
-        "negthinspace",
-        "hfill",
-        "boldmath",
-        "unboldmath",
-        "bf",
-        "rm",
-        "it",
-        "sf",
-        "tt",
-        "normalsize",
-        "large",
-        "Large",
-        "small",
-        "scriptsize",
-        "tiny",
-        "cr",
-        "hline",
-        "noindent",
-        "nobreak",
-        "allowbreak",
-        "strut",
-        "mathstrut",
-        "relax",
-        "nonumber",
-        "notag",
-        "rightarrowfill",
-        "centering",
-        "(",
-        ")",
-        "[",
-        "]",
-        "/",
-    ]
+SKIPPED: Final = words(
+    "left right middle big Big bigg Bigg bigl bigr Bigl Bigr biggl biggr Biggl Biggr displaystyle "
+    "textstyle scriptstyle limits nolimits quad qquad , ; : ! > enspace thinspace medspace thickspace "
+    "negthinspace hfill boldmath unboldmath bf rm it sf tt normalsize large Large small scriptsize tiny "
+    "cr hline noindent nobreak allowbreak checkmark blacksquare square qed Box strut mathstrut relax nonumber notag rightarrowfill centering ( "
+    ") [ ] / "
 ) | {" ", "\n", "\t"}
 SPACING: Final = frozenset({",", ";", ":", " ", "quad", "qquad", ">", "enspace", "thinspace", "\n", "\t"})
 
 FRACTIONS: Final = frozenset({"frac", "dfrac", "tfrac", "cfrac", "sfrac", "nicefrac", "flatfrac", "xfrac"})
 BINOMIALS: Final = frozenset({"binom", "dbinom", "tbinom"})
-FONTS: Final = frozenset(
-    [
-        "text",
-        "textbf",
-        "textit",
-        "textrm",
-        "textsf",
-        "texttt",
-        "textup",
-        "textnormal",
-        "textmd",
-        "textsc",
-        "emph",
-        "mbox",
-        "hbox",
-        "mathrm",
-        "mathbf",
-        "mathit",
-        "mathsf",
-        "mathtt",
-        "mathnormal",
-        "mathcal",
-        "mathscr",
-        "mathfrak",
-        "boldsymbol",
-        "bm",
-        "pmb",
-        "bold",
-        "boxed",
-        "fbox",
-        "operatorname",
-        "underline",
-        "overset",
-        "ensuremath",
-        "underbrace",
-        "overbrace",
-        "cancel",
-        "vec",
-        "overrightarrow",
-        "hat",
-        "widehat",
-        "tilde",
-        "mathord",
-        "mathop",
-        "mathbin",
-        "mathrel",
-        "unit",
-        "si",
-    ]
+FONTS: Final = words(
+    "text textbf textit textrm textsf texttt textup textnormal textmd textsc emph mbox hbox mathrm mathbf "
+    "mathit mathsf mathtt num mathnormal mathcal mathscr mathfrak boldsymbol bm pmb bold boxed fbox "
+    "operatorname underline overset ensuremath underbrace overbrace cancel vec overrightarrow hat widehat "
+    "tilde mathord mathop mathbin mathrel unit si "
 )
 """Commands whose braces hold what is meant; the command itself only dresses it."""
 DISCARDED: Final = frozenset({"textcolor", "color", "hspace", "vspace", "phantom", "label", "tag", "style", "class"})
@@ -211,11 +75,11 @@ MATRICES: Final = frozenset(
     {"pmatrix", "bmatrix", "matrix", "Bmatrix", "smallmatrix", "array", "psmallmatrix", "bsmallmatrix"}
 )
 
-CONNECTIVES: Final = frozenset({"and", "or", "&", "und", "et", "y"})
+CONNECTIVES: Final = frozenset({"and", "or", "&"})
 
 _PLAIN_CONSTANTS: Final[dict[str, tuple[str, str]]] = {
     "pi": ("v", "π"), "Pi": ("v", "π"), "PI": ("v", "π"), "infinity": ("inf", "∞"), "Infinity": ("inf", "∞"), "inf": ("inf", "∞"), "infty": ("inf", "∞"),
-    "oo": ("inf", "∞"), "sqrt": ("c", "sqrt"), "union": ("u", "∪"), "deg": ("o", "°"),
+    "oo": ("inf", "∞"), "sqrt": ("c", "sqrt"), "union": ("u", "∪"), "deg": ("o", "°"), "equals": ("r", "="),
     "frac": ("c", "frac"), "times": ("o", "*"), "cdot": ("o", "*"), "pm": ("o", "±"),
 }  # fmt: skip
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Final
 
 from markscheme.marking.equality import sets
-from markscheme.marking.equality.answers import Answer, Choice, Clock, Scalar
+from markscheme.marking.equality.answers import Answer, Choice, Clock, Scalar, Text
 from markscheme.marking.equality.units import read_unit
 from markscheme.marking.equality.words import NUMBER_WORDS, number_from_words
 
@@ -19,6 +19,7 @@ _SPACING: Final = re.compile(r"\\[,;:! ]|\\q?quad(?![a-zA-Z])|~")
 _CLOCK: Final = re.compile(
     r"(\d{1,6}(?:\.\d{1,6})?(?:\s*:\s*\d{1,6}(?:\.\d{1,6})?){1,3})\s*(?:([ap])\.?\s*m\b\.?)?", re.IGNORECASE
 )
+_RATIO: Final = re.compile(r"(\d{1,6})\s+to\s+(\d{1,6})")
 _HOUR: Final = re.compile(r"(\d{1,2})\s*([ap])\.?\s*m\b\.?", re.IGNORECASE)
 _CHOICE: Final = re.compile(
     r"(?:(?:option|choice|answer|letter)\s*:?\s*)?"
@@ -29,10 +30,11 @@ _NAMED_CHOICE: Final = re.compile(r"(?:option|choice|answer|letter)\s*:?\s*\(?([
 _WORD: Final = re.compile(r"[^\W\d_]+|\d+(?:\.\d+)?|[^\w\s.,;:!?\"'(){}$*\\]", re.UNICODE)
 _LETTERS: Final = re.compile(r"[A-Za-z][A-Za-z\s,\-]*")
 _ARTICLES: Final = ("the ", "a ", "an ")
-_PHRASES: Final = {
+_PHRASES: Final[dict[str, Answer]] = {
     "all real numbers": sets.REALS, "all reals": sets.REALS, "all real x": sets.REALS, "all real values": sets.REALS, "real numbers": sets.REALS,
     "no solution": sets.EMPTY, "no solutions": sets.EMPTY, "empty set": sets.EMPTY, "no real solution": sets.EMPTY,
     "no real solutions": sets.EMPTY,
+    "dne": Text("does not exist"),
 }  # fmt: skip
 
 
@@ -49,7 +51,9 @@ def words_of(text: str) -> str:
 
 
 def without_article(words: str) -> str:
-    """Words without "the", "a" or "an" in front."""
+    """Words without "the", "a" or "an" in front, nor what they are said of: "it is an ellipse"."""
+    for verb in (" is ", " are "):
+        words = words.rpartition(verb)[2] or words
     for article in _ARTICLES:
         if words.startswith(article) and len(words) > len(article):
             return words[len(article) :]
@@ -64,6 +68,8 @@ def read_phrase(text: str) -> Answer | None:
     if not plain:
         return None
     if plain[0].isdigit():
+        if m := _RATIO.fullmatch(plain):
+            return Clock((Fraction(m[1]), Fraction(m[2])))
         if (":" in plain or plain[-1] in "mM.") and (clock := _clock(plain)) is not None:
             return clock
         return None
@@ -97,6 +103,8 @@ def _spelled_number(plain: str) -> Scalar | None:
         value = number_from_words(" ".join(words[:cut]))
         if value is not None:
             rest = " ".join(words[cut:])
+            if any(w.lower() in NUMBER_WORDS for w in words[cut:]):
+                return None  # "three, five, seven" is a list
             if rest.lower() in ("percent", "percentage"):
                 return Scalar(value, percent=True)
             return Scalar(value, read_unit(rest) if rest else None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from markscheme.marking.equality.algebra import Mono, Number, Terms, narrow
+from markscheme.marking.equality.limits import spend
 
 MAX_DEGREE = 40
 
@@ -53,6 +54,7 @@ def divide(top: Terms, below: Terms) -> Terms | None:
     """The polynomial quotient top/below if the division leaves nothing, else None."""
     if len(top) * len(below) > 2000:
         return None
+    spend(len(top) * len(below))
     order = sorted({g for terms in (top, below) for mono in terms for g, _ in mono})
 
     def dense(mono: Mono) -> tuple[Number, ...]:
@@ -86,6 +88,7 @@ def _cancel_univariate(top: Terms, below: Terms) -> tuple[Terms, Terms]:
         return top, below
     (name,) = names
     a, b = _coefficients(top), _coefficients(below)
+    spend(20 * len(a) * len(b))
     while any(b):
         a, b = b, _remainder(a, b)
     if len(a) <= 1:

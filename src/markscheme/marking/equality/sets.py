@@ -21,8 +21,8 @@ from markscheme.marking.equality.algebra import (
 )
 from markscheme.marking.equality.answers import Piece, RealSet
 from markscheme.marking.equality.expressions import Unreadable
-from markscheme.marking.equality.functions import sqrt
 from markscheme.marking.equality.numeric import approximate
+from markscheme.marking.equality.trigonometry import sqrt
 
 INFINITY: Final = variable("∞")
 MINUS_INFINITY: Final = neg(INFINITY)
@@ -51,7 +51,7 @@ def interval(low: Value, high: Value, low_closed: bool, high_closed: bool) -> Re
         raise Unreadable("the ends of an interval are in the wrong order")
     if same(low, high):
         return RealSet((Piece(low, high, True, True),)) if low_closed and high_closed else EMPTY
-    return RealSet((Piece(low, high, low_closed and a > -math.inf, high_closed and b < math.inf),))
+    return RealSet((Piece(low, high, low_closed, high_closed),))
 
 
 def union(a: RealSet, b: RealSet) -> RealSet:

@@ -10,6 +10,8 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from markscheme.marking.equality.names import words
+
 ANY: Final = "any"
 """The dimension of `units`: a length of which the problem does not say more."""
 
@@ -54,27 +56,7 @@ _VOLUMES: Final = {
 _SPEEDS: Final = {"mph": ("mile", "hour"), "kph": ("km", "hour"), "kmh": ("km", "hour"), "fps": ("foot", "second")}
 _POWERS: Final = {"square": 2, "sq": 2, "squared": 2, "cubic": 3, "cu": 3, "cubed": 3}
 _PIECES: Final = re.compile(r"\^?\{?\(?(-?\d+)\)?\}?|[^\W\d_]+(?:'s)?|°[cfCF]?|/")
-_FILLERS: Final = frozenset(
-    [
-        "a",
-        "an",
-        "the",
-        "of",
-        "in",
-        "and",
-        "approximately",
-        "about",
-        "total",
-        "long",
-        "tall",
-        "wide",
-        "away",
-        "old",
-        "more",
-        "less",
-        "each",
-    ]
-)
+_FILLERS: Final = words("a an the of in and approximately about total long tall wide away old more less each")
 
 
 @lru_cache(maxsize=1024)
@@ -84,7 +66,7 @@ def read_unit(text: str) -> Unit | None:
     factor = Fraction(1)
     sign, pending, known = 1, 1, False
     last: tuple[str, int, Fraction] | None = None
-    words: list[str] = []
+    unknown: list[str] = []
     for m in _PIECES.finditer(text):
         piece = m[0].lower()
         if m[1] is not None or piece in ("squared", "cubed"):
@@ -102,7 +84,7 @@ def read_unit(text: str) -> Unit | None:
         else:
             found = _lookup(m[0])
             if found is None:
-                words.append(_stem(piece))
+                unknown.append(_stem(piece))
                 if known:
                     break  # "cm of ribbon"
                 continue
@@ -116,7 +98,7 @@ def read_unit(text: str) -> Unit | None:
                 sign = 1
     if known:
         return Unit(tuple(sorted((b, e) for b, e in dimensions.items() if e)), factor)
-    word = " ".join(w for w in words if w not in _FILLERS)
+    word = " ".join(w for w in unknown if w not in _FILLERS)
     return Unit((), Fraction(1), word) if word else None
 
 
@@ -141,12 +123,6 @@ def _stem(word: str) -> str:
     return word[:-1] if len(word) > 2 and word.endswith("s") and not word.endswith("ss") else word
 
 
-def is_unit(text: str) -> bool:
-    """Whether the text names a unit of measure rather than just anything."""
-    unit = read_unit(text)
-    return unit is not None and not unit.word
-
-
 def angle(unit: Unit) -> str | None:
     """`deg` or `rad` for a plain angle."""
     return unit.dimensions[0][0] if unit.dimensions in ((("deg", 1),), (("rad", 1),)) else None
@@ -156,9 +132,16 @@ def compatible(a: Unit, b: Unit) -> bool:
     """Whether amounts in these units can be compared: the same dimensions, or `units` on one side."""
     if a.word or b.word:
         return bool(set(a.word.split()) & set(b.word.split()))
-    if a.dimensions == b.dimensions:
+    if a.dimensions == b.dimensions or _price(a, b) or _price(b, a):
         return True
     return _generic(a, b) or _generic(b, a)
+
+
+def _price(a: Unit, b: Unit) -> bool:
+    """Cents per ounce against cents: a price is given in the unit of money."""
+    return b.dimensions in ((("usd", 1),), (("eur", 1),)) and b.dimensions[0] in a.dimensions and all(
+        e < 0 for base, e in a.dimensions if (base, e) != b.dimensions[0]
+    )  # fmt: skip
 
 
 def _generic(a: Unit, b: Unit) -> bool:

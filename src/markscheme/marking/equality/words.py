@@ -58,6 +58,8 @@ def number_from_words(text: str) -> int | Fraction | None:
     words = [w for w in _SPLIT.split(text.lower().replace(",", " ").strip()) if w]
     if not words or len(words) > 24 or any(w not in NUMBER_WORDS and w not in ("and", "a", "an") for w in words):
         return None
+    if words[-1] in ("and", "a", "an"):
+        return None
     if words[0] in ("minus", "negative"):
         size = _unsigned(words[1:])
         return None if size is None else -size

@@ -21,11 +21,11 @@ _SPELLING = re.compile(
     r"(?:[\d\s+*/×÷·∙⋅−–∕⁄✕✖()\[\]{}=.,^%-]|\\(?:times|div|cdot|ast|[dt]?frac|left|right|big|Big|quad|[(),;:! \[\]])(?![a-zA-Z])"
     r"|(?<=[\d)\s])[xX](?=[\s\d(]))+"
 )
-_ANSWER = re.compile(
-    r"(?:answer|Answer|ANSWER|equation|Equation|solution|Solution|expression|Expression)\b[*_]{0,3}\s?(?:is)?[*_\s]{0,3}[:：]?"
-)
+_ANSWER = re.compile(r"(?:answer|Answer|ANSWER)\b[*_]{0,3}\s?(?:is)?[*_\s]{0,3}[:：]?")
 MAX_LENGTH = 2000
 """A longer text is no equation of a few numbers."""
+_LINES = 200
+"""How many lines from the end are looked at for one that is an equation."""
 
 
 def find(reading: Reading) -> Answer | None:
@@ -37,11 +37,11 @@ def find(reading: Reading) -> Answer | None:
     box = last_box(text, start, end)
     if box is not None:
         return _equation(text, box.start, box.end) or trimmed(text, box.start, box.end, "boxed")
-    return _stated(text, start, end) or _last_line(text, start, end)
+    return _stated(text, start, end) or (None if reading.cut_off else _last_line(text, start, end))
 
 
 def _stated(text: str, start: int, end: int) -> Answer | None:
-    """What follows the last "answer:" (or "equation is") on its line, or on the next if that line ends there."""
+    """What follows the last "answer" on its line, or on the next if that line ends there."""
     stop = end
     for _ in range(64):
         at = max(text.rfind(word, start, stop) for word in ("nswer", "NSWER")) - 1
@@ -63,7 +63,9 @@ def _stated(text: str, start: int, end: int) -> Answer | None:
 
 def _last_line(text: str, start: int, end: int) -> Answer | None:
     finish = end
-    while finish > start:
+    for _ in range(_LINES):
+        if finish <= start:
+            break
         begin = max(text.rfind("\n", start, finish) + 1, start)
         found = _equation(text, begin, finish)
         if found is not None:

@@ -3,7 +3,7 @@ r"""`gsm8k-flexible`: the last number of the response (inside the last `\boxed{}
 from __future__ import annotations
 
 from markscheme.marking.boxes import last_box
-from markscheme.marking.numbers import last_number_run, run_value
+from markscheme.marking.numbers import last_number_run, number, run_value
 from markscheme.marking.protocol import Finding, Protocol
 from markscheme.marking.protocols._numeric import compared
 from markscheme.marking.reading import Reading
@@ -14,7 +14,12 @@ def judge(reading: Reading, gold: Gold) -> Finding:
     """What stands behind the last number does not matter, nor what the sentence around it says."""
     text = reading.text
     box = last_box(text, reading.start, reading.end)
-    run = last_number_run(text, box.start, box.end) if box else None
+    run = None
+    if box is not None:
+        value = number(box.content)  # "2:00 pm" is one number, though its last digits are another
+        if value is not None:
+            return compared(value, box.content, (box.start, box.end), gold)
+        run = last_number_run(text, box.start, box.end)
     run = run or last_number_run(text, reading.start, reading.end)
     if run is None:
         return Finding(Verdict.NO_ANSWER, why="no number in the response")

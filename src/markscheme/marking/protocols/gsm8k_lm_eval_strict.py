@@ -19,15 +19,19 @@ def judge(reading: Reading, gold: Gold) -> Finding:
     """The first match in the text after thinking."""
     text = reading.text
     # The harness never sees an invented next question cut off, so neither does this: only thinking is set apart.
-    found = _STRICT.search(text, reading.start)
+    found = _STRICT.search(text, reading.start, reading.sequel_end)
     if found is None:
         return Finding(Verdict.NO_ANSWER, why="no match of '#### N'")
-    answer, right = found[1], str(gold)
-    if "#### " in right:
-        right = right[right.rfind("#### ") + 5 :]
+    return compared_as_strings("the first match", found[1], found.span(1), gold)
+
+
+def compared_as_strings(which: str, answer: str, span: tuple[int, int], gold: Gold) -> Finding:
+    """The harness' exact_match with the regular expressions this task ignores."""
+    right = str(gold)
+    right = right[right.rfind("#### ") + 5 :] if "#### " in right else right
     same = _bare(answer) == _bare(right)
     verdict, relation = (Verdict.CORRECT, "is") if same else (Verdict.WRONG, "is not the string")
-    return Finding(verdict, answer, f"the first #### {answer[:40]} {relation} {right[:40]}", found.span(1))
+    return Finding(verdict, answer, f"{which}, {answer[:40]!r}, {relation} {right[:40]!r}", span)
 
 
 def _bare(text: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from markscheme.marking.answers import trimmed
+from markscheme.marking.answers import hashed_answer, trimmed
 from markscheme.marking.numbers import number
 from markscheme.marking.protocol import Finding, Protocol
 from markscheme.marking.protocols._numeric import compared
@@ -13,17 +13,15 @@ from markscheme.types import Gold, Verdict
 def judge(reading: Reading, gold: Gold) -> Finding:
     """Compared as numbers, so that `#### 18.0` and `#### $18` are 18."""
     text, start, end = reading.text, reading.start, reading.end
-    at = text.rfind("####", start, end)
-    if at < 0:
+    if text.find("####", start, end) < 0:
         whole = trimmed(text, start, end, "concluded")
         value = number(whole.content, units=False) if whole.content else None
         if value is None:
             return Finding(Verdict.NO_ANSWER, why="no ####, and the output is not just a number")
         return compared(value, whole.content, (whole.start, whole.end), gold)
-    newline = text.find("\n", at, end)
-    found = trimmed(text, at + 4, newline if newline >= 0 else end, "hashes")
-    if not found.content:
-        return Finding(Verdict.NO_ANSWER, why="nothing stands behind the last ####")
+    found = hashed_answer(text, start, end)
+    if found is None:
+        return Finding(Verdict.NO_ANSWER, why="no number behind a ####")
     return compared(number(found.content), found.content, (found.start, found.end), gold)
 
 

@@ -1,4 +1,7 @@
-r"""`normalized`: the last `\boxed{}`, common LaTeX markers and whitespace removed, lower-cased, compared as strings."""
+r"""`normalized`: the last `\boxed{}`, common LaTeX markers and whitespace removed, lower-cased, compared as strings.
+
+Without a box, an output that is nothing but the answer counts too.
+"""
 
 from __future__ import annotations
 
@@ -32,10 +35,20 @@ def judge(reading: Reading, gold: Gold) -> Finding:
     assert isinstance(gold, str)
     box = last_box(reading.text, reading.start, reading.end)
     if box is None:
-        return Finding(Verdict.NO_ANSWER, why="no \\boxed")
+        return _whole(reading, gold)
     same = normalize(box.content) == _normalized_gold(gold)
     verdict, relation = (Verdict.CORRECT, "is") if same else (Verdict.WRONG, "is not")
     return Finding(verdict, box.content, f"{box.content[:60]} {relation} {gold[:60]}", (box.start, box.end))
+
+
+def _whole(reading: Reading, gold: str) -> Finding:
+    """Without a box, an output that is just the answer. Only a short text can be that: no need to rewrite a long one."""
+    whole = reading.final.strip()
+    bare = whole and not reading.cut_off and len(whole) <= 4 * len(gold) + 40
+    if bare and normalize(whole) == _normalized_gold(gold):
+        start = reading.text.index(whole, reading.start)
+        return Finding(Verdict.CORRECT, whole, f"the whole output is {gold[:60]}", (start, start + len(whole)))
+    return Finding(Verdict.NO_ANSWER, why="no \\boxed, and the whole output is not the answer")
 
 
 PROTOCOL = Protocol("normalized", "1", "the last box, LaTeX markers and spaces removed, equal strings", "text", judge)

@@ -1,0 +1,1 @@
+"""Benchmarks at the paths under which scripts import them."""

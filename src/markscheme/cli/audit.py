@@ -1,0 +1,147 @@
+"""`markscheme audit`: every protocol side by side on the same responses, and where they disagree."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from markscheme.cli.mark import add_source_arguments, print_scores, shown, warn_of_unmatched
+
+if TYPE_CHECKING:
+    from markscheme.marking.audit import Audit, Difference
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The same as `mark`, how many differences to show, and the form."""
+    add_source_arguments(parser)
+    parser.add_argument("--show", type=int, default=10, metavar="N", help="differing responses shown (default: 10)")
+    parser.add_argument("--format", choices=("table", "markdown", "json"), default="table", help="default: table")
+    parser.add_argument("--json", action="store_true", help="the same as --format json")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Audit and print."""
+    from markscheme.marking.audit import audit
+    from markscheme.marking.outputs import Outputs
+    from markscheme.reporting.terminal import print_json
+
+    outputs = Outputs(args.source, args.benchmark, args.data_dir)
+    found = audit(
+        outputs,
+        args.protocol,
+        benchmark=outputs.benchmark,
+        keep=max(args.show, 0),
+        workers=args.workers,
+        think_end=args.think_end,
+    )
+    warn_of_unmatched(outputs)
+    if args.json or args.format == "json":
+        print_json(found)
+    elif args.format == "markdown":
+        print(as_markdown(found))
+    else:
+        _print_tables(found)
+    return 0
+
+
+def _headline(found: Audit) -> str:
+    title = f"{found.benchmark}: {found.responses} responses to {found.problems} problems"
+    return title + (f", {found.errors} never came" if found.errors else "")
+
+
+def _range(found: Audit) -> str:
+    """One sentence: how much of the score is the grader."""
+    scores = sorted((each.score, each.protocol) for each in found.scores if each.score is not None)
+    if len(scores) < 2:
+        return ""
+    (low, lowest), (high, highest) = scores[0], scores[-1]
+    return (
+        f"From {shown(low)} ({lowest}) to {shown(high)} ({highest}): {100 * (high - low):.1f} points are the grader. "
+        f"The protocols differ on {found.differing} of {found.responses} responses."
+    )
+
+
+def _print_tables(found: Audit) -> None:
+    from rich.markup import escape
+
+    from markscheme.reporting.terminal import console
+
+    screen = console()
+    print_scores(_headline(found), found.scores)
+    screen.print(_range(found))
+    screen.print()
+    if found.differing:
+        from markscheme.reporting.terminal import print_table
+
+        names = list(found.disagreements)
+        rows = [
+            {"": f"{row} {name}", **{str(column): _cell(found, name, other) for column, other in enumerate(names, 1)}}
+            for row, name in enumerate(names, 1)
+        ]
+        print_table("responses on which two protocols disagree", rows)
+    for difference in found.differences:
+        screen.print(
+            f"[bold]{escape(difference.problem)}[/] sample {difference.sample}, gold {escape(_gold(difference))}"
+        )
+        screen.print(escape("… " + _one_line(difference.ending)[-160:]), style="dim", soft_wrap=True)
+        for name, mark in difference.marks.items():
+            screen.print(escape(f"  {name:22} {mark.verdict:11} {mark.why}"), soft_wrap=True)
+        screen.print()
+
+
+def as_markdown(found: Audit) -> str:
+    """The whole audit as a Markdown page."""
+    lines = [
+        f"## {_headline(found)}",
+        "",
+        _range(found),
+        "",
+        "| protocol | score | 95 % interval | verdicts |",
+        "|---|---|---|---|",
+    ]
+    for each in found.scores:
+        verdicts = ", ".join(f"{count} {verdict}" for verdict, count in each.verdicts.items())
+        lines.append(
+            f"| {each.protocol} | {shown(each.score)} | {shown(each.low)} to {shown(each.high)} | {verdicts} |"
+        )
+    names = list(found.disagreements)
+    if found.differing:
+        lines += [
+            "",
+            "Responses on which two protocols disagree:",
+            "",
+            f"| | {' | '.join(names)} |",
+            "|---" * (len(names) + 1) + "|",
+        ]
+        lines += [f"| {name} | {' | '.join(_cell(found, name, other) for other in names)} |" for name in names]
+    for difference in found.differences:
+        lines += ["", f"### {difference.problem}, sample {difference.sample}, gold `{_gold(difference)}`", ""]
+        lines += [
+            "```text",
+            difference.ending.replace("```", "'''"),
+            "```",
+            "",
+            "| protocol | verdict | answer | why |",
+            "|---|---|---|---|",
+        ]
+        for name, mark in difference.marks.items():
+            lines.append(f"| {name} | {mark.verdict} | {_in_cell(mark.answer or '')} | {_in_cell(mark.why)} |")
+    return "\n".join(lines)
+
+
+def _cell(found: Audit, one: str, other: str) -> str:
+    return "" if one == other else str(found.disagreements[one][other])
+
+
+def _gold(difference: Difference) -> str:
+    gold = difference.gold
+    return gold if isinstance(gold, str) else f"{', '.join(map(str, gold.nums))} → {gold.target}"
+
+
+def _in_cell(text: str) -> str:
+    text = _one_line(text)[:80].replace("|", "\\|")
+    return f"`{text}`" if text and "`" not in text else text
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

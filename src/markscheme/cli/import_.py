@@ -1,0 +1,33 @@
+"""`markscheme import`: a log of Inspect or lm-evaluation-harness becomes a run, to be marked, audited and compared."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The log, and what it does not say itself."""
+    parser.add_argument("log", metavar="LOG", type=Path, help="Inspect's .eval, or lm_eval's samples_….jsonl")
+    parser.add_argument("-b", "--benchmark", metavar="NAME", help="where questions of tasks that are not ours are from")
+    parser.add_argument("--protocol", metavar="NAME", help="how to mark (default: the benchmark's)")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="run folder (default: a new one below runs/)")
+    parser.add_argument("--json", action="store_true", help="print only the report, as JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Import, mark, report; 3 when responses are missing."""
+    from markscheme.errors import IncompleteRunError
+    from markscheme.plugins.logs import import_log
+    from markscheme.reporting.summary import summarize
+    from markscheme.reporting.terminal import print_json, print_summary
+    from markscheme.running import new_folder
+
+    out = args.out or new_folder("import", args.log.stem)
+    finished = import_log(args.log, out, benchmark=args.benchmark, protocol=args.protocol)
+    summary = summarize(finished)
+    if args.json:
+        print_json(summary)
+    else:
+        print_summary(summary)
+    return IncompleteRunError.exit_code if summary.missing else 0

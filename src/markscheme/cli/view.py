@@ -1,0 +1,82 @@
+"""`markscheme view`: the browser app on a folder of runs, or the same as a site of plain files."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from markscheme.errors import UsageError
+
+DEFAULT_PORT = 7777
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What it looks at, where it answers, or where it writes to."""
+    parser.add_argument(
+        "dir", nargs="?", default="runs", metavar="DIR", help="folder of runs, or one run (default: runs)"
+    )
+    parser.add_argument("--host", default="127.0.0.1", help="address to answer on (default: this machine only)")
+    parser.add_argument("--port", type=int, help=f"port (default: {DEFAULT_PORT}, or any free one if it is taken)")
+    parser.add_argument("--no-browser", action="store_true", help="do not open a browser")
+    parser.add_argument("--export", metavar="SITE", help="write a site that needs no server into this folder, and stop")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Serve until Ctrl-C, or export."""
+    folder = Path(args.dir)
+    if not folder.is_dir():
+        raise UsageError(f"there is no folder {folder}; name the folder that holds your runs: markscheme view DIR")
+    if args.export:
+        from markscheme.view.export import export
+
+        count = export(folder, Path(args.export), lambda line: print(line, file=sys.stderr))
+        print(f"{count} pages in {args.export}; open {Path(args.export) / 'index.html'}")
+        return 0
+    return _serve(folder, args)
+
+
+def _serve(folder: Path, args: argparse.Namespace) -> int:
+    import asyncio
+
+    from markscheme.view.guard import is_loopback
+    from markscheme.view.server import serve
+
+    if not is_loopback(args.host):
+        print(
+            f"markscheme: answering on {args.host}: everyone who reaches this machine can read these runs",
+            file=sys.stderr,
+        )
+
+    def started(address: str) -> None:
+        print(f"{folder} is at {address}  (Ctrl-C ends it)", flush=True)
+        if not args.no_browser:
+            import webbrowser
+
+            webbrowser.open(address)
+
+    try:
+        asyncio.run(serve(folder, args.host, _port(args.host, args.port), started))
+    except OSError as error:
+        raise UsageError(f"cannot answer on {args.host}: {error.strerror or error}; choose another --port") from None
+    except KeyboardInterrupt:
+        print("", file=sys.stderr)
+    return 0
+
+
+def _port(host: str, asked: int | None) -> int:
+    """The port asked for; without one the usual port, or 0 (any) if somebody has it."""
+    if asked is not None:
+        if not 0 <= asked <= 65535:
+            raise UsageError(f"--port is a number from 0 to 65535, not {asked}")
+        return asked
+    import socket
+
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, DEFAULT_PORT))
+        except OSError:
+            return 0
+    return DEFAULT_PORT

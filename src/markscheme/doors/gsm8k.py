@@ -1,0 +1,108 @@
+"""`GSM8KBenchmark`: tasks by zero-padded id, and a score with its reason for an output.
+
+An output is marked with `gsm8k-strict`: the number behind `####`, else the whole output if it is just a number.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from markscheme.benchmarks.gsm8k import to_problem
+from markscheme.datasets import locate, read_data_file, read_rows
+from markscheme.errors import DataError, UsageError
+from markscheme.marking import mark
+from markscheme.types import Problem
+
+PROTOCOL = "gsm8k-strict"
+FILE = "test.jsonl"
+
+
+class NoSuchTaskError(UsageError, ValueError):
+    """An id that is not among `get_task_ids()`."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """A task: `task["question"]` and `task["answer"]`, the worked solution that ends in `#### N`."""
+
+    task_id: str
+    benchmark: str
+    data: dict[str, Any]
+
+    def __getitem__(self, field: str) -> Any:
+        return self.data[field]
+
+    def __contains__(self, field: str) -> bool:
+        return field in self.data
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.data)
+
+    def get(self, field: str, default: Any = None) -> Any:
+        """A field, or `default` where there is none."""
+        return self.data.get(field, default)
+
+
+@dataclass(frozen=True)
+class EvaluationResult:
+    """What an output is worth, and why."""
+
+    score: float
+    score_explanation: str
+
+
+class GSM8KBenchmark:
+    """The tasks of `data_dir/test.jsonl`; by default of the official data, else of a few placeholders, which it says."""
+
+    name = "GSM8K"
+    beside: ClassVar[Path | None] = None
+    """A folder that may hold `test.jsonl`, and holds the placeholders."""
+
+    def __init__(self, data_dir: str | Path | None = None) -> None:
+        self.file, rows = self._rows(None if data_dir is None else Path(data_dir))
+        self._tasks = {
+            f"{index:04d}": Task(f"{index:04d}", self.name, {"question": row["question"], "answer": row["answer"]})
+            for index, row in enumerate(rows)
+        }
+        self._problems: dict[str, Problem] = {}
+        for index, row in enumerate(rows):
+            try:
+                self._problems[f"{index:04d}"] = to_problem(index, row)
+            except (KeyError, TypeError, ValueError) as error:
+                raise DataError(f"{self.file}, row {index + 1}, is not a task of GSM8K: {error}") from None
+
+    def get_task_ids(self) -> list[str]:
+        """`0000`, `0001` …, in the order of the file."""
+        return list(self._tasks)
+
+    def get_task(self, task_id: str) -> Task:
+        """One task by its id."""
+        if task_id not in self._tasks:
+            last = f"{len(self._tasks) - 1:04d}"
+            raise NoSuchTaskError(f"there is no task {task_id!r}; the ids are 0000 to {last}")
+        return self._tasks[task_id]
+
+    def evaluate(self, task_id: str, output: str) -> EvaluationResult:
+        """1.0 when the final number is right, else 0.0; never raises on an output."""
+        self.get_task(task_id)
+        opinion = mark(str(output), self._problems[task_id], protocol=PROTOCOL)
+        return EvaluationResult(float(opinion.correct), f"{opinion.verdict}: {opinion.why}")
+
+    def _rows(self, data_dir: Path | None) -> tuple[Path, list[dict[str, Any]]]:
+        if data_dir is not None:
+            return data_dir / FILE, read_rows(data_dir / FILE)
+        if self.beside is not None and (self.beside / FILE).is_file():
+            return self.beside / FILE, read_rows(self.beside / FILE)
+        official = f"gsm8k/{FILE}"
+        if self.beside is None or (locate() / official).is_file():
+            return locate() / official, read_data_file(official, None, "gsm8k")[0]
+        placeholders = self.beside / "placeholder.jsonl"
+        print(
+            f"GSM8K is not here, so these are placeholders ({placeholders}): `markscheme data prepare gsm8k` fetches it",
+            file=sys.stderr,
+        )
+        return placeholders, read_rows(placeholders)

@@ -1,0 +1,53 @@
+"""One run for a door: started, or taken up where it stopped, and reported."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import msgspec
+
+from markscheme.config import RunConfig, check_pass_k
+from markscheme.errors import MarkschemeError
+from markscheme.reporting.summary import Summary, save_report, summarize
+from markscheme.running import execute, resume
+from markscheme.running.progress import progress
+from markscheme.runs import Run
+from markscheme.scale.ranks import current
+
+MISSING = 3
+"""Exit code when responses are missing, as that of `markscheme run`."""
+
+
+def run_or_resume(config: RunConfig, folder: Path, title: str) -> tuple[Run, Summary]:
+    """Into a folder that holds this run already: only what is missing is asked. Another run there is refused."""
+    check_pass_k(config)
+    ranks = current()
+    first = ranks is None or ranks.first
+    there = (folder / "manifest.json").exists()
+    if ranks is not None:
+        there = ranks.agreed(there)
+    with progress(title, quiet=not first) as display:
+        if there:
+            finished = resume(Run.open(folder), msgspec.structs.asdict(config), display)
+        else:
+            finished = execute(config, folder, display)
+    summary = summarize(finished, pass_k=config.pass_k)
+    if first:
+        save_report(finished, summary)
+    return finished, summary
+
+
+def exit_code(summaries: list[Summary], again: str) -> int:
+    """0, or `MISSING` after saying on standard error what is missing and what asks for it."""
+    missing = sum(summary.missing for summary in summaries)
+    if not missing:
+        return 0
+    print(f"{missing} responses are missing and not counted; {again}", file=sys.stderr)
+    return MISSING
+
+
+def failed(program: str, failure: MarkschemeError) -> int:
+    """One sentence in the way of argparse, and its exit code."""
+    print(f"{program}: error: {failure}", file=sys.stderr)
+    return failure.exit_code

@@ -1,0 +1,80 @@
+"""The process behind the sandbox: reads a task, runs it within limits, writes what came of it, until its input ends.
+
+Started as `python -m markscheme.marking._worker MEMORY_MB`; never imported by anything else. Messages are msgpack
+after a length of four bytes. Standard output is kept for them alone: what a task prints goes nowhere.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from typing import Any, BinaryIO
+
+import msgspec
+
+
+def main() -> None:
+    """Serve tasks until standard input closes, which also happens when the parent dies."""
+    answers = os.fdopen(os.dup(1), "wb")
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.dup2(nowhere, 2)
+    _limit_memory(int(sys.argv[1]))
+    questions = sys.stdin.buffer
+    _send(answers, ["ready", None])
+    while (message := _receive(questions)) is not None:
+        task, arguments, time_limit = message
+        _serve(answers, task, arguments, time_limit)
+
+
+def _serve(answers: BinaryIO, task: str, arguments: list[Any], time_limit: float) -> None:
+    try:
+        module, _, name = task.partition(":")
+        function = getattr(importlib.import_module(module), name)
+        _limit_time(time_limit)
+        _send(answers, ["started", None])
+        _send(answers, ["done", function(*arguments)])
+    except MemoryError:
+        _send(answers, ["failed", "ran out of memory"])
+    except Exception as problem:  # noqa: BLE001 - a task may fail in any way; the parent is told and goes on
+        _send(answers, ["failed", f"{type(problem).__name__}: {problem}"[:500]])
+
+
+def _limit_memory(megabytes: int) -> None:
+    try:
+        import resource
+    except ImportError:  # not on this system
+        return
+    size = megabytes << 20
+    resource.setrlimit(resource.RLIMIT_AS, (size, size))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def _limit_time(seconds: float) -> None:
+    """A second line of defence: the system ends the process even if the parent is gone and the interpreter stuck."""
+    try:
+        import resource
+    except ImportError:
+        return
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    limit = int(used.ru_utime + used.ru_stime + seconds) + 2
+    resource.setrlimit(resource.RLIMIT_CPU, (limit, resource.getrlimit(resource.RLIMIT_CPU)[1]))
+
+
+def _receive(stream: BinaryIO) -> Any:
+    head = stream.read(4)
+    if len(head) < 4:
+        return None
+    body = stream.read(int.from_bytes(head, "big"))
+    return msgspec.msgpack.decode(body)
+
+
+def _send(stream: BinaryIO, message: list[Any]) -> None:
+    body = msgspec.msgpack.encode(message)
+    stream.write(len(body).to_bytes(4, "big") + body)
+    stream.flush()
+
+
+if __name__ == "__main__":
+    main()

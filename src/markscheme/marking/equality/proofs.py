@@ -1,0 +1,114 @@
+"""Proofs by sympy. Runs in a worker process only, where time and memory are limited: nothing else may import it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import sympy
+
+from markscheme.marking.equality.algebra import Expr, Value, variables
+from markscheme.marking.equality.expressions import Unreadable
+from markscheme.marking.equality.judging import Judge
+from markscheme.marking.equality.limits import TooBig, Undefined
+from markscheme.marking.equality.reading import read
+
+
+def decide(answer: str, gold: str) -> bool | None:
+    """Compare again, with sympy for the pairs of values that exact arithmetic leaves open."""
+    try:
+        return SymbolicJudge().same(read(answer), read(gold))
+    except (Unreadable, Undefined, TooBig, RecursionError):
+        return None
+
+
+class SymbolicJudge(Judge):
+    """A judge that asks sympy where exact arithmetic cannot tell."""
+
+    def undecided(self, a: Value, b: Value) -> bool | None:
+        """Whether the values are equal: by sympy's proof that their difference is zero, or a sure non-zero value."""
+        difference = to_sympy(a) - to_sympy(b)
+        if difference == 0:
+            return True
+        if not variables(a) and not variables(b):
+            return _constant_is_zero(difference)
+        attempts = (
+            sympy.simplify,
+            lambda e: sympy.simplify(_factored(e)),
+            lambda e: sympy.simplify(sympy.expand_log(_factored(e), force=True)),
+            lambda e: sympy.simplify(e.rewrite(sympy.exp)),
+        )
+        return True if any(attempt(difference) == 0 for attempt in attempts) else None
+
+
+def _factored(expression: Any) -> Any:
+    """With what stands under roots and in logarithms factored."""
+    rooted = expression.replace(
+        lambda e: e.is_Pow and not e.exp.is_integer and e.base.is_Add, lambda e: sympy.Pow(sympy.factor(e.base), e.exp)
+    )
+    return rooted.replace(sympy.log, lambda z: sympy.log(sympy.factor(z)))
+
+
+def _constant_is_zero(difference: Any) -> bool | None:
+    size = difference.evalf(60)
+    if size.is_number and abs(size) > sympy.Float(10) ** -40:
+        return False
+    if difference.is_algebraic:
+        # Exact: the number is zero if and only if its minimal polynomial is x.
+        x = sympy.Dummy("x")
+        return bool(sympy.minimal_polynomial(difference, x) == x)
+    if sympy.simplify(difference) == 0:
+        return True
+    # A number this small with sine zero is zero: that proves sums of inverse functions.
+    return True if sympy.simplify(sympy.expand_trig(sympy.sin(difference))) == 0 else None
+
+
+def to_sympy(value: Value) -> Any:
+    """The sympy expression of an exact value. Variables are taken to be positive, as in the rules for roots."""
+    if not isinstance(value, Expr):
+        return sympy.Rational(value.numerator, value.denominator)
+    known = {
+        key: _function(inner.kind)(*(to_sympy(a) for a in inner.args)) for key, inner in (value.atoms or {}).items()
+    }
+
+    def generator(g: str) -> Any:
+        if g in known:
+            return known[g]
+        if g == "π":
+            return sympy.pi
+        if g == "e":
+            return sympy.E
+        if g == "#i":
+            return sympy.I
+        return sympy.Integer(int(g[1:])) if g[0] == "#" else sympy.Symbol(g, positive=True)
+
+    def total(terms: dict[Any, Any]) -> Any:
+        return sympy.Add(
+            *(
+                sympy.Mul(
+                    sympy.Rational(c.numerator, c.denominator),
+                    *(generator(g) ** sympy.Rational(e.numerator, e.denominator) for g, e in mono),
+                )
+                for mono, c in terms.items()
+            )
+        )
+
+    return total(value.terms) if value.den is None else total(value.terms) / total(value.den)
+
+
+def _function(kind: str) -> Callable[..., Any]:
+    table: dict[str, Callable[..., Any]] = {
+        "sin": sympy.sin,
+        "cos": sympy.cos,
+        "arcsin": sympy.asin,
+        "arctan": sympy.atan,
+        "ln": sympy.log,
+        "root": lambda z: z,
+        "pow": sympy.Pow,
+        "power": sympy.Pow,
+        "abs": sympy.Abs,
+        "floor": sympy.floor,
+        "factorial": sympy.factorial,
+        "binomial": sympy.binomial,
+    }
+    return table[kind]

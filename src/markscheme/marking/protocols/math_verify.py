@@ -1,0 +1,54 @@
+"""`math-verify`: Hugging Face's Math-Verify as it comes, for comparison. Needs the extra `math-verify`.
+
+It stops itself with signals, which only work in a main thread, and loads sympy; so it runs in a worker process, where
+its own limits of five seconds hold and ours stands behind them. It sees the response after thinking.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from markscheme.errors import UsageError
+from markscheme.marking.protocol import Finding, Protocol
+from markscheme.marking.reading import Reading
+from markscheme.types import Gold, Verdict
+
+TIME_LIMIT = 30.0
+"""Seconds. Its own limits apply to each parse and each comparison; this one to all of them together."""
+MAX_LENGTH = 200_000
+"""Of a longer response only the end is given to it: its patterns take a minute on a megabyte."""
+
+
+def judge(reading: Reading, gold: Gold) -> Finding:
+    """What the library says of the text, and which answer it took."""
+    from markscheme.marking.sandbox import default_pool
+
+    if not PROTOCOL.available():
+        raise UsageError("protocol 'math-verify' needs the library: pip install 'markscheme[math-verify]'.")
+    text = reading.final[-MAX_LENGTH:]
+    outcome = default_pool().run(f"{__name__}:ask", [text, str(gold)], time_limit=TIME_LIMIT)
+    if outcome.status != "done":
+        return Finding(Verdict.UNMARKABLE, "", f"Math-Verify: {outcome.why}", (reading.start, reading.end))
+    right, answer, gold_read = outcome.value
+    span = (reading.start, reading.end)
+    if not gold_read:
+        return Finding(Verdict.UNMARKABLE, answer, "Math-Verify cannot read the gold", span)
+    if not answer:
+        return Finding(Verdict.NO_ANSWER, why="Math-Verify finds no answer")
+    verdict, relation = (Verdict.CORRECT, "is") if right else (Verdict.WRONG, "is not")
+    return Finding(verdict, answer, f"Math-Verify: {answer[:60]} {relation} {str(gold)[:60]}", span)
+
+
+def ask(text: str, gold: str) -> list[Any]:
+    """In the worker: whether it is right, the answer as the library shows it, whether the gold could be read."""
+    from math_verify import parse, verify
+
+    # A bare gold is LaTeX without its dollars, which is how the library wants it.
+    wanted = parse(gold if "$" in gold or "\\boxed" in gold else f"${gold}$")
+    found = parse(text)
+    return [bool(wanted) and bool(verify(wanted, found)), str(found[-1]) if found else "", bool(wanted)]
+
+
+PROTOCOL = Protocol(
+    "math-verify", "1", "Math-Verify as it comes, for comparison", "text", judge, slow=True, needs="math_verify"
+)

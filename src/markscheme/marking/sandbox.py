@@ -1,0 +1,205 @@
+"""A pool of worker processes for work that may hang or eat memory: killed at its limits, replaced, never waited for.
+
+Workers are plain subprocesses that speak over pipes, so the pool works from any thread, from asyncio (through
+`asyncio.to_thread`), after a fork, and from a script without a `__main__` guard. They start on first use, end with
+this process, and use no signals here. A worker with sympy loaded takes about 65 MB.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import select
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import msgspec
+
+MEMORY_MB: Final = 1024
+"""Address space of a worker; with sympy loaded it takes about 65 MB of it."""
+START_LIMIT: Final = 60.0
+"""Seconds for a worker to start and import its task; not counted against the task."""
+TASKS_PER_WORKER: Final = 500
+"""A worker is replaced after this many tasks, for sympy's caches grow."""
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """What came of a task: its value when `done`, else the reason in one clause."""
+
+    status: Literal["done", "failed", "timeout", "died"]
+    value: Any = None
+    why: str = ""
+
+
+class _Worker:
+    """One process and its pipes. Used by one thread at a time."""
+
+    def __init__(self, memory_mb: int) -> None:
+        source = str(Path(__file__).resolve().parents[2])
+        paths = os.pathsep.join(filter(None, [source, os.environ.get("PYTHONPATH", "")]))
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "markscheme.marking._worker", str(memory_mb)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, "PYTHONPATH": paths},
+        )
+        self.tasks = 0
+        self.buffer = b""
+
+    def send(self, message: list[Any]) -> None:
+        body = msgspec.msgpack.encode(message)
+        assert self.process.stdin is not None
+        self.process.stdin.write(len(body).to_bytes(4, "big") + body)
+        self.process.stdin.flush()
+
+    def receive(self, deadline: float) -> tuple[str, Any] | None:
+        """The next message, or None when the deadline passes first. Raises `EOFError` when the process has ended."""
+        assert self.process.stdout is not None
+        pipe = self.process.stdout.fileno()
+        waiter = select.poll()
+        waiter.register(pipe, select.POLLIN | select.POLLHUP)
+        while True:
+            if len(self.buffer) >= 4:
+                size = int.from_bytes(self.buffer[:4], "big")
+                if len(self.buffer) >= 4 + size:
+                    body, self.buffer = self.buffer[4 : 4 + size], self.buffer[4 + size :]
+                    kind, value = msgspec.msgpack.decode(body)
+                    return kind, value
+            left = deadline - time.monotonic()
+            if left <= 0 or not waiter.poll(left * 1000):
+                return None
+            chunk = os.read(pipe, 65536)
+            if not chunk:
+                raise EOFError
+            self.buffer += chunk
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait()
+        self.abandon()
+
+    def abandon(self) -> None:
+        """Close the pipes without touching the process: after a fork it belongs to the parent."""
+        for pipe in (self.process.stdin, self.process.stdout):
+            if pipe is not None:
+                try:
+                    pipe.close()
+                except OSError:
+                    continue  # a message that the dead worker never read
+
+
+class Pool:
+    """At most `size` workers; a task waits for a free one, and its time starts when it does."""
+
+    def __init__(self, size: int | None = None, *, memory_mb: int = MEMORY_MB) -> None:
+        self.size = size or min(4, os.cpu_count() or 1)
+        self.memory_mb = memory_mb
+        self._reset()
+        _pools.append(self)
+
+    def _reset(self) -> None:
+        self._free = threading.Semaphore(self.size)
+        self._lock = threading.Lock()
+        self._idle: list[_Worker] = []
+        self._busy: set[_Worker] = set()
+        self._closed = False
+
+    def run(self, task: str, arguments: list[Any], *, time_limit: float) -> Outcome:
+        """Run `module:function` with these arguments in a worker; the value must be plain data. Never raises."""
+        with self._free:
+            for _ in range(2):
+                worker = self._take()
+                outcome = self._attempt(worker, task, arguments, time_limit)
+                # An idle worker may have been killed from outside, which says nothing about the task.
+                if outcome is not None:
+                    return outcome
+        return Outcome("died", why="the worker process could not be started")
+
+    def _attempt(self, worker: _Worker, task: str, arguments: list[Any], time_limit: float) -> Outcome | None:
+        """What came of it, or None when the worker ended before the task had started."""
+        started = False
+        keep = False
+        try:
+            worker.send([task, arguments, time_limit])
+            deadline = time.monotonic() + START_LIMIT
+            while True:
+                message = worker.receive(deadline)
+                if message is None:
+                    return Outcome("timeout", why=f"took longer than {time_limit:g} s" if started else "did not start")
+                kind, value = message
+                if kind == "started":
+                    started, deadline = True, time.monotonic() + time_limit
+                elif kind != "ready":
+                    keep = True
+                    return Outcome("done", value) if kind == "done" else Outcome("failed", why=str(value))
+        except (EOFError, OSError):
+            return Outcome("died", why="the worker process ended") if started else None
+        finally:
+            self._give_back(worker, keep=keep)
+
+    def _take(self) -> _Worker:
+        with self._lock:
+            worker = self._idle.pop() if self._idle else None
+        if worker is None:
+            worker = _Worker(self.memory_mb)
+        with self._lock:
+            self._busy.add(worker)
+        return worker
+
+    def _give_back(self, worker: _Worker, *, keep: bool) -> None:
+        worker.tasks += 1
+        with self._lock:
+            self._busy.discard(worker)
+            if keep and worker.tasks < TASKS_PER_WORKER and not self._closed:
+                self._idle.append(worker)
+                return
+        worker.kill()
+
+    def close(self) -> None:
+        """End all workers. The pool can be used again; it starts new ones."""
+        with self._lock:
+            workers = [*self._idle, *self._busy]
+            self._idle.clear()
+        for worker in workers:
+            worker.kill()
+
+    def _after_fork(self) -> None:
+        for worker in [*self._idle, *self._busy]:
+            worker.abandon()
+        self._reset()
+
+
+_pools: Final[list[Pool]] = []
+_default: Pool | None = None
+_default_lock = threading.Lock()
+
+
+def default_pool() -> Pool:
+    """The pool that marking uses, made on first use."""
+    global _default
+    with _default_lock:
+        if _default is None:
+            _default = Pool()
+        return _default
+
+
+def _close_all() -> None:
+    for pool in _pools:
+        pool.close()
+
+
+def _after_fork() -> None:
+    global _default_lock
+    _default_lock = threading.Lock()
+    for pool in _pools:
+        pool._after_fork()
+
+
+atexit.register(_close_all)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

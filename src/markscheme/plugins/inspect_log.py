@@ -1,0 +1,92 @@
+"""Reading an Inspect log (`.eval`, or `.json`) with Inspect's own reader: an epoch is a sample, an error an error."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from markscheme.errors import DataError, UsageError
+from markscheme.plugins.inspect_responses import response_of
+from markscheme.plugins.logs import Entry, Log
+from markscheme.plugins.records import is_record
+from markscheme.types import Message, Prompt, Response
+
+if TYPE_CHECKING:
+    from inspect_ai.log import EvalSample
+    from inspect_ai.model import ChatMessage
+
+_HEAVY = {"events", "store", "timelines", "events_data"}
+"""Parts of a sample that a run has no use for, and that can be most of the log."""
+
+_SAMPLING = ("temperature", "top_p", "top_k", "max_tokens")
+
+
+def open_eval(path: Path) -> Log:
+    """The header at once, the samples in a stream: a log of any size needs memory for one."""
+    try:
+        from inspect_ai.log import read_eval_log
+    except ImportError as error:
+        raise UsageError(f"inspect_ai cannot be imported ({error}): pip install 'markscheme[inspect]'") from None
+    try:
+        header = read_eval_log(str(path), header_only=True)
+    except Exception as error:  # noqa: BLE001 - whatever Inspect makes of a file that is no log of its own
+        raise DataError(f"{path} is no log that Inspect can read: {str(error).splitlines()[0][:200]}") from None
+    config = header.plan.config
+    return Log(
+        tool=f"Inspect {header.eval.packages.get('inspect_ai', '')}".strip(),
+        name=header.eval.task.rpartition("/")[2],
+        model=header.eval.model,
+        entries=_entries(path),
+        started=header.stats.started_at or header.eval.created,
+        ended=header.stats.completed_at or None,
+        sampling={name: value for name in _SAMPLING if (value := getattr(config, name, None)) is not None},
+    )
+
+
+def _entries(path: Path) -> Iterator[Entry]:
+    from inspect_ai.log import read_eval_log_samples
+
+    # A log of an interrupted evaluation has fewer samples than it wanted: they are missing here too.
+    for sample in read_eval_log_samples(
+        str(path), all_samples_required=False, resolve_attachments="core", exclude_fields=_HEAVY
+    ):
+        yield Entry(str(sample.id), _fields(sample), _prompt(sample), _response(sample))
+
+
+def _response(sample: EvalSample) -> Response:
+    if sample.error is not None:
+        message = sample.error.message.strip().splitlines() or ["no reason given"]
+        return Response(
+            key="", sample=sample.epoch - 1, error=message[-1][:500], error_kind="inspect", created=sample.completed_at
+        )
+    response = response_of(sample.output, key="", sample=sample.epoch - 1)
+    return msgspec.structs.replace(response, created=sample.completed_at)
+
+
+def _fields(sample: EvalSample) -> dict[str, Any]:
+    metadata = sample.metadata or {}
+    if is_record(metadata):
+        return metadata
+    target = sample.target if isinstance(sample.target, str) else sample.target[0]
+    asked = sample.input if isinstance(sample.input, str) else _last_user_text(sample.input)
+    return {**metadata, "id": str(sample.id), "question": asked, "answer": target}
+
+
+def _prompt(sample: EvalSample) -> Prompt:
+    """Everything before the model's last message."""
+    sent = list(sample.messages)
+    while sent and sent[-1].role == "assistant":
+        sent.pop()
+    if not sent and not isinstance(sample.input, str):
+        sent = list(sample.input)
+    messages = [Message(one.role, one.text) for one in sent if one.role != "tool"]
+    if not messages:
+        messages = [Message("user", _last_user_text(sent) if sent else str(sample.input))]
+    return Prompt(messages=tuple(messages))
+
+
+def _last_user_text(messages: list[ChatMessage]) -> str:
+    return next((one.text for one in reversed(messages) if one.role == "user"), "")

@@ -1,0 +1,159 @@
+"""Tasks and scorers for Inspect: `inspect eval markscheme/gsm8k`, `inspect score LOG --scorer markscheme/gsm8k_strict`.
+
+A sample's input is the messages that `markscheme run` would send, and a score is our mark: its verdict and reason stand
+in the explanation. Inspect finds this module through the entry point `markscheme` of the group `inspect_ai`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import anyio
+from inspect_ai import Task, task
+from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.model import ChatMessage, ChatMessageAssistant, ChatMessageSystem, ChatMessageUser
+from inspect_ai.scorer import (
+    CORRECT,
+    INCORRECT,
+    NOANSWER,
+    Metric,
+    SampleScore,
+    Score,
+    Scorer,
+    Target,
+    accuracy,
+    metric,
+    scorer,
+)
+from inspect_ai.scorer import stderr as plain_stderr
+from inspect_ai.solver import TaskState, generate
+
+from markscheme.benchmarks import Benchmark
+from markscheme.marking import mark, protocol_names
+from markscheme.plugins.data import ready
+from markscheme.plugins.inspect_responses import response_of
+from markscheme.plugins.records import gold_text, record
+from markscheme.types import Question, Verdict
+
+_MESSAGES = {"system": ChatMessageSystem, "user": ChatMessageUser, "assistant": ChatMessageAssistant}
+_UNANSWERED = (Verdict.NO_ANSWER, Verdict.TRUNCATED)
+
+
+@metric
+def stderr() -> Metric:
+    """Standard error with the problem as the cluster, also where epochs are not reduced to one score a problem."""
+
+    def of(scores: list[SampleScore]) -> float:
+        clustered = [
+            one.model_copy(
+                update={"sample_metadata": {"problem": (one.sample_metadata or {}).get("key", one.sample_id)}}
+            )
+            for one in scores
+        ]
+        return plain_stderr(cluster="problem")(clustered)  # type: ignore[arg-type, call-arg, return-value]
+
+    return of
+
+
+def _scorer(protocol: str) -> Callable[[], Scorer]:
+    @scorer(metrics=[accuracy(), stderr()], name=protocol.replace("-", "_"))
+    def marked() -> Scorer:
+        async def score(state: TaskState, target: Target) -> Score:
+            gold = state.metadata.get("gold", target.text)
+            response = response_of(state.output, key="", sample=state.epoch - 1)
+            # In a thread: a symbolic comparison may take seconds, and other samples should go on.
+            opinion = await anyio.to_thread.run_sync(partial(mark, response, gold=gold, protocol=protocol))
+            value = CORRECT if opinion.correct else NOANSWER if opinion.verdict in _UNANSWERED else INCORRECT
+            return Score(
+                value=value,
+                answer=opinion.answer,
+                explanation=f"{opinion.verdict}: {opinion.why}",
+                metadata={"verdict": str(opinion.verdict), "protocol": opinion.protocol, "flags": list(opinion.flags)},
+            )
+
+        return score
+
+    return marked
+
+
+SCORERS = {name: _scorer(name) for name in protocol_names()}
+"""One for each protocol, `gsm8k-strict` as `markscheme/gsm8k_strict`."""
+
+
+def make_task(
+    name: str,
+    *,
+    prompt: str | None = None,
+    fewshot: int | None = None,
+    fewshot_seed: int = 42,
+    protocol: str | None = None,
+    data_dir: str | None = None,
+    sample: bool = False,
+) -> Task:
+    """The Inspect task of a benchmark; `sample` takes the packaged problems of the same kind."""
+    bench = ready(name, data_dir, sample=sample)
+    questions = bench.questions(variant=prompt, fewshot=fewshot, fewshot_seed=fewshot_seed)
+    return Task(
+        dataset=MemoryDataset(_samples(questions, bench), name=bench.name),
+        solver=generate(),
+        scorer=SCORERS[protocol or bench.protocol](),
+    )
+
+
+def _samples(questions: Sequence[Question], bench: Benchmark) -> list[Sample]:
+    return [
+        Sample(
+            id=question.problem.key,
+            input=[_message(message.role, message.content) for message in question.prompt.messages],
+            target=gold_text(question.problem.gold),
+            metadata=record(question.problem, bench),
+        )
+        for question in questions
+    ]
+
+
+def _message(role: str, content: str) -> ChatMessage:
+    made: ChatMessage = _MESSAGES[role](content=content)
+    return made
+
+
+@task
+def gsm8k(
+    fewshot: int = 10,
+    fewshot_seed: int = 42,
+    prompt: str | None = None,
+    protocol: str | None = None,
+    data_dir: str | None = None,
+    sample: bool = False,
+) -> Task:
+    """GSM8K: worked examples from the train split in the system message, `ANSWER: N`, numeric comparison."""
+    return make_task(
+        "gsm8k",
+        prompt=prompt,
+        fewshot=int(fewshot),
+        fewshot_seed=fewshot_seed,
+        protocol=protocol,
+        data_dir=data_dir,
+        sample=sample,
+    )
+
+
+def _add(name: str, function: str) -> Callable[..., Task]:
+    @task(name=function)
+    def benchmark(
+        prompt: str | None = None, protocol: str | None = None, data_dir: str | None = None, sample: bool = False
+    ) -> Task:
+        return make_task(name, prompt=prompt, protocol=protocol, data_dir=data_dir, sample=sample)
+
+    return benchmark
+
+
+countdown = _add("countdown", "countdown")
+math500 = _add("math500", "math500")
+aime_2024 = _add("aime-2024", "aime_2024")
+aime_2024_I = _add("aime-2024-I", "aime_2024_I")  # noqa: N816 - the contests' own names
+aime_2024_II = _add("aime-2024-II", "aime_2024_II")  # noqa: N816
+aime_2025 = _add("aime-2025", "aime_2025")
+aime_2025_I = _add("aime-2025-I", "aime_2025_I")  # noqa: N816
+aime_2025_II = _add("aime-2025-II", "aime_2025_II")  # noqa: N816

@@ -1,0 +1,207 @@
+"""A log of another tool becomes a run: its questions, prompts and responses as facts, marked by us.
+
+The folder appears whole or not at all. What the other tool thought of a response is not taken over.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from markscheme.accounting import Accounts
+from markscheme.benchmarks import benchmark as find_benchmark
+from markscheme.benchmarks import custom
+from markscheme.config import make_config
+from markscheme.datasets import DataFile
+from markscheme.errors import DataError, JournalError, UsageError
+from markscheme.marking import get_protocol, mark_many
+from markscheme.plugins.records import is_record, problem_of
+from markscheme.prompts import prompts_sha256
+from markscheme.reporting.summary import save_report, summarize
+from markscheme.running.evidence import package_versions
+from markscheme.running.journal import Journal
+from markscheme.runs import Manifest, Run
+from markscheme.types import Problem, Prompt, Question, Response
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One response of a log. `asked` is the tool's own id of the question, `fields` what it knows about the question."""
+
+    asked: str
+    fields: dict[str, Any]
+    prompt: Prompt
+    response: Response
+
+
+@dataclass
+class Log:
+    """A log that was opened: what it says of itself, and its responses in a stream."""
+
+    tool: str
+    name: str  # of what was asked
+    model: str
+    entries: Iterator[Entry]
+    started: str = ""
+    ended: str | None = None
+    sampling: dict[str, Any] = field(default_factory=dict)
+
+
+def open_log(path: Path) -> Log:
+    """`.jsonl` is what lm_eval logs its samples as; everything else is for Inspect to read."""
+    if not path.is_file():
+        raise UsageError(f"there is no log {path}")
+    if path.suffix == ".jsonl":
+        from markscheme.plugins.lm_eval_log import open_samples
+
+        return open_samples(path)
+    from markscheme.plugins.inspect_log import open_eval
+
+    return open_eval(path)
+
+
+def import_log(path: Path, out: Path, *, benchmark: str | None = None, protocol: str | None = None) -> Run:
+    """Make a run folder from a log and mark it.
+
+    The questions of our own tasks are known; those of other tasks are looked up in `benchmark` by their text, or, without
+    one, taken from the log as they stand there.
+    """
+    if out.exists():
+        raise JournalError(f"{out} exists already; choose another --out")
+    log = open_log(path)
+    questions = _Questions(benchmark)
+    accounts = Accounts()
+    samples = 0
+    with _whole_folder(out) as folder:
+        with Journal(folder / "responses.jsonl") as journal:
+            for entry in log.entries:
+                problem = questions.problem(entry)
+                one = msgspec.structs.replace(entry.response, key=problem.key, problem_id=problem.id)
+                journal.write([one])
+                accounts.add(one)
+                samples = max(samples, one.sample + 1)
+        if not samples:
+            raise DataError(f"{path} holds no responses")
+        asked = questions.asked()
+        rule = get_protocol(protocol or questions.protocol or asked[0].problem.protocol)
+        name = questions.benchmark or log.name
+        manifest = Manifest(
+            config=make_config(benchmark=name, model="import", samples=samples, protocol=rule.name),
+            benchmark=name,
+            model=log.model,
+            protocol=rule.label,
+            samples=samples,
+            problems=len(asked),
+            data=(_evidence(path, log.tool, accounts.responses),),
+            prompt_sha256=prompts_sha256(question.prompt for question in asked),
+            server_model=log.model,
+            started=log.started,
+            ended=log.ended,
+            packages=package_versions(),
+            python=platform.python_version(),
+            platform=platform.platform(),
+            sampling=log.sampling,
+            usage=accounts.usage(),
+        )
+        _mark(Run.create(folder, manifest, asked), rule.name)
+    finished = Run.open(out)
+    save_report(finished, summarize(finished))
+    return finished
+
+
+class _Questions:
+    """Which problem each entry answers."""
+
+    def __init__(self, benchmark: str | None) -> None:
+        bench = find_benchmark(benchmark) if benchmark else None
+        self.benchmark = bench.name if bench else None
+        self.protocol = bench.protocol if bench else None
+        self._known = {_squeeze(problem.statement): problem for problem in bench.problems} if bench else None
+        self._asked: dict[str, Question] = {}
+        self._keys: Counter[str] = Counter()
+
+    def problem(self, entry: Entry) -> Problem:
+        """The problem of an entry; the same for every sample of it."""
+        if entry.asked not in self._asked:
+            self._asked[entry.asked] = Question(problem=self._find(entry), prompt=entry.prompt)
+        return self._asked[entry.asked].problem
+
+    def asked(self) -> list[Question]:
+        """Every question of the log, in its order."""
+        return list(self._asked.values())
+
+    def _find(self, entry: Entry) -> Problem:
+        if is_record(entry.fields):
+            if self.benchmark is None:
+                self.benchmark = str(entry.fields["benchmark"])
+            return problem_of(entry.fields)
+        try:
+            problem = custom.to_problem(len(self._asked), entry.fields)
+        except (KeyError, TypeError, ValueError) as error:
+            raise DataError(
+                f"question {entry.asked} of the log has no statement and answer that could be read ({error}); "
+                "say which benchmark it is from with -b"
+            ) from None
+        if self._known is not None:
+            found = self._known.get(_squeeze(problem.statement))
+            if found is None:
+                raise DataError(
+                    f"question {entry.asked} of the log is not in {self.benchmark}: {problem.statement[:80]!r}"
+                )
+            problem = found
+        self._keys[problem.key] += 1
+        if self._keys[problem.key] > 1:  # the log really asks the same thing twice
+            problem = msgspec.structs.replace(problem, key=f"{problem.key}-{self._keys[problem.key]}")
+        return problem
+
+
+def _mark(run: Run, protocol: str) -> None:
+    problems = {question.problem.key: question.problem for question in run.questions()}
+    run.save_marks(protocol, mark_many(((one, problems[one.key]) for one in run.responses()), protocol))
+    counts = Counter(str(head.verdict) for head in run.mark_heads(protocol))
+    missing = run.manifest.problems * run.manifest.samples - counts.total() + counts["error"]
+    status = "incomplete" if missing else "complete"
+    run.save_manifest(msgspec.structs.replace(run.manifest, counts=dict(counts), status=status))
+
+
+@contextmanager
+def _whole_folder(out: Path) -> Iterator[Path]:
+    """A folder to fill, which gets its name only when it is done."""
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        folder = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
+    except OSError as error:
+        raise JournalError(f"cannot make the run folder {out}: {error.strerror}") from None
+    try:
+        yield folder
+        folder.chmod(0o755)  # mkdtemp makes a private one; a run folder is shared
+        folder.rename(out)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _evidence(path: Path, tool: str, responses: int) -> DataFile:
+    with path.open("rb") as log:
+        sha256 = hashlib.file_digest(log, "sha256").hexdigest()
+    return DataFile(
+        name=path.name,
+        path=str(path.absolute()),
+        sha256=sha256,
+        rows=responses,
+        content_sha256=sha256,
+        source=f"log of {tool}",
+    )
+
+
+def _squeeze(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,146 @@
+"""The same pages as files: a site that needs no server and no network, with addresses relative to each other.
+
+Written into an empty folder or over an earlier export, nowhere else. What a server would work out on demand (lists to
+filter, pages of a table) is done by a small script over a list that lies beside the page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from markscheme.errors import UsageError
+from markscheme.view.filters import Filter
+from markscheme.view.html import render_page
+from markscheme.view.library import Entry, Library, OpenRun
+from markscheme.view.links import FileLinks
+from markscheme.view.pages.audit import audit_page
+from markscheme.view.pages.compare import compare_page
+from markscheme.view.pages.problem import problem_page
+from markscheme.view.pages.response import response_page
+from markscheme.view.pages.responses import listed, responses_page
+from markscheme.view.pages.run import run_page
+from markscheme.view.pages.runs import pairs, runs_page
+from markscheme.view.server import ASSETS, asset
+from markscheme.view.site import Page, Site
+
+MARKER = ".markscheme-site"
+FOREVER = 1e6
+"""Seconds. A file is written once: everything on it must be ready."""
+TEXTS = 6_000_000
+"""Bytes of responses up to which the list can also be searched by text."""
+
+Say = Callable[[str], None]
+
+
+def export(folder: Path, target: Path, say: Say) -> int:
+    """Write the site; returns the number of pages."""
+    _claim(folder, target)
+    site = Site(Library(folder), FileLinks("index.html"), patience=FOREVER)
+    pages = _Pages(site, target)
+    try:
+        for name in (*ASSETS, "static.js"):
+            pages.file(f"assets/{name}", asset(name))
+        entries = site.library.entries()
+        pages.page("index.html", runs_page, {})
+        for entry in entries:
+            if entry.manifest is not None:
+                say(f"{entry.name}: {_write_run(pages, entry)} pages")
+        for one, two in pairs(entries):
+            pages.page(f"compare/{one.slug}--{two.slug}.html", compare_page, [one.slug, two.slug], {})
+        return pages.count
+    finally:
+        site.background.close()
+
+
+class _Pages:
+    def __init__(self, site: Site, target: Path) -> None:
+        self.site, self._target, self.count = site, target, 0
+
+    def page(self, name: str, make: Callable[..., Page], *arguments: Any) -> None:
+        site = self.site.begin(FileLinks(name))
+        self.file(name, render_page(site, make(site, *arguments)).encode("utf-8", "replace"))
+        self.count += 1
+
+    def file(self, name: str, content: bytes) -> None:
+        file = self._target / name
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(content)
+        except OSError as error:
+            raise UsageError(f"cannot write {file}: {error.strerror}") from None
+
+
+def _claim(folder: Path, target: Path) -> None:
+    """A site goes into a folder of its own: never over somebody's files, never into a run."""
+    if any((parent / "manifest.json").exists() for parent in (target, *target.absolute().parents)):
+        raise UsageError(
+            f"{target} lies inside a run folder, which is never written to; choose another --export folder"
+        )
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+        if any(target.iterdir()) and not (target / MARKER).exists():
+            raise UsageError(f"{target} is not empty and not an earlier export; choose another --export folder")
+        (target / MARKER).write_text(
+            f"Written by markscheme view --export from {folder.name}; made to be overwritten.\n"
+        )
+    except OSError as error:
+        raise UsageError(f"cannot write {target}: {error.strerror}") from None
+
+
+def _write_run(pages: _Pages, entry: Entry) -> int:
+    before, slug, home = pages.count, entry.slug, f"run/{entry.slug}"
+    run = pages.site.begin().open(slug)
+    pages.page(f"{home}/index.html", run_page, slug, {})
+    pages.page(f"{home}/audit.html", audit_page, slug, {})
+    pages.page(f"{home}/responses.html", _list_page, slug)
+    pages.file(f"{home}/responses.js", b"window.markscheme = " + msgspec.json.encode(_list(run)) + b";\n")
+    for problem in range(run.snapshot.problems):
+        pages.page(f"{home}/problem/{problem + 1}.html", problem_page, slug, problem)
+    for problem, sample in zip(run.snapshot.problem.tolist(), run.snapshot.sample.tolist(), strict=True):
+        pages.page(f"{home}/response/{problem + 1}-{sample}.html", response_page, slug, problem, sample, Filter())
+    return pages.count - before
+
+
+def _list_page(site: Site, slug: str) -> Page:
+    """The list of responses without its rows: the script makes them."""
+    page = responses_page(site, slug, Filter())
+    return replace(page, template="responses_static.html")
+
+
+def _list(run: OpenRun) -> dict[str, Any]:
+    """What the script filters: the columns of the list, and the texts if they are small."""
+    snapshot = run.snapshot
+    rows = [_row(run, row) for row in range(len(snapshot))]
+    small = int(snapshot.numbers["size"].sum()) <= TEXTS
+    texts = [_text(run, row) for row in range(len(snapshot))] if small else None
+    return {"rows": rows, "texts": texts, "groups": run.index.problems.fields()}
+
+
+def _row(run: OpenRun, row: int) -> list[Any]:
+    one = listed(run, row, run.protocol)
+    verdicts = [one.look.name, *(look.name for _, look in one.others)]
+    disagree = bool(run.snapshot.disagree[row])
+    latency = None if one.latency != one.latency else round(one.latency, 2)
+    return [
+        one.problem,
+        one.sample,
+        one.id,
+        verdicts,
+        one.answer,
+        one.why,
+        one.tokens,
+        one.size,
+        latency,
+        one.cut,
+        disagree,
+    ]
+
+
+def _text(run: OpenRun, row: int) -> str:
+    response = run.index.response(run.snapshot, row)
+    return "" if response is None else (response.reasoning or "") + response.text

@@ -1,0 +1,117 @@
+"""The numbers on the pages, from the columns: counts, intervals, curves, breakdowns. All arithmetic is `statistics`'."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from markscheme.statistics import Counts, Interval, interval
+from markscheme.view.columns import CORRECT, ERROR, UNMARKED, VERDICTS, Mask, Snapshot
+
+
+def counts(snapshot: Snapshot, protocol: str, rows: Mask | None = None) -> Counts:
+    """How often each problem got each verdict, one row a problem of the run."""
+    verdict = snapshot.verdict(protocol)
+    keep = verdict != UNMARKED
+    if rows is not None:
+        keep &= rows
+    table = np.zeros((snapshot.problems, len(VERDICTS)), np.int64)
+    np.add.at(table, (snapshot.problem[keep], verdict[keep]), 1)
+    return Counts(tuple(snapshot.keys), table)
+
+
+def only(of: Counts, problems: npt.ArrayLike) -> Counts:
+    """The rows of some problems, by number."""
+    chosen = np.asarray(problems, np.int64)
+    return Counts(tuple(of.keys[number] for number in chosen), of.table[chosen])
+
+
+def estimate(metric: str, of: Counts) -> Interval | None:
+    """A figure with its interval, or None where nothing it could stand on has come back."""
+    found = interval(metric, of)
+    return found if found.problems else None
+
+
+def curve_points(most: int) -> list[int]:
+    """For which k a pass@k curve is drawn: two to each doubling, and the last."""
+    ks = {k for power in range(most.bit_length()) for k in (2**power, 3 * 2**power // 2)}
+    return sorted(k for k in ks | {most} if 1 <= k <= most)
+
+
+def pass_curve(of: Counts) -> list[tuple[int, Interval]]:
+    """pass@k with its interval for every k that most problems have samples for."""
+    returned = of.n[of.n > 0]
+    if not returned.size:
+        return []
+    # Beyond what half of the problems have, the curve would be about other problems than its beginning.
+    points = [(k, estimate(f"pass@{k}", of)) for k in curve_points(int(np.median(returned)))]
+    return [(k, found) for k, found in points if found is not None]
+
+
+def verdict_counts(of: Counts) -> dict[str, int]:
+    """Responses by verdict, all verdicts named."""
+    totals = of.table.sum(axis=0)
+    return {str(verdict): int(totals[code]) for code, verdict in enumerate(VERDICTS)}
+
+
+@dataclass(frozen=True)
+class Group:
+    """One line of a breakdown."""
+
+    label: str
+    problems: int
+    responses: int
+    accuracy: Interval | None
+    verdicts: dict[str, int]
+
+
+def breakdown(of: Counts, labels: Sequence[str | None], order: Sequence[str]) -> list[Group]:
+    """The figures of each group of problems."""
+    groups = []
+    names = np.array([label or "" for label in labels])
+    for label in order:
+        part = only(of, np.flatnonzero(names == label))
+        groups.append(Group(label, len(part.keys), int(part.n.sum()), estimate("accuracy", part), verdict_counts(part)))
+    return groups
+
+
+@dataclass(frozen=True)
+class Bin:
+    """Responses of about one length: how many, how many of each verdict."""
+
+    low: int
+    high: int
+    verdicts: dict[str, int]
+
+    @property
+    def total(self) -> int:
+        """All of them."""
+        return sum(self.verdicts.values())
+
+
+def token_bins(snapshot: Snapshot, protocol: str, most: int = 24) -> list[Bin]:
+    """Responses by completion tokens, in bins of equal ratio, with the verdicts inside."""
+    tokens, verdict = snapshot.numbers["tokens"], snapshot.verdict(protocol)
+    known = (tokens > 0) & (verdict != UNMARKED) & (verdict != ERROR)
+    if not known.any():
+        return []
+    tokens, verdict = tokens[known], verdict[known]
+    low, high = int(tokens.min()), int(tokens.max()) + 1
+    edges = np.unique(np.geomspace(low, high, most + 1).round().astype(np.int64))
+    edges[-1] = high
+    place = np.clip(np.searchsorted(edges, tokens, side="right") - 1, 0, len(edges) - 2)
+    table = np.zeros((len(edges) - 1, len(VERDICTS)), np.int64)
+    np.add.at(table, (place, verdict), 1)
+    return [
+        Bin(int(edges[i]), int(edges[i + 1]) - 1, {str(v): int(row[code]) for code, v in enumerate(VERDICTS)})
+        for i, row in enumerate(table)
+    ]
+
+
+def solve_rates(of: Counts) -> npt.NDArray[np.float64]:
+    """Share of correct samples of each problem, nan where none came back."""
+    n = of.n
+    return np.where(n > 0, of.table[:, CORRECT] / np.maximum(n, 1), np.nan)

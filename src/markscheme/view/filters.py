@@ -1,0 +1,107 @@
+"""What a list of responses is narrowed to: read from an address, written back to one, applied to the columns.
+
+An unknown or impossible value in an address is left out rather than an error: addresses are edited by hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlencode
+
+import msgspec
+import numpy as np
+
+from markscheme.types import Verdict
+from markscheme.view.columns import CODE, FINISH, UNMARKED, Mask, Snapshot
+
+SORTS = ("problem", "tokens", "length", "latency")
+LONGEST_QUERY = 500
+
+
+class Filter(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Every way to narrow a list; the defaults keep everything."""
+
+    verdict: str = ""  # one verdict, or `unmarked`
+    protocol: str = ""  # whose verdict; empty: the run's own
+    q: str = ""  # words in the text
+    case: bool = False  # upper and lower case are different
+    problem: str = ""  # part of a problem's id
+    min_tokens: int | None = None
+    max_tokens: int | None = None
+    min_length: int | None = None  # bytes of text and reasoning
+    max_length: int | None = None
+    truncated: bool = False  # cut off by the token limit
+    disagree: bool = False  # protocols disagree on it
+    group: str = ""  # `field:label`, such as `level:5`
+    sort: str = ""
+    down: bool = False  # largest first
+    page: int = 1
+
+    @classmethod
+    def parse(cls, query: Mapping[str, str]) -> Filter:
+        """From the query of an address."""
+        found: dict[str, Any] = {}
+        for field in msgspec.structs.fields(cls):
+            raw = query.get(field.name, "").strip()[:LONGEST_QUERY]
+            if field.type is bool:
+                found[field.name] = raw in ("1", "on", "true", "yes")
+            elif field.type is str:
+                found[field.name] = raw
+            elif raw.isdecimal() and len(raw) < 12:
+                found[field.name] = int(raw)
+        if found["verdict"] not in (*CODE, "unmarked"):
+            found["verdict"] = ""
+        if found["sort"] not in SORTS:
+            found["sort"] = ""
+        return cls(**{**found, "page": max(1, found.get("page", 1))})
+
+    def query(self, **changes: Any) -> str:
+        """As the query of an address, without what is default; a new page 1 unless the page itself is changed."""
+        changed = msgspec.structs.replace(self, **{"page": 1, **changes})
+        plain = msgspec.to_builtins(changed)
+        return urlencode({name: int(value) if isinstance(value, bool) else value for name, value in plain.items()})
+
+    @property
+    def active(self) -> bool:
+        """Whether anything is left out."""
+        kept = msgspec.structs.replace(self, page=1, sort="", down=False, protocol="", case=False)
+        return kept != Filter()
+
+    def mask(self, snapshot: Snapshot, protocol: str, groups: Mapping[str, list[str | None]]) -> Mask:
+        """Rows that pass everything but the text search, which is `search`'s."""
+        keep = np.ones(len(snapshot), bool)
+        if self.verdict:
+            code = UNMARKED if self.verdict == "unmarked" else CODE[self.verdict]
+            keep &= snapshot.verdict(self.protocol or protocol) == code
+        if self.problem:
+            wanted = np.array([self.problem.lower() in id.lower() for id in snapshot.ids], bool)
+            keep &= wanted[snapshot.problem]
+        if self.group:
+            field, _, label = self.group.partition(":")
+            if field in groups:
+                wanted = np.array([value == label for value in groups[field]], bool)
+                keep &= wanted[snapshot.problem]
+        for name, column in (("tokens", "tokens"), ("length", "size")):
+            low, high = getattr(self, f"min_{name}"), getattr(self, f"max_{name}")
+            numbers = snapshot.numbers[column]
+            if low is not None:
+                keep &= numbers >= low
+            if high is not None:
+                keep &= (numbers <= high) & (numbers >= 0)
+        if self.truncated:
+            cut = snapshot.verdict(self.protocol or protocol) == CODE[Verdict.TRUNCATED]
+            keep &= cut | (snapshot.numbers["finish"] == FINISH.index("length"))
+        if self.disagree:
+            keep &= snapshot.disagree
+        return keep
+
+    def order(
+        self, snapshot: Snapshot, rows: np.ndarray[Any, np.dtype[np.int64]]
+    ) -> np.ndarray[Any, np.dtype[np.int64]]:
+        """The rows as they are listed."""
+        column = {"tokens": "tokens", "length": "size", "latency": "latency"}.get(self.sort)
+        if column is None:
+            return rows[::-1] if self.down else rows
+        values = np.nan_to_num(snapshot.numbers[column][rows].astype(float), nan=-1)
+        return rows[np.argsort(-values if self.down else values, kind="stable")]

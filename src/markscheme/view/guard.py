@@ -1,0 +1,93 @@
+"""Who may ask: only this machine's own pages, only to read. Also what a browser is told to refuse.
+
+A page on the internet can make a browser send requests to localhost, and can point its own name at 127.0.0.1 (DNS
+rebinding). So the `Host` must be an address or name of this machine, and a request that another site's page made is
+refused, whatever it asks for.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Awaitable, Callable
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
+from aiohttp import web
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; "
+    "base-uri 'none'; frame-ancestors 'none'"
+)
+"""Content-Security-Policy: nothing inline, nothing from elsewhere."""
+
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), microphone=(), geolocation=(), clipboard-read=()",
+}
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+def is_loopback(host: str) -> bool:
+    """Whether an address to listen on is only reachable from this machine."""
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+class Guard:
+    """Decides by the headers of a request; `bound` is the address that the server listens on."""
+
+    def __init__(self, bound: str) -> None:
+        self._open = not is_loopback(bound)
+        self._names = {"localhost", bound.lower()}
+        if self._open:
+            self._names |= {socket.gethostname().lower(), socket.getfqdn().lower()}
+
+    def refusal(self, request: web.Request) -> str | None:
+        """Why a request is not answered, or None if it is."""
+        if not self._known(request.headers.get("Host", "")):
+            return "This server answers only under the name it was opened with (a guard against DNS rebinding)."
+        origin = request.headers.get("Origin")
+        if origin is not None and urlsplit(origin).netloc != request.headers.get("Host"):
+            return "This server does not answer the pages of other sites."
+        site = request.headers.get("Sec-Fetch-Site", "none")
+        navigation = request.headers.get("Sec-Fetch-Mode") == "navigate" and request.method == "GET"
+        if site not in ("none", "same-origin") and not navigation:
+            return "This server does not answer the pages of other sites."
+        return None
+
+    def _known(self, host: str) -> bool:
+        try:
+            name = (urlsplit(f"//{host}").hostname or "").lower()
+        except ValueError:
+            return False
+        if name in self._names:
+            return True
+        try:
+            address = ip_address(name)
+        except ValueError:
+            return False
+        # A numeric address cannot be rebound; when only loopback is listened on, no other one is right either.
+        return self._open or address.is_loopback
+
+    @web.middleware
+    async def middleware(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        """Refuse, or answer with the headers that keep the answer what it is."""
+        if request.method not in ("GET", "HEAD"):
+            return web.Response(status=405, text="Read-only.\n", headers={**HEADERS, "Allow": "GET, HEAD"})
+        reason = self.refusal(request)
+        if reason is not None:
+            return web.Response(status=403, text=reason + "\n", headers=HEADERS)
+        response = await handler(request)
+        if not response.prepared:
+            response.headers.update(HEADERS)
+        return response

@@ -1,0 +1,111 @@
+"""Templates to HTML. Everything is escaped unless this package built it as markup piece by piece."""
+
+from __future__ import annotations
+
+import math
+from datetime import datetime
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from markscheme.view import plots
+from markscheme.view.site import Page, Site
+from markscheme.view.verdicts import LOOKS
+from markscheme.view.visible import plain_visible
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+
+STATUSES = {
+    "running": "being asked now",
+    "silent": "says that it is running, but nothing was written for some minutes: it may have crashed",
+    "complete": "every response is there",
+    "incomplete": "some responses are missing",
+    "interrupted": "stopped by hand; markscheme resume goes on",
+    "stopped": "stopped by a failure; markscheme resume goes on",
+}
+
+
+@lru_cache(maxsize=1)
+def environment() -> Environment:
+    """Jinja with escaping on, strict about names, and the filters that pages share."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    env = Environment(
+        loader=PackageLoader("markscheme.view"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        # Hidden characters are visible wherever a text stands, also in an attribute.
+        finalize=lambda value: plain_visible(value) if type(value) is str else value,
+    )
+    env.filters.update(pct=_percent, num=_number, short=_short, seconds=_seconds, when=_when, money=_money, size=_size)
+    env.globals.update(plots=plots, looks=LOOKS, statuses_meaning=STATUSES)
+    return env
+
+
+def compile_templates() -> None:
+    """All of them, now."""
+    env = environment()
+    for name in env.list_templates():
+        env.get_template(name)
+
+
+def render_page(site: Site, page: Page) -> str:
+    """A whole page."""
+    template = environment().get_template(page.template)
+    return template.render(links=site.links, title=page.title, again=page.again, **page.context)
+
+
+def render_fragment(site: Site, template: str, **context: Any) -> str:
+    """A piece of a page."""
+    return environment().get_template(template).render(links=site.links, **context)
+
+
+def _percent(value: float | None, digits: int = 1) -> str:
+    return "–" if value is None or math.isnan(value) else plots.percent(value, digits)
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None or value < 0 else f"{value:,.0f}"
+
+
+def _short(value: float | None) -> str:
+    """1234567 as 1.2M."""
+    if value is None or value < 0 or math.isnan(value):
+        return "–"
+    for unit, scale in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
+        if value >= scale:
+            return f"{value / scale:.3g}{unit}"
+    return f"{value:.0f}"
+
+
+def _size(value: float) -> str:
+    return f"{_short(value)}B" if value >= 1000 else f"{value:.0f} B"
+
+
+def _seconds(value: float | None) -> str:
+    if value is None or math.isnan(value) or value < 0:
+        return "–"
+    if value < 0.01:
+        return f"{1000 * value:.2g} ms"
+    if value < 100:
+        return f"{value:.3g} s"
+    minutes, rest = divmod(round(value), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes:02d} min" if hours else f"{minutes} min {rest:02d} s"
+
+
+def _money(value: float | None) -> str:
+    return "–" if value is None else f"${value:,.2f}"
+
+
+def _when(value: str | None) -> str:
+    """An ISO time to the minute; anything else as it is."""
+    if not value:
+        return "–"
+    try:
+        return f"{datetime.fromisoformat(value):%Y-%m-%d %H:%M}"
+    except ValueError:
+        return value[:40]

@@ -1,0 +1,223 @@
+"""The runs under a folder: found by their manifests, named by slugs, opened on demand.
+
+A slug is only ever looked up in the table of what was found, never joined to a path: no address leads out of the
+folder. Nothing is written to it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import threading
+import time
+from collections import OrderedDict
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from markscheme.runs import FORMAT, Manifest
+from markscheme.view.columns import Snapshot
+from markscheme.view.index import RunIndex, decode_or_none
+
+DEEPEST = 4
+"""Levels of folders below the given one in which runs are looked for."""
+MOST_FOLDERS = 20_000
+"""Folders looked into; a home directory given by mistake must not hang the page."""
+RESCAN = 2.0
+"""Seconds for which the list of runs is taken as it is."""
+SLICE = 0.1
+"""Seconds for which a page may have to wait while an index is read in the background."""
+MOST_OPEN = 12
+"""Indexes kept; the least recently used is let go and made again when it is needed."""
+
+SILENT = 180.0
+"""Seconds without a line after which a run that calls itself running may well be dead."""
+
+MANIFEST = "manifest.json"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A run folder as it was found. `manifest` is None where it cannot be read, and `trouble` says why."""
+
+    slug: str
+    name: str
+    path: Path
+    manifest: Manifest | None
+    trouble: str = ""
+
+    @property
+    def running(self) -> bool:
+        """Whether the manifest says that somebody is still asking (a crash leaves it saying so)."""
+        return self.manifest is not None and self.manifest.status == "running"
+
+    @property
+    def status(self) -> str:
+        """As the manifest says, but `silent` for a running one whose files nobody has written to for a while."""
+        if self.manifest is None:
+            return ""
+        if self.running and time.time() - self.written > SILENT:
+            return "silent"
+        return self.manifest.status
+
+    @property
+    def written(self) -> float:
+        """When a response, a mark or the manifest was last written, in seconds since 1970."""
+        files = [self.path / MANIFEST, *self.path.glob("responses*.jsonl"), *self.path.glob("marks/*.jsonl")]
+        times = []
+        for file in files:
+            with suppress(OSError):
+                times.append(file.stat().st_mtime)
+        return max(times, default=0.0)
+
+    @property
+    def protocol(self) -> str:
+        """Bare name of the protocol of the headline figures."""
+        return self.manifest.protocol.partition("@")[0] if self.manifest else ""
+
+
+@dataclass(frozen=True)
+class OpenRun:
+    """A run with what is known of its responses at this moment."""
+
+    entry: Entry
+    index: RunIndex
+    snapshot: Snapshot
+    judged: frozenset[str] = frozenset()
+    """Protocols whose verdicts are not stored but were made for the looking."""
+
+    @property
+    def protocol(self) -> str:
+        """The protocol that figures are shown under: the manifest's, else the first that there are marks of."""
+        named, stored = self.entry.protocol, self.snapshot.verdicts.keys() - self.judged
+        return named if named in stored or not stored else min(stored)
+
+
+class Library:
+    """All runs under `root`. Safe to use from several threads."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root.resolve()
+        self._lock = threading.Lock()
+        self._entries: dict[str, Entry] = {}
+        self._scanned = float("-inf")
+        self._manifests: dict[Path, tuple[tuple[int, int], Manifest | None, str]] = {}
+        self._open: OrderedDict[Path, RunIndex] = OrderedDict()
+
+    def entries(self) -> list[Entry]:
+        """Every run, in the order of their names."""
+        with self._lock:
+            if time.monotonic() - self._scanned > RESCAN:
+                self._entries = self._scan()
+                self._scanned = time.monotonic()
+            return list(self._entries.values())
+
+    def entry(self, slug: str) -> Entry | None:
+        """A run by its slug, or None."""
+        self.entries()
+        found = self._entries.get(slug)
+        if found is None:
+            return None
+        manifest, trouble = self._manifest(found.path)  # always as it is now: a running run changes it
+        return Entry(slug, found.name, found.path, manifest, trouble)
+
+    def open(self, entry: Entry, seconds: float) -> OpenRun:
+        """A run with its index brought up to date, as far as the given time allows; the rest is read meanwhile."""
+        index = self.index(entry)
+        if not index.reading.is_set() and not index.refresh(seconds):
+            index.reading.set()
+            threading.Thread(target=self._read_on, args=(entry, index), name="reading", daemon=True).start()
+        return OpenRun(entry, index, index.snapshot())
+
+    def _read_on(self, entry: Entry, index: RunIndex) -> None:
+        """Read the rest, slice by slice, for as long as the index is wanted."""
+        try:
+            while not index.refresh(SLICE) and self.is_open(entry):
+                time.sleep(0.005)  # whoever waits for the lock gets it
+        finally:
+            index.reading.clear()
+
+    def is_open(self, entry: Entry) -> bool:
+        """Whether there is an index of the run already."""
+        with self._lock:
+            return entry.path in self._open
+
+    def index(self, entry: Entry) -> RunIndex:
+        """The index of a run, kept while it is in use."""
+        with self._lock:
+            index = self._open.get(entry.path)
+            if index is None:
+                index = self._open[entry.path] = RunIndex(entry.path)
+                index.first_protocol = entry.protocol
+            self._open.move_to_end(entry.path)
+            while len(self._open) > MOST_OPEN:
+                self._open.popitem(last=False)
+            return index
+
+    def _scan(self) -> dict[str, Entry]:
+        entries: dict[str, Entry] = {}
+        for path in sorted(find_run_folders(self.root)):
+            name = path.relative_to(self.root).as_posix() if path != self.root else path.name
+            slug = _slug(name)
+            if slug in entries:
+                slug = f"{slug}-{hashlib.sha256(name.encode()).hexdigest()[:6]}"
+            manifest, trouble = self._manifest(path)
+            entries[slug] = Entry(slug, name, path, manifest, trouble)
+        return entries
+
+    def _manifest(self, path: Path) -> tuple[Manifest | None, str]:
+        file = path / MANIFEST
+        try:
+            state = file.stat()
+            stamp = (state.st_mtime_ns, state.st_size)
+            kept = self._manifests.get(path)
+            if kept is None or kept[0] != stamp:
+                kept = self._manifests[path] = (stamp, *_read_manifest(file))
+        except OSError as error:
+            return None, f"the manifest cannot be read: {error.strerror}"
+        return kept[1], kept[2]
+
+
+def find_run_folders(root: Path) -> list[Path]:
+    """Folders that hold a manifest: `root` itself, or any below it; what lies inside a run is not looked at."""
+    found: list[Path] = []
+    looked = 0
+    level = [root]
+    for _ in range(DEEPEST + 1):
+        below: list[Path] = []
+        for folder in level:
+            looked += 1
+            if looked > MOST_FOLDERS:
+                return found
+            try:
+                with os.scandir(folder) as items:
+                    names = {item.name: item.is_dir(follow_symlinks=False) for item in items}
+            except OSError:
+                continue
+            if names.get(MANIFEST) is False:
+                found.append(folder)
+            else:
+                below += [folder / name for name, is_folder in names.items() if is_folder and name[0] != "."]
+        level = below
+    return found
+
+
+def _read_manifest(file: Path) -> tuple[Manifest | None, str]:
+    raw = file.read_bytes()
+    try:
+        manifest = decode_or_none(raw, Manifest)
+    except msgspec.MsgspecError as error:
+        return None, f"the manifest is damaged: {error}"
+    if manifest is None:
+        return None, "the manifest is damaged"
+    if manifest.format > FORMAT:
+        return manifest, "written by a newer markscheme: what is new in it is not shown"
+    return manifest, ""
+
+
+def _slug(name: str) -> str:
+    """Letters, digits and dashes: fit for an address and for a file name, also on other systems."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "~", name).strip(".") or "run"

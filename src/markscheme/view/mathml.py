@@ -1,0 +1,112 @@
+"""LaTeX to MathML that a browser shows by itself: no script, no font to ship, nothing that could run.
+
+latex2mathml does the reading. Its string output is not safe (`\\text{<img …>}` comes out as it went in), so only its
+element tree is used and written anew here: known tags, known attributes, everything else escaped or left out. What
+cannot be read, is too long or too deep gives None, and the caller shows the source.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from html import escape, unescape
+from xml.etree.ElementTree import Element
+
+from markscheme.view.visible import plain_visible
+
+LONGEST = 3_000
+"""Characters of a formula; converting costs about 30 µs a character at worst, and nobody reads a longer one."""
+DEEPEST = 60
+"""Levels of the tree. The reader is recursive; depth is where it (and a browser) would suffer."""
+
+_TAG = re.compile(
+    "math|mrow|mi|mo|mn|mtext|mspace|msup|msub|msubsup|mfrac|msqrt|mroot|mover|munder|munderover|mtable|mtr|mtd"
+    "|mstyle|mpadded|mphantom|mmultiscripts|mprescripts|none"
+)
+_SAFE = (
+    re.compile(
+        "(stretchy|fence|separator|accent|accentunder|largeop|movablelimits|symmetric|displaystyle)=(true|false)"
+    ),
+    re.compile(
+        r"(width|height|depth|lspace|rspace|minsize|maxsize|linethickness|voffset)"
+        r"=[+-]?\d{0,2}(\.\d{1,3})?(em|ex|px|pt|mu|cm|mm)?"
+    ),
+    re.compile(r"scriptlevel=[+-]?\d|display=(block|inline)|form=(prefix|infix|postfix)|mathvariant=normal"),
+)
+"""Attributes that only shape a formula, with values that cannot grow it out of the page."""
+_CLASSES = {
+    ("notation", "box"): "boxed",
+    ("notation", "updiagonalstrike"): "struck",
+    ("notation", "downdiagonalstrike"): "struck",
+    ("notation", "horizontalstrike"): "struck",
+    ("columnalign", "left"): "left",
+    ("columnalign", "right"): "right",
+    ("mathvariant", "bold"): "bold",
+}
+_SIGNS, _CLOSING = frozenset("+-−±∓"), frozenset(")]}|!⌋⌉⟩′")
+_UPRIGHT = re.compile(r"&#x000[4-7][0-9A-F];")  # a lone letter that \mathrm wrote: `mi` would slant it
+
+
+@lru_cache(maxsize=2048)
+def to_mathml(latex: str, display: bool = False) -> str | None:
+    """A `<math>` element as HTML, or None where the source should be shown."""
+    if len(latex) > LONGEST or not latex.strip() or _depth(latex) > DEEPEST:
+        return None
+    from latex2mathml.converter import convert_to_element
+
+    try:
+        tree = convert_to_element(latex, display="block" if display else "inline")
+        return _write(tree, 0)
+    except Exception:  # noqa: BLE001 - a parser of hostile text: whatever it trips over, the source is shown instead
+        return None
+
+
+def _depth(latex: str) -> int:
+    """How deep braces and their kin could nest, before any recursive reader sees them."""
+    depth = deepest = 0
+    for token in re.findall(r"\\(?:left|begin)\b|\\(?:right|end)\b|\\.|[{}^_]", latex):
+        if token in ("{", "\\left", "\\begin"):
+            depth += 1
+            deepest = max(deepest, depth)
+        elif token in ("}", "\\right", "\\end"):
+            depth -= 1
+    return max(deepest, *(len(run) for run in re.findall(r"[\^_'\s]{2,}", latex)), 0)
+
+
+def _write(element: Element, depth: int, sign: bool = False) -> str:
+    if depth > 2 * DEEPEST:
+        raise RecursionError
+    tag = element.tag if _TAG.fullmatch(element.tag) else "mrow"
+    text = element.text or ""
+    attributes = _attributes(element)
+    if sign:
+        attributes += ' form="prefix"'
+    if tag == "mi" and _UPRIGHT.fullmatch(text):
+        attributes += ' mathvariant="normal"'
+    inside, before = _escaped(text), None
+    for child in element:
+        inside += _write(child, depth + 1, _is_sign(child, before)) + _escaped(child.tail or "")
+        before = child
+    return f"<{tag}{attributes}>{inside}</{tag}>"
+
+
+def _is_sign(element: Element, before: Element | None) -> bool:
+    """Whether a plus or minus is a sign, not a sum: it stands first, or behind another operator or an opening."""
+    if element.tag != "mo" or unescape(element.text or "") not in _SIGNS:
+        return False
+    return before is None or (before.tag == "mo" and unescape(before.text or "") not in _CLOSING)
+
+
+def _attributes(element: Element) -> str:
+    out, classes = "", []
+    for name, value in element.attrib.items():
+        if (name, value) in _CLASSES:
+            classes.append(_CLASSES[name, value])
+        elif any(pattern.fullmatch(f"{name}={value}") for pattern in _SAFE):
+            out += f' {name}="{value}"'
+    return out + (f' class="{" ".join(classes)}"' if classes else "")
+
+
+def _escaped(text: str) -> str:
+    """The library writes `&#x02211;` for itself but passes `<` through: undo the one, then do the other to all."""
+    return escape(plain_visible(unescape(text)), quote=False)

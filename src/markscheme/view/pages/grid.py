@@ -1,0 +1,108 @@
+"""The grid of problems and samples: a line a problem, a cell a response, each a link."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from markupsafe import Markup, escape
+
+from markscheme.statistics import Counts
+from markscheme.view import figures
+from markscheme.view.columns import VERDICTS
+from markscheme.view.library import OpenRun
+from markscheme.view.links import Links
+from markscheme.view.verdicts import MISSING, look
+from markscheme.view.visible import plain_visible
+
+MOST_CELLS = 2_400
+"""Cells a page: as many links as a browser takes without a thought."""
+MOST_CELLS_IN_A_FILE = 20_000
+"""An exported page has no second page to turn to."""
+ORDERS = {"hard": "hardest first", "easy": "easiest first", "mixed": "most undecided first", "": "as in the data"}
+
+
+@dataclass(frozen=True)
+class Line:
+    """A problem in the grid."""
+
+    number: int
+    id: str
+    rate: float
+    cells: Markup
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A page of the grid."""
+
+    lines: list[Line]
+    order: str
+    page: int
+    pages: int
+    problems: int
+    flow: Markup | None = None
+    """All cells in one block, where a line a problem would be mostly paper."""
+
+
+FEW = 2
+"""Samples up to which the cells stand in one block."""
+
+
+def grid(links: Links, run: OpenRun, counts: Counts, query: Mapping[str, str]) -> Grid:
+    """The cells that a page shows."""
+    order = query.get("order", "")
+    order = order if order in ORDERS else ""
+    rates = figures.solve_rates(counts)
+    numbers = _ordered(rates, order)
+    snapshot = run.snapshot
+    wide = max(1, run.entry.manifest.samples if run.entry.manifest else 1, *(_widest(snapshot.problem),))
+    each = max(1, (MOST_CELLS_IN_A_FILE if links.static else MOST_CELLS) // wide)
+    pages = max(1, math.ceil(len(numbers) / each))
+    asked = query.get("grid", "")
+    page = min(pages, max(1, int(asked))) if asked.isdecimal() and len(asked) < 9 else 1
+    chosen = numbers[(page - 1) * each : page * each]
+    expected = run.entry.manifest.samples if run.entry.manifest else 0
+    if wide <= FEW:
+        cells = [_cells(links, run, int(n), expected, snapshot.ids[n]) for n in chosen]
+        return Grid([], order, page, pages, len(numbers), Markup("").join(cells))
+    lines = [Line(int(n), snapshot.ids[n], float(rates[n]), _cells(links, run, int(n), expected)) for n in chosen]
+    return Grid(lines, order, page, pages, len(numbers))
+
+
+def _widest(problem: np.ndarray[tuple[int], np.dtype[np.int64]]) -> int:
+    return int(np.bincount(problem).max()) if len(problem) else 0
+
+
+def _ordered(rates: np.ndarray[tuple[int], np.dtype[np.float64]], order: str) -> list[int]:
+    if not order:
+        return list(range(len(rates)))
+    known = np.nan_to_num(rates, nan=2.0)
+    keys = {"hard": known, "easy": np.where(known > 1, 2, -known), "mixed": np.abs(known - 0.5)}
+    return [int(n) for n in np.argsort(keys[order], kind="stable")]
+
+
+def _cells(links: Links, run: OpenRun, problem: int, expected: int, name: str = "") -> Markup:
+    """The cells of a problem. Thousands on a page: put together from words of ours, only name and address are escaped."""
+    name = escape(plain_visible(name[:80] + ", ")) if name else ""
+    snapshot = run.snapshot
+    rows = snapshot.rows_of(problem)
+    verdicts = snapshot.verdict(run.protocol)[rows.start : rows.stop].tolist()
+    disagree = snapshot.disagree[rows.start : rows.stop].tolist()
+    cells = []
+    for sample, code, odd in zip(snapshot.sample[rows.start : rows.stop].tolist(), verdicts, disagree, strict=True):
+        seen = look(code)
+        href = escape(links.response(run.entry.slug, problem, sample))
+        kind, note = (" odd", ", protocols disagree") if odd else ("", "")
+        title = f"{name}sample {sample}: {seen.word}{note}"
+        cells.append(f'<a class="c v-{seen.name}{kind}" href="{href}" title="{title}">{seen.symbol}</a>')
+    absent = max(0, min(expected, 1000) - len(rows))
+    cells += [f'<span class="c v-missing" title="{name}{MISSING.word}"></span>'] * absent
+    return Markup("".join(cells))
+
+
+def legend(counts: Mapping[str, int]) -> list[tuple[object, int]]:
+    """The verdicts that occur, with how often."""
+    return [(look(code), counts[str(v)]) for code, v in enumerate(VERDICTS) if counts[str(v)]]

@@ -1,0 +1,259 @@
+"""One response: its text with the answer where it stands, and what every protocol says of it."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+import numpy as np
+from markupsafe import Markup
+
+from markscheme.types import Mark, Question, Response
+from markscheme.view.columns import CORRECT, ERROR, UNMARKED, Ints
+from markscheme.view.filters import Filter
+from markscheme.view.library import OpenRun
+from markscheme.view.pages.problem import gold_text, rich
+from markscheme.view.pages.responses import select
+from markscheme.view.pages.run import header
+from markscheme.view.site import NotThereError, Page, Site, live
+from markscheme.view.text import Span, blocks, render, render_plain
+from markscheme.view.verdicts import LOOKS, Look
+
+THINK_END = "</think>"
+AT_ONCE = 60_000
+"""Characters at each end of a text that are in the page; what lies between comes when it is scrolled to."""
+LAZY = 16_000
+"""Characters of a piece that comes later."""
+LONGEST_COMMAND = 20_000
+"""Characters of a response that a command line carries."""
+FORMULA_SECONDS = 0.5
+"""For all formulas of a page; what is left shows its source."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """A piece of a text: its HTML, or only its place if it comes later."""
+
+    start: int
+    end: int
+    html: Markup | None
+    answer: bool
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What a protocol says."""
+
+    protocol: str
+    label: str
+    look: Look
+    mark: Mark
+    stored: bool
+
+
+def response_page(site: Site, slug: str, problem: int, sample: int, filter: Filter) -> Page:
+    """The page of a response."""
+    run = site.open(slug)
+    row = run.snapshot.row(problem, sample)
+    if row is None:
+        raise NotThereError(f"{run.entry.name} has no sample {sample} of problem {problem + 1}.")
+    response = run.index.response(run.snapshot, row)
+    question = run.index.question(problem)
+    judgements = stored_judgements(run, row)
+    own = next((one for one in judgements if one.protocol == run.protocol), None)
+    span = own.mark.span if own else None
+    until = time.monotonic() + FORMULA_SECONDS
+    text = response.text if response else ""
+    split = _end_of_thinking(text)
+    return Page(
+        "response.html",
+        f"{run.snapshot.ids[problem]} sample {sample} · {run.entry.name}",
+        {
+            **header(run),
+            "number": problem,
+            "sample": sample,
+            "id": run.snapshot.ids[problem],
+            "response": response,
+            "question": question,
+            "statement": rich(question.problem.statement) if question else None,
+            "gold": gold_text(question.problem.gold) if question else "",
+            "own": own,
+            "judgements": judgements,
+            "reasoning": text_blocks(response.reasoning, 0, None, None, until, site)
+            if response and response.reasoning
+            else [],
+            "thinking": text_blocks(text, 0, split, span, until, site) if split else [],
+            "answer": text_blocks(text, split, None, span, until, site),
+            "answer_in_thinking": bool(span and span[0] < split),
+            "facts": _facts(response),
+            "command": mark_command(run, question, response),
+            "filter": filter,
+            "moves": _moves(site, run, row, filter),
+        },
+        again=live(run) if response is None else 0,
+    )
+
+
+def text_blocks(text: str, start: int, end: int | None, span: Span | None, until: float, site: Site) -> list[Block]:
+    """A text in pieces: both ends and the answer's place rendered, the middle left for later (never in files)."""
+    stop = len(text) if end is None else end
+    if stop - start <= 2 * AT_ONCE:
+        cuts = blocks(text, start, stop)
+    else:
+        head, tail = start + AT_ONCE, stop - AT_ONCE
+        cuts = [*blocks(text, start, head), *blocks(text, head, tail, LAZY), *blocks(text, tail, stop)]
+    pieces = []
+    for a, b in cuts:
+        inside = _inside(span, a, b)
+        near = a - start < AT_ONCE or stop - b < AT_ONCE or inside is not None
+        if near:
+            html: Markup | None = render(text[a:b], inside, until)
+        else:
+            html = render_plain(text[a:b]) if site.links.static else None
+        pieces.append(Block(a, b, html, inside is not None))
+    return pieces
+
+
+def text_piece(site: Site, slug: str, problem: int, sample: int, part: str, start: int, end: int) -> Markup:
+    """A piece of a text that comes later."""
+    response = find_response(site, slug, problem, sample)
+    text = (response.reasoning or "") if part == "reasoning" else response.text
+    start, end = max(0, start), min(end, start + 2 * LAZY, len(text))
+    return render(text[start:end], until=time.monotonic() + FORMULA_SECONDS)
+
+
+def find_response(site: Site, slug: str, problem: int, sample: int) -> Response:
+    """A response, or NotThereError."""
+    run = site.open(slug)
+    row = run.snapshot.row(problem, sample) if 0 <= problem < run.snapshot.problems else None
+    response = run.index.response(run.snapshot, row) if row is not None else None
+    if response is None:
+        raise NotThereError(f"{run.entry.name} has no response for sample {sample} of problem {problem + 1}.")
+    return response
+
+
+def stored_judgements(run: OpenRun, row: int) -> list[Judgement]:
+    """The marks on disk, the run's own protocol first."""
+    found = []
+    for name in sorted(run.snapshot.verdicts, key=lambda name: (name != run.protocol, name)):
+        mark = run.index.mark(run.snapshot, name, row)
+        if mark is not None:
+            found.append(Judgement(name, mark.protocol or name, LOOKS[str(mark.verdict)], mark, True))
+    return found
+
+
+def other_judgements(site: Site, slug: str, problem: int, sample: int) -> list[Judgement]:
+    """What the protocols say that the run was not marked with: judged now, in memory, nothing is written."""
+    from markscheme.errors import MarkingError
+    from markscheme.marking import get_protocol, mark
+    from markscheme.marking.audit import applicable_protocols
+
+    run = site.open(slug)
+    response = find_response(site, slug, problem, sample)
+    question = run.index.question(problem)
+    if question is None:
+        return []
+    found = []
+    for name in applicable_protocols(question.problem.gold):
+        if name in run.snapshot.mark_offsets:
+            continue  # its mark is stored
+        try:
+            judged = mark(response, question.problem, protocol=name)
+        except MarkingError:
+            continue
+        found.append(Judgement(name, get_protocol(name).label, LOOKS[str(judged.verdict)], judged, False))
+    return found
+
+
+def mark_command(run: OpenRun, question: Question | None, response: Response | None) -> str:
+    """A shell command that judges this very response again, gold and all; for a long one, the whole run's.
+
+    ASCII only, quoted by the shell's rules: whatever the model wrote, it stays a word of the command.
+    """
+    if question is None or response is None or response.error:
+        return ""
+    protocols = "".join(f" -p {shlex.quote(name)}" for name in sorted(run.snapshot.mark_offsets) or [run.protocol])
+    if len(response.text) > LONGEST_COMMAND:
+        return f"markscheme mark {shlex.quote(str(run.entry.path))}{protocols}"
+    line = {"text": response.text, "gold": msgspec.to_builtins(question.problem.gold)}
+    if response.finish_reason:
+        line["finish_reason"] = response.finish_reason
+    return (
+        f"printf '%s\\n' {shlex.quote(json.dumps(line))} > response.jsonl && markscheme mark response.jsonl{protocols}"
+    )
+
+
+def _end_of_thinking(text: str) -> int:
+    """Where the answer begins: behind the last `</think>` and the empty lines after it."""
+    closed = text.rfind(THINK_END)
+    if closed < 0:
+        return 0
+    start = closed + len(THINK_END)
+    while start < len(text) and text[start] in "\r\n":
+        start += 1
+    return start
+
+
+def _inside(span: Span | None, start: int, end: int) -> Span | None:
+    if span is None:
+        return None
+    low, high = max(span[0], start), min(span[1], end)
+    return (low - start, high - start) if low < high else None
+
+
+def _facts(response: Response | None) -> list[tuple[str, str]]:
+    if response is None:
+        return []
+    facts: dict[str, Any] = {
+        "Prompt tokens": response.prompt_tokens,
+        "Completion tokens": response.completion_tokens,
+        "Reasoning tokens": response.reasoning_tokens,
+        "Characters": len(response.text) + len(response.reasoning or ""),
+        "Latency": None if response.latency is None else f"{response.latency:.3g} s",
+        "Attempts": response.attempts,
+        "Seed": response.seed,
+        "Finish reason": response.finish_reason,
+        "Served by": response.model,
+        "Arrived": response.created and response.created[:19].replace("T", " "),
+    }
+    return [
+        (name, f"{value:,}" if isinstance(value, int) and name != "Seed" else str(value)[:300])
+        for name, value in facts.items()
+        if value is not None
+    ]
+
+
+def _moves(site: Site, run: OpenRun, row: int, filter: Filter) -> dict[str, str | None]:
+    """Where the keys lead: next and previous within the filter, the next disagreement, the next wrong one."""
+    snapshot = run.snapshot
+    if filter.active or filter.sort or filter.down:
+        order, _ = select(site, run, filter)
+    else:
+        order = np.arange(len(snapshot))
+    verdict = snapshot.verdict(filter.protocol or run.protocol)
+    bad = (verdict != CORRECT) & (verdict != UNMARKED) & (verdict != ERROR)
+
+    def to(target: int | None) -> str | None:
+        if target is None:
+            return None
+        problem, sample = int(snapshot.problem[target]), int(snapshot.sample[target])
+        return site.links.response(run.entry.slug, problem, sample, filter)
+
+    place = np.flatnonzero(order == row)
+    here = int(place[0]) if place.size else -1
+    return {
+        "next": to(int(order[here + 1]) if here + 1 < len(order) else None),
+        "previous": to(int(order[here - 1]) if here > 0 else None),
+        "disagreement": to(_after(order, here, snapshot.disagree)),
+        "wrong": to(_after(order, here, bad)),
+    }
+
+
+def _after(order: Ints, here: int, wanted: np.ndarray[Any, np.dtype[np.bool_]]) -> int | None:
+    later = order[here + 1 :]
+    found = np.flatnonzero(wanted[later])
+    return int(later[found[0]]) if found.size else None

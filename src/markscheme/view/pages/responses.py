@@ -1,0 +1,131 @@
+"""The list of responses: narrowed, sorted, searched, a page at a time, or all of it as a table for a CSV file."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from markscheme.view.columns import Ints
+from markscheme.view.filters import Filter
+from markscheme.view.library import OpenRun
+from markscheme.view.pages.run import header
+from markscheme.view.problems import sorted_labels
+from markscheme.view.search import Found, search
+from markscheme.view.site import Page, Site, live
+from markscheme.view.verdicts import LOOKS, Look, look
+from markscheme.view.visible import one_line
+
+PER_PAGE = 100
+SEARCH_SECONDS = 1.0
+"""A search that takes longer shows what it has so far, and the page asks again."""
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A response in the list."""
+
+    problem: int
+    sample: int
+    id: str
+    look: Look
+    others: list[tuple[str, Look]]
+    answer: str | None
+    why: str
+    tokens: int
+    size: int
+    latency: float
+    cut: bool
+
+
+def responses_page(site: Site, slug: str, filter: Filter) -> Page:
+    """The list of a run's responses."""
+    run = site.open(slug)
+    rows, found = select(site, run, filter)
+    pages = max(1, math.ceil(len(rows) / PER_PAGE))
+    page = min(filter.page, pages)
+    shown = rows[(page - 1) * PER_PAGE : page * PER_PAGE]
+    fields = run.index.problems.fields()
+    searching = found is not None and not found.complete
+    return Page(
+        "responses.html",
+        f"Responses · {run.entry.name}",
+        {
+            **header(run),
+            "filter": filter,
+            "shown": [listed(run, int(row), filter.protocol or run.protocol) for row in shown],
+            "found": len(rows),
+            "total": len(run.snapshot),
+            "page": page,
+            "pages": pages,
+            "search": found,
+            "searching": searching,
+            "looks": LOOKS,
+            "protocols": sorted(run.snapshot.verdicts),
+            "fields": {
+                name: sorted_labels(list({label for label in labels if label is not None}))
+                for name, labels in fields.items()
+            },
+        },
+        again=live(run, pending=searching),
+    )
+
+
+def select(site: Site, run: OpenRun, filter: Filter, wait: float | None = SEARCH_SECONDS) -> tuple[Ints, Found | None]:
+    """The rows that a filter keeps, in the order it asks for; with words to find, how far the search came.
+
+    `wait` bounds the time for the search; None waits for its end.
+    """
+    protocol = filter.protocol if filter.protocol in run.snapshot.verdicts else run.protocol
+    rows = np.flatnonzero(filter.mask(run.snapshot, protocol, run.index.problems.fields()))
+    found = None
+    if filter.q:
+        files = [tail.file for tail in run.index.response_tails]
+        key = (run.entry.path, run.index.generation, run.snapshot.version, filter.q, filter.case, rows.tobytes())
+        found = site.searches.find(
+            key,
+            rows,
+            lambda report: search(run.snapshot, files, rows, filter.q, case=filter.case, report=report),
+            wait,
+        )
+        rows = found.rows
+    return filter.order(run.snapshot, rows), found
+
+
+def listed(run: OpenRun, row: int, protocol: str) -> Listed:
+    """A row as the list shows it; the answer and the reason are read from the mark's line."""
+    snapshot, numbers = run.snapshot, run.snapshot.numbers
+    mark = run.index.mark(snapshot, protocol, row)
+    return Listed(
+        int(snapshot.problem[row]),
+        int(snapshot.sample[row]),
+        snapshot.ids[snapshot.problem[row]],
+        look(int(snapshot.verdict(protocol)[row])),
+        [(name, look(int(codes[row]))) for name, codes in sorted(snapshot.verdicts.items()) if name != protocol],
+        one_line(mark.answer, 80) if mark and mark.answer is not None else None,
+        one_line(mark.why, 160) if mark else "",
+        int(numbers["tokens"][row]),
+        int(numbers["size"][row]),
+        float(numbers["latency"][row]),
+        bool(numbers["finish"][row] == 1),
+    )
+
+
+def responses_table(site: Site, slug: str, filter: Filter) -> Iterator[list[object]]:
+    """What the list shows, all pages, for a CSV file."""
+    run = site.open(slug)
+    protocols = sorted(run.snapshot.verdicts)
+    protocol = filter.protocol or run.protocol
+    yield ["problem", "problem_id", "sample", "verdict", "answer", "why", "completion_tokens", "latency", "bytes",
+           "finish_reason_length", *(f"verdict {name}" for name in protocols)]  # fmt: skip
+    rows, _ = select(site, run, filter, wait=None)
+    for row in rows:
+        one = listed(run, int(row), protocol)
+        verdicts = [look(int(run.snapshot.verdicts[name][row])).name for name in protocols]
+        yield [
+            one.problem + 1, one.id, one.sample, one.look.name, one.answer, one.why,
+            one.tokens if one.tokens >= 0 else "", "" if math.isnan(one.latency) else round(one.latency, 3), one.size,
+            int(one.cut), *verdicts,
+        ]  # fmt: skip

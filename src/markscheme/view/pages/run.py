@@ -1,0 +1,128 @@
+"""One run: how good, how sure, where it fails, and everything it was made with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from markscheme.view import figures, plots
+from markscheme.view.columns import Snapshot
+from markscheme.view.filters import Filter
+from markscheme.view.library import OpenRun
+from markscheme.view.overview import overview
+from markscheme.view.pages.grid import ORDERS, grid, legend
+from markscheme.view.problems import sorted_labels
+from markscheme.view.site import Page, Site, live
+
+
+@dataclass(frozen=True)
+class Spread:
+    """A number over the responses: typical and large."""
+
+    total: float
+    median: float
+    high: float
+
+
+def run_page(site: Site, slug: str, query: Mapping[str, str]) -> Page:
+    """The page of a run."""
+    run = site.open(slug)
+    snapshot, protocol = run.snapshot, run.protocol
+    counts = figures.counts(snapshot, protocol)
+    verdicts = figures.verdict_counts(counts)
+    line = overview(site, run.entry)
+    curve = site.figure(run, ("curve", protocol), lambda: figures.pass_curve(counts))
+    groups = site.figure(run, ("groups", protocol), lambda: _breakdowns(run, counts))
+    bins = figures.token_bins(snapshot, protocol)
+    pending = not (line.fresh and curve.fresh and groups.fresh)
+    return Page(
+        "run.html",
+        run.entry.name,
+        {
+            **header(run),
+            "line": line.value,
+            "verdicts": verdicts,
+            "legend": legend(verdicts),
+            "bar": plots.verdict_bar(verdicts) if sum(verdicts.values()) else None,
+            "curve": plots.pass_curve(curve.value) if curve.value and len(curve.value) > 1 else None,
+            "histogram": plots.token_histogram(bins) if bins else None,
+            "rates": plots.solve_rates(figures.solve_rates(counts).tolist()) if counts.n.max(initial=0) > 1 else None,
+            "grid": grid(site.links, run, counts, query),
+            "orders": ORDERS,
+            "groups": groups.value or {},
+            "tokens": _spread(snapshot, "tokens"),
+            "latency": _spread(snapshot, "latency"),
+            "facts": _facts(run),
+            "manifest": manifest_text(run),
+            "filter": Filter,
+            "pending": pending,
+        },
+        again=live(run, pending=pending),
+    )
+
+
+def header(run: OpenRun) -> dict[str, Any]:
+    """What every page of a run shows at its top."""
+    return {
+        "run": run,
+        "entry": run.entry,
+        "slug": run.entry.slug,
+        "manifest_": run.entry.manifest,
+        "protocol": run.protocol,
+        "label": run.snapshot.labels.get(run.protocol, run.protocol),
+        "snapshot": run.snapshot,
+        "disagreements": int(run.snapshot.disagree.sum()),
+    }
+
+
+def _breakdowns(run: OpenRun, counts: Any) -> dict[str, list[figures.Group]]:
+    return {
+        field: figures.breakdown(counts, labels, sorted_labels(list({label for label in labels if label is not None})))
+        for field, labels in run.index.problems.fields().items()
+    }
+
+
+def _spread(snapshot: Snapshot, column: str) -> Spread | None:
+    numbers = snapshot.numbers[column].astype(float)
+    known = numbers[snapshot.arrived & (snapshot.numbers["failed"] == 0) & (numbers >= 0)]
+    if not known.size:
+        return None
+    median, high = np.quantile(known, [0.5, 0.9])
+    return Spread(float(known.sum()), float(median), float(high))
+
+
+def _facts(run: OpenRun) -> list[tuple[str, str]]:
+    """The manifest's most asked for lines, in words."""
+    manifest = run.entry.manifest
+    if manifest is None:
+        return []
+    sampling = ", ".join(f"{name} {value}" for name, value in manifest.sampling.items()) or "the model's defaults"
+    data = ", ".join(f"{file.path} (sha256 {file.sha256[:12]}…)" for file in manifest.data)
+    facts = {
+        "Benchmark": f"{manifest.benchmark}, {manifest.problems} problems × {manifest.samples} sample{'s' * (manifest.samples != 1)}",
+        "Model": manifest.model + (f", the server says {manifest.server_model}" if manifest.server_model else ""),
+        "Protocol": manifest.protocol,
+        "Sampling": sampling,
+        "Data": data,
+        "Prompt": f"sha256 {manifest.prompt_sha256[:12]}…" if manifest.prompt_sha256 else "",
+        "Worked examples": ", ".join(manifest.fewshot_ids),
+        "Software": ", ".join(f"{name} {version}" for name, version in manifest.packages.items()),
+        "Git revision": manifest.git_revision or "",
+        "Folder": str(run.entry.path),
+    }
+    return [(name, value) for name, value in facts.items() if value]
+
+
+def manifest_text(run: OpenRun, longest: int = 200_000) -> str:
+    """The manifest as it stands in the file."""
+    try:
+        raw = (run.entry.path / "manifest.json").read_bytes()[:longest]
+        return msgspec.json.format(raw, indent=2).decode()
+    except OSError:
+        return ""
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return raw.decode("utf-8", "replace")

@@ -1,0 +1,113 @@
+"""The problems of a run as the viewer keeps them: key, id, where the line stands, and the few labels worth grouping by."""
+
+from __future__ import annotations
+
+import sys
+from array import array
+from typing import Any
+
+import msgspec
+
+from markscheme.types import Question, content_key
+
+MOST_GROUPS = 40
+"""A metadata field with more different values is not a way to group."""
+MOST_FIELDS = 20
+LONGEST_LABEL = 60
+
+UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+"""How a line shows that it is torn, not UTF-8, not ours, or nested to do harm."""
+
+
+class _Head(msgspec.Struct):
+    id: str = ""
+    key: str = ""
+    metadata: dict[str, Any] = {}
+
+
+class _Line(msgspec.Struct):
+    problem: _Head
+
+
+_decoder = msgspec.json.Decoder(_Line)
+
+
+class ProblemTable:
+    """Grows line by line; a key that only a response knows gets a row without a statement."""
+
+    def __init__(self) -> None:
+        self.keys: list[str] = []
+        self.ids: list[str] = []
+        self.offsets = array("q")
+        self.groups: dict[str, list[str | None]] = {}
+        """Field of the metadata → label of each problem."""
+        self._index: dict[str, int] = {}
+        self._values: dict[str, set[str]] = {}
+
+    def add_line(self, offset: int, line: bytes) -> None:
+        """One line of `problems.jsonl`; raises one of `UNREADABLE` if it is not one."""
+        head = _decoder.decode(line).problem
+        if not head.key:
+            problem = msgspec.json.decode(line, type=Question).problem
+            head.key = content_key(problem.statement, problem.gold)
+        if head.key in self._index:
+            return
+        index = self._add(head.key, head.id, offset)
+        for name, value in head.metadata.items():
+            label = _label(value)
+            if label is not None:
+                self._put(name, index, label)
+
+    def index(self, key: str, id: str = "") -> int:
+        """The number of a problem by its key."""
+        found = self._index.get(key)
+        return self._add(key, id or key, -1) if found is None else found
+
+    def find(self, key: str) -> int | None:
+        """The number of a problem by its key, or None."""
+        return self._index.get(key)
+
+    def fields(self) -> dict[str, list[str | None]]:
+        """What the problems can be grouped by: fields with at least two and not too many labels."""
+        return {
+            name: labels + [None] * (len(self.keys) - len(labels))
+            for name, labels in self.groups.items()
+            if 2 <= len(self._values[name]) <= MOST_GROUPS
+        }
+
+    def restore(self) -> None:
+        """Make the lookup tables again after the lists were loaded."""
+        self._index = {key: index for index, key in enumerate(self.keys)}
+        self._values = {name: {x for x in labels if x is not None} for name, labels in self.groups.items()}
+
+    def _add(self, key: str, id: str, offset: int) -> int:
+        index = self._index[key] = len(self.keys)
+        self.keys.append(key)
+        self.ids.append(id or str(index + 1))
+        self.offsets.append(offset)
+        return index
+
+    def _put(self, name: str, index: int, label: str) -> None:
+        if name not in self._values and len(self._values) >= MOST_FIELDS:
+            return
+        values = self._values.setdefault(name, set())
+        if len(values) > MOST_GROUPS:
+            self.groups[name] = []  # too many already: stop collecting, keep the memory
+            return
+        values.add(label)
+        labels = self.groups.setdefault(name, [])
+        labels.extend([None] * (index - len(labels)))
+        labels.append(sys.intern(label))
+
+
+def _label(value: Any) -> str | None:
+    if isinstance(value, str) and 0 < len(value) <= LONGEST_LABEL:
+        return value
+    if isinstance(value, int):  # also True and False
+        return str(value)
+    return None
+
+
+def sorted_labels(labels: list[str]) -> list[str]:
+    """Numbers by size, words by letter, numbers first."""
+    return sorted(labels, key=lambda label: (0, float(label), "") if label.isdecimal() else (1, 0.0, label))

@@ -1,0 +1,203 @@
+"""Finds words in the texts by reading the files: no index of words, whose size would be that of the texts again.
+
+Only the lines of the rows in question are read, in file order and in large pieces; the needle is looked for in the
+bytes as they stand, and each hit is checked on the decoded text. It takes one to three seconds a gigabyte, and what was
+found so far can be shown meanwhile.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from bisect import bisect_right
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+import msgspec
+import numpy as np
+
+from markscheme.view.columns import Ints, Snapshot
+from markscheme.view.problems import UNREADABLE
+
+PIECE = 4 << 20
+"""Bytes read at once; a longer line is read whole."""
+
+
+REPORT_EVERY = 0.2
+"""Seconds between two reports of how far a search came."""
+ABANDONED = 20.0
+"""Seconds after which a search that nobody asks about any more is given up."""
+MOST_KEPT = 30
+
+
+class _Texts(msgspec.Struct):
+    text: str = ""
+    reasoning: str | None = None
+
+
+_decoder = msgspec.json.Decoder(_Texts)
+
+
+@dataclass(frozen=True)
+class Found:
+    """Rows whose text holds the words, and how much was looked through."""
+
+    rows: Ints
+    searched: int
+    total: int
+
+    @property
+    def complete(self) -> bool:
+        """Whether every row in question was looked at."""
+        return self.searched == self.total
+
+
+class Needle:
+    """What is looked for: in the bytes quickly, in the decoded text for certain.
+
+    Without `case`, letters of ASCII are equal in both cases, as that is what can be told from bytes.
+    """
+
+    def __init__(self, words: str, case: bool) -> None:
+        self._case = case
+        self._words = words if case else words.lower()
+        # As we write JSON, and as a writer does that escapes everything beyond ASCII.
+        forms = {_in_json(words), _in_ascii_json(words)}
+        self._forms = [form if case else form.lower() for form in forms]
+
+    def rows_in(self, piece: bytes, starts: list[int]) -> list[int]:
+        """Which of the lines that start at `starts` may hold the words."""
+        hay = piece if self._case else piece.lower()
+        seen: set[int] = set()
+        for form in self._forms:
+            at = hay.find(form)
+            while at >= 0:
+                row = bisect_right(starts, at) - 1
+                seen.add(row)
+                if row + 1 == len(starts):
+                    break
+                at = hay.find(form, starts[row + 1])  # one hit a line is enough
+        return sorted(seen)
+
+    def is_in(self, line: bytes) -> bool:
+        """Whether the words stand in the text or the reasoning of this line, and not merely in its id."""
+        try:
+            texts = _decoder.decode(line)
+        except UNREADABLE:
+            return False
+        both = (texts.text, texts.reasoning or "")
+        return any(self._words in (text if self._case else text.lower()) for text in both)
+
+
+def search(
+    snapshot: Snapshot,
+    files: list[Path],
+    rows: Ints,
+    words: str,
+    *,
+    case: bool = False,
+    report: Callable[[Found], bool] = lambda _: True,
+) -> Found:
+    """The rows among `rows` whose text or reasoning holds `words`.
+
+    `report` is told now and then how far it came; the search ends there if it says False.
+    """
+    needle = Needle(words, case)
+    place = snapshot.numbers["offset"][rows]
+    number = snapshot.numbers["file"][rows]
+    there = number >= 0
+    order = np.lexsort((place[there], number[there]))
+    todo = rows[there][order]
+    hits: list[int] = []
+    done, due = 0, 0.0
+    for file_number in np.unique(number[there]):
+        mine = todo[snapshot.numbers["file"][todo] == file_number]
+        try:
+            stream = files[file_number].open("rb", buffering=0)
+        except OSError:
+            continue
+        with stream:
+            for batch in _batches(snapshot, mine):
+                hits += _hits(stream, snapshot, batch, needle)
+                done += len(batch)
+                if time.monotonic() < due:
+                    continue
+                due = time.monotonic() + REPORT_EVERY
+                if not report(so_far := Found(np.array(sorted(hits), np.int64), done, len(todo))):
+                    return so_far
+    return Found(np.array(sorted(hits), np.int64), len(todo), len(todo))
+
+
+class _Job:
+    def __init__(self, total: int) -> None:
+        self.found = Found(np.zeros(0, np.int64), 0, max(1, total))
+        self.asked = time.monotonic()
+        self.done = threading.Event()
+
+    def report(self, found: Found) -> bool:
+        self.found = found
+        return time.monotonic() - self.asked < ABANDONED
+
+
+class Searches:
+    """Searches under way and the last finished ones: a page shows what there is and asks again."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._jobs: OrderedDict[Hashable, _Job] = OrderedDict()
+
+    def find(
+        self, key: Hashable, rows: Ints, start: Callable[[Callable[[Found], bool]], Found], wait: float | None
+    ) -> Found:
+        """The result, or what there is of it after `wait` seconds (None: its end); `start` is called with the `report` for `search`."""
+        with self._lock:
+            job = self._jobs.get(key)
+            if job is None or (job.done.is_set() and not job.found.complete):
+                job = self._jobs[key] = _Job(len(rows))
+                threading.Thread(target=self._run, args=(job, start), name="search", daemon=True).start()
+            job.asked = time.monotonic()
+            self._jobs.move_to_end(key)
+            while len(self._jobs) > MOST_KEPT:
+                self._jobs.popitem(last=False)
+        job.done.wait(wait)
+        return job.found
+
+    @staticmethod
+    def _run(job: _Job, start: Callable[[Callable[[Found], bool]], Found]) -> None:
+        try:
+            job.found = start(job.report)
+        finally:
+            job.done.set()
+
+
+def _batches(snapshot: Snapshot, rows: Ints) -> Iterator[Ints]:
+    """Rows whose lines stand so close together that one read takes them all."""
+    offset, length = snapshot.numbers["offset"][rows], snapshot.numbers["length"][rows]
+    start = 0
+    for at in range(1, len(rows) + 1):
+        apart = at == len(rows) or offset[at] + length[at] - offset[start] > PIECE
+        if apart or offset[at] - (offset[at - 1] + length[at - 1]) > PIECE // 8:
+            yield rows[start:at]
+            start = at
+
+
+def _hits(stream: BinaryIO, snapshot: Snapshot, rows: Ints, needle: Needle) -> list[int]:
+    base = int(snapshot.numbers["offset"][rows[0]])
+    starts = (snapshot.numbers["offset"][rows] - base).tolist()
+    ends = (snapshot.numbers["offset"][rows] - base + snapshot.numbers["length"][rows]).tolist()
+    stream.seek(base)
+    piece = stream.read(ends[-1])
+    return [int(rows[row]) for row in needle.rows_in(piece, starts) if needle.is_in(piece[starts[row] : ends[row]])]
+
+
+def _in_json(words: str) -> bytes:
+    """The words as they stand inside a JSON string."""
+    return msgspec.json.encode(words)[1:-1]
+
+
+def _in_ascii_json(words: str) -> bytes:
+    return json.dumps(words)[1:-1].encode()

@@ -1,0 +1,249 @@
+"""The server: addresses to pages. Reads run folders in threads, so that a long read never stops the others."""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+import hashlib
+import io
+import re
+from asyncio import Future
+from collections.abc import Awaitable, Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from aiohttp import web
+
+from markscheme.view.filters import Filter
+from markscheme.view.guard import HEADERS, Guard
+from markscheme.view.html import compile_templates, render_fragment, render_page
+from markscheme.view.library import Library
+from markscheme.view.links import Links
+from markscheme.view.pages.audit import audit_page
+from markscheme.view.pages.compare import compare_page, compare_problem_page, compare_table
+from markscheme.view.pages.problem import problem_page
+from markscheme.view.pages.response import find_response, other_judgements, response_page, text_piece
+from markscheme.view.pages.responses import responses_page, responses_table
+from markscheme.view.pages.run import run_page
+from markscheme.view.pages.runs import runs_page, runs_table
+from markscheme.view.site import NotThereError, Page, Site
+
+SITE = web.AppKey("site", Site)
+PREPARED: web.AppKey[Future[None]] = web.AppKey("prepared", Future)
+THREADS = 3
+ASSETS = {
+    "app.css": "text/css",
+    "app.js": "text/javascript",
+    "theme.js": "text/javascript",
+    "icon.svg": "image/svg+xml",
+}
+CSV_ROWS_AT_ONCE = 500
+
+
+def make_app(root: Path, host: str) -> web.Application:
+    """The app over one folder; `host` is the address it will listen on."""
+    app = web.Application(middlewares=[Guard(host).middleware, _not_there])
+    site = Site(Library(root), Links(asset_version()))
+    app[SITE] = site
+    number = r"{problem:\d{1,9}}"
+    cell = number + r"/{sample:\d{1,9}}"
+    app.add_routes(
+        [
+            web.get("/", _page(lambda s, r: runs_page(s, r.query))),
+            web.get("/runs.csv", _csv(lambda s, r: runs_table(s, r.query))),
+            web.get("/compare", _page(lambda s, r: compare_page(s, r.query.getall("run", []), r.query))),
+            web.get("/compare.csv", _csv(lambda s, r: compare_table(s, r.query.getall("run", [])))),
+            web.get(
+                "/compare/problem", _page(lambda s, r: compare_problem_page(s, r.query.getall("run", []), r.query))
+            ),
+            web.get("/run/{slug}", _page(lambda s, r: run_page(s, _slug(r), r.query))),
+            web.get("/run/{slug}/responses", _page(lambda s, r: responses_page(s, _slug(r), Filter.parse(r.query)))),
+            web.get(
+                "/run/{slug}/responses.csv", _csv(lambda s, r: responses_table(s, _slug(r), Filter.parse(r.query)))
+            ),
+            web.get("/run/{slug}/audit", _page(lambda s, r: audit_page(s, _slug(r), r.query))),
+            web.get(f"/run/{{slug}}/problem/{number}", _page(lambda s, r: problem_page(s, *_cell(r)[:2]))),
+            web.get(
+                f"/run/{{slug}}/response/{cell}",
+                _page(lambda s, r: response_page(s, *_cell(r), Filter.parse(r.query))),
+            ),
+            web.get(f"/run/{{slug}}/response/{cell}/text", _text),
+            web.get(f"/run/{{slug}}/response/{cell}/piece", _piece),
+            web.get(f"/run/{{slug}}/response/{cell}/others", _others),
+            web.get("/assets/{name}", _asset),
+        ]
+    )
+    app.on_startup.append(_prepare)
+    app.on_cleanup.append(_close)
+    return app
+
+
+def asset_version() -> str:
+    """Changes when a style sheet or script does."""
+    content = b"".join(asset(name) for name in sorted(ASSETS))
+    return hashlib.sha256(content).hexdigest()[:8]
+
+
+def asset(name: str) -> bytes:
+    """A style sheet, script or picture that ships with the package."""
+    return files("markscheme.view").joinpath("assets", name).read_bytes()
+
+
+async def _prepare(app: web.Application) -> None:
+    """Few threads, as each keeps memory of its own; and the templates compiled before somebody waits for them."""
+    loop = asyncio.get_running_loop()
+    loop.set_default_executor(ThreadPoolExecutor(THREADS, thread_name_prefix="pages"))
+    app[PREPARED] = loop.run_in_executor(None, compile_templates)
+
+
+async def _close(app: web.Application) -> None:
+    app[SITE].background.close()
+
+
+@web.middleware
+async def _not_there(
+    request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
+) -> web.StreamResponse:
+    """What does not exist is a page that says so."""
+    try:
+        return await handler(request)
+    except NotThereError as problem:
+        message = str(problem)
+    except web.HTTPNotFound:
+        message = "There is no such page."
+    page = Page("missing.html", "Not found", {"message": message})
+    return _html(render_page(request.app[SITE], page), 404)
+
+
+def _page(make: Callable[[Site, web.Request], Page]) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+    async def handle(request: web.Request) -> web.StreamResponse:
+        site = request.app[SITE]
+
+        def work() -> str:
+            return render_page(site, make(site.begin(), request))
+
+        body = await asyncio.to_thread(work)
+        tag = f'"{hashlib.sha256(body.encode("utf-8", "replace")).hexdigest()[:24]}"'
+        if request.headers.get("If-None-Match") == tag:
+            return web.Response(status=304, headers={"ETag": tag})
+        response = _html(body, 200)
+        response.headers["ETag"] = tag
+        response.enable_compression()
+        return response
+
+    return handle
+
+
+def _html(body: str, status: int) -> web.Response:
+    return web.Response(
+        body=body.encode("utf-8", "replace"),
+        status=status,
+        content_type="text/html",
+        charset="utf-8",
+        headers={"Cache-Control": "no-cache"},
+    )
+
+
+def _slug(request: web.Request) -> str:
+    return request.match_info["slug"]
+
+
+def _cell(request: web.Request) -> tuple[str, int, int]:
+    """Run, problem counted from 0, sample."""
+    found = request.match_info
+    return found["slug"], int(found["problem"]) - 1, int(found.get("sample", "0"))
+
+
+def _csv(
+    make: Callable[[Site, web.Request], Iterable[list[object]]],
+) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+    """A table as a file, streamed: its length is not bounded by memory."""
+
+    async def handle(request: web.Request) -> web.StreamResponse:
+        rows = iter(make(request.app[SITE].begin(), request))
+        first = await asyncio.to_thread(_csv_lines, rows, 1)  # whatever is wrong shows before anything is sent
+        name = re.sub(r"[^A-Za-z0-9.-]+", "-", request.path.strip("/")) or "runs.csv"
+        response = web.StreamResponse(
+            headers={
+                **HEADERS,
+                "Content-Type": "text/csv; charset=utf-8",
+                "Content-Disposition": f'attachment; filename="{name}"',
+            }
+        )
+        await response.prepare(request)
+        lines = first
+        while lines:
+            await response.write(lines)
+            lines = await asyncio.to_thread(_csv_lines, rows, CSV_ROWS_AT_ONCE)
+        await response.write_eof()
+        return response
+
+    return handle
+
+
+def _csv_lines(rows: Iterable[list[object]], most: int) -> bytes:
+    out = io.StringIO()
+    writer = csv.writer(out)
+    for _, row in zip(range(most), rows, strict=False):
+        writer.writerow([safe_cell(value) for value in row])
+    return out.getvalue().encode("utf-8", "replace")
+
+
+def safe_cell(value: object) -> object:
+    """A cell that no spreadsheet takes for a formula: a text that starts like one gets an apostrophe in front."""
+    if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r"):
+        return value if re.fullmatch(r"[+-]?[\d.,]+(e[+-]?\d+)?", value, re.IGNORECASE) else "'" + value
+    return value
+
+
+async def _text(request: web.Request) -> web.StreamResponse:
+    """The text of a response as it is, for saving and for searching in."""
+    response = await asyncio.to_thread(find_response, request.app[SITE].begin(), *_cell(request))
+    whole = (f"{response.reasoning}\n\n" if response.reasoning else "") + response.text
+    return web.Response(body=whole.encode("utf-8", "replace"), content_type="text/plain", charset="utf-8")
+
+
+async def _piece(request: web.Request) -> web.StreamResponse:
+    """A piece of a long text that has been scrolled to."""
+    try:
+        start, end = (int(request.query[name][:12]) for name in ("from", "to"))
+    except (KeyError, ValueError):
+        raise NotThereError("A piece of a text needs `from` and `to`.") from None
+    part = request.query.get("part", "text")
+    body = await asyncio.to_thread(text_piece, request.app[SITE].begin(), *_cell(request), part, start, end)
+    return _html(str(body), 200)
+
+
+async def _others(request: web.Request) -> web.StreamResponse:
+    """What the protocols say that the run was not marked with."""
+    site = request.app[SITE].begin()
+    found = await asyncio.to_thread(other_judgements, site, *_cell(request))
+    return _html(render_fragment(site, "judgements.html", judgements=found), 200)
+
+
+async def _asset(request: web.Request) -> web.StreamResponse:
+    name = request.match_info["name"]
+    if name not in ASSETS:
+        raise web.HTTPNotFound
+    return web.Response(
+        body=asset(name),
+        content_type=ASSETS[name],
+        charset="utf-8",
+        headers={"Cache-Control": "public, max-age=31536000, immutable"},
+    )
+
+
+async def serve(root: Path, host: str, port: int, started: Callable[[str], Any]) -> None:
+    """Answer until cancelled; `started` is told the address once it works."""
+    runner = web.AppRunner(make_app(root, host), access_log=None, shutdown_timeout=1.0)
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, host, port).start()
+        address = runner.addresses[0]
+        name = f"[{address[0]}]" if ":" in address[0] else address[0]
+        started(f"http://{name}:{address[1]}/")
+        await asyncio.Event().wait()
+    finally:
+        await runner.cleanup()

@@ -1,0 +1,220 @@
+"""`evaluate.py` against servers of its three kinds, typed as its documentation has it."""
+
+import json
+from pathlib import Path
+
+import pytest
+from loopback import Loopback, Plan
+
+import markscheme as ms
+from markscheme.doors.evaluate import main
+
+COMPAT = Path(__file__).parents[2] / "compat"
+
+
+class Contract(Plan):
+    """The plain contract: an `answer` for a `dataset`, `prompt` and `sample_id`."""
+
+    field = "answer"
+
+    def encode(self, text, model):
+        return json.dumps({self.field: text}).encode()
+
+
+class Native(Contract):
+    """SGLang's own `/generate`."""
+
+    field = "text"
+
+
+ROWS = {
+    "math500": [("half?", r"\frac{1}{2}"), ("roots?", r"x \in [-4,7]"), ("sum?", 7)],
+    "aime-24": [("first?", 73), ("second?", "204")],
+}
+RIGHT = {"half?": r"so \boxed{\frac{1}{2}}", "roots?": r"\boxed{ x\in\left[-4, 7\right] }", "first?": "$73$"}
+"""Of each problem all samples are right, or only sample 1, or none."""
+SECOND = {"sum?": r"First \boxed{6}, no, \boxed{7}"}
+
+
+def answer(body):
+    prompt = body["prompt"]
+    if prompt in SECOND and body["sample_id"] == 1:
+        return SECOND[prompt]
+    return RIGHT.get(prompt, r"\boxed{0}")
+
+
+@pytest.fixture
+def data(tmp_path):
+    folder = tmp_path / "datasets"
+    folder.mkdir()
+    for name, rows in ROWS.items():
+        lines = [
+            json.dumps({"problem": f"commentary on {question}", "question": question, "answer": gold})
+            for question, gold in rows
+        ]
+        (folder / f"{name}.jsonl").write_text("\n".join(lines) + "\n")
+    return folder
+
+
+def figures(output):
+    """`{"math500": {"accuracy": 0.7, …}, "macro": {…}}` from what was printed."""
+    found, section = {}, None
+    for line in output.splitlines():
+        if line.startswith("Dataset="):
+            section = found.setdefault(line.removeprefix("Dataset="), {})
+        elif line.startswith("==="):
+            section = found.setdefault("macro", {})
+        elif section is not None and line.strip().startswith(("accuracy:", "pass@")):
+            name, _, rest = line.strip().partition(": ")
+            section[name] = float(rest.split()[0])
+    return found
+
+
+def test_evaluate_when_typed_as_documented_then_placeholders_are_asked_and_macro_printed(door, tmp_path):
+    with Loopback(Contract(answer=lambda body: r"\boxed{6}"), keep=True) as server:
+        url = server.url.removesuffix("/v1") + "/generate"
+        done = door(
+            *("python3", "evaluate.py", "--server-url", url, "--num-samples", "5", "--pass-k", "1", "3", "5"),
+            *("--extra-field", "temperature=0.2", "--output-dir", tmp_path / "out"),
+        )
+        sent = [json.loads(body) for _, body in server.seen]
+    assert len(sent) == 3 * 5 * 5
+    assert sent[0].keys() == {"dataset", "prompt", "sample_id", "temperature"}
+    assert sent[0]["temperature"] == 0.2
+    assert {body["dataset"] for body in sent} == {"math500", "aime-24", "aime-25"}
+    assert {body["sample_id"] for body in sent} == {0, 1, 2, 3, 4}
+    found = figures(done.stdout)
+    assert list(found) == ["math500", "aime-24", "aime-25", "macro"]
+    assert found["math500"] == {"accuracy": 0.2, "pass@1": 0.2, "pass@3": 0.2, "pass@5": 0.2}
+    assert found["macro"]["pass@5"] == pytest.approx(
+        sum(found[name]["pass@5"] for name in list(found)[:3]) / 3, abs=1e-4
+    )
+
+
+def test_evaluate_when_compared_with_a_run_on_the_same_responses_then_equal_and_resumed_for_free(door, data, tmp_path):
+    out = tmp_path / "out"
+    with Loopback(Contract(answer=answer), keep=True) as server:
+        command = (
+            *("python3", "evaluate.py", "--server-url", server.url, "--datasets", "math500", "aime-24"),
+            *(
+                "--data-dir",
+                data,
+                "--num-samples",
+                "3",
+                "--pass-k",
+                "3",
+                "1",
+                "--concurrency",
+                "4",
+                "--output-dir",
+                out,
+            ),
+        )
+        first = figures(door(*command).stdout)
+        asked = len(server.seen)
+        assert figures(door(*command).stdout) == first
+        assert len(server.seen) == asked == 15
+    # By hand: two problems always right and one on one sample of three.
+    assert first["math500"] == {
+        "accuracy": pytest.approx(7 / 9, abs=1e-4),
+        "pass@1": pytest.approx(7 / 9, abs=1e-4),
+        "pass@3": 1.0,
+    }
+    assert first["aime-24"] == {"accuracy": 0.5, "pass@1": 0.5, "pass@3": 0.5}
+    assert first["macro"]["pass@3"] == 0.75
+
+    records = [json.loads(line) for line in (out / "math500.records.jsonl").read_text().splitlines()]
+    assert len(records) == 9
+    stored = tmp_path / "stored.jsonl"
+    lines = [{"question": one["problem"], "sample": one["sample_id"], "text": one["response"]} for one in records]
+    stored.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    run = ms.run(
+        str(data / "math500.jsonl"), model=f"replay/{stored}", samples=3, protocol="normalized", out=tmp_path / "run"
+    )
+    same = {(mark.key, mark.sample): mark.correct for mark in run.marks("normalized")}
+    keys = {question.problem.statement: question.problem.key for question in run.questions()}
+    assert {(keys[one["problem"]], one["sample_id"]): one["correct"] for one in records} == same
+    summary = json.loads((out / "math500.summary.json").read_text())
+    assert summary["accuracy"] == json.loads((tmp_path / "run" / "report.json").read_text())["accuracy"]
+    assert json.loads((out / "summary.json").read_text())["macro"]["pass@3"]["value"] == 0.75
+
+
+def test_evaluate_when_the_backend_is_openai_then_chat_messages_with_key_and_system_prompt(door, data, tmp_path):
+    with Loopback(Plan(answer=lambda body: r"\boxed{73}"), keep=True) as server:
+        door(
+            *("python3", "evaluate.py", "--backend", "openai", "--server-url", server.url.removesuffix("/v1")),
+            *("--model", "gpt-4o-mini", "--api-key", "sk-secret", "--system-prompt", "Be brief."),
+            *("--datasets", "aime-24", "--data-dir", data, "--output-dir", tmp_path / "out"),
+            *("--extra-field", "temperature=0.2", "max_tokens=512"),
+        )
+        head, body = server.seen[0]
+    body = json.loads(body)
+    assert head.lower().startswith(b"post /v1/chat/completions")
+    assert b"sk-secret" in head
+    assert body["messages"] == [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "first?"}]
+    assert (body["model"], body["temperature"], body["max_tokens"]) == ("gpt-4o-mini", 0.2, 512)
+    manifest = json.loads((tmp_path / "out" / "aime-24.run" / "manifest.json").read_text())
+    assert manifest["sampling"] == {"temperature": 0.2, "max_tokens": 512}
+    assert not any("sk-secret" in file.read_text() for file in (tmp_path / "out").rglob("*") if file.is_file())
+
+
+def test_evaluate_when_the_backend_is_sglang_then_text_and_sampling_params(door, data):
+    with Loopback(Native(answer=lambda body: "73"), keep=True) as server:
+        door(
+            *("python3", COMPAT / "evaluate.py", "--backend", "sglang", "--server-url", server.url.removesuffix("/v1")),
+            *("--datasets", "aime-24", "--data-dir", data),
+            *("--extra-field", "temperature=0", "--extra-field", "max_new_tokens=256"),
+            cwd=data.parent,  # without --output-dir the run goes below the folder one stands in
+        )
+        assert list(data.parent.glob("runs/*aime-24*/report.json"))
+        head, body = server.seen[0]
+    body = json.loads(body)
+    assert head.lower().startswith(b"post /generate")
+    assert body["text"] == "first?"
+    assert (body["sampling_params"]["temperature"], body["sampling_params"]["max_new_tokens"]) == (0, 256)
+
+
+def test_evaluate_when_a_server_is_flaky_then_missing_answers_are_said_and_asked_again(door, data, tmp_path):
+    broken = True
+
+    def status(body):
+        return (400, {"error": "no"}) if broken and body["prompt"] == "second?" else None
+
+    with Loopback(Contract(answer=answer, status=status), keep=True) as server:
+        command = (
+            *("python3", "evaluate.py", "--server-url", server.url, "--datasets", "aime-24", "--data-dir", data),
+            *("--max-retries", "0", "--output-dir", tmp_path / "out"),
+        )
+        said = door(*command, code=3)
+        assert "missing: 1 of 2" in said.stdout
+        assert figures(said.stdout)["aime-24"]["accuracy"] == 1.0  # over what came back, and it says so
+        broken = False
+        again = door(*command)
+    assert figures(again.stdout)["aime-24"]["accuracy"] == 0.5
+
+
+@pytest.mark.parametrize(
+    ("flags", "words", "code"),
+    [
+        (["--num-samples", "2", "--pass-k", "1", "3"], "between 1 and --num-samples, which is 2", 2),
+        (["--datasets", "gpqa"], "datasets/gpqa.jsonl", 1),
+        (["--extra-field", "temperature"], "is not KEY=VALUE", 2),
+        (["--backend", "openai"], "needs --model", 2),
+        (["--backend", "tgi"], "invalid choice: 'tgi'", 2),
+        (["--num-samples", "0", "--pass-k", "0"], "between 1 and --num-samples", 2),
+        (["--concurrency", "0"], "concurrency", 2),
+        ([], "--server-url", 2),
+    ],
+)
+def test_evaluate_when_a_flag_is_wrong_then_one_sentence_and_nothing_is_asked(
+    flags, words, code, monkeypatch, capsys, tmp_path
+):
+    monkeypatch.chdir(COMPAT)
+    given = [] if flags == [] else ["--server-url", "http://127.0.0.1:9/generate"]
+    try:
+        ended = main([*given, *flags, "--output-dir", str(tmp_path)])
+    except SystemExit as stop:
+        ended = stop.code
+    assert ended == code
+    assert words in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,103 @@
+"""The exact arithmetic underneath: canonical forms, special values, and the bounds that keep it safe."""
+
+from fractions import Fraction
+
+import pytest
+
+from markscheme.marking.equality import algebra as A  # noqa: N812
+from markscheme.marking.equality.algebra import Expr, add, div, form, int_power, mul, same, sub, variable
+from markscheme.marking.equality.functions import FUNCTIONS, binomial, factorial
+from markscheme.marking.equality.integers import factor
+from markscheme.marking.equality.limits import TooBig, Undefined, fresh_effort
+from markscheme.marking.equality.numeric import approximate, differ
+from markscheme.marking.equality.powers import power, root_power
+from markscheme.marking.equality.trigonometry import sqrt
+
+x, y = variable("x"), variable("y")
+sin, cos, tan, ln, exp = (FUNCTIONS[name] for name in ("sin", "cos", "tan", "ln", "exp"))
+
+
+@pytest.fixture(autouse=True)
+def _effort():
+    fresh_effort()
+
+
+def test_roots_of_numbers_when_equal_then_have_one_form():
+    assert form(sqrt(12)) == form(mul(2, sqrt(3)))
+    assert form(div(1, add(1, sqrt(2)))) == form(sub(sqrt(2), 1))
+    assert form(mul(root_power(4, Fraction(1, 3)), root_power(2, Fraction(1, 3)))) == "2"
+    assert same(sqrt(add(3, mul(2, sqrt(2)))), add(1, sqrt(2)))
+    assert form(sqrt(-4)) == form(mul(2, A.IMAGINARY))
+    assert root_power(-8, Fraction(1, 3)) == -2
+
+
+def test_rational_functions_when_equal_then_cancel():
+    assert same(div(sub(mul(x, x), mul(y, y)), sub(x, y)), add(x, y))
+    assert same(add(div(1, x), div(1, y)), div(add(x, y), mul(x, y)))
+    assert not same(div(1, add(x, 1)), div(1, add(x, 2)))
+
+
+def test_trigonometric_identities_when_exact_then_show():
+    assert same(add(mul(sin(x), sin(x)), mul(cos(x), cos(x))), 1)
+    assert same(cos(mul(2, x)), sub(1, mul(2, mul(sin(x), sin(x)))))
+    assert same(sin(add(x, y)), add(mul(sin(x), cos(y)), mul(cos(x), sin(y))))
+    assert sin(mul(A.PI, Fraction(1, 6))) == Fraction(1, 2)
+    assert same(tan(mul(A.PI, Fraction(1, 12))), sub(2, sqrt(3)))
+
+
+def test_logarithms_and_powers_when_exact_then_show():
+    assert same(ln(12), add(mul(2, ln(2)), ln(3)))
+    assert same(div(ln(8), ln(2)), 3)
+    assert same(exp(mul(2, ln(3))), 9)
+    assert same(exp(mul(A.IMAGINARY, A.PI)), -1)
+    assert same(power(2, add(x, 1)), mul(2, power(2, x)))
+    assert same(power(power(2, x), 2), power(4, x))
+
+
+def test_huge_powers_when_made_then_stay_symbols_and_compare():
+    tower = power(9, power(9, 9))
+    assert isinstance(tower, Expr)
+    assert same(tower, power(3, 2 * 9**9))
+    assert not same(tower, power(9, 9**8))
+    assert not same(factorial(2004), factorial(2006))
+    assert factorial(5) == 120
+    assert same(div(factorial(add(x, 2)), factorial(x)), mul(add(x, 1), add(x, 2)))
+    assert binomial(10, 3) == 120
+
+
+def test_values_without_meaning_when_made_then_are_refused():
+    for make in (lambda: div(1, 0), lambda: power(0, -1), lambda: ln(0), lambda: div(1, sub(mul(x, 2), add(x, x)))):
+        with pytest.raises(Undefined):
+            make()
+
+
+def test_expansions_when_too_large_then_are_refused_before_they_are_made():
+    wide = x
+    for k in range(40):
+        wide = add(wide, variable(f"z{k}"))
+    with pytest.raises(TooBig):
+        int_power(wide, 30)
+    fresh_effort()
+    with pytest.raises(TooBig):
+        int_power(2, 10**9)
+
+
+@pytest.mark.parametrize("n", [1, 2, 97, 360, 2**61 - 1, 1000003 * 999983, 1000000007 * 998244353, 3**20 * 7])
+def test_factors_when_multiplied_then_give_the_number(n):
+    product = 1
+    for p, k in factor(n):
+        product *= p**k
+    assert product == n
+
+
+def test_numerical_values_when_compared_then_only_ever_show_a_difference():
+    assert differ(sin(x), cos(x), {"x"}) is True
+    assert differ(sqrt(add(1, mul(x, x))), sqrt(add(mul(x, x), 1)), {"x"}) is False
+    assert approximate(sub(sqrt(2), Fraction(14142135623730950488, 10**19))) is None  # cancels: no digit is left
+
+
+def test_work_when_it_adds_up_then_is_stopped():
+    value = add(x, 1)
+    with pytest.raises(TooBig):  # noqa: PT012
+        for _ in range(100):
+            value = add(mul(value, add(x, y)), div(1, add(value, y)))

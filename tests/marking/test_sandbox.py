@@ -1,0 +1,182 @@
+"""The sandbox: limits are kept, the next task runs, no process stays behind, wherever it is called from."""
+
+import asyncio
+import os
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from markscheme.marking import sandbox
+
+HERE = Path(__file__).parent
+
+
+def task(name):
+    return f"sandbox_tasks:{name}"
+
+
+@pytest.fixture
+def pool(monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", str(HERE))
+    made = sandbox.Pool(2, memory_mb=512)
+    yield made
+    made.close()
+
+
+def alive(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return Path(f"/proc/{pid}/stat").read_text().split()[2] != "Z" if Path("/proc").is_dir() else True
+
+
+def gone(pid, within=10.0):
+    end = time.monotonic() + within
+    while time.monotonic() < end:
+        if not alive(pid):
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def test_a_task_when_it_returns_then_its_value_comes_back_and_the_worker_stays(pool):
+    assert pool.run(task("add"), [2, 3], time_limit=5).value == 5
+    first, second = (pool.run(task("pid"), [], time_limit=5).value for _ in range(2))
+    assert first == second
+
+
+def test_a_task_when_it_raises_then_the_reason_comes_back(pool):
+    outcome = pool.run(task("fail"), [], time_limit=5)
+    assert (outcome.status, outcome.why) == ("failed", "ValueError: no such thing")
+    assert pool.run(task("add"), [1, 1], time_limit=5).value == 2
+
+
+@pytest.mark.parametrize("hostile", ["spin", "tower"])
+def test_a_task_when_it_does_not_end_then_it_is_killed_in_time_and_the_next_runs(pool, hostile):
+    pid = pool.run(task("pid"), [], time_limit=5).value
+    start = time.monotonic()
+    outcome = pool.run(task(hostile), [], time_limit=0.3)
+    assert outcome.status == "timeout"
+    assert time.monotonic() - start < 10
+    assert gone(pid)
+    assert pool.run(task("add"), [1, 1], time_limit=5).value == 2
+
+
+def test_a_task_when_it_takes_too_much_memory_then_it_fails_alone(pool):
+    outcome = pool.run(task("hoard"), [2000], time_limit=10)
+    assert (outcome.status, outcome.why) == ("failed", "ran out of memory")
+    assert pool.run(task("hoard"), [10], time_limit=10).value == 10 << 20
+
+
+def test_a_worker_when_it_dies_in_a_task_then_that_is_said_and_the_next_task_runs(pool):
+    assert pool.run(task("die"), [], time_limit=5).status == "died"
+    assert pool.run(task("add"), [1, 1], time_limit=5).value == 2
+
+
+def test_an_idle_worker_when_killed_from_outside_then_the_next_task_runs_in_another(pool):
+    pid = pool.run(task("pid"), [], time_limit=5).value
+    os.kill(pid, 9)
+    assert pool.run(task("add"), [1, 1], time_limit=5).value == 2
+
+
+def test_a_task_when_it_prints_then_the_answer_is_not_disturbed(pool):
+    assert pool.run(task("chatter"), [], time_limit=5).value == "quiet"
+
+
+def test_a_limit_when_tasks_queue_then_it_counts_from_the_start_of_work(pool):
+    # Eight tasks of 0.4 s on two workers wait up to 1.2 s for their turn; none may time out at 1 s.
+    with ThreadPoolExecutor(8) as threads:
+        outcomes = list(threads.map(lambda _: pool.run(task("sleep"), [0.4], time_limit=1.0), range(8)))
+    assert [o.value for o in outcomes] == ["slept"] * 8
+
+
+def test_the_pool_when_used_from_asyncio_and_short_lived_threads_then_works(pool):
+    async def many():
+        return await asyncio.gather(
+            *(asyncio.to_thread(pool.run, task("add"), [n, n], time_limit=5) for n in range(20))
+        )
+
+    assert [o.value for o in asyncio.run(many())] == [2 * n for n in range(20)]
+    found = []
+    for n in range(3):
+        thread = threading.Thread(target=lambda n=n: found.append(pool.run(task("add"), [n, 1], time_limit=5).value))
+        thread.start()
+        thread.join()
+    assert found == [1, 2, 3]
+
+
+def test_the_pool_when_bombarded_then_never_has_more_processes_than_its_size(pool):
+    seen = set()
+    for n in range(30):
+        pool.run(task("die" if n % 3 == 0 else "pid"), [], time_limit=5)
+        seen |= {w.process.pid for w in [*pool._idle, *pool._busy]}
+        assert len(pool._idle) + len(pool._busy) <= pool.size
+    pool.close()
+    assert all(gone(pid) for pid in seen)
+
+
+def test_a_worker_when_it_has_done_its_share_then_it_is_replaced(pool, monkeypatch):
+    monkeypatch.setattr(sandbox, "TASKS_PER_WORKER", 3)
+    pids = [pool.run(task("pid"), [], time_limit=5).value for _ in range(6)]
+    assert len(set(pids)) == 2
+
+
+SCRIPT = """
+    import os, sys, threading
+    from markscheme.marking import sandbox
+
+    def pid():
+        return sandbox.default_pool().run("sandbox_tasks:pid", [], time_limit=20).value
+
+    first = pid()
+    print(first, flush=True)
+    {then}
+"""
+
+
+def run_script(then, **options):
+    code = textwrap.dedent(SCRIPT).replace("{then}", textwrap.dedent(then))
+    return subprocess.Popen(
+        [sys.executable, "-c", code],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(HERE)},
+        **options,
+    )
+
+
+def test_a_script_without_a_main_guard_when_it_ends_then_its_worker_ends_too():
+    process = run_script("")
+    out, _ = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert gone(int(out))
+
+
+def test_a_parent_when_killed_then_its_worker_ends_too():
+    process = run_script("os.kill(os.getpid(), 9)")
+    out, _ = process.communicate(timeout=60)
+    assert gone(int(out))
+
+
+def test_a_pool_when_the_process_forks_then_the_child_has_workers_of_its_own():
+    process = run_script(
+        """
+        child = os.fork()
+        if child == 0:
+            own = pid()
+            os._exit(0 if own != first else 1)
+        status = os.waitpid(child, 0)[1]
+        assert status == 0, status
+        assert pid() == first
+        """
+    )
+    out, _ = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert gone(int(out))

@@ -1,0 +1,215 @@
+"""Inspect, the real one: our tasks and scorers in it, the door at gsm8k/task.py, its logs as runs."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from loopback import Loopback, Plan
+
+import markscheme as ms
+from markscheme.countdown.solver import solve
+from markscheme.errors import DataError, JournalError
+from markscheme.types import CountdownGold
+
+pytestmark = pytest.mark.needs("inspect_ai", "openai")
+
+BIN = Path(sys.executable).parent
+COMPAT = Path(__file__).parents[2] / "compat"
+SAMPLES = ("countdown-sample", "gsm8k-sample", "math-sample", "aime-sample")
+
+
+def right_answers():
+    """A right response for every packaged problem, by statement."""
+    found = {}
+    for name in SAMPLES:
+        for problem in ms.benchmark(name).problems:
+            gold = problem.gold
+            if isinstance(gold, CountdownGold):
+                found[problem.statement] = f"<answer>{solve(list(gold.nums), gold.target)}</answer>"
+            else:
+                form = "ANSWER: {}" if name == "gsm8k-sample" else "So \\boxed{{{}}}."
+                found[problem.statement] = form.format(gold)
+    return found
+
+
+class Model(Plan):
+    """Right on every problem whose statement has an even length, and on every second try of the others."""
+
+    def __init__(self):
+        self.right = right_answers()
+        self.tries = {}
+        super().__init__(answer=self.say)
+
+    def say(self, body):
+        asked = body["messages"][-1]["content"]
+        statement = max((one for one in self.right if one in asked), key=len)
+        self.tries[statement] = self.tries.get(statement, 0) + 1
+        return self.right[statement] if len(statement) % 2 == 0 or self.tries[statement] == 2 else "Let me think."
+
+
+def inspect(*words, server, scratch, cwd=COMPAT, code=0):
+    environment = {**os.environ, "LOOP_BASE_URL": server.url, "LOOP_API_KEY": "none", "NO_COLOR": "1", "COLUMNS": "200"}
+    environment.pop("MARKSCHEME_DATA", None)
+    environment["XDG_CACHE_HOME"] = str(scratch / "cache")
+    environment["HF_HUB_OFFLINE"] = "1"
+    command = [str(word) for word in (BIN / "inspect", *words)]
+    done = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=300)
+    assert done.returncode == code, f"{' '.join(command)}\n{done.stdout}\n{done.stderr}"
+    return done
+
+
+def logs(folder):
+    from inspect_ai.log import read_eval_log
+
+    found = {}
+    for file in sorted(folder.glob("*.eval")):
+        log = read_eval_log(str(file))
+        found[log.eval.task.rpartition("/")[2]] = (file, log)
+    return found
+
+
+def test_tasks_when_evaluated_through_the_entry_point_then_logs_equal_our_own_runs(tmp_path, rerun):
+    from markscheme.plugins.logs import import_log
+
+    names = {
+        "gsm8k": "gsm8k-sample",
+        "countdown": "countdown-sample",
+        "math500": "math-sample",
+        "aime_2024": "aime-sample",
+    }
+    with Loopback(Model()) as server:
+        inspect(
+            *("eval", *(f"markscheme/{name}" for name in names), "--model", "openai-api/loop/m", "-T", "sample=true"),
+            *("--limit", "8", "--epochs", "2", "--display", "plain", "--log-dir", tmp_path / "logs"),
+            server=server,
+            scratch=tmp_path,
+        )
+    found = logs(tmp_path / "logs")
+    assert set(found) == set(names)
+    for task, benchmark in names.items():
+        file, log = found[task]
+        assert log.status == "success"
+        run = import_log(file, tmp_path / task)
+        assert (run.manifest.benchmark, run.manifest.samples, run.manifest.problems) == (benchmark, 2, 8)
+        assert run.manifest.status == "complete"
+        ours = rerun(run, benchmark, limit=8)
+        scorer = next(iter(log.samples[0].scores))
+        for sample in log.samples:
+            mark, score = ours[sample.id, sample.epoch - 1], sample.scores[scorer]
+            assert (score.value == "C") is mark.correct
+            assert score.explanation == f"{mark.verdict}: {mark.why}"
+            assert score.answer == mark.answer
+        metrics = log.results.scores[0].metrics
+        summary = json.loads((run.path / "report.json").read_text())
+        assert metrics["accuracy"].value == pytest.approx(summary["accuracy"]["value"])
+        assert 0.5 <= metrics["accuracy"].value < 1
+        assert metrics["stderr"].value > 0
+        # The prompts are those of our own run, word for word.
+        again = ms.run(
+            benchmark, model=f"replay/{tmp_path / f'stored-{benchmark}.jsonl'}", limit=8, out=tmp_path / f"p-{task}"
+        )
+        assert run.manifest.prompt_sha256 == again.manifest.prompt_sha256
+
+
+def test_door_when_typed_as_documented_then_few_shot_counts_and_seeds_are_obeyed(tmp_path):
+    from markscheme.plugins.inspect_tasks import make_task
+
+    prompts = {}
+    with Loopback(Model(), keep=True) as server:
+        for count, flags in ((10, ("-T", "fewshot=10", "-T", "fewshot_seed=123")), (0, ("-T", "fewshot=0"))):
+            server.seen.clear()
+            inspect(
+                *("eval", "gsm8k/task.py", *flags, "-T", "sample=true", "--model", "openai-api/loop/m"),
+                *("--limit", "2", "--display", "none", "--log-dir", tmp_path / "logs"),
+                server=server,
+                scratch=tmp_path,
+            )
+            prompts[count, 123 if count else 42] = [json.loads(body)["messages"] for _, body in server.seen]
+    made = make_task("gsm8k", fewshot=5, sample=True)
+    prompts[5, 42] = [[{"content": one.text} for one in sample.input] for sample in made.dataset[:2]]
+    for (count, seed), asked in prompts.items():
+        expected = ms.benchmark("gsm8k-sample").questions(fewshot=count, fewshot_seed=seed, limit=2)
+        sent = sorted([message["content"] for message in messages] for messages in asked)
+        assert sent == sorted([message.content for message in one.prompt.messages] for one in expected)
+        assert len(sent[0]) == (2 if count else 1)
+
+
+def test_log_when_samples_failed_or_were_cut_off_then_so_in_the_run(tmp_path):
+    from inspect_ai import Task, eval
+    from inspect_ai.dataset import Sample
+    from inspect_ai.model import ModelOutput, ModelUsage, get_model
+    from inspect_ai.scorer import match
+
+    from markscheme.plugins.logs import import_log
+
+    def say(messages, *_):
+        text = messages[-1].text
+        if "fail" in text:
+            raise RuntimeError("the server is on fire")
+        output = ModelOutput.from_content("mock", "ANSWER: 4", "max_tokens" if "cut" in text else "stop")
+        output.usage = ModelUsage(input_tokens=5, output_tokens=3, total_tokens=8)
+        if "cut" in text:
+            output.choices[0].message.content = output.completion = "First I add"
+        return output
+
+    task = Task(
+        name="sums",
+        dataset=[
+            Sample(id=7, input="2+2?", target="4"),
+            Sample(id="b", input="cut 2+3?", target="5"),
+            Sample(id="c", input="fail", target="6"),
+        ],
+        scorer=match(numeric=True),
+    )
+    (log,) = eval(
+        task, model=get_model("mockllm/model", custom_outputs=say), fail_on_error=False, display="none",
+        log_dir=str(tmp_path / "logs"), temperature=0.5, max_tokens=9,
+    )  # fmt: skip
+    run = import_log(Path(log.location.removeprefix("file://")), tmp_path / "run", protocol="gsm8k-numeric")
+    verdicts = {mark.key: str(mark.verdict) for mark in run.marks("gsm8k-numeric")}
+    by_id = {question.problem.id: verdicts[question.problem.key] for question in run.questions()}
+    assert by_id == {"7": "correct", "b": "truncated", "c": "error"}
+    assert run.manifest.status == "incomplete"
+    assert run.manifest.sampling == {"temperature": 0.5, "max_tokens": 9}
+    (failed,) = [one for one in run.responses() if one.error]
+    assert "on fire" in failed.error
+    assert next(run.responses()).completion_tokens == 3
+    with pytest.raises(JournalError, match="exists already"):
+        import_log(Path(log.location.removeprefix("file://")), tmp_path / "run")
+
+
+def test_scorers_when_a_foreign_log_is_scored_again_then_by_the_protocol_named(tmp_path):
+    from inspect_ai import Task, eval, score
+    from inspect_ai.dataset import Sample
+    from inspect_ai.model import ModelOutput, ModelUsage, get_model
+    from inspect_ai.scorer import match
+
+    from markscheme.marking import protocol_names
+    from markscheme.plugins.inspect_tasks import SCORERS
+
+    assert set(SCORERS) == set(protocol_names())
+    output = ModelOutput.from_content("mock", "#### 17 ... #### 18")
+    output.usage = ModelUsage(input_tokens=5, output_tokens=3, total_tokens=8)
+    task = Task(dataset=[Sample(input="?", target="18"), Sample(input="??", target="17")], scorer=match(numeric=True))
+    (log,) = eval(
+        task, model=get_model("mockllm/model", custom_outputs=lambda *_: output), display="none",
+        log_dir=str(tmp_path), epochs=2,
+    )  # fmt: skip
+    again = score(log, SCORERS["gsm8k-strict"](), action="overwrite", display="none")
+    scores = sorted((sample.target, sample.scores["gsm8k_strict"].value) for sample in again.samples)
+    assert scores == [("17", "I"), ("17", "I"), ("18", "C"), ("18", "C")]
+    assert again.results.scores[0].metrics["accuracy"].value == 0.5
+    # Two problems, one right: with four independent responses the standard error would come out smaller.
+    assert again.results.scores[0].metrics["stderr"].value == pytest.approx(0.5)
+
+
+def test_import_when_the_file_is_no_log_then_one_sentence(tmp_path):
+    from markscheme.plugins.logs import import_log
+
+    log = tmp_path / "x.eval"
+    log.write_bytes(b"not a zip")
+    with pytest.raises(DataError, match="no log that Inspect can read"):
+        import_log(log, tmp_path / "run")

@@ -1,0 +1,126 @@
+"""A server on a folder of runs, and a real browser to look at it with."""
+
+import asyncio
+import os
+import shutil
+import threading
+from pathlib import Path
+
+import pytest
+import run_folders as folders
+
+CHROMIUM = os.environ.get("MARKSCHEME_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+class Server:
+    """The app in a thread of its own; `url` is where it answers."""
+
+    def __init__(self, root: Path, host: str = "127.0.0.1") -> None:
+        self.url, self._ready = "", threading.Event()
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._main(root, host)), daemon=True)
+        self._thread.start()
+        assert self._ready.wait(20), "the server did not start"
+
+    async def _main(self, root: Path, host: str) -> None:
+        from markscheme.view.server import serve
+
+        self._loop, self._task = asyncio.get_running_loop(), asyncio.current_task()
+
+        def started(address: str) -> None:
+            self.url = address.rstrip("/")
+            self._ready.set()
+
+        try:
+            await serve(root, host, 0, started)
+        except asyncio.CancelledError:
+            return
+
+    def close(self) -> None:
+        self._loop.call_soon_threadsafe(self._task.cancel)
+        self._thread.join(10)
+
+
+@pytest.fixture(scope="session")
+def runs(tmp_path_factory) -> Path:
+    """A folder with every kind of run that is only looked at."""
+    root = tmp_path_factory.mktemp("runs")
+    folders.finished(root / "first", problems=12, samples=8, skill=0.6, seed=1)
+    folders.finished(root / "second", problems=12, samples=8, skill=0.8, seed=2, model="openai/larger")
+    folders.crashed(root / "crashed")
+    folders.from_the_future(root / "future")
+    folders.hostile(root / "hostile", long_line=10_000_000)
+    (root / "broken").mkdir()
+    (root / "broken" / "manifest.json").write_text("{ not JSON")
+    return root
+
+
+@pytest.fixture(scope="session")
+def server(runs):
+    """The app on that folder."""
+    running = Server(runs)
+    yield running
+    running.close()
+
+
+@pytest.fixture
+def serve():
+    """Start the app on a folder of the test's own."""
+    started: list[Server] = []
+
+    def start(root: Path) -> Server:
+        started.append(Server(root))
+        return started[-1]
+
+    yield start
+    for running in started:
+        running.close()
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """Headless Chromium of the system, driven by Playwright."""
+    required = os.environ.get("MARKSCHEME_REQUIRE_ALL") == "1"
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        reason = "needs playwright"
+    else:
+        reason = "" if CHROMIUM else "needs Chromium: install your system's package or set MARKSCHEME_CHROMIUM"
+    if reason and required:
+        pytest.fail(f"{reason} (and MARKSCHEME_REQUIRE_ALL=1 lets nothing be skipped)")
+    if reason:
+        pytest.skip(reason)
+    with sync_playwright() as playwright:
+        found = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield found
+        found.close()
+
+
+@pytest.fixture
+def page(browser):
+    """A fresh page that fails the test on any script error, refused resource or request to elsewhere."""
+    context = browser.new_context(
+        viewport={"width": 1280, "height": 840}, permissions=["clipboard-read", "clipboard-write"]
+    )
+    found = context.new_page()
+    troubles: list[str] = []
+    found.on("pageerror", lambda error: troubles.append(str(error)))
+    found.on("console", lambda said: troubles.append(said.text) if said.type in ("error", "warning") else None)
+    found.on("dialog", lambda dialog: (troubles.append(f"a dialog: {dialog.message}"), dialog.dismiss()))
+    found.on("request", lambda asked: troubles.append(f"asked for {asked.url}") if _outside(asked.url) else None)
+    yield found
+    context.close()
+    assert troubles == []
+
+
+def _outside(url: str) -> bool:
+    return not url.startswith(("http://127.0.0.1:", "file:///", "data:", "about:"))

@@ -1,0 +1,402 @@
+import csv
+import io
+import json
+import os
+import re
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import time
+import urllib.request
+from html import unescape
+from html.parser import HTMLParser
+from http.client import HTTPConnection
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+import run_folders as folders
+
+from markscheme.view.guard import Guard, is_loopback
+from markscheme.view.library import Library
+from markscheme.view.server import safe_cell
+
+PAGES = [
+    "/",
+    "/?sort=accuracy&down=1&q=first",
+    "/run/first",
+    "/run/first?order=hard&grid=1",
+    "/run/first/responses",
+    "/run/first/responses?verdict=wrong&q=vieta&min_tokens=1&group=level:3&sort=tokens&down=1",
+    "/run/first/audit",
+    "/run/first/audit?a=math&b=normalized",
+    "/run/first/problem/1",
+    "/run/first/response/1/0",
+    "/run/first/response/1/0/others",
+    "/compare?run=first&run=second",
+    "/compare?run=first&run=second&run=future",
+    "/compare",
+    "/compare/problem?run=first&run=second&problem=2&left=3&right=1",
+    "/run/crashed",
+    "/run/future",
+    "/run/future/response/1/0",
+    "/run/hostile",
+    "/run/hostile/problem/1",
+    "/run/broken",
+    "/runs.csv",
+    "/run/first/responses.csv",
+    "/compare.csv?run=first&run=second",
+]
+
+
+class Inert(HTMLParser):
+    """Fails on anything in a page that could run or load something that is not ours."""
+
+    def handle_starttag(self, tag, attrs):
+        found = dict(attrs)
+        assert tag not in ("iframe", "object", "embed", "img", "base", "style", "h7", "u")
+        assert not [name for name in found if name.startswith("on") or name == "style"]
+        if tag == "script":
+            assert found["src"].startswith("/assets/")
+        for name in ("href", "src", "action"):
+            assert found.get(name, "/").startswith(("/", "#")), found
+
+
+def get(url: str, method: str = "GET", **headers: str):
+    """Status, headers and text; `headers` may replace Host and Origin."""
+    parts = urlsplit(url)
+    connection = HTTPConnection(parts.hostname, parts.port, timeout=30)
+    path = parts.path + (f"?{parts.query}" if parts.query else "")
+    connection.putrequest(method, path, skip_host="Host" in headers, skip_accept_encoding=True)
+    for name, value in headers.items():
+        connection.putheader(name.replace("_", "-"), value)
+    connection.endheaders()
+    answer = connection.getresponse()
+    body = answer.read().decode()
+    connection.close()
+    return answer.status, dict(answer.getheaders()), body
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_page_of_any_run_answers_with_the_policy_that_forbids_inline_scripts(server, path):
+    status, headers, body = get(server.url + path)
+    assert status == 200, body
+    policy = headers["Content-Security-Policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert headers["X-Content-Type-Options"] == "nosniff"
+    assert headers["Content-Type"].endswith("charset=utf-8")
+    if headers["Content-Type"].startswith("text/html"):
+        Inert().feed(body)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/nothing", "/run/nothing", "/run/..%2f..%2fetc", "/run/%2e%2e", "/run/first/problem/99", "/run/first/problem/0",
+        "/run/first/response/1/999", "/run/first/response/99/0", "/run/first/response/1/0/piece", "/assets/../server.py",
+        "/assets/%2e%2e/server.py", "/assets/app.css/../../server.py", "/run/first/../../../etc/passwd",
+        "/compare?run=nothing", "/compare/problem?run=first&run=second&problem=99", "/compare/problem?run=first",
+        "/compare.csv?run=first", "/run//first", "/run/first%00",
+    ],
+)  # fmt: skip
+def test_address_of_what_is_not_there_is_a_404_that_says_so(server, path):
+    status, headers, body = get(server.url + path)
+    assert status == 404
+    assert "unsafe" not in headers["Content-Security-Policy"]
+    assert "<h1>Not found</h1>" in body
+    assert "root:" not in body
+
+
+def test_files_beside_the_runs_cannot_be_reached(tmp_path, serve):
+    folders.finished(tmp_path / "runs" / "one", problems=2, samples=1)
+    folders.finished(tmp_path / "secret", problems=2, samples=1)
+    (tmp_path / "runs" / "link").symlink_to(tmp_path / "secret")
+    served = serve(tmp_path / "runs")
+    assert get(served.url + "/run/one")[0] == 200
+    for path in ("/run/secret", "/run/..~secret", "/run/link", "/run/..%2Fsecret"):
+        assert get(served.url + path)[0] == 404
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "127.0.0.1.evil.example", "", "[", "192.0.2.7"])
+def test_request_under_another_host_name_is_refused(server, host):
+    status, _, body = get(server.url + "/", Host=host)
+    assert status in (400, 403)
+    assert "first" not in body
+
+
+@pytest.mark.parametrize("host", ["localhost", "localhost:9", "127.0.0.1", "[::1]:80"])
+def test_request_under_a_name_of_this_machine_is_answered(server, host):
+    assert get(server.url + "/", Host=host)[0] == 200
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Origin": "https://evil.example"},
+        {"Origin": "null"},
+        {"Origin": "http://localhost:1"},
+        {"Sec_Fetch_Site": "cross-site", "Sec_Fetch_Mode": "cors"},
+        {"Sec_Fetch_Site": "same-site", "Sec_Fetch_Mode": "no-cors"},
+    ],
+)
+def test_request_from_another_sites_page_is_refused(server, headers):
+    status, _, body = get(server.url + "/run/first/responses", **headers)
+    assert status == 403
+    assert "p000" not in body
+
+
+def test_request_from_its_own_page_or_a_link_is_answered(server):
+    assert get(server.url + "/", Origin=server.url)[0] == 200
+    assert get(server.url + "/", Sec_Fetch_Site="cross-site", Sec_Fetch_Mode="navigate")[0] == 200
+    assert get(server.url + "/", Sec_Fetch_Site="same-origin", Sec_Fetch_Mode="cors")[0] == 200
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS"])
+def test_request_that_would_change_something_is_refused(server, method):
+    assert get(server.url + "/run/first", method=method)[0] == 405
+
+
+def test_guard_of_a_server_on_all_addresses_takes_numbers_and_its_own_name_but_no_other():
+    guard = Guard("0.0.0.0")
+    assert guard._known("192.0.2.7:7777")
+    assert guard._known(socket.gethostname())
+    assert not guard._known("evil.example")
+    assert not Guard("127.0.0.1")._known("192.0.2.7")
+
+
+def test_loopback_is_known_from_other_addresses():
+    assert all(is_loopback(host) for host in ("127.0.0.1", "127.8.8.8", "::1", "localhost"))
+    assert not any(is_loopback(host) for host in ("0.0.0.0", "::", "192.0.2.7", "example.org"))
+
+
+def test_looking_at_runs_changes_nothing_in_their_folder(tmp_path, serve):
+    root = tmp_path / "runs"
+    path = folders.finished(root / "first", problems=3, samples=2)
+    folders.crashed(root / "crashed")
+    before = {file: (file.stat().st_mtime_ns, file.read_bytes()) for file in root.rglob("*") if file.is_file()}
+    for file in (path, path / "marks"):
+        file.chmod(stat.S_IRUSR | stat.S_IXUSR)
+    served = serve(root)
+    for address in PAGES:
+        if "second" not in address and "future" not in address:
+            get(served.url + address)
+    after = {file: (file.stat().st_mtime_ns, file.read_bytes()) for file in root.rglob("*") if file.is_file()}
+    for file in (path, path / "marks"):
+        file.chmod(stat.S_IRWXU)
+    assert after == before
+
+
+def test_page_asked_for_again_unchanged_is_a_304(server):
+    url = server.url + "/run/first/problem/2"
+    status, headers, _ = get(url)
+    assert status == 200
+    assert get(url, If_None_Match=headers["ETag"])[0] == 304
+
+
+def test_csv_of_a_filtered_list_has_exactly_the_rows_of_the_filter(server, runs):
+    _, headers, everything = get(server.url + "/run/first/responses.csv")
+    _, _, some = get(server.url + "/run/first/responses.csv?verdict=wrong")
+    rows = list(csv.DictReader(io.StringIO(everything)))
+    assert headers["Content-Disposition"].startswith("attachment")
+    assert len(rows) == 96
+    wrong = list(csv.DictReader(io.StringIO(some)))
+    assert wrong == [row for row in rows if row["verdict"] == "wrong"]
+    assert 0 < len(wrong) < 96
+
+
+@pytest.mark.parametrize(
+    ("value", "kept"),
+    [
+        ("=1+1", "'=1+1"),
+        ("@SUM(A1)", "'@SUM(A1)"),
+        ("-5", "-5"),
+        ("+1.5e3", "+1.5e3"),
+        ("-x", "'-x"),
+        ("7", "7"),
+        (3, 3),
+    ],
+)
+def test_csv_cell_that_a_spreadsheet_would_run_is_made_text(value, kept):
+    assert safe_cell(value) == kept
+
+
+def test_text_search_finds_words_in_text_and_not_in_ids(server):
+    _, _, body = get(server.url + "/run/first/responses.csv?q=VIETA")
+    assert len(body.splitlines()) > 80
+    _, _, body = get(server.url + "/run/first/responses.csv?q=VIETA&case=1")
+    assert len(body.splitlines()) == 1
+    _, _, body = get(server.url + "/run/first/responses.csv?q=p00")
+    assert len(body.splitlines()) == 1
+    _, _, body = get(server.url + "/run/first/responses.csv?q=" + "%5Cboxed%7B")
+    assert len(body.splitlines()) > 80
+
+
+def test_long_text_comes_in_pieces_that_make_up_the_whole(server):
+    _, _, body = get(server.url + "/run/hostile/response/1/10")
+    assert len(body) < 1_000_000
+    assert 'class="b later"' in body
+    _, _, piece = get(server.url + "/run/hostile/response/1/10/piece?from=100000&to=116000&part=text")
+    assert piece == "y" * 16_000
+    _, headers, text = get(server.url + "/run/hostile/response/1/10/text")
+    assert text.endswith("y" * 10_000_000)
+    assert headers["Content-Type"].startswith("text/plain")
+
+
+def test_run_that_is_still_growing_shows_more_at_the_next_look(tmp_path, serve):
+    path = folders.running(tmp_path / "live", done=5)
+    served = serve(tmp_path)
+    assert "5 of 5 responses" in get(served.url + "/run/live/responses")[2]
+    folders.go_on(path, 5, 9)
+    assert "9 of 9 responses" in get(served.url + "/run/live/responses")[2]
+    assert 'data-again="2.0"' in get(served.url + "/run/live/responses")[2]
+
+
+def test_run_that_appears_later_is_found(tmp_path, serve, monkeypatch):
+    monkeypatch.setattr("markscheme.view.library.RESCAN", 0.0)
+    served = serve(tmp_path)
+    assert "No run here yet" in get(served.url + "/")[2]
+    folders.finished(tmp_path / "deep" / "down" / "one", problems=2, samples=1)
+    assert "deep/down/one" in get(served.url + "/")[2]
+    assert get(served.url + "/run/deep~down~one")[0] == 200
+
+
+def test_folder_that_is_itself_a_run_is_shown(tmp_path, serve):
+    folders.finished(tmp_path / "one", problems=2, samples=1)
+    served = serve(tmp_path / "one")
+    assert get(served.url + "/run/one")[0] == 200
+
+
+def test_runs_whose_names_look_alike_in_an_address_stay_apart(tmp_path):
+    for name in ("a b", "a+b", "a/b"):
+        folders.finished(tmp_path / name, problems=1, samples=1)
+    entries = Library(tmp_path).entries()
+    assert len({entry.slug for entry in entries}) == 3
+    assert {entry.path for entry in entries} == {tmp_path / "a b", tmp_path / "a+b", tmp_path / "a" / "b"}
+
+
+def test_protocols_that_the_run_was_not_marked_with_are_judged_on_the_spot(server):
+    _, _, body = get(server.url + "/run/first/response/1/0/others")
+    assert "aime@" in body
+    assert "math@" not in body
+    assert "countdown@" not in body  # judges another kind of gold
+
+
+def test_audit_under_every_protocol_is_made_in_memory_and_agrees_with_the_marker(tmp_path, serve):
+    from markscheme.marking import mark
+    from markscheme.runs import Run
+
+    path = folders.finished(tmp_path / "one", problems=3, samples=2)
+    before = sorted(path.rglob("*"))
+    served = serve(tmp_path)
+    assert "Judge under all" in get(served.url + "/run/one/audit")[2]
+    deadline = time.monotonic() + 60
+    while "judged now" not in (body := get(served.url + "/run/one/audit?judge=1")[2]):
+        assert time.monotonic() < deadline
+        assert "Judging under" in body
+    assert sorted(path.rglob("*")) == before
+    run = Run.open(path)
+    problems = {question.problem.key: question.problem for question in run.questions()}
+    expected = {
+        (problems[one.key].id, str(one.sample)): str(mark(one, problems[one.key], protocol="aime").verdict)
+        for one in run.responses()
+    }
+    rows = csv.DictReader(io.StringIO(get(served.url + "/run/one/responses.csv")[2]))
+    assert {(row["problem_id"], row["sample"]): row["verdict aime"] for row in rows} == expected
+    assert get(served.url + "/run/one/response/1/0")[0] == 200
+
+
+def test_command_to_judge_again_judges_this_very_response(server, runs, tmp_path):
+    from markscheme.marking import mark
+    from markscheme.runs import Run
+
+    for name, number in (("first", 0), ("hostile", 4)):
+        run = Run.open(runs / name)
+        response = next(one for one in run.responses() if one.sample == number)
+        expected = mark(response, run.questions()[0].problem, protocol="math").verdict
+        _, _, body = get(f"{server.url}/run/{name}/response/1/{number}")
+        command = unescape(re.search(r'id="command">(.*?)</pre>', body, re.DOTALL).group(1))
+        assert command.isascii()
+        environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+        done = subprocess.run(
+            ["bash", "-c", command + " --json"], cwd=tmp_path, env=environment, capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stderr
+        verdicts = json.loads(done.stdout)["protocols"][0]["verdicts"]
+        assert verdicts == {str(expected): 1}
+
+
+def test_run_that_nobody_writes_to_any_more_is_called_silent(tmp_path, serve):
+    path = folders.running(tmp_path / "live", done=5)
+    for file in path.rglob("*"):
+        os.utime(file, (1_000_000_000, 1_000_000_000))
+    body = get(serve(tmp_path).url + "/")[2]
+    assert ">silent</span>" in body
+
+
+def test_report_of_the_run_gives_the_figures_unless_its_marks_are_newer(tmp_path):
+    from markscheme.reporting.summary import save_report, summarize
+    from markscheme.runs import Run
+    from markscheme.view.links import Links
+    from markscheme.view.overview import overview
+    from markscheme.view.site import Site
+
+    path = folders.finished(tmp_path / "one", problems=5, samples=4)
+    site = Site(Library(tmp_path), Links(""), patience=60)
+    entry = site.library.entries()[0]
+    from_marks = overview(site.begin(), entry).value
+    run = Run.open(path)
+    save_report(run, summarize(run))
+    from_report = overview(site.begin(), entry).value
+    assert from_report.accuracy.method == "report.json"
+    assert from_report.accuracy.estimate == from_marks.accuracy.estimate
+    assert from_report.verdicts == from_marks.verdicts
+    assert from_report.scored == from_marks.scored
+    run.save_marks("math", [mark for mark in run.marks("math") if mark.sample == 0])
+    assert overview(site.begin(), entry).value.scored < from_marks.scored
+    site.background.close()
+
+
+def test_command_without_a_folder_says_what_to_do(tmp_path, capsys):
+    from markscheme.cli import main
+
+    assert main(["view", str(tmp_path / "nothing")]) == 2
+    assert "there is no folder" in capsys.readouterr().err
+
+
+def test_command_serves_until_it_is_interrupted(tmp_path):
+    folders.finished(tmp_path / "one", problems=2, samples=1)
+    command = [sys.executable, "-m", "markscheme", "view", str(tmp_path), "--no-browser", "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            line = process.stdout.readline()
+            url = next(word for word in line.split() if word.startswith("http://127.0.0.1:"))
+            with urllib.request.urlopen(url) as answer:
+                assert b"one" in answer.read()
+        finally:
+            process.send_signal(signal.SIGINT)
+        assert process.wait(20) == 0
+
+
+def test_port_that_is_taken_is_an_error_that_says_so(tmp_path):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        command = [sys.executable, "-m", "markscheme", "view", str(tmp_path), "--no-browser", "--port", port]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2
+    assert "choose another --port" in done.stderr
+
+
+def test_nothing_of_the_viewer_is_loaded_by_the_command_line_itself():
+    code = "import sys, markscheme.cli as c; c.build_parser('view'); print([m for m in sys.modules if m.startswith(('aiohttp', 'jinja2', 'numpy'))])"
+    assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "[]"
+
+
+def test_folder_of_the_package_has_every_asset():
+    from markscheme.view.server import ASSETS, asset
+
+    assert all(asset(name) for name in (*ASSETS, "static.js"))
