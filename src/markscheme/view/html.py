@@ -88,6 +88,8 @@ def _size(value: float) -> str:
 def _seconds(value: float | None) -> str:
     if value is None or math.isnan(value) or value < 0:
         return "–"
+    if value < 0.01:
+        return f"{1000 * value:.2g} ms"
     if value < 100:
         return f"{value:.3g} s"
     minutes, rest = divmod(round(value), 60)

@@ -15,6 +15,7 @@ from markscheme.view.columns import VERDICTS
 from markscheme.view.library import OpenRun
 from markscheme.view.links import Links
 from markscheme.view.verdicts import MISSING, look
+from markscheme.view.visible import plain_visible
 
 MOST_CELLS = 2_400
 """Cells a page: as many links as a browser takes without a thought."""
@@ -42,6 +43,12 @@ class Grid:
     page: int
     pages: int
     problems: int
+    flow: Markup | None = None
+    """All cells in one block, where a line a problem would be mostly paper."""
+
+
+FEW = 2
+"""Samples up to which the cells stand in one block."""
 
 
 def grid(links: Links, run: OpenRun, counts: Counts, query: Mapping[str, str]) -> Grid:
@@ -58,6 +65,9 @@ def grid(links: Links, run: OpenRun, counts: Counts, query: Mapping[str, str]) -
     page = min(pages, max(1, int(asked))) if asked.isdecimal() and len(asked) < 9 else 1
     chosen = numbers[(page - 1) * each : page * each]
     expected = run.entry.manifest.samples if run.entry.manifest else 0
+    if wide <= FEW:
+        cells = [_cells(links, run, int(n), expected, snapshot.ids[n]) for n in chosen]
+        return Grid([], order, page, pages, len(numbers), Markup("").join(cells))
     lines = [Line(int(n), snapshot.ids[n], float(rates[n]), _cells(links, run, int(n), expected)) for n in chosen]
     return Grid(lines, order, page, pages, len(numbers))
 
@@ -74,8 +84,9 @@ def _ordered(rates: np.ndarray[tuple[int], np.dtype[np.float64]], order: str) ->
     return [int(n) for n in np.argsort(keys[order], kind="stable")]
 
 
-def _cells(links: Links, run: OpenRun, problem: int, expected: int) -> Markup:
-    """The cells of a problem. Thousands on a page: put together from words of ours, only the address is escaped."""
+def _cells(links: Links, run: OpenRun, problem: int, expected: int, name: str = "") -> Markup:
+    """The cells of a problem. Thousands on a page: put together from words of ours, only name and address are escaped."""
+    name = escape(plain_visible(name[:80] + ", ")) if name else ""
     snapshot = run.snapshot
     rows = snapshot.rows_of(problem)
     verdicts = snapshot.verdict(run.protocol)[rows.start : rows.stop].tolist()
@@ -85,10 +96,10 @@ def _cells(links: Links, run: OpenRun, problem: int, expected: int) -> Markup:
         seen = look(code)
         href = escape(links.response(run.entry.slug, problem, sample))
         kind, note = (" odd", ", protocols disagree") if odd else ("", "")
-        title = f"sample {sample}: {seen.word}{note}"
+        title = f"{name}sample {sample}: {seen.word}{note}"
         cells.append(f'<a class="c v-{seen.name}{kind}" href="{href}" title="{title}">{seen.symbol}</a>')
     absent = max(0, min(expected, 1000) - len(rows))
-    cells += [f'<span class="c v-missing" title="{MISSING.word}"></span>'] * absent
+    cells += [f'<span class="c v-missing" title="{name}{MISSING.word}"></span>'] * absent
     return Markup("".join(cells))
 
 
