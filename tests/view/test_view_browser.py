@@ -27,8 +27,8 @@ def test_runs_page_leads_to_every_page_by_clicking(page, server):
     page.goto(server.url + "/")
     page.get_by_role("link", name="first", exact=True).click()
     assert page.locator("h1").inner_text().startswith("math-sample")
+    page.wait_for_function("() => document.querySelectorAll('svg.plot').length === 3")  # the band takes its time
     assert re.search(r"\d+\.\d %", page.locator(".card.main .big").inner_text())
-    assert page.locator("svg.plot").count() == 3
     assert page.locator("table.grid .c").count() == 96
     page.locator("table.grid tbody th a").first.click()
     assert page.locator(".statement math").count() >= 3
@@ -122,7 +122,7 @@ def test_raw_text_shows_the_source_and_the_answer_in_both(page, server):
 
 def test_reasoning_is_folded_until_asked_for(page, server):
     page.goto(server.url + "/run/first/response/1/0")
-    thought = page.get_by_text("Let me check twice.")
+    thought = page.locator("details .text").get_by_text("Let me check twice.")
     assert not thought.is_visible()
     page.keyboard.press("t")
     assert thought.is_visible()
@@ -271,6 +271,7 @@ def test_light_and_dark_follow_the_system_until_the_reader_chooses(browser, serv
 
 def test_tooltip_of_a_plot_says_what_the_mark_stands_for(page, server):
     page.goto(server.url + "/run/first")
+    page.wait_for_function("() => document.body.dataset.again !== '0.7'")
     page.locator("svg.plot circle.dot").first.hover()
     assert re.match(r"pass@1 \d+\.\d % \(", page.locator("#tip").inner_text())
 

@@ -317,7 +317,7 @@ def test_command_to_judge_again_judges_this_very_response(server, runs, tmp_path
         response = next(one for one in run.responses() if one.sample == number)
         expected = mark(response, run.questions()[0].problem, protocol="math").verdict
         _, _, body = get(f"{server.url}/run/{name}/response/1/{number}")
-        command = unescape(re.search(r'id="command">(.*?)</pre>', body, re.DOTALL).group(1))
+        command = unescape(re.search(r'id="command"[^>]*>(.*?)</pre>', body, re.DOTALL).group(1))
         assert command.isascii()
         environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
         done = subprocess.run(
