@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from markscheme.marking import get_protocol, mark, protocol_names
+from markscheme.marking.marker import FAILED
 from markscheme.types import Response, Verdict
 
 PROTOCOLS = [name for name in protocol_names() if name != "math-verify"]
@@ -31,6 +32,7 @@ def test_mark_on_any_text_gives_a_verdict_and_a_span_inside_it(protocol, text):
     found = mark(text, gold=PUZZLE if protocol == "countdown" else "7", protocol=protocol)
     assert found.protocol == get_protocol(protocol).label
     assert found.verdict is not Verdict.ERROR
+    assert not found.why.startswith(FAILED)
     if found.verdict in (Verdict.NO_ANSWER, Verdict.TRUNCATED):
         assert found.answer is None
     else:
@@ -45,7 +47,7 @@ def test_mark_on_any_text_gives_a_verdict_and_a_span_inside_it(protocol, text):
 def test_mark_against_any_gold_never_raises(gold, text):
     for protocol in PROTOCOLS:
         if protocol != "countdown":
-            mark(text, gold=gold, protocol=protocol)
+            assert not mark(text, gold=gold, protocol=protocol).why.startswith(FAILED)
 
 
 DECORATIONS = [
@@ -113,6 +115,7 @@ def test_mark_on_megabytes_of_one_pattern_is_quick_and_keeps_the_answer_short(na
         assert time.process_time() - begun < 2
         assert len(found.answer or "") <= 10_000
         assert len(found.why) < 500
+        assert not found.why.startswith(FAILED)
 
 
 def test_mark_when_generation_was_cut_off_counts_only_an_explicit_answer():

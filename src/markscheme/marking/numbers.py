@@ -52,6 +52,9 @@ _ONE = re.compile(
 _SCIENTIFIC = re.compile(r"(.+?)\s*(?:\\times|\\cdot|×|\*|x)\s*10\s*\^\s*(-?\d{1,2})(.*)", re.DOTALL)
 _UNIT = re.compile(r"(?:\\?%|\^?\\circ|°|/[-–]|[$€£¥₹])*\s*(?:[^\W\d_][^\W_]*[.²³]?(?:\^[23])?(?:\s|/|-|$)*){0,5}")
 _CLOCK = re.compile(r"(\d{1,2}):00\s*(?:[ap]\.?\s?m\.?|o'clock)?", re.IGNORECASE)
+_CHOICE = re.compile(r"\(?[A-E]\)\s*(?=[-$\d])")
+_ASIDE = re.compile(r"(?<=[\d%a-z])\s*\([^()]*[a-zA-Z][^()]*\)\Z")
+"""`73 (mod 1000)`, `42 (approx)`; but not `2(3)`."""
 _WORDS = dict(
     zip(
         [
@@ -101,7 +104,7 @@ def number(text: str, *, units: bool = True) -> Number | None:
         return None
     if text.isdecimal():
         return int(text)
-    bare = undress(text)
+    bare = _ASIDE.sub("", _CHOICE.sub("", undress(text)))
     found = _ONE.fullmatch(bare)
     if found is None:
         clock = _CLOCK.fullmatch(bare)
@@ -115,11 +118,23 @@ def number(text: str, *, units: bool = True) -> Number | None:
         mantissa = number(science[1]) if science and not science[3].strip(" .") else None
         return None if mantissa is None or science is None else _simple(mantissa * Fraction(10) ** int(science[2]))
     value = value_of(found["digits"], found["under"], found["power"])
+    scale = _SCALES.get(tail.partition(" ")[0].lower())
+    if scale and value is not None:
+        value = _simple(value * scale)
     negative = (found["sign"] == "-") != (found["inner"] == "-")
     return -value if value is not None and negative else value
 
 
 _SIGNS = frozenset(("%", "$", "°", "^\\circ", "^circ", "€", "£", "-", "/-"))
+
+
+_SCALES = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
+_SCALE = re.compile("|".join(_SCALES), re.IGNORECASE)
+
+
+def unscaled(text: str) -> Number | None:
+    """Of `2 million` the 2, for a question that asks how many million; `None` where there is no such word."""
+    return number(_SCALE.sub("", text)) if len(text) <= MAX_LENGTH and _SCALE.search(text) else None
 
 
 def value_of(digits: str, under: str | None = None, power: str | None = None) -> Number | None:

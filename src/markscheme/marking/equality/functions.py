@@ -16,8 +16,6 @@ from markscheme.marking.equality.algebra import (
     IMAGINARY,
     Atom,
     Expr,
-    TooBig,
-    Undefined,
     Value,
     add,
     atom,
@@ -29,6 +27,7 @@ from markscheme.marking.equality.algebra import (
     variables,
 )
 from markscheme.marking.equality.integers import factor
+from markscheme.marking.equality.limits import TooBig, Undefined
 from markscheme.marking.equality.numeric import approximate
 from markscheme.marking.equality.powers import MAX_FACTORED_BITS, exponential, power, root_power
 from markscheme.marking.equality.trigonometry import (

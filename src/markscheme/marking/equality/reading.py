@@ -10,12 +10,13 @@ import re
 from typing import Final
 
 from markscheme.marking.equality import sets
-from markscheme.marking.equality.algebra import TooBig, Value, mul
-from markscheme.marking.equality.answers import Answer, Collection, Matrix, RealSet, Scalar, Sequence
+from markscheme.marking.equality.algebra import Value, mul
+from markscheme.marking.equality.answers import Answer, Collection, Matrix, RealSet, Relation, Scalar, Sequence
 from markscheme.marking.equality.arguments import tokenise
 from markscheme.marking.equality.cleaning import clean
 from markscheme.marking.equality.evaluation import run
 from markscheme.marking.equality.expressions import Unreadable, parse, read_number
+from markscheme.marking.equality.limits import TooBig
 from markscheme.marking.equality.names import CONNECTIVES, MATRICES
 from markscheme.marking.equality.phrases import read_phrase
 from markscheme.marking.equality.reading_relations import RelationReader
@@ -59,6 +60,8 @@ class Reader(RelationReader):
 
     def label(self) -> int:
         """Where the answer starts after a label in words: `Area:`, `The answer is`."""
+        if len(self.tokens) > 2 and self.tokens[0].kind == "v" and self.tokens[1][:2] == ("x", "is"):
+            return 2  # x is 5
         words: list[str] = []
         for k, (kind, text, _) in enumerate(self.tokens[:10]):
             if kind == ":" and words:
@@ -147,7 +150,9 @@ class Reader(RelationReader):
             return combine(real, joined)
         flat: list[Answer] = []
         for x in items:
-            flat.extend(x.items if isinstance(x, Collection) and not x.braces else [x])
+            # x = -2 or x = 1 ± √5
+            named = x.right if isinstance(x, Relation) and x.left_name and isinstance(x.right, Collection) else x
+            flat.extend(named.items if isinstance(named, Collection) and not named.braces else [named])
         return Collection(tuple(flat), False, joined)
 
     def bracketed(self, low: int, high: int, depth: int) -> Answer:

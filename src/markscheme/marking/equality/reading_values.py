@@ -15,6 +15,7 @@ from markscheme.marking.equality.expressions import Unreadable, parse, read_numb
 from markscheme.marking.equality.substitution import substitute
 from markscheme.marking.equality.token_ranges import TokenRanges
 from markscheme.marking.equality.units import Unit, read_unit
+from markscheme.marking.equality.words import number_from_words
 
 _DEGREES: Final = Unit((("deg", 1),), Fraction(1))
 _DOLLARS: Final = Unit((("usd", 1),), Fraction(1))
@@ -55,11 +56,11 @@ class ValueReader(TokenRanges):
         if k == low or k + 2 >= high:
             return False
         after = self.tokens[k + 2] if (kind, text) == ("c", "frac") else self.tokens[k + 1]
-        return after.kind == "x" and (text in ("(", "frac"))
+        return after.kind == "x" and text in ("(", "{", "frac")
 
     def annotated(self, low: int, cut: int, high: int) -> Answer:
         rest = self.tokens[cut:high]
-        if rest[0].kind == "(" and self.match[cut] == high - 1:
+        if rest[0].kind in "({" and self.match[cut] == high - 1:
             rest = rest[1:-1]
         words = [t.text.lower() for t in rest[:2]]
         if words[0] in BASE_WORDS or words == ["in", "base"]:
@@ -115,11 +116,14 @@ class ValueReader(TokenRanges):
         k = low
         while k < high and self.tokens[k].kind in ("x", ":"):
             k += 1
-        if k < high:
-            if self.tokens[k - 1].kind == ":":
-                return self.scalar(k, high)
-            unit = read_unit(" ".join(t.text for t in self.tokens[low:k]))
-            if unit is not None and not unit.word and self.tokens[k].kind in ("n", "o"):
-                number = self.scalar(k, high)  # €77, USD 18.90
-                return replace(number, unit=unit) if isinstance(number, Scalar) else self.words(low, high)
+        if k == high:
+            spelled = number_from_words(" ".join(t.text for t in self.tokens[low:high]))
+            return self.words(low, high) if spelled is None else Scalar(spelled)
+        if self.tokens[k - 1].kind == ":":
+            return self.scalar(k, high)
+        unit = read_unit(" ".join(t.text for t in self.tokens[low:k]))
+        if unit is not None and not unit.word and self.tokens[k].kind in ("n", "o"):
+            number = self.scalar(k, high)  # €77, USD 18.90
+            if isinstance(number, Scalar):
+                return replace(number, unit=unit)
         return self.words(low, high)
