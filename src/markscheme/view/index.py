@@ -132,14 +132,15 @@ class RunIndex:
 
     def question(self, problem: int) -> Question | None:
         """A problem with its prompt, read from its line."""
-        offset = self.problems.offsets[problem]
+        offsets = self.problems.offsets
+        offset = offsets[problem] if problem < len(offsets) else -1  # the folder may have been replaced meanwhile
         line = _line_at(self.questions_tail.file, offset) if offset >= 0 else b""
         return decode_or_none(line, Question)
 
     def response(self, snapshot: Snapshot, row: int) -> Response | None:
         """A response, read from its line; None if it is not there (any more)."""
         number = int(snapshot.numbers["file"][row])
-        if number < 0:
+        if not 0 <= number < len(self.response_tails):
             return None
         line = _line_at(self.response_tails[number].file, int(snapshot.numbers["offset"][row]))
         response = decode_or_none(line, Response)
@@ -148,10 +149,12 @@ class RunIndex:
 
     def mark(self, snapshot: Snapshot, protocol: str, row: int) -> Mark | None:
         """A stored mark, read from its line."""
-        offsets = snapshot.mark_offsets.get(protocol)
-        if offsets is None or offsets[row] < 0 or protocol not in self.mark_tails:
+        offsets, tail = snapshot.mark_offsets.get(protocol), self.mark_tails.get(protocol)
+        if offsets is None or tail is None or offsets[row] < 0:
             return None
-        return decode_or_none(_line_at(self.mark_tails[protocol].file, int(offsets[row])), Mark)
+        mark = decode_or_none(_line_at(tail.file, int(offsets[row])), Mark)
+        place = (snapshot.keys[snapshot.problem[row]], int(snapshot.sample[row]))
+        return mark if mark is not None and (mark.key, mark.sample) == place else None
 
     # Reading -----------------------------------------------------------------------------------------------------
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
-from markscheme.view.background import Background
+from markscheme.view.background import Background, Made
 from markscheme.view.judging import Judgings
 from markscheme.view.library import Entry, Library, OpenRun
 from markscheme.view.links import Links
 from markscheme.view.search import Searches
+
+T = TypeVar("T")
 
 PATIENCE = 0.35
 """Seconds a page waits for an index or a figure that is not ready; then it is shown without and asks again."""
@@ -73,7 +75,7 @@ class Site:
         )
         return replace(run, snapshot=snapshot, judged=frozenset(judged.verdicts))
 
-    def figure(self, run: OpenRun, name: Hashable, work: Any) -> Any:
+    def figure(self, run: OpenRun, name: Hashable, work: Callable[[], T]) -> Made[T]:
         """A slow figure of a run's verdicts: what there is of it, and whether it is of this moment."""
         stamp = (run.snapshot.marks_version, run.index.generation, run.judged)
         return self.background.get((run.entry.path, name), stamp, work, self.left)
