@@ -4,6 +4,7 @@
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
+PERF   := countdown equality marking overhead view  # the others in perf/ are their servers and clients
 
 .PHONY: demo setup setup-all test lint perf
 
@@ -43,4 +44,4 @@ lint: setup
 	$(BIN)/mypy
 
 perf: setup
-	for script in perf/*.py; do $(BIN)/python $$script || exit 1; done
+	for name in $(PERF); do $(BIN)/python perf/$$name.py || exit 1; done

@@ -33,6 +33,7 @@ TEMPLATES = {
         ),
         example="Question: {statement}\nAnswer: {solution}\n#### {gold}",
     ),
+    "bare": Template(summary="the question and nothing else; for models trained on this data", user="{statement}"),
 }
 
 

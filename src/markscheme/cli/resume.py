@@ -21,12 +21,16 @@ def run(args: argparse.Namespace) -> int:
     from markscheme.running import resume
     from markscheme.running.progress import progress
     from markscheme.runs import find_runs
+    from markscheme.scale.ranks import current
 
     changes = typed_options(args)
-    reports = Reports(json=args.json)
-    for stored in find_runs(args.runs):
-        with reports.of(stored.path), progress(stored.manifest.benchmark, quiet=args.json) as display:
-            resume(stored, changes, display)
-        if reports.interrupted:
-            break
-    return reports.close()
+    ranks = current()
+    first = ranks is None or ranks.first
+    reports = Reports(json=args.json, silent=not first)
+    with reports:
+        for stored in find_runs(args.runs):
+            with reports.of(stored.path), progress(stored.manifest.benchmark, quiet=args.json or not first) as display:
+                resume(stored, changes, display)
+            if reports.interrupted:
+                break
+    return reports.exit_code

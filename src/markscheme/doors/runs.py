@@ -13,6 +13,7 @@ from markscheme.reporting.summary import Summary, save_report, summarize
 from markscheme.running import execute, resume
 from markscheme.running.progress import progress
 from markscheme.runs import Run
+from markscheme.scale.ranks import current
 
 MISSING = 3
 """Exit code when responses are missing, as that of `markscheme run`."""
@@ -21,13 +22,19 @@ MISSING = 3
 def run_or_resume(config: RunConfig, folder: Path, title: str) -> tuple[Run, Summary]:
     """Into a folder that holds this run already: only what is missing is asked. Another run there is refused."""
     check_pass_k(config)
-    with progress(title) as display:
-        if (folder / "manifest.json").exists():
+    ranks = current()
+    first = ranks is None or ranks.first
+    there = (folder / "manifest.json").exists()
+    if ranks is not None:
+        there = ranks.agreed(there)
+    with progress(title, quiet=not first) as display:
+        if there:
             finished = resume(Run.open(folder), msgspec.structs.asdict(config), display)
         else:
             finished = execute(config, folder, display)
     summary = summarize(finished, pass_k=config.pass_k)
-    save_report(finished, summary)
+    if first:
+        save_report(finished, summary)
     return finished, summary
 
 

@@ -17,6 +17,8 @@ BACKENDS = {
     "anthropic": "Anthropic's Messages API: anthropic/NAME",
     "http": "a server of your own, plain contract: http/http://localhost:8000/generate",
     "sglang": "SGLang's native /generate: sglang/http://localhost:30000",
+    "hf": "a Hugging Face model in this process: hf/PATH",
+    "nanochat": "a checkpoint of nanochat, from its checkout: nanochat/sft",
     "solver": "exact Countdown solver: the upper bound, needs nothing",
     "replay": "stored outputs: replay/FILE.jsonl, needs nothing",
 }

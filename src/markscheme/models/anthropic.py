@@ -34,7 +34,7 @@ class Anthropic:
     concurrency = None
 
     def __init__(self, name: str, config: RunConfig) -> None:
-        if config.samples_per_request > 1:
+        if (config.samples_per_request or 1) > 1:
             raise UsageError("the Messages API gives one sample a request; leave --samples-per-request out")
         self.name = f"anthropic/{name}"
         self._model = name

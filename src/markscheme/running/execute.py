@@ -8,6 +8,7 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from importlib import import_module
 from pathlib import Path
@@ -16,10 +17,9 @@ from typing import Any, Protocol, TypeVar
 import msgspec
 
 from markscheme.accounting import Accounts
-from markscheme.benchmarks import benchmark as find_benchmark
 from markscheme.config import RunConfig
-from markscheme.errors import JournalError
-from markscheme.marking import get_protocol, mark, mark_many
+from markscheme.errors import JournalError, ModelError
+from markscheme.marking import get_protocol, mark_many
 from markscheme.models import load_model
 from markscheme.models.base import Model
 from markscheme.models.prices import price_of
@@ -34,11 +34,14 @@ from markscheme.running.live import Live
 from markscheme.running.lock import RunLock
 from markscheme.running.pace import Pace
 from markscheme.running.plan import requests
+from markscheme.running.prepare import Prepared, prepare
 from markscheme.running.recorder import Recorder
 from markscheme.running.resuming import check_questions, resumed_config
 from markscheme.running.retry import RetryPolicy
 from markscheme.running.scheduler import Scheduler
 from markscheme.runs import Manifest, Run, write_atomically
+from markscheme.scale.ranks import Ranks
+from markscheme.scale.ranks import current as current_ranks
 from markscheme.types import Mark, Problem, Question, Response, Sampling
 
 SEVERAL_SAMPLES_TEMPERATURE = 0.8
@@ -62,32 +65,21 @@ class Display(Protocol):
         """Display the figures."""
 
 
-def execute(config: RunConfig, out: Path, display: Display | None = None) -> Run:
+def execute(config: RunConfig, out: Path, display: Display | None = None, prepared: Prepared | None = None) -> Run:
     """Ask, mark and keep everything; returns the finished run.
 
     Its manifest says how it ended: `complete`, `incomplete` (errors are missing data), `interrupted`. What stops a run
     for good (a refused key, a full disk) is raised, after everything that came back has been kept and counted.
     """
-    bench = find_benchmark(config.benchmark, config.data_dir)
-    questions = bench.questions(
-        variant=config.prompt,
-        fewshot=config.fewshot,
-        fewshot_seed=config.fewshot_seed,
-        limit=config.limit,
-        limit_seed=config.limit_seed,
-        system_prompt=config.system_prompt,
-    )
-    protocol = get_protocol(config.protocol or bench.protocol)
-    if questions:  # a protocol that cannot judge these problems says so now, not after the first answer
-        mark("", questions[0].problem, protocol=protocol.name)
+    bench, questions, protocol = prepared or prepare(config)
     model = load_model(config.model, config)
     sampling = _sampling(config, model)
-    fewshot_ids = questions[0].prompt.fewshot_ids if questions else ()
+    fewshot_ids = questions[0].prompt.fewshot_ids
     manifest = Manifest(
         config=hide_config(config),
         benchmark=bench.name,
         model=hide_spec(config.model),
-        protocol=f"{protocol.name}@{protocol.version}",
+        protocol=protocol.label,
         samples=config.samples,
         problems=len(questions),
         data=bench.files + (bench.pool_files if fewshot_ids else ()),
@@ -104,9 +96,14 @@ def execute(config: RunConfig, out: Path, display: Display | None = None) -> Run
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise JournalError(f"cannot make the run folder {out}: {error.strerror}") from None
-    with RunLock(out):
-        run = Run.create(out, manifest, questions)
-        _finish(run, config, questions, model, sampling, display)
+    ranks = current_ranks()
+    with _lock(out, ranks):
+        if ranks is None or ranks.first:
+            run = Run.create(out, manifest, questions)
+        if ranks is not None:
+            _meet(ranks)
+            run = Run.open(out)
+        _finish(run, config, questions, model, sampling, display, ranks)
     return run
 
 
@@ -117,23 +114,39 @@ def resume(run: Run, changes: Mapping[str, Any] | None = None, display: Display 
     over; one that changes what is asked is refused.
     """
     config = resumed_config(run, changes or {})
-    with RunLock(run.path):
+    ranks = current_ranks()
+    with _lock(run.path, ranks):
         run = Run.open(run.path)  # another process may have finished it while we waited
         questions = run.questions()
         check_questions(run, questions)
         protocol = get_protocol(run.manifest.protocol.partition("@")[0])
-        run.save_manifest(
-            msgspec.structs.replace(
-                run.manifest,
-                config=hide_config(config),
-                protocol=f"{protocol.name}@{protocol.version}",
-                status="running",
-                resumed=run.manifest.resumed + 1,
+        if ranks is None or ranks.first:
+            run.save_manifest(
+                msgspec.structs.replace(
+                    run.manifest,
+                    config=hide_config(config),
+                    protocol=protocol.label,
+                    status="running",
+                    resumed=run.manifest.resumed + 1,
+                )
             )
-        )
+        model = load_model(config.model, config)
+        if ranks is not None:
+            _meet(ranks)  # nobody writes before everybody has read what is there
+            run = Run.open(run.path)
         sampling = msgspec.convert(run.manifest.sampling, Sampling)
-        _finish(run, config, questions, load_model(config.model, config), sampling, display)
+        _finish(run, config, questions, model, sampling, display, ranks)
     return run
+
+
+def _lock(folder: Path, ranks: Ranks | None) -> RunLock:
+    """Rank 0 holds the folder's own lock, and each other rank one for its part."""
+    return RunLock(folder) if ranks is None or ranks.first else RunLock(folder, f"lock.{ranks.rank}")
+
+
+def _meet(ranks: Ranks) -> None:
+    if not ranks.meet():
+        raise ModelError(f"rank {ranks.rank}: another rank ended before the run began; its message says why")
 
 
 def _finish(
@@ -143,22 +156,31 @@ def _finish(
     model: Model,
     sampling: Sampling,
     display: Display | None,
+    ranks: Ranks | None,
 ) -> None:
     accounts = Accounts(price_of(config))
     earlier = Earlier(run, run.manifest.protocol, accounts)
-    if earlier.damaged:
+    if earlier.damaged and (ranks is None or ranks.first):
         print(
             f"markscheme: {earlier.damaged} damaged lines in {run.path} are left out; what they held is asked again",
             file=sys.stderr,
         )
-    asking = _Asking(run, config, questions, model, sampling, earlier, accounts, display)
+    asking = _Asking(run, config, questions, model, sampling, earlier, accounts, display, ranks)
     status = "stopped"
     try:
         _run_async(asking.run())
-        _mark_the_rest(run, asking.problems, earlier)
+        if ranks is not None:
+            # Told to end, we do not wait for the others.
+            asking.interrupted = asking.interrupted or not ranks.meet()
+            if ranks.first:
+                accounts = Accounts(price_of(config))
+                earlier = Earlier(run, run.manifest.protocol, accounts)
+        if ranks is None or ranks.first:
+            _mark_the_rest(run, {question.problem.key: question.problem for question in questions}, earlier)
         status = "interrupted" if asking.interrupted else "complete"
     finally:
-        _close(run, status, asking.server_model, accounts)
+        if ranks is None or ranks.first:
+            _close(run, status, asking.server_model, accounts)
 
 
 class _Asking:
@@ -174,10 +196,19 @@ class _Asking:
         earlier: Earlier,
         accounts: Accounts,
         display: Display | None,
+        ranks: Ranks | None = None,
     ) -> None:
+        if ranks is not None:
+            questions = ranks.share(questions)
+            keys = [question.problem.key for question in questions]
+            missing = sum(not earlier.answered.has(key, one) for key in keys for one in range(run.manifest.samples))
+            earlier.live.total = earlier.live.done + missing  # what this rank will see
+        self._writer = "responses.jsonl" if ranks is None else f"responses.{ranks.rank}.jsonl"
+        self._ranks = ranks
         self._run, self._config, self._model, self._earlier = run, config, model, earlier
         self._accounts, self._display = accounts, display
-        self._requests = requests(run.manifest, questions, sampling, earlier.answered)
+        step = config.samples_per_request or int(getattr(model, "samples_per_request", 1))
+        self._requests = requests(run.manifest, questions, sampling, earlier.answered, step)
         self.problems = {question.problem.key: question.problem for question in questions}
         self.interrupted = False
         self.server_model: str | None = None
@@ -186,10 +217,11 @@ class _Asking:
         """Ask until nothing is left, something is fatal, or the user has had enough."""
         protocol = get_protocol(self._run.manifest.protocol.partition("@")[0])
         live = self._earlier.live
-        facts = Journal(self._run.path / "responses.jsonl")
-        opinions = Journal(self._run.marks_file(protocol.name))
+        facts = Journal(self._run.path / self._writer)
+        # A rank's marks are for its display; rank 0 marks everything at the end, since marks have one file.
+        opinions = Journal(self._run.marks_file(protocol.name)) if self._ranks is None else None
         try:
-            with facts, opinions:
+            with facts, opinions or nullcontext():
                 recorder = Recorder(
                     facts, opinions, self.problems, protocol, self._earlier.marked, self._accounts, live
                 )

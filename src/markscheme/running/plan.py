@@ -12,10 +12,9 @@ from markscheme.types import Question, Sampling
 
 
 def requests(
-    manifest: Manifest, questions: Sequence[Question], sampling: Sampling, done: SampleSet
+    manifest: Manifest, questions: Sequence[Question], sampling: Sampling, done: SampleSet, step: int = 1
 ) -> Iterator[Request]:
-    """Every problem once before any twice, so that early figures already mean something."""
-    step = manifest.config.samples_per_request
+    """Every problem once (with `step` samples) before any twice, so that early figures already mean something."""
     for first in range(0, manifest.samples, step):
         group = range(first, min(first + step, manifest.samples))
         for question in questions:

@@ -30,7 +30,7 @@ class Recorder:
     def __init__(
         self,
         journal: Journal,
-        marks: Journal,
+        marks: Journal | None,
         problems: Mapping[str, Problem],
         protocol: Protocol,
         marked: SampleSet,
@@ -66,7 +66,8 @@ class Recorder:
                 self._mark(arrived)
             if self._judged:
                 judged, self._judged = self._judged, []
-                self._marks.write(judged)
+                if self._marks is not None:
+                    self._marks.write(judged)
         except MarkschemeError as failure:
             self.on_failure(failure)
 

@@ -36,6 +36,7 @@ class Judge:
     places: int | None = None
     """The decimal places the problem asks for, if it asks for rounding."""
     numeric: bool = False
+    exhausted: bool = False
 
     def flag(self, text: str) -> None:
         if text not in self.flags:

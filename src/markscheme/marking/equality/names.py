@@ -79,7 +79,7 @@ CONNECTIVES: Final = frozenset({"and", "or", "&"})
 
 _PLAIN_CONSTANTS: Final[dict[str, tuple[str, str]]] = {
     "pi": ("v", "π"), "Pi": ("v", "π"), "PI": ("v", "π"), "infinity": ("inf", "∞"), "Infinity": ("inf", "∞"), "inf": ("inf", "∞"), "infty": ("inf", "∞"),
-    "oo": ("inf", "∞"), "sqrt": ("c", "sqrt"), "union": ("u", "∪"), "deg": ("o", "°"),
+    "oo": ("inf", "∞"), "sqrt": ("c", "sqrt"), "union": ("u", "∪"), "deg": ("o", "°"), "equals": ("r", "="),
     "frac": ("c", "frac"), "times": ("o", "*"), "cdot": ("o", "*"), "pm": ("o", "±"),
 }  # fmt: skip
 

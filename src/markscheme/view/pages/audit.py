@@ -37,7 +37,7 @@ def audit_page(site: Site, slug: str, query: Mapping[str, str]) -> Page:
     missing = [] if site.links.static or not run.snapshot.complete else missing_protocols(run)
     judging = None
     if missing and query.get("judge") == "1":
-        judging = site.judgings.start(run, missing, wait=site.patience)
+        judging = site.judgings.start(run, missing, wait=site.left)
         if judging.complete:
             run, missing, judging = site.open(slug), [], None
     names = sorted(run.snapshot.verdicts, key=lambda name: (name != run.protocol, name))

@@ -213,12 +213,12 @@ def _facts(response: Response | None) -> list[tuple[str, str]]:
         "Completion tokens": response.completion_tokens,
         "Reasoning tokens": response.reasoning_tokens,
         "Characters": len(response.text) + len(response.reasoning or ""),
-        "Latency": None if response.latency is None else f"{response.latency:.2f} s",
+        "Latency": None if response.latency is None else f"{response.latency:.3g} s",
         "Attempts": response.attempts,
         "Seed": response.seed,
         "Finish reason": response.finish_reason,
         "Served by": response.model,
-        "Arrived": response.created,
+        "Arrived": response.created and response.created[:19].replace("T", " "),
     }
     return [
         (name, f"{value:,}" if isinstance(value, int) and name != "Seed" else str(value)[:300])

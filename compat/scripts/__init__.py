@@ -1,0 +1,1 @@
+"""Commands that are run as `python -m scripts.NAME`."""

@@ -1,0 +1,1 @@
+"""More than one process, GPU or machine for one run."""

@@ -1,0 +1,82 @@
+"""Ranks: one run asked by several processes that torchrun started, each with its share of the problems.
+
+Each rank appends to its own `responses.<rank>.jsonl`; nothing that a rank has written depends on another rank living on.
+The ranks talk (torch.distributed, gloo, no GPU needed) only to agree on the folder and to wait for each other at the end.
+If one dies, what the others and it have written stays, and resuming asks for the rest, with any number of ranks.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import cache
+from typing import TypeVar
+
+from markscheme.errors import ModelError, UsageError
+
+PATIENCE = timedelta(days=30)
+"""How long a rank that is done waits for the others: a share may take days, and torchrun ends us if one dies."""
+
+VARIABLES = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """This process among the others."""
+
+    rank: int
+    world: int
+
+    @property
+    def first(self) -> bool:
+        """Whether this is the rank that makes the folder, marks and reports."""
+        return self.rank == 0
+
+    def share(self, items: Sequence[T]) -> Sequence[T]:
+        """This rank's part: every `world`-th, so that hard problems at the end are shared too."""
+        return items[self.rank :: self.world]
+
+    @property
+    def restarted(self) -> bool:
+        """Whether torchrun has started the ranks again after one of them died (`--max-restarts`)."""
+        return int(os.environ.get("TORCHELASTIC_RESTART_COUNT", 0)) > 0
+
+    def agreed(self, value: T) -> T:
+        """What rank 0 says, of a thing on which ranks that look at different moments might differ."""
+        import torch.distributed as dist
+
+        chosen = [value]
+        try:
+            dist.broadcast_object_list(chosen, src=0)
+        except RuntimeError as error:
+            reason = (str(error).strip().splitlines() or ["no reason given"])[0][:200]
+            raise ModelError(f"rank {self.rank} lost the others before the run began: {reason}") from None
+        return chosen[0]
+
+    def meet(self) -> bool:
+        """Wait until every rank is here; false when one of them will not come any more."""
+        import torch.distributed as dist
+
+        try:
+            dist.barrier()
+        except RuntimeError:
+            return False
+        return True
+
+
+@cache
+def current() -> Ranks | None:
+    """The ranks, if torchrun (or something that sets its variables) started more than one process."""
+    if any(name not in os.environ for name in VARIABLES) or int(os.environ["WORLD_SIZE"]) < 2:
+        return None
+    try:
+        import torch.distributed as dist
+    except ImportError as error:
+        raise UsageError(f"several ranks need torch ({error}): pip install 'markscheme[hf]'") from None
+    if not dist.is_initialized():
+        dist.init_process_group("gloo", timeout=PATIENCE)
+    return Ranks(dist.get_rank(), dist.get_world_size())

@@ -1,0 +1,169 @@
+"""`hf/PATH` on a real, tiny Llama."""
+
+import asyncio
+
+import pytest
+
+import markscheme as ms
+from markscheme.config import make_config
+from markscheme.errors import ModelError, UsageError
+from markscheme.models import load_model
+from markscheme.models.base import Request, RequestFailed
+from markscheme.types import Message, Prompt, Sampling
+
+pytestmark = pytest.mark.needs("torch", "transformers")
+
+
+@pytest.fixture(scope="module")
+def model(tiny_llama):
+    return load_model(f"hf/{tiny_llama}", make_config(benchmark="b", model="hf", extra_field=("batch_size=3",)))
+
+
+def request(text, *seeds, **sampling):
+    return Request(
+        benchmark="b",
+        problem_id="1",
+        key="k",
+        statement=text,
+        prompt=Prompt(messages=(Message("user", text),)),
+        samples=tuple(range(len(seeds))),
+        seeds=seeds,
+        sampling=Sampling(**{"max_tokens": 12, **sampling}),
+    )
+
+
+def ask(model, *requests):
+    async def asking():
+        return await asyncio.gather(*(model.answer(one) for one in requests), return_exceptions=True)
+
+    return asyncio.run(asking())
+
+
+def test_answer_when_greedy_then_equal_to_plain_generate_of_transformers(model, tiny_llama):
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(tiny_llama)
+    plain = AutoModelForCausalLM.from_pretrained(tiny_llama)
+    prompts = ["2+2?", "a much longer question, so that rows of one batch are padded", "?"]
+    expected = []
+    for prompt in prompts:
+        text = f"<|user|>{prompt}<|end|><|assistant|>"  # as the template has it
+        ids = tokenizer(text, return_tensors="pt", add_special_tokens=False)
+        with torch.no_grad():
+            out = plain.generate(**ids, max_new_tokens=12, do_sample=False)
+        expected.append(tokenizer.decode(out[0, ids["input_ids"].shape[1] :], skip_special_tokens=True))
+    answers = ask(model, *(request(prompt, 1, temperature=0.0) for prompt in prompts))
+    assert [one[0].text for one in answers] == expected
+    assert answers[0][0].prompt_tokens == len("2+2?") + 3
+
+
+def test_answer_when_sampled_then_a_seed_decides_whatever_else_is_in_the_batch(model):
+    alone = ask(model, request("2+2?", 7, temperature=1.0))[0][0].text
+    crowd = ask(
+        model,
+        request("2+2?", 3, 7, 9, temperature=1.0),
+        request("something else entirely", 7, 8, temperature=1.0),
+        request("2+2?", 7, temperature=0.0),
+    )
+    assert crowd[0][1].text == alone
+    assert len({one.text for one in crowd[0]}) == 3
+    assert crowd[2][0].text != alone
+
+
+def test_sampling_when_many_seeds_draw_then_the_frequencies_are_the_probabilities():
+    import torch
+
+    from markscheme.models.hf import seeded_sampling
+
+    logits = torch.tensor([2.0, 1.0, 0.0, -1.0, 0.5])
+    draws = 8000
+    draw = seeded_sampling(range(draws), Sampling(temperature=0.7, top_k=4), torch.device("cpu"))
+    chosen = draw(None, logits.repeat(draws, 1)).argmax(dim=1)
+    counts = torch.bincount(chosen, minlength=5).float()
+    kept = torch.tensor([2.0, 1.0, 0.0, float("-inf"), 0.5])  # the four likeliest
+    expected = torch.softmax(kept / 0.7, dim=0) * draws
+    assert counts[3] == 0
+    likely = expected > 0
+    chi_squared = (((counts - expected) ** 2)[likely] / expected[likely]).sum()
+    assert chi_squared < 16.3  # three degrees of freedom: a fair sampler exceeds this once in a thousand
+
+
+def test_answer_when_top_k_is_one_then_greedy_at_any_temperature(model):
+    greedy, narrow, tiny = ask(
+        model,
+        request("2+2?", 1, temperature=0.0),
+        request("2+2?", 1, temperature=5.0, top_k=1),
+        request("2+2?", 1, temperature=1.0, top_p=1e-9),
+    )
+    assert greedy[0].text == narrow[0].text == tiny[0].text
+
+
+def test_answer_when_it_ends_or_is_cut_then_the_finish_reason_says_so(model):
+    (long,) = ask(model, request("2+2?", *range(12), temperature=2.0, max_tokens=100))
+    reasons = {one.finish_reason for one in long}
+    assert reasons == {"stop", "length"}  # 261 tokens, one of them the end: some samples find it, some do not
+    for one in long:
+        assert (one.completion_tokens == 100) is (one.finish_reason == "length")
+    text = long[0].text
+    stop = text[5:7]
+    (stopped,) = ask(model, request("2+2?", 0, temperature=2.0, max_tokens=100, stop=(stop,)))
+    assert stopped[0].text == text[: text.index(stop)]
+    assert stopped[0].finish_reason == "stop"
+
+
+def test_answer_when_the_prompt_is_too_long_then_that_request_fails_and_says_why(model):
+    failed, fine = ask(model, request("x" * 5000, 1), request("2+2?", 1))
+    assert isinstance(failed, RequestFailed)
+    assert failed.kind == "context_length"
+    assert fine[0].text is not None
+
+
+def test_answer_when_plain_text_is_asked_for_then_no_chat_template(tiny_llama):
+    base = load_model(f"hf/{tiny_llama}", make_config(benchmark="b", model="hf", api="completions"))
+    (plain,) = ask(base, request("2+2?", 1))
+    assert plain[0].prompt_tokens == len("2+2?")
+
+
+def test_model_when_it_has_sampling_defaults_of_its_own_then_they_are_not_used(tiny_llama, tmp_path, model):
+    import json
+    import shutil
+
+    copy = tmp_path / "opinionated"
+    shutil.copytree(tiny_llama, copy)
+    settings = json.loads((copy / "generation_config.json").read_text())
+    settings |= {"do_sample": True, "temperature": 5.0, "top_k": 3, "repetition_penalty": 9.0}
+    (copy / "generation_config.json").write_text(json.dumps(settings))
+    opinionated = load_model(f"hf/{copy}", make_config(benchmark="b", model="hf"))
+    for sampling in ({"temperature": 0.0}, {"temperature": 1.0}):
+        (expected,), (found,) = (
+            ask(model, request("2+2?", 4, **sampling)),
+            ask(opinionated, request("2+2?", 4, **sampling)),
+        )
+        assert found[0].text == expected[0].text
+
+
+@pytest.mark.parametrize(
+    ("spec", "options", "failure", "words"),
+    [
+        ("hf/", {}, UsageError, "hf/PATH"),
+        ("hf/x", {"extra_field": ("batches=3",)}, UsageError, "does not know --extra-field batches"),
+        ("hf/x", {"extra_field": ("batch_size=0",)}, UsageError, "not a positive whole number"),
+        ("hf//no/such/folder", {}, ModelError, "cannot load '/no/such/folder'"),
+    ],
+)
+def test_model_when_it_cannot_be_had_then_one_sentence(spec, options, failure, words, monkeypatch):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    with pytest.raises(failure, match=words):
+        load_model(spec, make_config(benchmark="b", model=spec, **options))
+
+
+def test_run_when_the_model_is_hf_then_an_ordinary_run_that_can_be_repeated(tiny_llama, tmp_path):
+    options = {"model": f"hf/{tiny_llama}", "samples": 3, "limit": 4, "max_tokens": 6, "pass_k": (1, 3)}
+    first = ms.run("gsm8k-sample", fewshot=0, out=tmp_path / "a", **options)
+    second = ms.run("gsm8k-sample", fewshot=0, out=tmp_path / "b", extra_field=("batch_size=2",), **options)
+    texts = [{(one.key, one.sample): one.text for one in run.responses()} for run in (first, second)]
+    assert texts[0] == texts[1]
+    assert first.manifest.counts.keys() <= {"truncated", "no_answer", "wrong"}
+    assert sum(first.manifest.counts.values()) == 12
+    assert first.manifest.sampling["temperature"] == 0.8
