@@ -480,3 +480,22 @@ def test_progress_when_not_on_a_terminal_then_plain_lines_with_the_figures(
     for figure in ("/100 done", "8 in flight", "0 retrying", "0 errors", "accuracy", "±", "tokens/s", "truncated"):
         assert figure in line
     assert "left" in line
+
+
+def test_resume_when_nothing_is_missing_then_no_model_and_no_key_is_needed(markscheme, sums, right, fast, tmp_path):
+    folder = tmp_path / "run"
+    with Loopback(Plan(answer=right)) as server:
+        markscheme("run", sums(4), *fast, "--base-url", server.url, "--out", folder)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest["config"]["base_url"] = []  # OpenAI itself, which wants a key
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    assert markscheme("resume", folder, "--json").returncode == 0
+
+
+def test_display_when_nobody_reads_it_then_the_run_goes_on(process, sums, right, tmp_path):
+    with Loopback(Plan(answer=right, latency=0.5)) as server:
+        options = ("--model", "openai/m", "--base-url", server.url, "--concurrency", 2, "--out", tmp_path / "run")
+        asking = process("run", sums(26), "--protocol", "gsm8k-numeric", *options)
+        asking.stderr.close()
+        assert asking.wait(timeout=30) == 0
+    assert len(answers(tmp_path / "run")) == 26

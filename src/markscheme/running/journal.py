@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Self
 
@@ -41,12 +41,15 @@ class Journal:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._handle is not None:
-            try:
-                os.fsync(self._handle)
-            finally:
-                os.close(self._handle)
-                self._handle = None
+        if self._handle is None:
+            return
+        try:
+            os.fsync(self._handle)
+        except OSError as error:
+            raise JournalError(f"cannot sync {self.file} to the disk: {error.strerror}") from None
+        finally:
+            os.close(self._handle)
+            self._handle = None
 
     def write(self, items: Iterable[msgspec.Struct]) -> None:
         """Append one line each. All of them are kept, or `JournalError` is raised and none of them is."""
@@ -75,10 +78,14 @@ class Journal:
             raise
         self._size += len(lines)
 
-    async def keep_synced(self) -> None:
-        """Sync about once a second until cancelled; a slow disk delays nobody."""
+    async def keep_synced(self, on_failure: Callable[[BaseException], None]) -> None:
+        """Sync about once a second until cancelled; a slow disk delays nobody, a broken one is reported."""
         while True:
             await asyncio.sleep(SYNC_EVERY)
             if self._dirty and self._handle is not None:
                 self._dirty = False
-                await asyncio.to_thread(os.fsync, self._handle)
+                try:
+                    await asyncio.to_thread(os.fsync, self._handle)
+                except OSError as error:
+                    on_failure(JournalError(f"cannot sync {self.file} to the disk: {error.strerror}"))
+                    return

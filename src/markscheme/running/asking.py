@@ -1,0 +1,169 @@
+"""One process's part in a run: the event loop in which it asks, keeps and marks."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Coroutine, Sequence
+from contextlib import nullcontext, suppress
+from importlib import import_module
+from typing import Any, Protocol, TypeVar
+
+from markscheme.accounting import Accounts
+from markscheme.config import RunConfig
+from markscheme.marking import get_protocol
+from markscheme.models.base import Model
+from markscheme.running.earlier import Earlier
+from markscheme.running.interrupts import Interrupts
+from markscheme.running.journal import Journal
+from markscheme.running.limits import AutoLimit, FixedLimit, Limit, make_room, most_connections
+from markscheme.running.live import Live
+from markscheme.running.pace import Pace
+from markscheme.running.plan import requests
+from markscheme.running.recorder import Recorder
+from markscheme.running.retry import RetryPolicy
+from markscheme.running.scheduler import Scheduler
+from markscheme.runs import Run
+from markscheme.scale.ranks import Ranks
+from markscheme.types import Question, Sampling
+
+MOST_AUTOMATIC = 1024
+"""Requests in flight that `auto` never exceeds: servers queue beyond it, they do not get faster."""
+
+REPORTING = "markscheme.reporting.summary"
+"""What whoever asked will need next. It loads (numpy, 0.2 s) while the first answers are on their way."""
+
+
+class Display(Protocol):
+    """Shows how a run is doing; called a few times a second."""
+
+    every: float
+    """Seconds between two looks."""
+
+    def show(self, live: Live) -> None:
+        """Display the figures."""
+
+
+class Asking:
+    """One process's part in a run: ask what is missing, keep what arrives."""
+
+    def __init__(
+        self,
+        run: Run,
+        config: RunConfig,
+        questions: Sequence[Question],
+        model: Model,
+        sampling: Sampling,
+        earlier: Earlier,
+        accounts: Accounts,
+        display: Display | None,
+        ranks: Ranks | None = None,
+    ) -> None:
+        if ranks is not None:
+            questions = ranks.share(questions)
+            keys = [question.problem.key for question in questions]
+            missing = sum(not earlier.answered.has(key, one) for key in keys for one in range(run.manifest.samples))
+            earlier.live.total = earlier.live.done + missing  # what this rank will see
+        self._writer = "responses.jsonl" if ranks is None else f"responses.{ranks.rank}.jsonl"
+        self._ranks = ranks
+        self._run, self._config, self._model, self._earlier = run, config, model, earlier
+        self._accounts, self._display = accounts, display
+        step = config.samples_per_request or int(getattr(model, "samples_per_request", 1))
+        self._requests = requests(run.manifest, questions, sampling, earlier.answered, step)
+        self.problems = {question.problem.key: question.problem for question in questions}
+        self.interrupted = False
+        self.server_model: str | None = None
+
+    async def run(self) -> None:
+        """Ask until nothing is left, something is fatal, or the user has had enough."""
+        protocol = get_protocol(self._run.manifest.protocol.partition("@")[0])
+        live = self._earlier.live
+        facts = Journal(self._run.path / self._writer)
+        # A rank's marks are for its display; rank 0 marks everything at the end, since marks have one file.
+        opinions = Journal(self._run.marks_file(protocol.name)) if self._ranks is None else None
+        try:
+            with facts, opinions or nullcontext():
+                recorder = Recorder(
+                    facts, opinions, self.problems, protocol, self._earlier.marked, self._accounts, live
+                )
+                scheduler = self._scheduler(recorder, live)
+                recorder.on_failure = scheduler.stop
+                with Interrupts(scheduler, live) as interrupts:
+                    beside = [
+                        asyncio.create_task(facts.keep_synced(scheduler.stop)),
+                        asyncio.create_task(self._show(live)),
+                        asyncio.create_task(_load_reporting()),
+                    ]
+                    try:
+                        await scheduler.run()
+                    finally:
+                        await recorder.finish()
+                        for task in beside:
+                            task.cancel()
+                        self.interrupted = interrupts.happened
+                        self.server_model = recorder.server_model
+        finally:
+            await self._model.close()
+
+    def _scheduler(self, recorder: Recorder, live: Live) -> Scheduler:
+        config = self._config
+        return Scheduler(
+            self._model,
+            self._requests,
+            recorder.take,
+            limit=_limit(config, self._model, live.total - live.done),
+            pace=Pace(config),
+            retry=RetryPolicy(config.max_retries, config.retry_delay),
+            timeout=config.request_timeout,
+            live=live,
+        )
+
+    async def _show(self, live: Live) -> None:
+        with suppress(OSError):  # whoever closed our standard error did not mean to stop the run
+            while self._display is not None:
+                self._display.show(live)
+                await asyncio.sleep(self._display.every)
+
+
+async def _load_reporting() -> None:
+    """In a thread, and not while the first requests are being sent: Python runs one of the two at a time."""
+    await asyncio.sleep(0.4)
+    await asyncio.to_thread(import_module, REPORTING)
+
+
+def _limit(config: RunConfig, model: Model, missing: int) -> Limit:
+    """How many at once: the user's number, else the model's, else find out."""
+    chosen = config.concurrency or model.concurrency
+    if isinstance(chosen, int):
+        value = max(1, min(chosen, missing))
+        make_room(value)
+        return FixedLimit(value)
+    highest = min(MOST_AUTOMATIC, most_connections())
+    make_room(highest)
+    return AutoLimit(highest=highest)
+
+
+T = TypeVar("T")
+
+
+def run_async(work: Coroutine[Any, Any, T]) -> T:
+    """Run in an event loop of our own; where one is running already (a notebook), in a thread with its own."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    outcome: list[T] = []
+    failure: list[BaseException] = []
+
+    def target() -> None:
+        try:
+            outcome.append(asyncio.run(work))
+        except BaseException as error:  # noqa: BLE001 - carried over to the caller's thread, whatever it is
+            failure.append(error)
+
+    thread = threading.Thread(target=target, name="markscheme-run")
+    thread.start()
+    thread.join()
+    if failure:
+        raise failure[0]
+    return outcome[0]

@@ -1,0 +1,61 @@
+"""The end of a run: the marks still owed, the accounts, and a manifest that says how it ended."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+
+import msgspec
+
+from markscheme.accounting import Accounts
+from markscheme.marking import mark_many
+from markscheme.running.earlier import Earlier
+from markscheme.running.journal import Journal
+from markscheme.runs import Run, write_atomically
+from markscheme.types import Mark, Problem, Response
+
+
+def mark_the_rest(run: Run, problems: Mapping[str, Problem], earlier: Earlier) -> None:
+    """Marks that are missing: of an earlier process that was killed, or that fell behind the answers."""
+    if len(earlier.marked) >= run.manifest.problems * run.manifest.samples:
+        return
+    protocol = run.manifest.protocol.partition("@")[0]
+
+    def unmarked() -> Iterable[tuple[Response, Problem]]:
+        for response in run.responses():
+            if response.key in problems and not earlier.marked.has(response.key, response.sample):
+                yield response, problems[response.key]
+
+    with Journal(run.marks_file(protocol)) as opinions:
+        batch: list[Mark] = []
+        for opinion in mark_many(unmarked(), protocol):
+            batch.append(opinion)
+            if len(batch) >= 256:
+                opinions.write(batch)
+                batch.clear()
+        opinions.write(batch)
+
+
+def close(run: Run, status: str, server: str | None, accounts: Accounts) -> None:
+    """Write `usage.json` and the manifest. `status` is how the asking ended; missing responses make it `incomplete`."""
+    counts = Counter(str(head.verdict) for head in run.mark_heads(run.manifest.protocol))
+    missing = run.manifest.problems * run.manifest.samples - counts.total() + counts["error"]
+    ended = status if missing or status == "stopped" else "complete"
+    ledger = accounts.ledger()
+    write_atomically(run.path / "usage.json", msgspec.json.format(msgspec.json.encode(ledger), indent=1))
+    run.save_manifest(
+        msgspec.structs.replace(
+            run.manifest,
+            ended=now(),
+            status="incomplete" if ended == "complete" and missing else ended,
+            counts=dict(counts),
+            server_model=server or run.manifest.server_model,
+            usage=ledger.total,
+        )
+    )
+
+
+def now() -> str:
+    """UTC, as manifests have it."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
