@@ -1,5 +1,6 @@
 """Whole runs against a server that misbehaves, processes that are killed, disks that fill: nothing lost, nothing twice."""
 
+import asyncio
 import json
 import random
 import signal
@@ -9,6 +10,8 @@ from collections import Counter
 import pytest
 from loopback import FAULTS, Loopback, Plan
 
+import markscheme as markscheme_package
+from markscheme.errors import ModelError
 from markscheme.runs import Run
 
 
@@ -492,10 +495,37 @@ def test_resume_when_nothing_is_missing_then_no_model_and_no_key_is_needed(marks
     assert markscheme("resume", folder, "--json").returncode == 0
 
 
-def test_display_when_nobody_reads_it_then_the_run_goes_on(process, sums, right, tmp_path):
-    with Loopback(Plan(answer=right, latency=0.5)) as server:
+def test_display_when_nobody_reads_it_then_the_run_goes_on(markscheme, sums, right, tmp_path, monkeypatch):
+    def broken(*_):
+        raise BrokenPipeError
+
+    monkeypatch.setattr("markscheme.running.progress.Lines.show", broken)
+    with Loopback(Plan(answer=right, latency=0.05)) as server:
         options = ("--model", "openai/m", "--base-url", server.url, "--concurrency", 2, "--out", tmp_path / "run")
-        asking = process("run", sums(26), "--protocol", "gsm8k-numeric", *options)
-        asking.stderr.close()
-        assert asking.wait(timeout=30) == 0
-    assert len(answers(tmp_path / "run")) == 26
+        done = markscheme("run", sums(6), "--protocol", "gsm8k-numeric", *options)
+    assert done.returncode == 0
+    assert len(answers(tmp_path / "run")) == 6
+
+
+def test_python_call_when_an_event_loop_is_running_then_works_as_in_a_notebook(sums, right, tmp_path):
+    async def cell(url):
+        return markscheme_package.run(
+            str(sums(5)), model="openai/m", protocol="gsm8k-numeric", base_url=(url,), out=tmp_path / "run", samples=2
+        )
+
+    with Loopback(Plan(answer=right)) as server:
+        run = asyncio.run(cell(server.url))
+    assert run.manifest.status == "complete"
+    assert run.manifest.usage.responses == 10
+    assert (tmp_path / "run" / "report.json").exists()
+
+
+def test_python_call_when_the_key_is_refused_then_raises_and_keeps(sums, tmp_path):
+    with (
+        Loopback(Plan(status=lambda _: (401, {"error": "no"}))) as server,
+        pytest.raises(ModelError, match="OPENAI_API"),
+    ):
+        markscheme_package.run(
+            str(sums(5)), model="openai/m", protocol="gsm8k-numeric", base_url=(server.url,), out=tmp_path / "run"
+        )
+    assert Run.open(tmp_path / "run").manifest.status == "stopped"

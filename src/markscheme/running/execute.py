@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -135,18 +136,13 @@ def _finish(
             f"markscheme: {earlier.damaged} damaged lines in {run.path} are left out; what they held is asked again",
             file=sys.stderr,
         )
-    status, server = "stopped", None
+    asking: Asking | None = None
     try:
         # With nothing missing no model is needed, and no key for one.
         if ranks is not None or len(earlier.answered) < earlier.live.total:
             asking = Asking(run, config, questions, load(), sampling, earlier, accounts, display, ranks)
-            try:
-                run_async(asking.run())
-            finally:
-                server = asking.server_model
-            status = "interrupted" if asking.interrupted else "complete"
-        else:
-            status = "complete"
+            run_async(asking.run())
+        status = "interrupted" if asking is not None and asking.interrupted else "complete"
         if ranks is not None:
             if not ranks.meet():  # told to end, we do not wait for the others
                 status = "interrupted"
@@ -156,11 +152,12 @@ def _finish(
         if leads:
             mark_the_rest(run, {question.problem.key: question.problem for question in questions}, earlier)
     except BaseException:
-        status = "stopped"
-        raise
-    finally:
         if leads:
-            close(run, status, server, accounts)
+            with suppress(JournalError):  # a full disk takes no manifest either; what stopped us is the news
+                close(run, "stopped", asking and asking.server_model, accounts)
+        raise
+    if leads:
+        close(run, status, asking and asking.server_model, accounts)
 
 
 def _sampling(config: RunConfig, model: Model) -> Sampling:
