@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from markscheme.errors import UsageError
 from markscheme.statistics import compare, from_correct
 from markscheme.statistics.comparison import difference_interval, probability_positive
-from markscheme.statistics.permutation import fisher_p, sign_flip_p
+from markscheme.statistics.permutation import fisher_p, relabel_p, sign_flip_p
 
 
 def enumerated(steps):
@@ -130,3 +130,42 @@ def test_difference_interval_when_anything_comes_then_it_holds_the_estimate(chan
 
 def test_probability_positive_when_all_rise_then_near_one():
     assert probability_positive([0.1, 0.2, 0.15, 0.3] * 10) > 0.99
+
+
+def test_relabel_p_when_one_problem_then_fishers_test_by_distance_from_its_mean():
+    hypergeom = pytest.importorskip("scipy.stats").hypergeom
+    n, c_a, c_b = 16, 3, 9
+    support = np.arange(0, 13)
+    mass, expected = hypergeom.pmf(support, 32, 12, 16), 6.0
+    distance = np.abs(support - expected)
+    mid_p = mass[distance > 3].sum() + 0.5 * mass[distance == 3].sum()
+    got, exact = relabel_p((np.array([n]), np.array([c_a])), (np.array([n]), np.array([c_b])))
+    assert exact
+    assert got == pytest.approx(mid_p)
+
+
+def test_relabel_p_when_dealt_at_random_then_close_to_exact():
+    rng = np.random.default_rng(6)
+    n, c_a, c_b = np.full(12, 8), rng.integers(0, 9, 12), rng.integers(1, 9, 12)
+    exact = relabel_p((n, c_a), (n, c_b))[0]
+    dealt, known = relabel_p((n, c_a), (n, c_b), lambda samples, correct: correct / samples, seed=1)
+    assert not known
+    assert dealt == pytest.approx(exact, abs=0.02)
+
+
+def test_compare_when_on_these_problems_then_more_samples_decide():
+    a = from_correct([64] * 15, [20] * 15)
+    b = from_correct([64] * 15, [20, 40, 10] * 5)
+    drawn, these = compare("accuracy", a, b), compare("accuracy", a, b, population="these problems")
+    assert these.difference.estimate == pytest.approx(drawn.difference.estimate)
+    assert these.difference.half_width < drawn.difference.half_width / 2
+    assert these.p_value < drawn.p_value
+    assert these.probability_better > drawn.probability_better > 0.5
+
+
+def test_compare_when_nothing_moved_on_these_problems_then_even():
+    counts = from_correct([8] * 30, [8] * 30)
+    got = compare("accuracy", counts, counts, population="these problems")
+    assert got.p_value == 1.0
+    assert got.difference.low < 0 < got.difference.high
+    assert got.probability_better == 0.5

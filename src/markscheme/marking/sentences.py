@@ -128,7 +128,9 @@ def _meant_number(text: str, begin: int, end: int) -> tuple[int, int] | None:
 _RESULTS = 6
 """How many calculations back a number may have been worked out."""
 _ASIDE = re.compile(r"\([^()\n]{1,200}\)")
-_RESULT = re.compile(r"=\s*(?:<<[^<>\n]*>>)?\s*\\?[$€£]?\s*(?:<<[^<>\n]*>>)?([\d,]*\.?\d+)(?!\s*[-+*/×÷\d])")
+_RESULT = re.compile(
+    r"=\s*(?:<<[^<>\n]*>>)?\s*\\?[$€£]?\s*(?:<<[^<>\n]*>>)?(\d[\d,]*+(?:\.\d++)?+|\.\d++)(?!\s*[-+*/×÷\d])"
+)
 _BEFORE = re.compile(
     r"(?:\b(?:in|for|over|after|every|per|within|during|each|by|at|than|the|these|those|to\s\w+|\w{2,}ing))\s+\Z"
 )

@@ -38,13 +38,14 @@ Sink = Callable[[list[Response]], None]
 class _Job:
     """A request on its way through its attempts."""
 
-    __slots__ = ("attempt", "begun", "epoch", "expected", "failed", "in_a_row", "request", "told")
+    __slots__ = ("attempt", "begun", "epoch", "expected", "failed", "in_a_row", "request", "sent", "told")
 
     def __init__(self, request: Request) -> None:
         self.request = request
         self.attempt = 0
         self.begun = 0.0  # when the first attempt was sent
-        self.failed = 0.0  # when the last one failed
+        self.sent = 0.0  # and when the last one was
+        self.failed = 0.0  # when the last one before it failed
         self.in_a_row = 0  # failures since the server last answered anybody
         self.told = False  # the server itself said to wait
         self.epoch = 0
@@ -155,7 +156,7 @@ class Scheduler:
             self._fill()
 
     async def _attempt(self, job: _Job) -> None:
-        started = self._loop.time()
+        started = job.sent = self._loop.time()
         job.attempt += 1
         if job.attempt == 1:
             job.begun = job.failed = started
@@ -196,7 +197,7 @@ class Scheduler:
             self._due.append(_Job(rest))
 
     def _failed(self, job: _Job, failure: RequestFailed) -> None:
-        self._limit.failed(failure.kind, job.epoch)
+        self._limit.failed(failure.kind, self._loop.time() - job.sent, job.epoch)
         if failure.fatal:
             self.stop(ModelError(str(failure)))
             return

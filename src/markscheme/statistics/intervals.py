@@ -10,8 +10,6 @@ docs/statistics.md.
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Callable
 from typing import NamedTuple
 
 import msgspec
@@ -20,11 +18,8 @@ import numpy.typing as npt
 
 from markscheme.errors import UsageError
 from markscheme.statistics import weighted_mean
-from markscheme.statistics.counts import Counts
-from markscheme.statistics.estimators import accuracy, g_pass_at_k, pass_at_k, pass_hat_k
 
 Floats = npt.NDArray[np.float64]
-Estimator = Callable[[npt.ArrayLike, npt.ArrayLike], Floats]
 
 # The imagined problem: three quarters of it lie at the end that the bound guards against, one quarter at the other.
 # With all of it there and one sample a problem the interval would be Clopper and Pearson's (never below 95 %, often
@@ -148,46 +143,6 @@ def _evident(spread: float, by_chance: float, count: int) -> float:
         return 1.0
     excess = spread * count / (count - 1) / by_chance - 1
     return min(1.0, max(0.0, excess / math.sqrt(2 / (count - 1)) / 2 - 1))
-
-
-def interval(metric: str, counts: Counts, level: float = 0.95) -> Interval:
-    """The estimate and interval of a metric by name: `accuracy`, `pass@4`, `pass^4` or `g-pass@4:0.5`."""
-    estimate = estimator(metric)
-    return mean_interval(estimate(counts.n, counts.c), level, sampling_noise(estimate, counts.n, counts.c))
-
-
-def sampling_noise(estimate: Estimator, n: npt.ArrayLike, c: npt.ArrayLike) -> Floats:
-    """The variance of each problem's estimate from sampling alone, by leaving out one sample at a time.
-
-    For accuracy this is p(1-p)/(n-1) exactly. Infinite where one sample fewer would leave the estimate undefined.
-    """
-    samples, correct = np.asarray(n, dtype=np.int64), np.asarray(c, dtype=np.int64)
-    fewer = np.maximum(samples - 1, 0)
-    step = estimate(fewer, np.minimum(correct, fewer)) - estimate(fewer, np.maximum(correct - 1, 0))
-    mixed = (correct > 0) & (correct < samples)
-    variance = np.where(mixed, fewer * correct * (samples - correct) / np.maximum(samples, 1) ** 2 * step**2, 0.0)
-    return np.where(np.isnan(estimate(fewer, np.zeros_like(fewer))), np.inf, variance)
-
-
-def per_problem(metric: str, counts: Counts) -> Floats:
-    """The metric's unbiased estimate for each problem, nan where too few samples came back."""
-    return estimator(metric)(counts.n, counts.c)
-
-
-def estimator(metric: str) -> Estimator:
-    """The per-problem estimator of a metric by name."""
-    if metric == "accuracy":
-        return accuracy
-    if match := re.fullmatch(r"pass@(\d+)", metric):
-        k = int(match[1])
-        return lambda n, c: pass_at_k(n, c, k)
-    if match := re.fullmatch(r"pass\^(\d+)", metric):
-        k = int(match[1])
-        return lambda n, c: pass_hat_k(n, c, k)
-    if match := re.fullmatch(r"g-pass@(\d+):(\d*\.?\d+)", metric):
-        k, tau = int(match[1]), float(match[2])
-        return lambda n, c: g_pass_at_k(n, c, k, tau)
-    raise UsageError(f"Unknown metric {metric!r}; there are accuracy, pass@K, pass^K and g-pass@K:TAU.")
 
 
 def check_level(level: float) -> None:

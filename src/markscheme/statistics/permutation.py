@@ -6,13 +6,19 @@ them whole, which for few moved problems means a false alarm in 1 or 2 % of case
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 
+from markscheme.statistics.estimators import hypergeometric
+
 Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
 
 _LARGEST_TABLE = 100_000_000  # cells of the exact computation: about a second
 _DRAWS = 100_000
+_DEALS = 10_000
 
 
 def sign_flip_p(change: Floats, denominator: int | None = None, seed: int = 0) -> tuple[float, bool]:
@@ -34,7 +40,7 @@ def sign_flip_p(change: Floats, denominator: int | None = None, seed: int = 0) -
     return _drawn(np.abs(moved), abs(float(moved.sum())), seed), False
 
 
-def _exact(steps: npt.NDArray[np.int64], observed: int) -> float:
+def _exact(steps: Ints, observed: int) -> float:
     """The same from the distribution of the sum of all steps with a plus sign, built one problem after the other."""
     total = int(steps.sum())
     chance = np.zeros(total + 1)
@@ -62,19 +68,55 @@ def _drawn(moved: Floats, observed: float, seed: int) -> float:
     return float((beyond + 0.5 * level + 0.5) / (_DRAWS + 1))
 
 
+def relabel_p(
+    a: tuple[Ints, Ints], b: tuple[Ints, Ints], value: Callable[[Ints, Ints], Floats] | None = None, seed: int = 0
+) -> tuple[float, bool]:
+    """How often dealing each problem's samples to the two models anew makes them differ as much; and whether exactly.
+
+    `a` and `b` are samples and correct samples per problem. For the hypothesis that no problem's solve rate differs,
+    on these problems. `value` is the metric per problem, by default the share of correct samples; exact for that
+    when each model has one number of samples for all problems.
+    """
+    (n_a, c_a), (n_b, c_b) = a, b
+    if value is None and np.unique(n_a).size == 1 and np.unique(n_b).size == 1:
+        return _exact_relabel(int(n_a[0]), c_a, int(n_b[0]), c_b), True
+    metric = value or (lambda n, c: c / n)
+    rng = np.random.default_rng(seed)
+    correct, observed = c_a + c_b, abs(float(np.mean(metric(n_b, c_b) - metric(n_a, c_a))))
+    distance = np.empty(_DEALS)
+    for i in range(_DEALS):
+        dealt = rng.hypergeometric(correct, n_a + n_b - correct, n_b)
+        distance[i] = abs(float(np.mean(metric(n_b, dealt) - metric(n_a, correct - dealt))))
+    slack = 1e-9
+    beyond, level = np.sum(distance > observed + slack), np.sum(np.abs(distance - observed) <= slack)
+    return float((beyond + 0.5 * level + 0.5) / (_DEALS + 1)), False
+
+
+def _exact_relabel(n_a: int, c_a: Ints, n_b: int, c_b: Ints) -> float:
+    """With equal numbers of samples only the total of B's correct samples matters: a sum of hypergeometrics."""
+    chance, lowest = np.ones(1), 0
+    totals, times = np.unique(c_a + c_b, return_counts=True)
+    for total, count in zip(totals.tolist(), times.tolist(), strict=True):
+        first, mass = hypergeometric(n_a + n_b, total, n_b)
+        lowest += first * count
+        for _ in range(count):
+            chance = np.convolve(chance, mass)
+    if chance.size == 1:  # all right or all wrong everywhere: no deal differs
+        return 1.0
+    expected = float(np.sum(c_a + c_b)) * n_b / (n_a + n_b)
+    distance = np.abs(lowest + np.arange(chance.size) - expected)
+    observed = abs(float(c_b.sum()) - expected)
+    slack = 1e-9 * max(1.0, expected)
+    beyond, level = distance > observed + slack, np.abs(distance - observed) <= slack
+    return float(min(1.0, chance[beyond].sum() + 0.5 * chance[level].sum()))
+
+
 def fisher_p(c_a: int, n_a: int, c_b: int, n_b: int) -> float:
     """Fisher's test, mid-p: tables with the same totals that are less likely than the observed one, it counting half."""
-    correct, total = c_a + c_b, n_a + n_b
-    first, last = max(0, correct - n_b), min(correct, n_a)
-    if first == last:  # no other table has these totals
+    first, mass = hypergeometric(n_a + n_b, c_a + c_b, n_a)
+    if mass.size == 1:  # no other table has these totals
         return 1.0
-    j = np.arange(first, last, dtype=float)
-    ratios = np.log(correct - j) + np.log(n_a - j) - np.log(j + 1) - np.log(total - correct - n_a + j + 1)
-    log_mass = np.concatenate([[0.0], np.cumsum(ratios)])
-    mass = np.exp(log_mass - log_mass.max())
-    mass /= mass.sum()
     here = mass[c_a - first]
     slack = 1e-9 * here
-    less = mass[mass < here - slack].sum()
-    same = mass[np.abs(mass - here) <= slack].sum()
+    less, same = mass[mass < here - slack].sum(), mass[np.abs(mass - here) <= slack].sum()
     return float(less + 0.5 * same)

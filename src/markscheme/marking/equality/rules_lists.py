@@ -128,7 +128,7 @@ def as_sets(judge: Judge, a: Answer, b: Answer) -> bool | None:
 
 
 def collection_scalar(judge: Judge, a: Collection, b: Scalar) -> bool | None:
-    """ "137 and 1/2", "18 dollars and 90 cents": amounts that add up to one."""
+    """Amounts that add up to one: `137 and 1/2`, `18 dollars and 90 cents`."""
     first, second = a.items if len(a.items) == 2 else (None, None)
     if a.joined != "and" or not isinstance(first, Scalar) or not isinstance(second, Scalar):
         return False

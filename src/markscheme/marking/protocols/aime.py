@@ -36,7 +36,7 @@ def judge(reading: Reading, gold: Gold) -> Finding:
 
 
 # m + n, abc, N, AB^... no power: x^2 = 73 does not say that the answer is 73.
-_SUM_OF_NAMES = re.compile(r"[\s\\A-Za-z+\-_{}\d]*[A-Za-z][\s\\A-Za-z+\-_{}\d]*")
+_SUM_OF_NAMES = re.compile(r"(?=[^A-Za-z]*[A-Za-z])[\s\\A-Za-z+\-_{}\d]++")
 
 
 def _value(text: str, answer: Answer) -> Number | None:
