@@ -1,10 +1,12 @@
-# setup  a virtual environment with the package and its tools     demo  the main job, offline, from a fresh clone
-# test   sets up, then every test that this machine can run       lint  style and types       perf  the benchmarks
+# demo   the main job, offline, from a fresh clone                 setup  a virtual environment with the package and its tools
+# test   sets up, then every test that this machine can run        setup-all  the same with torch, lm_eval, inspect_ai
+# lint   style and types                                           perf   the benchmarks
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
+PERF   := countdown equality marking overhead view  # the others in perf/ are their servers and clients
 
-.PHONY: setup demo test lint perf
+.PHONY: demo setup setup-all test lint perf
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else "markscheme needs Python 3.11 or newer: make PYTHON=python3.12 …")'
@@ -19,7 +21,15 @@ $(VENV)/.ready: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	touch $@ $(VENV)/.installed
 
+# torch first and pinned: a looser requirement takes a build with gigabytes of CUDA libraries.
+$(VENV)/.ready-all: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,all]'
+	touch $@ $(VENV)/.ready $(VENV)/.installed
+
 setup: $(VENV)/.ready
+
+setup-all: $(VENV)/.ready-all
 
 demo: $(VENV)/.installed
 	rm -rf runs/demo
@@ -34,4 +44,4 @@ lint: setup
 	$(BIN)/mypy
 
 perf: setup
-	for script in perf/*.py; do $(BIN)/python $$script || exit 1; done
+	for name in $(PERF); do $(BIN)/python perf/$$name.py || exit 1; done

@@ -48,6 +48,17 @@ def succeeds(command: list[str], folder: Path, environment: dict[str, str]) -> N
     assert done.returncode == 0, f"{command[-1]}\n{done.stdout}\n{done.stderr}"
 
 
+def test_readme_when_it_shows_what_you_get_then_the_demo_prints_that(tmp_path):
+    shown = blocks(ROOT / "README.md", "text").partition("run folder")[0]
+    demo = re.search(r"markscheme (run countdown-sample .*) --out", (ROOT / "Makefile").read_text())
+    done = subprocess.run(
+        [sys.executable, "-m", "markscheme", *demo[1].split(), "--out", str(tmp_path / "demo")],
+        capture_output=True, text=True, check=True, env={**os.environ, "COLUMNS": "100"},
+    )  # fmt: skip
+    printed = [line.rstrip() for line in done.stdout.splitlines()]
+    assert [line for line in shown.splitlines() if line not in printed] == []
+
+
 def test_readme_when_read_then_shows_the_two_commands():
     assert {"make demo", "make test"} <= set(commands(ROOT / "README.md"))
 

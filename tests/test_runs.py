@@ -5,12 +5,13 @@ import pytest
 
 from markscheme.config import make_config
 from markscheme.errors import JournalError
-from markscheme.runs import Manifest, Run, write_atomically
+from markscheme.runs import FORMAT, Manifest, Run, write_atomically
 from markscheme.types import Mark, Message, Problem, Prompt, Question, Response, Verdict
 
 PROBLEM = Problem(id="1", statement="1+1?", gold="2")
 QUESTION = Question(problem=PROBLEM, prompt=Prompt(messages=(Message("user", "1+1?"),)))
 MANIFEST = Manifest(
+    format=FORMAT,
     config=make_config(benchmark="b", model="solver"),
     benchmark="b",
     model="solver",
@@ -47,11 +48,13 @@ def test_run_when_folder_is_no_run_then_says_so(tmp_path):
         Run.open(tmp_path)
 
 
-def test_run_when_written_by_a_newer_version_then_says_so(run):
-    newer = msgspec.structs.replace(MANIFEST, format=99)
-    write_atomically(run.path / "manifest.json", msgspec.json.encode(newer))
+def test_run_when_written_by_a_newer_version_then_says_so(run, tmp_path, monkeypatch):
+    monkeypatch.setattr("markscheme.runs.FORMAT", 2)
+    Run.create(tmp_path / "newer", MANIFEST, [QUESTION])
+    assert Run.open(run.path).manifest.format == 1
+    monkeypatch.undo()
     with pytest.raises(JournalError, match="newer markscheme"):
-        Run.open(run.path)
+        Run.open(tmp_path / "newer")
 
 
 def test_manifest_when_it_has_unknown_fields_then_still_read(run):

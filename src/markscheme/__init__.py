@@ -8,10 +8,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from markscheme import rewards as rewards
     from markscheme.benchmarks import Benchmark as Benchmark
     from markscheme.benchmarks import benchmark as benchmark
     from markscheme.errors import MarkschemeError as MarkschemeError
     from markscheme.marking import mark as mark
+    from markscheme.marking.equality import equal as equal
     from markscheme.running import run as run
     from markscheme.runs import Run as Run
     from markscheme.statistics import pass_at_k as pass_at_k
@@ -27,6 +29,7 @@ _HOME = {
     "Benchmark": "markscheme.benchmarks",
     "Run": "markscheme.runs",
     "benchmark": "markscheme.benchmarks",
+    "equal": "markscheme.marking.equality",
     "mark": "markscheme.marking",
     "pass_at_k": "markscheme.statistics",
     "run": "markscheme.running",
@@ -38,10 +41,14 @@ _HOME = {
     "Verdict": "markscheme.types",
 }
 
-__all__ = ["__version__", *_HOME]
+_MODULES = ("rewards",)
+
+__all__ = ["__version__", *_HOME, *_MODULES]
 
 
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"markscheme.{name}")
     if name not in _HOME:
         raise AttributeError(f"module 'markscheme' has no attribute {name!r}")
     return getattr(import_module(_HOME[name]), name)

@@ -7,6 +7,8 @@ resumed run must keep it) or of how the asking is done.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import msgspec
@@ -22,8 +24,8 @@ FOLDERS = "folders"
 
 Count = Annotated[int, Meta(ge=1)]
 Whole = Annotated[int, Meta(ge=0)]
-NonNegative = Annotated[float, Meta(ge=0)]
-Positive = Annotated[float, Meta(gt=0)]
+NonNegative = Annotated[float, Meta(ge=0, le=1e12)]  # not infinite
+Positive = Annotated[float, Meta(gt=0, le=1e12)]
 Share = Annotated[float, Meta(gt=0, le=1)]
 
 
@@ -59,7 +61,12 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     top_p: Annotated[Share | None, _option("nucleus sampling", "--top-p", group=SAMPLING, fixed=True)] = None
     max_tokens: Annotated[
         Count | None,
-        _option("longest response, in tokens (default: the benchmark's)", "--max-tokens", group=SAMPLING, fixed=True),
+        _option(
+            "longest response, in tokens (default: as many as the model gives)",
+            "--max-tokens",
+            group=SAMPLING,
+            fixed=True,
+        ),
     ] = None
     stop: Annotated[
         tuple[str, ...],
@@ -211,10 +218,28 @@ def make_config(**options: Any) -> RunConfig:
         raise UsageError(
             f"unknown option {sorted(unknown)[0]!r}; the options are {', '.join(RunConfig.__struct_fields__)}"
         )
+    for name in ("base_url", "stop", "extra_field"):  # one is as good as a list of one
+        if isinstance(options.get(name), str):
+            options[name] = (options[name],)
     try:
         return msgspec.convert(options, RunConfig, strict=True)
     except msgspec.ValidationError as error:
-        raise UsageError(f"option out of range: {error}") from None
+        raise UsageError(_complaint(str(error), options)) from None
+
+
+def _complaint(error: str, options: Mapping[str, Any]) -> str:
+    """msgspec's sentence, with the flag that the user typed in place of its path."""
+    reason, _, path = error.rpartition(" - at `$.")
+    name = re.match(r"\w*", path)[0]  # type: ignore[index]  # matches the empty text at least
+    if name not in options:
+        return f"these options do not fit: {error}"
+    flag = next((meta.extra["flags"][-1] for meta in _metas(name)), name)
+    return f"{flag} cannot be {options[name]!r}: {reason[0].lower()}{reason[1:]}"
+
+
+def _metas(name: str) -> list[Any]:
+    hint = get_type_hints(RunConfig, include_extras=True)[name]
+    return [meta for meta in get_args(hint) if isinstance(meta, Meta) and meta.extra]
 
 
 def fixed_options() -> tuple[str, ...]:

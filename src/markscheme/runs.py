@@ -35,7 +35,7 @@ FORMAT = 1
 class Manifest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What `manifest.json` holds: the resolved options, the evidence, and how it ended."""
 
-    format: int = FORMAT
+    format: int = 0  # always written as FORMAT; a folder without it is of the first format
     config: RunConfig
     benchmark: str
     model: str
@@ -165,7 +165,7 @@ class Run:
 
     def save_manifest(self, manifest: Manifest) -> None:
         """Replace the manifest, whole or not at all."""
-        self.manifest = manifest
+        self.manifest = manifest = msgspec.structs.replace(manifest, format=FORMAT)
         write_atomically(self.path / "manifest.json", msgspec.json.format(msgspec.json.encode(manifest), indent=2))
 
     def questions(self) -> list[Question]:
@@ -260,17 +260,26 @@ def find_runs(named: Iterable[str | Path]) -> list[Run]:
 
 def write_atomically(file: Path, content: bytes | Iterable[bytes]) -> None:
     """Write a file so that a reader, or a crash, sees the old content or the new, never half."""
-    handle, temporary = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
+    try:
+        handle, temporary = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
+    except OSError as error:
+        raise JournalError(f"cannot write {file}: {error.strerror}") from None
     try:
         with os.fdopen(handle, "wb") as out:
             out.writelines([content] if isinstance(content, bytes) else content)
             out.flush()
             os.fsync(out.fileno())
-        Path(temporary).chmod(0o644)  # mkstemp makes private files; a run folder is shared
+        Path(temporary).chmod(0o666 & ~_umask())  # mkstemp makes private files; ours are as the user wants new ones
         Path(temporary).replace(file)
     except OSError as error:
         Path(temporary).unlink(missing_ok=True)
         raise JournalError(f"cannot write {file}: {error.strerror}; what was there before is untouched") from None
+
+
+def _umask() -> int:
+    mask = os.umask(0o077)  # it can only be read by setting it
+    os.umask(mask)
+    return mask
 
 
 def _line(item: msgspec.Struct) -> bytes:

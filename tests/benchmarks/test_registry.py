@@ -136,3 +136,36 @@ def test_questions_when_limited_with_a_seed_then_a_random_subset_in_order():
 def test_questions_when_a_system_prompt_is_given_then_it_comes_first():
     question = benchmark("math-sample").questions(system_prompt="Be brief.", limit=1)[0]
     assert question.prompt.messages[0] == Message("system", "Be brief.")
+
+
+def test_own_file_when_it_holds_puzzles_then_is_asked_and_marked_as_countdown(tmp_path):
+    file = tmp_path / "puzzles.jsonl"
+    file.write_text('{"nums": [41, 70, 18, 35], "target": 46, "id": "mine"}\n')
+    bench = ms.benchmark(str(file))
+    assert bench.protocol == bench.problems[0].protocol == "countdown"
+    assert bench.problems[0].id == "mine"
+    assert bench.questions()[0].prompt.messages[-1].content.endswith("Answer:")
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ('{"problem": "?", "answer": true}', "true or false"),
+        ('{"problem": "?", "answer": [1]}', "a list"),
+        ('{"nums": 5, "target": 5}', "a list of whole numbers"),
+    ],
+)
+def test_own_file_when_a_value_is_of_the_wrong_kind_then_says_so(tmp_path, row, said):
+    file = tmp_path / "odd.jsonl"
+    file.write_text(row + "\n")
+    with pytest.raises(DataError, match=said):
+        _ = ms.benchmark(str(file)).problems
+
+
+def test_countdown_sample_when_generated_again_then_is_the_packaged_one(tmp_path):
+    from markscheme.cli import main
+    from markscheme.datasets import read_sample
+
+    file = tmp_path / "again.jsonl"
+    assert main(["countdown", "generate", "--count", "100", "--seed", "2026", "-o", str(file)]) == 0
+    assert [json.loads(line) for line in file.read_text().splitlines()] == read_sample("countdown-sample")[0]

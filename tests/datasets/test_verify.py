@@ -51,6 +51,14 @@ def test_unmarkable_golds_when_the_marker_refuses_one_then_only_that_is_listed()
     assert bad.why == "cannot be read"
 
 
+def test_unmarkable_golds_when_a_gold_only_matches_as_text_then_it_is_listed():
+    from markscheme.marking import mark
+
+    problems = [problem(gold) for gold in ("@@@###", r"\begin{pmatrix}1\\", r"\frac{1}{2}", "y = 2x + 3")]
+    listed = unmarkable_golds(problems, mark, lambda *_: None)
+    assert [bad.gold for bad in listed] == ["@@@###", r"\begin{pmatrix}1\\"]
+
+
 def test_unmarkable_golds_when_asked_then_each_gold_is_written_as_its_prompt_asks():
     responses = {}
     problems = [
@@ -61,7 +69,7 @@ def test_unmarkable_golds_when_asked_then_each_gold_is_written_as_its_prompt_ask
     ]
 
     def mark(text, problem):
-        responses[problem.protocol] = text
+        responses.setdefault(problem.protocol, text)
         return verdict(True)
 
     assert unmarkable_golds(problems, mark, lambda numbers, target: "(3 + 5) * 2") == []

@@ -64,3 +64,60 @@ def test_mark_many_keeps_the_order():
 
 def test_every_listed_protocol_can_be_loaded():
     assert [get_protocol(name).name for name in protocol_names()] == list(protocol_names())
+
+
+def install_plugin(folder, monkeypatch, entry_point, source):
+    """A package as pip would leave it: a module, and metadata with an entry point."""
+    (folder / "their_protocols.py").write_text(source)
+    (folder / "their_protocols-1.0.dist-info").mkdir()
+    metadata = folder / "their_protocols-1.0.dist-info"
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: their-protocols\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text(f"[markscheme.protocols]\n{entry_point}\n")
+    monkeypatch.syspath_prepend(str(folder))
+
+
+PLUGIN = """
+from markscheme.marking import Finding, Protocol
+from markscheme.types import Verdict
+
+def judge(reading, gold):
+    if "fail" in reading.final:
+        raise KeyError("not my day")
+    return Finding(Verdict.CORRECT if reading.final == gold else Verdict.WRONG, reading.final)
+
+PROTOCOL = Protocol("verbatim", "3", "to the letter", "text", judge)
+"""
+
+
+def test_protocol_of_another_package_is_found_by_its_entry_point(tmp_path, monkeypatch):
+    install_plugin(tmp_path, monkeypatch, "verbatim = their_protocols:PROTOCOL", PLUGIN)
+    assert "verbatim" in protocol_names()
+    found = mark("<think>x</think>seven", gold="seven", protocol="verbatim")
+    assert (found.correct, found.protocol) == (True, "verbatim@3")
+    failed = mark("fail", gold="seven", protocol="verbatim")
+    assert (failed.verdict, failed.score) == (Verdict.UNMARKABLE, 0.0)
+    assert "KeyError" in failed.why
+
+
+def test_protocol_of_another_package_that_cannot_be_loaded_says_so(tmp_path, monkeypatch):
+    install_plugin(tmp_path, monkeypatch, "broken = their_protocols:NOTHING", PLUGIN)
+    with pytest.raises(UsageError, match="cannot be loaded"):
+        get_protocol("broken")
+
+
+def test_get_protocol_with_a_version_takes_only_that_version():
+    assert get_protocol("aime@1") is get_protocol("aime")
+    with pytest.raises(UsageError, match="version"):
+        get_protocol("aime@99")
+
+
+def test_mark_of_text_that_no_file_can_hold_can_still_be_written():
+    import msgspec
+
+    found = mark("\\boxed{\ud800 7}", gold="7", protocol="normalized")
+    assert msgspec.json.decode(msgspec.json.encode(found))["verdict"] == "wrong"
+
+
+def test_mark_of_something_that_is_no_response_raises_usage_error():
+    with pytest.raises(UsageError, match="NoneType"):
+        mark(None, gold="1", protocol="aime")

@@ -4,6 +4,7 @@ import msgspec
 import pytest
 
 import markscheme as ms
+from markscheme.errors import UsageError
 from markscheme.reporting.summary import Summary, summarize
 from markscheme.runs import Run
 
@@ -58,3 +59,23 @@ def test_report_file_when_run_is_done_then_holds_the_summary(replayed):
     run = replayed(lambda index: index % 2)
     kept = msgspec.json.decode((run.path / "report.json").read_bytes(), type=Summary)
     assert kept == summarize(run)
+
+
+def test_summary_when_the_run_is_not_marked_with_that_protocol_then_says_how_to(replayed):
+    with pytest.raises(UsageError, match=r"not marked with math .* `markscheme mark"):
+        summarize(replayed(lambda _: 1), protocol="math")
+
+
+def test_summary_when_a_mark_belongs_to_no_problem_then_it_does_not_count(replayed):
+    run = replayed(lambda _: 4)
+    stray = ms.Mark(verdict=ms.Verdict.CORRECT, key="stranger")
+    run.save_marks("aime", [*run.marks("aime"), stray])
+    assert summarize(run).missing == 0
+    assert summarize(run).verdicts["correct"] == 24
+
+
+def test_summary_when_lines_were_damaged_then_warns(replayed):
+    run = replayed(lambda _: 4)
+    with run.marks_file("aime").open("ab") as out:
+        out.write(b'{"verdict":"corr\n')
+    assert "damaged" in summarize(run).warnings[0]

@@ -152,3 +152,10 @@ def test_rewards_when_a_protocol_is_misspelt_tell_at_once():
         rewards.reward_for("gsm8k-numerical")
     with pytest.raises(AttributeError):
         _ = rewards.no_such_protocol
+
+
+def test_rewards_and_equal_are_found_on_the_package_itself():
+    import markscheme as ms
+
+    assert ms.rewards.score("\\boxed{7}", 7, "aime") == 1.0
+    assert ms.equal(r"\frac{1}{2}", "0.5")

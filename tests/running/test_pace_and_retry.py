@@ -72,13 +72,19 @@ def failure(retryable=True, retry_after=None, kind="server_error"):
     return RequestFailed(kind, "y", retryable=retryable, retry_after=retry_after)
 
 
-def test_delay_when_the_server_is_down_then_doubles_up_to_a_minute():
+@pytest.mark.parametrize("kind", ["connection", "timeout", "rate_limit", "overloaded"])
+def test_delay_when_the_server_is_down_or_busy_then_doubles_up_to_a_minute(kind):
     policy = RetryPolicy(100, 1.0, random.Random(0))
     for attempt in range(1, 101):
-        delay = policy.delay(failure(), attempt, attempt)
+        delay = policy.delay(failure(kind=kind), attempt, attempt)
         assert delay is not None
         longest = min(LONGEST_DELAY, 2.0 ** (attempt - 1))
         assert longest / 2 <= delay <= longest
+
+
+@pytest.mark.parametrize("kind", ["server_error", "malformed", "empty"])
+def test_delay_when_the_server_is_there_but_talks_nonsense_then_never_long(kind):
+    assert RetryPolicy(100, 1.0).delay(failure(kind=kind), 20, 20) <= 8.0
 
 
 def test_delay_when_the_server_answers_others_then_stays_short_however_often_it_failed():

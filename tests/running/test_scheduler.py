@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from datetime import datetime
 
 import pytest
 
@@ -58,7 +59,7 @@ class Fake:
 class Asked:
     """What a scheduler did."""
 
-    def __init__(self, model, requests, *, limit=8, retries=3, timeout=5.0, meanwhile=None, **options):
+    def __init__(self, model, requests, *, limit=8, retries=3, timeout=5.0, meanwhile=None, delay=0.001, **options):
         self.kept, self.live = [], Live()
         config = make_config(benchmark="b", model="m", **options)
 
@@ -69,7 +70,7 @@ class Asked:
                 self.kept.extend,
                 limit=FixedLimit(limit),
                 pace=Pace(config),
-                retry=RetryPolicy(retries, 0.001),
+                retry=RetryPolicy(retries, delay),
                 timeout=timeout,
                 live=self.live,
             )
@@ -187,6 +188,21 @@ def test_failure_when_the_server_is_gone_then_stops_instead_of_trying_every_ques
     with pytest.raises(ModelError, match="cannot connect"):
         Asked(model, [request(number) for number in range(2000)], limit=4, retries=2)
     assert len(model.attempts) < 200  # of 2,000
+
+
+def test_failure_when_the_server_comes_back_then_nobody_sleeps_on():
+    back = time.monotonic() + 0.3
+
+    def trouble(*_):
+        if time.monotonic() < back:
+            raise RequestFailed("connection", "cannot connect", retryable=True)
+
+    # With doubling delays the last try before 0.3 s may be followed by a delay of half a second and more.
+    asked = Asked(Fake(trouble=trouble), [request(number) for number in range(50)], limit=50, retries=30, delay=0.01)
+    done = sorted(one.created for one in asked.kept)
+    assert len(done) == 50
+    first, last = (datetime.fromisoformat(moment) for moment in (done[0], done[-1]))
+    assert (last - first).total_seconds() < 0.15
 
 
 def test_timeout_when_a_try_takes_too_long_then_tried_again():

@@ -18,8 +18,10 @@ def verdicts(folder):
 
 
 def lines(folder):
-    """Every line of the journal, answers and errors."""
-    return [json.loads(line) for line in (folder / "responses.jsonl").read_bytes().splitlines()]
+    """Every whole line of the journal, answers and errors."""
+    journal = folder / "responses.jsonl"
+    content = journal.read_bytes().splitlines() if journal.exists() else []
+    return [json.loads(line) for line in content if line.endswith(b"}")]
 
 
 def answers(folder):
@@ -57,19 +59,22 @@ def test_run_when_killed_again_and_again_then_complete_and_nothing_kept_was_aske
     options = (*fast, "-n", 4, "--concurrency", 8)
     with Loopback(Plan(answer=right, latency=0.03), count=True) as server:
         kept_before: Counter = Counter()
+        finished: dict = {}  # seed of a kept response → how often the server had been asked for it by then
         kills = 0
         while True:
             command = ("resume", folder, "--json") if (folder / "manifest.json").exists() else None
             command = command or ("run", benchmark, *options, "--base-url", server.url, "--out", folder)
             last = process(*command)
-            finished = wait_for_growth(last, folder, len(kept_before), luck)
-            if finished:
+            ended = wait_for_growth(last, folder, len(kept_before), luck)
+            if ended:
                 break
             kills += 1
-            kept = answers(folder) if (folder / "responses.jsonl").exists() else Counter()
+            kept = answers(folder)
             assert max(kept.values(), default=1) == 1
             assert kept_before <= kept
             kept_before = kept
+            finished = {**requests_by_seed(server, {line["seed"] for line in lines(folder)}), **finished}
+        assert requests_by_seed(server, set(finished)) == finished  # nothing that was kept is asked again
         assert kills >= 3
         assert last.returncode == 0, last.communicate()[1]
         asked = server.asked.copy()
@@ -79,6 +84,11 @@ def test_run_when_killed_again_and_again_then_complete_and_nothing_kept_was_aske
     assert sum(count - 1 for count in asked.values()) <= 8 * kills
     assert len(verdicts(folder)) == 240
     assert Run.open(folder).manifest.status == "complete"
+
+
+def requests_by_seed(server, wanted):
+    counts = {json.loads(identity)[1]: count for identity, count in server.asked.items()}
+    return {seed: counts[seed] for seed in wanted}
 
 
 def wait_for_growth(process, folder, kept, luck):

@@ -18,8 +18,6 @@ EVERY_PAGE = {
     "audit": "/run/first/audit",
     "compare": "/compare?run=first&run=second",
     "side by side": "/compare/problem?run=first&run=second&problem=2",
-    "crashed": "/run/crashed",
-    "future": "/run/future",
 }
 
 
@@ -27,8 +25,8 @@ def test_runs_page_leads_to_every_page_by_clicking(page, server):
     page.goto(server.url + "/")
     page.get_by_role("link", name="first", exact=True).click()
     assert page.locator("h1").inner_text().startswith("math-sample")
+    page.wait_for_function("() => document.querySelectorAll('svg.plot').length === 3")  # the band takes its time
     assert re.search(r"\d+\.\d %", page.locator(".card.main .big").inner_text())
-    assert page.locator("svg.plot").count() == 3
     assert page.locator("table.grid .c").count() == 96
     page.locator("table.grid tbody th a").first.click()
     assert page.locator(".statement math").count() >= 3
@@ -122,7 +120,7 @@ def test_raw_text_shows_the_source_and_the_answer_in_both(page, server):
 
 def test_reasoning_is_folded_until_asked_for(page, server):
     page.goto(server.url + "/run/first/response/1/0")
-    thought = page.get_by_text("Let me check twice.")
+    thought = page.locator("details .text").get_by_text("Let me check twice.")
     assert not thought.is_visible()
     page.keyboard.press("t")
     assert thought.is_visible()
@@ -144,7 +142,7 @@ def test_command_to_judge_again_is_copied(page, server, runs):
     page.keyboard.press("/")
     page.keyboard.press("Control+V")
     assert page.get_by_label("Find").input_value() == command
-    assert command.startswith("markscheme mark ")
+    assert "markscheme mark response.jsonl -p math" in command
 
 
 def test_page_of_a_running_run_updates_by_itself(serve, page, tmp_path):
@@ -160,23 +158,22 @@ def test_page_of_a_running_run_updates_by_itself(serve, page, tmp_path):
     page.get_by_text("of 24").wait_for()
 
 
-@pytest.mark.parametrize("sample", range(len(folders.HOSTILE)))
-def test_hostile_text_is_shown_and_nothing_runs(page, server, sample):
-    page.goto(f"{server.url}/run/hostile/response/1/{sample}")
-    page.keyboard.press("t")
-    page.wait_for_timeout(30)
-    assert page.evaluate("window.pwned") is None
-    assert page.locator("article script, article img, article svg, article a, article h1").count() == 0
-    shown = page.locator("article").text_content()
-    for word in ("window.pwned", "evitcerroc", "7 * 7"):
-        assert (word in folders.HOSTILE[sample]) == (word in shown)
+def test_hostile_text_is_shown_and_nothing_runs(page, server):
+    for sample, text in enumerate(folders.HOSTILE):
+        page.goto(f"{server.url}/run/hostile/response/1/{sample}")
+        page.keyboard.press("t")
+        assert page.evaluate("window.pwned") is None, text
+        assert page.locator("article script, article img, article svg, article a, article h1").count() == 0, text
+        shown = page.locator("article").text_content()
+        for word in ("window.pwned", "evitcerroc", "7 * 7"):
+            assert (word in text) == (word in shown)
 
 
-@pytest.mark.parametrize("path", ["/", "/run/hostile", "/run/hostile/problem/1", "/run/hostile/responses"])
-def test_hostile_names_and_labels_are_shown_and_nothing_runs(page, server, path):
-    page.goto(server.url + path)
-    assert page.evaluate("window.pwned") is None
-    assert page.locator("main img, main b > b, main u, main iframe").count() == 0
+def test_hostile_names_and_labels_are_shown_and_nothing_runs(page, server):
+    for path in ("/", "/run/hostile", "/run/hostile/problem/1", "/run/hostile/responses"):
+        page.goto(server.url + path)
+        assert page.evaluate("window.pwned") is None, path
+        assert page.locator("main img, main b > b, main u, main iframe").count() == 0, path
 
 
 def test_direction_tricks_are_visible_in_text_and_names(page, server):
@@ -231,28 +228,32 @@ def test_trace_of_a_megabyte_lays_out_only_what_is_in_view(serve, page, tmp_path
     assert slowest < 1000  # a frame; on an idle machine it is far less, see perf/view.py
 
 
-@pytest.mark.parametrize("name", EVERY_PAGE)
-def test_page_at_phone_width_does_not_scroll_sideways(browser, server, name):
+def test_page_at_phone_width_does_not_scroll_sideways(browser, server):
     context = browser.new_context(viewport={"width": 360, "height": 740})
     page = context.new_page()
-    page.goto(server.url + EVERY_PAGE[name])
-    width = page.evaluate("document.documentElement.scrollWidth")
+    widths = {}
+    for name, address in EVERY_PAGE.items():
+        page.goto(server.url + address)
+        widths[name] = page.evaluate("document.documentElement.scrollWidth")
     context.close()
-    assert width <= 360
+    assert widths == dict.fromkeys(EVERY_PAGE, 360)
 
 
-@pytest.mark.parametrize("name", list(EVERY_PAGE)[:8])
-def test_page_breaks_no_rule_of_accessibility_in_light_or_dark(browser, server, name):
+def test_page_breaks_no_rule_of_accessibility_in_light_or_dark(browser, server):
     context = browser.new_context(bypass_csp=True)  # for the checker's own script
     page = context.new_page()
-    page.goto(server.url + EVERY_PAGE[name])
-    page.wait_for_function("() => document.body.dataset.again !== '0.7'")  # what is worked out later is there
     ours = {"exclude": [["math"]]}  # thousands of elements that no rule speaks of
-    found = Axe().run(page, context=ours).response["violations"]
-    page.emulate_media(color_scheme="dark")
-    found += Axe().run(page, context=ours, options={"runOnly": ["color-contrast"]}).response["violations"]
+    broken = []
+    for name, address in EVERY_PAGE.items():
+        page.emulate_media(color_scheme="light")
+        page.goto(server.url + address)
+        page.wait_for_function("() => document.body.dataset.again !== '0.7'")  # what is worked out later is there
+        found = Axe().run(page, context=ours).response["violations"]
+        page.emulate_media(color_scheme="dark")
+        found += Axe().run(page, context=ours, options={"runOnly": ["color-contrast"]}).response["violations"]
+        broken += [(name, one["id"], one["nodes"][0]["html"][:200]) for one in found]
     context.close()
-    assert [(one["id"], one["nodes"][0]["html"][:200]) for one in found] == []
+    assert broken == []
 
 
 def test_light_and_dark_follow_the_system_until_the_reader_chooses(browser, server):
@@ -271,6 +272,7 @@ def test_light_and_dark_follow_the_system_until_the_reader_chooses(browser, serv
 
 def test_tooltip_of_a_plot_says_what_the_mark_stands_for(page, server):
     page.goto(server.url + "/run/first")
+    page.wait_for_function("() => document.body.dataset.again !== '0.7'")
     page.locator("svg.plot circle.dot").first.hover()
     assert re.match(r"pass@1 \d+\.\d % \(", page.locator("#tip").inner_text())
 

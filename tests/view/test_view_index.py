@@ -216,6 +216,16 @@ def test_impossible_numbers_in_a_line_are_cut_down_or_counted_as_damage(tmp_path
     assert snapshot.damaged == 4
 
 
+def test_a_file_that_cannot_be_read_is_damage_and_no_endless_loop(tmp_path):
+    path = folders.running(tmp_path / "run", done=4)
+    (path / "responses.other.jsonl").mkdir()
+    index = indexed(path)
+    assert index.snapshot().damaged == 1
+    assert int(index.snapshot().arrived.sum()) == 4
+    assert index.refresh()
+    assert index.snapshot().damaged == 1
+
+
 def test_metadata_with_too_many_values_is_no_group(tmp_path):
     items = [folders.problem(number, serial=f"n{number}") for number in range(60)]
     Run.create(tmp_path / "run", folders.manifest(60, 1), [folders.question(item) for item in items])

@@ -1,14 +1,19 @@
 import csv
 import io
+import json
 import os
+import re
 import signal
 import socket
 import stat
 import subprocess
 import sys
+import time
 import urllib.request
+from html import unescape
 from html.parser import HTMLParser
 from http.client import HTTPConnection
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
@@ -279,6 +284,63 @@ def test_protocols_that_the_run_was_not_marked_with_are_judged_on_the_spot(serve
     assert "countdown@" not in body  # judges another kind of gold
 
 
+def test_audit_under_every_protocol_is_made_in_memory_and_agrees_with_the_marker(tmp_path, serve):
+    from markscheme.marking import mark
+    from markscheme.runs import Run
+
+    path = folders.finished(tmp_path / "one", problems=3, samples=2)
+    before = sorted(path.rglob("*"))
+    served = serve(tmp_path)
+    assert "Judge under all" in get(served.url + "/run/one/audit")[2]
+    deadline = time.monotonic() + 60
+    while "judged now" not in get(served.url + "/run/one/audit?judge=1")[2]:
+        assert time.monotonic() < deadline
+    assert sorted(path.rglob("*")) == before
+    run = Run.open(path)
+    problems = {question.problem.key: question.problem for question in run.questions()}
+    expected = {
+        (problems[one.key].id, str(one.sample)): str(mark(one, problems[one.key], protocol="aime").verdict)
+        for one in run.responses()
+    }
+    rows = csv.DictReader(io.StringIO(get(served.url + "/run/one/responses.csv")[2]))
+    assert {(row["problem_id"], row["sample"]): row["verdict aime"] for row in rows} == expected
+    assert get(served.url + "/run/one/response/1/0")[0] == 200
+
+
+def test_command_to_judge_again_judges_this_very_response(server, runs, tmp_path):
+    from markscheme.marking import mark
+    from markscheme.runs import Run
+
+    for name, number in (("first", 0), ("hostile", 4)):
+        run = Run.open(runs / name)
+        response = next(one for one in run.responses() if one.sample == number)
+        expected = mark(response, run.questions()[0].problem, protocol="math").verdict
+        _, _, body = get(f"{server.url}/run/{name}/response/1/{number}")
+        command = unescape(re.search(r'id="command"[^>]*>(.*?)</pre>', body, re.DOTALL).group(1))
+        assert command.isascii()
+        environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+        done = subprocess.run(
+            ["bash", "-c", command + " --json"], cwd=tmp_path, env=environment, capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stderr
+        verdicts = json.loads(done.stdout)["protocols"][0]["verdicts"]
+        assert verdicts == {str(expected): 1}
+
+
+def test_comparison_of_two_runs_is_that_of_the_statistics_on_their_marks(server, runs):
+    from markscheme.runs import Run
+    from markscheme.statistics import compare, tally_marks
+
+    expected = compare("accuracy", *(tally_marks(Run.open(runs / name).marks("math")) for name in ("first", "second")))
+    rows = list(csv.DictReader(io.StringIO(get(server.url + "/compare.csv?run=first&run=second")[2])))
+    shown = [(int(row["correct"]), int(row["correct_other"]), float(row["p_value"])) for row in rows]
+    assert shown == [(moved.a[0], moved.b[0], moved.p_value) for moved in expected.moved]
+    deadline = time.monotonic() + 30
+    while "being worked out" in (body := get(server.url + "/compare?run=first&run=second")[2].lower()):
+        assert time.monotonic() < deadline
+    assert f"{100 * expected.difference.estimate:+.1f} points" in body
+
+
 def test_run_that_nobody_writes_to_any_more_is_called_silent(tmp_path, serve):
     path = folders.running(tmp_path / "live", done=5)
     for file in path.rglob("*"):
@@ -295,18 +357,18 @@ def test_report_of_the_run_gives_the_figures_unless_its_marks_are_newer(tmp_path
     from markscheme.view.site import Site
 
     path = folders.finished(tmp_path / "one", problems=5, samples=4)
-    site = Site(Library(tmp_path), Links(""))
+    site = Site(Library(tmp_path), Links(""), patience=60)
     entry = site.library.entries()[0]
-    from_marks = overview(site, entry, 60).value
+    from_marks = overview(site.begin(), entry).value
     run = Run.open(path)
     save_report(run, summarize(run))
-    from_report = overview(site, entry, 60).value
+    from_report = overview(site.begin(), entry).value
     assert from_report.accuracy.method == "report.json"
     assert from_report.accuracy.estimate == from_marks.accuracy.estimate
     assert from_report.verdicts == from_marks.verdicts
     assert from_report.scored == from_marks.scored
     run.save_marks("math", [mark for mark in run.marks("math") if mark.sample == 0])
-    assert overview(site, entry, 60).value.scored < from_marks.scored
+    assert overview(site.begin(), entry).value.scored < from_marks.scored
     site.background.close()
 
 

@@ -133,13 +133,16 @@ def _some(problems: tuple[Problem, ...], limit: int | None, seed: int | None) ->
     return tuple(problems[index] for index in chosen)
 
 
+_JSON_NAMES = {bool: "true or false", list: "a list", dict: "an object"}
+
+
 def text_field(row: Row, *names: str) -> str:
     """The first of these fields that is there, as text; `KeyError` names what was looked for."""
     for name in names:
         if name in row:
             value = row[name]
-            if not isinstance(value, str | int | float):
-                raise TypeError(f"{name} is {type(value).__name__}, not text")
+            if isinstance(value, bool) or not isinstance(value, str | int | float):
+                raise TypeError(f"{name} is {_JSON_NAMES.get(type(value), 'null')}, where text or a number belongs")
             return str(value)
     raise KeyError("/".join(names))
 

@@ -31,14 +31,14 @@ TEMPLATES = {
 
 def to_problem(index: int, row: Row) -> Problem:
     """A row `{"nums": [...], "target": N}`."""
-    nums, target = tuple(row["nums"]), row["target"]
-    if not nums or not all(type(number) is int for number in (*nums, target)):
-        raise ValueError("nums and target must be whole numbers")
+    nums, target = row["nums"], row["target"]
+    if not isinstance(nums, list) or not nums or not all(type(number) is int for number in (*nums, target)):
+        raise ValueError("nums must be a list of whole numbers, and target one")
     statement = STATEMENT.format(numbers=", ".join(map(str, nums)), target=target)
     return Problem(
-        id=f"{index:04d}",
+        id=str(row["id"]) if row.get("id") is not None else f"{index:04d}",
         statement=statement,
-        gold=CountdownGold(nums=nums, target=target),
+        gold=CountdownGold(nums=tuple(nums), target=target),
         protocol="countdown",
         metadata={"numbers": len(nums)},
     )

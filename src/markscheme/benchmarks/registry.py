@@ -47,7 +47,7 @@ def benchmark(name: str, data_dir: str | Path | None = None) -> Benchmark:
     known = _BY_SQUASHED.get(_squash(name))
     if known is None:
         close = difflib.get_close_matches(name.lower(), BENCHMARKS, n=1)
-        hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(BENCHMARKS)}"
+        hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(BENCHMARKS)}."
         raise UsageError(f"no benchmark {name!r}; {hint} A path to a .jsonl file works too.")
     return dataclasses.replace(BENCHMARKS[known], data_dir=folder)
 

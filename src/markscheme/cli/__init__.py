@@ -62,7 +62,23 @@ def build_parser(command: str) -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the console script `markscheme`."""
-    command, *rest = (sys.argv[1:] if argv is None else argv) or [""]
+    try:
+        # Not list(…): once the command `list` is imported, that name is its module.
+        status = _main([*(sys.argv[1:] if argv is None else argv)])
+        sys.stdout.flush()  # here, so that a closed pipe or a full disk is noticed now and not at exit
+    except BrokenPipeError:
+        # `markscheme … | head` closed the pipe: that is the reader's choice, not a failure.
+        _forget_stdout()
+        return 0
+    except OSError as problem:  # standard output is a file on a full disk, say
+        _forget_stdout()
+        print(f"markscheme: {problem.strerror or problem}: {problem.filename or 'output'}", file=sys.stderr)
+        return 1
+    return status
+
+
+def _main(arguments: list[str]) -> int:
+    command, *rest = arguments or [""]
     if command in ("-h", "--help", "help"):
         print(overview(), end="")
         return 0
@@ -82,22 +98,20 @@ def _run(args: argparse.Namespace) -> int:
     from markscheme.errors import MarkschemeError
 
     try:
-        status = int(args.run(args))
-        sys.stdout.flush()  # here, so that a closed pipe is noticed below and not at exit
+        return int(args.run(args))
     except MarkschemeError as problem:
         print(f"markscheme: {problem}", file=sys.stderr)
         return problem.exit_code
     except KeyboardInterrupt:
         print("markscheme: interrupted", file=sys.stderr)
         return EXIT_INTERRUPTED
-    except BrokenPipeError:
-        # `markscheme … | head` closed the pipe: that is the reader's choice, not a failure. Python would complain
-        # once more when it flushes at exit, so the descriptor goes to nowhere first.
-        import os
 
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    return status
+
+def _forget_stdout() -> None:
+    """Python would complain once more when it flushes at exit, so the descriptor goes to nowhere first."""
+    import os
+
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _module(command: str) -> Any:

@@ -62,13 +62,14 @@ def _range(found: Audit) -> str:
 
 
 def _print_tables(found: Audit) -> None:
-    from rich.console import Console
     from rich.markup import escape
 
-    console = Console(highlight=False)
+    from markscheme.reporting.terminal import console
+
+    screen = console()
     print_scores(_headline(found), found.scores)
-    console.print(_range(found))
-    console.print()
+    screen.print(_range(found))
+    screen.print()
     if found.differing:
         from markscheme.reporting.terminal import print_table
 
@@ -79,13 +80,13 @@ def _print_tables(found: Audit) -> None:
         ]
         print_table("responses on which two protocols disagree", rows)
     for difference in found.differences:
-        console.print(
+        screen.print(
             f"[bold]{escape(difference.problem)}[/] sample {difference.sample}, gold {escape(_gold(difference))}"
         )
-        console.print(escape("… " + _one_line(difference.ending)[-160:]), style="dim", soft_wrap=True)
+        screen.print(escape("… " + _one_line(difference.ending)[-160:]), style="dim", soft_wrap=True)
         for name, mark in difference.marks.items():
-            console.print(escape(f"  {name:22} {mark.verdict:11} {mark.why}"), soft_wrap=True)
-        console.print()
+            screen.print(escape(f"  {name:22} {mark.verdict:11} {mark.why}"), soft_wrap=True)
+        screen.print()
 
 
 def as_markdown(found: Audit) -> str:

@@ -170,6 +170,8 @@ def _destination(name: str) -> Iterator[IO[str]]:
         yield sys.stdout
         return
     path = Path(name)
+    if not name or path.is_dir():
+        raise DataError(f"cannot write {name!r}: it is a folder; -o takes the name of a file")
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         file = part.open("w", encoding="utf-8", newline="\n")

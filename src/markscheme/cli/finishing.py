@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from markscheme.cli import EXIT_INTERRUPTED
 from markscheme.errors import IncompleteRunError, MarkschemeError
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Reports:
-    """Writes and prints one report a run folder."""
+    """Writes and prints one report a run folder. Use it as a context manager around all of them."""
 
     def __init__(self, *, json: bool, silent: bool = False) -> None:
         self._json = json
@@ -49,21 +49,31 @@ class Reports:
             ) from None
         self._report(Run.open(folder))
 
-    def close(self) -> int:
-        """Print what is left to print; the exit code."""
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        """Print what is left to print, also when a later run could not even begin: what is done was paid for."""
         from markscheme.reporting.terminal import print_json
 
         if self._silent:
-            return 0
-        if self._json:
+            return
+        if self._json and self._summaries:
             print_json(self._summaries if len(self._summaries) > 1 else self._summaries[0])
-        missing = sum(summary.missing for summary in self._summaries)
-        if missing:
+        if self._missing and kind is None:  # a failure's own sentence says how to go on
             again = f"`markscheme resume {' '.join(self._unfinished)}` asks for them"
-            print(f"markscheme: {missing} responses are missing; {again}", file=sys.stderr)
+            print(f"markscheme: {self._missing} responses are missing; {again}", file=sys.stderr)
+
+    @property
+    def exit_code(self) -> int:
+        """0 only when every response is there."""
         if self.interrupted:
             return EXIT_INTERRUPTED
-        return IncompleteRunError.exit_code if missing else 0
+        return IncompleteRunError.exit_code if self._missing else 0
+
+    @property
+    def _missing(self) -> int:
+        return sum(summary.missing for summary in self._summaries)
 
     def _report(self, finished: Run) -> None:
         from markscheme.reporting.summary import save_report, summarize

@@ -27,9 +27,10 @@ def run(args: argparse.Namespace) -> int:
     ranks = current()
     first = ranks is None or ranks.first
     reports = Reports(json=args.json, silent=not first)
-    for stored in find_runs(args.runs):
-        with reports.of(stored.path), progress(stored.manifest.benchmark, quiet=args.json or not first) as display:
-            resume(stored, changes, display)
-        if reports.interrupted:
-            break
-    return reports.close()
+    with reports:
+        for stored in find_runs(args.runs):
+            with reports.of(stored.path), progress(stored.manifest.benchmark, quiet=args.json or not first) as display:
+                resume(stored, changes, display)
+            if reports.interrupted:
+                break
+    return reports.exit_code

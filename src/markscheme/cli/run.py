@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from markscheme.cli.options import add_run_options, config_from
 from markscheme.errors import UsageError
+
+if TYPE_CHECKING:
+    from markscheme.config import RunConfig
+    from markscheme.running import Display, Prepared
+    from markscheme.scale.ranks import Ranks
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,38 +31,51 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run each benchmark into its own folder; 3 when responses are missing at the end, 130 when interrupted."""
-    import msgspec
-
-    from markscheme.benchmarks import benchmark, expand
+    from markscheme.benchmarks import expand
     from markscheme.cli.finishing import Reports
-    from markscheme.config import check_pass_k
-    from markscheme.running import execute, new_folder, resume
+    from markscheme.running import prepare
     from markscheme.running.progress import progress
-    from markscheme.runs import Run
     from markscheme.scale.ranks import current
 
     configs = [config_from(args, name) for name in expand(args.benchmarks)]
-    for config in configs:
-        check_pass_k(config)
-    # A typo stops us before any work.
-    titles = [benchmark(config.benchmark, config.data_dir).name for config in configs]
+    # Whatever is wrong with any of them stops us before the first is asked.
+    prepared = [prepare(config) for config in configs]
+    titles = [each.benchmark.name for each in prepared]
     if len(set(titles)) < len(titles):
         raise UsageError(f"the same benchmark twice: {', '.join(titles)}")
     ranks = current()
     first = ranks is None or ranks.first
     reports = Reports(json=args.json, silent=not first)
-    for config, title in zip(configs, titles, strict=True):
-        folder = new_folder(title, config.model) if args.out is None else Path(args.out)
-        if args.out is not None and len(configs) > 1:
-            folder /= title
-        if ranks is not None:
-            folder = ranks.agreed(folder)
-        again = ranks is not None and ranks.agreed(ranks.restarted and (folder / "manifest.json").exists())
-        with reports.of(folder), progress(title, quiet=args.json or not first) as display:
-            if again:
-                resume(Run.open(folder), msgspec.structs.asdict(config), display)
-            else:
-                execute(config, folder, display)
-        if reports.interrupted:
-            break
-    return reports.close()
+    with reports:
+        for config, title, ready in zip(configs, titles, prepared, strict=True):
+            folder = _folder(args.out, title, config.model, several=len(configs) > 1) if first else Path()
+            if ranks is not None:
+                folder = ranks.agreed(folder)
+            with reports.of(folder), progress(title, quiet=args.json or not first) as display:
+                _ask(config, folder, display, ready, ranks)
+            if reports.interrupted:
+                break
+    return reports.exit_code
+
+
+def _ask(config: RunConfig, folder: Path, display: Display, ready: Prepared, ranks: Ranks | None) -> None:
+    """Run, or go on with what is there where torchrun has started everybody again after the loss of a rank."""
+    import msgspec
+
+    from markscheme.running import execute, resume
+    from markscheme.runs import Run
+
+    if ranks is not None and ranks.agreed(ranks.restarted and (folder / "manifest.json").exists()):
+        resume(Run.open(folder), msgspec.structs.asdict(config), display)
+    else:
+        execute(config, folder, display, ready)
+
+
+def _folder(out: str | None, title: str, model: str, *, several: bool) -> Path:
+    from markscheme.running import new_folder
+
+    if out is None:
+        return new_folder(title, model)
+    if not out.strip():
+        raise UsageError("--out needs the name of a folder")
+    return Path(out) / title if several else Path(out)

@@ -24,6 +24,8 @@ def run(args: argparse.Namespace) -> int:
     from markscheme.prompts import prompts_sha256
     from markscheme.reporting.terminal import print_json
 
+    if (args.fewshot or 0) < 0 or args.fewshot_seed < 0:
+        raise UsageError("--fewshot and --fewshot-seed take numbers from 0 up")
     bench = benchmark(args.benchmark, args.data_dir)
     questions = bench.questions(variant=args.prompt, fewshot=args.fewshot, fewshot_seed=args.fewshot_seed)
     wanted = [q for q in questions if args.problem is None or args.problem in (q.problem.id, q.problem.key)]
@@ -40,7 +42,8 @@ def run(args: argparse.Namespace) -> int:
         print(f"\n── {message.role} " + "─" * 60)
         print(message.content)
     print("\n── gold, never sent " + "─" * 50)
-    print(problem.gold)
+    gold = problem.gold
+    print(gold if isinstance(gold, str) else f"any way to make {gold.target} from {', '.join(map(str, gold.nums))}")
     for name, value in problem.metadata.items():
         print(f"{name}: {value}")
     print(f"\nmarked with {bench.protocol} by default")

@@ -6,6 +6,7 @@ the container. What could not be pinned is marked as such and never passes for p
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -204,8 +205,10 @@ FILES = {file.name: file for dataset in DATASETS.values() for file in dataset.fi
 def find_dataset(name: str) -> OfficialDataset:
     """The data set that a user means: `gsm8k`, and also `MATH-500`, `aime24`, `aime-2025-II`."""
     plain = "".join(letter for letter in name.lower() if letter.isalnum())
-    plain = {"math": "math500", "aime24": "aime2024", "aime25": "aime2025"}.get(plain, plain)
+    plain = {"math": "math500"}.get(plain, plain)
+    plain = re.sub(r"^aime(2[0-9])(?=i{0,2}$)", r"aime20\1", plain)  # aime24 is AIME 2024
     for dataset in DATASETS.values():
-        if plain.removeprefix(dataset.name) in ("", "i", "ii") and plain.startswith(dataset.name):
+        part = plain.removeprefix(dataset.name)
+        if plain.startswith(dataset.name) and (not part or (part in ("i", "ii") and dataset.name.startswith("aime"))):
             return dataset
     raise UsageError(f"There is no official data set named {name!r}; there are {', '.join(DATASETS)}.")

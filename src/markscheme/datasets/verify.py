@@ -15,7 +15,7 @@ from markscheme.datasets.catalogue import OfficialFile
 from markscheme.datasets.files import REMARKS, Check, DataFile, Row
 from markscheme.datasets.folder import read_data_file
 from markscheme.errors import DataError
-from markscheme.types import CountdownGold, Mark, Problem
+from markscheme.types import CountdownGold, Mark, Problem, Verdict
 
 State = Literal["ready", "unrecorded", "stand-in", "missing", "differs", "unreadable"]
 """`unrecorded`: well-formed, but neither the catalogue nor a record of a fetch says what it should be."""
@@ -27,6 +27,9 @@ _STATES: dict[Check, State] = {
     "differs": "differs",
     "none": "unrecorded",
 }
+
+
+_OTHER_ANSWER = "\\boxed{31337}"
 
 
 class FileReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,6 +85,9 @@ def unmarkable_golds(
         judged = mark(response, problem)
         if not judged.correct:
             bad.append(_bad(problem, judged.verdict.value, judged.why))
+        # The same text always matches; only another answer shows whether the gold can be read at all.
+        elif (other := mark(_OTHER_ANSWER, problem)).verdict is Verdict.UNMARKABLE:
+            bad.append(_bad(problem, other.verdict.value, other.why))
     return bad
 
 

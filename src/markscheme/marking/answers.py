@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Literal, NamedTuple
 
-from markscheme.marking.boxes import MAX_CONTENT, TRIES, last_boxes
+from markscheme.marking.boxes import MAX_CONTENT, TRIES, last_box, last_boxes
 
 Way = Literal["boxed", "tagged", "hashes", "stated", "concluded"]
 
@@ -69,22 +69,25 @@ def tagged_answer(text: str, start: int, end: int) -> Answer | None:
 
 
 def hashed_answer(text: str, start: int, end: int) -> Answer | None:
-    """A value behind the last `####`; `#### Step 3: …` is a heading, not an answer."""
+    """A value behind the last `####`, or below it; `#### Step 3: …` is a heading, not an answer."""
     stop = end
     for _ in range(TRIES):
         at = text.rfind("####", start, stop)
         if at < 0:
             return None
-        begin = at + 4
-        newline = text.find("\n", begin, min(end, begin + 200))
-        finish = newline if newline >= 0 else end
-        if finish - begin < 200 and _HASH_VALUE.match(text, begin, finish):
-            return trimmed(text, begin, finish, "hashes")
+        value = _HASH_VALUE.match(text, at + 4, end)
+        if value is not None:
+            begin = value.end()
+            newline = text.find("\n", begin, min(end, begin + 200))
+            finish = newline if newline >= 0 else end
+            if finish - begin < 200:
+                box = last_box(text, begin, finish)
+                return trimmed(text, *((box.start, box.end) if box else (begin, finish)), "hashes")
         stop = at
     return None
 
 
-_HASH_VALUE = re.compile(r"\s*(?:[*_$\\(\[{€£¥₹+\-−.]|\d|[A-Za-z](?:\s*=|\s*$))")
+_HASH_VALUE = re.compile(r"[ \t]*\n?[ \t]*(?=[*_$\\(\[{€£¥₹+\-−.]|\d|[A-Za-z](?:\s*=|\s*$))")
 
 # ---- stated in words -------------------------------------------------------------------------------------------
 
@@ -102,7 +105,7 @@ _LINE_START = re.compile(
     r"[#>*_\s\-\d.)]*(?:(?:the|my|so|and|final|correct|short|The|My|So|FINAL|Final|Correct|Short)\s+)*"
 )
 _NOT_A_VALUE = re.compile(
-    r"(?:correct|incorrect|verified|confirmed|right|wrong|not|in|an?|always|the|of|found|obtained|to|that|what|we|as|also"
+    r"(?:correct|incorrect|verified|confirmed|right|wrong|not|in|an?\s+[a-z]{2,}|always|the|of|found|obtained|to|that|what|we|as|also"
     r"|our|your|same|still|consistent|valid|reasonable|clear|already|now|below|above|based|expressed|written|it|this|you)\b"
 )
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from markscheme.errors import MarkingError, UsageError
+from markscheme.errors import MarkingError, MarkschemeError, UsageError
 from markscheme.marking.protocol import Finding, Protocol, get_protocol
 from markscheme.marking.reading import THINK_END, read
 from markscheme.types import CountdownGold, Gold, Mark, Problem, Response, Verdict
@@ -57,6 +57,8 @@ def _job(
     protocol: str | None,
     think_end: str,
 ) -> Job:
+    if not isinstance(response, str | Response):
+        raise UsageError(f"mark judges a text or a Response, not a {type(response).__name__}.")
     if problem is not None:
         protocol = protocol or problem.protocol
         gold = problem.gold if gold is None else gold
@@ -147,9 +149,17 @@ def judge(rule: Protocol, response: str | Response, gold: Gold, think_end: str) 
     return _signed(finding, rule, response.key, response.sample)
 
 
+FAILED = "the protocol failed"
+
+
 def _find(rule: Protocol, text: str, gold: Gold, think_end: str, cut_off: bool) -> Finding:
     reading = read(text, think_end=think_end, cut_off=cut_off)
-    finding = rule.judge(reading, gold)
+    try:
+        finding = rule.judge(reading, gold)
+    except MarkschemeError:  # the protocol cannot be used at all: the caller must know
+        raise
+    except Exception as problem:  # noqa: BLE001 - one response must not end a night's run; the mark says what happened
+        return Finding(Verdict.UNMARKABLE, why=f"{FAILED}: {type(problem).__name__}: {problem}"[:300])
     if reading.cut_off and finding.verdict is Verdict.NO_ANSWER:
         return finding._replace(verdict=Verdict.TRUNCATED, why="cut off before an answer")
     return finding
@@ -159,10 +169,16 @@ MAX_ANSWER = 10_000
 """A mark keeps no more of an answer; `span` still says where all of it stands."""
 
 
+def _writable(text: str) -> str:
+    """The text with lone surrogates replaced: a mark must fit into a file, whatever a model put out."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+
+
 def _signed(finding: Finding, rule: Protocol, key: str, sample: int) -> Mark:
     verdict, answer, why, span, flags = finding
-    if answer is not None and len(answer) > MAX_ANSWER:
-        answer = answer[:MAX_ANSWER]
+    if answer is not None:
+        answer = _writable(answer[:MAX_ANSWER])
+    why = _writable(why)
     return Mark(
         verdict=verdict, protocol=rule.label, answer=answer, why=why, span=span, flags=flags, key=key, sample=sample
     )

@@ -50,37 +50,13 @@ _ONE = re.compile(
     re.DOTALL,
 )
 _SCIENTIFIC = re.compile(r"(.+?)\s*(?:\\times|\\cdot|×|\*|x)\s*10\s*\^\s*(-?\d{1,2})(.*)", re.DOTALL)
-_UNIT = re.compile(r"(?:\\?%|\^?\\circ|°|/[-–]|[$€£¥₹])*\s*(?:[^\W\d_][^\W_]*[.²³]?(?:\^[23])?(?:\s|/|-|$)*){0,5}")
+# Words with something between them and possessive throughout: letters that could be one word or five would backtrack for hours.
+_WORD = r"[^\W\d_][^\W_]*+[.²³]?+(?:\^[23])?+"
+_UNIT = re.compile(rf"(?:\\?%|\^?\\circ|°|/[-–]|[$€£¥₹])*+\s*+(?:{_WORD}(?:[\s/-]++{_WORD}){{0,4}}+[\s/-]*+)?+")
 _CLOCK = re.compile(r"(\d{1,2}):00\s*(?:[ap]\.?\s?m\.?|o'clock)?", re.IGNORECASE)
-_WORDS = dict(
-    zip(
-        [
-            "zero",
-            "one",
-            "two",
-            "three",
-            "four",
-            "five",
-            "six",
-            "seven",
-            "eight",
-            "nine",
-            "ten",
-            "eleven",
-            "twelve",
-            "thirteen",
-            "fourteen",
-            "fifteen",
-            "sixteen",
-            "seventeen",
-            "eighteen",
-            "nineteen",
-            "twenty",
-        ],
-        range(21),
-        strict=True,
-    )
-)
+_CHOICE = re.compile(r"\(?[A-E]\)\s*(?=[-$\d])")
+_ASIDE = re.compile(r"(?<=[\d%a-z])\s*\([^()]*[a-zA-Z][^()]*\)\Z")
+"""`73 (mod 1000)`, `42 (approx)`; but not `2(3)`."""
 
 
 def undress(text: str) -> str:
@@ -101,11 +77,11 @@ def number(text: str, *, units: bool = True) -> Number | None:
         return None
     if text.isdecimal():
         return int(text)
-    bare = undress(text)
+    bare = _ASIDE.sub("", _CHOICE.sub("", undress(text)))
     found = _ONE.fullmatch(bare)
     if found is None:
         clock = _CLOCK.fullmatch(bare)
-        return int(clock[1]) if clock else _WORDS.get(bare.lower())
+        return int(clock[1]) if clock else _in_words(bare)
     tail = found["tail"].strip()
     if tail and not (tail in _SIGNS or (units and _UNIT.fullmatch(tail))):
         clock = _CLOCK.fullmatch(bare)
@@ -115,11 +91,29 @@ def number(text: str, *, units: bool = True) -> Number | None:
         mantissa = number(science[1]) if science and not science[3].strip(" .") else None
         return None if mantissa is None or science is None else _simple(mantissa * Fraction(10) ** int(science[2]))
     value = value_of(found["digits"], found["under"], found["power"])
+    scale = _SCALES.get(tail.partition(" ")[0].lower())
+    if scale and value is not None:
+        value = _simple(value * scale)
     negative = (found["sign"] == "-") != (found["inner"] == "-")
     return -value if value is not None and negative else value
 
 
+def _in_words(text: str) -> Number | None:
+    if len(text) > 60 or not text[:1].isalpha():
+        return None
+    from markscheme.marking.equality.words import number_from_words
+
+    return number_from_words(text)
+
+
 _SIGNS = frozenset(("%", "$", "°", "^\\circ", "^circ", "€", "£", "-", "/-"))
+_SCALES = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
+_SCALE = re.compile("|".join(_SCALES), re.IGNORECASE)
+
+
+def unscaled(text: str) -> Number | None:
+    """Of `2 million` the 2, for a question that asks how many million; `None` where there is no such word."""
+    return number(_SCALE.sub("", text)) if len(text) <= MAX_LENGTH and _SCALE.search(text) else None
 
 
 def value_of(digits: str, under: str | None = None, power: str | None = None) -> Number | None:

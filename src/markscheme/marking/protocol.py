@@ -94,8 +94,11 @@ def get_protocol(name: str) -> Protocol:
 def _load(name: str) -> Protocol:
     if name in _BUILT_IN:
         protocol = import_module("markscheme.marking.protocols." + _BUILT_IN[name]).PROTOCOL
-    elif (points := _entry_points()).get(name) is not None:
-        protocol = points[name]()
+    elif (point := _entry_points().get(name)) is not None:
+        try:
+            protocol = point()
+        except (ImportError, AttributeError) as problem:
+            raise UsageError(f"protocol {name!r} is installed but cannot be loaded: {problem}.") from None
     else:
         raise UsageError(f"there is no protocol {name!r}; choose one of {', '.join(protocol_names())}.")
     if not isinstance(protocol, Protocol):

@@ -20,6 +20,7 @@ class Reading(NamedTuple):
     start: int
     end: int
     cut_off: bool = False  # generation or thinking did not end: only an explicit answer counts, else `truncated`
+    sequel_end: int = 0  # where the text ends that is no thinking, an invented sequel included
 
     @property
     def final(self) -> str:
@@ -37,7 +38,7 @@ def read(text: str, *, think_end: str = THINK_END, cut_off: bool = False) -> Rea
         opened = text.find(think_end.replace("/", "", 1), start) if "/" in think_end else -1
         if opened >= 0:  # thinking that never ends; what stands before it may still be an answer
             end, cut_off = opened, True
-    return Reading(text, start, _own_end(text, start, end), cut_off)
+    return Reading(text, start, _own_end(text, start, end), cut_off, end)
 
 
 # The look-ahead turns away nearly every line at its first character, and possessive quantifiers never try a line twice:

@@ -2,7 +2,7 @@
 
 Workers are plain subprocesses that speak over pipes, so the pool works from any thread, from asyncio (through
 `asyncio.to_thread`), after a fork, and from a script without a `__main__` guard. They start on first use, end with
-this process, and use no signals here. A worker with sympy loaded takes about 70 MB.
+this process, and use no signals here. A worker with sympy loaded takes about 65 MB.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 MEMORY_MB: Final = 1024
-"""Address space of a worker: sympy needs some 250 MB of it, of which 70 are really used."""
+"""Address space of a worker; with sympy loaded it takes about 65 MB of it."""
 START_LIMIT: Final = 60.0
 """Seconds for a worker to start and import its task; not counted against the task."""
 TASKS_PER_WORKER: Final = 500

@@ -17,9 +17,10 @@ from markscheme.config import RunConfig
 from markscheme.errors import ModelError, UsageError
 from markscheme.models.base import Completion, Request, RequestFailed
 
-OUTPUT_FIELDS = ("text", "answer", "output", "response", "completion")
-ID_FIELDS = ("key", "question_id", "problem_id", "id")
+OUTPUT_FIELDS = ("text", "answer", "output", "response", "completion", "generation", "prediction")
+ID_FIELDS = ("key", "question_id", "problem_id", "unique_id", "id")
 QUESTION_FIELDS = ("question", "problem", "statement")
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 def create(target: str, config: RunConfig) -> Replay:  # noqa: ARG001 - the signature of every backend
@@ -52,10 +53,12 @@ class Replay:
                 f"{self._file} line {number} has no stored output: it needs {'/'.join(OUTPUT_FIELDS)}, "
                 f"and {'/'.join(ID_FIELDS)} or {'/'.join(QUESTION_FIELDS)} to say which question it answers"
             )
+        sample = row.get("sample")
+        if sample is not None and (type(sample) is not int or sample < 0):
+            raise ModelError(f"{self._file} line {number}: sample {sample!r} is not a whole number from 0 up")
         for name in dict.fromkeys(names):
             places = self._places.setdefault(name, {})
-            sample = row.get("sample")
-            places[sample if isinstance(sample, int) else len(places)] = offset
+            places[len(places) if sample is None else sample] = offset
 
     async def answer(self, request: Request) -> Sequence[Completion]:
         """The stored outputs for these samples."""
@@ -79,9 +82,19 @@ class Replay:
 
 def _completion(lines: Any, offset: int) -> Completion:
     lines.seek(offset)
-    row = msgspec.json.decode(lines.readline())
-    known = {name: row[name] for name in Completion.__struct_fields__ if row.get(name) is not None}
-    return msgspec.convert({**known, "text": _output(row)}, Completion)
+    row = msgspec.json.decode(lines.readline().removeprefix(BYTE_ORDER_MARK))
+    known: dict[str, Any] = {"text": _output(row)}
+    for name in Completion.__struct_fields__:
+        # Other tools' files have their own ideas of these; what is not of our kind is left out, not fatal.
+        if name != "text" and (value := row.get(name)) is not None:
+            try:
+                msgspec.convert({"text": "", name: value}, Completion)
+            except msgspec.ValidationError:
+                continue
+            known[name] = value
+    if "finish_reason" not in known and isinstance(row.get("finish_reason"), str):
+        known["finish_reason"] = "other"
+    return msgspec.convert(known, Completion)
 
 
 def _output(row: dict[str, Any]) -> str | None:
@@ -97,14 +110,14 @@ def _rows(file: Path) -> Iterator[tuple[int, int, dict[str, Any]]]:
     with lines:
         for number, line in enumerate(lines, start=1):
             if line.strip():
-                yield number, offset, _row(file, number, line)
+                yield number, offset, _row(file, number, line.removeprefix(BYTE_ORDER_MARK))
             offset += len(line)
 
 
 def _row(file: Path, number: int, line: bytes) -> dict[str, Any]:
     try:
         row = msgspec.json.decode(line)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ModelError(f"{file} line {number} is not JSON ({error}); mend or remove that line") from None
     if not isinstance(row, dict):
         raise ModelError(f"{file} line {number} is not a JSON object; one stored output a line is expected")

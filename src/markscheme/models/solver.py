@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from markscheme.config import RunConfig
 from markscheme.errors import UsageError
-from markscheme.models.base import Completion, Request
+from markscheme.models.base import Completion, Request, RequestFailed
 
 _PUZZLE = re.compile(r"numbers ([\d, ]+).*?target (?:of )?(\d+)", re.DOTALL)
 
@@ -32,7 +32,10 @@ class Solver:
 
     async def answer(self, request: Request) -> Sequence[Completion]:
         """The same solution for every sample: an exact solver has no luck."""
-        text = await asyncio.to_thread(_solve, request.statement)
+        try:
+            text = await asyncio.to_thread(_solve, request.statement)
+        except UsageError as error:  # a puzzle it cannot take, such as one of nine numbers
+            raise RequestFailed("not solvable here", str(error), retryable=False) from None
         return [Completion(text=text, finish_reason="stop", model=self.name) for _ in request.samples]
 
     async def close(self) -> None:
@@ -50,4 +53,4 @@ def _solve(statement: str) -> str:
     solution = solve(numbers, target)
     if solution is None:
         return f"There is no way to make {target} from these numbers."
-    return f"<answer>{solution} = {target}</answer>"
+    return f"<answer>{solution.expression} = {target}</answer>"

@@ -136,9 +136,8 @@ def _failed_connection(url: str, error: Exception) -> RequestFailed:
     if isinstance(error, aiohttp.InvalidURL | aiohttp.ClientSSLError):
         return RequestFailed("connection", f"cannot talk to {url}: {error}", retryable=False, fatal=True)
     if isinstance(error, aiohttp.ClientConnectorError):
-        return RequestFailed(
-            "connection", f"cannot connect to {url}: {error.os_error.strerror or error}", retryable=True
-        )
+        reason = os.strerror(error.os_error.errno) if error.os_error.errno else str(error)
+        return RequestFailed("connection", f"cannot connect to {url}: {reason}", retryable=True)
     reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
     return RequestFailed("connection", f"the connection to {url} broke: {reason}", retryable=True)
 

@@ -31,7 +31,9 @@ def result_lines(run: Run, protocol: str) -> Iterator[dict[str, Any]]:
     problems = {question.problem.key: question.problem for question in run.questions()}
     marks = {(mark.key, mark.sample): mark for mark in run.marks(protocol)}
     for response in run.responses():
-        problem = problems[response.key]
+        problem = problems.get(response.key)
+        if problem is None:  # a line of another run, or damaged: nothing is known of it
+            continue
         mark = marks.get((response.key, response.sample))
         yield {
             "benchmark": run.manifest.benchmark,

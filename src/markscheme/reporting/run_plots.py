@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from markscheme.errors import UsageError
 from markscheme.reporting import plots
-from markscheme.reporting.summary import Estimate, Summary, estimate
+from markscheme.reporting.summary import Estimate, Summary, estimate, tally_run
 from markscheme.runs import Run
-from markscheme.statistics import Counts, accuracy, tally
+from markscheme.statistics import Counts, accuracy
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -17,7 +18,10 @@ if TYPE_CHECKING:
 
 def write_plots(runs: Sequence[Run], summaries: Sequence[Summary], folder: Path, form: str) -> list[Path]:
     """Every plot that these runs have the data for; returns the files."""
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"cannot make the folder {folder} for the plots: {error.strerror}") from None
     files = []
 
     def keep(name: str, figure: Figure) -> None:
@@ -51,10 +55,7 @@ def write_plots(runs: Sequence[Run], summaries: Sequence[Summary], folder: Path,
 
 
 def _counts(run: Run, summary: Summary) -> Counts:
-    return tally(
-        ((mark.key, mark.verdict) for mark in run.mark_heads(summary.protocol)),
-        [question.problem.key for question in run.questions()],
-    )
+    return tally_run(run, summary.protocol, [question.problem.key for question in run.questions()])
 
 
 def _curve(counts: Counts) -> dict[int, Estimate]:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import msgspec
 
 from markscheme.accounting import Usage
+from markscheme.errors import UsageError
 from markscheme.runs import Run, write_atomically
 from markscheme.statistics import Counts, Interval, interval, mean_interval, tally
 from markscheme.types import Problem, Verdict
@@ -59,8 +60,14 @@ def summarize(run: Run, protocol: str | None = None, pass_k: Sequence[int] | Non
     """Summarise a run under one protocol (default: the one it was marked with)."""
     manifest = run.manifest
     label = protocol or manifest.protocol
+    if label.partition("@")[0] not in run.marked_protocols():
+        marked = ", ".join(run.marked_protocols()) or "nothing yet"
+        raise UsageError(
+            f"{run.path} is not marked with {label} (it has {marked}); `markscheme mark {run.path} --protocol "
+            f"{label.partition('@')[0]}` does it"
+        )
     problems = [question.problem for question in run.questions()]
-    counts = tally(((mark.key, mark.verdict) for mark in run.mark_heads(label)), [problem.key for problem in problems])
+    counts = tally_run(run, label, [problem.key for problem in problems])
     verdicts = counts.totals()
     responses = sum(verdicts.values()) - verdicts[Verdict.ERROR]
     return Summary(
@@ -83,6 +90,12 @@ def summarize(run: Run, protocol: str | None = None, pass_k: Sequence[int] | Non
         warnings=tuple(_warnings(run)),
         usage=manifest.usage,
     )
+
+
+def tally_run(run: Run, protocol: str, keys: Sequence[str]) -> Counts:
+    """Counts of a run's marks; a mark of a problem that the run does not have is none of ours."""
+    known = set(keys)
+    return tally(((mark.key, mark.verdict) for mark in run.mark_heads(protocol) if mark.key in known), keys)
 
 
 def save_report(run: Run, summary: Summary) -> None:
@@ -112,6 +125,8 @@ def _groups(problems: Sequence[Problem], counts: Counts) -> dict[str, dict[str, 
 
 def _warnings(run: Run) -> list[str]:
     found = []
+    if run.damaged_lines:
+        found.append(f"{run.damaged_lines} damaged lines were left out; `markscheme resume` asks for what they held")
     for file in run.manifest.data:
         if file.check == "differs":
             found.append(f"{file.name} is not the official data: its content differs from the pinned one")

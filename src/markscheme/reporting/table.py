@@ -135,7 +135,10 @@ def write_parquet(table: Table, file: Path) -> None:
         import pyarrow.parquet as pq
     except ImportError:
         raise UsageError("Parquet needs pyarrow: pip install 'markscheme[data]'") from None
-    pq.write_table(pa.Table.from_pylist(flat_rows(table.runs)), file)
+    try:
+        pq.write_table(pa.Table.from_pylist(flat_rows(table.runs)), file)
+    except OSError as error:
+        raise UsageError(f"cannot write {file}: {error.strerror or error}") from None
 
 
 TEXT_FORMATS: dict[str, Callable[[Table], str]] = {

@@ -12,6 +12,8 @@ from markscheme.reporting.figures import bounds, percent
 from markscheme.reporting.summary import Estimate
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from markscheme.reporting.summary import Summary
     from markscheme.reporting.table import Table
 
@@ -21,9 +23,22 @@ def print_json(value: Any) -> None:
     sys.stdout.write(msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n")
 
 
+def console() -> Console:
+    """A rich console on standard output that lets a closed pipe through, for the command line to take calmly.
+
+    Rich's own way is to exit with 1, which makes `markscheme list | head` fail.
+    """
+    from rich.console import Console
+
+    class Calm(Console):
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError
+
+    return Calm(highlight=False)
+
+
 def print_table(title: str, rows: Sequence[Mapping[str, Any]]) -> None:
     """A plain table, one row a mapping, columns as in the first."""
-    from rich.console import Console
     from rich.table import Table as RichTable
 
     table = RichTable(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
@@ -32,18 +47,17 @@ def print_table(title: str, rows: Sequence[Mapping[str, Any]]) -> None:
     for row in rows:
         cells = (", ".join(map(str, value)) if isinstance(value, list) else str(value) for value in row.values())
         table.add_row(*(_literal(cell) for cell in cells))
-    console = Console()
-    console.print(table)
-    console.print()
+    screen = console()
+    screen.print(table)
+    screen.print()
 
 
 def print_summary(summary: Summary) -> None:
     """The headline of a run: accuracy and pass@k with intervals, counts by verdict, where everything lies."""
-    from rich.console import Console
     from rich.table import Table as RichTable
 
-    console = Console(highlight=False)
-    console.print(
+    screen = console()
+    screen.print(
         f"[bold]{_literal(summary.benchmark)}[/] · {_literal(summary.model)} · "
         f"{summary.problems} problems × {summary.samples} samples · protocol {summary.protocol}"
     )
@@ -53,19 +67,17 @@ def print_summary(summary: Summary) -> None:
         figures.add_row(f"pass@{k}", percent(estimate))
     for verdict, count in summary.verdicts.items():
         figures.add_row(verdict, f"{count:,}", style="dim")
-    console.print(figures)
+    screen.print(figures)
     for field, groups in summary.groups.items():
         print_table(
             f"accuracy by {field}",
             [{field: name, "accuracy": percent(each), "problems": each.problems} for name, each in groups.items()],
         )
     for warning in summary.warnings:
-        console.print(f"[bold yellow]note[/]: {_literal(warning)}")
+        screen.print(f"[bold yellow]note[/]: {_literal(warning)}")
     if summary.missing:
-        console.print(
-            f"[bold red]{summary.missing} responses are missing[/]: the figures are over those that came back"
-        )
-    console.print(f"run folder: {_literal(summary.run)}", soft_wrap=True)
+        screen.print(f"[bold red]{summary.missing} responses are missing[/]: the figures are over those that came back")
+    screen.print(f"run folder: {_literal(summary.run)}", soft_wrap=True)
 
 
 def print_comparison_table(table: Table) -> None:

@@ -2,5 +2,6 @@
 
 from markscheme.running.api import new_folder, run
 from markscheme.running.execute import Display, execute, resume
+from markscheme.running.prepare import Prepared, prepare
 
-__all__ = ["Display", "execute", "new_folder", "resume", "run"]
+__all__ = ["Display", "Prepared", "execute", "new_folder", "prepare", "resume", "run"]

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
+from itertools import count
 from pathlib import Path
 from typing import Any
 
-from markscheme.benchmarks import benchmark as find_benchmark
-from markscheme.config import check_pass_k, make_config
+from markscheme.config import make_config
+from markscheme.errors import JournalError
 from markscheme.models.secrets import hide_spec
 from markscheme.running.execute import execute
+from markscheme.running.prepare import prepare
 from markscheme.runs import Run
 
 
@@ -23,15 +25,25 @@ def run(benchmark: str, *, model: str, out: str | Path | None = None, **options:
     from markscheme.reporting.summary import save_report, summarize
 
     config = make_config(benchmark=benchmark, model=model, **options)
-    check_pass_k(config)
-    folder = Path(out) if out is not None else new_folder(find_benchmark(benchmark, config.data_dir).name, model)
-    finished = execute(config, folder)
+    prepared = prepare(config)
+    folder = Path(out) if out is not None else new_folder(prepared.benchmark.name, model)
+    finished = execute(config, folder, prepared=prepared)
     save_report(finished, summarize(finished))
     return finished
 
 
 def new_folder(benchmark: str, model: str) -> Path:
-    """A folder below `runs/` that says when, what and who."""
+    """Make a folder below `runs/` that says when, what and who; the second of one second gets `-2` behind it."""
     stamp = datetime.now().astimezone().strftime("%Y%m%d-%H%M%S")
     slug = re.sub(r"[^A-Za-z0-9.]+", "-", hide_spec(model)).strip("-")[-40:]
-    return Path("runs") / f"{stamp}-{benchmark}-{slug}"
+    name = f"{stamp}-{benchmark}-{slug}"
+    for number in count(1):
+        folder = Path("runs") / (name if number == 1 else f"{name}-{number}")
+        try:
+            folder.mkdir(parents=True)  # making it is the lock: two processes never get the same one
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise JournalError(f"cannot make the run folder {folder}: {error.strerror}; say where with --out") from None
+        break
+    return folder

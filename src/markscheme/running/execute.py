@@ -17,10 +17,9 @@ from typing import Any, Protocol, TypeVar
 import msgspec
 
 from markscheme.accounting import Accounts
-from markscheme.benchmarks import benchmark as find_benchmark
 from markscheme.config import RunConfig
 from markscheme.errors import JournalError, ModelError
-from markscheme.marking import get_protocol, mark, mark_many
+from markscheme.marking import get_protocol, mark_many
 from markscheme.models import load_model
 from markscheme.models.base import Model
 from markscheme.models.prices import price_of
@@ -35,6 +34,7 @@ from markscheme.running.live import Live
 from markscheme.running.lock import RunLock
 from markscheme.running.pace import Pace
 from markscheme.running.plan import requests
+from markscheme.running.prepare import Prepared, prepare
 from markscheme.running.recorder import Recorder
 from markscheme.running.resuming import check_questions, resumed_config
 from markscheme.running.retry import RetryPolicy
@@ -65,32 +65,21 @@ class Display(Protocol):
         """Display the figures."""
 
 
-def execute(config: RunConfig, out: Path, display: Display | None = None) -> Run:
+def execute(config: RunConfig, out: Path, display: Display | None = None, prepared: Prepared | None = None) -> Run:
     """Ask, mark and keep everything; returns the finished run.
 
     Its manifest says how it ended: `complete`, `incomplete` (errors are missing data), `interrupted`. What stops a run
     for good (a refused key, a full disk) is raised, after everything that came back has been kept and counted.
     """
-    bench = find_benchmark(config.benchmark, config.data_dir)
-    questions = bench.questions(
-        variant=config.prompt,
-        fewshot=config.fewshot,
-        fewshot_seed=config.fewshot_seed,
-        limit=config.limit,
-        limit_seed=config.limit_seed,
-        system_prompt=config.system_prompt,
-    )
-    protocol = get_protocol(config.protocol or bench.protocol)
-    if questions:  # a protocol that cannot judge these problems says so now, not after the first answer
-        mark("", questions[0].problem, protocol=protocol.name)
+    bench, questions, protocol = prepared or prepare(config)
     model = load_model(config.model, config)
     sampling = _sampling(config, model)
-    fewshot_ids = questions[0].prompt.fewshot_ids if questions else ()
+    fewshot_ids = questions[0].prompt.fewshot_ids
     manifest = Manifest(
         config=hide_config(config),
         benchmark=bench.name,
         model=hide_spec(config.model),
-        protocol=f"{protocol.name}@{protocol.version}",
+        protocol=protocol.label,
         samples=config.samples,
         problems=len(questions),
         data=bench.files + (bench.pool_files if fewshot_ids else ()),
@@ -136,7 +125,7 @@ def resume(run: Run, changes: Mapping[str, Any] | None = None, display: Display 
                 msgspec.structs.replace(
                     run.manifest,
                     config=hide_config(config),
-                    protocol=f"{protocol.name}@{protocol.version}",
+                    protocol=protocol.label,
                     status="running",
                     resumed=run.manifest.resumed + 1,
                 )

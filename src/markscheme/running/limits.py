@@ -24,8 +24,8 @@ class Limit(Protocol):
     def answered(self, latency: float, tokens: int | None, epoch: int) -> None:
         """An attempt came back after so many seconds with so many tokens."""
 
-    def failed(self, kind: str, epoch: int) -> None:
-        """An attempt failed."""
+    def failed(self, kind: str, latency: float, epoch: int) -> None:
+        """An attempt failed after so many seconds."""
 
 
 class FixedLimit:
@@ -39,27 +39,26 @@ class FixedLimit:
     def answered(self, latency: float, tokens: int | None, epoch: int) -> None:
         """Changes nothing."""
 
-    def failed(self, kind: str, epoch: int) -> None:
+    def failed(self, kind: str, latency: float, epoch: int) -> None:
         """Changes nothing: the user's number stands; backing off is the retry policy's part."""
 
 
 class AutoLimit:
     """Grows while the server gets more done, shrinks when it says that it is too much.
 
-    With `value` requests at a speed of s each, the server does `value × s`. A growth that hardly raises this product
-    only makes a queue, so it is taken back; a cut that hardly lowers it takes a queue away, so it stays. Doubling comes
-    first; after the first growth in vain, or the first refusal, careful steps up and down in turn.
-
-    Speed is tokens a second where the server counts tokens (responses differ in length by a factor of a hundred), else
-    answers a second. Only attempts that started after the last change count: the others tell of the number before. A
-    few refusals are chance; more than that, and the limit shrinks at once.
+    What the server gets done with `value` requests in flight is `value × answers ÷ seconds of all attempts`, counted in
+    tokens where it counts tokens (responses differ in length by a factor of a hundred). A growth that hardly raises this
+    only makes a queue, or refusals, so it is taken back; a cut that hardly lowers it takes a queue away, so it stays.
+    Doubling comes first; after the first growth in vain, careful steps up and down in turn. When most attempts are
+    refused or time out, the limit shrinks at once; a few are judged by the same measure as everything else, since some
+    failures have nothing to do with load. Only attempts that started after the last change count.
     """
 
     FACTOR = 2.0  # growth at first
     STEP = 1.25  # and once a limit has been seen
-    GAIN = 0.4  # share of a growth that must arrive as throughput, else it was a queue
+    GAIN = 0.4  # share of a growth that must arrive as throughput, else it was in vain
     REST = 3  # windows between two careful steps
-    REFUSED = 0.15  # share of refusals in a window that is no longer chance
+    REFUSED = 0.5  # share of refusals in a window that needs no further judgement
     BACK = 0.8  # what remains then
 
     def __init__(self, start: int = 32, highest: int = 1024) -> None:
@@ -70,37 +69,37 @@ class AutoLimit:
         self._rest = 0
         self._up = True
         self._trial: tuple[int, float] | None = None  # the value before the step under trial, and its throughput
-        self._answers = self._tokens = self._refused = 0
+        self._attempts = self._answers = self._tokens = self._refused = 0
         self._counted = True  # every answer of the window told its tokens
         self._seconds = 0.0
 
     def answered(self, latency: float, tokens: int | None, epoch: int) -> None:
         """Count towards the window; at its end, decide."""
-        if epoch != self.epoch:
-            return
-        self._answers += 1
+        if epoch == self.epoch:
+            self._answers += 1
+            self._tokens += tokens or 0
+            self._counted = self._counted and tokens is not None
+            self._attempted(latency)
+
+    def failed(self, kind: str, latency: float, epoch: int) -> None:
+        """Count towards the window; only some kinds of failure speak of load, but all of them take time."""
+        if epoch == self.epoch:
+            self._refused += kind in OVERLOAD
+            self._attempted(latency)
+
+    def _attempted(self, latency: float) -> None:
+        self._attempts += 1
         self._seconds += latency
-        self._tokens += tokens or 0
-        self._counted = self._counted and tokens is not None
-        self._decide_if_due()
-
-    def failed(self, kind: str, epoch: int) -> None:
-        """Count towards the window; only overload matters, a malformed answer says nothing about load."""
-        if epoch == self.epoch and kind in OVERLOAD:
-            self._refused += 1
-            self._decide_if_due()
-
-    def _decide_if_due(self) -> None:
         window = max(8, self.value // 2)
-        if self._refused > max(2, self.REFUSED * window):
+        if self._refused >= self.REFUSED * window:
             self._careful, self._trial, self._rest, self._up = True, None, self.REST, True
             self._set(max(1, int(self.value * self.BACK)))
-        elif self._answers + self._refused < window:
+        elif self._attempts < window:
             return
-        elif self._answers:
+        else:
             done = self._tokens if self._counted and self._tokens else self._answers
             self._climb(self.value * done / max(self._seconds, 1e-9))
-        self._answers = self._tokens = self._refused = 0
+        self._attempts = self._answers = self._tokens = self._refused = 0
         self._counted, self._seconds = True, 0.0
 
     def _climb(self, throughput: float) -> None:

@@ -11,8 +11,14 @@ LONGEST_ASKED = 600.0
 """Seconds that a `Retry-After` may ask for; a longer one (a daily quota) is a failure that `resume` takes up later."""
 
 
+AWAKE = 3
+"""Doublings after which the delay stays, when the server did answer something (a 500, half a document): it is there."""
+
 BUSY = frozenset({"rate_limit", "overloaded"})
 """Kinds of failure by which a server asks for less: backing off goes on although it answers others."""
+
+AWAY = frozenset({"connection", "timeout"})
+"""Kinds of failure after which the server may be down for long."""
 
 
 class RetryPolicy:
@@ -31,7 +37,8 @@ class RetryPolicy:
         """
         if not failure.retryable or attempt > self._retries or (failure.retry_after or 0) > LONGEST_ASKED:
             return None
-        doublings = 0 if failure.retry_after is not None else min(in_a_row - 1, 30)
+        most = 30 if failure.kind in AWAY or failure.kind in BUSY else AWAKE
+        doublings = 0 if failure.retry_after is not None else min(in_a_row - 1, most)
         # Between half and the whole of it: requests that failed together do not come back together.
         chosen = min(LONGEST_DELAY, self._delay * 2.0**doublings) * self._jitter.uniform(0.5, 1.0)
         if failure.retry_after is None:

@@ -38,14 +38,16 @@ Sink = Callable[[list[Response]], None]
 class _Job:
     """A request on its way through its attempts."""
 
-    __slots__ = ("attempt", "begun", "epoch", "expected", "failed", "in_a_row", "request")
+    __slots__ = ("attempt", "begun", "epoch", "expected", "failed", "in_a_row", "request", "sent", "told")
 
     def __init__(self, request: Request) -> None:
         self.request = request
         self.attempt = 0
         self.begun = 0.0  # when the first attempt was sent
-        self.failed = 0.0  # when the last one failed
+        self.sent = 0.0  # and when the last one was
+        self.failed = 0.0  # when the last one before it failed
         self.in_a_row = 0  # failures since the server last answered anybody
+        self.told = False  # the server itself said to wait
         self.epoch = 0
         self.expected = 0.0  # tokens
 
@@ -75,6 +77,7 @@ class Scheduler:
         self._draining = False
         self._last_answer = float("-inf")
         self._given_up = 0  # in a row, for a shared reason
+        self._down = False  # somebody failed more than once since the last answer
         self._failure: BaseException | None = None
 
     async def run(self) -> None:
@@ -153,7 +156,7 @@ class Scheduler:
             self._fill()
 
     async def _attempt(self, job: _Job) -> None:
-        started = self._loop.time()
+        started = job.sent = self._loop.time()
         job.attempt += 1
         if job.attempt == 1:
             job.begun = job.failed = started
@@ -174,6 +177,8 @@ class Scheduler:
         request = job.request
         self._last_answer = self._loop.time()
         self._given_up = 0
+        if self._down:
+            self._hurry()
         tokens = [one.completion_tokens for one in completions if one.completion_tokens is not None]
         self._limit.answered(latency, sum(tokens) if tokens else None, job.epoch)
         if not completions:
@@ -192,7 +197,7 @@ class Scheduler:
             self._due.append(_Job(rest))
 
     def _failed(self, job: _Job, failure: RequestFailed) -> None:
-        self._limit.failed(failure.kind, job.epoch)
+        self._limit.failed(failure.kind, self._loop.time() - job.sent, job.epoch)
         if failure.fatal:
             self.stop(ModelError(str(failure)))
             return
@@ -202,12 +207,24 @@ class Scheduler:
         answers_others = self._last_answer >= job.failed and failure.kind not in BUSY
         job.failed = self._loop.time()
         job.in_a_row = 1 if answers_others else job.in_a_row + 1
+        job.told = failure.kind in BUSY or failure.retry_after is not None
+        self._down = self._down or job.in_a_row > 1
         delay = self._retry.delay(failure, job.attempt, job.in_a_row)
         if delay is None:
             self._give_up(job, failure)
         elif not self._draining:  # else it stays unanswered, for `resume` to ask
             self._live.trouble = str(failure)
             self._later(job, delay)
+
+    def _hurry(self) -> None:
+        """The server is back: whoever backed off because it was away need not sleep on. The limit spreads them."""
+        self._down = False
+        for timer, job in list(self._waiting.items()):
+            if job.in_a_row > 1 and not job.told:
+                timer.cancel()
+                del self._waiting[timer]
+                self._due.append(job)
+        self._live.retrying = len(self._waiting)
 
     def _never_answered(self, job: _Job) -> bool:
         return self._last_answer < 0 and self._loop.time() - job.begun > PATIENCE

@@ -3,20 +3,41 @@
 Nothing here sees a response's text. Problems are the clusters everywhere, and anything random takes a seed.
 """
 
+from markscheme.statistics.averages import macro, micro
+from markscheme.statistics.comparison import Comparison, Moved, compare
 from markscheme.statistics.counts import Counts, from_correct, tally, tally_marks
 from markscheme.statistics.estimators import accuracy, g_pass_at_k, pass_at_k, pass_hat_k
-from markscheme.statistics.intervals import Interval, interval, mean_interval
+from markscheme.statistics.intervals import Interval, mean_interval
+from markscheme.statistics.metrics import Population, interval, per_problem
+from markscheme.statistics.planning import Plan, plan
+from markscheme.statistics.ranking import Ranking, rank
+from markscheme.statistics.voting import Vote, best_of_k, classes_of, maj_at_k
 
 __all__ = [
+    "Comparison",
     "Counts",
     "Interval",
+    "Moved",
+    "Plan",
+    "Population",
+    "Ranking",
+    "Vote",
     "accuracy",
+    "best_of_k",
+    "classes_of",
+    "compare",
     "from_correct",
     "g_pass_at_k",
     "interval",
+    "macro",
+    "maj_at_k",
     "mean_interval",
+    "micro",
     "pass_at_k",
     "pass_hat_k",
+    "per_problem",
+    "plan",
+    "rank",
     "tally",
     "tally_marks",
 ]

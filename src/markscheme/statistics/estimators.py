@@ -99,17 +99,22 @@ def _log_miss(n: Ints, c: Ints, k: int) -> Floats:
 
 
 def _at_least(needed: int, n: int, c: int, k: int) -> float:
-    """P(X >= needed) for X correct among k drawn from n with c correct (hypergeometric), by neighbouring ratios."""
+    """P(X >= needed) for X correct among k drawn from n with c correct."""
+    first, mass = hypergeometric(n, c, k)
+    return float(mass[max(0, needed - first) :].sum()) if needed > first else 1.0
+
+
+def hypergeometric(n: int, c: int, k: int) -> tuple[int, Floats]:
+    """The smallest possible number of correct among k drawn from n with c correct, and the chances from there on.
+
+    By ratios of neighbours, so that no binomial coefficient is ever formed.
+    """
     first, last = max(0, k - (n - c)), min(c, k)
-    if needed <= first:
-        return 1.0
-    if needed > last:
-        return 0.0
     j = np.arange(first, last, dtype=float)
     ratios = np.log(c - j) + np.log(k - j) - np.log(j + 1) - np.log(n - c - k + j + 1)
     log_mass = np.concatenate([[0.0], np.cumsum(ratios)])
     mass = np.exp(log_mass - log_mass.max())
-    return float(mass[needed - first :].sum() / mass.sum())
+    return first, mass / mass.sum()
 
 
 def _counts(n: npt.ArrayLike, c: npt.ArrayLike) -> tuple[Ints, Ints]:

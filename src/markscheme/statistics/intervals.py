@@ -10,6 +10,7 @@ docs/statistics.md.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -17,8 +18,6 @@ import numpy.typing as npt
 
 from markscheme.errors import UsageError
 from markscheme.statistics import weighted_mean
-from markscheme.statistics.counts import Counts
-from markscheme.statistics.estimators import accuracy, g_pass_at_k, pass_at_k, pass_hat_k
 
 Floats = npt.NDArray[np.float64]
 
@@ -27,6 +26,9 @@ Floats = npt.NDArray[np.float64]
 # 98 %); half and half, Jeffreys' (down to 88 %). At three quarters no share of correct answers is covered less
 # than 93 % for 15 to 1,319 problems.
 _FAR, _NEAR = 0.75, 0.25
+# How much of the three quarters is given up where the problems visibly differ from one another by more than chance and
+# do not fall into two camps: then those that were seen tell what the unseen ones may be like.
+_GIVEN_UP = 0.4
 
 
 class Interval(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,63 +50,99 @@ class Interval(msgspec.Struct, frozen=True, kw_only=True):
         return (self.high - self.low) / 2
 
 
-def mean_interval(values: npt.ArrayLike, level: float = 0.95) -> Interval:
-    """The mean of one value in [0, 1] per problem, with its interval; nan marks a problem without a value."""
-    everything = np.asarray(values, dtype=float).ravel()
-    defined = everything[~np.isnan(everything)]
-    undefined = int(everything.size - defined.size)
+def mean_interval(values: npt.ArrayLike, level: float = 0.95, noise: npt.ArrayLike | None = None) -> Interval:
+    """The mean of one value in [0, 1] per problem, with its interval; nan marks a problem without a value.
+
+    `noise` is, where it is known, the variance that sampling alone puts into each problem's value. It only ever makes
+    the interval tighter: without it, alike values may be luck.
+    """
     check_level(level)
-    if defined.size == 0:
-        return Interval(
-            estimate=math.nan, low=0.0, high=1.0, level=level, method="none", problems=0, undefined=undefined
-        )
-    if defined.min() < 0 or defined.max() > 1:
+    everything = np.asarray(values, dtype=float).ravel()
+    defined = ~np.isnan(everything)
+    kept = everything[defined]
+    if kept.size and (kept.min() < 0 or kept.max() > 1):
         raise UsageError("An interval needs one value between 0 and 1 per problem.")
-    distinct, times = np.unique(defined, return_counts=True)
-    low, high = _bounds(distinct, times.astype(float), level)
+    low, high = 0.0, 1.0
+    if kept.size:
+        known = None if noise is None else np.asarray(noise, dtype=float).ravel()[defined]
+        low, high = _guard(kept, known, level).bounds()
     return Interval(
-        estimate=float(defined.mean()),
+        estimate=float(kept.mean()) if kept.size else math.nan,
         low=low,
         high=high,
         level=level,
-        method="weighted-problems",
-        problems=int(defined.size),
-        undefined=undefined,
+        method="problem-bootstrap",
+        problems=int(kept.size),
+        undefined=int(everything.size - kept.size),
     )
 
 
-def _bounds(values: Floats, times: Floats, level: float) -> tuple[float, float]:
-    tail = (1 - level) / 2
-    points = np.concatenate([values, [0.0, 1.0]])
-    low = weighted_mean.quantile(tail, points, np.concatenate([times, [_FAR, _NEAR]]))
-    high = weighted_mean.quantile(1 - tail, points, np.concatenate([times, [_NEAR, _FAR]]))
-    # The quarter at the near end must not push a bound past what was seen: nothing right at all allows a rate of 0.
-    mean = float(times @ values / times.sum())
-    return (0.0 if values.max() == 0 else min(low, mean)), (1.0 if values.min() == 1 else max(high, mean))
+def covers(mean: float, values: npt.ArrayLike, level: float = 0.95, noise: npt.ArrayLike | None = None) -> bool:
+    """Whether `mean_interval` would contain this mean: the same decision without solving for the bounds."""
+    known = None if noise is None else np.asarray(noise, dtype=float)
+    return _guard(np.asarray(values, dtype=float), known, level).holds(mean)
 
 
-def interval(metric: str, counts: Counts, level: float = 0.95) -> Interval:
-    """The estimate and interval of a metric by name: `accuracy`, `pass@4`, `pass^4` or `g-pass@4:0.5`."""
-    return mean_interval(per_problem(metric, counts), level)
+class _Guard(NamedTuple):
+    """What decides the bounds: values and how often each occurs, the imagined problem's far part, what each tail may hold."""
+
+    values: Floats
+    times: Floats
+    far: float
+    tail: float
+
+    @property
+    def mean(self) -> float:
+        return float(self.times @ self.values / self.times.sum())
+
+    def bounds(self) -> tuple[float, float]:
+        points = np.append(self.values, [0.0, 1.0])
+        low = weighted_mean.quantile(self.tail, points, np.append(self.times, [self.far, _NEAR]))
+        high = weighted_mean.quantile(1 - self.tail, points, np.append(self.times, [_NEAR, self.far]))
+        # The quarter at the near end must not push a bound past what was seen: nothing right at all allows a rate of 0.
+        low = 0.0 if self.values[-1] == 0 else min(low, self.mean)
+        high = 1.0 if self.values[0] == 1 else max(high, self.mean)
+        return low, high
+
+    def holds(self, mean: float) -> bool:
+        points = np.append(self.values, [0.0, 1.0])
+        if mean < self.mean:
+            return weighted_mean.cdf(mean, points, np.append(self.times, [self.far, _NEAR])) >= self.tail
+        if mean > self.mean:
+            return weighted_mean.cdf(mean, points, np.append(self.times, [_NEAR, self.far])) <= 1 - self.tail
+        return True
 
 
-def per_problem(metric: str, counts: Counts) -> Floats:
-    """The metric's unbiased estimate for each problem, nan where too few samples came back."""
-    n, c = counts.n, counts.c
-    name, _, argument = metric.replace("^", "@^").partition("@")
-    if metric == "accuracy":
-        return accuracy(n, c)
-    try:
-        if name == "pass" and argument.startswith("^"):
-            return pass_hat_k(n, c, int(argument[1:]))
-        if name == "pass":
-            return pass_at_k(n, c, int(argument))
-        if name == "g-pass":
-            k, _, tau = argument.partition(":")
-            return g_pass_at_k(n, c, int(k), float(tau))
-    except ValueError:
-        pass  # not a number where one belongs: the sentence below says what is understood
-    raise UsageError(f"Unknown metric {metric!r}; there are accuracy, pass@K, pass^K and g-pass@K:TAU.")
+def _guard(values: Floats, noise: Floats | None, level: float) -> _Guard:
+    count, mean = values.size, float(values.mean())
+    spread = float(np.mean((values - mean) ** 2))
+    # 1 for two camps at 0 and 1, 0 for problems that are all alike.
+    camps = min(1.0, spread / (mean * (1 - mean))) if 0 < mean < 1 else 1.0
+    far = _FAR - _GIVEN_UP * (1 - camps) * _evident(spread, _typical(noise), count)
+    distinct, times = np.unique(values, return_counts=True)
+    return _Guard(distinct, times.astype(float), far, (1 - level) / 2)
+
+
+def _typical(noise: Floats | None) -> float:
+    """The mean noise where it is known for most problems, else infinite."""
+    if noise is None:
+        return math.inf
+    known = noise[np.isfinite(noise)]
+    return float(known.mean()) if 2 * known.size > noise.size else math.inf
+
+
+def _evident(spread: float, by_chance: float, count: int) -> float:
+    """From 0 (alike, as far as one can see) to 1 (surely different): how much problems differ beyond sampling noise.
+
+    Of problems that are all alike, the ratio of observed to expected variance has a standard deviation of about
+    sqrt(2 / (count - 1)) around 1; two of these are not yet evidence, four are.
+    """
+    if count < 2 or spread == 0 or not math.isfinite(by_chance):
+        return 0.0
+    if by_chance == 0:
+        return 1.0
+    excess = spread * count / (count - 1) / by_chance - 1
+    return min(1.0, max(0.0, excess / math.sqrt(2 / (count - 1)) / 2 - 1))
 
 
 def check_level(level: float) -> None:

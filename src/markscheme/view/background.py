@@ -25,19 +25,36 @@ class Made(NamedTuple, Generic[T]):
 class Background:
     """Keeps the last value for each key and makes a new one when its stamp changes."""
 
-    def __init__(self, workers: int = 1) -> None:
+    def __init__(self, workers: int = 2) -> None:
         self._pool = ThreadPoolExecutor(workers, thread_name_prefix="figures")
         self._lock = threading.Lock()
         self._kept: OrderedDict[Hashable, tuple[Hashable, object]] = OrderedDict()
         self._busy: dict[Hashable, Future[None]] = {}
 
-    def get(self, key: Hashable, stamp: Hashable, work: Callable[[], T], wait: float) -> Made[T]:
-        """The value for this stamp if it is made within `wait` seconds, else the one before."""
+    def known(self, key: Hashable, stamp: Hashable) -> Made[T] | None:
+        """The value for this stamp, if it has been made."""
         with self._lock:
             kept = self._kept.get(key)
-            if kept is not None and kept[0] == stamp:
-                self._kept.move_to_end(key)
-                return Made(kept[1], True)  # type: ignore[arg-type]  # what `work` made under this key
+            if kept is None or kept[0] != stamp:
+                return None
+            self._kept.move_to_end(key)
+            return Made(kept[1], True)  # type: ignore[arg-type]  # what was made under this key
+
+    def keep(self, key: Hashable, stamp: Hashable, value: T) -> Made[T]:
+        """A value that was made elsewhere."""
+        with self._lock:
+            self._kept[key] = (stamp, value)
+            self._kept.move_to_end(key)
+            while len(self._kept) > MOST_KEPT:
+                self._kept.popitem(last=False)
+        return Made(value, True)
+
+    def get(self, key: Hashable, stamp: Hashable, work: Callable[[], T], wait: float) -> Made[T]:
+        """The value for this stamp if it is made within `wait` seconds, else the one before."""
+        ready: Made[T] | None = self.known(key, stamp)
+        if ready is not None:
+            return ready
+        with self._lock:
             future = self._busy.get(key)
             if future is None:
                 future = self._busy[key] = self._pool.submit(self._make, key, stamp, work)
@@ -51,12 +68,7 @@ class Background:
 
     def _make(self, key: Hashable, stamp: Hashable, work: Callable[[], object]) -> None:
         try:
-            value = work()
-            with self._lock:
-                self._kept[key] = (stamp, value)
-                self._kept.move_to_end(key)
-                while len(self._kept) > MOST_KEPT:
-                    self._kept.popitem(last=False)
+            self.keep(key, stamp, work())
         finally:
             with self._lock:
                 self._busy.pop(key, None)

@@ -115,6 +115,7 @@ class Snapshot:
     """All columns at one moment, rows ordered by problem and sample."""
 
     version: int
+    marks_version: int
     complete: bool
     """Everything in the files has been read."""
     progress: float

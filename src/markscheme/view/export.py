@@ -62,7 +62,7 @@ class _Pages:
         self.site, self._target, self.count = site, target, 0
 
     def page(self, name: str, make: Callable[..., Page], *arguments: Any) -> None:
-        site = self.site.at(FileLinks(name))
+        site = self.site.begin(FileLinks(name))
         self.file(name, render_page(site, make(site, *arguments)).encode("utf-8", "replace"))
         self.count += 1
 
@@ -94,7 +94,7 @@ def _claim(folder: Path, target: Path) -> None:
 
 def _write_run(pages: _Pages, entry: Entry) -> int:
     before, slug, home = pages.count, entry.slug, f"run/{entry.slug}"
-    run = pages.site.open(slug)
+    run = pages.site.begin().open(slug)
     pages.page(f"{home}/index.html", run_page, slug, {})
     pages.page(f"{home}/audit.html", audit_page, slug, {})
     pages.page(f"{home}/responses.html", _list_page, slug)

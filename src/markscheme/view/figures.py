@@ -36,11 +36,9 @@ def estimate(metric: str, of: Counts) -> Interval | None:
 
 
 def curve_points(most: int) -> list[int]:
-    """For which k a pass@k curve is drawn: all of the first eight, then about a dozen to each doubling's end."""
-    ks = [k for k in range(1, most + 1) if k <= 8]
-    while ks and ks[-1] < most:
-        ks.append(min(most, max(ks[-1] + 1, round(ks[-1] * 1.3))))
-    return ks
+    """For which k a pass@k curve is drawn: two to each doubling, and the last."""
+    ks = {k for power in range(most.bit_length()) for k in (2**power, 3 * 2**power // 2)}
+    return sorted(k for k in ks | {most} if 1 <= k <= most)
 
 
 def pass_curve(of: Counts) -> list[tuple[int, Interval]]:

@@ -45,6 +45,13 @@ def environment() -> Environment:
     return env
 
 
+def compile_templates() -> None:
+    """All of them, now."""
+    env = environment()
+    for name in env.list_templates():
+        env.get_template(name)
+
+
 def render_page(site: Site, page: Page) -> str:
     """A whole page."""
     template = environment().get_template(page.template)
@@ -81,6 +88,8 @@ def _size(value: float) -> str:
 def _seconds(value: float | None) -> str:
     if value is None or math.isnan(value) or value < 0:
         return "–"
+    if value < 0.01:
+        return f"{1000 * value:.2g} ms"
     if value < 100:
         return f"{value:.3g} s"
     minutes, rest = divmod(round(value), 60)

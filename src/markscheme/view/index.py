@@ -58,10 +58,14 @@ class RunIndex:
         self.folder = folder
         self.lock = threading.RLock()
         self.version = 0
+        self.marks_version = 0
+        """Changes only when a verdict may have: what is reckoned from verdicts is kept while texts are still read."""
         self.first_protocol = ""
         """Whose marks are read first: those of the manifest."""
         self.generation = time.monotonic_ns()
         """Tells this index from another of the same folder, whose versions count from 0 as well."""
+        self.reading = threading.Event()
+        """Somebody is reading the rest in the background."""
         self._snapshot: Snapshot | None = None
         self.start_over()
 
@@ -74,7 +78,7 @@ class RunIndex:
         self.response_tails: list[Tail] = []
         self.mark_tails: dict[str, Tail] = {}
         self.complete = False
-        self.version += 1
+        self._changed_marks()
 
     def refresh(self, seconds: float = float("inf"), *, responses: bool = True) -> bool:
         """Read what is new, for at most about so long; True if nothing is left to read.
@@ -90,12 +94,11 @@ class RunIndex:
                 self._find_files()
                 for tail in (self.questions_tail, *self.response_tails):
                     tail.look()
-            self.complete = (
-                self._read_problems(until)
-                and all(self._read_marks(name, until) for name in self._protocol_order())
-                and responses
-                and all(self._read_responses(number, until) for number in range(len(self.response_tails)))
-            )
+            small = self._read_problems(until) and all(self._read_marks(name, until) for name in self._protocol_order())
+            if not responses:
+                return small
+            numbers = range(len(self.response_tails))
+            self.complete = small and all(self._read_responses(number, until) for number in numbers)
             return self.complete
 
     @property
@@ -114,6 +117,7 @@ class RunIndex:
                 kept = self._snapshot = Snapshot.of(
                     self.cells,
                     version=self.version,
+                    marks_version=self.marks_version,
                     complete=self.complete,
                     progress=self.progress,
                     labels=dict(self.labels),
@@ -128,14 +132,15 @@ class RunIndex:
 
     def question(self, problem: int) -> Question | None:
         """A problem with its prompt, read from its line."""
-        offset = self.problems.offsets[problem]
+        offsets = self.problems.offsets
+        offset = offsets[problem] if problem < len(offsets) else -1  # the folder may have been replaced meanwhile
         line = _line_at(self.questions_tail.file, offset) if offset >= 0 else b""
         return decode_or_none(line, Question)
 
     def response(self, snapshot: Snapshot, row: int) -> Response | None:
         """A response, read from its line; None if it is not there (any more)."""
         number = int(snapshot.numbers["file"][row])
-        if number < 0:
+        if not 0 <= number < len(self.response_tails):
             return None
         line = _line_at(self.response_tails[number].file, int(snapshot.numbers["offset"][row]))
         response = decode_or_none(line, Response)
@@ -144,10 +149,12 @@ class RunIndex:
 
     def mark(self, snapshot: Snapshot, protocol: str, row: int) -> Mark | None:
         """A stored mark, read from its line."""
-        offsets = snapshot.mark_offsets.get(protocol)
-        if offsets is None or offsets[row] < 0 or protocol not in self.mark_tails:
+        offsets, tail = snapshot.mark_offsets.get(protocol), self.mark_tails.get(protocol)
+        if offsets is None or tail is None or offsets[row] < 0:
             return None
-        return decode_or_none(_line_at(self.mark_tails[protocol].file, int(offsets[row])), Mark)
+        mark = decode_or_none(_line_at(tail.file, int(offsets[row])), Mark)
+        place = (snapshot.keys[snapshot.problem[row]], int(snapshot.sample[row]))
+        return mark if mark is not None and (mark.key, mark.sample) == place else None
 
     # Reading -----------------------------------------------------------------------------------------------------
 
@@ -160,11 +167,15 @@ class RunIndex:
         for name in set(self.mark_tails) - set(found):
             del self.mark_tails[name]
             self.cells.drop_marks(name)
-            self.version += 1
+            self._changed_marks()
         for name in set(found) - set(self.mark_tails):
             self.mark_tails[name] = Tail(found[name])
             self.cells.clear_marks(name)
-            self.version += 1
+            self._changed_marks()
+
+    def _changed_marks(self) -> None:
+        self.version += 1
+        self.marks_version += 1
 
     def _protocol_order(self) -> list[str]:
         return sorted(self.mark_tails, key=lambda name: (name != self.first_protocol, name))
@@ -178,7 +189,7 @@ class RunIndex:
                 self.problems.add_line(offset, line)
             except UNREADABLE:
                 tail.damaged += 1
-            self.version += 1
+        self._changed_marks()
         return tail.look() != "grown" or tail.torn
 
     def _read_marks(self, name: str, until: float) -> bool:
@@ -205,7 +216,7 @@ class RunIndex:
             offsets[row] = offset
             if head.protocol:
                 self.labels[name] = head.protocol
-        self.version += 1
+        self._changed_marks()
         return tail.look() != "grown" or tail.torn
 
     def _read_responses(self, number: int, until: float) -> bool:

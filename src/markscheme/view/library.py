@@ -27,7 +27,9 @@ DEEPEST = 4
 MOST_FOLDERS = 20_000
 """Folders looked into; a home directory given by mistake must not hang the page."""
 RESCAN = 2.0
-"""Seconds for which the list of runs is taken as it is."""
+"""Seconds for which the list of runs is taken as it is; longer where finding it takes long."""
+SLICE = 0.1
+"""Seconds for which a page may have to wait while an index is read in the background."""
 MOST_OPEN = 12
 """Indexes kept; the least recently used is let go and made again when it is needed."""
 
@@ -84,12 +86,14 @@ class OpenRun:
     entry: Entry
     index: RunIndex
     snapshot: Snapshot
+    judged: frozenset[str] = frozenset()
+    """Protocols whose verdicts are not stored but were made for the looking."""
 
     @property
     def protocol(self) -> str:
         """The protocol that figures are shown under: the manifest's, else the first that there are marks of."""
-        named = self.entry.protocol
-        return named if named in self.snapshot.verdicts or not self.snapshot.verdicts else min(self.snapshot.verdicts)
+        named, stored = self.entry.protocol, self.snapshot.verdicts.keys() - self.judged
+        return named if named in stored or not stored else min(stored)
 
 
 class Library:
@@ -99,16 +103,18 @@ class Library:
         self.root = root.resolve()
         self._lock = threading.Lock()
         self._entries: dict[str, Entry] = {}
-        self._scanned = float("-inf")
+        self._scan_again = float("-inf")
         self._manifests: dict[Path, tuple[tuple[int, int], Manifest | None, str]] = {}
         self._open: OrderedDict[Path, RunIndex] = OrderedDict()
 
     def entries(self) -> list[Entry]:
         """Every run, in the order of their names."""
         with self._lock:
-            if time.monotonic() - self._scanned > RESCAN:
+            start = time.monotonic()
+            if start > self._scan_again:
                 self._entries = self._scan()
-                self._scanned = time.monotonic()
+                took = time.monotonic() - start
+                self._scan_again = start + took + max(RESCAN, 10 * took)
             return list(self._entries.values())
 
     def entry(self, slug: str) -> Entry | None:
@@ -121,10 +127,20 @@ class Library:
         return Entry(slug, found.name, found.path, manifest, trouble)
 
     def open(self, entry: Entry, seconds: float) -> OpenRun:
-        """A run with its index brought up to date, as far as the given time allows."""
+        """A run with its index brought up to date, as far as the given time allows; the rest is read meanwhile."""
         index = self.index(entry)
-        index.refresh(seconds)
+        if not index.reading.is_set() and not index.refresh(seconds):
+            index.reading.set()
+            threading.Thread(target=self._read_on, args=(entry, index), name="reading", daemon=True).start()
         return OpenRun(entry, index, index.snapshot())
+
+    def _read_on(self, entry: Entry, index: RunIndex) -> None:
+        """Read the rest, slice by slice, for as long as the index is wanted."""
+        try:
+            while not index.refresh(SLICE) and self.is_open(entry):
+                time.sleep(0.005)  # whoever waits for the lock gets it
+        finally:
+            index.reading.clear()
 
     def is_open(self, entry: Entry) -> bool:
         """Whether there is an index of the run already."""
@@ -149,7 +165,7 @@ class Library:
             name = path.relative_to(self.root).as_posix() if path != self.root else path.name
             slug = _slug(name)
             if slug in entries:
-                slug = f"{slug}-{hashlib.sha256(name.encode()).hexdigest()[:6]}"
+                slug = f"{slug}-{hashlib.sha256(os.fsencode(name)).hexdigest()[:6]}"
             manifest, trouble = self._manifest(path)
             entries[slug] = Entry(slug, name, path, manifest, trouble)
         return entries

@@ -43,6 +43,7 @@ _CLASSES = {
     ("columnalign", "right"): "right",
     ("mathvariant", "bold"): "bold",
 }
+_SIGNS, _CLOSING = frozenset("+-−±∓"), frozenset(")]}|!⌋⌉⟩′")
 _UPRIGHT = re.compile(r"&#x000[4-7][0-9A-F];")  # a lone letter that \mathrm wrote: `mi` would slant it
 
 
@@ -72,16 +73,28 @@ def _depth(latex: str) -> int:
     return max(deepest, *(len(run) for run in re.findall(r"[\^_'\s]{2,}", latex)), 0)
 
 
-def _write(element: Element, depth: int) -> str:
+def _write(element: Element, depth: int, sign: bool = False) -> str:
     if depth > 2 * DEEPEST:
         raise RecursionError
     tag = element.tag if _TAG.fullmatch(element.tag) else "mrow"
     text = element.text or ""
     attributes = _attributes(element)
+    if sign:
+        attributes += ' form="prefix"'
     if tag == "mi" and _UPRIGHT.fullmatch(text):
         attributes += ' mathvariant="normal"'
-    inside = _escaped(text) + "".join(_write(child, depth + 1) + _escaped(child.tail or "") for child in element)
+    inside, before = _escaped(text), None
+    for child in element:
+        inside += _write(child, depth + 1, _is_sign(child, before)) + _escaped(child.tail or "")
+        before = child
     return f"<{tag}{attributes}>{inside}</{tag}>"
+
+
+def _is_sign(element: Element, before: Element | None) -> bool:
+    """Whether a plus or minus is a sign, not a sum: it stands first, or behind another operator or an opening."""
+    if element.tag != "mo" or unescape(element.text or "") not in _SIGNS:
+        return False
+    return before is None or (before.tag == "mo" and unescape(before.text or "") not in _CLOSING)
 
 
 def _attributes(element: Element) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Hashable
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,13 +10,13 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from markscheme.reporting.summary import Estimate, Summary
+from markscheme.reporting.summary import Estimate
 from markscheme.statistics import Interval
 from markscheme.view import figures
 from markscheme.view.background import Made
 from markscheme.view.columns import VERDICTS, Snapshot
 from markscheme.view.index import RunIndex
-from markscheme.view.library import Entry
+from markscheme.view.library import SLICE, Entry
 from markscheme.view.problems import UNREADABLE
 from markscheme.view.site import Site
 
@@ -53,9 +54,27 @@ class Overview:
         return self.tokens / self.scored if self.tokens is not None and self.scored else None
 
 
-def overview(site: Site, entry: Entry, wait: float) -> Made[Overview]:
-    """The figures of a run, made in the background when its files have changed."""
-    return site.background.get((entry.path, "overview"), _stamp(entry.path), lambda: _make(site, entry), wait)
+class _Report(msgspec.Struct):
+    """The part of a `report.json` that is shown, so that one of an older or newer version will do."""
+
+    problems: int
+    samples: int
+    responses: int
+    verdicts: dict[str, int]
+    accuracy: Estimate
+    pass_at_k: dict[str, Estimate] = {}
+
+
+def overview(site: Site, entry: Entry) -> Made[Overview]:
+    """The figures of a run: at once where its report has them, else made in the background."""
+    key, stamp = (entry.path, "overview"), _stamp(entry.path)
+    ready: Made[Overview] | None = site.background.known(key, stamp)
+    if ready is not None:
+        return ready
+    reported = None if entry.running else _from_report(entry)
+    if reported is not None:
+        return site.background.keep(key, stamp, reported)
+    return site.background.get(key, stamp, lambda: _from_marks(site, entry), site.left)
 
 
 def _stamp(path: Path) -> Hashable:
@@ -73,11 +92,6 @@ def _state(file: Path) -> tuple[int, int]:
     return (state.st_mtime_ns, state.st_size)
 
 
-def _make(site: Site, entry: Entry) -> Overview:
-    reported = None if entry.running else _from_report(entry)
-    return reported or _from_marks(site, entry)
-
-
 def _from_report(entry: Entry) -> Overview | None:
     """The figures that the run itself reported, if they are of its present marks."""
     report = entry.path / "report.json"
@@ -85,7 +99,7 @@ def _from_report(entry: Entry) -> Overview | None:
     if entry.manifest is None or not _state(report)[0] >= _state(marks)[0] > 0:
         return None
     try:
-        summary = msgspec.json.decode(report.read_bytes(), type=Summary)
+        summary = msgspec.json.decode(report.read_bytes(), type=_Report)
     except (OSError, *UNREADABLE):
         return None
     passes = [(int(k), _interval(found)) for k, found in summary.pass_at_k.items() if k.isdecimal() and k != "1"]
@@ -118,10 +132,12 @@ def _from_marks(site: Site, entry: Entry) -> Overview:
     manifest = entry.manifest
     usage = manifest.usage if manifest else None
     large = sum(_state(file)[1] for file in entry.path.glob("responses*.jsonl")) > SMALL
-    # A run that is still growing is kept open, so that the next look reads only what is new.
-    index = site.library.index(entry) if entry.running or site.library.is_open(entry) else RunIndex(entry.path)
+    # A run that is growing or took long to read is kept open, so that the next look reads only what is new.
+    kept = large or entry.running or site.library.is_open(entry)
+    index = site.library.index(entry) if kept else RunIndex(entry.path)
     index.first_protocol = entry.protocol
-    index.refresh(responses=not large and usage is None)
+    while not index.refresh(SLICE, responses=not large and usage is None):
+        time.sleep(0.005)  # a page that waits for the lock gets it
     snapshot = index.snapshot()
     protocol = entry.protocol if entry.protocol in snapshot.verdicts else min(snapshot.verdicts, default="")
     counts = figures.counts(snapshot, protocol)

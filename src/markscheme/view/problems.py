@@ -14,6 +14,7 @@ MOST_GROUPS = 40
 """A metadata field with more different values is not a way to group."""
 MOST_FIELDS = 20
 LONGEST_LABEL = 60
+LONGEST_ID = 200
 
 UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 """How a line shows that it is torn, not UTF-8, not ours, or nested to do harm."""
@@ -83,7 +84,7 @@ class ProblemTable:
     def _add(self, key: str, id: str, offset: int) -> int:
         index = self._index[key] = len(self.keys)
         self.keys.append(key)
-        self.ids.append(id or str(index + 1))
+        self.ids.append(id[:LONGEST_ID] or str(index + 1))
         self.offsets.append(offset)
         return index
 

@@ -27,6 +27,8 @@ PIECE = 4 << 20
 """Bytes read at once; a longer line is read whole."""
 
 
+REPORT_EVERY = 0.2
+"""Seconds between two reports of how far a search came."""
 ABANDONED = 20.0
 """Seconds after which a search that nobody asks about any more is given up."""
 MOST_KEPT = 30
@@ -111,7 +113,7 @@ def search(
     order = np.lexsort((place[there], number[there]))
     todo = rows[there][order]
     hits: list[int] = []
-    done = 0
+    done, due = 0, 0.0
     for file_number in np.unique(number[there]):
         mine = todo[snapshot.numbers["file"][todo] == file_number]
         try:
@@ -122,6 +124,9 @@ def search(
             for batch in _batches(snapshot, mine):
                 hits += _hits(stream, snapshot, batch, needle)
                 done += len(batch)
+                if time.monotonic() < due:
+                    continue
+                due = time.monotonic() + REPORT_EVERY
                 if not report(so_far := Found(np.array(sorted(hits), np.int64), done, len(todo))):
                     return so_far
     return Found(np.array(sorted(hits), np.int64), len(todo), len(todo))

@@ -7,7 +7,9 @@ import csv
 import hashlib
 import io
 import re
+from asyncio import Future
 from collections.abc import Awaitable, Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -16,7 +18,7 @@ from aiohttp import web
 
 from markscheme.view.filters import Filter
 from markscheme.view.guard import HEADERS, Guard
-from markscheme.view.html import render_fragment, render_page
+from markscheme.view.html import compile_templates, render_fragment, render_page
 from markscheme.view.library import Library
 from markscheme.view.links import Links
 from markscheme.view.pages.audit import audit_page
@@ -29,6 +31,8 @@ from markscheme.view.pages.runs import runs_page, runs_table
 from markscheme.view.site import NotThereError, Page, Site
 
 SITE = web.AppKey("site", Site)
+PREPARED: web.AppKey[Future[None]] = web.AppKey("prepared", Future)
+THREADS = 3
 ASSETS = {
     "app.css": "text/css",
     "app.js": "text/javascript",
@@ -71,6 +75,7 @@ def make_app(root: Path, host: str) -> web.Application:
             web.get("/assets/{name}", _asset),
         ]
     )
+    app.on_startup.append(_prepare)
     app.on_cleanup.append(_close)
     return app
 
@@ -84,6 +89,13 @@ def asset_version() -> str:
 def asset(name: str) -> bytes:
     """A style sheet, script or picture that ships with the package."""
     return files("markscheme.view").joinpath("assets", name).read_bytes()
+
+
+async def _prepare(app: web.Application) -> None:
+    """Few threads, as each keeps memory of its own; and the templates compiled before somebody waits for them."""
+    loop = asyncio.get_running_loop()
+    loop.set_default_executor(ThreadPoolExecutor(THREADS, thread_name_prefix="pages"))
+    app[PREPARED] = loop.run_in_executor(None, compile_templates)
 
 
 async def _close(app: web.Application) -> None:
@@ -110,7 +122,7 @@ def _page(make: Callable[[Site, web.Request], Page]) -> Callable[[web.Request], 
         site = request.app[SITE]
 
         def work() -> str:
-            return render_page(site, make(site, request))
+            return render_page(site, make(site.begin(), request))
 
         body = await asyncio.to_thread(work)
         tag = f'"{hashlib.sha256(body.encode("utf-8", "replace")).hexdigest()[:24]}"'
@@ -150,7 +162,7 @@ def _csv(
     """A table as a file, streamed: its length is not bounded by memory."""
 
     async def handle(request: web.Request) -> web.StreamResponse:
-        rows = iter(make(request.app[SITE], request))
+        rows = iter(make(request.app[SITE].begin(), request))
         first = await asyncio.to_thread(_csv_lines, rows, 1)  # whatever is wrong shows before anything is sent
         name = re.sub(r"[^A-Za-z0-9.-]+", "-", request.path.strip("/")) or "runs.csv"
         response = web.StreamResponse(
@@ -188,7 +200,7 @@ def safe_cell(value: object) -> object:
 
 async def _text(request: web.Request) -> web.StreamResponse:
     """The text of a response as it is, for saving and for searching in."""
-    response = await asyncio.to_thread(find_response, request.app[SITE], *_cell(request))
+    response = await asyncio.to_thread(find_response, request.app[SITE].begin(), *_cell(request))
     whole = (f"{response.reasoning}\n\n" if response.reasoning else "") + response.text
     return web.Response(body=whole.encode("utf-8", "replace"), content_type="text/plain", charset="utf-8")
 
@@ -200,13 +212,13 @@ async def _piece(request: web.Request) -> web.StreamResponse:
     except (KeyError, ValueError):
         raise NotThereError("A piece of a text needs `from` and `to`.") from None
     part = request.query.get("part", "text")
-    body = await asyncio.to_thread(text_piece, request.app[SITE], *_cell(request), part, start, end)
+    body = await asyncio.to_thread(text_piece, request.app[SITE].begin(), *_cell(request), part, start, end)
     return _html(str(body), 200)
 
 
 async def _others(request: web.Request) -> web.StreamResponse:
     """What the protocols say that the run was not marked with."""
-    site = request.app[SITE]
+    site = request.app[SITE].begin()
     found = await asyncio.to_thread(other_judgements, site, *_cell(request))
     return _html(render_fragment(site, "judgements.html", judgements=found), 200)
 

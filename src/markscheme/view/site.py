@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+import time
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
-from markscheme.view.background import Background
+from markscheme.view.background import Background, Made
+from markscheme.view.judging import Judgings
 from markscheme.view.library import Entry, Library, OpenRun
 from markscheme.view.links import Links
 from markscheme.view.search import Searches
+
+T = TypeVar("T")
 
 PATIENCE = 0.35
 """Seconds a page waits for an index or a figure that is not ready; then it is shown without and asks again."""
@@ -37,11 +41,19 @@ class Site:
     links: Links
     background: Background = field(default_factory=Background)
     searches: Searches = field(default_factory=Searches)
+    judgings: Judgings = field(default_factory=Judgings)
     patience: float = PATIENCE
+    until: float = 0.0
+    """When this page's patience ends, as `time.monotonic`."""
 
-    def at(self, links: Links) -> Site:
-        """The same site seen from another page."""
-        return replace(self, links=links)
+    def begin(self, links: Links | None = None) -> Site:
+        """The site as one page sees it: with its own addresses, and its patience starting now."""
+        return replace(self, links=links or self.links, until=time.monotonic() + self.patience)
+
+    @property
+    def left(self) -> float:
+        """Seconds that the page may still wait."""
+        return max(0.0, self.until - time.monotonic())
 
     def entry(self, slug: str) -> Entry:
         """A run by its slug."""
@@ -51,13 +63,22 @@ class Site:
         return found
 
     def open(self, slug: str) -> OpenRun:
-        """A run with its index as far as patience goes."""
-        return self.library.open(self.entry(slug), self.patience)
+        """A run with its index as far as patience goes, and with what was judged while it was looked at."""
+        run = self.library.open(self.entry(slug), self.left)
+        judged = self.judgings.of(run)
+        if judged is None or not judged.complete:
+            return run
+        snapshot = replace(
+            run.snapshot,
+            verdicts={**run.snapshot.verdicts, **judged.verdicts},
+            labels={**run.snapshot.labels, **judged.labels},
+        )
+        return replace(run, snapshot=snapshot, judged=frozenset(judged.verdicts))
 
-    def figure(self, run: OpenRun, name: Hashable, work: Any) -> Any:
-        """A slow figure of a run: what there is of it, and whether it is of this moment."""
-        stamp = (run.snapshot.version, run.index.generation)
-        return self.background.get((run.entry.path, name), stamp, work, self.patience)
+    def figure(self, run: OpenRun, name: Hashable, work: Callable[[], T]) -> Made[T]:
+        """A slow figure of a run's verdicts: what there is of it, and whether it is of this moment."""
+        stamp = (run.snapshot.marks_version, run.index.generation, run.judged)
+        return self.background.get((run.entry.path, name), stamp, work, self.left)
 
 
 def live(run: OpenRun, *, pending: bool = False) -> float:

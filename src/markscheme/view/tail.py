@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -75,6 +76,7 @@ class Tail:
         try:
             stream = self.file.open("rb")
         except OSError:
+            self._give_up()
             return
         with stream:
             state = os.fstat(stream.fileno())
@@ -86,6 +88,13 @@ class Tail:
                 self._remember(stream)
             if self.torn or self.position.offset >= state.st_size:
                 self._seen = (state.st_size, state.st_mtime_ns)
+
+    def _give_up(self) -> None:
+        """A file that is there but cannot be read counts as damage once, until something about it changes."""
+        with suppress(OSError):
+            state = self.file.stat()
+            self.damaged += 1
+            self._seen, self.position.inode = (state.st_size, state.st_mtime_ns), state.st_ino
 
     def _whole_lines(self, stream: BinaryIO, until: float) -> Iterator[tuple[int, bytes]]:
         number = 0

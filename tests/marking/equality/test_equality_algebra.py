@@ -5,23 +5,13 @@ from fractions import Fraction
 import pytest
 
 from markscheme.marking.equality import algebra as A  # noqa: N812
-from markscheme.marking.equality.algebra import (
-    Expr,
-    TooBig,
-    Undefined,
-    add,
-    div,
-    form,
-    int_power,
-    mul,
-    same,
-    sub,
-    variable,
-)
-from markscheme.marking.equality.functions import FUNCTIONS, binomial, factorial, sqrt
+from markscheme.marking.equality.algebra import Expr, add, div, form, int_power, mul, same, sub, variable
+from markscheme.marking.equality.functions import FUNCTIONS, binomial, factorial
 from markscheme.marking.equality.integers import factor
+from markscheme.marking.equality.limits import TooBig, Undefined, fresh_effort
 from markscheme.marking.equality.numeric import approximate, differ
 from markscheme.marking.equality.powers import power, root_power
+from markscheme.marking.equality.trigonometry import sqrt
 
 x, y = variable("x"), variable("y")
 sin, cos, tan, ln, exp = (FUNCTIONS[name] for name in ("sin", "cos", "tan", "ln", "exp"))
@@ -29,7 +19,7 @@ sin, cos, tan, ln, exp = (FUNCTIONS[name] for name in ("sin", "cos", "tan", "ln"
 
 @pytest.fixture(autouse=True)
 def _effort():
-    A.fresh_effort()
+    fresh_effort()
 
 
 def test_roots_of_numbers_when_equal_then_have_one_form():
@@ -87,7 +77,7 @@ def test_expansions_when_too_large_then_are_refused_before_they_are_made():
         wide = add(wide, variable(f"z{k}"))
     with pytest.raises(TooBig):
         int_power(wide, 30)
-    A.fresh_effort()
+    fresh_effort()
     with pytest.raises(TooBig):
         int_power(2, 10**9)
 

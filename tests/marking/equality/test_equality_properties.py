@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from markscheme.marking.equality import canonical_key, compare, equal
 
-LIGHT = settings(max_examples=150, deadline=None)
+LIGHT = settings(max_examples=60, deadline=None)
 
 numbers = st.integers(-9, 9)
 leaves = st.one_of(
@@ -98,7 +98,7 @@ SCRAPS = [
 ]  # fmt: skip
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(
     st.lists(st.sampled_from(SCRAPS), max_size=14).map("".join),
     st.sampled_from(["7", r"\frac{1}{2}", "x+1", "(1,2)", r"\text{east}"]),
@@ -108,7 +108,7 @@ def test_scraps_of_latex_when_compared_then_nothing_raises_and_both_directions_a
     assert equal(text, gold) == equal(gold, text)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.text(max_size=60), st.text(max_size=20))
 def test_any_text_when_compared_then_nothing_raises(a, b):
     compare(a, b, time_limit=0.2)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Final
 
-from markscheme.marking.equality.algebra import Value
+from markscheme.marking.equality.algebra import Expr, Value
 from markscheme.marking.equality.units import Unit
 
 
@@ -102,6 +103,41 @@ class Matrix:
     """Rows of entries."""
 
     rows: tuple[tuple[Answer, ...], ...]
+
+
+_KINDS: Final[dict[type, tuple[str, str]]] = {
+    Scalar: ("a single value", "another value"),
+    Text: ("words", "other words"),
+    Choice: ("a choice", "another choice"),
+    Based: ("a number in a base", "another number, or in another base"),
+    Clock: ("a time or ratio", "another time or ratio"),
+    Sequence: ("a point, vector or interval", "another point, vector or interval"),
+    Collection: ("a list", "another list"),
+    RealSet: ("a set of real numbers", "another set of real numbers"),
+    Relation: ("an equation or inequality", "another equation or inequality"),
+    Matrix: ("a matrix", "another matrix"),
+}
+
+
+def weight(answer: Answer) -> int:
+    """How much an answer holds, in terms."""
+    if isinstance(answer, Scalar):
+        return len(answer.value.terms) + len(answer.value.den or ()) if isinstance(answer.value, Expr) else 1
+    if isinstance(answer, Sequence | Collection):
+        return sum(map(weight, answer.items))
+    if isinstance(answer, Matrix):
+        return sum(weight(x) for row in answer.rows for x in row)
+    if isinstance(answer, Relation):
+        return weight(answer.left) + weight(answer.right)
+    return 2 * len(answer.pieces) if isinstance(answer, RealSet) else 1
+
+
+def difference(answer: Answer, gold: Answer) -> str:
+    """Why two unequal answers are not equal, in one clause."""
+    if isinstance(answer, Relation) and answer.operator == "=" and not isinstance(gold, Relation):
+        answer = answer.right  # x = 5 against 6: the value is what is wrong
+    (own, other), (expected, _) = _KINDS[type(answer)], _KINDS[type(gold)]
+    return other if own == expected else f"{own}, not {expected}"
 
 
 Answer = Scalar | Text | Choice | Based | Clock | Sequence | Collection | RealSet | Relation | Matrix

@@ -73,7 +73,9 @@ _SYMBOLS: Final = {
     "\u00a0": " ", "\u2009": r"\,", "\u202f": r"\,", "\u2007": r"\,", "\u2008": r"\,", "\u200a": r"\,", "\u2002": " ", "\u2003": " ",
     "ⅈ": "i", "ⅇ": "e", "𝑖": "i", "𝑒": "e", "ℯ": "e", "ı": "i",
 }  # fmt: skip
-_INVISIBLE: Final = "\u200b\u200c\u200d\u2060\ufeff\u00ad\u200e\u200f\u2061\u2062\u2063\u2064\ufe0e\ufe0f\u202a\u202c"
+_INVISIBLE: Final = (
+    "\u200b\u200c\u200d\u2060\ufeff\u00ad\u200e\u200f\u2061\u2062\u2063\u2064\ufe0e\ufe0f\u202a\u202c\u0305✓✔✅□■∎"
+)
 
 _TABLE: Final = {
     **{ord(k): v for k, v in _SYMBOLS.items()},
@@ -100,6 +102,7 @@ _WRAPPERS: Final = (
     ("*", "*"),
     ("`", "`"),
     ('"', '"'),
+    ("'", "'"),
     ("“", "”"),
 )
 

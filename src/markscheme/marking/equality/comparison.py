@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import Final, Literal
 
 import msgspec
 
-from markscheme.marking.equality.algebra import TooBig, Undefined, fresh_effort
-from markscheme.marking.equality.answers import Answer
+from markscheme.marking.equality.answers import Answer, difference, weight
 from markscheme.marking.equality.cleaning import clean
 from markscheme.marking.equality.expressions import Unreadable
 from markscheme.marking.equality.judging import Judge
 from markscheme.marking.equality.keys import key
+from markscheme.marking.equality.limits import TooBig, Undefined, fresh_effort
 from markscheme.marking.equality.reading import MAX_LENGTH, read
 
 Method = Literal["string", "exact", "numeric", "symbolic", "none"]
@@ -24,7 +23,11 @@ _SPACES: Final = re.compile(r"(?<!\d)\s+|\s+(?!\d)")
 _LIST_LIKE: Final = re.compile(r"\d,\s?\d{3}(?!\d)")
 _SPACED_GROUPS: Final = re.compile(r"\s*[-+$\\]*\d{1,3}(?:, \d{3})+(?!\d)[^,]*")
 _BARE_UNIT: Final = re.compile(r"([-\d.,/\s]*\d)\s+([mgshL](?:/[mgshL])?)((?:\^\{?[23]\}?)?)\s*\.?")
-_CACHED_LENGTH: Final = 2000
+_UNWORKED: Final = re.compile(r"\\(?:sum|prod|i*nt|lim|frac\{d\}\{d)(?![a-z])")
+_TOO_BIG: Final = "too large to work out"
+_CACHE_SIZE: Final = 4096
+_CACHED_LENGTH: Final = 1000
+_CACHED_WEIGHT: Final = 60  # terms: an answer may be short and its expansion not
 
 
 class Comparison(msgspec.Struct, frozen=True):
@@ -48,24 +51,28 @@ class _Reading(msgspec.Struct, frozen=True):
     problem: str = ""
 
 
-def compare(answer: str, gold: str, *, time_limit: float = 3.0) -> Comparison:
-    """Compare an extracted answer with the gold answer; `time_limit` bounds the symbolic work in seconds."""
+def compare(answer: str, gold: str, *, places: int | None = None, time_limit: float = 3.0) -> Comparison:
+    """Whether an extracted answer earns the mark for a gold answer.
+
+    `places` is the number of decimal places where the problem asks for rounding; without it a decimal equals only
+    what it is exactly. `time_limit` bounds the symbolic work in seconds.
+    """
     if answer == gold:
         return _SAME_TEXT
     try:
-        return _compare(answer, gold, time_limit)
+        return _compare(answer, gold, places, time_limit)
     except Exception as problem:  # noqa: BLE001 - a bug here must cost one mark, flagged, and not a night's run
         return Comparison(None, f"internal error: {type(problem).__name__}: {problem}"[:300])
 
 
-def _compare(answer: str, gold: str, time_limit: float) -> Comparison:
-    if _WHOLE.fullmatch(answer) and _WHOLE.fullmatch(gold):
+def _compare(answer: str, gold: str, places: int | None, time_limit: float) -> Comparison:
+    if places is None and _WHOLE.fullmatch(answer) and _WHOLE.fullmatch(gold):
         return _SAME_NUMBER if int(answer) == int(gold) else _OTHER_NUMBER
     right = _read(gold)
     left = _read(answer)
     if left.answer is None or right.answer is None:
         return _unread(answer, gold, left, right)
-    judge = Judge()
+    judge = Judge(places=places)
     verdict = _judge(judge, left.answer, right.answer)
     if verdict is False:
         if _SPACES.sub("", answer) == _SPACES.sub("", gold):
@@ -76,9 +83,12 @@ def _compare(answer: str, gold: str, time_limit: float) -> Comparison:
     if verdict is None:
         if squeezed(answer) == squeezed(gold):
             return _SAME_TEXT
+        if judge.exhausted:
+            return Comparison(None, _TOO_BIG)
         return _ask(answer, gold, tuple(judge.flags), time_limit)
     method: Method = "numeric" if judge.numeric and verdict is False else "exact"
-    return Comparison(verdict, "equal" if verdict else "different", tuple(judge.flags) if verdict else (), method)
+    flags = tuple(judge.flags) if verdict else ()
+    return Comparison(verdict, "equal" if verdict else difference(left.answer, right.answer), flags, method)
 
 
 def _ask(answer: str, gold: str, flags: tuple[str, ...], time_limit: float) -> Comparison:
@@ -114,6 +124,7 @@ def _judge(judge: Judge, a: Answer, b: Answer) -> bool | None:
     try:
         return judge.same(a, b)
     except (TooBig, RecursionError):
+        judge.exhausted = True
         return None
     except (Undefined, Unreadable):
         return False
@@ -124,12 +135,9 @@ def _unread(answer: str, gold: str, left: _Reading, right: _Reading) -> Comparis
         return _SAME_TEXT
     if right.answer is None:
         return Comparison(None, f"the gold answer cannot be read: {right.problem}")
-    if left.problem == _TOO_BIG:
+    if left.problem == _TOO_BIG or _UNWORKED.search(answer):
         return Comparison(None, f"the answer cannot be read: {left.problem}")
     return Comparison(False, f"the answer cannot be read: {left.problem}", method="exact")
-
-
-_TOO_BIG: Final = "too large to work out"
 
 
 def _other_readings(answer: str, gold: str) -> Comparison | None:
@@ -161,8 +169,20 @@ def _alternatives(answer: str, gold: str) -> list[tuple[tuple[str, bool], tuple[
     return found
 
 
+_cache: Final[dict[tuple[str, bool], _Reading]] = {}
+"""What was read before; golds and common answers come again and again."""
+
+
 def _read(text: str, *, lists: bool = False) -> _Reading:
-    return _read_cached(text, lists) if len(text) <= _CACHED_LENGTH else _read_now(text, lists)
+    known = _cache.get((text, lists))
+    if known is not None:
+        return known
+    found = _read_now(text, lists)
+    if len(text) <= _CACHED_LENGTH and (found.answer is None or weight(found.answer) <= _CACHED_WEIGHT):
+        if len(_cache) >= _CACHE_SIZE:
+            _cache.clear()
+        _cache[text, lists] = found
+    return found
 
 
 def _read_now(text: str, lists: bool) -> _Reading:
@@ -175,6 +195,3 @@ def _read_now(text: str, lists: bool) -> _Reading:
         return _Reading(None, str(problem) or type(problem).__name__)
     except RecursionError:
         return _Reading(None, _TOO_BIG)
-
-
-_read_cached = lru_cache(maxsize=4096)(_read_now)

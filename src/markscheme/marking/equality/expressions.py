@@ -130,8 +130,7 @@ class _Parser:
         """Two values side by side: a product."""
         if token.kind == "n" and self.program[-1][0] == "n" and self.tokens[self.at - 1].kind == "n":
             raise Unreadable("two numbers side by side")
-        in_argument = any(not isinstance(top, _Frame) and top[0] == _FUNCTION for top in self._pending())
-        if in_argument and token.kind not in ("f", "("):
+        if token.kind not in ("f", "(") and self.in_argument():
             self.reduce(_IMPLICIT_ARGUMENT)
             self.operators.append((_IMPLICIT_ARGUMENT, "*", None))
         else:
@@ -139,14 +138,14 @@ class _Parser:
             self.operators.append((_MULTIPLY, "*", None))
         self.operand_next = True
 
-    def _pending(self) -> list[tuple[int, str, Any] | _Frame]:
-        """The operators since the last open bracket, while they bind more strongly than a product."""
-        found: list[tuple[int, str, Any] | _Frame] = []
+    def in_argument(self) -> bool:
+        """Whether a function without brackets is still taking its argument."""
         for top in reversed(self.operators):
             if isinstance(top, _Frame) or top[0] <= _MULTIPLY:
-                break
-            found.append(top)
-        return found
+                return False
+            if top[0] == _FUNCTION:
+                return True
+        return False
 
     def number(self, text: str) -> None:
         mixed = self.mixed(text)

@@ -22,7 +22,7 @@ from markscheme.marking.equality.answers import (
 )
 from markscheme.marking.equality.evaluation import COMMON_LOG
 from markscheme.marking.equality.functions import logarithm
-from markscheme.marking.equality.numeric import differ
+from markscheme.marking.equality.numeric import approximate, differ
 from markscheme.marking.equality.substitution import substitute, whole_angles
 
 
@@ -33,7 +33,10 @@ class Judge:
     flags: list[str] = field(default_factory=list)
     flipped: bool = False
     """Whether the first of the two is the gold: rules are written for one order of kinds only."""
+    places: int | None = None
+    """The decimal places the problem asks for, if it asks for rounding."""
     numeric: bool = False
+    exhausted: bool = False
 
     def flag(self, text: str) -> None:
         if text not in self.flags:
@@ -54,6 +57,14 @@ class Judge:
         return verdict
 
     def values(self, a: Value, b: Value) -> bool | None:
+        """Whether two values are equal: exactly, or as rounded as the problem asks."""
+        verdict = self.exact(a, b)
+        if verdict is not True and self.places is not None and _within(a, b, self.places):
+            self.flag("rounded")
+            return True
+        return verdict
+
+    def exact(self, a: Value, b: Value) -> bool | None:
         """Whether two exact values are equal."""
         if not isinstance(a, Expr) and not isinstance(b, Expr):
             return a == b
@@ -65,7 +76,7 @@ class Judge:
         for letter in ("I", "j"):
             # sympy's and the engineers' imaginary unit
             if letter in names and I_BASE in generators(a) | generators(b):
-                return self.values(substitute(a, letter, IMAGINARY), substitute(b, letter, IMAGINARY))
+                return self.exact(substitute(a, letter, IMAGINARY), substitute(b, letter, IMAGINARY))
         if is_complete(a) and is_complete(b):
             return False
         if differ(a, b, names):
@@ -84,7 +95,7 @@ class Judge:
         """Values with a bare `log`: equal if they are for base 10 or for base e."""
         verdicts: list[bool | None] = []
         for scale in (div(1, logarithm(10)), 1):
-            verdicts.append(self.values(substitute(a, COMMON_LOG, scale), substitute(b, COMMON_LOG, scale)))
+            verdicts.append(self.exact(substitute(a, COMMON_LOG, scale), substitute(b, COMMON_LOG, scale)))
         return True if True in verdicts else (None if None in verdicts else False)
 
     def all(self, pairs: list[tuple[Answer, Answer]]) -> bool | None:
@@ -96,6 +107,14 @@ class Judge:
                 return False
             undecided = undecided or verdict is None
         return None if undecided else True
+
+
+def _within(a: Value, b: Value, places: int) -> bool:
+    """Whether real numbers differ by no more than half a unit in that decimal place."""
+    x, y = approximate(a), approximate(b)
+    if x is None or y is None or abs(x.imag) > 1e-12 or abs(y.imag) > 1e-12:
+        return False
+    return abs(x.real - y.real) <= 0.5 * 10.0**-places * (1 + 1e-9)
 
 
 def plain(answer: Answer) -> Answer:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from markscheme.marking.equality.algebra import Value, form, variables
+from markscheme.marking.equality.algebra import Value, form
 from markscheme.marking.equality.answers import (
     Answer,
     Based,
@@ -32,8 +32,8 @@ def key(answer: Answer) -> str | None:
     if isinstance(answer, Clock):
         return ":".join(map(str, answer.parts)) + answer.half
     if isinstance(answer, Relation):
-        named = answer.operator == "=" and answer.left_name and isinstance(answer.right, Scalar)
-        return key(answer.right) if named and not variables(answer.right.value) else None  # type: ignore[union-attr]
+        inner = key(answer.right) if answer.operator == "=" and answer.left_name else None
+        return None if inner is None else f"{answer.left_name}{inner}"
     return _key_of_many(answer)
 
 

@@ -52,7 +52,7 @@ SKIPPED: Final = words(
     "left right middle big Big bigg Bigg bigl bigr Bigl Bigr biggl biggr Biggl Biggr displaystyle "
     "textstyle scriptstyle limits nolimits quad qquad , ; : ! > enspace thinspace medspace thickspace "
     "negthinspace hfill boldmath unboldmath bf rm it sf tt normalsize large Large small scriptsize tiny "
-    "cr hline noindent nobreak allowbreak strut mathstrut relax nonumber notag rightarrowfill centering ( "
+    "cr hline noindent nobreak allowbreak checkmark blacksquare square qed Box strut mathstrut relax nonumber notag rightarrowfill centering ( "
     ") [ ] / "
 ) | {" ", "\n", "\t"}
 SPACING: Final = frozenset({",", ";", ":", " ", "quad", "qquad", ">", "enspace", "thinspace", "\n", "\t"})
@@ -79,7 +79,7 @@ CONNECTIVES: Final = frozenset({"and", "or", "&"})
 
 _PLAIN_CONSTANTS: Final[dict[str, tuple[str, str]]] = {
     "pi": ("v", "π"), "Pi": ("v", "π"), "PI": ("v", "π"), "infinity": ("inf", "∞"), "Infinity": ("inf", "∞"), "inf": ("inf", "∞"), "infty": ("inf", "∞"),
-    "oo": ("inf", "∞"), "sqrt": ("c", "sqrt"), "union": ("u", "∪"), "deg": ("o", "°"),
+    "oo": ("inf", "∞"), "sqrt": ("c", "sqrt"), "union": ("u", "∪"), "deg": ("o", "°"), "equals": ("r", "="),
     "frac": ("c", "frac"), "times": ("o", "*"), "cdot": ("o", "*"), "pm": ("o", "±"),
 }  # fmt: skip
 

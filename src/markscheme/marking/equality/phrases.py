@@ -51,7 +51,9 @@ def words_of(text: str) -> str:
 
 
 def without_article(words: str) -> str:
-    """Words without "the", "a" or "an" in front."""
+    """Words without "the", "a" or "an" in front, nor what they are said of: "it is an ellipse"."""
+    for verb in (" is ", " are "):
+        words = words.rpartition(verb)[2] or words
     for article in _ARTICLES:
         if words.startswith(article) and len(words) > len(article):
             return words[len(article) :]
@@ -101,6 +103,8 @@ def _spelled_number(plain: str) -> Scalar | None:
         value = number_from_words(" ".join(words[:cut]))
         if value is not None:
             rest = " ".join(words[cut:])
+            if any(w.lower() in NUMBER_WORDS for w in words[cut:]):
+                return None  # "three, five, seven" is a list
             if rest.lower() in ("percent", "percentage"):
                 return Scalar(value, percent=True)
             return Scalar(value, read_unit(rest) if rest else None)

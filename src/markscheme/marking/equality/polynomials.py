@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from markscheme.marking.equality.algebra import Mono, Number, Terms, narrow, spend
+from markscheme.marking.equality.algebra import Mono, Number, Terms, narrow
+from markscheme.marking.equality.limits import spend
 
 MAX_DEGREE = 40
 

@@ -13,13 +13,10 @@ from markscheme.marking.equality.algebra import (
     EULER,
     I_BASE,
     IMAGINARY,
-    MAX_BITS,
     Atom,
     Expr,
     Mono,
     Number,
-    TooBig,
-    Undefined,
     Value,
     add,
     atom,
@@ -34,6 +31,7 @@ from markscheme.marking.equality.algebra import (
     variables,
 )
 from markscheme.marking.equality.integers import factor
+from markscheme.marking.equality.limits import MAX_BITS, TooBig, Undefined
 from markscheme.marking.equality.numeric import approximate
 
 MAX_FACTORED_BITS = 4096
@@ -81,7 +79,7 @@ def _number_root(n: Number, q: Fraction) -> Value:
             return size if q.numerator % 2 == 0 else neg(size)
         if q.denominator == 2:
             return mul(size, int_power(IMAGINARY, q.numerator))
-        from markscheme.marking.equality.functions import turn
+        from markscheme.marking.equality.trigonometry import turn
 
         return mul(size, turn(q))
     return _prime_powers(n, q)
@@ -233,9 +231,15 @@ def _generator_power(base: Value, exponent: Value) -> Value:
     if exponent.den is not None or len(exponent.terms) > 8:
         return atom("power", base, exponent, complete=False)
     result: Value = 1
+    ((logarithm, _),) = next(iter(atom("ln", base).terms))
     for mono, c in exponent.terms.items():
         if not mono:
             result = mul(result, power(base, c))
+            continue
+        if (logarithm, -1) in mono:
+            # 2^(ln 5 / ln 2) is 5
+            rest = tuple(pair for pair in mono if pair != (logarithm, -1))
+            result = mul(result, exponential(settle({rest: c}, None, exponent.atoms)))
             continue
         made = atom("pow", base, Expr({mono: 1}, None, exponent.atoms))
         ((name, _),) = next(iter(made.terms))
@@ -245,7 +249,7 @@ def _generator_power(base: Value, exponent: Value) -> Value:
 
 def exponential(exponent: Value) -> Value:
     """e ** exponent; Euler's formula for the imaginary terms, and e^(ln p) is p."""
-    from markscheme.marking.equality.functions import cosine, sine
+    from markscheme.marking.equality.trigonometry import cosine, sine
 
     if not isinstance(exponent, Expr):
         return power(EULER, exponent)
@@ -253,12 +257,18 @@ def exponential(exponent: Value) -> Value:
         return atom("power", EULER, exponent, complete=False)
     result: Value = 1
     for mono, c in exponent.terms.items():
-        inner = exponent.atoms.get(mono[0][0]) if exponent.atoms and len(mono) == 1 and mono[0][1] == 1 else None
+        inner = (
+            next((exponent.atoms[g] for g, e in mono if e == 1 and g.startswith("$ln(")), None)
+            if exponent.atoms
+            else None
+        )
         if any(g == I_BASE for g, _ in mono):
             angle = settle({tuple((g, e) for g, e in mono if g != I_BASE): c}, None, exponent.atoms)
             factor_ = add(cosine(angle), mul(IMAGINARY, sine(angle)))
-        elif inner is not None and inner.kind == "ln":
-            factor_ = power(inner.args[0], c)
+        elif inner is not None:
+            # e^(x ln 2) is 2^x
+            rest = tuple((g, e) for g, e in mono if not (e == 1 and (exponent.atoms or {}).get(g) is inner))
+            factor_ = power(inner.args[0], settle({rest: c}, None, exponent.atoms))
         else:
             factor_ = _generator_power(EULER, settle({mono: c}, None, exponent.atoms))
         result = mul(result, factor_)

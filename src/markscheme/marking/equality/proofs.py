@@ -7,9 +7,10 @@ from typing import Any
 
 import sympy
 
-from markscheme.marking.equality.algebra import Expr, TooBig, Undefined, Value, variables
+from markscheme.marking.equality.algebra import Expr, Value, variables
 from markscheme.marking.equality.expressions import Unreadable
 from markscheme.marking.equality.judging import Judge
+from markscheme.marking.equality.limits import TooBig, Undefined
 from markscheme.marking.equality.reading import read
 
 

@@ -9,6 +9,7 @@ from markscheme.marking.equality import sets
 from markscheme.marking.equality.algebra import (
     add,
     mul,
+    variables,
 )
 from markscheme.marking.equality.answers import (
     Answer,
@@ -20,7 +21,7 @@ from markscheme.marking.equality.answers import (
 )
 from markscheme.marking.equality.expressions import Unreadable
 from markscheme.marking.equality.judge import Judge
-from markscheme.marking.equality.reading import as_set
+from markscheme.marking.equality.set_answers import as_set
 from markscheme.marking.equality.units import Unit
 
 
@@ -60,7 +61,7 @@ def _matching(judge: Judge, left: list[Answer], right: list[Answer]) -> bool | N
     for x in left:
         maybe: int | None = None
         for k, y in enumerate(right):
-            attempt = type(judge)(flipped=judge.flipped)
+            attempt = type(judge)(flipped=judge.flipped, places=judge.places)
             verdict = attempt.same(x, y)
             if verdict:
                 judge.flags.extend(f for f in attempt.flags if f not in judge.flags)
@@ -87,14 +88,28 @@ def collection_sequence(judge: Judge, a: Collection, b: Sequence) -> bool | None
     items = list(a.items)
     named = all(isinstance(x, Relation) and x.left_name for x in items)
     if judge.flipped and not named:
-        # The gold is a list of solutions: square brackets may hold them, a point is something else.
-        return b.left + b.right == "[]" and collections(judge, a, Collection(b.items, False))
+        # The gold is a list of solutions: square brackets may hold them; a point or an interval is something else.
+        return b.left + b.right == "[]" and not _is_interval(b) and collections(judge, a, Collection(b.items, False))
+    if b.left + b.right != "()" or any(_is_infinite(x) for x in b.items):
+        return False  # an interval needs its brackets
     if named:
         items.sort(key=lambda x: x.left_name if isinstance(x, Relation) else "")
     verdict = judge.all(list(zip(items, b.items, strict=True)))
     if verdict is not False:
         judge.flag("other brackets")
     return verdict
+
+
+def _is_interval(answer: Sequence) -> bool:
+    try:
+        as_set(answer)
+    except Unreadable:
+        return False
+    return True
+
+
+def _is_infinite(answer: Answer) -> bool:
+    return isinstance(answer, Scalar) and "∞" in variables(answer.value)
 
 
 def collection_set(judge: Judge, a: Collection, b: Answer) -> bool | None:
@@ -113,7 +128,7 @@ def as_sets(judge: Judge, a: Answer, b: Answer) -> bool | None:
 
 
 def collection_scalar(judge: Judge, a: Collection, b: Scalar) -> bool | None:
-    """ "137 and 1/2", "18 dollars and 90 cents": amounts that add up to one."""
+    """Amounts that add up to one: `137 and 1/2`, `18 dollars and 90 cents`."""
     first, second = a.items if len(a.items) == 2 else (None, None)
     if a.joined != "and" or not isinstance(first, Scalar) or not isinstance(second, Scalar):
         return False

@@ -88,7 +88,6 @@ def _difference(relation: Relation) -> Value | None:
 
 def _coefficients(value: Expr, names: set[str]) -> dict[tuple[tuple[str, int | Fraction], ...], Value]:
     """The constant coefficient of every monomial in the variables, with common and negative powers divided out."""
-
     rows = [dict(m) for m in value.terms]
     shift = {g: min(r.get(g, 0) for r in rows) for g in {g for r in rows for g in r if g in names}}
     result: dict[tuple[tuple[str, int | Fraction], ...], Value] = {}

@@ -43,6 +43,7 @@ def scalars(judge: Judge, a: Scalar, b: Scalar) -> bool | None:
             return _degrees(judge, *((a, b) if angle(a.unit) == "deg" else (b, a)))
         return False
     if a.unit.dimensions != b.unit.dimensions:
+        # Square units against square inches, cents per ounce against cents: only the number can be compared.
         judge.flag("unit ignored")
         return judge.values(a.value, b.value)
     return judge.values(mul(a.value, a.unit.factor), mul(b.value, b.unit.factor))

@@ -21,8 +21,8 @@ from markscheme.marking.equality.algebra import (
 )
 from markscheme.marking.equality.answers import Piece, RealSet
 from markscheme.marking.equality.expressions import Unreadable
-from markscheme.marking.equality.functions import sqrt
 from markscheme.marking.equality.numeric import approximate
+from markscheme.marking.equality.trigonometry import sqrt
 
 INFINITY: Final = variable("∞")
 MINUS_INFINITY: Final = neg(INFINITY)

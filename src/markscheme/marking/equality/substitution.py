@@ -7,7 +7,7 @@ from fractions import Fraction
 from math import lcm
 from typing import Final
 
-from markscheme.marking.equality import functions
+from markscheme.marking.equality import functions, trigonometry
 from markscheme.marking.equality.algebra import (
     Atom,
     Expr,
@@ -24,10 +24,10 @@ from markscheme.marking.equality.algebra import (
 from markscheme.marking.equality.powers import power
 
 _REBUILT: Final[dict[str, Callable[..., Value]]] = {
-    "sin": functions.sine,
-    "cos": functions.cosine,
-    "arcsin": functions.arcsine,
-    "arctan": functions.arctangent,
+    "sin": trigonometry.sine,
+    "cos": trigonometry.cosine,
+    "arcsin": trigonometry.arcsine,
+    "arctan": trigonometry.arctangent,
     "ln": functions.logarithm,
     "abs": functions.absolute,
     "floor": functions.floor,

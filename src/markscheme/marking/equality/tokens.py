@@ -1,4 +1,4 @@
-"""Text to tokens: LaTeX and ASCII mathematics in one stream, arguments of commands always in braces.
+"""Text to tokens: LaTeX and ASCII mathematics in one stream.
 
 A token is (kind, text, spaced), `spaced` meaning white space before it. Kinds: `n` number, `v` variable or constant,
 `f` function, `x` word, `o` operator, `r` relation, `u` set operation, `(` `)` brackets, `{` `}` groups, `|` bar,
@@ -53,12 +53,8 @@ _ROW_SKIP: Final = re.compile(r"\s*\[[^\[\]]{0,20}\]")
 _UNIT_LETTERS: Final = frozenset("mgshLlNJWVKAC")
 
 
-def tokenise(text: str) -> list[Token]:
-    """All tokens of a cleaned text."""
-    return _with_arguments(_scan(text, in_text=False))
-
-
-def _scan(text: str, *, in_text: bool) -> list[Token]:
+def scan(text: str, *, in_text: bool = False) -> list[Token]:
+    """The tokens of a cleaned text, as they stand; `in_text` takes letters written together for words."""
     tokens: list[Token] = []
     spaced = False
     skip_to = 0
@@ -152,7 +148,7 @@ def _font(text: str, at: int, name: str, tokens: list[Token], spaced: bool) -> i
         return end + 1
     stripped = content.strip()
     after_value = bool(tokens) and (
-        tokens[-1].kind in "n})v" or (tokens[-1].kind == "{" and any(t.kind == "n" for t in tokens))
+        tokens[-1].kind in "n})v" or (tokens[-1].kind == "{" and any(t.kind == "n" for t in tokens[-9:]))
     )
     if len(stripped) == 1 and name in UPRIGHT and stripped in _UNIT_LETTERS and after_value:
         tokens.append(Token("x", stripped, True))
@@ -161,177 +157,10 @@ def _font(text: str, at: int, name: str, tokens: list[Token], spaced: bool) -> i
     if known is not None and known[0] == "f":
         tokens.append(Token(*known, spaced))
         return end + 1
-    inner = _scan(content, in_text=True)
+    inner = scan(content, in_text=True)
     if after_value and _COMPOUND_UNIT.fullmatch(stripped):
         inner = [t._replace(kind="x") if t.kind in "vx" else t for t in inner]
     if inner and (spaced or content[:1].isspace()):
         inner[0] = inner[0]._replace(spaced=True)
     tokens.extend(inner)
     return end + 1
-
-
-def _with_arguments(raw: list[Token]) -> list[Token]:
-    """Braces around every argument, subscripts joined to what they belong to, degree signs and ordinals marked."""
-    out: list[Token] = []
-    # A frame waits for arguments: [command, how many still, closers to emit when done].
-    waiting: list[list[int]] = []
-    closers: list[str] = []
-    queue = list(reversed(raw))
-    while queue:
-        token = queue.pop()
-        kind, text, _ = token
-        if waiting and waiting[-1][0] == len(closers):
-            # At the place of an argument.
-            if kind == "{":
-                closers.append("}")
-                out.append(token)
-                continue
-            if kind == "n" and waiting[-1][2] and len(text) > 1 and text.isdigit():
-                queue.append(Token("n", text[1:]))
-                token = Token("n", text[0])
-            _wrap_argument(token, out, waiting, closers)
-            continue
-        if kind == "o" and text == "'" and out and out[-1].kind == "v":
-            out[-1] = out[-1]._replace(text=out[-1].text + "'")
-            continue
-        if kind == "o" and text in "^_" and queue:
-            if text == "^" and _degree_or_ordinal(queue, out):
-                continue
-            if text == "_" and _subscript(queue, out):
-                continue
-        out.append(token)
-        if kind == "o" and text in "^_":
-            waiting.append([len(closers), 1, 0])
-        elif kind == "c":
-            if text == "sqrt" and queue and queue[-1][:2] == ("(", "["):
-                _copy_index(queue, out)
-            waiting.append([len(closers), 2 if text in ("frac", "binom") else 1, int(text == "frac")])
-        elif kind == "{":
-            if queue and queue[-1].kind == "}":
-                queue.pop()  # `{}` stands for nothing
-                out.pop()
-                continue
-            closers.append("{")
-        elif kind in "})" and closers:
-            _close(kind, out, waiting, closers)
-        elif kind == "(":
-            closers.append("(")
-    return out
-
-
-_SIGNS: Final = ("+", "-")
-
-
-def _wrap_argument(token: Token, out: list[Token], waiting: list[list[int]], closers: list[str]) -> None:
-    """Put braces around an argument that has none: one token, a bracket, or a signed number."""
-    kind, text, _ = token
-    if kind == "(" and text in "([":
-        # sqrt(…), x^(…): the bracket is the argument.
-        out.append(Token("{", "{"))
-        out.append(token)
-        closers.append("()")
-        return
-    out.append(Token("{", "{"))
-    out.append(token)
-    if kind == "c":
-        closers.append("c")
-        waiting.append([len(closers), 2 if text in ("frac", "binom") else 1, int(text == "frac")])
-        return
-    if kind == "o" and text in _SIGNS:
-        closers.append("c")
-        waiting.append([len(closers), 1, 0])
-        return
-    if kind == "f":
-        closers.append("c")
-        waiting.append([len(closers), 1, 0])
-        return
-    out.append(Token("}", "}"))
-    _argument_done(out, waiting, closers)
-
-
-def _argument_done(out: list[Token], waiting: list[list[int]], closers: list[str]) -> None:
-    waiting[-1][1] -= 1
-    while waiting and waiting[-1][1] == 0:
-        waiting.pop()
-        if closers and closers[-1] == "c":
-            closers.pop()
-            out.append(Token("}", "}"))
-            waiting[-1][1] -= 1
-
-
-def _close(kind: str, out: list[Token], waiting: list[list[int]], closers: list[str]) -> None:
-    top = closers[-1]
-    if kind == "}" and top in ("{", "}"):
-        closers.pop()
-        if top == "}":
-            _argument_done(out, waiting, closers)
-    elif kind == ")" and top in ("(", "()"):
-        closers.pop()
-        if top == "()":
-            out.append(Token("}", "}"))
-            _argument_done(out, waiting, closers)
-
-
-def _copy_index(queue: list[Token], out: list[Token]) -> None:
-    r"""The `[3]` of `\sqrt[3]{8}`."""
-    while queue:
-        token = queue.pop()
-        out.append(token)
-        if token[:2] == (")", "]"):
-            return
-
-
-_DEGREES: Final = (("o", "°"), ("v", "o"))
-_ORDINALS: Final = frozenset({"th", "st", "nd", "rd"})
-
-
-def _degree_or_ordinal(queue: list[Token], out: list[Token]) -> bool:
-    r"""`^\circ`, `^{\circ}` and `^{\text{th}}` become one token each."""
-    first = queue[-1]
-    if first[:2] == ("o", "'"):
-        return True  # the prime itself comes next
-    if first[:2] in _DEGREES:
-        queue.pop()
-        out.append(Token("o", "°"))
-        return True
-    if first.kind == "x" and first.text in _ORDINALS:
-        queue.pop()
-        out.append(Token("x", first.text))
-        return True
-    if first.kind == "{" and len(queue) >= 3 and queue[-3].kind == "}":
-        middle = queue[-2]
-        if middle[:2] in _DEGREES or (middle.kind == "x" and middle.text in _ORDINALS):
-            del queue[-3:]
-            out.append(Token("o", "°") if middle[:2] in _DEGREES else Token(middle.kind, middle.text))
-            return True
-    return False
-
-
-def _subscript(queue: list[Token], out: list[Token]) -> bool:
-    """Join a subscript to the variable, or mark the base of a number. A logarithm keeps its base as an argument."""
-    if not out:
-        return False
-    last = out[-1]
-    if last.kind == "f":
-        return False
-    pieces: list[str] = []
-    if queue[-1].kind in "{(":
-        depth = 0
-        while queue:
-            token = queue.pop()
-            if token.kind in "{(":
-                depth += 1
-            elif token.kind in "})":
-                depth -= 1
-            if token.kind not in "{}()":
-                pieces.append(token.text)
-            if depth == 0:
-                break
-    else:
-        pieces.append(queue.pop().text)
-    name = "".join(pieces)
-    if last.kind in ("v", "x", "?"):
-        out[-1] = last._replace(text=f"{last.text}_{{{name}}}")
-    else:
-        out.append(Token("b", name))
-    return True

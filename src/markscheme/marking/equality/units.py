@@ -123,12 +123,6 @@ def _stem(word: str) -> str:
     return word[:-1] if len(word) > 2 and word.endswith("s") and not word.endswith("ss") else word
 
 
-def is_unit(text: str) -> bool:
-    """Whether the text names a unit of measure rather than just anything."""
-    unit = read_unit(text)
-    return unit is not None and not unit.word
-
-
 def angle(unit: Unit) -> str | None:
     """`deg` or `rad` for a plain angle."""
     return unit.dimensions[0][0] if unit.dimensions in ((("deg", 1),), (("rad", 1),)) else None
@@ -138,9 +132,16 @@ def compatible(a: Unit, b: Unit) -> bool:
     """Whether amounts in these units can be compared: the same dimensions, or `units` on one side."""
     if a.word or b.word:
         return bool(set(a.word.split()) & set(b.word.split()))
-    if a.dimensions == b.dimensions:
+    if a.dimensions == b.dimensions or _price(a, b) or _price(b, a):
         return True
     return _generic(a, b) or _generic(b, a)
+
+
+def _price(a: Unit, b: Unit) -> bool:
+    """Cents per ounce against cents: a price is given in the unit of money."""
+    return b.dimensions in ((("usd", 1),), (("eur", 1),)) and b.dimensions[0] in a.dimensions and all(
+        e < 0 for base, e in a.dimensions if (base, e) != b.dimensions[0]
+    )  # fmt: skip
 
 
 def _generic(a: Unit, b: Unit) -> bool:

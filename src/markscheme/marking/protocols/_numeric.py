@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 
 from markscheme.marking.answers import Answer
-from markscheme.marking.conclusions import picked
-from markscheme.marking.numbers import Number, number
+from markscheme.marking.numbers import Number, number, undress, unscaled
 from markscheme.marking.protocol import Finding
+from markscheme.marking.sentences import is_prose, stated_value
 from markscheme.types import Gold, Verdict
 
 
@@ -18,19 +19,44 @@ def gold_number(gold: str) -> Number | None:
 
 
 def number_in(text: str, answer: Answer) -> tuple[Number, Answer] | None:
-    """The number an answer comes to: itself, the right-hand side of its equation, or the one its sentence means."""
-    value = number(answer.content)
+    """The number an answer comes to: itself, the plain side of its equation, or the one its sentence states."""
+    value = _number_or_side(answer.content)
     if value is not None:
         return value, answer
-    if "=" in answer.content:
-        value = number(answer.content.rpartition("=")[2])
-        if value is not None:
-            return value, answer
-    meant = picked(text, answer.start, answer.end)
-    value = number(meant.content)
-    if value is None and "=" in meant.content:
-        value = number(meant.content.rpartition("=")[2])
+    if is_formula(answer.content):
+        return None
+    meant = stated_value(text, answer.start, answer.end)
+    value = _number_or_side(meant.content)
     return None if value is None else (value, meant)
+
+
+def _number_or_side(content: str) -> Number | None:
+    value = number(content)
+    if value is None and "=" in content:
+        first, _, rest = content.partition("=")
+        value = number(rest.rpartition("=")[2])
+        return number(first) if value is None else value
+    return value
+
+
+def is_formula(content: str) -> bool:
+    r"""Whether an answer is mathematics to be worked out (`\frac{84}{2}`), or two numbers (`18 or 19`), not words around one."""
+    return (_OPERATION.search(content) is not None and not is_prose(content)) or _TWO.fullmatch(
+        undress(content)
+    ) is not None
+
+
+_OPERATION = re.compile(r"\\(?:[dt]?frac|times|cdot|sqrt|div|binom)|\d\s*[-+*/^]\s*[\d(]")
+_TWO = re.compile(r"\W*[\d.,]+\s*(?:or|and|to|[-–])\s*\W?[\d.,]+\W*")
+
+
+def by_equality(answer: Answer, right: Number) -> Finding:
+    """The verdict of mathematical equality on an answer that is no plain number."""
+    from markscheme.marking.equality import compare
+
+    result = compare(answer.content, str(right))
+    verdict = Verdict.UNMARKABLE if result.equal is None else Verdict.CORRECT if result.equal else Verdict.WRONG
+    return Finding(verdict, answer.content, result.why, (answer.start, answer.end), result.flags)
 
 
 def compared(value: Number | None, content: str, span: tuple[int, int], gold: Gold) -> Finding:
@@ -40,6 +66,6 @@ def compared(value: Number | None, content: str, span: tuple[int, int], gold: Go
         return Finding(Verdict.UNMARKABLE, content, f"the gold {str(gold)[:40]!r} is not a number", span)
     if value is None:
         return Finding(Verdict.WRONG, content, f"{content[:40]!r} is not a number", span)
-    if value == right:
+    if value == right or unscaled(content) == right:
         return Finding(Verdict.CORRECT, content, f"{content[:40]} is {right}", span)
     return Finding(Verdict.WRONG, content, f"{content[:40]} is not {right}", span)

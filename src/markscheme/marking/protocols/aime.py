@@ -8,7 +8,7 @@ from markscheme.marking.answers import Answer, explicit_answer
 from markscheme.marking.conclusions import concluded_answer
 from markscheme.marking.numbers import Number, number
 from markscheme.marking.protocol import Finding, Protocol
-from markscheme.marking.protocols._numeric import gold_number, number_in
+from markscheme.marking.protocols._numeric import by_equality, gold_number, number_in
 from markscheme.marking.reading import Reading
 from markscheme.types import Gold, Verdict
 
@@ -27,7 +27,7 @@ def judge(reading: Reading, gold: Gold) -> Finding:
         return Finding(Verdict.UNMARKABLE, answer.content, f"the gold {str(gold)[:40]!r} is not a number", span)
     value = _value(text, answer)
     if value is None:
-        return _by_equality(answer, right)
+        return by_equality(answer, right)
     if value == right:
         return Finding(Verdict.CORRECT, answer.content, f"the answer is {value}", span)
     if isinstance(value, int) and 0 <= value <= 999:
@@ -36,7 +36,7 @@ def judge(reading: Reading, gold: Gold) -> Finding:
 
 
 # m + n, abc, N, AB^... no power: x^2 = 73 does not say that the answer is 73.
-_SUM_OF_NAMES = re.compile(r"[\s\\A-Za-z+\-_{}\d]*[A-Za-z][\s\\A-Za-z+\-_{}\d]*")
+_SUM_OF_NAMES = re.compile(r"(?=[^A-Za-z]*[A-Za-z])[\s\\A-Za-z+\-_{}\d]++")
 
 
 def _value(text: str, answer: Answer) -> Number | None:
@@ -51,14 +51,6 @@ def _value(text: str, answer: Answer) -> Number | None:
         return found[0] if found else None
     left, equals, right = answer.content.rpartition("=")
     return number(right) if equals and _SUM_OF_NAMES.fullmatch(left) else None
-
-
-def _by_equality(answer: Answer, right: Number) -> Finding:
-    from markscheme.marking.equality import compare
-
-    result = compare(answer.content, str(right))
-    verdict = Verdict.UNMARKABLE if result.equal is None else Verdict.CORRECT if result.equal else Verdict.WRONG
-    return Finding(verdict, answer.content, result.why, (answer.start, answer.end), result.flags)
 
 
 PROTOCOL = Protocol("aime", "1", "the integer from 0 to 999 that is boxed or clearly stated", "text", judge)

@@ -93,7 +93,8 @@ def judge(reading: Reading, gold: Gold) -> Finding:
     if found is None:
         return Finding(Verdict.NO_ANSWER, why="no equation found")
     result = judge_answer(found.content, gold.nums, gold.target)
-    return Finding(Verdict(result.kind), found.content, result.why, (found.start, found.end))
+    why = result.why or f"gives {gold.target}"
+    return Finding(Verdict(result.kind), found.content, why, (found.start, found.end))
 
 
 PROTOCOL = Protocol(

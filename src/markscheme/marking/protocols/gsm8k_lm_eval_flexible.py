@@ -19,7 +19,7 @@ _FLEXIBLE = re.compile(r"(-?[$0-9.,]{2,})|(-?[0-9]+)")
 def judge(reading: Reading, gold: Gold) -> Finding:
     """The last match in the text after thinking."""
     last = None
-    for last in _FLEXIBLE.finditer(reading.text, reading.start):  # noqa: B007 - the last one is what is wanted
+    for last in _FLEXIBLE.finditer(reading.text, reading.start, reading.sequel_end):  # noqa: B007 - the last one is what is wanted
         pass
     if last is None:
         return Finding(Verdict.NO_ANSWER, why="no match of a number")

@@ -19,7 +19,7 @@ def judge(reading: Reading, gold: Gold) -> Finding:
     """The first match in the text after thinking."""
     text = reading.text
     # The harness never sees an invented next question cut off, so neither does this: only thinking is set apart.
-    found = _STRICT.search(text, reading.start)
+    found = _STRICT.search(text, reading.start, reading.sequel_end)
     if found is None:
         return Finding(Verdict.NO_ANSWER, why="no match of '#### N'")
     return compared_as_strings("the first match", found[1], found.span(1), gold)

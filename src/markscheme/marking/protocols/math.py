@@ -9,10 +9,11 @@ from __future__ import annotations
 from functools import lru_cache
 
 from markscheme.marking.answers import Answer, explicit_answer, trimmed
-from markscheme.marking.conclusions import concluded_answer, is_prose, picked
+from markscheme.marking.conclusions import concluded_answer
 from markscheme.marking.equality import Comparison, compare
 from markscheme.marking.protocol import Finding, Protocol
 from markscheme.marking.reading import Reading
+from markscheme.marking.sentences import is_prose, stated_value
 from markscheme.types import Gold, Verdict
 
 
@@ -59,7 +60,7 @@ def _read_again(text: str, answer: Answer, right: str, result: Comparison) -> tu
         if all(each.equal for each in results):
             return answer, results[-1]
     elif answer.way != "boxed" and is_prose(answer.content):
-        meant = picked(text, answer.start, answer.end)
+        meant = stated_value(text, answer.start, answer.end)
         if meant.content and meant.content != answer.content:
             return meant, compare(meant.content, right)
     return answer, result

@@ -13,6 +13,7 @@ from markscheme.statistics import Interval
 from markscheme.view import figures
 from markscheme.view.columns import CORRECT, ERROR, UNMARKED
 from markscheme.view.filters import Filter
+from markscheme.view.judging import missing_protocols
 from markscheme.view.library import OpenRun
 from markscheme.view.pages.responses import PER_PAGE, listed
 from markscheme.view.pages.run import header
@@ -33,6 +34,12 @@ class Judge:
 def audit_page(site: Site, slug: str, query: Mapping[str, str]) -> Page:
     """The protocols of a run against each other; `a` and `b` narrow the list to two of them."""
     run = site.open(slug)
+    missing = [] if site.links.static or not run.snapshot.complete else missing_protocols(run)
+    judging = None
+    if missing and query.get("judge") == "1":
+        judging = site.judgings.start(run, missing, wait=site.left)
+        if judging.complete:
+            run, missing, judging = site.open(slug), [], None
     names = sorted(run.snapshot.verdicts, key=lambda name: (name != run.protocol, name))
     made = site.figure(run, "judges", lambda: [_judge(run, name) for name in names])
     a, b = (query.get(side, "") if query.get(side) in names else "" for side in ("a", "b"))
@@ -57,8 +64,10 @@ def audit_page(site: Site, slug: str, query: Mapping[str, str]) -> Page:
             "page": page,
             "pages": 1 if site.links.static else pages,
             "filter": Filter(disagree=True),
+            "missing": missing,
+            "judging": judging,
         },
-        again=live(run, pending=not made.fresh),
+        again=live(run, pending=judging is not None or not made.fresh),
     )
 
 

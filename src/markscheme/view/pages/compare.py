@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
+from markupsafe import Markup
 
-from markscheme.statistics import Interval, mean_interval
+from markscheme.errors import UsageError
+from markscheme.statistics import Comparison, Interval, Moved, compare
 from markscheme.view import figures, plots
 from markscheme.view.library import OpenRun
 from markscheme.view.overview import overview
@@ -22,33 +23,33 @@ MOST_MOVED = 300
 
 
 @dataclass(frozen=True)
-class Moved:
-    """A problem that both runs answered."""
+class Row:
+    """A problem that moved, as the page shows it."""
 
     problem: int
     """Its number in the first run."""
     other: int
     """Its number in the second run."""
     id: str
-    left: float
-    right: float
-    left_n: int
-    right_n: int
+    moved: Moved
 
     @property
-    def change(self) -> float:
-        """How much more often the second run solves it."""
-        return self.right - self.left
+    def left(self) -> float:
+        """The first run's solve rate."""
+        return self.moved.a[0] / self.moved.a[1]
+
+    @property
+    def right(self) -> float:
+        """The second run's solve rate."""
+        return self.moved.b[0] / self.moved.b[1]
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Two runs on the problems that both answered."""
+    """Two runs on the problems that both answered; without a comparison where there are none."""
 
-    shared: list[Moved]
-    difference: Interval | None
-    left: Interval | None
-    right: Interval | None
+    comparison: Comparison | None
+    rows: list[Row]
     warnings: list[str]
 
 
@@ -68,48 +69,58 @@ class Side:
 def compare_page(site: Site, slugs: list[str], query: Mapping[str, str]) -> Page:
     """The comparison of the named runs; with none or one, the choice of runs."""
     runs = _runs(site, slugs)
-    lines = [overview(site, run.entry, site.patience) for run in runs]
+    lines = [overview(site, run.entry) for run in runs]
     context: dict[str, Any] = {
         "runs": runs,
         "lines": [(run, line.value) for run, line in zip(runs, lines, strict=True)],
         "slugs": [run.entry.slug for run in runs],
         "choices": site.library.entries(),
         "pair": None,
+        "found": None,
     }
     pending = not all(line.fresh for line in lines)
     if len(runs) >= 2:
         first, second = runs[0], runs[1]
-        stamp = (second.snapshot.version, second.index.generation)
+        stamp = (second.snapshot.marks_version, second.index.generation)
         made = site.figure(first, ("pair", second.entry.path, stamp), lambda: pair(first, second))
         pending |= not made.fresh
         if made.value is not None:
-            moved = [one for one in made.value.shared if one.change]
-            moved.sort(key=lambda one: (-abs(one.change), one.problem))
+            rows = made.value.rows
             only = query.get("only", "")
             if only in ("better", "worse"):
-                moved = [one for one in moved if (one.change > 0) == (only == "better")]
+                rows = [row for row in rows if (row.moved.difference > 0) == (only == "better")]
+            found = made.value.comparison
             context |= {
                 "pair": made.value,
-                "better": sum(one.change > 0 for one in made.value.shared),
-                "worse": sum(one.change < 0 for one in made.value.shared),
+                "found": found,
                 "only": only,
-                "moved": moved[:MOST_MOVED],
-                "more": max(0, len(moved) - MOST_MOVED),
-                "difference_bar": _difference_bar(made.value.difference),
+                "moved": rows[:MOST_MOVED],
+                "more": max(0, len(rows) - MOST_MOVED),
+                "difference_bar": found and _difference_bar(found.difference),
             }
     title = " against ".join(run.entry.name for run in runs[:2]) or "Compare"
     return Page("compare.html", title, context, again=max([live(run) for run in runs] + [0.7 if pending else 0]))
 
 
 def compare_table(site: Site, slugs: list[str]) -> Iterator[list[object]]:
-    """Every shared problem of two runs, for a CSV file."""
+    """Every problem that moved between two runs, for a CSV file."""
     runs = _runs(site, slugs)
     if len(runs) < 2:
         raise NotThereError("A comparison needs two runs.")
     first, second = runs[:2]
-    yield ["problem_id", f"solve rate {first.entry.name}", f"solve rate {second.entry.name}", "change", "n", "n other"]
-    for one in pair(first, second).shared:
-        yield [one.id, one.left, one.right, one.change, one.left_n, one.right_n]
+    yield [
+        "problem_id",
+        "correct",
+        "samples",
+        "correct_other",
+        "samples_other",
+        "difference",
+        "p_value",
+        "beyond_chance",
+    ]
+    for row in pair(first, second).rows:
+        moved = row.moved
+        yield [row.id, *moved.a, *moved.b, moved.difference, moved.p_value, int(moved.beyond_chance)]
 
 
 def compare_problem_page(site: Site, slugs: list[str], query: Mapping[str, str]) -> Page:
@@ -146,34 +157,17 @@ def compare_problem_page(site: Site, slugs: list[str], query: Mapping[str, str])
 def pair(first: OpenRun, second: OpenRun) -> Pair:
     """Paired on the problems that both runs have scored samples of."""
     a, b = figures.counts(first.snapshot, first.protocol), figures.counts(second.snapshot, second.protocol)
-    left, right = figures.solve_rates(a), figures.solve_rates(b)
-    shared = []
-    for number, key in enumerate(first.snapshot.keys):
-        other = second.index.problems.find(key)
-        if other is None or other >= len(right) or np.isnan(left[number]) or np.isnan(right[other]):
-            continue
-        name = first.snapshot.ids[number]
-        rates = (float(left[number]), float(right[other]))
-        shared.append(Moved(number, other, name, *rates, int(a.n[number]), int(b.n[other])))
-    difference = None
-    if shared:
-        # A difference lies between -1 and 1; the interval's scale is 0 to 1.
-        found = mean_interval([(one.change + 1) / 2 for one in shared])
-        difference = Interval(
-            estimate=2 * found.estimate - 1,
-            low=2 * found.low - 1,
-            high=2 * found.high - 1,
-            level=found.level,
-            method=found.method,
-            problems=found.problems,
-        )
-    return Pair(
-        shared,
-        difference,
-        figures.estimate("accuracy", figures.only(a, [one.problem for one in shared])) if shared else None,
-        figures.estimate("accuracy", figures.only(b, [one.other for one in shared])) if shared else None,
-        _warnings(first, second, len(shared)),
-    )
+    try:
+        found = compare("accuracy", a, b)
+    except UsageError:  # no problem in common
+        return Pair(None, [], _warnings(first, second, 0))
+    numbers = {key: number for number, key in enumerate(first.snapshot.keys)}
+    others = {key: number for number, key in enumerate(second.snapshot.keys)}
+    rows = [
+        Row(numbers[moved.key], others[moved.key], first.snapshot.ids[numbers[moved.key]], moved)
+        for moved in found.moved
+    ]
+    return Pair(found, rows, _warnings(first, second, found.problems))
 
 
 def _warnings(first: OpenRun, second: OpenRun, shared: int) -> list[str]:
@@ -191,8 +185,8 @@ def _warnings(first: OpenRun, second: OpenRun, shared: int) -> list[str]:
     return found
 
 
-def _difference_bar(found: Interval | None) -> object:
-    return plots.difference_bar(found.estimate, found.low, found.high) if found else None
+def _difference_bar(found: Interval) -> Markup:
+    return plots.difference_bar(found.estimate, found.low, found.high)
 
 
 def _runs(site: Site, slugs: list[str]) -> list[OpenRun]:

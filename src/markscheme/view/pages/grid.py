@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from markscheme.statistics import Counts
 from markscheme.view import figures
@@ -15,6 +15,7 @@ from markscheme.view.columns import VERDICTS
 from markscheme.view.library import OpenRun
 from markscheme.view.links import Links
 from markscheme.view.verdicts import MISSING, look
+from markscheme.view.visible import plain_visible
 
 MOST_CELLS = 2_400
 """Cells a page: as many links as a browser takes without a thought."""
@@ -42,6 +43,12 @@ class Grid:
     page: int
     pages: int
     problems: int
+    flow: Markup | None = None
+    """All cells in one block, where a line a problem would be mostly paper."""
+
+
+FEW = 2
+"""Samples up to which the cells stand in one block."""
 
 
 def grid(links: Links, run: OpenRun, counts: Counts, query: Mapping[str, str]) -> Grid:
@@ -58,6 +65,9 @@ def grid(links: Links, run: OpenRun, counts: Counts, query: Mapping[str, str]) -
     page = min(pages, max(1, int(asked))) if asked.isdecimal() and len(asked) < 9 else 1
     chosen = numbers[(page - 1) * each : page * each]
     expected = run.entry.manifest.samples if run.entry.manifest else 0
+    if wide <= FEW:
+        cells = [_cells(links, run, int(n), expected, snapshot.ids[n]) for n in chosen]
+        return Grid([], order, page, pages, len(numbers), Markup("").join(cells))
     lines = [Line(int(n), snapshot.ids[n], float(rates[n]), _cells(links, run, int(n), expected)) for n in chosen]
     return Grid(lines, order, page, pages, len(numbers))
 
@@ -74,29 +84,23 @@ def _ordered(rates: np.ndarray[tuple[int], np.dtype[np.float64]], order: str) ->
     return [int(n) for n in np.argsort(keys[order], kind="stable")]
 
 
-def _cells(links: Links, run: OpenRun, problem: int, expected: int) -> Markup:
-    snapshot, protocol = run.snapshot, run.protocol
+def _cells(links: Links, run: OpenRun, problem: int, expected: int, name: str = "") -> Markup:
+    """The cells of a problem. Thousands on a page: put together from words of ours, only name and address are escaped."""
+    name = escape(plain_visible(name[:80] + ", ")) if name else ""
+    snapshot = run.snapshot
     rows = snapshot.rows_of(problem)
-    verdict, disagree = snapshot.verdict(protocol), snapshot.disagree
+    verdicts = snapshot.verdict(run.protocol)[rows.start : rows.stop].tolist()
+    disagree = snapshot.disagree[rows.start : rows.stop].tolist()
     cells = []
-    for row in rows:
-        sample, seen = int(snapshot.sample[row]), look(int(verdict[row]))
-        note = ", protocols disagree" if disagree[row] else ""
-        cells.append(
-            Markup('<a class="c v-{}{}" href="{}" title="sample {}: {}{}">{}</a>').format(
-                seen.name,
-                " odd" if note else "",
-                links.response(run.entry.slug, problem, sample),
-                sample,
-                seen.word,
-                note,
-                seen.symbol,
-            )
-        )
+    for sample, code, odd in zip(snapshot.sample[rows.start : rows.stop].tolist(), verdicts, disagree, strict=True):
+        seen = look(code)
+        href = escape(links.response(run.entry.slug, problem, sample))
+        kind, note = (" odd", ", protocols disagree") if odd else ("", "")
+        title = f"{name}sample {sample}: {seen.word}{note}"
+        cells.append(f'<a class="c v-{seen.name}{kind}" href="{href}" title="{title}">{seen.symbol}</a>')
     absent = max(0, min(expected, 1000) - len(rows))
-    if absent:
-        cells.append(Markup('<span class="c v-missing" title="{}"></span>').format(MISSING.word) * absent)
-    return Markup("").join(cells)
+    cells += [f'<span class="c v-missing" title="{name}{MISSING.word}"></span>'] * absent
+    return Markup("".join(cells))
 
 
 def legend(counts: Mapping[str, int]) -> list[tuple[object, int]]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 import time
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import numpy as np
 from markupsafe import Markup
 
@@ -26,6 +28,8 @@ AT_ONCE = 60_000
 """Characters at each end of a text that are in the page; what lies between comes when it is scrolled to."""
 LAZY = 16_000
 """Characters of a piece that comes later."""
+LONGEST_COMMAND = 20_000
+"""Characters of a response that a command line carries."""
 FORMULA_SECONDS = 0.5
 """For all formulas of a page; what is left shows its source."""
 
@@ -144,8 +148,9 @@ def stored_judgements(run: OpenRun, row: int) -> list[Judgement]:
 
 def other_judgements(site: Site, slug: str, problem: int, sample: int) -> list[Judgement]:
     """What the protocols say that the run was not marked with: judged now, in memory, nothing is written."""
-    from markscheme.errors import MarkschemeError
-    from markscheme.marking import get_protocol, mark, protocol_names
+    from markscheme.errors import MarkingError
+    from markscheme.marking import get_protocol, mark
+    from markscheme.marking.audit import applicable_protocols
 
     run = site.open(slug)
     response = find_response(site, slug, problem, sample)
@@ -153,23 +158,33 @@ def other_judgements(site: Site, slug: str, problem: int, sample: int) -> list[J
     if question is None:
         return []
     found = []
-    for name in protocol_names():
-        if name in run.snapshot.verdicts:
-            continue
+    for name in applicable_protocols(question.problem.gold):
+        if name in run.snapshot.mark_offsets:
+            continue  # its mark is stored
         try:
             judged = mark(response, question.problem, protocol=name)
-            label = get_protocol(name).label
-        except MarkschemeError:
-            continue  # a protocol for another kind of problem
-        found.append(Judgement(name, label, LOOKS[str(judged.verdict)], judged, False))
+        except MarkingError:
+            continue
+        found.append(Judgement(name, get_protocol(name).label, LOOKS[str(judged.verdict)], judged, False))
     return found
 
 
 def mark_command(run: OpenRun, question: Question | None, response: Response | None) -> str:
-    """The shell command that judges this run's responses again under the same protocol."""
-    if question is None or response is None:
+    """A shell command that judges this very response again, gold and all; for a long one, the whole run's.
+
+    ASCII only, quoted by the shell's rules: whatever the model wrote, it stays a word of the command.
+    """
+    if question is None or response is None or response.error:
         return ""
-    return f"markscheme mark {shlex.quote(str(run.entry.path))} --protocol {shlex.quote(run.protocol)}"
+    protocols = "".join(f" -p {shlex.quote(name)}" for name in sorted(run.snapshot.mark_offsets) or [run.protocol])
+    if len(response.text) > LONGEST_COMMAND:
+        return f"markscheme mark {shlex.quote(str(run.entry.path))}{protocols}"
+    line = {"text": response.text, "gold": msgspec.to_builtins(question.problem.gold)}
+    if response.finish_reason:
+        line["finish_reason"] = response.finish_reason
+    return (
+        f"printf '%s\\n' {shlex.quote(json.dumps(line))} > response.jsonl && markscheme mark response.jsonl{protocols}"
+    )
 
 
 def _end_of_thinking(text: str) -> int:
@@ -198,12 +213,12 @@ def _facts(response: Response | None) -> list[tuple[str, str]]:
         "Completion tokens": response.completion_tokens,
         "Reasoning tokens": response.reasoning_tokens,
         "Characters": len(response.text) + len(response.reasoning or ""),
-        "Latency": None if response.latency is None else f"{response.latency:.2f} s",
+        "Latency": None if response.latency is None else f"{response.latency:.3g} s",
         "Attempts": response.attempts,
         "Seed": response.seed,
         "Finish reason": response.finish_reason,
         "Served by": response.model,
-        "Arrived": response.created,
+        "Arrived": response.created and response.created[:19].replace("T", " "),
     }
     return [
         (name, f"{value:,}" if isinstance(value, int) and name != "Seed" else str(value)[:300])

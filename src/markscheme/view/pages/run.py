@@ -34,7 +34,7 @@ def run_page(site: Site, slug: str, query: Mapping[str, str]) -> Page:
     snapshot, protocol = run.snapshot, run.protocol
     counts = figures.counts(snapshot, protocol)
     verdicts = figures.verdict_counts(counts)
-    line = overview(site, run.entry, site.patience)
+    line = overview(site, run.entry)
     curve = site.figure(run, ("curve", protocol), lambda: figures.pass_curve(counts))
     groups = site.figure(run, ("groups", protocol), lambda: _breakdowns(run, counts))
     bins = figures.token_bins(snapshot, protocol)
@@ -48,16 +48,16 @@ def run_page(site: Site, slug: str, query: Mapping[str, str]) -> Page:
             "verdicts": verdicts,
             "legend": legend(verdicts),
             "bar": plots.verdict_bar(verdicts) if sum(verdicts.values()) else None,
-            "curve": plots.pass_curve(curve.value) if curve.value else None,
+            "curve": plots.pass_curve(curve.value) if curve.value and len(curve.value) > 1 else None,
             "histogram": plots.token_histogram(bins) if bins else None,
-            "rates": plots.solve_rates(figures.solve_rates(counts).tolist()) if counts.n.any() else None,
+            "rates": plots.solve_rates(figures.solve_rates(counts).tolist()) if counts.n.max(initial=0) > 1 else None,
             "grid": grid(site.links, run, counts, query),
             "orders": ORDERS,
             "groups": groups.value or {},
             "tokens": _spread(snapshot, "tokens"),
             "latency": _spread(snapshot, "latency"),
             "facts": _facts(run),
-            "manifest": manifest_text(run),
+            "manifest_text": manifest_text(run),
             "filter": Filter,
             "pending": pending,
         },
@@ -71,7 +71,7 @@ def header(run: OpenRun) -> dict[str, Any]:
         "run": run,
         "entry": run.entry,
         "slug": run.entry.slug,
-        "manifest_": run.entry.manifest,
+        "manifest": run.entry.manifest,
         "protocol": run.protocol,
         "label": run.snapshot.labels.get(run.protocol, run.protocol),
         "snapshot": run.snapshot,
@@ -103,7 +103,7 @@ def _facts(run: OpenRun) -> list[tuple[str, str]]:
     sampling = ", ".join(f"{name} {value}" for name, value in manifest.sampling.items()) or "the model's defaults"
     data = ", ".join(f"{file.path} (sha256 {file.sha256[:12]}…)" for file in manifest.data)
     facts = {
-        "Benchmark": f"{manifest.benchmark}, {manifest.problems} problems × {manifest.samples} samples",
+        "Benchmark": f"{manifest.benchmark}, {manifest.problems} problems × {manifest.samples} sample{'s' * (manifest.samples != 1)}",
         "Model": manifest.model + (f", the server says {manifest.server_model}" if manifest.server_model else ""),
         "Protocol": manifest.protocol,
         "Sampling": sampling,

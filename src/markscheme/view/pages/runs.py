@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -126,11 +125,10 @@ def _rows(site: Site, query: Mapping[str, str]) -> tuple[list[Row], dict[str, st
     asked = {name: query.get(name, "")[:200] for name in ("q", "benchmark", "status", "sort", "down")}
     if asked["sort"] not in COLUMNS:
         asked["sort"], asked["down"] = "started", "1"
-    until = time.monotonic() + site.patience
     rows = []
     for entry in site.library.entries():
         if _wanted(entry, asked):
-            made = overview(site, entry, max(0.0, until - time.monotonic()))
+            made = overview(site, entry)
             rows.append(Row(entry, made.value, made.fresh))
     column = asked["sort"]
     known = [row for row in rows if row.value(column) is not None]

@@ -1,0 +1,152 @@
+r"""The value that a sentence states: in bold, else its last formula, else the number that was worked out.
+
+"Mark needs 23 pounds to make 4 small beds and 3 large beds" states 23 when "8 + 15 = 23" stands before it. A guess, as
+a reader makes it; whoever calls this has found nothing that is marked as the answer.
+"""
+
+from __future__ import annotations
+
+import re
+
+from markscheme.marking.answers import Answer, trimmed
+
+MAX_SENTENCE = 2_000
+"""Of a longer sentence only the end is read."""
+
+_SCRIPTS = r"\u0400-\u04ff\u0590-\u06ff\u0900-\u097f\u0e00-\u0e7f\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af"
+TELLING = re.compile(r"\d|\\[a-zA-Z]{2,}|\$|=|[½⅓⅔¼¾]")
+"""What a passage must hold to state a value."""
+
+_WORD = re.compile(rf"(?<![\\A-Za-z{{])[A-Za-z]{{2,}}|[{_SCRIPTS}]")
+_TEXT = re.compile(r"\\(?:text|textbf|textit|textrm|mbox|mathrm|operatorname)\s?\{[^{}]*\}")
+_NO_PROSE = re.compile(
+    r"or|and|sin|cos|tan|cot|sec|csc|log|ln|exp|sqrt|pi|inf|infty|oo|mod|max|min|gcd|lcm|det|deg|text|frac|cup|union"
+    r"|cm|mm|km|kg|mg|ml|ft|in|mi|lb|oz|am|pm|hr",
+    re.IGNORECASE,
+)
+"""Words that stand in formulas, and units."""
+_VALUE_AND_UNIT = re.compile(
+    r"\s*[-+−]?[$€£¥₹]?\\?\$?[\d.,/]+\s*(?:%|\\%|[^\W\d_]+[23²³^]*)?(?:\s+[^\W\d_]+){0,2}\s*\.?\s*"
+)
+_BOLD = re.compile(r"\*\*([^*\n]{1,200})\*\*")
+_FORMULA = re.compile(
+    r"\\\[(.{1,1000}?)\\\]|\\\(([^\n]{1,1000}?)\\\)|\$\$([^$]{1,1000})\$\$|\$([^$\n]{1,500}?)\$", re.DOTALL
+)
+_BARE_WORD = re.compile(r"(?<![\\a-zA-Z{])[a-z]{2,}")
+_NUMBER = re.compile(
+    r"(?<![A-Za-z0-9_.}])[-−]?(?:\\?[$€£¥₹]\s?)?"
+    r"(?:\\[dt]?frac\{[^{}\n]{1,40}\}\{[^{}\n]{1,40}\}"
+    r"|\d+(?:[,\u00a0\u2009\u202f]\d{3})*(?:\.\d+)?(?:\s?/\s?\d+)?\s?%?|\.\d+)"
+    r"|\d+(?:,\d{3})*(?:\.\d+)?"
+)
+
+
+def is_prose(line: str) -> bool:
+    """Whether a line is a sentence around a value, rather than a value (with its unit)."""
+    if _VALUE_AND_UNIT.fullmatch(line):
+        return False
+    words = 0
+    for word in _WORD.finditer(_TEXT.sub("", line)):
+        if not _NO_PROSE.fullmatch(word[0]):
+            words += 1
+            if words >= 2:
+                return True
+    return words == 1 and not line[:1].isdigit() and TELLING.search(line) is not None
+
+
+def stated_value(text: str, begin: int, end: int) -> Answer:
+    """The value that `text[begin:end]` states, or all of it when there is none to be found."""
+    begin = max(begin, end - MAX_SENTENCE)
+    bold = _last(_BOLD, text, begin, end)
+    if bold is not None and TELLING.search(bold[1]):
+        begin, end = bold.span(1)
+        if not is_prose(bold[1]):
+            return undelimited(text, begin, end)
+    formula = _last(_FORMULA, text, begin, end)
+    if formula is not None and not (formula[4] and _BARE_WORD.search(formula[4])):  # "$5 and $" is money
+        return right_hand_side(text, *formula.span(formula.lastindex or 0))
+    number = _meant_number(text, begin, end)
+    return trimmed(text, *(number or (begin, end)), "concluded")
+
+
+def _last(pattern: re.Pattern[str], text: str, begin: int, end: int) -> re.Match[str] | None:
+    found = None
+    for found in pattern.finditer(text, begin, end):  # noqa: B007 - the last one is what is wanted
+        pass
+    return found
+
+
+def right_hand_side(text: str, begin: int, end: int) -> Answer:
+    """Of `21 + 49 = 70` the 70; but `x = 70` and `y = 2x + 3` stay whole, for they may be the answer."""
+    equals = text.rfind("=", begin, end)
+    if equals > begin and text[equals - 1] not in "<>!\\" and not _NAME.fullmatch(text, begin, equals):
+        begin = equals + 1
+    return undelimited(text, begin, end)
+
+
+_NAME = re.compile(r"[\s&{]*\\?[A-Za-z]{1,8}(?:_\{?\w+\}?)?(?:\([^()=]{1,12}\))?'{0,3}[\s&}]*")
+
+
+def undelimited(text: str, begin: int, end: int) -> Answer:
+    """A value without emphasis, bullets, math delimiters and the full stop."""
+    found = trimmed(text, begin, end, "concluded")
+    content, start = found.content, found.start
+    while content and content[0] in "*_>#- \t" and not (content[0] == "-" and content[1:2] != " "):
+        content, start = content[1:], start + 1
+    content = content.rstrip(" \t.,;:。*_")
+    counted = _COUNTED.fullmatch(content)
+    if counted:
+        return Answer(counted[1], start, start + len(counted[1]), "concluded")
+    for opened, closed in (("$$", "$$"), ("\\[", "\\]"), ("\\(", "\\)"), ("$", "$")):
+        if content.startswith(opened) and content.endswith(closed) and len(content) > len(opened) + len(closed):
+            inside = content[len(opened) : -len(closed)]
+            if opened not in inside:
+                return trimmed(text, start + len(opened), start + len(opened) + len(inside), "concluded")
+    return Answer(content, start, start + len(content), "concluded")
+
+
+_COUNTED = re.compile(rf"([-−]?\d[\d,]*(?:\.\d+)?)\s?[{_SCRIPTS}]+")
+"""A number with a measure word of a script in which the comparison knows no units: `3页`."""
+
+
+def _meant_number(text: str, begin: int, end: int) -> tuple[int, int] | None:
+    """Of several numbers: not one in parentheses; the one that was worked out last; not one that tells when or how long."""
+    numbers = [found.span() for found in _NUMBER.finditer(text, begin, end)]
+    if len(numbers) < 2:
+        return numbers[0] if numbers else None
+    asides = [found.span() for found in _ASIDE.finditer(text, begin, end)]
+    outside = [span for span in numbers if not any(start < span[0] < stop for start, stop in asides)] or numbers
+    results = [_digits(found[1]) for found in _RESULT.finditer(text, max(0, begin - 4000), end)]
+    for result in reversed(results[-_RESULTS:]):
+        for span in reversed(outside):
+            if _digits(text[slice(*span)]) == result:
+                return span
+    telling = [span for span in outside if not _is_circumstance(text, begin, *span)]
+    return (telling or outside)[-1]
+
+
+_RESULTS = 6
+"""How many calculations back a number may have been worked out."""
+_ASIDE = re.compile(r"\([^()\n]{1,200}\)")
+_RESULT = re.compile(
+    r"=\s*(?:<<[^<>\n]*>>)?\s*\\?[$€£]?\s*(?:<<[^<>\n]*>>)?(\d[\d,]*+(?:\.\d++)?+|\.\d++)(?!\s*[-+*/×÷\d])"
+)
+_BEFORE = re.compile(
+    r"(?:\b(?:in|for|over|after|every|per|within|during|each|by|at|than|the|these|those|to\s\w+|\w{2,}ing))\s+\Z"
+)
+_TIME = re.compile(r"\s*(?:minute|hour|day|week|month|year|second|time|p\.?m|a\.?m)", re.IGNORECASE)
+_ALWAYS = ("after", "every", "per", "each", "the", "these", "those", "than")
+
+
+def _is_circumstance(text: str, begin: int, start: int, stop: int) -> bool:
+    """`after 3 days`, `every 5`, `the 16 glasses`, `to reach 100`, `selling 9 eggs`: what the sentence already knew."""
+    before = _BEFORE.search(text[max(begin, start - 24) : start])
+    if before is None:
+        return False
+    word = before[0].split()[0]
+    return word in _ALWAYS or word.endswith("ing") or word == "to" or _TIME.match(text, stop) is not None
+
+
+def _digits(number: str) -> str:
+    digits = number.replace(",", "").strip(" $\\€£¥₹%")
+    return digits.rstrip("0").rstrip(".") if "." in digits else digits

@@ -1,0 +1,39 @@
+"""What a config asks, settled before anything is paid for: problems, prompts and the protocol that judges them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from markscheme.benchmarks import Benchmark
+from markscheme.benchmarks import benchmark as find_benchmark
+from markscheme.config import RunConfig, check_pass_k
+from markscheme.errors import DataError
+from markscheme.marking import Protocol, get_protocol, mark
+from markscheme.types import Question
+
+
+class Prepared(NamedTuple):
+    """Everything about a run that needs no model."""
+
+    benchmark: Benchmark
+    questions: list[Question]
+    protocol: Protocol
+
+
+def prepare(config: RunConfig) -> Prepared:
+    """Read the data, write the prompts, find the protocol; whatever is wrong with the options is raised here."""
+    check_pass_k(config)
+    bench = find_benchmark(config.benchmark, config.data_dir)
+    questions = bench.questions(
+        variant=config.prompt,
+        fewshot=config.fewshot,
+        fewshot_seed=config.fewshot_seed,
+        limit=config.limit,
+        limit_seed=config.limit_seed,
+        system_prompt=config.system_prompt,
+    )
+    if not questions:
+        raise DataError(f"{bench.name} has no problems: {', '.join(file.path for file in bench.files)} is empty")
+    protocol = get_protocol(config.protocol or bench.protocol)
+    mark("", questions[0].problem, protocol=protocol.name)  # a protocol that cannot judge these problems says so now
+    return Prepared(bench, questions, protocol)

@@ -1,0 +1,132 @@
+"""Sampling until it is known: which problems to ask again, and an interval that survives having looked.
+
+Rounds have sizes fixed in advance; within a round more samples go to the problems that are still uncertain. Stopping
+and asking again both depend on what was seen, so the plain share of correct samples per problem is biased: a problem
+that looks solved after four samples is asked less and keeps its lucky 4/4. Here every round asks every problem, each
+round gives its own unbiased mean, and rounds are averaged with their fixed sizes, so no choice touches a weight.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from markscheme.errors import UsageError
+from markscheme.statistics.fixed_set import fixed_interval, sampled
+from markscheme.statistics.intervals import Interval, mean_interval
+from markscheme.statistics.metrics import Population
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+FIRST_ROUND = 4
+GROWTH = 1.5
+"""Each round brings the samples so far to this multiple: few looks, and little asked beyond what was needed."""
+LEAST = 2
+"""Samples of every problem in every round: two show a variance."""
+_KEPT_EVEN = 0.3  # of a round goes to all problems alike; all by need would chase the noise of early rounds
+
+
+class Round(msgspec.Struct, frozen=True):
+    """One round: its planned samples per problem (on average), and what came back for each problem."""
+
+    planned: int
+    n: tuple[int, ...]
+    c: tuple[int, ...]
+
+
+def sizes(max_samples: int, first: int = FIRST_ROUND) -> list[int]:
+    """The average samples per problem of each round, fixed before anything is seen, up to `max_samples` in all."""
+    if first < LEAST:
+        raise UsageError(f"Sampling until it is known starts with at least {LEAST} samples per problem, not {first}.")
+    if max_samples < first:
+        raise UsageError(f"The most samples ({max_samples}) must not be fewer than those of the first round ({first}).")
+    rounds, spent = [first], first
+    while max_samples - spent >= LEAST:
+        size = min(max(LEAST, round(spent * (GROWTH - 1))), max_samples - spent)
+        rounds.append(size)
+        spent += size
+    return rounds
+
+
+def allocate(rounds: Sequence[Round], size: int, problems: int) -> Ints:
+    """How often to ask each problem in the next round of `size` samples per problem on average.
+
+    In proportion to the standard deviation of one answer (Neyman), judged from all rounds so far as if every problem
+    had one more right and one more wrong answer.
+    """
+    if not rounds:
+        return np.full(problems, size, dtype=np.int64)
+    n = np.sum([np.array(past.n) for past in rounds], axis=0)
+    c = np.sum([np.array(past.c) for past in rounds], axis=0)
+    need = np.sqrt((c + 1) * (n - c + 1) / ((n + 2) * (n + 3)))
+    least = max(LEAST, math.floor(_KEPT_EVEN * size))
+    return _apportion(need, size * problems, least)
+
+
+def _apportion(need: Floats, total: int, least: int) -> Ints:
+    """Whole numbers in proportion to need, none below `least`, that add up to `total`."""
+    share = np.full(need.size, float(least))
+    above = np.ones(need.size, dtype=bool)
+    while above.any():
+        spare = total - least * int(np.sum(~above))
+        share[above] = spare * need[above] / need[above].sum()
+        short = above & (share < least)
+        if not short.any():
+            break
+        share[short] = least
+        above &= ~short
+    whole = np.floor(share + 1e-9).astype(np.int64)
+    first = np.argsort(-(share - whole), kind="stable")[: total - int(whole.sum())]
+    whole[first] += 1
+    return whole
+
+
+def known(rounds: Sequence[Round], level: float = 0.95, population: Population = "these problems") -> Interval:
+    """Accuracy after these rounds, with an interval that holds whenever one stops for its width."""
+    if not rounds:
+        raise UsageError("No round has been asked yet, so there is nothing to estimate.")
+    n, c = np.array([past.n for past in rounds], dtype=float), np.array([past.c for past in rounds], dtype=float)
+    weight = _weights(rounds, n)
+    values = _values(weight, n, c)
+    parts = weight**2 * _variance(n, c) / np.maximum(n, 1)
+    noise = parts.sum(axis=0)
+    if population == "problems drawn":
+        return mean_interval(values, level, noise)
+    asked = ~np.isnan(values)
+    # As many samples as would, asked in one go, have the same variance at worst.
+    alone = 1 / np.maximum(np.sum(weight**2 / np.maximum(n, 1), axis=0), 1e-300)
+    found = sampled(values, noise, alone)
+    squares = float(np.sum((parts**2 / np.maximum(n - 1, 1))[:, asked]))
+    if squares > 0:
+        found = msgspec.structs.replace(found, freedom=float(noise[asked].sum()) ** 2 / squares)
+    return fixed_interval(found, level, int(asked.sum()), int((~asked).sum()))
+
+
+def solve_rates(rounds: Sequence[Round]) -> Floats:
+    """Each problem's share of correct answers without the bias of having been asked by need; nan if never answered."""
+    n, c = np.array([past.n for past in rounds], dtype=float), np.array([past.c for past in rounds], dtype=float)
+    return _values(_weights(rounds, n), n, c)
+
+
+def _weights(rounds: Sequence[Round], n: Floats) -> Floats:
+    """Of each round for each problem; one that got no answer in a round (errors) stands on its other rounds."""
+    weight = np.where(n > 0, np.array([[past.planned] for past in rounds], dtype=float), 0.0)
+    weight /= np.maximum(weight.sum(axis=0), 1e-300)
+    return weight
+
+
+def _values(weight: Floats, n: Floats, c: Floats) -> Floats:
+    return np.where(n.sum(axis=0) > 0, np.sum(weight * c / np.maximum(n, 1), axis=0), np.nan)
+
+
+def _variance(n: Floats, c: Floats) -> Floats:
+    """The variance of one answer per round and problem: unbiased with two samples, else from the problem's other rounds."""
+    all_n, all_c = n.sum(axis=0), c.sum(axis=0)
+    pooled = (all_c + 0.5) * (all_n - all_c + 0.5) / (all_n + 1) ** 2
+    seen = c * (n - c) / np.maximum(n * (n - 1), 1)
+    return np.where(n >= 2, seen, np.broadcast_to(pooled, n.shape))

@@ -1,0 +1,105 @@
+"""Plans: that they deliver the promised power, know their floor, and read a pilot without its sampling noise."""
+
+import numpy as np
+import pytest
+
+from markscheme.errors import UsageError
+from markscheme.statistics import from_correct
+from markscheme.statistics.permutation import relabel_p, sign_flip_p
+from markscheme.statistics.planning import Spread, assumed, difference_between, from_pilot, plan
+
+
+def simulated(problems, samples, gain, sd, rng):
+    base = np.clip(rng.beta(2, 2, problems), 0.2, 0.7)
+    other = np.clip(base + gain + rng.choice([-sd, sd], problems), 0, 1)
+    n = np.full(problems, samples)
+    return from_correct(n, rng.binomial(n, base)), from_correct(n, rng.binomial(n, other))
+
+
+def test_plan_when_followed_then_the_difference_is_found_as_often_as_promised():
+    rng = np.random.default_rng(1)
+    pilot_a, pilot_b = simulated(4000, 32, 0.06, 0.1, rng)
+    spread = from_pilot(pilot_a)
+    found = plan(100, 0.06, 0.8, spread=spread, between_difference=difference_between(pilot_a, pilot_b))
+    assert found.samples is not None
+    p_values = []
+    for _ in range(400):
+        a, b = simulated(100, found.samples, 0.06, 0.1, rng)
+        p_values.append(sign_flip_p((b.c - a.c) / found.samples, found.samples)[0])
+    assert np.mean(np.array(p_values) <= 0.05) == pytest.approx(0.82, abs=0.06)
+
+
+def test_plan_when_only_these_problems_matter_then_power_holds_with_few_of_them():
+    rng = np.random.default_rng(2)
+    chances = np.linspace(0.1, 0.8, 30)
+    within = float(np.mean(chances * (1 - chances)))
+    found = plan(30, 0.05, 0.8, spread=Spread(0.45, within, 0.05), population="these problems")
+    assert found.samples is not None
+    n = np.full(30, found.samples)
+    p_values = [relabel_p((n, rng.binomial(n, chances)), (n, rng.binomial(n, chances + 0.05)))[0] for _ in range(300)]
+    assert np.mean(np.array(p_values) <= 0.05) == pytest.approx(0.8, abs=0.07)
+
+
+def test_plan_when_problems_are_few_then_no_number_of_samples_suffices_and_it_says_what_would():
+    found = plan(30, 0.05, tokens_per_response=10_000)
+    assert found.samples is None
+    assert found.tokens is None
+    assert found.limit > 0.05
+    assert found.rows[-1].detectable > found.limit
+    enough = plan(found.problems_needed, 0.05)
+    assert enough.samples is not None
+    assert enough.samples <= 16
+
+
+def test_plan_when_samples_are_given_then_rows_and_tokens_agree():
+    found = plan(500, 0.05, 0.8, tokens_per_response=1000)
+    assert found.samples is not None
+    assert found.tokens == 500 * found.samples * 1000
+    detectable = [row.detectable for row in found.rows]
+    assert detectable == sorted(detectable, reverse=True)
+    for row in found.rows:
+        assert (row.power >= 0.8) == (row.detectable <= 0.05)
+        assert row.half_width_these < row.half_width
+
+
+def test_from_pilot_when_problems_differ_then_noise_is_taken_off():
+    rng = np.random.default_rng(3)
+    p = rng.beta(1, 1, 20_000)
+    found = from_pilot(from_correct(np.full(p.size, 4), rng.binomial(4, p)))
+    assert found.mean == pytest.approx(0.5, abs=0.01)
+    assert found.within == pytest.approx(1 / 6, abs=0.005)
+    assert found.between == pytest.approx(1 / 12, abs=0.005)
+    assert found.source == "pilot"
+
+
+def test_from_pilot_when_one_sample_each_or_all_right_then_still_cautious():
+    single = from_pilot(from_correct([1] * 30, [1] * 15 + [0] * 15))
+    assert "assumed" in single.source
+    assert single.within + single.between == pytest.approx(0.25)
+    perfect = from_pilot(from_correct([8] * 30, [8] * 30))
+    assert perfect.mean == 1.0
+    assert perfect.within > 0
+
+
+def test_difference_between_when_models_are_the_same_then_about_zero():
+    rng = np.random.default_rng(4)
+    p = rng.beta(1, 1, 5000)
+    n = np.full(p.size, 8)
+    a, b = (from_correct(n, rng.binomial(8, p)) for _ in range(2))
+    assert difference_between(a, b) < 0.003
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: plan(1, 0.05),
+        lambda: plan(30, 5),
+        lambda: plan(30, 0.05, power=80),
+        lambda: assumed(1.0),
+        lambda: from_pilot(from_correct([0], [0])),
+        lambda: difference_between(from_correct([4], [1]), from_correct([4], [1])),
+    ],
+)
+def test_plan_when_the_question_makes_no_sense_then_refused(call):
+    with pytest.raises(UsageError):
+        call()

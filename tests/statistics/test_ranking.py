@@ -1,0 +1,81 @@
+"""Several models: joint levels, ranks, and averages over benchmarks."""
+
+import math
+from statistics import NormalDist
+
+import numpy as np
+import pytest
+
+from markscheme.errors import UsageError
+from markscheme.statistics import from_correct, interval, macro, mean_interval, micro, rank
+from markscheme.statistics.ranking import joint_level
+
+
+def test_joint_level_when_two_models_then_the_level_itself():
+    values = np.random.default_rng(1).random((2, 200))
+    assert joint_level(values, 0.95) == pytest.approx(0.95, abs=0.004)
+
+
+def test_joint_level_when_models_are_independent_then_tukeys_range():
+    stats = pytest.importorskip("scipy.stats")
+    values = np.random.default_rng(2).random((5, 2000))
+    # The studentised range of five normal means, as a level of each single comparison.
+    critical = stats.studentized_range.ppf(0.95, 5, 1e6) / math.sqrt(2)
+    assert joint_level(values, 0.95) == pytest.approx(2 * NormalDist().cdf(critical) - 1, abs=0.003)
+
+
+def test_joint_level_when_models_are_copies_then_no_price_is_paid():
+    one, two = np.random.default_rng(3).random((2, 50))
+    assert joint_level(np.array([one, one, two]), 0.95) == pytest.approx(0.95, abs=0.004)
+
+
+def test_rank_when_models_are_far_apart_then_ranks_are_certain_and_when_alike_open():
+    rng = np.random.default_rng(4)
+    n = np.full(200, 8)
+    models = {
+        "poor": from_correct(n, rng.binomial(8, 0.2, 200)),
+        "good": from_correct(n, rng.binomial(8, 0.8, 200)),
+        "twin": from_correct(n, rng.binomial(8, 0.8, 200)),
+    }
+    got = rank("accuracy", models)
+    assert {model.name for model in got.models[:2]} == {"good", "twin"}
+    assert [(model.best_rank, model.worst_rank) for model in got.models] == [(1, 2), (1, 2), (3, 3)]
+    assert len(got.pairs) == 3
+    assert all(pair.difference.level >= 0.95 for pair in got.pairs)
+    assert rank("accuracy", models) == got
+
+
+def test_rank_when_problems_are_not_shared_then_only_common_ones_count():
+    a = from_correct([4, 4, 4], [1, 2, 3], keys=["x", "y", "z"])
+    b = from_correct([4, 4], [4, 0], keys=["z", "y"])
+    c = from_correct([4, 1], [4, 0], keys=["y", "z"])
+    assert rank("accuracy", {"a": a, "b": b, "c": c}).problems == 2
+    assert rank("pass@4", {"a": a, "b": b, "c": c}).problems == 1
+    with pytest.raises(UsageError, match="cannot be ranked"):
+        rank("pass@8", {"a": a, "b": b})
+    with pytest.raises(UsageError, match="two models"):
+        rank("accuracy", {"a": a})
+
+
+def test_macro_and_micro_when_benchmarks_differ_in_size_then_each_weighs_as_it_says():
+    small = interval("accuracy", from_correct([1] * 30, [1] * 15 + [0] * 15))
+    large = interval("accuracy", from_correct([1] * 970, [1] * 970))
+    assert macro([small, large]).estimate == pytest.approx(0.75)
+    assert micro([small, large]).estimate == pytest.approx(0.985)
+    assert macro([small, large]).problems == 1000
+
+
+def test_macro_when_intervals_are_alike_then_narrower_by_the_root_of_their_number():
+    one = mean_interval(np.random.default_rng(5).random(500))
+    assert macro([one] * 4).half_width == pytest.approx(one.half_width / 2)
+    alone = macro([one])
+    assert (alone.low, alone.high) == (pytest.approx(one.low), pytest.approx(one.high))
+
+
+def test_macro_when_one_score_is_missing_then_the_average_is_too():
+    there, missing = mean_interval([0.5, 0.6]), mean_interval([math.nan])
+    assert math.isnan(macro([there, missing]).estimate)
+    with pytest.raises(UsageError):
+        macro([])
+    with pytest.raises(UsageError, match="one level"):
+        macro([there, mean_interval([0.5], level=0.9)])
