@@ -22,6 +22,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
@@ -36,7 +37,8 @@ class Cost(NamedTuple):
     cpu: float
     wall: float
     megabytes: float
-    output: str
+    phase: float | None = None
+    """Seconds from the first request to the last answer, where it is known."""
 
 
 @contextmanager
@@ -64,7 +66,7 @@ def measure(command: list[str], folder: Path, **environment: str) -> Cost:
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode != 0:
         sys.exit(f"{' '.join(command[:6])} … failed:\n{log.read_text()[-3000:]}")
-    return Cost(usage.ru_utime + usage.ru_stime, wall, usage.ru_maxrss / 1024, log.read_text())
+    return Cost(usage.ru_utime + usage.ru_stime, wall, usage.ru_maxrss / 1024)
 
 
 class Questions:
@@ -105,7 +107,8 @@ class Questions:
 def bare(asked: Questions, url: str, times: int, concurrency: int, folder: Path) -> Cost:
     """Only sends and parses."""
     options = [url, str(asked.bodies), "--times", str(times), "--concurrency", str(concurrency)]
-    return measure([sys.executable, str(HERE / "bare.py"), *options], folder)
+    cost = measure([sys.executable, str(HERE / "bare.py"), *options], folder)
+    return cost._replace(phase=float((folder / "output.txt").read_text().split()[-2]))
 
 
 def ours(asked: Questions, url: str, times: int, concurrency: int, folder: Path) -> Cost:
@@ -123,7 +126,16 @@ def ours(asked: Questions, url: str, times: int, concurrency: int, folder: Path)
         str(folder / "run"),
     ]
     command = [sys.executable, "-m", "markscheme", "run", asked.benchmark, *options, "--concurrency", str(concurrency)]
-    return measure(command, folder, MARKSCHEME_DATA=asked.data_dir)
+    cost = measure(command, folder, MARKSCHEME_DATA=asked.data_dir)
+    return cost._replace(phase=request_phase(folder / "run" / "responses.jsonl"))
+
+
+def request_phase(journal: Path) -> float:
+    """Seconds from our first request to our last answer, from the journal's own times."""
+    rows = [json.loads(line) for line in journal.open()]
+    ends = [datetime.fromisoformat(row["created"]).timestamp() for row in rows]
+    starts = [end - row["latency"] for end, row in zip(ends, rows, strict=True)]
+    return max(ends) - min(starts)
 
 
 def lm_eval(asked: Questions, url: str, times: int, concurrency: int, folder: Path, python: Path) -> Cost:
@@ -215,55 +227,45 @@ def compare(options: argparse.Namespace, asked: Questions, scratch: Path) -> Non
         elif options.peers:
             print(f"{name} is not installed below {options.peers}; --install makes it")
     for times in options.times:
-        rows, base = [], None
+        samples = asked.count * times
+        ideal = math.ceil(samples / options.concurrency) * options.latency
+        rows: list[dict[str, str]] = []
+        first: Cost | None = None
         for name, harness in harnesses.items():
-            costs = [
+            runs = [
                 once(harness, asked, options, times, scratch / f"{name} {times} {n}") for n in range(options.repeat)
             ]
-            cost = min(costs, key=lambda one: one.cpu)
-            base = base or cost
-            samples = asked.count * times
+            # Each the least of all runs: on a busy machine everything else is noise upwards.
+            cost = Cost(*(min(values) for values in zip(*map(_known, runs), strict=True)))
+            first = first or cost
+            phase = f"{cost.phase:.2f} ({cost.phase / ideal:.2f} × ideal)" if cost.phase != math.inf else ""
             rows.append(
                 {
                     "harness": name,
                     "requests": f"{samples:,}",
                     "CPU s": f"{cost.cpu:.2f}",
                     "CPU ms per sample": f"{1000 * cost.cpu / samples:.2f}",
-                    "× bare CPU": f"{cost.cpu / base.cpu:.2f}",
-                    "seconds": f"{min(one.wall for one in costs):.2f}",
-                    "× bare seconds": f"{min(one.wall for one in costs) / base.wall:.2f}",
+                    "× bare": f"{cost.cpu / first.cpu:.2f}",
+                    "whole command, s": f"{cost.wall:.2f} ({cost.wall / first.wall:.2f} × bare)",
+                    "request phase, s": phase,
                     "peak MB": f"{cost.megabytes:.0f}",
                 }
             )
-        ideal = math.ceil(asked.count * times / options.concurrency) * options.latency
         print(
-            f"latency {options.latency:g} s, {options.concurrency} in flight: ideal {ideal:.1f} s, best of {options.repeat}"
+            f"latency {options.latency:g} s, {options.concurrency} in flight: ideal {ideal:.1f} s, least of {options.repeat}"
         )
         table(rows)
+
+
+def _known(cost: Cost) -> list[float]:
+    return [math.inf if value is None else value for value in cost]
 
 
 def once(harness: Harness, asked: Questions, options: argparse.Namespace, times: int, folder: Path) -> Cost:
     """One run against a fresh server."""
     folder.mkdir(parents=True)
     with server(options.latency) as url:
-        cost = harness(asked, url, times, options.concurrency, folder)
-    phase = request_phase(folder)
-    if phase:
-        print(f"  {folder.name}: request phase {phase:.2f} s", flush=True)
-    return cost
-
-
-def request_phase(folder: Path) -> float | None:
-    """Seconds from our first request to our last answer, from the journal's own times."""
-    from datetime import datetime
-
-    journal = folder / "run" / "responses.jsonl"
-    if not journal.exists():
-        return None
-    rows = [json.loads(line) for line in journal.open()]
-    ends = [datetime.fromisoformat(row["created"]).timestamp() for row in rows]
-    starts = [end - row["latency"] for end, row in zip(ends, rows, strict=True)]
-    return max(ends) - min(starts)
+        return harness(asked, url, times, options.concurrency, folder)
 
 
 def memory(asked: Questions, scratch: Path) -> None:
