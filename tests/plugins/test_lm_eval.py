@@ -117,7 +117,7 @@ json.dump(
     out = tmp_path / "out.json"
     done = subprocess.run(
         [sys.executable, "-c", script, TASKS, tiny_llama, out],
-        env={**os.environ, "HF_HUB_OFFLINE": "1"},
+        env={**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
         timeout=300,

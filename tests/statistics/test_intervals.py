@@ -8,7 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from markscheme.errors import UsageError
-from markscheme.statistics import from_correct, interval, mean_interval, weighted_mean
+from markscheme.statistics import from_correct, interval, mean_interval, per_problem, weighted_mean
+from markscheme.statistics.intervals import covers
+from markscheme.statistics.metrics import estimator, sampling_noise
 
 
 def binary(n, c, level=0.95):
@@ -91,3 +93,40 @@ def test_interval_when_the_level_is_no_share_then_refused(level):
 def test_mean_interval_when_a_value_is_outside_the_unit_range_then_refused():
     with pytest.raises(UsageError, match="between 0 and 1"):
         mean_interval([0.5, 1.5])
+
+
+@pytest.mark.parametrize("n", [1, 5, 10, 15, 40])
+def test_interval_when_one_sample_per_problem_then_no_rate_is_covered_less_than_promised(n):
+    binom = pytest.importorskip("scipy.stats").binom
+    found = [binary(n, c) for c in range(n + 1)]
+    rates = np.linspace(0.0005, 0.9995, 1999)
+    held = np.array([[each.low <= rate <= each.high for each in found] for rate in rates])
+    coverage = np.sum(held * binom.pmf(np.arange(n + 1), n, rates[:, None]), axis=1)
+    assert coverage.min() > 0.927
+
+
+def test_covers_when_asked_for_means_around_the_bounds_then_agrees_with_the_interval():
+    rng = np.random.default_rng(9)
+    for problems, samples in [(15, 4), (30, 64), (200, 16)]:
+        counts = from_correct(np.full(problems, samples), rng.binomial(samples, rng.beta(1, 3, problems)))
+        found = interval("pass@2", counts)
+        values, noise = per_problem("pass@2", counts), sampling_noise(estimator("pass@2"), counts.n, counts.c)
+        for bound, outside in ((found.low, -1), (found.high, 1)):
+            assert not covers(bound + outside * 1e-5, values, 0.95, noise)
+            assert covers(bound - outside * 1e-5, values, 0.95, noise)
+
+
+def test_mean_interval_when_solve_rates_clearly_differ_then_noise_makes_it_narrower():
+    rng = np.random.default_rng(10)
+    counts = from_correct(np.full(15, 64), rng.binomial(64, rng.beta(2, 2, 15)))
+    values = per_problem("accuracy", counts)
+    assert interval("accuracy", counts).half_width < 0.95 * mean_interval(values).half_width
+    alike = from_correct(np.full(15, 64), rng.binomial(64, 0.5, 15))
+    assert interval("accuracy", alike).half_width == mean_interval(per_problem("accuracy", alike)).half_width
+
+
+def test_sampling_noise_when_accuracy_then_the_unbiased_binomial_variance():
+    n, c = np.array([1, 2, 4, 16, 16]), np.array([1, 1, 3, 0, 5])
+    got = sampling_noise(estimator("accuracy"), n, c)
+    assert got[0] == math.inf
+    assert got[1:].tolist() == pytest.approx([1 / 4, 3 / 48, 0, 5 * 11 / (16 * 16 * 15)])

@@ -24,6 +24,7 @@ def make_tiny_llama(folder: Path) -> Path:
     fast = PreTrainedTokenizerFast(
         tokenizer_object=tokenizer, pad_token="<|pad|>", eos_token="<|end|>", chat_template=TEMPLATE
     )
+    torch.set_num_threads(1)  # threads that wait for each other are slow where other tests run beside
     torch.manual_seed(0)
     config = LlamaConfig(
         vocab_size=len(vocabulary),

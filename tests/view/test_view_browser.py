@@ -158,6 +158,28 @@ def test_page_of_a_running_run_updates_by_itself(serve, page, tmp_path):
     page.get_by_text("of 24").wait_for()
 
 
+def test_run_that_starts_while_the_empty_page_is_open_appears_on_it(serve, page, tmp_path):
+    served = serve(tmp_path)
+    page.goto(served.url + "/")
+    page.get_by_text("No run here yet").wait_for()
+    folders.finished(tmp_path / "one", problems=2, samples=2)
+    page.get_by_role("link", name="one", exact=True).wait_for(timeout=15_000)
+    page.get_by_label("Compare one").check()
+    assert page.get_by_text("1 selected").is_visible()
+
+
+def test_comparison_that_takes_its_time_appears_by_itself(serve, page, tmp_path, monkeypatch):
+    import markscheme.view.pages.compare as comparing
+
+    original = comparing.pair
+    monkeypatch.setattr(comparing, "pair", lambda *runs: time.sleep(1.5) or original(*runs))
+    folders.finished(tmp_path / "one", problems=3, samples=2, seed=1)
+    folders.finished(tmp_path / "two", problems=3, samples=2, seed=2)
+    page.goto(serve(tmp_path).url + "/compare?run=one&run=two")
+    assert page.get_by_text("Being worked out").is_visible()
+    page.get_by_text("paired on 3 problems").wait_for()
+
+
 def test_hostile_text_is_shown_and_nothing_runs(page, server):
     for sample, text in enumerate(folders.HOSTILE):
         page.goto(f"{server.url}/run/hostile/response/1/{sample}")

@@ -16,6 +16,8 @@ from markscheme.types import Sampling
 
 LINGER = 0.005
 """Seconds between the first row and the batch: requests that start together arrive together."""
+LAST_TOKEN = 10.0
+"""Seconds to wait at the end for the token that is being generated."""
 
 
 class Row(NamedTuple):
@@ -61,7 +63,8 @@ class Batcher:
         self._generate, self._size = generate, size
         self._waiting: list[tuple[Row, _Job, int]] = []
         self._changed = threading.Condition()
-        self._closed = False
+        self.closed = False
+        """Nobody waits for an answer any more: `generate` may stop at the next token."""
         self._thread: threading.Thread | None = None
 
     async def put(self, rows: Sequence[Row]) -> list[Completion]:
@@ -69,7 +72,7 @@ class Batcher:
         job = _Job(rows, asyncio.get_running_loop().create_future())
         with self._changed:
             if self._thread is None:
-                # A daemon: a process that is told to end must not wait for a generation.
+                # A daemon: a process that is told to end must not wait for a generation that does not stop.
                 self._thread = threading.Thread(target=self._work, name="generating", daemon=True)
                 self._thread.start()
             self._waiting += [(row, job, index) for index, row in enumerate(rows)]
@@ -77,20 +80,22 @@ class Batcher:
         return await job.future
 
     def close(self) -> None:
-        """Drop what waits; the thread ends after the batch it is in."""
+        """Drop what waits and give the batch that is being generated a moment to stop."""
         with self._changed:
-            self._closed = True
+            self.closed = True
             self._waiting.clear()
             self._changed.notify()
+        if self._thread is not None:
+            self._thread.join(LAST_TOKEN)
 
     def _work(self) -> None:
         while True:
             with self._changed:
-                while not self._waiting and not self._closed:
+                while not self._waiting and not self.closed:
                     self._changed.wait()
             time.sleep(LINGER)
             with self._changed:
-                if self._closed:
+                if self.closed:
                     return
                 batch = self._next()
             if batch:

@@ -103,7 +103,7 @@ class HuggingFace:
         return await self._batcher.put([Row(tokens, seed, room, request.sampling) for seed in request.seeds])
 
     async def close(self) -> None:
-        """End the thread after what it is doing."""
+        """End the thread, and with it what it is doing."""
         self._batcher.close()
 
     def _encode(self, prompt: Prompt) -> list[int]:
@@ -153,10 +153,17 @@ class HuggingFace:
                     stop_strings=list(sampling.stop) or None,
                 ),
                 logits_processor=hub.LogitsProcessorList(drawing),
+                stopping_criteria=hub.StoppingCriteriaList([self._nobody_waits]),
                 tokenizer=self._tokenizer if sampling.stop else None,
             )
         generated = out[:, width:].tolist()
         return [self._completion(row, tokens) for row, tokens in zip(rows, generated, strict=True)]
+
+    def _nobody_waits(self, ids: torch.Tensor, _scores: Any, **_: Any) -> torch.Tensor:
+        """Asked by `generate` after each token: an interrupted run does not wait for thousands more."""
+        import torch
+
+        return ids.new_full((ids.shape[0],), self._batcher.closed, dtype=torch.bool)
 
     def _completion(self, row: Row, tokens: list[int]) -> Completion:
         """The row's own part: up to its end token, its stop text, or its limit."""

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cache
-from typing import TypeVar
+from importlib import import_module
+from typing import Any, TypeVar
 
 from markscheme.errors import ModelError, UsageError
 
@@ -74,9 +75,12 @@ def current() -> Ranks | None:
     if any(name not in os.environ for name in VARIABLES) or int(os.environ["WORLD_SIZE"]) < 2:
         return None
     try:
-        import torch.distributed as dist
+        dist: Any = import_module("torch.distributed")
     except ImportError as error:
         raise UsageError(f"several ranks need torch ({error}): pip install 'markscheme[hf]'") from None
     if not dist.is_initialized():
-        dist.init_process_group("gloo", timeout=PATIENCE)
+        store, rank, world = next(dist.rendezvous("env://"))
+        # torchrun keeps its store when it starts the ranks again, with the dead ones' addresses in it.
+        fresh = dist.PrefixStore(f"markscheme-{os.environ.get('TORCHELASTIC_RESTART_COUNT', 0)}", store)
+        dist.init_process_group("gloo", store=fresh, rank=rank, world_size=world, timeout=PATIENCE)
     return Ranks(dist.get_rank(), dist.get_world_size())

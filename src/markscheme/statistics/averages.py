@@ -25,9 +25,9 @@ def _combined(parts: Sequence[Interval], shares: Sequence[float], method: str) -
     For symmetric intervals this is the usual root of the sum of squared errors.
     """
     if not parts:
-        raise UsageError("An average needs at least one score.")
+        raise UsageError("an average needs at least one score")
     if len({part.level for part in parts}) > 1:
-        raise UsageError("Only intervals of one level can be averaged.")
+        raise UsageError("only intervals of one level can be averaged")
     problems, undefined = sum(part.problems for part in parts), sum(part.undefined for part in parts)
     level = parts[0].level
     if any(part.problems == 0 for part in parts):  # a score is missing, and so is the average

@@ -110,7 +110,7 @@ def _paired(metric: str, a: Counts, b: Counts) -> tuple[Counts, Counts, int]:
     one, two = a.select(keys), b.select(keys)
     both = ~np.isnan(per_problem(metric, one)) & ~np.isnan(per_problem(metric, two))
     if not both.any():
-        raise UsageError(f"No problem has a value of {metric} in both runs, so there is nothing to compare.")
+        raise UsageError(f"no problem has a value of {metric} in both runs, so there is nothing to compare")
     kept = [key for key, has in zip(keys, both, strict=True) if has]
     return one.select(kept), two.select(kept), len(theirs | set(a.keys))
 

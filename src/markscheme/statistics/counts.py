@@ -67,7 +67,7 @@ class Counts:
         wanted = tuple(keys)
         unknown = [key for key in wanted if key not in row]
         if unknown:
-            raise UsageError(f"{len(unknown)} problems have no counts here, the first is {unknown[0]!r}.")
+            raise UsageError(f"{len(unknown)} problems have no counts here, the first is {unknown[0]!r}")
         return Counts(wanted, self.table[[row[key] for key in wanted]])
 
     def by(self, group: Mapping[str, str]) -> dict[str, Counts]:
@@ -103,12 +103,12 @@ def from_correct(n: npt.ArrayLike, c: npt.ArrayLike, keys: Iterable[str] | None 
     """Counts where only right and wrong are known: n samples and c correct ones per problem."""
     samples, correct = np.atleast_1d(np.asarray(n, dtype=np.int64)), np.atleast_1d(np.asarray(c, dtype=np.int64))
     if samples.shape != correct.shape or samples.ndim != 1:
-        raise UsageError("n and c must be two lists with one entry per problem each.")
+        raise UsageError("n and c must be two lists with one entry per problem each")
     if np.any(correct < 0) or np.any(correct > samples):
-        raise UsageError("The number of correct samples must lie between 0 and the number of samples.")
+        raise UsageError("the number of correct samples must lie between 0 and the number of samples")
     names = tuple(str(index) for index in range(len(samples))) if keys is None else tuple(keys)
     if len(names) != len(samples):
-        raise UsageError(f"{len(names)} keys for {len(samples)} problems: they must be as many.")
+        raise UsageError(f"{len(names)} keys for {len(samples)} problems: they must be as many")
     table = np.zeros((len(samples), len(VERDICTS)), dtype=np.int64)
     table[:, _COLUMN[Verdict.CORRECT]] = correct
     table[:, _COLUMN[Verdict.WRONG]] = samples - correct

@@ -72,7 +72,7 @@ def g_pass_at_k(n: npt.ArrayLike, c: npt.ArrayLike, k: int, tau: float) -> float
     samples, correct = _counts(n, c)
     k = _draws(k)
     if not 0 <= tau <= 1:
-        raise UsageError(f"tau is the share of k samples that must be correct, between 0 and 1, not {tau}.")
+        raise UsageError(f"tau is the share of k samples that must be correct, between 0 and 1, not {tau}")
     # 0.55 * 20 is 11.000000000000002 in floating point, and its plain ceiling would ask for a twelfth sample.
     needed = max(1, math.ceil(tau * k - 1e-9))
     pairs, where = np.unique(np.stack([samples.ravel(), correct.ravel()]), axis=1, return_inverse=True)
@@ -124,12 +124,12 @@ def _counts(n: npt.ArrayLike, c: npt.ArrayLike) -> tuple[Ints, Ints]:
         samples, correct = np.broadcast_arrays(samples, correct)
     except ValueError:
         raise UsageError(
-            f"n and c must have one entry per problem each, not shapes {samples.shape} and {correct.shape}."
+            f"n and c must have one entry per problem each, not shapes {samples.shape} and {correct.shape}"
         ) from None
     if np.any(samples < 0) or np.any(correct < 0):
-        raise UsageError("Counts of samples cannot be negative.")
+        raise UsageError("counts of samples cannot be negative")
     if np.any(correct > samples):
-        raise UsageError("More correct samples than samples: c must not exceed n.")
+        raise UsageError("more correct samples than samples: c must not exceed n")
     return samples, correct
 
 
@@ -141,12 +141,12 @@ def _whole(name: str, values: npt.ArrayLike) -> Ints:
         return array.astype(np.int64)
     if array.size == 0:
         return array.astype(np.int64)
-    raise UsageError(f"{name} must hold whole numbers of samples.")
+    raise UsageError(f"{name} must hold whole numbers of samples")
 
 
 def _draws(k: int) -> int:
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-        raise UsageError(f"k must be a whole number of samples, at least 1, not {k!r}.")
+        raise UsageError(f"k must be a whole number of samples, at least 1, not {k!r}")
     return int(k)
 
 

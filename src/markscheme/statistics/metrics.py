@@ -29,7 +29,7 @@ def interval(metric: str, counts: Counts, level: float = 0.95, population: Popul
     if population == "problems drawn" or not defined.any():
         return mean_interval(values, level, noise)
     if population != "these problems":
-        raise UsageError(f"The population is 'problems drawn' or 'these problems', not {population!r}.")
+        raise UsageError(f"the population is 'problems drawn' or 'these problems', not {population!r}")
     if metric != "accuracy" and not np.all(np.isfinite(noise[defined])):
         # k samples or just as many: what sampling adds cannot be told, so the wider interval must do.
         return mean_interval(values, level, noise)
@@ -67,4 +67,4 @@ def estimator(metric: str) -> Estimator:
     if match := re.fullmatch(r"g-pass@(\d+):(\d*\.?\d+)", metric):
         k, tau = int(match[1]), float(match[2])
         return lambda n, c: g_pass_at_k(n, c, k, tau)
-    raise UsageError(f"Unknown metric {metric!r}; there are accuracy, pass@K, pass^K and g-pass@K:TAU.")
+    raise UsageError(f"unknown metric {metric!r}; there are accuracy, pass@K, pass^K and g-pass@K:TAU")

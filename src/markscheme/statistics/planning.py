@@ -76,7 +76,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 def assumed(mean: float = 0.5) -> Spread:
     """A benchmark of which nothing is known but about how often it is solved; one half is the worst case."""
     if not 0 < mean < 1:
-        raise UsageError(f"The expected solve rate is a share between 0 and 1, not {mean}.")
+        raise UsageError(f"the expected solve rate is a share between 0 and 1, not {mean}")
     total = mean * (1 - mean)
     return Spread(mean, (1 - BETWEEN_SHARE) * total, BETWEEN_SHARE * total)
 
@@ -86,7 +86,7 @@ def from_pilot(counts: Counts) -> Spread:
     n, c = counts.n, counts.c
     seen = n > 0
     if not seen.any():
-        raise UsageError("The pilot has no responses to learn from.")
+        raise UsageError("the pilot has no responses to learn from")
     rates = c[seen] / n[seen]
     mean = float(rates.mean())
     # Nothing wrong (or right) in a pilot does not make it certain: half a problem of each is added.
@@ -108,7 +108,7 @@ def difference_between(a: Counts, b: Counts) -> float:
     one, two = a.select(shared), b.select(shared)
     kept = (one.n >= 2) & (two.n >= 2)
     if kept.sum() < 2:
-        raise UsageError("Two pilots need at least two shared problems with two samples each.")
+        raise UsageError("two pilots need at least two shared problems with two samples each")
     noise, rates = [], []
     for part in (one, two):
         n, c = part.n[kept], part.c[kept]
@@ -129,7 +129,7 @@ def plan(
 ) -> Plan:
     """Plan a comparison of two models on `problems` problems; `detect` is a share (0.05 is five points)."""
     if problems < 2 or not 0 < detect < 1 or not 0 < power < 1 or not 0 < level < 1:
-        raise UsageError("A plan needs at least 2 problems, and shares between 0 and 1 to detect, for power and level.")
+        raise UsageError("a plan needs at least 2 problems, and shares between 0 and 1 to detect, for power and level")
     known = spread or assumed()
     between = 2 * known.between * (1 - CORRELATION) if between_difference is None else between_difference
     if population == "these problems":

@@ -56,7 +56,7 @@ def rank(metric: str, models: Mapping[str, Counts], level: float = 0.95, seed: i
     """Rank models by a metric's name, on the problems that all of them have a value for."""
     check_level(level)
     if len(models) < 2:
-        raise UsageError("A ranking needs at least two models.")
+        raise UsageError("a ranking needs at least two models")
     names, values, noises = _shared(metric, models)
     order = np.argsort(-values.mean(axis=1), kind="stable")
     names, values, noises = [names[i] for i in order], values[order], noises[order]
@@ -104,5 +104,5 @@ def _shared(metric: str, models: Mapping[str, Counts]) -> tuple[list[str], Float
     noises = np.array([sampling_noise(estimate, part.n, part.c) for part in parts])
     kept = ~np.isnan(values).any(axis=0)
     if not kept.any():
-        raise UsageError(f"No problem has a value of {metric} in all runs, so they cannot be ranked.")
+        raise UsageError(f"no problem has a value of {metric} in all runs, so they cannot be ranked")
     return list(models), values[:, kept], noises[:, kept]

@@ -42,9 +42,9 @@ class Round(msgspec.Struct, frozen=True):
 def sizes(max_samples: int, first: int = FIRST_ROUND) -> list[int]:
     """The average samples per problem of each round, fixed before anything is seen, up to `max_samples` in all."""
     if first < LEAST:
-        raise UsageError(f"Sampling until it is known starts with at least {LEAST} samples per problem, not {first}.")
+        raise UsageError(f"sampling until it is known starts with at least {LEAST} samples per problem, not {first}")
     if max_samples < first:
-        raise UsageError(f"The most samples ({max_samples}) must not be fewer than those of the first round ({first}).")
+        raise UsageError(f"the most samples ({max_samples}) must not be fewer than those of the first round ({first})")
     rounds, spent = [first], first
     while max_samples - spent >= LEAST:
         size = min(max(LEAST, round(spent * (GROWTH - 1))), max_samples - spent)
@@ -89,7 +89,7 @@ def _apportion(need: Floats, total: int, least: int) -> Ints:
 def known(rounds: Sequence[Round], level: float = 0.95, population: Population = "these problems") -> Interval:
     """Accuracy after these rounds, with an interval that holds whenever one stops for its width."""
     if not rounds:
-        raise UsageError("No round has been asked yet, so there is nothing to estimate.")
+        raise UsageError("no round has been asked yet, so there is nothing to estimate")
     n, c = np.array([past.n for past in rounds], dtype=float), np.array([past.c for past in rounds], dtype=float)
     weight = _weights(rounds, n)
     values = _values(weight, n, c)

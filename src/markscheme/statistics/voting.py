@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 
 import msgspec
 import numpy as np
@@ -46,20 +47,21 @@ def maj_at_k(
     """
     labels, right = _samples(classes, correct)
     if k < 1:
-        raise UsageError(f"k must be at least 1, not {k}.")
+        raise UsageError(f"k must be at least 1, not {k}")
     if labels.size < k:
         return Vote(math.nan)
     if weights is not None:
         strength = np.asarray(weights, dtype=float)
         if strength.shape != labels.shape or not np.all(np.isfinite(strength)) or np.any(strength < 0):
-            raise UsageError("Weights of votes must be one finite, non-negative number per sample.")
+            raise UsageError("weights of votes must be one finite, non-negative number per sample")
         return _drawn_vote(labels, right, strength, k, seed)
     sizes, worth = _classes(labels, right)
     if not worth.any():
         return Vote(0.0)
     if k > _LARGEST_EXACT or k * k * len(set(sizes.tolist())) * int(sizes[worth > 0].max()) > _EXACT_WORK:
         return _drawn_vote(labels, right, np.ones(labels.size), k, seed)
-    return Vote(_exact_vote(sizes, worth, labels.size, k))
+    order = np.lexsort((worth, sizes))  # problems whose votes fall alike are worked out once
+    return Vote(_exact_vote(tuple(sizes[order].tolist()), tuple(worth[order].tolist()), labels.size, k))
 
 
 def _classes(labels: Ints, right: npt.NDArray[np.bool_]) -> tuple[Ints, Floats]:
@@ -69,13 +71,15 @@ def _classes(labels: Ints, right: npt.NDArray[np.bool_]) -> tuple[Ints, Floats]:
     return sizes, np.bincount(inverse, weights=right[answered], minlength=sizes.size) / np.maximum(sizes, 1)
 
 
-def _exact_vote(sizes: Ints, worth: Floats, n: int, k: int) -> float:
+@lru_cache(maxsize=4096)
+def _exact_vote(class_sizes: tuple[int, ...], class_worth: tuple[float, ...], n: int, k: int) -> float:
     """The sum over classes w and their votes v: w has v votes, t other classes have v too, none has more, 1/(t + 1).
 
     Draws without replacement are independent binomials given their total, so the chance of a total of k is a
     coefficient of a product of polynomials, one per class. The factor 1/(t + 1) is the integral of y^t over [0, 1];
     with y on the terms of degree v, Gauss's rule makes that integral exact.
     """
+    sizes, worth = np.array(class_sizes), np.array(class_worth)
     rate = k / n
     masses = {int(size): _binomial(int(size), rate, k) for size in np.unique(sizes)}
     silent = _binomial(n - int(sizes.sum()), rate, k)
@@ -151,9 +155,9 @@ def best_of_k(scores: npt.ArrayLike, correct: npt.ArrayLike, k: int) -> float:
     """
     rank, right = np.asarray(scores, dtype=float), np.asarray(correct, dtype=bool)
     if rank.shape != right.shape or rank.ndim != 1:
-        raise UsageError("Scores and marks must be two lists with one entry per sample each.")
+        raise UsageError("scores and marks must be two lists with one entry per sample each")
     if k < 1:
-        raise UsageError(f"k must be at least 1, not {k}.")
+        raise UsageError(f"k must be at least 1, not {k}")
     if rank.size < k:
         return math.nan
     _, level, ties = np.unique(np.where(np.isnan(rank), -np.inf, rank), return_inverse=True, return_counts=True)
@@ -168,7 +172,7 @@ def best_of_k(scores: npt.ArrayLike, correct: npt.ArrayLike, k: int) -> float:
 def _samples(classes: npt.ArrayLike, correct: npt.ArrayLike) -> tuple[Ints, npt.NDArray[np.bool_]]:
     labels, right = np.asarray(classes), np.asarray(correct, dtype=bool)
     if labels.shape != right.shape or labels.ndim != 1 or (labels.size and labels.dtype.kind not in "iu"):
-        raise UsageError("Answer classes and marks must be two lists with one whole number and one mark per sample.")
+        raise UsageError("answer classes and marks must be two lists with one whole number and one mark per sample")
     return labels.astype(np.int64), right
 
 

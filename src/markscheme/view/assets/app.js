@@ -83,23 +83,19 @@ document.addEventListener("submit", (event) => {
 });
 
 // Runs to compare -----------------------------------------------------------------------------------------------
-const compareForm = $("#compare");
-const chosen = new Set();
+const chosen = new Set(all('#compare input[name="run"]:checked').map((box) => box.value));
 function showChosen() {
-  if (!compareForm || !$("#compare-button")) return;
-  for (const box of all('input[name="run"]', compareForm)) box.checked = chosen.has(box.value);
+  if (!$("#compare-button")) return;
+  for (const box of all('#compare input[name="run"]')) box.checked = chosen.has(box.value);
   $("#compare-button").disabled = chosen.size < 2;
   $("#compare-count").textContent = chosen.size ? `${chosen.size} selected` : "Tick two or more runs to compare them.";
 }
-compareForm?.addEventListener("change", (event) => {
-  if (event.target.name !== "run") return;
+document.addEventListener("change", (event) => {
+  if (!event.target.matches('#compare input[name="run"]')) return;
   if (event.target.checked) chosen.add(event.target.value); else chosen.delete(event.target.value);
   showChosen();
 });
-if (compareForm) {
-  for (const box of all('input[name="run"]:checked', compareForm)) chosen.add(box.value);
-  showChosen();
-}
+showChosen();
 
 // News: ask for the same page again and exchange the parts that changed -------------------------------------------
 let tag = null;
@@ -113,9 +109,14 @@ async function news() {
     if (answer.ok) {
       tag = answer.headers.get("ETag");
       const fresh = parse(await answer.text());
-      for (const part of all(".part[id]")) {
-        const other = fresh.getElementById(part.id);
-        if (other && other.innerHTML !== part.innerHTML && !part.contains(document.activeElement)) part.replaceWith(document.adoptNode(other));
+      const ids = (root) => all(".part[id]", root).map((part) => part.id).join();
+      if (ids(document) !== ids(fresh)) {
+        $("#main").replaceWith(document.adoptNode(fresh.getElementById("main"))); // the page has other parts now
+      } else {
+        for (const part of all(".part[id]")) {
+          const other = fresh.getElementById(part.id);
+          if (other.innerHTML !== part.innerHTML && !part.contains(document.activeElement)) part.replaceWith(document.adoptNode(other));
+        }
       }
       document.body.dataset.again = fresh.body.dataset.again ?? "";
       showChosen();

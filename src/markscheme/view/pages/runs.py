@@ -88,7 +88,7 @@ def runs_page(site: Site, query: Mapping[str, str]) -> Page:
             "pairs": pairs(everything) if site.links.static else [],
             "query": lambda **changes: _query(asked, changes),
         },
-        again=0.7 if pending else 3.0 if running else 0,
+        again=0.7 if pending else 3.0 if running or not everything else 10.0,  # a new run may appear at any time
     )
 
 

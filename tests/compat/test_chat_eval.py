@@ -1,0 +1,171 @@
+"""`python -m scripts.chat_eval` and `dev-aime/preprocess.py`, typed as documented, with a stand-in for nanochat itself."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+from nanochat_files import CHECKOUT, make_checkpoints, make_contests
+
+import markscheme as ms
+from markscheme.doors.aime_files import question_id
+from markscheme.doors.chat_eval import main
+
+pytestmark = pytest.mark.needs("torch")
+
+COMPAT = Path(__file__).parents[2] / "compat"
+
+
+@pytest.fixture
+def environment(tmp_path):
+    return {
+        "NANOCHAT_DIR": str(CHECKOUT),
+        "NANOCHAT_BASE_DIR": str(make_checkpoints(tmp_path / "base")),
+        "MARKSCHEME_DATA": str(make_contests(tmp_path / "data")),
+    }
+
+
+def figures(output):
+    passed = {f"pass@{k}": float(value) for k, value in re.findall(r"Pass@(\d+): ([\d.]+)", output)}
+    solved, asked = map(int, re.search(r"Final: (\d+)/(\d+)", output).groups())
+    per_sample = float(re.search(r"Per sample: ([\d.]+)", output)[1])
+    return {"solved": solved, "asked": asked, "per sample": per_sample, **passed}
+
+
+def rerun(folder, tmp_path, benchmark, **options):
+    """The same responses through `markscheme run`."""
+    stored = tmp_path / "stored.jsonl"
+    shutil.copy(folder / "responses.jsonl", stored)
+    run = ms.run(benchmark, model=f"replay/{stored}", out=tmp_path / "rerun", **options)
+    return json.loads((run.path / "report.json").read_text())
+
+
+def test_chat_eval_when_typed_as_documented_then_equal_to_our_own_run(door, environment, tmp_path):
+    saved = tmp_path / "results" / "aime.jsonl"
+    done = door(
+        *("python", "-m", "scripts.chat_eval", "-i", "sft", "-a", "AIME-2024", "-n", "16", "-t", "0.8", "-k", "50"),
+        *("-m", "64", "--passatk", "--passatk-ks", "1,2,4,8,16", "--save-results", saved, "--out", tmp_path / "out"),
+        *("-g", "d20", "-s", "100", "--device-type", "cpu"),
+        env=environment,
+    )
+    found = figures(done.stdout)
+    assert found["asked"] == 30
+    assert found["pass@1"] == pytest.approx(found["per sample"])
+    assert 0.1 < found["pass@1"] < found["pass@4"] < found["pass@16"]
+    assert found["solved"] == round(30 * found["pass@16"])
+    assert f"AIME-2024 accuracy: {100 * found['solved'] / 30:.2f}%" in done.stdout
+
+    rows = [json.loads(line) for line in saved.read_text().splitlines()]
+    assert len(rows) == 480
+    assert {"question_id", "sample_idx", "label", "completion"} <= rows[0].keys()
+    assert {row["question_id"] for row in rows} == {
+        f"aime_2024_{part}_{n}" for part in ("I", "II") for n in range(1, 16)
+    }
+    assert sum(row["label"] for row in rows) / 480 == pytest.approx(found["per sample"], abs=1e-4)
+
+    ours = rerun(
+        tmp_path / "out" / "AIME-2024",
+        tmp_path,
+        "aime-2024",
+        samples=16,
+        pass_k=(1, 2, 4, 8, 16),
+        protocol="boxed-exact",
+        data_dir=environment["MARKSCHEME_DATA"],
+    )
+    assert ours["accuracy"]["value"] == pytest.approx(found["per sample"], abs=1e-4)
+    for k in (1, 2, 4, 8, 16):
+        assert ours["pass_at_k"][str(k)]["value"] == pytest.approx(found[f"pass@{k}"], abs=1e-4)
+
+
+@pytest.mark.parametrize("world", [2])
+def test_chat_eval_when_under_torchrun_then_each_rank_has_its_file_and_the_figures_are_the_same(
+    door, environment, tmp_path, world
+):
+    words = ("-i", "sft", "-a", "AIME-2025", "-n", "4", "-t", "0.8", "-m", "64", "--passatk", "--device-type", "cpu")
+    alone = door("python", "-m", "scripts.chat_eval", *words, "--out", tmp_path / "alone", env=environment)
+    together = door(
+        *(
+            "torchrun",
+            f"--nproc_per_node={world}",
+            "-m",
+            "scripts.chat_eval",
+            "--",
+            *words,
+            "--out",
+            tmp_path / "ranks",
+        ),
+        env=environment,
+        timeout=300,
+    )
+    assert figures(together.stdout) == figures(alone.stdout)
+    assert together.stdout.count("Final:") == 1
+    folder = tmp_path / "ranks" / "AIME-2025"
+    files = {file.name: len(file.read_text().splitlines()) for file in folder.glob("responses*.jsonl")}
+    assert files == {"responses.0.jsonl": 60, "responses.1.jsonl": 60}
+    manifest = json.loads((folder / "manifest.json").read_text())
+    assert (manifest["status"], sum(manifest["counts"].values())) == ("complete", 120)
+
+
+def test_chat_eval_when_nothing_is_said_then_the_documented_defaults(environment, tmp_path, monkeypatch, capsys):
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.syspath_prepend(str(CHECKOUT))
+    assert main(["-i", "sft", "-a", "AIME-2024-I|AIME-2024-II", "-x", "3", "--out", str(tmp_path / "out")]) == 0
+    shown = capsys.readouterr().out
+    assert shown.count("Final: ") == 2
+    assert "Pass@" not in shown
+    manifest = json.loads((tmp_path / "out" / "AIME-2024-I" / "manifest.json").read_text())
+    assert manifest["sampling"] == {"temperature": 0.0, "top_k": 50, "max_tokens": 512}
+    assert (manifest["samples"], manifest["problems"], manifest["protocol"]) == (1, 3, "boxed-exact@1")
+
+
+@pytest.mark.parametrize(
+    ("words", "says", "code"),
+    [
+        (["-a", "AIME-2024"], "-i/--source", 2),
+        (["-i", "sft", "-a", "AIME-2023"], "there is no task 'AIME-2023'", 2),
+        (["-i", "sft", "-a", "ARC-Easy"], "nanochat's own scripts.chat_eval", 2),
+        (["-i", "sft", "-a", "AIME-2024", "--passatk", "--passatk-ks", "1;2"], "is not a list", 2),
+        (["-i", "sft", "-a", "AIME-2024", "-n", "0"], "samples", 2),
+        (["-i", "rl", "-a", "AIME-2024"], "no checkpoint for rl", 1),
+    ],
+)
+def test_chat_eval_when_a_flag_is_wrong_then_one_sentence(
+    environment, tmp_path, monkeypatch, capsys, words, says, code
+):
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.chdir(tmp_path)
+    try:
+        ended = main(words)
+    except SystemExit as stop:
+        ended = stop.code
+    assert ended == code
+    assert says in capsys.readouterr().err
+    assert not (tmp_path / "runs").exists()
+
+
+def test_chat_eval_when_no_task_is_named_then_aime_is_not_among_them():
+    from markscheme.doors.chat_eval import _tasks
+
+    assert _tasks(None) == ["GSM8K", "MATH-500", "Countdown"]
+
+
+def test_preprocess_when_run_then_the_four_documented_files(door, environment, tmp_path):
+    copy = tmp_path / "compat"
+    shutil.copytree(COMPAT / "dev-aime", copy / "dev-aime", ignore=shutil.ignore_patterns("data"))
+    door("python", "dev-aime/preprocess.py", cwd=copy, env=environment)
+    rows = {}
+    for file in (copy / "dev-aime" / "data").iterdir():
+        rows[file.name] = [json.loads(line) for line in file.read_text().splitlines()]
+    assert {name: len(lines) for name, lines in rows.items()} == {
+        "aime_2024_I.jsonl": 15,
+        "aime_2024_II.jsonl": 15,
+        "aime_2024.jsonl": 30,
+        "aime_2025.jsonl": 30,
+    }
+    assert rows["aime_2024.jsonl"][16]["question_id"] == "aime_2024_II_2"
+    assert [row["question_id"] for row in rows["aime_2025.jsonl"]] == [f"aime_2025_{n}" for n in range(1, 31)]
+    assert all(type(row["answer"]) is str for row in rows["aime_2025.jsonl"])
+    assert question_id("gsm8k", "0007") == "0007"
