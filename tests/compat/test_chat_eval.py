@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -136,6 +137,7 @@ def test_chat_eval_when_a_flag_is_wrong_then_one_sentence(
 ):
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
+    monkeypatch.setattr(sys, "path", [*sys.path])  # the stand-in for nanochat must not stay importable
     monkeypatch.chdir(tmp_path)
     try:
         ended = main(words)

@@ -20,8 +20,13 @@ def checkout(monkeypatch, tmp_path):
     monkeypatch.setenv("NANOCHAT_DIR", str(CHECKOUT))
     monkeypatch.setenv("NANOCHAT_BASE_DIR", str(make_checkpoints(tmp_path / "base")))
     before = list(sys.path)
+    forget_nanochat()  # another test module may have imported it
     yield
     sys.path[:] = before
+    forget_nanochat()
+
+
+def forget_nanochat():
     for name in [name for name in sys.modules if name.partition(".")[0] == "nanochat"]:
         del sys.modules[name]
 
@@ -95,5 +100,6 @@ def test_model_when_it_cannot_be_had_then_one_sentence(spec, options, failure, w
 
 def test_model_when_nanochat_is_not_importable_then_says_how_to_make_it_so(monkeypatch):
     monkeypatch.delenv("NANOCHAT_DIR")
+    monkeypatch.setattr(sys, "path", [folder for folder in sys.path if folder != str(CHECKOUT)])
     with pytest.raises(ModelError, match="set NANOCHAT_DIR"):
         load_model("nanochat/sft", make_config(benchmark="b", model="nanochat/sft"))

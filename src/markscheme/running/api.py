@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from markscheme.config import make_config
-from markscheme.errors import JournalError
 from markscheme.models.secrets import hide_spec
 from markscheme.running.execute import execute
 from markscheme.running.prepare import prepare
@@ -33,17 +32,9 @@ def run(benchmark: str, *, model: str, out: str | Path | None = None, **options:
 
 
 def new_folder(benchmark: str, model: str) -> Path:
-    """Make a folder below `runs/` that says when, what and who; the second of one second gets `-2` behind it."""
+    """A folder below `runs/` that is not there yet and says when, what and who. It is made when the run begins."""
     stamp = datetime.now().astimezone().strftime("%Y%m%d-%H%M%S")
     slug = re.sub(r"[^A-Za-z0-9.]+", "-", hide_spec(model)).strip("-")[-40:]
     name = f"{stamp}-{benchmark}-{slug}"
-    for number in count(1):
-        folder = Path("runs") / (name if number == 1 else f"{name}-{number}")
-        try:
-            folder.mkdir(parents=True)  # making it is the lock: two processes never get the same one
-        except FileExistsError:
-            continue
-        except OSError as error:
-            raise JournalError(f"cannot make the run folder {folder}: {error.strerror}; say where with --out") from None
-        break
-    return folder
+    candidates = (Path("runs") / (name if number == 1 else f"{name}-{number}") for number in count(1))
+    return next(folder for folder in candidates if not folder.exists())

@@ -154,10 +154,10 @@ def _finish(
     except BaseException:
         if leads:
             with suppress(JournalError):  # a full disk takes no manifest either; what stopped us is the news
-                close(run, "stopped", asking and asking.server_model, accounts)
+                close(run, "stopped", asking.server_model if asking else None, accounts)
         raise
     if leads:
-        close(run, status, asking and asking.server_model, accounts)
+        close(run, status, asking.server_model if asking else None, accounts)
 
 
 def _sampling(config: RunConfig, model: Model) -> Sampling:
