@@ -41,7 +41,7 @@ def test_run_when_every_fault_strikes_one_in_ten_then_the_same_verdicts_and_none
     with Loopback(Plan(answer=right, faults=faults, retry_after=0.1), count=True) as server:
         faulty = markscheme(
             *("run", benchmark, *fast, "--base-url", server.url, "-n", 2, "--out", tmp_path / "faulty"),
-            *("--retry-delay", 0.02, "--max-retries", 30, "--request-timeout", 0.5, "--concurrency", 64),
+            *("--retry-delay", 0.02, "--max-retries", 90, "--request-timeout", 0.5, "--concurrency", 64),
         )
         assert all(server.faulted[fault] > 0 for fault in FAULTS)
         assert max(server.answered.values()) == 1
@@ -425,7 +425,7 @@ def test_concurrency_when_the_hard_limit_is_too_low_then_says_what_to_raise(proc
 def test_auto_when_the_server_refuses_above_a_number_then_found_without_errors(markscheme, sums, right, fast, tmp_path):
     with Loopback(Plan(answer=right, latency=0.02, capacity=12, retry_after=0.02)) as server:
         done = markscheme(
-            *("run", sums(500), *fast, "--base-url", server.url, "--retry-delay", 0.02, "--max-retries", 30),
+            *("run", sums(500), *fast, "--base-url", server.url, "--retry-delay", 0.02, "--max-retries", 90),
             *("--concurrency", "auto", "--out", tmp_path / "run"),
         )
         refused = server.faulted["429"]

@@ -60,7 +60,9 @@ def summarize(run: Run, protocol: str | None = None, pass_k: Sequence[int] | Non
     """Summarise a run under one protocol (default: the one it was marked with)."""
     manifest = run.manifest
     label = protocol or manifest.protocol
-    if label.partition("@")[0] not in run.marked_protocols():
+    # A run that has just begun has no marks yet; that is no mistake.
+    begun = manifest.status == "running" and label == manifest.protocol
+    if not begun and label.partition("@")[0] not in run.marked_protocols():
         marked = ", ".join(run.marked_protocols()) or "nothing yet"
         raise UsageError(
             f"{run.path} is not marked with {label} (it has {marked}); `markscheme mark {run.path} --protocol "
