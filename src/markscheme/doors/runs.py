@@ -29,9 +29,9 @@ def run_or_resume(config: RunConfig, folder: Path, title: str) -> tuple[Run, Sum
         there = ranks.agreed(there)
     with progress(title, quiet=not first) as display:
         if there:
-            finished = resume(Run.open(folder), msgspec.structs.asdict(config), display)
+            finished = resume(Run.open(folder), msgspec.structs.asdict(config), display, ranks)
         else:
-            finished = execute(config, folder, display)
+            finished = execute(config, folder, display, ranks=ranks)
     summary = summarize(finished, pass_k=config.pass_k)
     if first:
         save_report(finished, summary)
