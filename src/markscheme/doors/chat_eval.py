@@ -16,7 +16,7 @@ import msgspec
 
 from markscheme.config import RunConfig, make_config
 from markscheme.doors.aime_files import question_id
-from markscheme.doors.runs import exit_code, failed, run_or_resume
+from markscheme.doors.runs import exit_code, failed, interrupted, run_or_resume
 from markscheme.errors import MarkschemeError, UsageError
 from markscheme.models.nanochat import SOURCES
 from markscheme.plugins.data import ready
@@ -56,7 +56,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         ranks = current()
         tasks = _tasks(args.task_name)
-        summaries = [_evaluate(args, name, ranks, several=len(tasks) > 1) for name in tasks]
+        summaries: list[Summary] = []
+        for name in tasks:
+            if not interrupted(summaries):
+                summaries.append(_evaluate(args, name, ranks, several=len(tasks) > 1))
     except MarkschemeError as failure:
         return failed(parser.prog, failure)
     if ranks is not None and not ranks.first:

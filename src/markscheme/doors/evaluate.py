@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from markscheme.config import RunConfig, make_config
-from markscheme.doors.runs import exit_code, failed, run_or_resume
+from markscheme.doors.runs import exit_code, failed, interrupted, run_or_resume
 from markscheme.errors import DataError, MarkschemeError, UsageError
 from markscheme.models.fields import extra_fields
 from markscheme.reporting.summary import Estimate, Summary
@@ -38,7 +38,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = parser.parse_args(argv)
     try:
         configs = {name: _config(args, name) for name in dict.fromkeys(args.datasets)}
-        summaries = [_evaluate(args, name, config) for name, config in configs.items()]
+        summaries: list[Summary] = []
+        for name, config in configs.items():
+            if not interrupted(summaries):
+                summaries.append(_evaluate(args, name, config))
         if args.output_dir:
             _write_json(args.output_dir / "summary.json", {"macro": _macro(summaries), "datasets": summaries})
     except MarkschemeError as failure:

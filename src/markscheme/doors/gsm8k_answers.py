@@ -104,7 +104,7 @@ def _ask_parser() -> argparse.ArgumentParser:
 
 
 def _config(args: argparse.Namespace, model: str, file: Path) -> RunConfig:
-    # A replayed or plain HTTP model refuses sampling options it would not use.
+    # The plain HTTP contract refuses sampling options, which it would not send.
     sampled = {"temperature": args.temperature, "max_tokens": args.max_tokens} if not model.startswith("http/") else {}
     return make_config(
         benchmark=str(file),
@@ -113,7 +113,7 @@ def _config(args: argparse.Namespace, model: str, file: Path) -> RunConfig:
         system_prompt=INSTRUCTION,
         protocol=PROTOCOL,
         limit=args.num_questions,
-        limit_seed=args.seed,
+        limit_seed=args.seed if args.num_questions else None,
         base_url=tuple(args.base_url),
         concurrency=args.concurrency,
         request_interval=args.request_interval,

@@ -15,8 +15,8 @@ from markscheme.running.progress import progress
 from markscheme.runs import Run
 from markscheme.scale.ranks import current
 
-MISSING = 3
-"""Exit code when responses are missing, as that of `markscheme run`."""
+MISSING, INTERRUPTED = 3, 130
+"""Exit codes when responses are missing and after Ctrl-C, as those of `markscheme run`."""
 
 
 def run_or_resume(config: RunConfig, folder: Path, title: str) -> tuple[Run, Summary]:
@@ -27,11 +27,18 @@ def run_or_resume(config: RunConfig, folder: Path, title: str) -> tuple[Run, Sum
     there = (folder / "manifest.json").exists()
     if ranks is not None:
         there = ranks.agreed(there)
-    with progress(title, quiet=not first) as display:
-        if there:
-            finished = resume(Run.open(folder), msgspec.structs.asdict(config), display, ranks)
-        else:
-            finished = execute(config, folder, display, ranks=ranks)
+    try:
+        with progress(title, quiet=not first) as display:
+            if there:
+                finished = resume(Run.open(folder), msgspec.structs.asdict(config), display, ranks)
+            else:
+                finished = execute(config, folder, display, ranks=ranks)
+    except MarkschemeError as failure:
+        if not (folder / "manifest.json").exists() or Run.open(folder).manifest.status != "stopped":
+            raise  # it never began
+        raise type(failure)(
+            f"{failure}. What came back is kept; `markscheme resume {folder}` asks for the rest"
+        ) from None
     summary = summarize(finished, pass_k=config.pass_k)
     if first:
         save_report(finished, summary)
@@ -39,12 +46,17 @@ def run_or_resume(config: RunConfig, folder: Path, title: str) -> tuple[Run, Sum
 
 
 def exit_code(summaries: list[Summary], again: str) -> int:
-    """0, or `MISSING` after saying on standard error what is missing and what asks for it."""
+    """0, or another after saying on standard error what is missing and what asks for it."""
     missing = sum(summary.missing for summary in summaries)
     if not missing:
         return 0
     print(f"{missing} responses are missing and not counted; {again}", file=sys.stderr)
-    return MISSING
+    return INTERRUPTED if interrupted(summaries) else MISSING
+
+
+def interrupted(summaries: list[Summary]) -> bool:
+    """Whether the last run was stopped by hand: nothing more is to be started then."""
+    return bool(summaries) and summaries[-1].status == "interrupted"
 
 
 def failed(program: str, failure: MarkschemeError) -> int:
