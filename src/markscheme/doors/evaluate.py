@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from markscheme.config import RunConfig, make_config
-from markscheme.doors.runs import exit_code, failed, interrupted, run_or_resume
+from markscheme.doors.runs import exit_code, failed, interrupted, report, run_or_resume
 from markscheme.errors import DataError, MarkschemeError, UsageError
 from markscheme.models.fields import extra_fields
 from markscheme.reporting.summary import Estimate, Summary
@@ -40,8 +40,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         configs = {name: _config(args, name) for name in dict.fromkeys(args.datasets)}
         summaries: list[Summary] = []
         for name, config in configs.items():
-            if not interrupted(summaries):
-                summaries.append(_evaluate(args, name, config))
+            if interrupted(summaries):
+                break
+            summaries.append(_evaluate(args, name, config))
         if args.output_dir:
             _write_json(args.output_dir / "summary.json", {"macro": _macro(summaries), "datasets": summaries})
     except MarkschemeError as failure:
@@ -54,7 +55,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _evaluate(args: argparse.Namespace, name: str, config: RunConfig) -> Summary:
     folder = args.output_dir / f"{name}.run" if args.output_dir else new_folder(name, config.model)
-    run, summary = run_or_resume(config, folder, name)
+    run = run_or_resume(config, folder, name)
+    summary = report(run)
     print(f"\nDataset={name}")
     for figure, estimate in _figures(summary).items():
         print(f"  {figure}: {_shown(estimate)}")

@@ -13,36 +13,36 @@ from markscheme.reporting.summary import Summary, save_report, summarize
 from markscheme.running import execute, resume
 from markscheme.running.progress import progress
 from markscheme.runs import Run
-from markscheme.scale.ranks import current
+from markscheme.scale.ranks import Ranks
 
 MISSING, INTERRUPTED = 3, 130
 """Exit codes when responses are missing and after Ctrl-C, as those of `markscheme run`."""
 
 
-def run_or_resume(config: RunConfig, folder: Path, title: str) -> tuple[Run, Summary]:
+def run_or_resume(config: RunConfig, folder: Path, title: str, ranks: Ranks | None = None) -> Run:
     """Into a folder that holds this run already: only what is missing is asked. Another run there is refused."""
     check_pass_k(config)
-    ranks = current()
-    first = ranks is None or ranks.first
     there = (folder / "manifest.json").exists()
     if ranks is not None:
         there = ranks.agreed(there)
     try:
-        with progress(title, quiet=not first) as display:
+        with progress(title, quiet=ranks is not None and not ranks.first) as display:
             if there:
-                finished = resume(Run.open(folder), msgspec.structs.asdict(config), display, ranks)
-            else:
-                finished = execute(config, folder, display, ranks=ranks)
+                return resume(Run.open(folder), msgspec.structs.asdict(config), display, ranks)
+            return execute(config, folder, display, ranks=ranks)
     except MarkschemeError as failure:
         if not (folder / "manifest.json").exists() or Run.open(folder).manifest.status != "stopped":
             raise  # it never began
         raise type(failure)(
             f"{failure}. What came back is kept; `markscheme resume {folder}` asks for the rest"
         ) from None
-    summary = summarize(finished, pass_k=config.pass_k)
-    if first:
-        save_report(finished, summary)
-    return finished, summary
+
+
+def report(run: Run) -> Summary:
+    """The figures of a finished run, kept in its folder."""
+    summary = summarize(run)
+    save_report(run, summary)
+    return summary
 
 
 def exit_code(summaries: list[Summary], again: str) -> int:
