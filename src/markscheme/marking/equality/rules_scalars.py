@@ -11,6 +11,7 @@ from markscheme.marking.equality.algebra import (
     mul,
 )
 from markscheme.marking.equality.answers import (
+    Answer,
     Based,
     Choice,
     Clock,
@@ -76,7 +77,21 @@ def _percent(judge: Judge, percent: Scalar, number: Scalar) -> bool | None:
 
 
 def texts(judge: Judge, a: Text, b: Text) -> bool | None:
-    return a.words == b.words or a.words.replace(" ", "") == b.words.replace(" ", "")
+    return _bare(a.words) == _bare(b.words)
+
+
+def _bare(words: str) -> str:
+    """Words without spaces, and without what only introduces or classes the one that matters."""
+    found = words.split()
+    while len(found) > 1 and found[0] in _INTRODUCING:
+        del found[0]
+    if len(found) == 2 and found[1] in _CLASSING:
+        del found[1]
+    return "".join(found)
+
+
+_INTRODUCING = frozenset(("on", "due", "in", "to", "towards", "toward", "the", "a", "an"))
+_CLASSING = frozenset(("function", "functions", "direction"))
 
 
 def text_scalar(judge: Judge, a: Text, b: Scalar) -> bool | None:
@@ -88,7 +103,14 @@ def choices(judge: Judge, a: Choice, b: Choice) -> bool | None:
 
 
 def choice_scalar(judge: Judge, a: Choice, b: Scalar) -> bool | None:
-    return len(b.letters) == 1 and b.letters.upper() == a.letter
+    if len(b.letters) == 1 and b.letters.upper() == a.letter:
+        return True
+    return choice_value(judge, a, b)
+
+
+def choice_value(judge: Judge, a: Choice, b: Answer) -> bool | None:
+    """`(C) 12` against 12: the answer gives the letter and what stands behind it."""
+    return False if judge.flipped or a.value is None else judge.same(a.value, b)
 
 
 def choice_text(judge: Judge, a: Choice, b: Text) -> bool | None:
@@ -102,6 +124,8 @@ def based(judge: Judge, a: Based, b: Based) -> bool | None:
 def based_scalar(judge: Judge, a: Based, b: Scalar) -> bool | None:
     """A gold's subscript is often dropped, since the problem states the base; an answer's is never to be ignored."""
     plain = b.unit is None and not b.percent and isinstance(b.value, int) and b.value.bit_length() < 1000
+    if plain and a.base == 10 and str(b.value) == a.digits:
+        return True
     if judge.flipped and plain and str(b.value) == a.digits:
         judge.flag("base not stated")
         return True
@@ -140,7 +164,7 @@ def clock_scalar(judge: Judge, a: Clock, b: Scalar) -> bool | None:
     if not any(a.parts[1:]) and b.value == a.parts[0]:
         judge.flag("unit ignored")
         return True
-    if a.half or len(a.parts) != 2 or not a.parts[1] or a.parts[1] == 1:
+    if a.half or len(a.parts) != 2 or not a.parts[1]:
         return False
     verdict = judge.values(a.parts[0] / a.parts[1], b.value)
     if verdict:
