@@ -47,26 +47,28 @@ def scalars(judge: Judge, a: Scalar, b: Scalar) -> bool | None:
         # Square units against square inches, cents per ounce against cents: only the number can be compared.
         judge.flag("unit ignored")
         return judge.values(a.value, b.value)
+    if a.unit.factor == b.unit.factor:
+        return judge.values(a.value, b.value)
     return judge.values(mul(a.value, a.unit.factor), mul(b.value, b.unit.factor))
 
 
 def _degrees(judge: Judge, degrees: Scalar, other: Scalar) -> bool | None:
     """90° against 90 or against π/2 radians."""
-    verdict = judge.values(degrees.value, other.value) if other.unit is None else False
+    verdict = judge.exact(degrees.value, other.value) if other.unit is None else False
     if verdict is not False:
         judge.flag("unit ignored")
         return verdict
     if other.unit is not None and angle(other.unit) == "rad":
-        return judge.values(mul(degrees.value, div(PI, 180)), other.value)
+        return judge.exact(mul(degrees.value, div(PI, 180)), other.value)
     return False
 
 
 def _percent(judge: Judge, percent: Scalar, number: Scalar) -> bool | None:
     """10% against 0.1, which it is, or against 10, where the question asked for a percentage."""
-    verdict = judge.values(div(percent.value, 100), number.value)
+    verdict = judge.exact(div(percent.value, 100), number.value)
     if verdict is not False:
         return verdict
-    verdict = judge.values(percent.value, number.value) if number.unit is None else False
+    verdict = judge.exact(percent.value, number.value) if number.unit is None else False
     if verdict:
         size = approximate(number.value)
         # Below one the sign matters: half a percent is not a half.
