@@ -19,6 +19,7 @@ RESPONSES = [
     "\\boxed{__import__('os').system('true')}", "<answer>__import__('os')</answer>", "\\boxed{6 % comment\n}",
     "\\boxed{nan}", "\\boxed{\\infty - \\infty}", "ANSWER: inf", "<answer>(3-3)/(5-5)*2</answer>", "x = 6 " * 1_700_000,
 ]  # fmt: skip
+READS_NESTED = ("aime", "gsm8k-flexible", "gsm8k-lm-eval-flexible", "gsm8k-numeric", "math")
 LIMIT = 20.0  # seconds for all of them under one protocol; three seconds each is what computer algebra may take
 
 
@@ -44,9 +45,9 @@ def every_round():
 
 def check(found):
     for protocol, (verdicts, took, then) in found.items():
-        # Ten thousand parentheses around a 7 are a 7, where a protocol reads mathematics.
-        accepted = [k for k, verdict in enumerate(verdicts) if verdict is Verdict.CORRECT and k != 6]
-        assert not accepted, (protocol, accepted)
+        # Ten thousand parentheses around a 7 are a 7, for a protocol that reads mathematics or looks for a number.
+        accepted = [k for k, verdict in enumerate(verdicts) if verdict is Verdict.CORRECT]
+        assert accepted == ([6] if protocol in READS_NESTED else []), (protocol, accepted)
         assert took < LIMIT, (protocol, took)
         assert then is Verdict.CORRECT, protocol
 
