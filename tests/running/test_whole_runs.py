@@ -127,6 +127,40 @@ def test_resume_when_lines_are_torn_or_damaged_then_only_those_are_asked_again(m
     assert len(answers_that_count(folder)) == 20
 
 
+def test_resume_when_a_damaged_answer_cannot_be_asked_again_then_its_old_mark_does_not_make_the_run_complete(
+    markscheme, sums, right, fast, tmp_path
+):
+    folder = tmp_path / "run"
+    with Loopback(Plan(answer=right)) as server:
+        markscheme("run", sums(6), *fast, "--base-url", server.url, "--out", folder)
+        journal = (folder / "responses.jsonl").read_bytes().splitlines(keepends=True)
+        (folder / "responses.jsonl").write_bytes(b"".join([*journal[:2], b'{"key":\n', *journal[3:]]))
+        reported = markscheme("report", folder, "--format", "json")
+        assert json.loads(reported.stdout)["runs"][0]["missing"] == 1
+        server.plan.status = lambda _: (500, {"error": "no"})
+        again = markscheme("resume", folder, "--json", "--max-retries", 0)
+    report = json.loads(again.stdout)
+    assert again.returncode == 3
+    assert (report["missing"], report["responses"], report["verdicts"]["error"]) == (1, 5, 1)
+    assert (report["status"], Run.open(folder).manifest.counts["error"]) == ("incomplete", 1)
+
+
+def test_resume_when_the_journal_holds_strangers_then_they_do_not_count_as_answers(
+    markscheme, sums, right, fast, tmp_path
+):
+    folder = tmp_path / "run"
+    with Loopback(Plan(answer=right), count=True) as server:
+        markscheme("run", sums(4), *fast, "--base-url", server.url, "--out", folder)
+        journal = (folder / "responses.jsonl").read_bytes().splitlines(keepends=True)
+        stranger = json.dumps({**json.loads(journal[0]), "key": "stranger"}).encode() + b"\n"
+        late = json.dumps({**json.loads(journal[1]), "sample": 7}).encode() + b"\n"
+        (folder / "responses.jsonl").write_bytes(b"".join([*journal[2:], stranger, late]))
+        server.asked.clear()
+        again = markscheme("resume", folder, "--json")
+        assert sum(server.asked.values()) == 2
+    assert json.loads(again.stdout)["missing"] == 0
+
+
 def answers_that_count(folder):
     return {(one.key, one.sample) for one in Run.open(folder).responses() if one.error is None}
 

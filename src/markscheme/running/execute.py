@@ -135,7 +135,7 @@ def _finish(
     ranks: Ranks | None,
 ) -> None:
     accounts = Accounts(price_of(config))
-    earlier = Earlier(run, run.manifest.protocol, accounts)
+    earlier = Earlier(run, questions, accounts)
     leads = ranks is None or ranks.first
     if earlier.damaged and leads:
         print(
@@ -154,26 +154,28 @@ def _finish(
                 status = "interrupted"
             if ranks.first:
                 accounts = Accounts(price_of(config))
-                earlier = Earlier(run, run.manifest.protocol, accounts)
+                earlier = Earlier(run, questions, accounts)
         if leads:
             mark_the_rest(run, {question.problem.key: question.problem for question in questions}, earlier)
     except BaseException:
         if leads:
             with suppress(JournalError):  # a full disk takes no manifest either; what stopped us is the news
-                close(run, "stopped", asking.server_model if asking else None, accounts)
+                close(run, questions, "stopped", asking.server_model if asking else None, accounts)
         raise
     if leads:
-        close(run, status, asking.server_model if asking else None, accounts)
+        close(run, questions, status, asking.server_model if asking else None, accounts)
 
 
 def _sampling(config: RunConfig, model: Model) -> Sampling:
     if getattr(model, "own_sampling", False):
         return Sampling()
     default = 0.0 if config.samples == 1 else SEVERAL_SAMPLES_TEMPERATURE
-    return Sampling(
+    asked = Sampling(
         temperature=default if config.temperature is None else config.temperature,
         top_p=config.top_p,
         top_k=config.top_k,
         max_tokens=config.max_tokens,
         stop=config.stop,
     )
+    as_sent: Callable[[Sampling], Sampling] | None = getattr(model, "as_sent", None)
+    return as_sent(asked) if as_sent else asked
