@@ -16,6 +16,7 @@ from __future__ import annotations
 import os
 import tempfile
 from array import array
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Annotated, Any, Self, TypeVar
@@ -88,6 +89,14 @@ class MarkHead(msgspec.Struct, frozen=True, gc=False):
     protocol: str = ""
 
 
+class Failure(msgspec.Struct, frozen=True):
+    """One reason why responses are missing."""
+
+    count: int
+    example: str
+    """The message of the last of them."""
+
+
 class Standing:
     """Which samples of which problem have an answer, and which only an error: one byte each."""
 
@@ -95,13 +104,23 @@ class Standing:
 
     def __init__(self) -> None:
         self._states: dict[str, bytearray] = {}
+        self._kinds: dict[tuple[str, int], str] = {}
+        self._examples: dict[str, str] = {}
 
     def add(self, head: Head) -> None:
         """Note one line of a journal. An error never replaces an answer."""
         states = self._states.setdefault(head.key, bytearray())
         if len(states) <= head.sample:
             states.extend(bytes(head.sample + 1 - len(states)))
-        states[head.sample] = max(states[head.sample], self.ERROR if head.error is not None else self.ANSWER)
+        if head.error is None:
+            states[head.sample] = self.ANSWER
+            if self._kinds:
+                self._kinds.pop((head.key, head.sample), None)
+        elif states[head.sample] != self.ANSWER:
+            states[head.sample] = self.ERROR
+            kind = head.error_kind or "unknown"
+            self._kinds[head.key, head.sample] = kind
+            self._examples[kind] = head.error
 
     def supports(self, mark: MarkHead) -> bool:
         """Whether a mark judges what is there: a verdict needs an answer, and `error` an error."""
@@ -112,6 +131,12 @@ class Standing:
     def answered(self, keys: Iterable[str], samples: int) -> int:
         """How many of these problems' first samples have an answer."""
         return sum(self._states.get(key, b"")[:samples].count(self.ANSWER) for key in keys)
+
+    def failures(self) -> dict[str, Failure]:
+        """Why there is an error in place of an answer, the most frequent reason first."""
+        return {
+            kind: Failure(count, self._examples[kind]) for kind, count in Counter(self._kinds.values()).most_common()
+        }
 
 
 class _Places:

@@ -9,7 +9,7 @@ import msgspec
 
 from markscheme.accounting import Usage
 from markscheme.errors import UsageError
-from markscheme.runs import Run, write_atomically
+from markscheme.runs import Failure, Run, write_atomically
 from markscheme.statistics import Counts, Interval, interval, mean_interval, tally
 from markscheme.types import Problem, Verdict
 
@@ -54,6 +54,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     warnings: tuple[str, ...] = ()
     """What a reader must know before quoting a figure."""
     usage: Usage | None = None
+    failures: dict[str, Failure] = {}
+    """Why responses are missing, by kind of failure. What is missing beyond these was never asked."""
 
 
 def summarize(run: Run, protocol: str | None = None, pass_k: Sequence[int] | None = None) -> Summary:
@@ -91,6 +93,7 @@ def summarize(run: Run, protocol: str | None = None, pass_k: Sequence[int] | Non
         prompt_sha256=manifest.prompt_sha256,
         warnings=tuple(_warnings(run, responses - int(counts.n.sum()))),
         usage=manifest.usage,
+        failures=run.standing().failures(),
     )
 
 

@@ -15,20 +15,26 @@ class Earlier:
     """Read from the journals, without their texts. Of a fresh run everything is empty."""
 
     def __init__(self, run: Run, questions: Iterable[Question], accounts: Accounts) -> None:
+        self.accounts = accounts
         self.answered = SampleSet()
         self.marked = SampleSet()
         self.live = Live(run.manifest.problems * run.manifest.samples)
         self._keys = {question.problem.key for question in questions}
         self._samples = run.manifest.samples
-        self._read_responses(run, accounts)
+        self._read_responses(run)
         self._read_marks(run)
         self.damaged = run.damaged_lines
 
-    def _read_responses(self, run: Run, accounts: Accounts) -> None:
+    @property
+    def missing(self) -> int:
+        """Responses that are still to be asked for."""
+        return self.live.total - len(self.answered)
+
+    def _read_responses(self, run: Run) -> None:
         for head in run.heads():
             if head.key not in self._keys or head.sample >= self._samples:
                 continue  # nothing this run asks for
-            accounts.add(head)
+            self.accounts.add(head)
             if head.error is None and self.answered.add(head.key, head.sample):
                 self.live.truncated += head.finish_reason == "length"
         self.live.done = self.live.kept = len(self.answered)
