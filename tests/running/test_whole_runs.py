@@ -46,7 +46,7 @@ def test_run_when_every_fault_strikes_one_in_ten_then_the_same_verdicts_and_none
     with Loopback(Plan(answer=right, faults=faults, retry_after=0.1), count=True) as server:
         faulty = markscheme(
             *("run", benchmark, *fast, "--base-url", server.url, "-n", 2, "--out", tmp_path / "faulty"),
-            *("--retry-delay", 0.02, "--max-retries", 90, "--request-timeout", 0.5, "--concurrency", 64),
+            *("--retry-delay", 0.02, "--max-retries", 90, "--request-timeout", 2, "--concurrency", 64),
         )
         assert all(server.faulted[fault] > 0 for fault in FAULTS)
         assert max(server.answered.values()) == 1
