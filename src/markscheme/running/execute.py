@@ -21,7 +21,7 @@ from markscheme.models.prices import price_of
 from markscheme.models.secrets import hide_config, hide_spec
 from markscheme.prompts import prompts_sha256
 from markscheme.running.asking import Asking, Display, choose_limit, run_async
-from markscheme.running.closing import close, mark_the_rest, now
+from markscheme.running.closing import close, forget_old_marks, mark_the_rest, now
 from markscheme.running.earlier import Earlier
 from markscheme.running.evidence import git_revision, package_versions
 from markscheme.running.lock import RunLock
@@ -115,6 +115,8 @@ def resume(
             choose_limit(config, model, earlier.missing)
         if ranks is None or ranks.first:  # only now: options that the model refuses are not kept
             run.save_manifest(run.manifest)
+            if earlier.missing:
+                forget_old_marks(run)
         if ranks is not None:
             _meet(ranks)  # nobody writes before everybody has read what is there
             run = Run.open(run.path)
