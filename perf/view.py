@@ -140,11 +140,12 @@ def long_trace(root: Path) -> Path:
 
 def measure_many(folder: Path) -> list[Line]:
     with serving(folder) as server:
-        body = server.get("/")
+        page = server.timed("200 runs: the first page, nothing read yet", "/", 1.0)
         first = time.monotonic() - server.started
-        assert "reading…" not in body
+        assert "reading…" not in server.get("/")
         return [
-            Line("200 runs: from the command to the first page", first, server.cpu(), None),
+            Line("200 runs: from the command to the first page, Python started", first, server.cpu(), None),
+            page,
             server.timed("200 runs: the page again", "/?sort=accuracy", 1.0, tries=3),
             server.timed("200 runs: filtered", "/?q=run-1&sort=tokens", 0.5, tries=3),
             Line("200 runs: memory of the server", server.memory(), None, 200, "MB"),
@@ -187,11 +188,13 @@ def measure_huge(folder: Path, responses: int) -> list[Line]:
             ("among the wrong", "q=vieta&verdict=wrong"),
         ):
             cpu, start = server.cpu(), time.monotonic()
+            lines.append(
+                server.timed(f"{name}: words, {what}: what is found by then", f"/run/big/responses?{query}", 0.5)
+            )
             while "so far:" in server.get(f"/run/big/responses?{query}"):
                 time.sleep(0.1)
-            lines.append(
-                Line(f"{name}: words in all texts, {what}", time.monotonic() - start, server.cpu() - cpu, None)
-            )
+            whole = time.monotonic() - start
+            lines.append(Line(f"{name}: words, {what}: all texts gone through", whole, server.cpu() - cpu, None))
         lines.append(Line(f"{name}: memory of the server, all of this included", server.memory(), None, 200, "MB"))
     return lines
 

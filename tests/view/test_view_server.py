@@ -42,6 +42,7 @@ PAGES = [
     "/run/crashed",
     "/run/future",
     "/run/future/response/1/0",
+    "/run/future/responses?sort=latency",
     "/run/hostile",
     "/run/hostile/problem/1",
     "/run/broken",
@@ -223,6 +224,8 @@ def test_csv_of_a_filtered_list_has_exactly_the_rows_of_the_filter(server, runs)
     [
         ("=1+1", "'=1+1"),
         ("@SUM(A1)", "'@SUM(A1)"),
+        ("\n=1", "'\n=1"),
+        ("＝1", "'＝1"),
         ("-5", "-5"),
         ("+1.5e3", "+1.5e3"),
         ("-x", "'-x"),

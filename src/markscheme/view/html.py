@@ -46,7 +46,9 @@ def environment() -> Environment:
 
 
 def compile_templates() -> None:
-    """All of them, now."""
+    """All of them, now; and what formulas are read with, which takes its time to load."""
+    import latex2mathml.converter  # noqa: F401
+
     env = environment()
     for name in env.list_templates():
         env.get_template(name)
@@ -86,7 +88,7 @@ def _size(value: float) -> str:
 
 
 def _seconds(value: float | None) -> str:
-    if value is None or math.isnan(value) or value < 0:
+    if value is None or not math.isfinite(value) or value < 0:
         return "–"
     if value < 0.01:
         return f"{1000 * value:.2g} ms"

@@ -193,7 +193,7 @@ def _csv_lines(rows: Iterable[list[object]], most: int) -> bytes:
 
 def safe_cell(value: object) -> object:
     """A cell that no spreadsheet takes for a formula: a text that starts like one gets an apostrophe in front."""
-    if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r"):
+    if isinstance(value, str) and value[:1] in tuple("=+-@\t\r\n＝＋－＠"):
         return value if re.fullmatch(r"[+-]?[\d.,]+(e[+-]?\d+)?", value, re.IGNORECASE) else "'" + value
     return value
 
