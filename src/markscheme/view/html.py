@@ -46,9 +46,7 @@ def environment() -> Environment:
 
 
 def compile_templates() -> None:
-    """All of them, now; and what formulas are read with, which takes its time to load."""
-    import latex2mathml.converter  # noqa: F401
-
+    """All of them, now."""
     env = environment()
     for name in env.list_templates():
         env.get_template(name)

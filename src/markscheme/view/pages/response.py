@@ -24,7 +24,7 @@ from markscheme.view.text import Span, blocks, clock, render, render_plain
 from markscheme.view.verdicts import LOOKS, Look
 
 THINK_END = "</think>"
-AT_ONCE = 60_000
+AT_ONCE = 24_000
 """Characters at each end of a text that are in the page; what lies between comes when it is scrolled to."""
 LAZY = 16_000
 """Characters of a piece that comes later."""
