@@ -324,10 +324,15 @@ def test_audit_under_every_protocol_is_made_in_memory_and_agrees_with_the_marker
     assert get(served.url + "/run/one/response/1/0")[0] == 200
 
 
-def test_command_to_judge_again_judges_this_very_response(server, runs, tmp_path):
+def test_command_to_judge_again_judges_this_very_response(server, runs, tmp_path, monkeypatch, capsys):
+    from markscheme.cli import main
     from markscheme.marking import mark
     from markscheme.runs import Run
 
+    # The shell is real; the command it finds keeps its arguments, which then go to ours without another start of Python.
+    (tmp_path / "markscheme").write_text("#!/bin/sh\nprintf '%s\\n' \"$@\" > arguments\n")
+    (tmp_path / "markscheme").chmod(0o755)
+    monkeypatch.chdir(tmp_path)
     for name, number in (("first", 0), ("hostile", 4), ("hostile", 10)):  # the last is too long for a command line
         run = Run.open(runs / name)
         response = next(one for one in run.responses() if one.sample == number)
@@ -335,12 +340,9 @@ def test_command_to_judge_again_judges_this_very_response(server, runs, tmp_path
         _, _, body = get(f"{server.url}/run/{name}/response/1/{number}")
         command = unescape(re.search(r'id="command"[^>]*>(.*?)</pre>', body, re.DOTALL).group(1))
         assert command.isascii()
-        environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
-        done = subprocess.run(
-            ["bash", "-c", command + " --json"], cwd=tmp_path, env=environment, capture_output=True, text=True
-        )
-        assert done.returncode == 0, done.stderr
-        verdicts = json.loads(done.stdout)["protocols"][0]["verdicts"]
+        subprocess.run(["bash", "-c", command], env={"PATH": f"{tmp_path}:{os.environ['PATH']}"}, check=True)
+        assert main([*Path("arguments").read_text().splitlines(), "--json"]) == 0
+        verdicts = json.loads(capsys.readouterr().out)["protocols"][0]["verdicts"]
         assert verdicts == {str(expected): 1}
 
 
@@ -423,15 +425,15 @@ def test_command_serves_until_it_is_interrupted(tmp_path):
         assert process.wait(20) == 0
 
 
-def test_port_that_is_taken_is_an_error_that_says_so(tmp_path):
+def test_port_that_is_taken_is_an_error_that_says_so(tmp_path, capsys):
+    from markscheme.cli import main
+
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = str(taken.getsockname()[1])
-        command = [sys.executable, "-m", "markscheme", "view", str(tmp_path), "--no-browser", "--port", port]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
-    assert done.returncode == 2
-    assert "choose another --port" in done.stderr
+        assert main(["view", str(tmp_path), "--no-browser", "--port", port]) == 2
+    assert "choose another --port" in capsys.readouterr().err
 
 
 def test_nothing_of_the_viewer_is_loaded_by_the_command_line_itself():

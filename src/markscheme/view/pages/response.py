@@ -187,7 +187,7 @@ def other_judgements(site: Site, slug: str, problem: int, sample: int) -> list[J
 def mark_command(run: OpenRun, row: int, question: Question | None, response: Response | None) -> str:
     """A shell command that judges this very response again, gold and all; a long one is taken from its file.
 
-    ASCII only, quoted by the shell's rules: whatever the model wrote, it stays a word of the command.
+    What the model wrote is ASCII only and quoted by the shell's rules: whatever it is, it stays a word of the command.
     """
     if question is None or response is None or response.error:
         return ""
