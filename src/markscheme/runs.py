@@ -6,6 +6,7 @@
     marks/<protocol>.jsonl  opinions, re-made at will
     report.json             the numbers
     usage.json              tokens, attempts, seconds, cost: in total and of each problem
+    rounds.json             what was planned for each problem, where samples are added until the score is known
 
 Reading is forgiving: a torn or damaged line is counted and left out, an unknown field is ignored, a missing marks
 file is simply not there. Nothing here asks a model or judges an answer.
@@ -57,6 +58,15 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     sampling: dict[str, Any] = {}  # as sent, benchmark defaults filled in
     usage: Usage | None = None  # tokens, latency, attempts, cost
     resumed: int = 0  # how many times
+
+
+class PlannedRound(msgspec.Struct, frozen=True):
+    """A round of `--until`: written down before anything of it is asked, so that nothing depends on when it broke off."""
+
+    size: int
+    """Samples per problem, on average."""
+    asked: tuple[int, ...]
+    """Samples of each problem, in the order of `problems.jsonl`; their indices follow those of the round before."""
 
 
 Index = Annotated[int, msgspec.Meta(ge=0, le=1_000_000)]
@@ -171,6 +181,21 @@ class Run:
     def questions(self) -> list[Question]:
         """The problems and prompts of this run, in the order of the benchmark."""
         return list(self._lines(self.path / "problems.jsonl", msgspec.json.Decoder(Question)))
+
+    def rounds(self) -> list[PlannedRound]:
+        """The rounds of a run that adds samples until its score is known; of any other run none."""
+        file = self.path / "rounds.json"
+        try:
+            return msgspec.json.decode(file.read_bytes(), type=list[PlannedRound])
+        except FileNotFoundError:
+            return []
+        except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
+            raise JournalError(f"{file} cannot be read: {error}") from None
+
+    def save_rounds(self, rounds: list[PlannedRound]) -> None:
+        """Replace the plan, whole or not at all; the manifest's samples are those per problem on average."""
+        write_atomically(self.path / "rounds.json", msgspec.json.encode(rounds) + b"\n")
+        self.save_manifest(msgspec.structs.replace(self.manifest, samples=sum(each.size for each in rounds)))
 
     def responses(self) -> Iterator[Response]:
         """Each (problem, sample) once, streamed: the last answer that came back, or its error if none did.

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from markscheme.reporting.figures import bounds, percent
+from markscheme.reporting.figures import bounds, percent, size
 from markscheme.reporting.summary import Estimate
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from markscheme.reporting.summary import Summary
+    from markscheme.reporting.summary import Summary, Until
     from markscheme.reporting.table import Table
 
 
@@ -59,15 +59,22 @@ def print_summary(summary: Summary) -> None:
     screen = console()
     screen.print(
         f"[bold]{_literal(summary.benchmark)}[/] · {_literal(summary.model)} · "
-        f"{summary.problems} problems × {summary.samples} samples · protocol {summary.protocol}"
+        f"{size(summary)} · protocol {summary.protocol}"
     )
     figures = RichTable(box=None, pad_edge=False, show_header=False)
     figures.add_row("accuracy", percent(summary.accuracy))
     for k, estimate in summary.pass_at_k.items():
         figures.add_row(f"pass@{k}", percent(estimate))
-    for verdict, count in summary.verdicts.items():
-        figures.add_row(verdict, f"{count:,}", style="dim")
+    for name, estimate in summary.metrics.items():
+        figures.add_row(_literal(name), percent(estimate))
+    for verdict, rate in summary.rates.items():
+        count = summary.verdicts[verdict]
+        figures.add_row(verdict, f"{_share(rate)}   {count:,} response{'s' * (count != 1)}", style="dim")
     screen.print(figures)
+    if summary.population == "these problems":
+        screen.print("the intervals are for exactly these problems, and say nothing about others")
+    if summary.until is not None:
+        _print_until(screen, summary.until)
     for field, groups in summary.groups.items():
         print_table(
             f"accuracy by {field}",
@@ -80,24 +87,39 @@ def print_summary(summary: Summary) -> None:
     screen.print(f"run folder: {_literal(summary.run)}", soft_wrap=True)
 
 
+def _print_until(screen: Console, until: Until) -> None:
+    rounds = f"{until.rounds} round{'s' * (until.rounds != 1)}, {until.fewest} to {until.most} samples per problem"
+    known, score = "yes" if until.reached else "no", until.score
+    half = 50 * ((score.high or 0) - (score.low or 0))
+    screen.print(f"until ± {until.points:g}: {known}, {rounds}; stopped because {until.stopped}")
+    screen.print(f"on exactly these problems: {percent(score)} (± {half:.1f})")
+
+
 def print_comparison_table(table: Table) -> None:
     """Several runs side by side, and their macro average."""
-    names = list(dict.fromkeys(f"pass@{k}" for summary in table.runs for k in summary.pass_at_k))
+    from markscheme.reporting.table import figures_of, intervals, provenance
+
+    names = list(dict.fromkeys(name for summary in table.runs for name in figures_of(summary)))
     rows = []
     for summary in table.runs:
         row = {
             "benchmark": summary.benchmark,
             "model": summary.model,
             "n × k": f"{summary.problems} × {summary.samples}",
-            "accuracy": bounds(summary.accuracy),
         }
-        row |= {name: bounds(summary.pass_at_k.get(name[5:], Estimate(None))) for name in names}
+        row |= {name: bounds(figures_of(summary).get(name, Estimate(None))) for name in names}
         rows.append(row | {"truncated": bounds(summary.truncation), "missing": str(summary.missing)})
     if table.macro:
         blank = dict.fromkeys(rows[0], "")
-        averages = {name: f"{100 * value:.1f}" for name, value in table.macro.items() if value is not None}
+        averages = {name: bounds(each) for name, each in table.macro.items()}
         rows.append(blank | {"benchmark": "macro average"} | averages)
-    print_table("percent, with 95 % intervals over problems", rows)
+    print_table(f"percent, with {intervals(table)}", rows)
+    for line in dict.fromkeys(provenance(table.runs)):
+        console().print(_literal(line), style="dim", soft_wrap=True)
+
+
+def _share(rate: Estimate) -> str:
+    return f"{100 * rate.value:.1f} %" if rate.value is not None else "–"
 
 
 def _literal(text: str) -> str:

@@ -27,6 +27,7 @@ from markscheme.running.evidence import git_revision, package_versions
 from markscheme.running.lock import RunLock
 from markscheme.running.prepare import Prepared, prepare
 from markscheme.running.resuming import check_questions, resumed_config
+from markscheme.running.rounds import Rounds, first_round
 from markscheme.runs import Manifest, Run
 from markscheme.scale.ranks import Ranks
 from markscheme.types import Question, Sampling
@@ -50,14 +51,15 @@ def execute(
     """
     bench, questions, protocol = prepared or prepare(config)
     model = load_model(config.model, config)
-    sampling = _sampling(config, model)
+    samples = first_round(config, ranks)
+    sampling = _sampling(config, samples, model)
     fewshot_ids = questions[0].prompt.fewshot_ids
     manifest = Manifest(
         config=hide_config(config),
         benchmark=bench.name,
         model=hide_spec(config.model),
         protocol=protocol.label,
-        samples=config.samples,
+        samples=samples,
         problems=len(questions),
         data=bench.files + (bench.pool_files if fewshot_ids else ()),
         prompt_sha256=prompts_sha256(question.prompt for question in questions),
@@ -92,6 +94,7 @@ def resume(
     over; one that changes what is asked is refused.
     """
     config = resumed_config(run, changes or {})
+    first_round(config, ranks)  # refuses what cannot be
     with _lock(run.path, ranks):
         run = Run.open(run.path)  # another process may have finished it while we waited
         questions = run.questions()
@@ -143,10 +146,12 @@ def _finish(
             file=sys.stderr,
         )
     asking: Asking | None = None
+    rounds = Rounds(run, config, questions, earlier) if config.until is not None else None
     try:
+        missing = ranks is not None or len(earlier.answered) < earlier.live.total
         # With nothing missing no model is needed, and no key for one.
-        if ranks is not None or len(earlier.answered) < earlier.live.total:
-            asking = Asking(run, config, questions, load(), sampling, earlier, accounts, display, ranks)
+        if missing or (rounds is not None and rounds.advance()):
+            asking = Asking(run, config, questions, load(), sampling, earlier, accounts, display, ranks, rounds)
             run_async(asking.run())
         status = "interrupted" if asking is not None and asking.interrupted else "complete"
         if ranks is not None:
@@ -166,10 +171,10 @@ def _finish(
         close(run, status, asking.server_model if asking else None, accounts)
 
 
-def _sampling(config: RunConfig, model: Model) -> Sampling:
+def _sampling(config: RunConfig, samples: int, model: Model) -> Sampling:
     if getattr(model, "own_sampling", False):
         return Sampling()
-    default = 0.0 if config.samples == 1 else SEVERAL_SAMPLES_TEMPERATURE
+    default = 0.0 if samples == 1 else SEVERAL_SAMPLES_TEMPERATURE
     return Sampling(
         temperature=default if config.temperature is None else config.temperature,
         top_p=config.top_p,
