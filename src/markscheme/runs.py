@@ -223,6 +223,25 @@ class Run:
         decoder = msgspec.json.Decoder(MarkHead)
         return self._winners([self.marks_file(protocol)], decoder, decoder)
 
+    def verdicts(self, protocol: str) -> dict[str, bytearray]:
+        """The verdict of every sample of each problem in one byte: 1 + its place in `Verdict`, 0 where there is none.
+
+        The same verdicts as `mark_heads` in one reading of the file, for counting a million of them in seconds.
+        """
+        code = {verdict: number for number, verdict in enumerate(Verdict, start=1)}
+        error = code[Verdict.ERROR]
+        found: dict[str, bytearray] = {}
+        for head in self._lines(self.marks_file(protocol), msgspec.json.Decoder(MarkHead)):
+            row = found.get(head.key)
+            if row is None:
+                row = found[head.key] = bytearray()
+            if head.sample >= len(row):
+                row.extend(bytes(head.sample + 1 - len(row)))
+            number = code[head.verdict]
+            if number != error or not row[head.sample]:  # an error never replaces an answer
+                row[head.sample] = number
+        return found
+
     def marks_file(self, protocol: str) -> Path:
         """Where the marks of a protocol live."""
         return self.path / "marks" / f"{protocol.partition('@')[0]}.jsonl"

@@ -53,7 +53,7 @@ def test_markdown_when_printed_then_states_problems_samples_protocol_and_data(ta
 def test_latex_when_model_has_underscores_then_they_are_escaped(table):
     odd = msgspec.structs.replace(table.runs[0], model="a_b&c")
     text = to_latex(Table([odd], {}))
-    assert r"a\_b\&c & aime-sample & $25.0 \pm" in text
+    assert r"a\_b\&c & aime-sample & $6 \times 4$ & $25.0 \pm" in text
 
 
 def test_figures_when_undefined_then_never_zero(table):

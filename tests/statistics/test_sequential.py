@@ -19,8 +19,9 @@ from markscheme.statistics import (
     per_problem,
     quantiles,
     sequential,
-    tally_rounds,
+    tally_codes,
 )
+from markscheme.statistics.counts import VERDICTS
 from markscheme.statistics.sequential import LEAST, allocate, known, sizes, solve_rates
 from markscheme.types import Verdict
 
@@ -188,12 +189,10 @@ def test_pass_rates_when_k_is_more_than_every_problem_gets_for_sure_then_undefin
 def test_metrics_when_asked_by_need_then_use_the_rounds_and_not_the_pooled_counts():
     planned = [(4, (4, 4)), (4, (6, 2))]
     verdicts = {"a": "wwwc" + "cccccc", "b": "cccc" + "cw"}
-    triples = [
-        (key, sample, Verdict.CORRECT if letter == "c" else Verdict.WRONG)
-        for key, letters in verdicts.items()
-        for sample, letter in enumerate(letters)
-    ]
-    counts = tally_rounds([*triples, ("a", 10, Verdict.WRONG)], ["a", "b"], planned)  # the last is beyond the plan
+    place = {"c": VERDICTS.index(Verdict.CORRECT) + 1, "w": VERDICTS.index(Verdict.WRONG) + 1}
+    codes = {key: bytes(place[letter] for letter in letters) for key, letters in verdicts.items()}
+    codes["a"] += bytes([place["w"]])  # beyond the plan
+    counts = tally_codes(codes, ["a", "b"], planned)
     assert counts.n.tolist() == [10, 6]
     assert per_problem("accuracy", counts).tolist() == [(1 / 4 + 1) / 2, (1 + 1 / 2) / 2]
     assert interval("pass@1", counts).estimate == interval("accuracy", counts).estimate
@@ -201,7 +200,7 @@ def test_metrics_when_asked_by_need_then_use_the_rounds_and_not_the_pooled_count
     assert counts.select(["b"]).rounds[1] == Round(4, (2,), (1,))
     assert math.isnan(interval("g-pass@4:0.5", counts).estimate)
     with pytest.raises(UsageError):
-        tally_rounds([], ["a"], planned)
+        tally_codes({}, ["a"], planned)
 
 
 def test_compare_when_one_was_asked_by_need_then_its_rounds_count():

@@ -17,8 +17,7 @@ from markscheme.statistics import (
     interval,
     mean_interval,
     sequential,
-    tally,
-    tally_rounds,
+    tally_codes,
 )
 from markscheme.statistics.metrics import PLAIN
 from markscheme.types import Problem, Verdict
@@ -148,12 +147,8 @@ def summarize(
 
 def tally_run(run: Run, protocol: str, keys: Sequence[str]) -> Counts:
     """Counts of a run's marks; a mark of a problem that the run does not have is none of ours."""
-    known = set(keys)
-    marks = (mark for mark in run.mark_heads(protocol) if mark.key in known)
-    if planned := run.rounds():
-        triples = ((mark.key, mark.sample, mark.verdict) for mark in marks)
-        return tally_rounds(triples, keys, [(each.size, each.asked) for each in planned])
-    return tally(((mark.key, mark.verdict) for mark in marks), keys)
+    planned = [(each.size, each.asked) for each in run.rounds()]
+    return tally_codes(run.verdicts(protocol), keys, planned)
 
 
 def save_report(run: Run, summary: Summary) -> None:

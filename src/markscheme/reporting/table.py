@@ -104,7 +104,7 @@ def to_markdown(table: Table) -> str:
             summary.benchmark,
             _cell(summary.model),
             f"{summary.problems} × {summary.samples}{' on average' * bool(summary.until)}",
-            *(bounds(figures.get(name, Estimate(None))) for name in names),
+            *(bounds(figures[name]) if name in figures else "" for name in names),
             bounds(summary.truncation),
             str(summary.missing),
         ]
@@ -125,14 +125,16 @@ def to_markdown(table: Table) -> str:
 
 
 def to_latex(table: Table) -> str:
-    """One row a run, as papers need it: mean ± half-width, with n and k in a comment above."""
-    lines = []
+    """One row a run, as papers need it: model, benchmark, n × k, mean ± half-width; where it comes from stands above."""
+    names = _columns(table)
+    lines = [f"% columns: model, benchmark, problems × samples, {', '.join(names)}; ± half of the 95 % interval"]
     for summary in table.runs:
-        figures = [plus_minus(figure) for figure in figures_of(summary).values()]
-        lines.append(
-            f"% {provenance([summary])[0]}; ± half the 95 % interval; columns: {', '.join(figures_of(summary))}"
-        )
-        lines.append(f"{_escape_latex(summary.model)} & {summary.benchmark} & {' & '.join(figures)} \\\\")
+        known = figures_of(summary)
+        figures = [plus_minus(known.get(name, Estimate(None))) for name in names]
+        size_of = rf"${summary.problems} \times {summary.samples}$"
+        lines.append(f"% {provenance([summary])[0]}")
+        cells = [_escape_latex(summary.model), _escape_latex(summary.benchmark), size_of, *figures]
+        lines.append(" & ".join(cells) + r" \\")
     return "\n".join(lines) + "\n"
 
 

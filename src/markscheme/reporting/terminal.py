@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
 
     from markscheme.reporting.summary import Summary, Until
     from markscheme.reporting.table import Table
+
+
+MOST_ACROSS = 4
+"""Figures that fit beside a run's name on a screen."""
 
 
 def print_json(value: Any) -> None:
@@ -34,16 +39,21 @@ def console() -> Console:
         def on_broken_pipe(self) -> None:
             raise BrokenPipeError
 
-    return Calm(highlight=False)
+    # Nobody reads a file at 80 columns; on a terminal, and where COLUMNS is set, that decides.
+    return Calm(highlight=False, width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else 140)
 
 
-def print_table(title: str, rows: Sequence[Mapping[str, Any]]) -> None:
-    """A plain table, one row a mapping, columns as in the first."""
+def print_table(title: str, rows: Sequence[Mapping[str, Any]], fold: str | None = None) -> None:
+    """A plain table, one row a mapping, columns as in the first. Where space is short, only the column `fold` is broken."""
     from rich.table import Table as RichTable
 
     table = RichTable(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
     for column in rows[0]:
-        table.add_column(column, no_wrap=column == "name")
+        table.add_column(
+            column,
+            no_wrap=column != fold if fold else column == "name",
+            overflow="fold" if column == fold else "ellipsis",
+        )
     for row in rows:
         cells = (", ".join(map(str, value)) if isinstance(value, list) else str(value) for value in row.values())
         table.add_row(*(_literal(cell) for cell in cells))
@@ -99,7 +109,11 @@ def print_comparison_table(table: Table) -> None:
     """Several runs side by side, and their macro average."""
     from markscheme.reporting.table import figures_of, intervals, provenance
 
-    names = list(dict.fromkeys(name for summary in table.runs for name in figures_of(summary)))
+    # pass@1 is accuracy by another name; on a screen one of them is enough.
+    names = [n for n in dict.fromkeys(name for run in table.runs for name in figures_of(run)) if n != "pass@1"]
+    if len(names) > MOST_ACROSS:
+        _print_blocks(table)
+        return
     rows = []
     for summary in table.runs:
         row = {
@@ -107,15 +121,37 @@ def print_comparison_table(table: Table) -> None:
             "model": summary.model,
             "n × k": f"{summary.problems} × {summary.samples}",
         }
-        row |= {name: bounds(figures_of(summary).get(name, Estimate(None))) for name in names}
+        figures = figures_of(summary)
+        row |= {name: bounds(figures[name]) if name in figures else "" for name in names}
         rows.append(row | {"truncated": bounds(summary.truncation), "missing": str(summary.missing)})
     if table.macro:
         blank = dict.fromkeys(rows[0], "")
         averages = {name: bounds(each) for name, each in table.macro.items()}
         rows.append(blank | {"benchmark": "macro average"} | averages)
-    print_table(f"percent, with {intervals(table)}", rows)
+    print_table(f"percent, with {intervals(table)}", rows, fold="model")
     for line in dict.fromkeys(provenance(table.runs)):
         console().print(_literal(line), style="dim", soft_wrap=True)
+
+
+def _print_blocks(table: Table) -> None:
+    """The same where there are too many figures for one line: a few lines a run."""
+    from markscheme.reporting.table import figures_of, intervals, provenance
+
+    screen = console()
+    screen.print(f"[bold]percent, with {intervals(table)}[/]")
+    blocks = [(f"{run.benchmark} · {run.model}", figures_of(run), run) for run in table.runs]
+    for title, figures, run in blocks:
+        screen.print(_literal(title), style="bold", soft_wrap=True)
+        shown = figures | {"truncated": run.truncation}
+        screen.print("  " + "   ".join(f"{_literal(name)} {_literal(bounds(each))}" for name, each in shown.items()))
+        screen.print(f"  {size(run)}, {run.missing} missing", style="dim")
+    if table.macro:
+        screen.print("macro average", style="bold")
+        screen.print(
+            "  " + "   ".join(f"{_literal(name)} {_literal(bounds(each))}" for name, each in table.macro.items())
+        )
+    for line in dict.fromkeys(provenance(table.runs)):
+        screen.print(_literal(line), style="dim", soft_wrap=True)
 
 
 def _share(rate: Estimate) -> str:

@@ -5,7 +5,7 @@ Nothing here sees a response's text. Problems are the clusters everywhere, and a
 
 from markscheme.statistics.averages import macro, micro
 from markscheme.statistics.comparison import Comparison, Moved, compare
-from markscheme.statistics.counts import Counts, Round, from_correct, tally, tally_marks, tally_rounds
+from markscheme.statistics.counts import Counts, Round, from_correct, tally, tally_codes, tally_marks
 from markscheme.statistics.estimators import accuracy, g_pass_at_k, pass_at_k, pass_hat_k
 from markscheme.statistics.intervals import Interval, Population, mean_interval
 from markscheme.statistics.metrics import interval, per_problem
@@ -40,6 +40,6 @@ __all__ = [
     "plan",
     "rank",
     "tally",
+    "tally_codes",
     "tally_marks",
-    "tally_rounds",
 ]

@@ -6,7 +6,6 @@ response. `error` is missing data: it is counted and reported, and it is not a s
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -109,26 +108,33 @@ def tally(pairs: Iterable[tuple[str, Verdict]], keys: Iterable[str] = ()) -> Cou
     return Counts(tuple(rows), table)
 
 
-def tally_rounds(
-    marks: Iterable[tuple[str, int, Verdict]], keys: Sequence[str], planned: Sequence[tuple[int, Sequence[int]]]
+def tally_codes(
+    codes: Mapping[str, bytes | bytearray], keys: Sequence[str], planned: Sequence[tuple[int, Sequence[int]]] = ()
 ) -> Counts:
-    """Counts by round, from (problem key, sample index, verdict) and each round's size and samples per problem.
+    """Counts from a byte per sample of each problem: 1 + the verdict's place in `VERDICTS`, 0 where there is none.
 
-    A problem's samples are numbered through its rounds. One beyond the plan belongs to no round and is left out.
+    `planned` is, where samples came in rounds, each round's size and its samples per problem; a problem's samples are
+    numbered through its rounds, and one beyond the plan is left out.
     """
     if any(len(asked) != len(keys) for _, asked in planned):
         raise UsageError(f"the rounds are planned for other problems than these {len(keys)}")
-    ends = {key: list(accumulate(asked[row] for _, asked in planned)) for row, key in enumerate(keys)}
-    found = Counter((key, bisect_right(ends[key], sample), verdict) for key, sample, verdict in marks)
-    table = np.zeros((len(planned) + 1, len(keys), len(VERDICTS)), dtype=np.int64)
-    rows = {key: row for row, key in enumerate(keys)}
-    for (key, number, verdict), times in found.items():
-        table[number, rows[key], _COLUMN[verdict]] += times
-    parts = [Counts(tuple(keys), each) for each in table[:-1]]
+    if not planned:
+        return Counts(tuple(keys), _count([codes.get(key, b"") for key in keys]))
+    ends = [list(accumulate((asked[row] for _, asked in planned), initial=0)) for row in range(len(keys))]
+    tables = [
+        _count([codes.get(key, b"")[end[number] : end[number + 1]] for key, end in zip(keys, ends, strict=True)])
+        for number in range(len(planned))
+    ]
+    parts = [Counts(tuple(keys), table) for table in tables]
     rounds = (
         Round(size, tuple(p.n.tolist()), tuple(p.c.tolist())) for (size, _), p in zip(planned, parts, strict=True)
     )
-    return Counts(tuple(keys), table[:-1].sum(axis=0), tuple(rounds))
+    return Counts(tuple(keys), np.sum(tables, axis=0), tuple(rounds))
+
+
+def _count(rows: Sequence[bytes | bytearray]) -> npt.NDArray[np.int64]:
+    table = [[row.count(code) for code in range(1, len(VERDICTS) + 1)] for row in rows]
+    return np.array(table, dtype=np.int64).reshape(len(rows), len(VERDICTS))
 
 
 def tally_marks(marks: Iterable[Mark], keys: Iterable[str] = ()) -> Counts:
