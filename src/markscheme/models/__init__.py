@@ -36,6 +36,9 @@ def backend_names() -> dict[str, str]:
 
 def load_model(spec: str, config: RunConfig) -> Model:
     """The model a spec such as `openai/Qwen3-8B` or `solver` names."""
+    from markscheme.models.secrets import check_key_variable
+
+    check_key_variable(config)
     backend, _, target = spec.partition("/")
     if backend in BACKENDS:
         module = import_module(f"markscheme.models.{backend}")

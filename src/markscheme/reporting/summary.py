@@ -9,7 +9,7 @@ import msgspec
 
 from markscheme.accounting import Usage
 from markscheme.errors import UsageError
-from markscheme.runs import Run, write_atomically
+from markscheme.runs import Failure, Run, write_atomically
 from markscheme.statistics import (
     Counts,
     Interval,
@@ -93,6 +93,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     warnings: tuple[str, ...] = ()
     """What a reader must know before quoting a figure."""
     usage: Usage | None = None
+    failures: dict[str, Failure] = {}
+    """Why responses are missing, by kind of failure. What is missing beyond these was never asked."""
 
 
 def summarize(
@@ -118,7 +120,7 @@ def summarize(
     if metrics:
         from markscheme.reporting.choosing import named_figures
     verdicts = counts.totals()
-    responses = sum(verdicts.values()) - verdicts[Verdict.ERROR]
+    responses = run.standing().answered(run.wanted(counts.keys))
     return Summary(
         run=str(run.path),
         benchmark=manifest.benchmark,
@@ -140,15 +142,18 @@ def summarize(
         population=population,
         data={file.name: file.sha256 for file in manifest.data},
         prompt_sha256=manifest.prompt_sha256,
-        warnings=tuple(_warnings(run)),
+        warnings=tuple(_warnings(run, responses - int(counts.n.sum()))),
         usage=manifest.usage,
+        failures=run.standing().failures(),
     )
 
 
 def tally_run(run: Run, protocol: str, keys: Sequence[str]) -> Counts:
     """Counts of a run's marks; a mark of a problem that the run does not have is none of ours."""
-    planned = [(each.size, each.asked) for each in run.rounds()]
-    return tally_codes(run.verdicts(protocol), keys, planned)
+    rows, planned = run.verdicts(protocol), [(each.size, each.asked) for each in run.rounds()]
+    if not planned:  # a sample beyond those asked for is none of ours either
+        rows = {key: row[: run.manifest.samples] for key, row in rows.items()}
+    return tally_codes(rows, keys, planned)
 
 
 def save_report(run: Run, summary: Summary) -> None:
@@ -214,8 +219,10 @@ def _groups(problems: Sequence[Problem], counts: Counts, population: Population)
     return groups
 
 
-def _warnings(run: Run) -> list[str]:
+def _warnings(run: Run, unmarked: int) -> list[str]:
     found = []
+    if unmarked > 0 and run.manifest.status != "running":
+        found.append(f"{unmarked} responses have no mark; `markscheme resume {run.path}` makes it")
     if run.damaged_lines:
         found.append(f"{run.damaged_lines} damaged lines were left out; `markscheme resume` asks for what they held")
     for file in run.manifest.data:

@@ -52,9 +52,7 @@ class Rounds:
                     "temperature above 0; start a new run"
                 )
             self._planned = [PlannedRound(first, (first,) * len(questions))]
-        run.save_rounds(self._planned)  # also after a crash between the two files
         self._asked_here = 0  # rounds begun by this process
-        earlier.live.total = run.manifest.problems * run.manifest.samples
 
     def missing(self) -> Mapping[str, range]:
         """The samples of each problem that this pass asks for: all that are planned, later only the new round's."""
@@ -65,24 +63,27 @@ class Rounds:
         keys = [question.problem.key for question in self._questions]
         return {key: range(low, high) for key, low, high in zip(keys, done, upto, strict=True)}
 
+    def keep(self) -> None:
+        """Write the plan down; what is asked afterwards can always be accounted for."""
+        self._run.save_rounds(self._planned)
+
     def advance(self) -> bool:
-        """Plan one more round and write it down; false when the score is known or the most samples are asked."""
-        from markscheme.reporting.summary import tally_run
-        from markscheme.statistics import sequential
+        """Plan one more round; false when the score is known or the most samples are asked."""
+        from markscheme.statistics import sequential, tally_codes
 
         mark_the_rest(self._run, {one.problem.key: one.problem for one in self._questions}, self._earlier)
         keys = [question.problem.key for question in self._questions]
-        rounds = tally_run(self._run, self._run.manifest.protocol, keys).rounds
+        planned = [(each.size, each.asked) for each in self._planned]
+        rounds = tally_codes(self._run.verdicts(self._run.manifest.protocol), keys, planned).rounds
         found = sequential.known(rounds)
-        size = sequential.next_size(self._run.manifest.samples, self._most)
+        size = sequential.next_size(sum(each.size for each in self._planned), self._most)
         if found.half_width <= self._target or not size or not any(rounds[-1].n):
             return False
         asked = sequential.allocate(rounds, size, len(self._questions))
         self._planned.append(PlannedRound(size, tuple(asked.tolist())))
-        self._run.save_rounds(self._planned)
         self._asked_here += 1
         live = self._earlier.live
-        live.total = self._run.manifest.problems * self._run.manifest.samples
+        live.total += int(asked.sum())
         live.state = (
             f"round {len(self._planned)}: ± {100 * found.half_width:.1f} points so far, until ± {100 * self._target:g}"
         )
