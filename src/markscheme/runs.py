@@ -33,6 +33,9 @@ from markscheme.types import FinishReason, Mark, Question, Response, Verdict
 FORMAT = 1
 """Version of the folder layout. A reader refuses only what is newer than it can know."""
 
+IMPORTED = "import"
+"""The model in the options of a run that was made from another tool's log: nothing can be asked for it."""
+
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What `manifest.json` holds: the resolved options, the evidence, and how it ended."""

@@ -15,7 +15,7 @@ import msgspec
 from markscheme.errors import UsageError
 from markscheme.reporting.plots import shortened
 from markscheme.reporting.summary import Estimate, tally_run
-from markscheme.runs import Manifest, Run
+from markscheme.runs import IMPORTED, Manifest, Run
 from markscheme.statistics import Comparison, Counts, Population, Ranking, compare, rank
 
 
@@ -89,7 +89,8 @@ def find_differences(manifests: Mapping[str, Manifest], protocols: Mapping[str, 
     """In what runs differ beside the model, the decisive first."""
     aspects: list[tuple[str, bool, dict[str, str]]] = [
         ("benchmark", True, {name: each.benchmark for name, each in manifests.items()}),
-        ("data", True, {name: _data(each) for name, each in manifests.items()}),
+        # The data of an imported run is the log, which is never another's; its problems are paired by their content.
+        ("data", True, {name: _data(each) for name, each in manifests.items() if each.config.model != IMPORTED}),
         ("protocol", True, dict(protocols)),
         ("prompt", False, {name: each.prompt_sha256[:12] for name, each in manifests.items()}),
         ("sampling", False, {name: _sampling(each.sampling) for name, each in manifests.items()}),

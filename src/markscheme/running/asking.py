@@ -126,7 +126,7 @@ class Asking:
             limit=choose_limit(config, self._model, live.total - live.done),
             pace=Pace(config),
             retry=RetryPolicy(config.max_retries, config.retry_delay),
-            timeout=config.request_timeout,
+            timeout=None if getattr(self._model, "in_process", False) else config.request_timeout,
             live=live,
         )
 
