@@ -45,7 +45,8 @@ class Model(Protocol):
 
     A model that does not use `Request.sampling` says so with a further attribute, `own_sampling = True`: the manifest
     then claims no temperature. One that answers several samples of a prompt at less cost than one by one says how many
-    with `samples_per_request`, which holds unless the user chooses.
+    with `samples_per_request`, which holds unless the user chooses. One with servers to start has
+    `async start(folder, say)`, called once before the first request: logs go into the folder, progress to `say`.
     """
 
     name: str

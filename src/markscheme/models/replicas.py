@@ -64,6 +64,11 @@ class Replicas:
             replica.out_until = self._clock() + min(OUT_LONGEST, OUT_FIRST * 2**replica.out)
             replica.out += 1
 
+    def leave_out(self, replica: Replica) -> None:
+        """It is known to be down: ask it only if no other is there, until `answered` brings it back."""
+        replica.out += 1
+        replica.out_until = float("inf")
+
 
 def _load(replica: Replica) -> int:
     return replica.in_flight

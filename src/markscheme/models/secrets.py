@@ -17,6 +17,7 @@ from markscheme.config import RunConfig
 HIDDEN = "***"
 
 _TELLING = re.compile(r"key|token(?!s)|secret|passw|credential|authorization", re.IGNORECASE)
+_TELLING_ARGUMENT = re.compile(r"(?:key|token|secret|password)$", re.IGNORECASE)  # not `tokenizer`
 _URL = re.compile(r"https?://[^\s'\"]+")
 
 
@@ -41,12 +42,18 @@ def hide_config(config: RunConfig) -> RunConfig:
         model=hide_spec(config.model),
         base_url=tuple(hide_url(url) for url in config.base_url),
         extra_field=tuple(_hide_field(field) for field in config.extra_field),
+        server_arg=tuple(_hide_argument(argument) for argument in config.server_arg),
     )
 
 
 def hidden_options(config: RunConfig) -> list[str]:
     """Options of a stored config whose values were hidden, so that they must be given again."""
-    fields = {"model": (config.model,), "base_url": config.base_url, "extra_field": config.extra_field}
+    fields = {
+        "model": (config.model,),
+        "base_url": config.base_url,
+        "extra_field": config.extra_field,
+        "server_arg": config.server_arg,
+    }
     return [name for name, values in fields.items() if any(HIDDEN in value for value in values)]
 
 
@@ -59,6 +66,11 @@ def secret_values(config: RunConfig) -> list[str]:
 def _hide_field(field: str) -> str:
     name, _, _ = field.partition("=")
     return f"{name}={HIDDEN}" if _TELLING.search(name) else field
+
+
+def _hide_argument(argument: str) -> str:
+    name, equals, _ = argument.partition("=")
+    return f"{name}={HIDDEN}" if equals and _TELLING_ARGUMENT.search(name) else argument
 
 
 class Scrubber:

@@ -23,12 +23,13 @@ from markscheme.running.plan import requests
 from markscheme.running.recorder import Recorder
 from markscheme.running.retry import RetryPolicy
 from markscheme.running.scheduler import Scheduler
+from markscheme.running.starting import start_model
 from markscheme.runs import Run
 from markscheme.scale.ranks import Ranks
 from markscheme.types import Question, Sampling
 
 MOST_AUTOMATIC = 1024
-"""Requests in flight that `auto` never exceeds: servers queue beyond it, they do not get faster."""
+"""Requests in flight at one server that `auto` never exceeds: servers queue beyond it, they do not get faster."""
 
 REPORTING = "markscheme.reporting.summary"
 """What whoever asked will need next. It loads (numpy, 0.2 s) while the first answers are on their way."""
@@ -76,34 +77,45 @@ class Asking:
 
     async def run(self) -> None:
         """Ask until nothing is left, something is fatal, or the user has had enough."""
+        try:
+            await self._ask()
+        finally:
+            await self._model.close()
+
+    async def _started(self) -> bool:
+        showing = asyncio.create_task(self._show(self._earlier.live))
+        try:
+            return await start_model(self._model, self._run.path, self._earlier.live)
+        finally:
+            showing.cancel()
+
+    async def _ask(self) -> None:
         protocol = get_protocol(self._run.manifest.protocol.partition("@")[0])
         live = self._earlier.live
         facts = Journal(self._run.path / self._writer)
         # A rank's marks are for its display; rank 0 marks everything at the end, since marks have one file.
         opinions = Journal(self._run.marks_file(protocol.name)) if self._ranks is None else None
-        try:
-            with facts, opinions or nullcontext():
-                recorder = Recorder(
-                    facts, opinions, self.problems, protocol, self._earlier.marked, self._accounts, live
-                )
-                scheduler = self._scheduler(recorder, live)
-                recorder.on_failure = scheduler.stop
-                with Interrupts(scheduler, live) as interrupts:
-                    beside = [
-                        asyncio.create_task(facts.keep_synced(scheduler.stop)),
-                        asyncio.create_task(self._show(live)),
-                        asyncio.create_task(_load_reporting()),
-                    ]
-                    try:
-                        await scheduler.run()
-                    finally:
-                        await recorder.finish()
-                        for task in beside:
-                            task.cancel()
-                        self.interrupted = interrupts.happened
-                        self.server_model = recorder.server_model
-        finally:
-            await self._model.close()
+        with facts, opinions or nullcontext():
+            if not await self._started():
+                self.interrupted = True
+                return
+            recorder = Recorder(facts, opinions, self.problems, protocol, self._earlier.marked, self._accounts, live)
+            scheduler = self._scheduler(recorder, live)
+            recorder.on_failure = scheduler.stop
+            with Interrupts(scheduler, live) as interrupts:
+                beside = [
+                    asyncio.create_task(facts.keep_synced(scheduler.stop)),
+                    asyncio.create_task(self._show(live)),
+                    asyncio.create_task(_load_reporting()),
+                ]
+                try:
+                    await scheduler.run()
+                finally:
+                    await recorder.finish()
+                    for task in beside:
+                        task.cancel()
+                    self.interrupted = interrupts.happened
+                    self.server_model = recorder.server_model
 
     def _scheduler(self, recorder: Recorder, live: Live) -> Scheduler:
         config = self._config
@@ -138,9 +150,10 @@ def _limit(config: RunConfig, model: Model, missing: int) -> Limit:
         value = max(1, min(chosen, missing))
         make_room(value)
         return FixedLimit(value)
-    highest = min(MOST_AUTOMATIC, most_connections())
+    replicas = int(getattr(model, "replicas", 1))
+    highest = min(MOST_AUTOMATIC * replicas, most_connections())
     make_room(highest)
-    return AutoLimit(highest=highest)
+    return AutoLimit(start=32 * replicas, highest=highest)
 
 
 T = TypeVar("T")
