@@ -27,6 +27,9 @@ BACKENDS = {
 }
 """Built-in backends; the module of each has the same name."""
 
+STARTED = ("vllm", "sglang", "transformers", "llamacpp")
+"""Those whose servers markscheme starts, one for each replica."""
+
 ENTRY_POINTS = "markscheme.models"
 """Entry-point group through which another package adds a backend."""
 
@@ -40,6 +43,12 @@ def backend_names() -> dict[str, str]:
 def load_model(spec: str, config: RunConfig) -> Model:
     """The model a spec such as `openai/Qwen3-8B` or `solver` names."""
     backend, _, target = spec.partition("/")
+    if config.engine == "ray":
+        from markscheme.scale.ray_model import create as place
+
+        return place(spec, config)
+    if config.replicas > 1 and backend not in STARTED:
+        raise UsageError(f"--replicas {config.replicas} of {spec} need --engine ray, or a server that is started here")
     if backend in BACKENDS:
         module = import_module(f"markscheme.models.{backend}")
         model: Model = module.create(target, config)

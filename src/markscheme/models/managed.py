@@ -97,8 +97,8 @@ class Managed:
         self._copies: list[_Copy] = []
         self._group: Group | None = None
 
-    async def start(self, folder: Path, say: Callable[[str], None]) -> None:
-        """Start every server side by side; raises `ModelError` when one does not come up."""
+    async def start(self, folder: Path, say: Callable[[str], None], *, first: int = 0) -> None:
+        """Start every server side by side; raises `ModelError` when one does not come up. Logs count from `first`."""
         said: dict[int, str] = {}
 
         def tell(place: int, text: str) -> None:
@@ -111,7 +111,7 @@ class Managed:
         for place, devices in enumerate(self._groups):
             server = Server(
                 self._launch,
-                folder / "servers" / f"{place}.log",
+                folder / "servers" / f"{first + place}.log",
                 devices=devices,
                 start_limit=self._config.server_timeout,
                 restarts=self._config.server_restarts,

@@ -16,7 +16,7 @@ from markscheme.models.base import Model
 from markscheme.running.earlier import Earlier
 from markscheme.running.interrupts import Interrupts
 from markscheme.running.journal import Journal
-from markscheme.running.limits import AutoLimit, FixedLimit, Limit, make_room, most_connections
+from markscheme.running.limits import AutoLimit, FixedLimit, Limit, RoomLimit, make_room, most_connections
 from markscheme.running.live import Live
 from markscheme.running.pace import Pace
 from markscheme.running.plan import requests
@@ -102,6 +102,8 @@ class Asking:
             recorder = Recorder(facts, opinions, self.problems, protocol, self._earlier.marked, self._accounts, live)
             scheduler = self._scheduler(recorder, live)
             recorder.on_failure = scheduler.stop
+            if hasattr(self._model, "on_room"):
+                self._model.on_room = scheduler.more_room
             with Interrupts(scheduler, live) as interrupts:
                 beside = [
                     asyncio.create_task(facts.keep_synced(scheduler.stop)),
@@ -146,6 +148,8 @@ async def _load_reporting() -> None:
 def _limit(config: RunConfig, model: Model, missing: int) -> Limit:
     """How many at once: the user's number, else the model's, else find out."""
     chosen = config.concurrency or model.concurrency
+    if chosen is None and getattr(model, "room", None) is not None:
+        return RoomLimit(lambda: model.room)  # type: ignore[attr-defined]
     if isinstance(chosen, int):
         value = max(1, min(chosen, missing))
         make_room(value)

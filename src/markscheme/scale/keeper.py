@@ -1,10 +1,11 @@
 """Keeps one server process, and sees to it that nothing of it outlives us.
 
-Run as a program of its own, with the standard library alone: `python keeper.py GRACE COMMAND…`. When its standard input
-ends (its owner closed it, or died, by whatever signal) or it is told to end (SIGTERM), the server and everything the
-server started are asked to end, and after GRACE seconds killed. When the server ends by itself, what it left behind is
-killed too, and its exit code handed on. On Linux the keeper adopts the orphans among its descendants, so that a child
-which has left the process group is found as well.
+Run as a program of its own, with the standard library alone: `python keeper.py REPORT GRACE COMMAND…`. When its
+standard input ends (its owner closed it, or died, by whatever signal) or it is told to end (SIGTERM), the server is asked
+to end, and after GRACE seconds killed, with everything it started. When the server ends by itself, what it left behind
+is killed too. On Linux the keeper adopts the orphans among its descendants, so that a child which has left the process
+group is found as well. It leaves its owner's family itself, since some owners (Ray's workers) are killed together with
+their children; so it tells its id and at the end the server's exit code through the file descriptor REPORT.
 """
 
 from __future__ import annotations
@@ -79,9 +80,20 @@ class Keeper:
                     os.kill(child, number)
 
 
-def main() -> int:
-    """Start the command, wait for its end or ours, leave nothing behind."""
-    grace, command = float(sys.argv[1]), sys.argv[2:]
+def main() -> None:
+    """Leave the family, keep the server, tell how it ended."""
+    report, grace, command = int(sys.argv[1]), float(sys.argv[2]), sys.argv[3:]
+    if os.fork():
+        os._exit(0)
+    os.setsid()
+    os.write(report, f"{os.getpid()}\n".encode())
+    code = keep(command, grace)
+    with suppress(BrokenPipeError):
+        os.write(report, f"{code}\n".encode())
+
+
+def keep(command: list[str], grace: float) -> int:
+    """Start the command, wait for its end or our owner's, leave nothing behind; returns its exit code."""
     told: list[int] = []
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda number, _: told.append(number))
@@ -134,4 +146,4 @@ def _prctl(option: int, value: int) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

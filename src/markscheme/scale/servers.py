@@ -11,8 +11,6 @@ import os
 import re
 import shlex
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -24,6 +22,7 @@ import aiohttp
 from markscheme.errors import ModelError
 from markscheme.scale import keeper
 from markscheme.scale.devices import VARIABLE
+from markscheme.scale.kept import Kept
 from markscheme.scale.ports import free_port, is_taken, listens_below
 
 GRACE = 10.0
@@ -64,7 +63,7 @@ class Server:
     ) -> None:
         self._launch, self._log, self._say = launch, log, say
         self._devices, self._start_limit, self._restarts = devices, start_limit, restarts
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: Kept | None = None
         self._watching: asyncio.Task[None] | None = None
         self._group: int | None = None  # the server's process group, while it is up
         self._log_from = 0
@@ -149,14 +148,7 @@ class Server:
                 log.write(f"== markscheme starts: {shlex.join(command)}\n".encode())
                 log.flush()
                 self._log_from = log.tell()
-                self._process = subprocess.Popen(
-                    [sys.executable, "-I", "-S", keeper.__file__, str(GRACE), *command],
-                    stdin=subprocess.PIPE,
-                    stdout=log,
-                    stderr=log,
-                    env=environment,
-                    start_new_session=True,  # Ctrl-C at the keyboard is for us; the server must finish what is in flight
-                )
+                self._process = Kept(command, log, environment, GRACE)
         except OSError as error:
             raise ModelError(f"{self._launch.program} cannot be started: {error}") from None
 
@@ -174,7 +166,7 @@ class Server:
             await self._take_down()
             raise
 
-    def _check_start(self, process: subprocess.Popen[bytes], seconds: float) -> None:
+    def _check_start(self, process: Kept, seconds: float) -> None:
         """Raise when it has ended or taken too long, else tell how it is doing."""
         if process.poll() is not None:
             raise ModelError(f"{self._launch.program} ended before it was ready ({self._ending()})")
@@ -188,22 +180,17 @@ class Server:
         process, self._process = self._process, None
         if process is None:
             return
-        assert process.stdin is not None
-        with suppress(OSError):
-            process.stdin.close()  # which is how the keeper is told
+        process.release()
         deadline = time.monotonic() + GRACE + keeper.KILLING + 5
         try:
             while process.poll() is None and time.monotonic() < deadline:
                 await asyncio.sleep(LOOK_EVERY / 4)
         finally:
-            if time.monotonic() >= deadline:
-                for pid in (*keeper.descendants(process.pid), process.pid):
-                    with suppress(ProcessLookupError):
-                        os.kill(pid, signal.SIGKILL)
-                process.wait()
+            if process.poll() is None and time.monotonic() >= deadline:
+                process.kill()
             self._sweep(process)
 
-    def _sweep(self, process: subprocess.Popen[bytes]) -> None:
+    def _sweep(self, process: Kept) -> None:
         """If somebody killed the keeper, its server died with it but not the server's children."""
         if (process.returncode or 0) < 0 and self._group is not None:
             with suppress(ProcessLookupError, PermissionError):
@@ -211,7 +198,7 @@ class Server:
 
     def _ending(self) -> str:
         """How it ended and what it said last."""
-        code = self._process.returncode if self._process is not None else 0
+        code = (self._process.returncode if self._process is not None else None) or 0
         if code > 128 or code < 0:
             number = code - 128 if code > 0 else -code
             with suppress(ValueError):
