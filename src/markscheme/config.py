@@ -268,6 +268,10 @@ def make_config(**options: Any) -> RunConfig:
     for name in ("base_url", "stop", "extra_field", "server_arg"):  # one is as good as a list of one
         if isinstance(options.get(name), str):
             options[name] = (options[name],)
+    for name, value in options.items():
+        for text in (value,) if isinstance(value, str) else value if isinstance(value, tuple | list) else ():
+            if isinstance(text, str) and not _is_text(text):
+                raise UsageError(f"{_flag(name)} is not text: it holds bytes that are no UTF-8")
     try:
         return msgspec.convert(options, RunConfig, strict=True)
     except msgspec.ValidationError as error:
@@ -280,8 +284,20 @@ def _complaint(error: str, options: Mapping[str, Any]) -> str:
     name = re.match(r"\w*", path)[0]  # type: ignore[index]  # matches the empty text at least
     if name not in options:
         return f"these options do not fit: {error}"
-    flag = next((meta.extra["flags"][-1] for meta in _metas(name)), name)
-    return f"{flag} cannot be {options[name]!r}: {reason[0].lower()}{reason[1:]}"
+    return f"{_flag(name)} cannot be {options[name]!r}: {reason[0].lower()}{reason[1:]}"
+
+
+def _is_text(value: str) -> bool:
+    """The command line hands over bytes that are no text as lone surrogates, which no JSON can hold."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _flag(name: str) -> str:
+    return next((meta.extra["flags"][-1] for meta in _metas(name)), name)
 
 
 def _metas(name: str) -> list[Any]:

@@ -27,8 +27,8 @@ def test_runs_page_leads_to_every_page_by_clicking(page, server):
     assert page.locator("h1").inner_text().startswith("math-sample")
     page.wait_for_function("() => document.querySelectorAll('svg.plot').length === 3")  # the band takes its time
     assert re.search(r"\d+\.\d %", page.locator(".card.main .big").inner_text())
-    assert page.locator("table.grid .c").count() == 96
-    page.locator("table.grid tbody th a").first.click()
+    assert page.locator(".lines .c").count() == 96
+    page.locator(".lines li > a").first.click()
     assert page.locator(".statement math").count() >= 3
     page.locator("#part-answers table").last.locator("tbody a").first.click()
     assert page.locator("article mark").first.is_visible()
@@ -149,9 +149,9 @@ def test_page_of_a_running_run_updates_by_itself(serve, page, tmp_path):
     path = folders.running(tmp_path / "live", done=6)
     served = serve(tmp_path)
     page.goto(served.url + "/run/live")
-    assert page.locator("table.grid a.c").count() == 6
+    assert page.locator(".lines a.c").count() == 6
     folders.go_on(path, 6, 11)
-    page.wait_for_function("() => document.querySelectorAll('table.grid a.c').length === 11", timeout=15_000)
+    page.wait_for_function("() => document.querySelectorAll('.lines a.c').length === 11", timeout=15_000)
     page.goto(served.url + "/")
     page.locator(".pill.running").wait_for()
     folders.go_on(path, 11, 14)

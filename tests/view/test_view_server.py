@@ -259,7 +259,9 @@ def test_run_that_appears_later_is_found(tmp_path, serve, monkeypatch):
     served = serve(tmp_path)
     assert "No run here yet" in get(served.url + "/")[2]
     folders.finished(tmp_path / "deep" / "down" / "one", problems=2, samples=1)
-    assert "deep/down/one" in get(served.url + "/")[2]
+    deadline = time.monotonic() + 30
+    while "deep/down/one" not in get(served.url + "/")[2]:
+        assert time.monotonic() < deadline
     assert get(served.url + "/run/deep~down~one")[0] == 200
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Literal, NamedTuple
 
-from markscheme.marking.boxes import MAX_CONTENT, TRIES, last_box, last_boxes
+from markscheme.marking.boxes import MAX_CONTENT, TRIES, Box, last_box, last_boxes
 
 Way = Literal["boxed", "tagged", "hashes", "stated", "concluded"]
 
@@ -35,9 +35,29 @@ def explicit_answer(text: str, start: int, end: int) -> Answer | None:
         if later is not None:
             return later
     if len(boxes) == 1:
-        return Answer(last.content, last.start, last.end, "boxed")
+        return _with_factor(text, start, end, last)
     parts = tuple(box.content for box in boxes)
     return Answer(", ".join(parts), boxes[0].start, last.end, "boxed", parts)
+
+
+_FACTOR = re.compile(r"\s?(?:\\pi(?![a-zA-Z])|\\sqrt\{[^{}\n]{1,20}\}|\\?%)")
+_BEFORE_A_SIGN = re.compile(r"(?:[$=(\[]|\\[(\[])\s?\Z")
+
+
+def _with_factor(text: str, start: int, end: int, box: Box) -> Answer:
+    r"""A box with the factor or sign that was left outside of it: `\boxed{12}\pi`, `$-\boxed{5}$`."""
+    content, begin, finish = box.content, box.start, box.end
+    factor = _FACTOR.match(text, box.outer_end, end) if box.outer_end > box.end else None
+    if factor is not None:
+        content, finish = content + factor[0], factor.end()
+    at = box.outer_start
+    if (
+        at > start
+        and text[at - 1] == "-"
+        and (at - 1 == start or _BEFORE_A_SIGN.search(text[max(start, at - 5) : at - 1]))
+    ):
+        content, begin = f"-({content})", at - 1
+    return Answer(content, begin, finish, "boxed")
 
 
 def _last_unboxed(text: str, start: int, end: int, *, overrides_a_box: bool) -> Answer | None:
@@ -98,7 +118,7 @@ _LEAD = re.compile(
     r"|\s{0,2}(?:\([^()\n]{0,30}\))?\s{0,2}[*_]{0,3}\s{0,2}[:：=]"
     r"|\s{0,4}(?=\n)"
     r")"
-    r"(?:[\s:：*_>=]|(?:therefore|thus|then|simply|just|indeed|exactly|equal\sto|given\sby|as\sfollows|approximately|about"
+    r"(?:\n\s*[-•]\s(?=\s*\S)|[\s:：*_>=→]|(?:therefore|thus|then|simply|just|indeed|exactly|equal\sto|given\sby|as\sfollows|approximately|about"
     r"|the\sfinal\sanswer\sis|The\sfinal\sanswer\sis|the\sanswer\sis|The\sanswer\sis)\b,?)*"
 )
 _LINE_START = re.compile(

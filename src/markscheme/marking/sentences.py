@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 
-from markscheme.marking.answers import Answer, trimmed
+from markscheme.marking.answers import Answer, trimmed, value_span
+from markscheme.marking.words import NUMBER_RUN
 
 MAX_SENTENCE = 2_000
 """Of a longer sentence only the end is read."""
 
 _SCRIPTS = r"\u0400-\u04ff\u0590-\u06ff\u0900-\u097f\u0e00-\u0e7f\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af"
-TELLING = re.compile(r"\d|\\[a-zA-Z]{2,}|\$|=|[½⅓⅔¼¾]")
+TELLING = re.compile(r"\d|\\[a-zA-Z]{2,}|\$|=|[½⅓⅔¼¾]|\b(?:is|are)\s+\*\*")
 """What a passage must hold to state a value."""
 
 _WORD = re.compile(rf"(?<![\\A-Za-z{{])[A-Za-z]{{2,}}|[{_SCRIPTS}]")
@@ -36,6 +37,7 @@ _BARE_WORD = re.compile(r"(?<![\\a-zA-Z{])[a-z]{2,}")
 _NUMBER = re.compile(
     r"(?<![A-Za-z0-9_.}])[-−]?(?:\\?[$€£¥₹]\s?)?"
     r"(?:\\[dt]?frac\{[^{}\n]{1,40}\}\{[^{}\n]{1,40}\}"
+    r"|\d{1,3}(?:\.\d{3})+,\d+(?![\d,])|\d+,\d{1,2}(?![\d,.]\d|\d|\s(?:and|or)\b)"  # 1.234,50 and 3,5
     r"|\d+(?:[,\u00a0\u2009\u202f]\d{3})*(?:\.\d+)?(?:\s?/\s?\d+)?\s?%?|\.\d+)"
     r"|\d+(?:,\d{3})*(?:\.\d+)?"
 )
@@ -58,15 +60,66 @@ def stated_value(text: str, begin: int, end: int) -> Answer:
     """The value that `text[begin:end]` states, or all of it when there is none to be found."""
     begin = max(begin, end - MAX_SENTENCE)
     bold = _last(_BOLD, text, begin, end)
-    if bold is not None and TELLING.search(bold[1]):
+    if bold is not None and (
+        TELLING.search(bold[1]) or _COPULA_BEFORE.search(text[max(begin, bold.start() - 8) : bold.start()])
+    ):
         begin, end = bold.span(1)
         if not is_prose(bold[1]):
             return undelimited(text, begin, end)
+    said = _predicate(text, begin, end)
+    if said is not None:
+        return said
     formula = _last(_FORMULA, text, begin, end)
     if formula is not None and not (formula[4] and _BARE_WORD.search(formula[4])):  # "$5 and $" is money
-        return right_hand_side(text, *formula.span(formula.lastindex or 0))
+        return _formulas(text, begin, formula)
     number = _meant_number(text, begin, end)
+    if number is None and not TELLING.search(text, begin, end):
+        spelled = list(NUMBER_RUN.finditer(text, begin, end))
+        number = spelled[0].span() if len(spelled) == 1 else None
     return trimmed(text, *(number or (begin, end)), "concluded")
+
+
+_COPULA = re.compile(
+    r"\b(?:is|are|was|were|be|equals|equal\s+to)\s+(?:equal\s+to\s+|either\s+|exactly\s+|simply\s+)?(?=\S)"
+)
+_COPULA_BEFORE = re.compile(r"\b(?:is|are|be)\s+\Z")
+_AND_THEN = re.compile(
+    r"[\s.,;:!)*_]*\Z|,?\s\(?(?:attained|achieved|reached|occurring|obtained|when|where|which|at|with|so|as|because|since|i\.e|that\sis"
+    r"|or\s(?:about|approximately|roughly)|approximately|about|≈)(?![a-z])"
+    r"|\s?[A-Za-z]+(?:\s[a-z]+){0,2}(?:\$?\^\{?[23]\}?\$?)?[\s.]*\Z"
+)
+"""What may follow the value that a clause ends in: nothing, its unit, where it is attained, or its approximation."""
+_VALUE_THEN_WORDS = re.compile(r"[^A-Za-z]*[\dπ)}%$²³](?:\s+[A-Za-z]+){0,3}[\s.]*")
+
+
+def _predicate(text: str, begin: int, end: int) -> Answer | None:
+    """What the last clause says something *is*: `The solutions are 1 and -2`, `The ratio is 2:3`."""
+    for copula in reversed(list(_COPULA.finditer(text, begin, end))[-4:]):
+        if _DENIED.search(text[max(begin, copula.start() - 12) : copula.start()]):
+            continue
+        start, stop = value_span(text, copula.end(), end)
+        value = text[start:stop]
+        if not _AND_THEN.match(text, stop, end):
+            continue
+        if TELLING.search(value) and (not is_prose(value) or _VALUE_THEN_WORDS.fullmatch(value)):
+            return undelimited(text, start, stop)
+    return None
+
+
+_JOINED = re.compile(r"(?:,|;)?\s?(?:and|or)?\s")
+
+
+def _formulas(text: str, begin: int, last: re.Match[str]) -> Answer:
+    """The last formula with those that it is listed with: `$x<2$ or $x>3$`."""
+    first = last
+    for before in reversed(list(_FORMULA.finditer(text, begin, last.start()))):
+        gap = text[before.end() : first.start()]
+        if len(gap) < 2 or not _JOINED.fullmatch(gap):
+            break
+        first = before
+    if first is last:
+        return right_hand_side(text, *last.span(last.lastindex or 0))
+    return trimmed(text, first.start(), last.end(), "concluded")
 
 
 def _last(pattern: re.Pattern[str], text: str, begin: int, end: int) -> re.Match[str] | None:
@@ -111,7 +164,11 @@ _COUNTED = re.compile(rf"([-−]?\d[\d,]*(?:\.\d+)?)\s?[{_SCRIPTS}]+")
 
 def _meant_number(text: str, begin: int, end: int) -> tuple[int, int] | None:
     """Of several numbers: not one in parentheses; the one that was worked out last; not one that tells when or how long."""
-    numbers = [found.span() for found in _NUMBER.finditer(text, begin, end)]
+    numbers = [
+        found.span()
+        for found in _NUMBER.finditer(text, begin, end)
+        if not _DENIED.search(text[max(begin, found.start() - 24) : found.start()])
+    ]
     if len(numbers) < 2:
         return numbers[0] if numbers else None
     asides = [found.span() for found in _ASIDE.finditer(text, begin, end)]
@@ -131,10 +188,15 @@ _ASIDE = re.compile(r"\([^()\n]{1,200}\)")
 _RESULT = re.compile(
     r"=\s*(?:<<[^<>\n]*>>)?\s*\\?[$€£]?\s*(?:<<[^<>\n]*>>)?(\d[\d,]*+(?:\.\d++)?+|\.\d++)(?!\s*[-+*/×÷\d])"
 )
+_DENIED = re.compile(r"\b(?:not|cannot|can't|isn't|never)\s+(?:be\s+|equal\s+(?:to\s+)?)?\\?\$?\Z")
 _BEFORE = re.compile(
-    r"(?:\b(?:in|for|over|after|every|per|within|during|each|by|at|than|the|these|those|to\s\w+|\w{2,}ing))\s+\Z"
+    r"(?:\b(?:d'ici|dans|pendant|nach|durante|en|in|for|over|after|every|per|within|during|each|by|at|than|the|these|those|to\s\w+|\w{2,}ing))\s+\Z"
 )
-_TIME = re.compile(r"\s*(?:minute|hour|day|week|month|year|second|time|p\.?m|a\.?m)", re.IGNORECASE)
+_TIME = re.compile(
+    r"\s*(?:minut|hour|day|week|month|year|second|time|p\.?m|a\.?m|mois|jour|heure|an(?:née)?s?\b|semaine|stunde|tag|woche|monat"
+    r"|jahr|hora|día|semana|mes(?:es)?\b|año)",
+    re.IGNORECASE,
+)
 _ALWAYS = ("after", "every", "per", "each", "the", "these", "those", "than")
 
 

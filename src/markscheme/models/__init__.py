@@ -42,6 +42,9 @@ def backend_names() -> dict[str, str]:
 
 def load_model(spec: str, config: RunConfig) -> Model:
     """The model a spec such as `openai/Qwen3-8B` or `solver` names."""
+    from markscheme.models.secrets import check_key_variable
+
+    check_key_variable(config)
     backend, _, target = spec.partition("/")
     if config.engine == "ray":
         from markscheme.scale.ray_model import create as place

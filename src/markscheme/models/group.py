@@ -43,7 +43,8 @@ class Group:
             self._replicas.failed(replica, RequestFailed("timeout", "", retryable=True))
             raise
         except RequestFailed as failure:
-            self._replicas.failed(replica, failure)
+            if failure.kind != "bad_request":  # which is the request's own fault
+                self._replicas.failed(replica, failure)
             if all(one.gone is not None for one in self._members):
                 raise RequestFailed("connection", member.gone or str(failure), retryable=False, fatal=True) from None
             raise

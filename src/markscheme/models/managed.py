@@ -68,9 +68,10 @@ class _Copy:
         if self.server.gone is not None:
             raise RequestFailed("connection", self.server.gone, retryable=True)
         if self._client is None or self._url != self.server.url:
-            await self.close()
-            self._url = self.server.url
+            former, self._url = self._client, self.server.url
             self._client = self._connect(self._url)
+            if former is not None:
+                await former.close()
         return await self._client.answer(request)
 
     async def close(self) -> None:
@@ -94,6 +95,7 @@ class Managed:
         self.replicas = config.replicas
         self._config, self._launch, self._target = config, launch, target
         self._groups = device_groups(visible_devices(), config.replicas, _group_size(config, spreads))
+        self.as_sent = self._connect(f"http://{LOOPBACK}/v1").as_sent  # made now, so that a wrong option is noticed now
         self._copies: list[_Copy] = []
         self._group: Group | None = None
 

@@ -9,7 +9,7 @@ import msgspec
 
 from markscheme.accounting import Usage
 from markscheme.errors import UsageError
-from markscheme.runs import Run, write_atomically
+from markscheme.runs import Failure, Run, write_atomically
 from markscheme.statistics import Counts, Interval, interval, mean_interval, tally
 from markscheme.types import Problem, Verdict
 
@@ -54,6 +54,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     warnings: tuple[str, ...] = ()
     """What a reader must know before quoting a figure."""
     usage: Usage | None = None
+    failures: dict[str, Failure] = {}
+    """Why responses are missing, by kind of failure. What is missing beyond these was never asked."""
 
 
 def summarize(run: Run, protocol: str | None = None, pass_k: Sequence[int] | None = None) -> Summary:
@@ -71,7 +73,7 @@ def summarize(run: Run, protocol: str | None = None, pass_k: Sequence[int] | Non
     problems = [question.problem for question in run.questions()]
     counts = tally_run(run, label, [problem.key for problem in problems])
     verdicts = counts.totals()
-    responses = sum(verdicts.values()) - verdicts[Verdict.ERROR]
+    responses = run.standing().answered(counts.keys, manifest.samples)
     return Summary(
         run=str(run.path),
         benchmark=manifest.benchmark,
@@ -89,15 +91,18 @@ def summarize(run: Run, protocol: str | None = None, pass_k: Sequence[int] | Non
         groups=_groups(problems, counts),
         data={file.name: file.sha256 for file in manifest.data},
         prompt_sha256=manifest.prompt_sha256,
-        warnings=tuple(_warnings(run)),
+        warnings=tuple(_warnings(run, responses - int(counts.n.sum()))),
         usage=manifest.usage,
+        failures=run.standing().failures(),
     )
 
 
 def tally_run(run: Run, protocol: str, keys: Sequence[str]) -> Counts:
     """Counts of a run's marks; a mark of a problem that the run does not have is none of ours."""
     known = set(keys)
-    return tally(((mark.key, mark.verdict) for mark in run.mark_heads(protocol) if mark.key in known), keys)
+    samples = run.manifest.samples
+    heads = (mark for mark in run.mark_heads(protocol) if mark.key in known and mark.sample < samples)
+    return tally(((mark.key, mark.verdict) for mark in heads), keys)
 
 
 def save_report(run: Run, summary: Summary) -> None:
@@ -125,8 +130,10 @@ def _groups(problems: Sequence[Problem], counts: Counts) -> dict[str, dict[str, 
     return groups
 
 
-def _warnings(run: Run) -> list[str]:
+def _warnings(run: Run, unmarked: int) -> list[str]:
     found = []
+    if unmarked > 0 and run.manifest.status != "running":
+        found.append(f"{unmarked} responses have no mark; `markscheme resume {run.path}` makes it")
     if run.damaged_lines:
         found.append(f"{run.damaged_lines} damaged lines were left out; `markscheme resume` asks for what they held")
     for file in run.manifest.data:

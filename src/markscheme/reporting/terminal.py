@@ -77,6 +77,10 @@ def print_summary(summary: Summary) -> None:
         screen.print(f"[bold yellow]note[/]: {_literal(warning)}")
     if summary.missing:
         screen.print(f"[bold red]{summary.missing} responses are missing[/]: the figures are over those that came back")
+        for kind, failure in summary.failures.items():
+            screen.print(
+                f"  {failure.count:,} × {_literal(kind)}, such as: {_literal(failure.example)}", soft_wrap=True
+            )
     screen.print(f"run folder: {_literal(summary.run)}", soft_wrap=True)
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
+from concurrent.futures import Future, wait
 from contextlib import nullcontext, suppress
 from importlib import import_module
 from typing import Any, Protocol, TypeVar
 
-from markscheme.accounting import Accounts
 from markscheme.config import RunConfig
 from markscheme.marking import get_protocol
 from markscheme.models.base import Model
@@ -56,7 +56,6 @@ class Asking:
         model: Model,
         sampling: Sampling,
         earlier: Earlier,
-        accounts: Accounts,
         display: Display | None,
         ranks: Ranks | None = None,
     ) -> None:
@@ -68,7 +67,7 @@ class Asking:
         self._writer = "responses.jsonl" if ranks is None else f"responses.{ranks.rank}.jsonl"
         self._ranks = ranks
         self._run, self._config, self._model, self._earlier = run, config, model, earlier
-        self._accounts, self._display = accounts, display
+        self._display = display
         step = config.samples_per_request or int(getattr(model, "samples_per_request", 1))
         self._requests = requests(run.manifest, questions, sampling, earlier.answered, step)
         self.problems = {question.problem.key: question.problem for question in questions}
@@ -99,7 +98,9 @@ class Asking:
             if not await self._started():
                 self.interrupted = True
                 return
-            recorder = Recorder(facts, opinions, self.problems, protocol, self._earlier.marked, self._accounts, live)
+            recorder = Recorder(
+                facts, opinions, self.problems, protocol, self._earlier.marked, self._earlier.accounts, live
+            )
             scheduler = self._scheduler(recorder, live)
             recorder.on_failure = scheduler.stop
             if hasattr(self._model, "on_room"):
@@ -125,7 +126,7 @@ class Asking:
             self._model,
             self._requests,
             recorder.take,
-            limit=_limit(config, self._model, live.total - live.done),
+            limit=choose_limit(config, self._model, live.total - live.done),
             pace=Pace(config),
             retry=RetryPolicy(config.max_retries, config.retry_delay),
             timeout=config.request_timeout,
@@ -145,8 +146,8 @@ async def _load_reporting() -> None:
     await asyncio.to_thread(import_module, REPORTING)
 
 
-def _limit(config: RunConfig, model: Model, missing: int) -> Limit:
-    """How many at once: the user's number, else the model's, else find out."""
+def choose_limit(config: RunConfig, model: Model, missing: int) -> Limit:
+    """How many at once: the user's number, else the model's, else find out. Refuses more than files can be open."""
     chosen = config.concurrency or model.concurrency
     if chosen is None and getattr(model, "room", None) is not None:
         return RoomLimit(lambda: model.room)  # type: ignore[attr-defined]
@@ -164,23 +165,34 @@ T = TypeVar("T")
 
 
 def run_async(work: Coroutine[Any, Any, T]) -> T:
-    """Run in an event loop of our own; where one is running already (a notebook), in a thread with its own."""
+    """Run in an event loop of our own; where one is running already (a notebook), in a thread with its own.
+
+    An interrupt ends the work before it is passed on: nobody must go on writing when the lock is let go.
+    """
     try:
         asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run(work)
-    outcome: list[T] = []
-    failure: list[BaseException] = []
+    outcome: Future[T] = Future()
+    begun: Future[Callable[[], object]] = Future()
+
+    async def working() -> T:
+        task, loop = asyncio.current_task(), asyncio.get_running_loop()
+        assert task is not None
+        begun.set_result(lambda: loop.call_soon_threadsafe(task.cancel))
+        return await work
 
     def target() -> None:
         try:
-            outcome.append(asyncio.run(work))
+            outcome.set_result(asyncio.run(working()))
         except BaseException as error:  # noqa: BLE001 - carried over to the caller's thread, whatever it is
-            failure.append(error)
+            outcome.set_exception(error)
 
-    thread = threading.Thread(target=target, name="markscheme-run")
-    thread.start()
-    thread.join()
-    if failure:
-        raise failure[0]
-    return outcome[0]
+    threading.Thread(target=target, name="markscheme-run").start()
+    try:
+        return outcome.result()  # not Thread.join, which forgets a thread when it is interrupted
+    finally:
+        if not outcome.done():
+            with suppress(RuntimeError):  # its loop has just ended
+                begun.result()()
+            wait([outcome])

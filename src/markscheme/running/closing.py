@@ -13,7 +13,7 @@ from markscheme.marking import mark_many
 from markscheme.running.earlier import Earlier
 from markscheme.running.journal import Journal
 from markscheme.runs import Run, write_atomically
-from markscheme.types import Mark, Problem, Response
+from markscheme.types import Mark, Problem, Question, Response
 
 
 def mark_the_rest(run: Run, problems: Mapping[str, Problem], earlier: Earlier) -> None:
@@ -37,13 +37,13 @@ def mark_the_rest(run: Run, problems: Mapping[str, Problem], earlier: Earlier) -
         opinions.write(batch)
 
 
-def close(run: Run, status: str, server: str | None, accounts: Accounts) -> None:
-    """Write `usage.json` and the manifest. `status` is how the asking ended; missing responses make it `incomplete`."""
+def close(run: Run, questions: Iterable[Question], status: str, server: str | None, accounts: Accounts) -> None:
+    """Write the manifest and `usage.json`. `status` is how the asking ended; missing responses make it `incomplete`."""
     counts = Counter(str(head.verdict) for head in run.mark_heads(run.manifest.protocol))
-    missing = run.manifest.problems * run.manifest.samples - counts.total() + counts["error"]
+    keys = (question.problem.key for question in questions)
+    missing = run.manifest.problems * run.manifest.samples - run.standing().answered(keys, run.manifest.samples)
     ended = status if missing or status == "stopped" else "complete"
     ledger = accounts.ledger()
-    write_atomically(run.path / "usage.json", msgspec.json.format(msgspec.json.encode(ledger), indent=1))
     run.save_manifest(
         msgspec.structs.replace(
             run.manifest,
@@ -54,6 +54,7 @@ def close(run: Run, status: str, server: str | None, accounts: Accounts) -> None
             usage=ledger.total,
         )
     )
+    write_atomically(run.path / "usage.json", msgspec.json.format(msgspec.json.encode(ledger), indent=1))
 
 
 def now() -> str:

@@ -20,9 +20,11 @@ from markscheme.models import STARTED
 from markscheme.models.base import Completion, Request, RequestFailed
 from markscheme.models.group import Group
 from markscheme.models.managed import server_arguments
+from markscheme.models.openai import OpenAI
 from markscheme.scale.devices import gpus_of_server
 from markscheme.scale.ray_actor import Bundle, ReplicaActor, Reply, Started
 from markscheme.scale.ray_cluster import connect
+from markscheme.types import Sampling
 
 ELSEWHERE = ("openai", "anthropic", "http", "replay")
 """Backends that ask what is there already: nothing of theirs can be placed on a cluster."""
@@ -102,6 +104,13 @@ class RayModel:
         self._group.changed(copy, up=up)
         if up:
             self.on_room()
+
+    def as_sent(self, sampling: Sampling) -> Sampling:
+        """What a server of ours is really asked for, for the manifest."""
+        if self.name.partition("/")[0] not in STARTED:
+            return sampling
+        nowhere = msgspec.structs.replace(self._config, base_url=("http://127.0.0.1/v1",))
+        return OpenAI(self.name, nowhere).as_sent(sampling)
 
     def _resources(self) -> dict[str, float]:
         """What Ray sets aside for each replica: one core, and the GPUs that its model spreads over."""

@@ -1,4 +1,4 @@
-"""A model's text as HTML: escaped, formulas rendered with their source beside them, the answer highlighted.
+"""A model's text as HTML: escaped, formulas and Markdown rendered with their source beside them, the answer highlighted.
 
 Long texts are cut into blocks that a browser lays out only when they come into view. The clock bounds the work: when
 it runs out, what is left of the formulas stays as source.
@@ -6,16 +6,20 @@ it runs out, what is left of the formulas stays as source.
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator
 
 from markupsafe import Markup
 
-from markscheme.view.formulas import formulas
+from markscheme.view.formulas import Formula, formulas
+from markscheme.view.markdown import Edit, edits
 from markscheme.view.mathml import to_mathml
 from markscheme.view.visible import visible
 
 Span = tuple[int, int]
+
+_LINE_END = re.compile(r"(?:[ \t]*\n)?")
 
 BLOCK = 4_000
 """Characters a block, more or less: some screens of text, laid out in a millisecond."""
@@ -49,22 +53,43 @@ def render_plain(text: str, span: Span | None = None) -> Markup:
 
 
 def _pieces(text: str, span: Span | None, until: float | None) -> Iterator[Markup]:
+    found = list(formulas(text))
+    steps: list[Formula | Edit] = [*found, *edits(text, [(one.start, one.end) for one in found])]
+    steps.sort(key=lambda step: (step.start, step.end))
     at = 0
-    for formula in formulas(text):
+    for step in steps:
+        if isinstance(step, Edit):
+            yield _marked(text, at, step.start, span)
+            at = max(at, step.start)  # a display formula may have taken the line end
+            yield Markup(step.before) + _source(_marked(text, at, step.end, span)) + Markup(step.after)
+            at = max(at, step.end)
+            continue
         if until is not None and time.monotonic() > until:
-            break
-        html = to_mathml(text[formula.inner_start : formula.inner_end], formula.display)
+            continue
+        html = to_mathml(text[step.inner_start : step.inner_end], step.display)
         if html is None:
             continue
-        yield _marked(text, at, formula.start, span)
-        source = _marked(text, formula.start, formula.end, span)
-        shown = Markup(html)
-        if _overlap(formula.start, formula.end, span) is not None:
-            shown = Markup("<mark>{}</mark>").format(shown)
-        kind = "m block" if formula.display else "m"
-        yield Markup('<span class="{}">{}<code class="src">{}</code></span>').format(kind, shown, source)
-        at = formula.end
+        yield _marked(text, at, step.start, span)
+        yield _formula(text, step, Markup(html), span)
+        at = step.end
+        if step.display:  # it stands on lines of its own: the line end behind it would be an empty one
+            end = _LINE_END.match(text, at).end()  # type: ignore[union-attr]  # matches everywhere
+            yield _source(visible(text[at:end]))
+            at = end
     yield _marked(text, at, len(text), span)
+
+
+def _formula(text: str, formula: Formula, shown: Markup, span: Span | None) -> Markup:
+    source = _marked(text, formula.start, formula.end, span)
+    if _overlap(formula.start, formula.end, span) is not None:
+        shown = Markup("<mark>{}</mark>").format(shown)
+    kind = "m block" if formula.display else "m"
+    return Markup('<span class="{}">{}{}</span>').format(kind, shown, _source(source))
+
+
+def _source(html: Markup) -> Markup:
+    """What only the raw view shows."""
+    return Markup('<code class="src">{}</code>').format(html) if html else html
 
 
 def _marked(text: str, start: int, end: int, span: Span | None) -> Markup:
