@@ -19,6 +19,7 @@ from markscheme.errors import UsageError
 SAMPLING = "sampling"
 PROMPT = "prompt"
 MODEL = "model"
+SERVERS = "servers and replicas that markscheme starts"
 REQUESTS = "requests"
 FOLDERS = "folders"
 
@@ -164,6 +165,52 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         ),
     ] = None
 
+    replicas: Annotated[
+        Count,
+        _option(
+            "copies of the model, each on its own GPUs (vllm/, sglang/, … or --engine ray)", "--replicas", group=SERVERS
+        ),
+    ] = 1
+    gpus_per_replica: Annotated[
+        NonNegative | None,
+        _option(
+            "GPUs of each copy (default: what --server-arg tensor-parallel-size and its like amount to)",
+            "--gpus-per-replica",
+            group=SERVERS,
+            metavar="N",
+        ),
+    ] = None
+    server_arg: Annotated[
+        tuple[str, ...],
+        _option(
+            "an option for the server that is started, without its dashes: tensor-parallel-size=2, enforce-eager",
+            "--server-arg",
+            group=SERVERS,
+            metavar="KEY[=VALUE]",
+        ),
+    ] = ()
+    server_timeout: Annotated[
+        Positive,
+        _option("seconds that a server may take to start", "--server-timeout", group=SERVERS, metavar="SECONDS"),
+    ] = 1800.0
+    server_restarts: Annotated[
+        Whole,
+        _option("times that a server or replica that dies is started again", "--server-restarts", group=SERVERS),
+    ] = 5
+    engine: Annotated[
+        Literal["local", "ray"],
+        _option("where replicas run: on this machine, or on a Ray cluster", "--engine", group=SERVERS),
+    ] = "local"
+    ray_address: Annotated[
+        str | None,
+        _option(
+            "the Ray cluster, such as `auto` (default: $RAY_ADDRESS, else one on this machine)",
+            "--ray-address",
+            group=SERVERS,
+            metavar="ADDRESS",
+        ),
+    ] = None
+
     concurrency: Annotated[
         Count | Literal["auto"] | None,
         _option(
@@ -233,7 +280,7 @@ def make_config(**options: Any) -> RunConfig:
         raise UsageError(
             f"unknown option {sorted(unknown)[0]!r}; the options are {', '.join(RunConfig.__struct_fields__)}"
         )
-    for name in ("base_url", "stop", "extra_field"):  # one is as good as a list of one
+    for name in ("base_url", "stop", "extra_field", "server_arg"):  # one is as good as a list of one
         if isinstance(options.get(name), str):
             options[name] = (options[name],)
     for name, value in options.items():

@@ -48,7 +48,8 @@ class Model(Protocol):
     `as_sent(sampling) -> Sampling`, for the manifest. One that answers several samples of a prompt at less cost than
     one by one says how many with `samples_per_request`, which holds unless the user chooses. One that generates in
     this process says `in_process = True`: its requests queue for one machine, and no timeout could end what it
-    computes.
+    computes. One with servers to start has `async start(folder, say)`, called once before the first request: logs go
+    into the folder, progress to `say`.
     """
 
     name: str

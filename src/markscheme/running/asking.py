@@ -16,7 +16,7 @@ from markscheme.models.base import Model, Request
 from markscheme.running.earlier import Earlier
 from markscheme.running.interrupts import Interrupts
 from markscheme.running.journal import Journal
-from markscheme.running.limits import AutoLimit, FixedLimit, Limit, make_room, most_connections
+from markscheme.running.limits import AutoLimit, FixedLimit, Limit, RoomLimit, make_room, most_connections
 from markscheme.running.live import Live
 from markscheme.running.pace import Pace
 from markscheme.running.plan import requests
@@ -24,12 +24,13 @@ from markscheme.running.recorder import Recorder
 from markscheme.running.retry import RetryPolicy
 from markscheme.running.rounds import Rounds
 from markscheme.running.scheduler import Scheduler
+from markscheme.running.starting import start_model
 from markscheme.runs import Run
 from markscheme.scale.ranks import Ranks
 from markscheme.types import Question, Sampling
 
 MOST_AUTOMATIC = 1024
-"""Requests in flight that `auto` never exceeds: servers queue beyond it, they do not get faster."""
+"""Requests in flight at one server that `auto` never exceeds: servers queue beyond it, they do not get faster."""
 
 REPORTING = "markscheme.reporting.summary"
 """What whoever asked will need next. It loads (numpy, 0.2 s) while the first answers are on their way."""
@@ -77,12 +78,22 @@ class Asking:
     async def run(self) -> None:
         """Ask until nothing is left, something is fatal, or the user has had enough."""
         try:
+            if not await self._started():
+                self.interrupted = True
+                return
             await self._ask()
             while self._rounds is not None and not self.interrupted and self._rounds.advance():
                 self._rounds.keep()
                 await self._ask()
         finally:
             await self._model.close()
+
+    async def _started(self) -> bool:
+        showing = asyncio.create_task(self._show(self._earlier.live))
+        try:
+            return await start_model(self._model, self._run.path, self._earlier.live)
+        finally:
+            showing.cancel()
 
     async def _ask(self) -> None:
         """Ask for everything that is planned and missing."""
@@ -97,6 +108,8 @@ class Asking:
             )
             scheduler = self._scheduler(recorder, live)
             recorder.on_failure = scheduler.stop
+            if hasattr(self._model, "on_room"):
+                self._model.on_room = scheduler.more_room
             with Interrupts(scheduler, live) as interrupts:
                 beside = [
                     asyncio.create_task(facts.keep_synced(scheduler.stop)),
@@ -146,13 +159,16 @@ async def _load_reporting() -> None:
 def choose_limit(config: RunConfig, model: Model, missing: int) -> Limit:
     """How many at once: the user's number, else the model's, else find out. Refuses more than files can be open."""
     chosen = config.concurrency or model.concurrency
+    if chosen is None and getattr(model, "room", None) is not None:
+        return RoomLimit(lambda: model.room)  # type: ignore[attr-defined]
     if isinstance(chosen, int):
         value = max(1, min(chosen, missing))
         make_room(value)
         return FixedLimit(value)
-    highest = min(MOST_AUTOMATIC, most_connections())
+    replicas = int(getattr(model, "replicas", 1))
+    highest = min(MOST_AUTOMATIC * replicas, most_connections())
     make_room(highest)
-    return AutoLimit(highest=highest)
+    return AutoLimit(start=32 * replicas, highest=highest)
 
 
 T = TypeVar("T")

@@ -118,6 +118,10 @@ class Scheduler:
         self.drain()
         self._over.set()
 
+    def more_room(self) -> None:
+        """The limit has grown by itself: use it now, not when the next answer comes."""
+        self._fill()
+
     def _fill(self) -> None:
         """Start as much as may be started now."""
         while len(self._tasks) < self._limit.value:
