@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from markscheme.runs import PlannedRound
 from markscheme.types import Verdict
 
 VERDICTS: tuple[Verdict, ...] = tuple(Verdict)
@@ -122,6 +123,8 @@ class Snapshot:
     torn: int
     keys: Sequence[str] = field(repr=False)
     ids: Sequence[str] = field(repr=False)
+    rounds: Sequence[PlannedRound] = ()
+    """Of a run that asked some problems more often because of their answers."""
 
     def __len__(self) -> int:
         return len(self.problem)
