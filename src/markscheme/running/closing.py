@@ -46,8 +46,8 @@ def mark_the_rest(run: Run, problems: Mapping[str, Problem], earlier: Earlier) -
 def close(run: Run, questions: Iterable[Question], status: str, server: str | None, accounts: Accounts) -> None:
     """Write the manifest and `usage.json`. `status` is how the asking ended; missing responses make it `incomplete`."""
     counts = Counter(str(head.verdict) for head in run.mark_heads(run.manifest.protocol))
-    keys = (question.problem.key for question in questions)
-    missing = run.manifest.problems * run.manifest.samples - run.standing().answered(keys, run.manifest.samples)
+    wanted = run.wanted([question.problem.key for question in questions])
+    missing = sum(wanted.values()) - run.standing().answered(wanted)
     ended = status if missing or status == "stopped" else "complete"
     ledger = accounts.ledger()
     run.save_manifest(
