@@ -109,6 +109,7 @@ def test_a_response_to_an_unknown_problem_is_kept_without_a_statement(tmp_path):
 def test_an_error_mark_does_not_replace_an_answers_mark(tmp_path):
     path = folders.running(tmp_path / "run", done=0)
     key = Run.open(path).questions()[0].problem.key
+    folders.append(path / "responses.jsonl", [Response(key=key, sample=0, text="hm")])
     marks = [Mark(key=key, verdict=verdict) for verdict in (Verdict.ERROR, Verdict.WRONG, Verdict.ERROR)]
     folders.append(path / "marks" / "math.jsonl", marks)
     assert indexed(path).snapshot().verdict("math").tolist() == [CODE[Verdict.WRONG]]
