@@ -156,11 +156,6 @@ def test_sglang_when_several_samples_then_the_prompt_counts_once(ask):
     assert (first.prompt_tokens, second.prompt_tokens) == (4, 0)
 
 
-def test_sglang_when_no_address_then_says_so(ask):
-    with pytest.raises(UsageError, match="address of a running server"):
-        ask("sglang/Qwen3-8B")
-
-
 @pytest.mark.parametrize("spec", ["anthropic/claude-x", "http/http://localhost:1"])
 def test_model_when_it_gives_one_sample_a_request_then_refuses_more(ask, spec):
     with pytest.raises(UsageError, match="--samples-per-request"):

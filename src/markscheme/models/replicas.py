@@ -94,6 +94,11 @@ class Replicas:
             replica.out_until = now + min(OUT_LONGEST, OUT_FIRST * 2.0**replica.out)
             replica.out += 1
 
+    def leave_out(self, replica: Replica) -> None:
+        """It is known to be down: ask it only if no other is there, until `answered` brings it back."""
+        replica.out += 1
+        replica.out_until = float("inf")
+
     def all_refuse(self) -> bool:
         """Whether no server is left that could answer anything."""
         return all(one.refuses for one in self.all)

@@ -82,13 +82,16 @@ def is_secret(name: str) -> bool:
 
 
 def check_key_variable(config: RunConfig) -> None:
-    """Refuse an `--api-key-env` that is no variable, without repeating it: it may be the key itself."""
+    """Refuse an `--api-key-env` that is no variable, without repeating it: it may be the key itself.
+
+    A variable in capitals may be unset, since a server of one's own needs no key.
+    """
     name = config.api_key_env
     if name is None:
         return
     if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII):
         raise UsageError("--api-key-env takes the name of an environment variable, such as OPENAI_API_KEY, not a key")
-    if not os.environ.get(name, "").strip():
+    if name not in os.environ and name != name.upper():
         raise UsageError("--api-key-env names an environment variable that is not set; set it to your key")
 
 
@@ -122,12 +125,18 @@ def hide_config(config: RunConfig) -> RunConfig:
         model=hide_spec(config.model),
         base_url=tuple(hide_url(url) for url in config.base_url),
         extra_field=tuple(_hide_field(field) for field in config.extra_field),
+        server_arg=tuple(_hide_argument(argument) for argument in config.server_arg),
     )
 
 
 def hidden_options(config: RunConfig) -> list[str]:
     """Options of a stored config whose values were hidden, so that they must be given again."""
-    fields = {"model": (config.model,), "base_url": config.base_url, "extra_field": config.extra_field}
+    fields = {
+        "model": (config.model,),
+        "base_url": config.base_url,
+        "extra_field": config.extra_field,
+        "server_arg": config.server_arg,
+    }
     return [name for name, values in fields.items() if any(HIDDEN in value for value in values)]
 
 
@@ -170,6 +179,11 @@ def secret_values(config: RunConfig) -> list[str]:
         except msgspec.DecodeError:
             found += [value] if is_secret(name) else []
     return found
+
+
+def _hide_argument(argument: str) -> str:
+    name, equals, _ = argument.partition("=")
+    return f"{name}={HIDDEN}" if equals and is_secret(name) else argument
 
 
 class Scrubber:

@@ -1,26 +1,39 @@
-"""`sglang/URL`: SGLang's native `/generate`, which takes the prompt as plain text and applies no chat template.
+"""`sglang/NAME` starts an SGLang server and asks it; `sglang/URL` is the native `/generate` of one that runs already.
 
-For chat models use `openai/NAME` with `--base-url URL/v1`: the same server, with the template.
+`/generate` takes the prompt as plain text and applies no chat template. For a chat model on a running server use
+`openai/NAME` with `--base-url URL/v1`: the same server, with the template.
 """
 
 from __future__ import annotations
 
+import sys
+from importlib.util import find_spec
 from typing import Any
 
 from markscheme.config import RunConfig
 from markscheme.errors import UsageError
 from markscheme.models.base import Completion, Request, RequestFailed
 from markscheme.models.fields import as_object, count, finish_reason, plain_prompt, with_path
+from markscheme.models.managed import LOOPBACK, Managed, as_flags, server_arguments
 from markscheme.models.served import Served, present, same_names
+from markscheme.scale.servers import Launch
 
 KEY_VARIABLE = "SGLANG_API_KEY"
 
 
-def create(target: str, config: RunConfig) -> SGLang:
-    """A running SGLang server at the address behind the slash; further `--base-url` are replicas of it."""
-    if not target.startswith(("http://", "https://")):
-        raise UsageError("sglang needs the address of a running server: sglang/http://localhost:30000")
-    return SGLang(target, config)
+def create(target: str, config: RunConfig) -> SGLang | Managed:
+    """A running server at the address behind the slash (further `--base-url` are replicas of it), or servers of our own."""
+    if target.startswith(("http://", "https://")):
+        return SGLang(target, config)
+    if not target:
+        raise UsageError("sglang needs a model (sglang/Qwen/Qwen3-8B) or a server (sglang/http://localhost:30000)")
+    if find_spec("sglang") is None:
+        raise UsageError(
+            "sglang/ starts `sglang.launch_server`, and sglang is not installed: pip install 'sglang[all]'"
+        )
+    start = [sys.executable, "-m", "sglang.launch_server", "--model-path", target, "--host", LOOPBACK]
+    flags = as_flags(server_arguments(config))
+    return Managed(Launch("sglang", lambda port: [*start, "--port", str(port), *flags], "/health"), target, config)
 
 
 class SGLang(Served):

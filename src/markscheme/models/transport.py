@@ -184,7 +184,9 @@ def _failed_connection(url: str, error: Exception) -> RequestFailed:
 def _proxy(url: str) -> str | None:
     """The proxy that the environment names for this address, looked up once: aiohttp would do so for each request."""
     parts = urlsplit(url)
-    if proxy_bypass(parts.hostname or ""):
+    host = parts.hostname or ""
+    # A proxy's loopback is not ours, whether or not `no_proxy` says so.
+    if host in ("localhost", "::1") or host.startswith("127.") or proxy_bypass(host):
         return None
     return getproxies().get(parts.scheme)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import Future, wait
 from contextlib import nullcontext, suppress
 from importlib import import_module
@@ -12,23 +12,25 @@ from typing import Any, Protocol, TypeVar
 
 from markscheme.config import RunConfig
 from markscheme.marking import get_protocol
-from markscheme.models.base import Model
+from markscheme.models.base import Model, Request
 from markscheme.running.earlier import Earlier
 from markscheme.running.interrupts import Interrupts
 from markscheme.running.journal import Journal
-from markscheme.running.limits import AutoLimit, FixedLimit, Limit, make_room, most_connections
+from markscheme.running.limits import AutoLimit, FixedLimit, Limit, RoomLimit, make_room, most_connections
 from markscheme.running.live import Live
 from markscheme.running.pace import Pace
 from markscheme.running.plan import requests
 from markscheme.running.recorder import Recorder
 from markscheme.running.retry import RetryPolicy
+from markscheme.running.rounds import Rounds
 from markscheme.running.scheduler import Scheduler
+from markscheme.running.starting import start_model
 from markscheme.runs import Run
 from markscheme.scale.ranks import Ranks
 from markscheme.types import Question, Sampling
 
 MOST_AUTOMATIC = 1024
-"""Requests in flight that `auto` never exceeds: servers queue beyond it, they do not get faster."""
+"""Requests in flight at one server that `auto` never exceeds: servers queue beyond it, they do not get faster."""
 
 REPORTING = "markscheme.reporting.summary"
 """What whoever asked will need next. It loads (numpy, 0.2 s) while the first answers are on their way."""
@@ -57,6 +59,7 @@ class Asking:
         earlier: Earlier,
         display: Display | None,
         ranks: Ranks | None = None,
+        rounds: Rounds | None = None,
     ) -> None:
         if ranks is not None:
             questions = ranks.share(questions)
@@ -67,53 +70,76 @@ class Asking:
         self._ranks = ranks
         self._run, self._config, self._model, self._earlier = run, config, model, earlier
         self._display = display
-        step = config.samples_per_request or int(getattr(model, "samples_per_request", 1))
-        self._requests = requests(run.manifest, questions, sampling, earlier.answered, step)
+        self._questions, self._sampling, self._rounds = questions, sampling, rounds
         self.problems = {question.problem.key: question.problem for question in questions}
         self.interrupted = False
         self.server_model: str | None = None
 
     async def run(self) -> None:
         """Ask until nothing is left, something is fatal, or the user has had enough."""
+        try:
+            if not await self._started():
+                self.interrupted = True
+                return
+            await self._ask()
+            while self._rounds is not None and not self.interrupted and self._rounds.advance():
+                self._rounds.keep()
+                await self._ask()
+        finally:
+            await self._model.close()
+
+    async def _started(self) -> bool:
+        showing = asyncio.create_task(self._show(self._earlier.live))
+        try:
+            return await start_model(self._model, self._run.path, self._earlier.live)
+        finally:
+            showing.cancel()
+
+    async def _ask(self) -> None:
+        """Ask for everything that is planned and missing."""
         protocol = get_protocol(self._run.manifest.protocol.partition("@")[0])
         live = self._earlier.live
         facts = Journal(self._run.path / self._writer)
         # A rank's marks are for its display; rank 0 marks everything at the end, since marks have one file.
         opinions = Journal(self._run.marks_file(protocol.name)) if self._ranks is None else None
-        try:
-            with facts, opinions or nullcontext():
-                recorder = Recorder(
-                    facts, opinions, self.problems, protocol, self._earlier.marked, self._earlier.accounts, live
-                )
-                scheduler = self._scheduler(recorder, live)
-                recorder.on_failure = scheduler.stop
-                with Interrupts(scheduler, live) as interrupts:
-                    beside = [
-                        asyncio.create_task(facts.keep_synced(scheduler.stop)),
-                        asyncio.create_task(self._show(live)),
-                        asyncio.create_task(_load_reporting()),
-                    ]
-                    try:
-                        await scheduler.run()
-                    finally:
-                        await recorder.finish()
-                        for task in beside:
-                            task.cancel()
-                        self.interrupted = interrupts.happened
-                        self.server_model = recorder.server_model
-        finally:
-            await self._model.close()
+        with facts, opinions or nullcontext():
+            recorder = Recorder(
+                facts, opinions, self.problems, protocol, self._earlier.marked, self._earlier.accounts, live
+            )
+            scheduler = self._scheduler(recorder, live)
+            recorder.on_failure = scheduler.stop
+            if hasattr(self._model, "on_room"):
+                self._model.on_room = scheduler.more_room
+            with Interrupts(scheduler, live) as interrupts:
+                beside = [
+                    asyncio.create_task(facts.keep_synced(scheduler.stop)),
+                    asyncio.create_task(self._show(live)),
+                    asyncio.create_task(_load_reporting()),
+                ]
+                try:
+                    await scheduler.run()
+                finally:
+                    await recorder.finish()
+                    for task in beside:
+                        task.cancel()
+                    self.interrupted = interrupts.happened
+                    self.server_model = self.server_model or recorder.server_model
+
+    def _requests(self) -> Iterator[Request]:
+        step = self._config.samples_per_request or int(getattr(self._model, "samples_per_request", 1))
+        wanted = self._rounds.missing() if self._rounds is not None else None
+        return requests(self._run.manifest, self._questions, self._sampling, self._earlier.answered, step, wanted)
 
     def _scheduler(self, recorder: Recorder, live: Live) -> Scheduler:
         config = self._config
         return Scheduler(
             self._model,
-            self._requests,
+            self._requests(),
             recorder.take,
             limit=choose_limit(config, self._model, live.total - live.done),
             pace=Pace(config),
             retry=RetryPolicy(config.max_retries, config.retry_delay),
-            timeout=config.request_timeout,
+            timeout=None if getattr(self._model, "in_process", False) else config.request_timeout,
             live=live,
         )
 
@@ -133,13 +159,16 @@ async def _load_reporting() -> None:
 def choose_limit(config: RunConfig, model: Model, missing: int) -> Limit:
     """How many at once: the user's number, else the model's, else find out. Refuses more than files can be open."""
     chosen = config.concurrency or model.concurrency
+    if chosen is None and getattr(model, "room", None) is not None:
+        return RoomLimit(lambda: model.room)  # type: ignore[attr-defined]
     if isinstance(chosen, int):
         value = max(1, min(chosen, missing))
         make_room(value)
         return FixedLimit(value)
-    highest = min(MOST_AUTOMATIC, most_connections())
+    replicas = int(getattr(model, "replicas", 1))
+    highest = min(MOST_AUTOMATIC * replicas, most_connections())
     make_room(highest)
-    return AutoLimit(highest=highest)
+    return AutoLimit(start=32 * replicas, highest=highest)
 
 
 T = TypeVar("T")

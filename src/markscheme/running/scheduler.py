@@ -70,7 +70,7 @@ class Scheduler:
         limit: Limit,
         pace: Pace,
         retry: RetryPolicy,
-        timeout: float,
+        timeout: float | None,
         live: Live,
     ) -> None:
         self._model, self._requests, self._sink = model, requests, sink
@@ -117,6 +117,10 @@ class Scheduler:
         self._failure = self._failure or failure
         self.drain()
         self._over.set()
+
+    def more_room(self) -> None:
+        """The limit has grown by itself: use it now, not when the next answer comes."""
+        self._fill()
 
     def _fill(self) -> None:
         """Start as much as may be started now."""
@@ -174,7 +178,8 @@ class Scheduler:
         except RequestFailed as failure:
             self._failed(job, failure)
         except TimeoutError:
-            self._failed(job, RequestFailed("timeout", f"no answer within {self._timeout:g} s", retryable=True))
+            limit = "in time" if self._timeout is None else f"within {self._timeout:g} s"
+            self._failed(job, RequestFailed("timeout", f"no answer {limit}", retryable=True))
         else:
             now = self._loop.time()
             self._pace.finish(job.expected, completions, now)
