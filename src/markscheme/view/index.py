@@ -102,7 +102,10 @@ class RunIndex:
             if not responses:
                 return small
             numbers = range(len(self.response_tails))
+            before = self.complete
             self.complete = small and all(self._read_responses(number, until) for number in numbers)
+            if self.complete and not before and self.cells.has_gone():
+                self._changed_marks()  # marks without a response count no longer
             return self.complete
 
     @property
