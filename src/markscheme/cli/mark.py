@@ -21,7 +21,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What is judged, against which problems, by which protocols."""
     add_source_arguments(parser)
     parser.add_argument("--out", metavar="DIR", help="write each protocol's marks there (a run folder keeps its own)")
-    parser.add_argument("--json", action="store_true", help="print only JSON")
+    add_format_arguments(parser)
+
+
+def add_format_arguments(parser: argparse.ArgumentParser) -> None:
+    """The form of what is printed."""
+    parser.add_argument("--format", choices=("table", "markdown", "json"), default="table", help="default: table")
+    parser.add_argument("--json", action="store_true", help="the same as --format json")
 
 
 def add_source_arguments(parser: argparse.ArgumentParser) -> None:
@@ -49,15 +55,25 @@ def run(args: argparse.Namespace) -> int:
     from markscheme.reporting.terminal import print_json
 
     outputs = Outputs(args.source, args.benchmark, args.data_dir)
-    names = args.protocol or [outputs.protocol or "math"]
+    names = args.protocol or [outputs.protocol or _own_protocol(outputs)]
     rules = [get_protocol(name) for name in names]  # a typo stops us before any work
     scores = [_mark(outputs, rule.name, args) for rule in rules]
     warn_of_unmatched(outputs)
-    if args.json:
+    if args.json or args.format == "json":
         print_json({"benchmark": outputs.benchmark, "source": str(outputs.path), "protocols": scores})
+    elif args.format == "markdown":
+        print("\n".join([f"## {outputs.benchmark}", "", *score_rows(scores)]))
     else:
         print_scores(outputs.benchmark, scores)
     return 0
+
+
+def _own_protocol(outputs: Outputs) -> str:
+    """For a file with its own golds, what the first of them is judged by: an answer by `math`, a puzzle by `countdown`."""
+    first = next(iter(outputs), None)
+    if first is None:
+        raise DataError(f"{outputs.path} holds no outputs.")
+    return first[1].protocol
 
 
 def _mark(outputs: Outputs, protocol: str, args: argparse.Namespace) -> Score:
@@ -115,6 +131,15 @@ def print_scores(title: str, scores: list[Score]) -> None:
         for each in scores
     ]
     print_table(title, rows)
+
+
+def score_rows(scores: list[Score]) -> list[str]:
+    """The same as a Markdown table."""
+    rows = ["| protocol | score | 95 % interval | verdicts |", "|---|---|---|---|"]
+    for each in scores:
+        verdicts = ", ".join(f"{count} {verdict}" for verdict, count in each.verdicts.items())
+        rows.append(f"| {each.protocol} | {shown(each.score)} | {shown(each.low)} to {shown(each.high)} | {verdicts} |")
+    return rows
 
 
 def shown(share: float | None) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from markscheme.errors import UsageError
+from markscheme.reporting.plots import shortened
 from markscheme.reporting.summary import Estimate, tally_run
 from markscheme.runs import IMPORTED, Manifest, Run
 from markscheme.statistics import Comparison, Counts, Population, Ranking, compare, rank
@@ -143,7 +144,9 @@ def forest_rows(found: Compared) -> dict[str, Estimate]:
     else:
         assert found.ranking is not None
         pairs = [(pair.upper, pair.lower, pair.difference) for pair in found.ranking.pairs]
-    label = labels(found)
+    label = {name: shortened(short, 28) for name, short in labels(found).items()}
+    if len(set(label.values())) < len(label):
+        label = labels(found)
     return {
         f"{label[upper]} − {label[lower]}": Estimate(difference.estimate, difference.low, difference.high)
         for upper, lower, difference in pairs
@@ -161,7 +164,7 @@ def save_forest(found: Compared, runs: Sequence[Run], file: Path) -> None:
     else:
         held = f"intervals hold together at {100 * found.ranking.level:.3g} %"
     summaries = [summarize(run, found.protocol) for run in runs]
-    label = f"difference in {_metric(found)} (points)\n{held}"
+    label = f"difference in {_metric(found)} (points), {held}"
     plots.save(plots.forest(forest_rows(found), summaries, label), file)
 
 
