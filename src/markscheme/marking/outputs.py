@@ -64,22 +64,31 @@ class Outputs:
                 yield response, problem
 
     def _of_file(self) -> Iterator[tuple[Response, Problem]]:
-        find = _Finder(self.problems)
+        match = Matcher(self.problems)
         seen: Counter[str] = Counter()
         for number, row in _rows(self.path):
-            texts = _texts(row)
-            if texts is None:
-                raise DataError(
-                    f"{self.path} line {number} holds no output: one of {', '.join(OUTPUT_FIELDS[:4])} … is needed."
-                )
-            problem = find.of(row) if self.problems else _own_problem(row, self.path, number)
+            problem, texts = match(row, str(self.path), f"line {number}")
             if problem is None:
                 self.unmatched += 1
                 continue
             for text in texts:
                 sample = row["sample"] if len(texts) == 1 and isinstance(row.get("sample"), int) else seen[problem.key]
                 seen[problem.key] += 1
-                yield _response(row, text, problem, sample), problem
+                yield response_of(row, text, problem, sample), problem
+
+
+class Matcher:
+    """What a row of stored outputs holds: the texts, and the problem they answer."""
+
+    def __init__(self, problems: Sequence[Problem] = ()) -> None:
+        self._find = _Finder(problems) if problems else None
+
+    def __call__(self, row: dict[str, Any], file: str, place: str) -> tuple[Problem | None, list[str]]:
+        """The problem is one of those given, `None` where none fits, or the row's own. Raises for an unusable row."""
+        texts = _texts(row)
+        if texts is None:
+            raise DataError(f"{file} {place} holds no output: one of {', '.join(OUTPUT_FIELDS[:4])} … is needed.")
+        return (self._find.of(row) if self._find else _own_problem(row, file, place)), texts
 
 
 class _Finder:
@@ -119,8 +128,8 @@ def _texts(row: dict[str, Any]) -> list[str] | None:
     return None
 
 
-def _response(row: dict[str, Any], text: str, problem: Problem, sample: int) -> Response:
-    """Our own journal's fields are kept; of anybody else's only those that are of the right type."""
+def response_of(row: dict[str, Any], text: str, problem: Problem, sample: int) -> Response:
+    """The response; our own journal's fields are kept, of anybody else's only those that are of the right type."""
     known: dict[str, Any] = {}
     for field, kinds in (("reasoning", str), ("finish_reason", str), ("error", str), ("model", str)):
         if isinstance(row.get(field), kinds) and row[field]:
@@ -130,15 +139,15 @@ def _response(row: dict[str, Any], text: str, problem: Problem, sample: int) -> 
     return Response(key=problem.key, sample=sample, problem_id=problem.id, text=text, **known)
 
 
-def _own_problem(row: dict[str, Any], file: Path, number: int) -> Problem:
+def _own_problem(row: dict[str, Any], file: str, place: str) -> Problem:
     gold = _own_gold(row)
     if gold is None:
         raise UsageError(
-            f"{file} line {number} has no gold answer ({', '.join(GOLD_FIELDS[:3])} …); say with -b which benchmark "
+            f"{file} {place} has no gold answer ({', '.join(GOLD_FIELDS[:3])} …); say with -b which benchmark "
             "the outputs are for."
         )
     statement = next((row[field] for field in QUESTION_FIELDS if isinstance(row.get(field), str)), "")
-    name = next((str(row[field]) for field in ID_FIELDS if row.get(field) not in (None, "")), f"line {number}")
+    name = next((str(row[field]) for field in ID_FIELDS if row.get(field) not in (None, "")), place)
     protocol = "countdown" if isinstance(gold, CountdownGold) else "math"
     return Problem(id=name, statement=statement or name, gold=gold, protocol=protocol)
 
