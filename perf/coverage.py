@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from difficulties import POPULATIONS, Part, draw, true_pass
 
-from markscheme.statistics import sequential
+from markscheme.statistics import Round, sequential
 from markscheme.statistics.comparison import difference_interval
 from markscheme.statistics.intervals import covers
 from markscheme.statistics.metrics import estimator, sampling_noise
@@ -157,7 +157,7 @@ def until_cell(rng: np.random.Generator, parts: list[Part], name: str, problems:
         truth, rounds, pooled = rates.mean(), [], None
         for number, size in enumerate(schedule, start=1):
             n = sequential.allocate(rounds, size, problems)
-            rounds.append(sequential.Round(size, tuple(n.tolist()), tuple(rng.binomial(n, rates).tolist())))
+            rounds.append(Round(size, tuple(n.tolist()), tuple(rng.binomial(n, rates).tolist())))
             found = sequential.known(rounds)
             all_n, all_c = np.sum([r.n for r in rounds], axis=0), np.sum([r.c for r in rounds], axis=0)
             half = Z * math.sqrt(np.sum(all_c * (all_n - all_c) / (all_n**2 * (all_n - 1)))) / problems

@@ -23,25 +23,15 @@ from pathlib import Path
 from typing import Any
 
 from loopback import FAULTS, Loopback, Plan
-
-HERE = Path(__file__).parent
+from questions import gsm8k
 
 
 class Oracle:
     """Answers the questions of a benchmark, three of four rightly, always the same for the same prompt and seed."""
 
     def __init__(self) -> None:
-        from markscheme.benchmarks import benchmark
-        from markscheme.errors import DataError
-
-        self.data_dir = os.environ.get("MARKSCHEME_DATA", str(HERE.parents[1] / "shared" / "data"))
-        try:
-            bench = benchmark("gsm8k", self.data_dir)
-            questions = bench.questions()
-        except DataError:
-            bench = benchmark("gsm8k-sample")
-            questions = bench.questions()
-        self.name, self.count = bench.name, len(questions)
+        self.name, questions, self.data_dir = gsm8k()
+        self.count = len(questions)
         self._gold = {question.prompt.messages[-1].content: question.problem.gold for question in questions}
 
     def __call__(self, body: dict[str, Any]) -> str:

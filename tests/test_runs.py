@@ -119,7 +119,7 @@ def test_responses_when_a_line_reads_only_without_its_texts_then_it_does_not_cou
     journal(run, Response(key="k", sample=0, text="a", finish_reason="stop"))
     file = run.path / "responses.jsonl"
     file.write_bytes(file.read_bytes().replace(b'"stop"', b'"st\\u0000p"'))
-    assert run.standing().answered(["k"], 1) == len(list(run.responses())) == 0
+    assert run.standing().answered({"k": 1}) == len(list(run.responses())) == 0
 
 
 def test_atomic_write_when_it_fails_then_the_old_content_stays(tmp_path, monkeypatch):

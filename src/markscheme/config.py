@@ -28,6 +28,7 @@ Whole = Annotated[int, Meta(ge=0)]
 NonNegative = Annotated[float, Meta(ge=0, le=1e12)]  # not infinite
 Positive = Annotated[float, Meta(gt=0, le=1e12)]
 Share = Annotated[float, Meta(gt=0, le=1)]
+Points = Annotated[float, Meta(ge=0.1, le=50)]  # percentage points: a share such as 0.02 is refused, not misread
 
 
 def _option(help: str, *flags: str, group: str, metavar: str | None = None, fixed: bool = False) -> Meta:
@@ -69,6 +70,20 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
             fixed=True,
         ),
     ] = None
+    until: Annotated[
+        Points | None,
+        _option(
+            "add samples in rounds until the 95 % interval of the accuracy on these problems is ± so many points; "
+            "-n is then the size of the first round (default: 4)",
+            "--until",
+            group=SAMPLING,
+            metavar="±POINTS",
+        ),
+    ] = None
+    max_samples: Annotated[
+        Count,
+        _option("with --until: at most so many samples per problem, on average", "--max-samples", group=SAMPLING),
+    ] = 64
     stop: Annotated[
         tuple[str, ...],
         _option("end a response at this text; may be repeated", "--stop", group=SAMPLING, fixed=True),
@@ -314,6 +329,7 @@ def fixed_options() -> tuple[str, ...]:
 
 def check_pass_k(config: RunConfig) -> None:
     """pass@k needs k samples; say so before anything is paid for."""
+    most, flag = (config.samples, "-n") if config.until is None else (config.max_samples, "--max-samples")
     for k in config.pass_k:
-        if not 1 <= k <= config.samples:
-            raise UsageError(f"pass@{k} needs at least {k} samples per problem, and -n is {config.samples}")
+        if not 1 <= k <= most:
+            raise UsageError(f"pass@{k} needs at least {k} samples per problem, and {flag} is {most}")

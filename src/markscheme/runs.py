@@ -6,6 +6,7 @@
     marks/<protocol>.jsonl  opinions, re-made at will
     report.json             the numbers
     usage.json              tokens, attempts, seconds, cost: in total and of each problem
+    rounds.json             what was planned for each problem, where samples are added until the score is known
 
 Reading is forgiving: a torn or damaged line is counted and left out, an unknown field is ignored, a missing marks
 file is simply not there. Nothing here asks a model or judges an answer.
@@ -17,7 +18,7 @@ import os
 import tempfile
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Self, TypeVar
 
@@ -31,6 +32,9 @@ from markscheme.types import FinishReason, Mark, Question, Response, Verdict
 
 FORMAT = 1
 """Version of the folder layout. A reader refuses only what is newer than it can know."""
+
+IMPORTED = "import"
+"""The model in the options of a run that was made from another tool's log: nothing can be asked for it."""
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -58,6 +62,15 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     sampling: dict[str, Any] = {}  # as sent, benchmark defaults filled in
     usage: Usage | None = None  # tokens, latency, attempts, cost
     resumed: int = 0  # how many times
+
+
+class PlannedRound(msgspec.Struct, frozen=True):
+    """A round of `--until`: written down before anything of it is asked, so that nothing depends on when it broke off."""
+
+    size: int
+    """Samples per problem, on average."""
+    asked: tuple[int, ...]
+    """Samples of each problem, in the order of `problems.jsonl`; their indices follow those of the round before."""
 
 
 Index = Annotated[int, msgspec.Meta(ge=0, le=1_000_000)]
@@ -128,9 +141,9 @@ class Standing:
         wanted = self.ERROR if mark.verdict is Verdict.ERROR else self.ANSWER
         return mark.sample < len(states) and states[mark.sample] == wanted
 
-    def answered(self, keys: Iterable[str], samples: int) -> int:
-        """How many of these problems' first samples have an answer."""
-        return sum(self._states.get(key, b"")[:samples].count(self.ANSWER) for key in keys)
+    def answered(self, wanted: Mapping[str, int]) -> int:
+        """How many of each problem's so many first samples have an answer, together."""
+        return sum(self._states.get(key, b"")[:count].count(self.ANSWER) for key, count in wanted.items())
 
     def failures(self) -> dict[str, Failure]:
         """Why there is an error in place of an answer, the most frequent reason first."""
@@ -219,6 +232,30 @@ class Run:
         """The problems and prompts of this run, in the order of the benchmark."""
         return list(self._lines(self.path / "problems.jsonl", msgspec.json.Decoder(Question)))
 
+    def rounds(self) -> list[PlannedRound]:
+        """The rounds of a run that adds samples until its score is known; of any other run none."""
+        file = self.path / "rounds.json"
+        try:
+            return msgspec.json.decode(file.read_bytes(), type=list[PlannedRound])
+        except FileNotFoundError:
+            return []
+        except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
+            raise JournalError(f"{file} cannot be read: {error}") from None
+
+    def save_rounds(self, rounds: list[PlannedRound]) -> None:
+        """Replace the plan, whole or not at all; the manifest's samples are those per problem on average."""
+        write_atomically(self.path / "rounds.json", msgspec.json.encode(rounds) + b"\n")
+        self.save_manifest(msgspec.structs.replace(self.manifest, samples=sum(each.size for each in rounds)))
+
+    def wanted(self, keys: Sequence[str]) -> dict[str, int]:
+        """How many samples of each problem this run asks for; `keys` in the order of `problems.jsonl`."""
+        rounds = self.rounds()
+        if not rounds:
+            return dict.fromkeys(keys, self.manifest.samples)
+        if any(len(each.asked) != len(keys) for each in rounds):
+            raise JournalError(f"{self.path / 'rounds.json'} is of other problems than these {len(keys)}; restore it")
+        return {key: sum(each.asked[row] for each in rounds) for row, key in enumerate(keys)}
+
     def responses(self) -> Iterator[Response]:
         """Each (problem, sample) once, streamed: the last answer that came back, or its error if none did.
 
@@ -265,6 +302,22 @@ class Run:
     def _marks(self, protocol: str, decoder: msgspec.json.Decoder[T]) -> Iterator[T]:
         standing = self.standing()
         return self._winners([self.marks_file(protocol)], msgspec.json.Decoder(MarkHead), decoder, standing.supports)
+
+    def verdicts(self, protocol: str) -> dict[str, bytearray]:
+        """The verdict of every sample of each problem in one byte: 1 + its place in `Verdict`, 0 where there is none.
+
+        The same verdicts as `mark_heads` in one reading of the file, for counting a million of them in seconds.
+        """
+        code = {verdict: number for number, verdict in enumerate(Verdict, start=1)}
+        supports = self.standing().supports
+        found: dict[str, bytearray] = {}
+        for head in self._lines(self.marks_file(protocol), msgspec.json.Decoder(MarkHead)):
+            if supports(head):
+                row = found.setdefault(head.key, bytearray())
+                if head.sample >= len(row):
+                    row.extend(bytes(head.sample + 1 - len(row)))
+                row[head.sample] = code[head.verdict]
+        return found
 
     def marks_file(self, protocol: str) -> Path:
         """Where the marks of a protocol live."""

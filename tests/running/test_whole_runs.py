@@ -46,7 +46,7 @@ def test_run_when_every_fault_strikes_one_in_ten_then_the_same_verdicts_and_none
     with Loopback(Plan(answer=right, faults=faults, retry_after=0.1), count=True) as server:
         faulty = markscheme(
             *("run", benchmark, *fast, "--base-url", server.url, "-n", 2, "--out", tmp_path / "faulty"),
-            *("--retry-delay", 0.02, "--max-retries", 90, "--request-timeout", 0.5, "--concurrency", 64),
+            *("--retry-delay", 0.02, "--max-retries", 90, "--request-timeout", 2, "--concurrency", 64),
         )
         assert all(server.faulted[fault] > 0 for fault in FAULTS)
         assert max(server.answered.values()) == 1
@@ -148,6 +148,25 @@ def test_resume_when_a_damaged_answer_cannot_be_asked_again_then_its_old_mark_do
     assert again.returncode == 3
     assert (report["missing"], report["responses"], report["verdicts"]["error"]) == (1, 5, 1)
     assert (report["status"], Run.open(folder).manifest.counts["error"]) == ("incomplete", 1)
+
+
+def test_resume_when_an_answer_was_lost_and_came_anew_without_a_mark_then_the_old_mark_is_not_taken_for_it(
+    markscheme, sums, fast, tmp_path
+):
+    folder = tmp_path / "run"
+    with Loopback(Plan(answer=lambda _: "ANSWER: 7")) as server:  # right for the first problem only
+        markscheme("run", sums(3), *fast, "--base-url", server.url, "--out", folder)
+        journal = (folder / "responses.jsonl").read_bytes().splitlines(keepends=True)
+        [first] = [
+            line for line in journal if json.loads(line)["problem_id"] == Run.open(folder).questions()[0].problem.id
+        ]
+        (folder / "responses.jsonl").write_bytes(b"".join(line for line in journal if line != first))
+        server.plan.status = lambda _: (500, {"error": "no"})
+        markscheme("resume", folder, "--json", "--max-retries", 0)
+        with (folder / "responses.jsonl").open("ab") as out:  # as if killed right after it was kept
+            out.write(first.replace(b"ANSWER: 7", b"ANSWER: 8"))
+        again = markscheme("resume", folder, "--json")
+    assert json.loads(again.stdout)["verdicts"] == {"wrong": 3}
 
 
 def test_resume_when_the_journal_holds_strangers_then_they_do_not_count_as_answers(

@@ -1,3 +1,4 @@
+import os
 from collections import Counter
 from pathlib import Path
 
@@ -216,14 +217,24 @@ def test_impossible_numbers_in_a_line_are_cut_down_or_counted_as_damage(tmp_path
     assert snapshot.damaged == 4
 
 
-def test_a_file_that_cannot_be_read_is_damage_and_no_endless_loop(tmp_path):
+def test_file_that_is_a_folder_a_pipe_or_a_link_out_is_refused_and_named(tmp_path):
     path = folders.running(tmp_path / "run", done=4)
-    (path / "responses.other.jsonl").mkdir()
+    other = folders.running(tmp_path / "other", done=9)
+    (path / "responses.folder.jsonl").mkdir()
+    os.mkfifo(path / "responses.pipe.jsonl")
+    (path / "responses.link.jsonl").symlink_to(other / "responses.jsonl")
+    (path / "marks" / "aime.jsonl").symlink_to(other / "marks" / "math.jsonl")
     index = indexed(path)
-    assert index.snapshot().damaged == 1
     assert int(index.snapshot().arrived.sum()) == 4
     assert index.refresh()
-    assert index.snapshot().damaged == 1
+    assert set(index.refused) == {f"responses.{kind}.jsonl" for kind in ("folder", "pipe", "link")} | {"aime.jsonl"}
+
+
+def test_link_to_a_file_that_lies_in_the_folder_is_followed(tmp_path):
+    path = folders.running(tmp_path / "run", done=4)
+    (path / "responses.jsonl").rename(path / "kept.jsonl")
+    (path / "responses.jsonl").symlink_to(path / "kept.jsonl")
+    assert int(indexed(path).snapshot().arrived.sum()) == 4
 
 
 def test_metadata_with_too_many_values_is_no_group(tmp_path):

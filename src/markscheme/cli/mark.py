@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from markscheme.cli.marking_parts import add_engine_arguments, in_parts, mark_parts
 from markscheme.errors import DataError, UsageError
 
 if TYPE_CHECKING:
@@ -20,14 +21,15 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What is judged, against which problems, by which protocols."""
     add_source_arguments(parser, "RUN|FILE|DIR", ", or Parquet, or a folder of such files (with --out)")
-    parser.add_argument(
-        "--engine",
-        choices=("local", "ray"),
-        help="for outputs by the million: mark part by part, on this machine's cores or on a Ray cluster",
-    )
-    parser.add_argument("--ray-address", metavar="ADDRESS", help="the Ray cluster, such as `auto`")
+    add_engine_arguments(parser)
     parser.add_argument("--out", metavar="DIR", help="write each protocol's marks there (a run folder keeps its own)")
-    parser.add_argument("--json", action="store_true", help="print only JSON")
+    add_format_arguments(parser)
+
+
+def add_format_arguments(parser: argparse.ArgumentParser) -> None:
+    """The form of what is printed."""
+    parser.add_argument("--format", choices=("table", "markdown", "json"), default="table", help="default: table")
+    parser.add_argument("--json", action="store_true", help="the same as --format json")
 
 
 def add_source_arguments(parser: argparse.ArgumentParser, kinds: str = "RUN|FILE.jsonl", more: str = "") -> None:
@@ -50,74 +52,37 @@ def run(args: argparse.Namespace) -> int:
     """Judge, keep the marks, and print one row a protocol."""
     from markscheme.marking import get_protocol
     from markscheme.marking.outputs import Outputs
-    from markscheme.reporting.terminal import print_json
 
-    if _is_bulk(args):
-        return _mark_in_bulk(args)
+    if in_parts(args):
+        scores = mark_parts(args)
+        _print(args, args.benchmark or Path(args.source).name, args.source, scores)
+        return 0
     outputs = Outputs(args.source, args.benchmark, args.data_dir)
-    names = args.protocol or [outputs.protocol or "math"]
+    names = args.protocol or [outputs.protocol or _own_protocol(outputs)]
     rules = [get_protocol(name) for name in names]  # a typo stops us before any work
     scores = [_mark(outputs, rule.name, args) for rule in rules]
     warn_of_unmatched(outputs)
-    if args.json:
-        print_json({"benchmark": outputs.benchmark, "source": str(outputs.path), "protocols": scores})
-    else:
-        print_scores(outputs.benchmark, scores)
+    _print(args, outputs.benchmark, str(outputs.path), scores)
     return 0
 
 
-def _is_bulk(args: argparse.Namespace) -> bool:
-    """Whether the source is marked part by part: Parquet, a folder of files, or whenever an engine is asked for."""
-    source = Path(args.source)
-    if (source / "manifest.json").exists():
-        if args.engine is not None:
-            raise UsageError("a run folder is marked in place; --engine is for files of stored outputs.")
-        return False
-    return args.engine is not None or source.is_dir() or source.suffix == ".parquet"
-
-
-def _mark_in_bulk(args: argparse.Namespace) -> int:
-    from markscheme.marking import get_protocol
+def _print(args: argparse.Namespace, title: str, source: str, scores: list[Score]) -> None:
     from markscheme.reporting.terminal import print_json
-    from markscheme.scale.bulk import mark_in_bulk, to_stderr
 
-    source = Path(args.source)
-    if not source.exists():
-        raise DataError(f"{source} is neither a run folder nor a file or folder of stored outputs.")
-    if args.out is None:
-        raise UsageError(f"{source} is marked part by part, so say with --out DIR where the marks go.")
-    default = "math"
-    if args.benchmark is not None:
-        from markscheme.benchmarks import benchmark
-
-        default = benchmark(args.benchmark, args.data_dir).protocol
-    names = [get_protocol(name).name for name in args.protocol or [default]]
-    done = [
-        mark_in_bulk(
-            source,
-            name,
-            Path(args.out),
-            benchmark=args.benchmark,
-            data_dir=args.data_dir,
-            think_end=args.think_end,
-            engine=args.engine or "local",
-            workers=args.workers,
-            ray_address=args.ray_address,
-            say=to_stderr,
-        )
-        for name in names
-    ]
-    first = done[0].outcome
-    if first.unmatched:
-        print(f"markscheme: {first.unmatched} outputs match no problem of {args.benchmark}", file=sys.stderr)
-    if first.unusable:
-        print(f"markscheme: {first.unusable} rows could not be used; the first: {first.example}", file=sys.stderr)
-    title = args.benchmark or source.name
-    if args.json:
-        print_json({"benchmark": title, "source": str(source), "protocols": [one.score for one in done], "marks": done})
+    if args.json or args.format == "json":
+        print_json({"benchmark": title, "source": source, "protocols": scores})
+    elif args.format == "markdown":
+        print("\n".join([f"## {title}", "", *score_rows(scores)]))
     else:
-        print_scores(title, [one.score for one in done])
-    return 0
+        print_scores(title, scores)
+
+
+def _own_protocol(outputs: Outputs) -> str:
+    """For a file with its own golds, what the first of them is judged by: an answer by `math`, a puzzle by `countdown`."""
+    first = next(iter(outputs), None)
+    if first is None:
+        raise DataError(f"{outputs.path} holds no outputs.")
+    return first[1].protocol
 
 
 def _mark(outputs: Outputs, protocol: str, args: argparse.Namespace) -> Score:
@@ -175,6 +140,15 @@ def print_scores(title: str, scores: list[Score]) -> None:
         for each in scores
     ]
     print_table(title, rows)
+
+
+def score_rows(scores: list[Score]) -> list[str]:
+    """The same as a Markdown table."""
+    rows = ["| protocol | score | 95 % interval | verdicts |", "|---|---|---|---|"]
+    for each in scores:
+        verdicts = ", ".join(f"{count} {verdict}" for verdict, count in each.verdicts.items())
+        rows.append(f"| {each.protocol} | {shown(each.score)} | {shown(each.low)} to {shown(each.high)} | {verdicts} |")
+    return rows
 
 
 def shown(share: float | None) -> str:

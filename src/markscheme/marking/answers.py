@@ -130,6 +130,15 @@ _NOT_A_VALUE = re.compile(
 )
 
 
+_IS_THE_ANSWER = re.compile(
+    r"(?<!\S)([$\\]?[-\d][\d,]*(?:\.\d+)?|\$[^$\n]{1,40}\$)\sis\s(?:the|our)\s(?:final\s|correct\s)?\Z"
+)
+"""`So 80 is the answer`."""
+_NOT_THE_ANSWER = re.compile(
+    r"\b(?:first|second|third|fourth|next|previous|other|another|each|partial)\s\Z"
+    r"|\b(?:check|verify|confirm)(?:ing)?\s(?:(?:our|the|this|that\sthe)\s)?\Z",
+    re.IGNORECASE,
+)
 MAX_STATEMENT = 4_000
 """No stated value is longer; what follows is not looked at."""
 
@@ -142,8 +151,12 @@ def _stated(text: str, start: int, end: int, overrides_a_box: bool) -> Answer | 
         if at < start:
             return None
         stop = at + 1
+        said = _IS_THE_ANSWER.search(text[max(start, at - 60) : at])
+        if said is not None and not overrides_a_box:
+            begin = max(start, at - 60) + said.start(1)
+            return trimmed(text, begin, begin + len(said[1]), "stated")
         lead = _LEAD.match(text, at, end)
-        if lead is None:
+        if lead is None or _NOT_THE_ANSWER.search(text[max(start, at - 24) : at]):
             continue
         if "\n" in lead[0] and not _is_heading(text, start, lead):
             continue
@@ -175,7 +188,9 @@ _PLAIN_END = re.compile(
     r"\n|\*\*|</|<\||[.!?](?=\s|$|\*)|。|,\s(?=[a-z]{2,})(?!and\b|or\b)|;\s"
     r"|\s\(?(?:because|since|which|where|when|so|if|as|after|with|by|for\s(?:the|all|each|every|this))\b"
 )
-_SEGMENT = re.compile(r"\$\$(.{1,2000}?)\$\$|\\\[(.{1,2000}?)\\\]|\\\((.{1,2000}?)\\\)|\$([^$\n]{1,500})\$", re.DOTALL)
+_SEGMENT = re.compile(
+    r"\$\$(.{1,2000}?)\$\$|\\\[(.{1,2000}?)\\\]|\\\((.{1,2000}?)\\\)|(?<!\\)\$((?:[^$\\\n]|\\.){1,500}+)\$", re.DOTALL
+)
 _MORE = re.compile(r"\s{0,3}(?:,|;|and\b|or\b|,\s?and\b|,\s?or\b)\s{0,3}(?=[$\\])")
 
 
@@ -207,13 +222,21 @@ def value_span(text: str, at: int, end: int) -> tuple[int, int]:
 def _segment_at(text: str, at: int, end: int) -> re.Match[str] | None:
     """A formula between its delimiters; `$5 and $7` has none, for its dollars are money."""
     segment = _SEGMENT.match(text, at, end)
-    if segment is not None and segment[4] is not None and _is_prose_between_dollars(segment[4]):
-        return None
-    return segment
+    return None if segment is not None and segment[4] and is_money(segment[4]) else segment
 
 
-def _is_prose_between_dollars(inside: str) -> bool:
-    return inside[0].isdigit() and re.search(r"(?<![\\a-zA-Z{])[a-z]{2,}", inside) is not None
+_WORDS_IN_A_FORMULA = re.compile(r"\\(?:text|mbox|mathrm|operatorname)\s?\{[^{}]*\}")
+_MONEY = re.compile(
+    r"\d.*(?<![\\a-zA-Z{])[a-z]{2,}.*|\d[\d,.]*(?:.*[-−–+*/×÷=<>(,x]|)\s+|\d.*[-−–+*/×÷=<>(]|.*\s[a-z]{3,}\s+[a-z]{3,}\s.*",
+    re.DOTALL,
+)
+
+
+def is_money(inside: str) -> bool:
+    """Whether what stands between two dollar signs is prose or half a sum: `5 and `, `100 - `; then they are prices."""
+    if "\\" in inside:
+        inside = _WORDS_IN_A_FORMULA.sub("", inside)
+    return _MONEY.fullmatch(inside) is not None
 
 
 def trimmed(text: str, start: int, end: int, way: Way) -> Answer:

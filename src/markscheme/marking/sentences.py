@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from markscheme.marking.answers import Answer, trimmed, value_span
+from markscheme.marking.answers import Answer, is_money, trimmed, value_span
 from markscheme.marking.words import NUMBER_RUN
 
 MAX_SENTENCE = 2_000
@@ -31,15 +31,19 @@ _VALUE_AND_UNIT = re.compile(
 )
 _BOLD = re.compile(r"\*\*([^*\n]{1,200})\*\*")
 _FORMULA = re.compile(
-    r"\\\[(.{1,1000}?)\\\]|\\\(([^\n]{1,1000}?)\\\)|\$\$([^$]{1,1000})\$\$|\$([^$\n]{1,500}?)\$", re.DOTALL
+    r"\\\[(.{1,1000}?)\\\]|\\\(([^\n]{1,1000}?)\\\)|\$\$([^$]{1,1000})\$\$|(?<!\\)\$((?:[^$\\\n]|\\.){1,500}+)\$",
+    re.DOTALL,
 )
-_BARE_WORD = re.compile(r"(?<![\\a-zA-Z{])[a-z]{2,}")
+_BARE_NAME = re.compile(
+    r"\s*(?:[A-Za-z](?:_\{?\w\}?)?|[a-z]\([a-z]\)|(?:\\(?:triangle|angle|overline)\s?\{?)?[A-Z]{2,4}\}?)[\s.,]*"
+)
+"""What only names something: `x`, `f(x)`, `\\triangle ABC`."""
 _NUMBER = re.compile(
     r"(?<![A-Za-z0-9_.}])[-−]?(?:\\?[$€£¥₹]\s?)?"
     r"(?:\\[dt]?frac\{[^{}\n]{1,40}\}\{[^{}\n]{1,40}\}"
     r"|\d{1,3}(?:\.\d{3})+,\d+(?![\d,])|\d+,\d{1,2}(?![\d,.]\d|\d|\s(?:and|or)\b)"  # 1.234,50 and 3,5
     r"|\d+(?:[,\u00a0\u2009\u202f]\d{3})*(?:\.\d+)?(?:\s?/\s?\d+)?\s?%?|\.\d+)"
-    r"|\d+(?:,\d{3})*(?:\.\d+)?"
+    r"|(?:(?<![A-Za-z])|(?<=USD|EUR)|(?<=Rs)|(?<=RM))\d+(?:,\d{3})*(?:\.\d+)?"
 )
 
 
@@ -69,9 +73,10 @@ def stated_value(text: str, begin: int, end: int) -> Answer:
     said = _predicate(text, begin, end)
     if said is not None:
         return said
-    formula = _last(_FORMULA, text, begin, end)
-    if formula is not None and not (formula[4] and _BARE_WORD.search(formula[4])):  # "$5 and $" is money
-        return _formulas(text, begin, formula)
+    formulas = [found for found in _FORMULA.finditer(text, begin, end) if not (found[4] and is_money(found[4]))]
+    telling = [found for found in formulas if not _BARE_NAME.fullmatch(found[found.lastindex or 0])]
+    if formulas:
+        return _formulas(text, telling or formulas)
     number = _meant_number(text, begin, end)
     if number is None and not TELLING.search(text, begin, end):
         spelled = list(NUMBER_RUN.finditer(text, begin, end))
@@ -80,46 +85,63 @@ def stated_value(text: str, begin: int, end: int) -> Answer:
 
 
 _COPULA = re.compile(
-    r"\b(?:is|are|was|were|be|equals|equal\s+to)\s+(?:equal\s+to\s+|either\s+|exactly\s+|simply\s+)?(?=\S)"
+    r"(?:\b(?:is|are|was|were|(?:will|would|must|should|can)\s+be|equals|equal\s+to)|\bround(?:s|ed)(?:\s+up|\s+down)?\s+to)\s+"
+    r"(?:equal\s+to\s+|either\s+|exactly\s+|simply\s+)?(?=\S)"
 )
+_SUBORDINATE = re.compile(r"\b(?:since|because|if|when|who)\s[^,.]*\Z", re.IGNORECASE)
 _COPULA_BEFORE = re.compile(r"\b(?:is|are|be)\s+\Z")
 _AND_THEN = re.compile(
-    r"[\s.,;:!)*_]*\Z|,?\s\(?(?:attained|achieved|reached|occurring|obtained|when|where|which|at|with|so|as|because|since|i\.e|that\sis"
+    r"[\s.,;:!)*_]*\Z|,?\s\(?(?:(?P<where>attained|achieved|reached|occurring|obtained|when|where|at)|which|with|as|because|since|i\.e|that\sis"
     r"|or\s(?:about|approximately|roughly)|approximately|about|≈)(?![a-z])"
     r"|\s?[A-Za-z]+(?:\s[a-z]+){0,2}(?:\$?\^\{?[23]\}?\$?)?[\s.]*\Z"
 )
 """What may follow the value that a clause ends in: nothing, its unit, where it is attained, or its approximation."""
+_CALCULATION = re.compile(r"[^,]*\d\S*\s*(?:[a-z]{1,9}\s*)?(?:[-+*/×÷·x]|\\times|\\cdot|\\div)\s*[$(]*\d[^,]*=")
+_WORKED_OUT = re.compile(r"=[^=\n]*\d")
 _VALUE_THEN_WORDS = re.compile(r"[^A-Za-z]*[\dπ)}%$²³](?:\s+[A-Za-z]+){0,3}[\s.]*")
 
 
 def _predicate(text: str, begin: int, end: int) -> Answer | None:
     """What the last clause says something *is*: `The solutions are 1 and -2`, `The ratio is 2:3`."""
     for copula in reversed(list(_COPULA.finditer(text, begin, end))[-4:]):
-        if _DENIED.search(text[max(begin, copula.start() - 12) : copula.start()]):
+        before = text[max(begin, copula.start() - 60) : copula.start()]
+        if _DENIED.search(before) or _SUBORDINATE.search(before):
             continue
         start, stop = value_span(text, copula.end(), end)
         value = text[start:stop]
-        if not _AND_THEN.match(text, stop, end):
+        after = _AND_THEN.match(text, stop, end)
+        if after is None or (after["where"] is None and _WORKED_OUT.search(text, stop, end)):
             continue
         if TELLING.search(value) and (not is_prose(value) or _VALUE_THEN_WORDS.fullmatch(value)):
-            return undelimited(text, start, stop)
+            formula = _FORMULA.match(text, start, stop)
+            if formula is not None and not (formula[4] and is_money(formula[4])):
+                if formula.end() < stop or "equation" in text[max(begin, copula.start() - 60) : copula.start()]:
+                    return undelimited(text, start, stop)
+                return right_hand_side(text, *formula.span(formula.lastindex or 0))
+            return (right_hand_side if _CALCULATION.match(value) else undelimited)(text, start, stop)
     return None
 
 
 _JOINED = re.compile(r"(?:,|;)?\s?(?:and|or)?\s")
 
 
-def _formulas(text: str, begin: int, last: re.Match[str]) -> Answer:
-    """The last formula with those that it is listed with: `$x<2$ or $x>3$`."""
-    first = last
-    for before in reversed(list(_FORMULA.finditer(text, begin, last.start()))):
+def _formulas(text: str, formulas: list[re.Match[str]]) -> Answer:
+    """The last formula with those that it is listed with: `$x<2$ or $x>3$`, but not `$c=14$ and $a=2c=28$`."""
+    first = last = formulas[-1]
+    name = _side_before_equals(last)
+    for before in reversed(formulas[:-1]):
         gap = text[before.end() : first.start()]
-        if len(gap) < 2 or not _JOINED.fullmatch(gap):
+        if len(gap) < 2 or not _JOINED.fullmatch(gap) or _side_before_equals(before) != name:
             break
         first = before
     if first is last:
         return right_hand_side(text, *last.span(last.lastindex or 0))
     return trimmed(text, first.start(), last.end(), "concluded")
+
+
+def _side_before_equals(formula: re.Match[str]) -> str:
+    left, equals, right = formula[formula.lastindex or 0].partition("=")
+    return (left.strip() if "=" not in right else formula[0]) if equals else ""
 
 
 def _last(pattern: re.Pattern[str], text: str, begin: int, end: int) -> re.Match[str] | None:
@@ -132,11 +154,14 @@ def _last(pattern: re.Pattern[str], text: str, begin: int, end: int) -> re.Match
 def right_hand_side(text: str, begin: int, end: int) -> Answer:
     """Of `21 + 49 = 70` the 70; but `x = 70` and `y = 2x + 3` stay whole, for they may be the answer."""
     equals = text.rfind("=", begin, end)
-    if equals > begin and text[equals - 1] not in "<>!\\" and not _NAME.fullmatch(text, begin, equals):
+    if equals > begin and _LETTER.fullmatch(text, equals + 1, end) and text.find("=", begin, equals) >= 0:
+        end, equals = equals, text.rfind("=", begin, equals)  # 36 - 19 = 17 = x
+    if equals > begin and text[equals - 1] not in "<>\\" and not _NAME.fullmatch(text, begin, equals):
         begin = equals + 1
     return undelimited(text, begin, end)
 
 
+_LETTER = re.compile(r"\s*[A-Za-z]\s*[.,]?\s*")
 _NAME = re.compile(r"[\s&{]*\\?[A-Za-z]{1,8}(?:_\{?\w+\}?)?(?:\([^()=]{1,12}\))?'{0,3}[\s&}]*")
 
 
@@ -163,7 +188,25 @@ _COUNTED = re.compile(rf"([-−]?\d[\d,]*(?:\.\d+)?)\s?[{_SCRIPTS}]+")
 
 
 def _meant_number(text: str, begin: int, end: int) -> tuple[int, int] | None:
-    """Of several numbers: not one in parentheses; the one that was worked out last; not one that tells when or how long."""
+    """Of several numbers: of the consequence and not its reason; not one in parentheses; the one that was worked out
+    last; not one that tells when, how long or of what."""
+    named = _NAMED.search(text, begin, end)
+    if named is not None:
+        return named.span(1)
+    reason = _REASON.match(text, begin, end)
+    if reason is not None and _NUMBER.search(text, reason.end(), end):
+        begin = reason.end()
+    for consequence in _CONSEQUENCE.finditer(text, begin, end):
+        if _NUMBER.search(text, consequence.end(), end):
+            begin = consequence.end()
+    whole = end
+    condition = _CONDITION.search(text, begin, end)
+    if (
+        condition is not None
+        and _NUMBER.search(text, begin, condition.start())
+        and (condition[1] == "because" or not _WORKED_OUT.search(text, condition.end(), end))
+    ):
+        end = condition.start()
     numbers = [
         found.span()
         for found in _NUMBER.finditer(text, begin, end)
@@ -173,7 +216,7 @@ def _meant_number(text: str, begin: int, end: int) -> tuple[int, int] | None:
         return numbers[0] if numbers else None
     asides = [found.span() for found in _ASIDE.finditer(text, begin, end)]
     outside = [span for span in numbers if not any(start < span[0] < stop for start, stop in asides)] or numbers
-    results = [_digits(found[1]) for found in _RESULT.finditer(text, max(0, begin - 4000), end)]
+    results = [_digits(found[1]) for found in _RESULT.finditer(text, max(0, begin - 4000), whole)]
     for result in reversed(results[-_RESULTS:]):
         for span in reversed(outside):
             if _digits(text[slice(*span)]) == result:
@@ -182,22 +225,28 @@ def _meant_number(text: str, begin: int, end: int) -> tuple[int, int] | None:
     return (telling or outside)[-1]
 
 
+_NAMED = re.compile(r"(?<![\w.,])(-?\d[\d,]*(?:\.\d+)?)\s*=\s*[A-Za-z]\W*\Z")
+"""`10 = b` at the end."""
+_REASON = re.compile(r"\s*(?:Since|As|Because|If|When|Given)\s[^,]*(?:,(?!\s)[^,]*)*,\s")
+_CONSEQUENCE = re.compile(r"[,;]\s*(?:and\s+)?(?:so|therefore|thus|hence|meaning|which means)\s")
+_CONDITION = re.compile(r"\s(if|because|assuming)\s")
 _RESULTS = 6
 """How many calculations back a number may have been worked out."""
 _ASIDE = re.compile(r"\([^()\n]{1,200}\)")
 _RESULT = re.compile(
-    r"=\s*(?:<<[^<>\n]*>>)?\s*\\?[$€£]?\s*(?:<<[^<>\n]*>>)?(\d[\d,]*+(?:\.\d++)?+|\.\d++)(?!\s*[-+*/×÷\d])"
+    r"=\s*(?:<<[^<>\n]*>>)?\s*\\?[$€£]?\s*(?:<<[^<>\n]*>>)?(\d[\d,]*+(?:\.\d++)?+|\.\d++)(?!\s*(?:[+*×÷\d]|[-/]\s*[\d($]))"
 )
 _DENIED = re.compile(r"\b(?:not|cannot|can't|isn't|never)\s+(?:be\s+|equal\s+(?:to\s+)?)?\\?\$?\Z")
 _BEFORE = re.compile(
-    r"(?:\b(?:d'ici|dans|pendant|nach|durante|en|in|for|over|after|every|per|within|during|each|by|at|than|the|these|those|to\s\w+|\w{2,}ing))\s+\Z"
+    r"(?:\b(?:d'ici|dans|pendant|nach|durante|en|in|for|over|after|every|per|within|during|each|all|by|at|than|the|these|those|to\s(?!pay|spend|earn|save|receive|be|make|get)\w+|\w{2,}ing))\s+\Z"
 )
 _TIME = re.compile(
     r"\s*(?:minut|hour|day|week|month|year|second|time|p\.?m|a\.?m|mois|jour|heure|an(?:née)?s?\b|semaine|stunde|tag|woche|monat"
     r"|jahr|hora|día|semana|mes(?:es)?\b|año)",
     re.IGNORECASE,
 )
-_ALWAYS = ("after", "every", "per", "each", "the", "these", "those", "than")
+_EACH = re.compile(r"\s*(?:each|apiece|per\b|a\spiece)")
+_ALWAYS = ("all", "after", "every", "per", "each", "the", "these", "those", "than")
 
 
 def _is_circumstance(text: str, begin: int, start: int, stop: int) -> bool:
@@ -206,6 +255,8 @@ def _is_circumstance(text: str, begin: int, start: int, stop: int) -> bool:
     if before is None:
         return False
     word = before[0].split()[0]
+    if (word == "for" and text[start] not in "$\\€£") or (word == "at" and _EACH.match(text, stop)):
+        return True
     return word in _ALWAYS or word.endswith("ing") or word == "to" or _TIME.match(text, stop) is not None
 
 

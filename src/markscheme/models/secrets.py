@@ -82,13 +82,16 @@ def is_secret(name: str) -> bool:
 
 
 def check_key_variable(config: RunConfig) -> None:
-    """Refuse an `--api-key-env` that is no variable, without repeating it: it may be the key itself."""
+    """Refuse an `--api-key-env` that is no variable, without repeating it: it may be the key itself.
+
+    A variable in capitals may be unset, since a server of one's own needs no key.
+    """
     name = config.api_key_env
     if name is None:
         return
     if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII):
         raise UsageError("--api-key-env takes the name of an environment variable, such as OPENAI_API_KEY, not a key")
-    if not os.environ.get(name, "").strip():
+    if name not in os.environ and name != name.upper():
         raise UsageError("--api-key-env names an environment variable that is not set; set it to your key")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import Future, wait
 from contextlib import nullcontext, suppress
 from importlib import import_module
@@ -12,7 +12,7 @@ from typing import Any, Protocol, TypeVar
 
 from markscheme.config import RunConfig
 from markscheme.marking import get_protocol
-from markscheme.models.base import Model
+from markscheme.models.base import Model, Request
 from markscheme.running.earlier import Earlier
 from markscheme.running.interrupts import Interrupts
 from markscheme.running.journal import Journal
@@ -22,6 +22,7 @@ from markscheme.running.pace import Pace
 from markscheme.running.plan import requests
 from markscheme.running.recorder import Recorder
 from markscheme.running.retry import RetryPolicy
+from markscheme.running.rounds import Rounds
 from markscheme.running.scheduler import Scheduler
 from markscheme.running.starting import start_model
 from markscheme.runs import Run
@@ -58,6 +59,7 @@ class Asking:
         earlier: Earlier,
         display: Display | None,
         ranks: Ranks | None = None,
+        rounds: Rounds | None = None,
     ) -> None:
         if ranks is not None:
             questions = ranks.share(questions)
@@ -68,8 +70,7 @@ class Asking:
         self._ranks = ranks
         self._run, self._config, self._model, self._earlier = run, config, model, earlier
         self._display = display
-        step = config.samples_per_request or int(getattr(model, "samples_per_request", 1))
-        self._requests = requests(run.manifest, questions, sampling, earlier.answered, step)
+        self._questions, self._sampling, self._rounds = questions, sampling, rounds
         self.problems = {question.problem.key: question.problem for question in questions}
         self.interrupted = False
         self.server_model: str | None = None
@@ -77,7 +78,13 @@ class Asking:
     async def run(self) -> None:
         """Ask until nothing is left, something is fatal, or the user has had enough."""
         try:
+            if not await self._started():
+                self.interrupted = True
+                return
             await self._ask()
+            while self._rounds is not None and not self.interrupted and self._rounds.advance():
+                self._rounds.keep()
+                await self._ask()
         finally:
             await self._model.close()
 
@@ -89,15 +96,13 @@ class Asking:
             showing.cancel()
 
     async def _ask(self) -> None:
+        """Ask for everything that is planned and missing."""
         protocol = get_protocol(self._run.manifest.protocol.partition("@")[0])
         live = self._earlier.live
         facts = Journal(self._run.path / self._writer)
         # A rank's marks are for its display; rank 0 marks everything at the end, since marks have one file.
         opinions = Journal(self._run.marks_file(protocol.name)) if self._ranks is None else None
         with facts, opinions or nullcontext():
-            if not await self._started():
-                self.interrupted = True
-                return
             recorder = Recorder(
                 facts, opinions, self.problems, protocol, self._earlier.marked, self._earlier.accounts, live
             )
@@ -118,18 +123,23 @@ class Asking:
                     for task in beside:
                         task.cancel()
                     self.interrupted = interrupts.happened
-                    self.server_model = recorder.server_model
+                    self.server_model = self.server_model or recorder.server_model
+
+    def _requests(self) -> Iterator[Request]:
+        step = self._config.samples_per_request or int(getattr(self._model, "samples_per_request", 1))
+        wanted = self._rounds.missing() if self._rounds is not None else None
+        return requests(self._run.manifest, self._questions, self._sampling, self._earlier.answered, step, wanted)
 
     def _scheduler(self, recorder: Recorder, live: Live) -> Scheduler:
         config = self._config
         return Scheduler(
             self._model,
-            self._requests,
+            self._requests(),
             recorder.take,
             limit=choose_limit(config, self._model, live.total - live.done),
             pace=Pace(config),
             retry=RetryPolicy(config.max_retries, config.retry_delay),
-            timeout=config.request_timeout,
+            timeout=None if getattr(self._model, "in_process", False) else config.request_timeout,
             live=live,
         )
 

@@ -18,9 +18,9 @@ class Earlier:
         self.accounts = accounts
         self.answered = SampleSet()
         self.marked = SampleSet()
-        self.live = Live(run.manifest.problems * run.manifest.samples)
-        self._keys = {question.problem.key for question in questions}
-        self._samples = run.manifest.samples
+        self.live = Live()
+        self._wanted = run.wanted([question.problem.key for question in questions])
+        self.live.total = sum(self._wanted.values())
         self._read_responses(run)
         self._read_marks(run)
         self.damaged = run.damaged_lines
@@ -32,7 +32,7 @@ class Earlier:
 
     def _read_responses(self, run: Run) -> None:
         for head in run.heads():
-            if head.key not in self._keys or head.sample >= self._samples:
+            if head.sample >= self._wanted.get(head.key, 0):
                 continue  # nothing this run asks for
             self.accounts.add(head)
             if head.error is None and self.answered.add(head.key, head.sample):
@@ -43,7 +43,7 @@ class Earlier:
         for head in run.mark_heads(run.manifest.protocol):
             if head.protocol != run.manifest.protocol:
                 continue  # an older version of the protocol: made again
-            if head.key not in self._keys or head.sample >= self._samples:
+            if head.sample >= self._wanted.get(head.key, 0):
                 continue
             if self.marked.add(head.key, head.sample) and head.verdict is not Verdict.ERROR:
                 self.live.scored(head.key, head.verdict is Verdict.CORRECT)

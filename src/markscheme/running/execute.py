@@ -21,13 +21,14 @@ from markscheme.models.prices import price_of
 from markscheme.models.secrets import hide_config, hide_spec
 from markscheme.prompts import prompts_sha256
 from markscheme.running.asking import Asking, Display, choose_limit, run_async
-from markscheme.running.closing import close, mark_the_rest, now
+from markscheme.running.closing import close, forget_old_marks, mark_the_rest, now
 from markscheme.running.earlier import Earlier
 from markscheme.running.evidence import git_revision, package_versions
 from markscheme.running.lock import RunLock
 from markscheme.running.prepare import Prepared, prepare
 from markscheme.running.reserve import Reserve
 from markscheme.running.resuming import check_questions, resumed_config
+from markscheme.running.rounds import Rounds, first_round
 from markscheme.runs import Manifest, Run
 from markscheme.scale.ranks import Ranks
 from markscheme.types import Question, Sampling
@@ -51,14 +52,15 @@ def execute(
     """
     bench, questions, protocol = prepared or prepare(config)
     model = load_model(config.model, config)
-    sampling = _sampling(config, model)
+    samples = first_round(config, ranks)
+    sampling = _sampling(config, samples, model)
     fewshot_ids = questions[0].prompt.fewshot_ids
     manifest = Manifest(
         config=hide_config(config),
         benchmark=bench.name,
         model=hide_spec(config.model),
         protocol=protocol.label,
-        samples=config.samples,
+        samples=samples,
         problems=len(questions),
         data=bench.files + (bench.pool_files if fewshot_ids else ()),
         prompt_sha256=prompts_sha256(question.prompt for question in questions),
@@ -72,7 +74,7 @@ def execute(
     )
     # Whatever is wrong with the options is said before there is a folder.
     accounts = Accounts(price_of(config))
-    choose_limit(config, model, len(questions) * config.samples)
+    choose_limit(config, model, len(questions) * samples)
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -83,7 +85,9 @@ def execute(
         if ranks is not None:
             _meet(ranks)
             run = Run.open(out)
-        _finish(run, config, questions, model, sampling, Earlier(run, questions, accounts), display, ranks)
+        earlier = Earlier(run, questions, accounts)
+        rounds = Rounds(run, config, questions, earlier) if config.until is not None else None
+        _finish(run, config, questions, model, sampling, earlier, display, ranks, rounds)
     return run
 
 
@@ -96,6 +100,7 @@ def resume(
     over; one that changes what is asked is refused.
     """
     config = resumed_config(run, changes or {})
+    first_round(config, ranks)  # refuses what cannot be
     with _lock(run.path, ranks):
         run = Run.open(run.path)  # another process may have finished it while we waited
         questions = run.questions()
@@ -109,17 +114,21 @@ def resume(
             resumed=run.manifest.resumed + 1,
         )
         earlier = Earlier(run, questions, Accounts(price_of(config)))
+        rounds = Rounds(run, config, questions, earlier) if config.until is not None else None
         model: Model | None = None
-        if ranks is not None or earlier.missing:  # with nothing missing no model is needed, and no key for one
+        more = earlier.missing or (rounds is not None and rounds.advance())
+        if ranks is not None or more:  # with nothing missing no model is needed, and no key for one
             model = load_model(config.model, config)
             choose_limit(config, model, earlier.missing)
         if ranks is None or ranks.first:  # only now: options that the model refuses are not kept
             run.save_manifest(run.manifest)
+            if earlier.missing:
+                forget_old_marks(run)
         if ranks is not None:
             _meet(ranks)  # nobody writes before everybody has read what is there
             run = Run.open(run.path)
         sampling = msgspec.convert(run.manifest.sampling, Sampling)
-        _finish(run, config, questions, model, sampling, earlier, display, ranks)
+        _finish(run, config, questions, model, sampling, earlier, display, ranks, rounds)
     return run
 
 
@@ -142,6 +151,7 @@ def _finish(
     earlier: Earlier,
     display: Display | None,
     ranks: Ranks | None,
+    rounds: Rounds | None,
 ) -> None:
     leads = ranks is None or ranks.first
     if earlier.damaged and leads:
@@ -152,8 +162,10 @@ def _finish(
     asking: Asking | None = None
     try:
         with Reserve(run.path, run.manifest.problems) if leads else nullcontext():
+            if rounds is not None:
+                rounds.keep()
             if model is not None:
-                asking = Asking(run, config, questions, model, sampling, earlier, display, ranks)
+                asking = Asking(run, config, questions, model, sampling, earlier, display, ranks, rounds)
                 run_async(asking.run())
             status = "interrupted" if asking is not None and asking.interrupted else "complete"
             if ranks is not None:
@@ -173,10 +185,10 @@ def _finish(
         close(run, questions, status, asking.server_model if asking else None, earlier.accounts)
 
 
-def _sampling(config: RunConfig, model: Model) -> Sampling:
+def _sampling(config: RunConfig, samples: int, model: Model) -> Sampling:
     if getattr(model, "own_sampling", False):
         return Sampling()
-    default = 0.0 if config.samples == 1 else SEVERAL_SAMPLES_TEMPERATURE
+    default = 0.0 if samples == 1 else SEVERAL_SAMPLES_TEMPERATURE
     asked = Sampling(
         temperature=default if config.temperature is None else config.temperature,
         top_p=config.top_p,

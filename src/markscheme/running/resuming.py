@@ -11,13 +11,17 @@ from markscheme.config import RunConfig, fixed_options, make_config
 from markscheme.errors import JournalError, UsageError
 from markscheme.models.secrets import HIDDEN, hidden_options, hide_config
 from markscheme.prompts import prompts_sha256
-from markscheme.runs import Run
+from markscheme.runs import IMPORTED, Run
 from markscheme.types import Problem, Question, content_key
 
 
 def resumed_config(run: Run, changes: Mapping[str, Any]) -> RunConfig:
     """The stored options with the changed ones; refuses a change of what is asked, and shows it."""
     stored = run.manifest.config
+    if stored.model == IMPORTED and run.manifest.status == "incomplete":
+        raise UsageError(
+            f"{run.path} was imported from a log, and only the tool that wrote the log can ask for what is missing in it"
+        )
     changed = make_config(**{**msgspec.structs.asdict(stored), **changes})
     hidden = hide_config(changed)
     differences = [

@@ -70,7 +70,7 @@ class Scheduler:
         limit: Limit,
         pace: Pace,
         retry: RetryPolicy,
-        timeout: float,
+        timeout: float | None,
         live: Live,
     ) -> None:
         self._model, self._requests, self._sink = model, requests, sink
@@ -178,7 +178,8 @@ class Scheduler:
         except RequestFailed as failure:
             self._failed(job, failure)
         except TimeoutError:
-            self._failed(job, RequestFailed("timeout", f"no answer within {self._timeout:g} s", retryable=True))
+            limit = "in time" if self._timeout is None else f"within {self._timeout:g} s"
+            self._failed(job, RequestFailed("timeout", f"no answer {limit}", retryable=True))
         else:
             now = self._loop.time()
             self._pace.finish(job.expected, completions, now)

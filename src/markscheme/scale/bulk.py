@@ -7,7 +7,6 @@ a plan (`marking.json`) beside the parts says what they are of, so that parts of
 from __future__ import annotations
 
 import os
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
@@ -21,7 +20,17 @@ from markscheme.marking import get_protocol
 from markscheme.marking.audit import Score
 from markscheme.marking.reading import THINK_END
 from markscheme.runs import write_atomically
-from markscheme.scale.shards import Job, Outcome, Shard, arrow, files_of, mark_shard, outcome_of, shards_of
+from markscheme.scale.shards import (
+    Job,
+    Outcome,
+    Shard,
+    arrow,
+    files_of,
+    first_problem,
+    mark_shard,
+    outcome_of,
+    shards_of,
+)
 from markscheme.types import Verdict
 
 TASK = "markscheme.scale.shards:mark_shard"
@@ -84,6 +93,19 @@ def mark_in_bulk(
         for outcome in work:
             progress.add(outcome)
     return Marked(_score(rule.label, parts), _total(parts), str(folder), earlier)
+
+
+def default_protocol(source: Path, benchmark: str | None, data_dir: str | None) -> str:
+    """The benchmark's protocol, or what the first gold in the files is judged by."""
+    if benchmark is not None:
+        from markscheme.benchmarks import benchmark as load
+
+        return load(benchmark, data_dir).protocol
+    for file in files_of(source):
+        for shard in shards_of(file):
+            if (found := first_problem(shard)) is not None:
+                return found.protocol
+    raise DataError(f"{source} holds no output with a gold answer; say with -b which benchmark they are for.")
 
 
 def _plan(source: Path, label: str, benchmark: str | None, think_end: str) -> Plan:
@@ -229,8 +251,3 @@ def _score(label: str, parts: Sequence[Path]) -> Score:
         high=found.high if defined else None,
         verdicts={str(verdict): times for verdict, times in counts.totals().items() if times},
     )
-
-
-def to_stderr(text: str) -> None:
-    """Progress for the command line."""
-    print(f"markscheme: {text}", file=sys.stderr, flush=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
@@ -18,16 +19,9 @@ import msgspec
 
 from markscheme.errors import DataError, MarkschemeError
 from markscheme.marking import mark
-from markscheme.marking.outputs import (
-    GOLD_FIELDS,
-    ID_FIELDS,
-    OUTPUT_FIELDS,
-    QUESTION_FIELDS,
-    SEVERAL_FIELDS,
-    Matcher,
-    response_of,
-)
-from markscheme.types import Mark
+from markscheme.marking.outputs import GOLD_FIELDS, Matcher, response_of
+from markscheme.stored import ID_FIELDS, OUTPUT_FIELDS, QUESTION_FIELDS, SEVERAL_FIELDS
+from markscheme.types import Mark, Problem
 
 ROWS = 100_000
 """Rows of a shard, about: some seconds of work, so that starting it costs nothing and losing it little."""
@@ -38,7 +32,7 @@ LARGEST_LINE = 256 << 20
 
 COLUMNS = {
     *(*OUTPUT_FIELDS, *SEVERAL_FIELDS, *GOLD_FIELDS, *QUESTION_FIELDS, *ID_FIELDS),
-    *("sample", "reasoning", "finish_reason", "error", "model", "nums", "doc", "doc_id", "resps"),
+    *("sample", "reasoning", "finish_reason", "error", "model", "nums", "doc", "doc_id", "resps", "messages"),
 }
 """Columns that can matter; whatever else a Parquet file holds is not read."""
 
@@ -141,6 +135,15 @@ def mark_shard(told: dict[str, Any]) -> dict[str, Any]:
         table.finish(outcome)
     made: dict[str, Any] = msgspec.to_builtins(outcome)
     return made
+
+
+def first_problem(shard: Shard) -> Problem | None:
+    """The first problem that a shard brings itself."""
+    match = Matcher()
+    for position, row in _rows(shard):
+        with suppress(MarkschemeError):
+            return match(row, shard.file, str(position))[0]
+    return None
 
 
 def outcome_of(file: Path) -> Outcome:

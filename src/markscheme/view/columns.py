@@ -101,14 +101,6 @@ class Cells:
         self.verdicts.pop(protocol, None)
         self.mark_offsets.pop(protocol, None)
 
-    def restore(self) -> None:
-        """Make the lookup table again after the columns were loaded."""
-        self._room = len(self.numbers["file"])
-        self._row = {
-            problem << 32 | sample: row
-            for row, (problem, sample) in enumerate(zip(self.problem, self.sample, strict=True))
-        }
-
 
 @dataclass(frozen=True)
 class Snapshot:

@@ -12,9 +12,13 @@ class RefusedError(OSError):
 
 
 def state_inside(file: Path, root: Path) -> os.stat_result:
-    """What `stat` says of a plain file below `root` (a resolved path); raises OSError for everything else."""
+    """What `stat` says of a plain file of a run below `root`; raises OSError for everything else.
+
+    `root` is a resolved path and runs are found without following links, so only the last two names can be links.
+    """
     found = file.stat()
-    if not stat.S_ISREG(found.st_mode) or not file.resolve().is_relative_to(root):
+    linked = file.is_symlink() or file.parent.is_symlink()
+    if not stat.S_ISREG(found.st_mode) or (linked and not file.resolve().is_relative_to(root)):
         raise RefusedError(0, "a link that leads out of the folder, or not a plain file", str(file))
     return found
 

@@ -7,7 +7,6 @@ import csv
 import hashlib
 import io
 import re
-from asyncio import Future
 from collections.abc import Awaitable, Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
@@ -31,7 +30,7 @@ from markscheme.view.pages.runs import runs_page, runs_table
 from markscheme.view.site import NotThereError, Page, Site
 
 SITE = web.AppKey("site", Site)
-PREPARED: web.AppKey[Future[None]] = web.AppKey("prepared", Future)
+PREPARING: web.AppKey[asyncio.Task[None]] = web.AppKey("preparing", asyncio.Task)
 THREADS = 3
 ASSETS = {
     "app.css": "text/css",
@@ -93,12 +92,17 @@ def asset(name: str) -> bytes:
 
 async def _prepare(app: web.Application) -> None:
     """Few threads, as each keeps memory of its own; and the templates compiled before somebody waits for them."""
-    loop = asyncio.get_running_loop()
-    loop.set_default_executor(ThreadPoolExecutor(THREADS, thread_name_prefix="pages"))
-    app[PREPARED] = loop.run_in_executor(None, compile_templates)
+    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(THREADS, thread_name_prefix="pages"))
+    app[PREPARING] = asyncio.create_task(_compile_later())
+
+
+async def _compile_later() -> None:
+    await asyncio.sleep(1)  # the first page goes first
+    await asyncio.to_thread(compile_templates)
 
 
 async def _close(app: web.Application) -> None:
+    app[PREPARING].cancel()
     app[SITE].background.close()
 
 
@@ -193,7 +197,7 @@ def _csv_lines(rows: Iterable[list[object]], most: int) -> bytes:
 
 def safe_cell(value: object) -> object:
     """A cell that no spreadsheet takes for a formula: a text that starts like one gets an apostrophe in front."""
-    if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r"):
+    if isinstance(value, str) and value[:1] in tuple("=+-@\t\r\n＝＋－＠"):
         return value if re.fullmatch(r"[+-]?[\d.,]+(e[+-]?\d+)?", value, re.IGNORECASE) else "'" + value
     return value
 

@@ -1,11 +1,12 @@
 """A model's text as HTML: escaped, formulas and Markdown rendered with their source beside them, the answer highlighted.
 
 Long texts are cut into blocks that a browser lays out only when they come into view. The clock bounds the work: when
-it runs out, what is left of the formulas stays as source.
+it runs out, the rest stays as source.
 """
 
 from __future__ import annotations
 
+import math
 import re
 import time
 from collections.abc import Iterator
@@ -42,17 +43,25 @@ def blocks(text: str, start: int, end: int, size: int = BLOCK) -> list[Span]:
     return cuts
 
 
-def render(text: str, span: Span | None = None, until: float | None = None) -> Markup:
-    """One block as HTML; `span` is the answer's place in it."""
-    return Markup("").join(_pieces(text, span, until))
+def clock() -> float:
+    """What bounds the work on a page: processor time of its thread, so that a busy machine renders as much."""
+    return time.thread_time()
+
+
+def render(text: str, span: Span | None = None, until: float = math.inf) -> Markup:
+    """One block as HTML; `span` is the answer's place in it, `until` a time of `clock` after which it stays plain."""
+    return render_plain(text, span) if clock() > until else Markup("".join(_pieces(text, span, until)))
 
 
 def render_plain(text: str, span: Span | None = None) -> Markup:
-    """The same without looking for formulas."""
-    return _marked(text, 0, len(text), span)
+    """The same without looking for formulas and Markdown."""
+    return Markup(_marked(text, 0, len(text), span))
 
 
-def _pieces(text: str, span: Span | None, until: float | None) -> Iterator[Markup]:
+# Below, plain strings of HTML: thousands of pieces a page, and every one of them comes from `visible`, `to_mathml` or here.
+
+
+def _pieces(text: str, span: Span | None, until: float) -> Iterator[str]:
     found = list(formulas(text))
     steps: list[Formula | Edit] = [*found, *edits(text, [(one.start, one.end) for one in found])]
     steps.sort(key=lambda step: (step.start, step.end))
@@ -61,16 +70,14 @@ def _pieces(text: str, span: Span | None, until: float | None) -> Iterator[Marku
         if isinstance(step, Edit):
             yield _marked(text, at, step.start, span)
             at = max(at, step.start)  # a display formula may have taken the line end
-            yield Markup(step.before) + _source(_marked(text, at, step.end, span)) + Markup(step.after)
+            yield f"{step.before}{_source(_marked(text, at, step.end, span))}{step.after}"
             at = max(at, step.end)
             continue
-        if until is not None and time.monotonic() > until:
-            continue
-        html = to_mathml(text[step.inner_start : step.inner_end], step.display)
+        html = to_mathml(text[step.inner_start : step.inner_end], step.display) if clock() <= until else None
         if html is None:
             continue
         yield _marked(text, at, step.start, span)
-        yield _formula(text, step, Markup(html), span)
+        yield _formula(text, step, html, span)
         at = step.end
         if step.display:  # it stands on lines of its own: the line end behind it would be an empty one
             end = _LINE_END.match(text, at).end()  # type: ignore[union-attr]  # matches everywhere
@@ -79,27 +86,24 @@ def _pieces(text: str, span: Span | None, until: float | None) -> Iterator[Marku
     yield _marked(text, at, len(text), span)
 
 
-def _formula(text: str, formula: Formula, shown: Markup, span: Span | None) -> Markup:
-    source = _marked(text, formula.start, formula.end, span)
+def _formula(text: str, formula: Formula, html: str, span: Span | None) -> str:
+    source = _source(_marked(text, formula.start, formula.end, span))
     if _overlap(formula.start, formula.end, span) is not None:
-        shown = Markup("<mark>{}</mark>").format(shown)
-    kind = "m block" if formula.display else "m"
-    return Markup('<span class="{}">{}{}</span>').format(kind, shown, _source(source))
+        html = f"<mark>{html}</mark>"
+    return f'<span class="{"m block" if formula.display else "m"}">{html}{source}</span>'
 
 
-def _source(html: Markup) -> Markup:
+def _source(html: str) -> str:
     """What only the raw view shows."""
-    return Markup('<code class="src">{}</code>').format(html) if html else html
+    return f'<code class="src">{html}</code>' if html else ""
 
 
-def _marked(text: str, start: int, end: int, span: Span | None) -> Markup:
+def _marked(text: str, start: int, end: int, span: Span | None) -> str:
     overlap = _overlap(start, end, span)
     if overlap is None:
-        return visible(text[start:end])
+        return str(visible(text[start:end]))
     low, high = overlap
-    return Markup("{}<mark>{}</mark>{}").format(
-        visible(text[start:low]), visible(text[low:high]), visible(text[high:end])
-    )
+    return f"{visible(text[start:low])}<mark>{visible(text[low:high])}</mark>{visible(text[high:end])}"
 
 
 def _overlap(start: int, end: int, span: Span | None) -> Span | None:

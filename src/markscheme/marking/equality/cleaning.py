@@ -93,6 +93,9 @@ _TEXT_SIGN: Final = re.compile(r"\\(?:text|mathrm|mbox)\s*\{\s*\\([$%])\s*\}")
 _REPEATING: Final = re.compile(r"(?<!\d)(\d{0,30})\.(\d{0,30})\\(?:overline|bar|dot)\s*\{\s*(\d{1,30})\s*\}")
 _TRAILING_DOTS: Final = re.compile(r"(?<!\d)(\d{0,30})\.(\d{0,30}?)(\d)\3{2,60}\s*(?:\.\.\.|\\(?:l|c)?dots)")
 _LETTER_TIMES: Final = re.compile(r"(?<=\d)\s*[xX]\s*(?=10\s*(?:\^|\*\*))")
+_TIMES_AS_UNIT: Final = re.compile(r"(?<=\d)\s+times\Z")
+_INCHES: Final = re.compile(r'(?<=\d)\s?"(?!\w)')
+_PER: Final = re.compile(r"(?<=\d)\s+an?\s+(?=[a-z]{3})")
 _CURRENCY_CODE: Final = re.compile(r"\b(?:US|USD|Rs)(?:\s?(?=\\?\$)|\.\s?(?=\d))")
 _DOLLARS: Final = re.compile(r"(?<!\\)\$")
 _FINAL: Final = ".,;:\\"
@@ -116,6 +119,10 @@ def clean(text: str) -> str:
     text = strip_wrappers(text)
     if "10" in text and ("x" in text or "X" in text):
         text = _LETTER_TIMES.sub(r"\\times ", text)  # 6.72 x 10^{-5}
+    if text.endswith("times"):
+        text = _TIMES_AS_UNIT.sub("", text)
+    if '"' in text or " a" in text:
+        text = _PER.sub(" per ", _INCHES.sub(r"\\text{ inches}", text))  # 67", $2 a serving
     if "US" in text or "Rs" in text:
         text = _CURRENCY_CODE.sub("", text)
     if "\\\\" in text:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 
 from markupsafe import Markup
@@ -12,7 +11,7 @@ from markscheme.view import figures
 from markscheme.view.library import OpenRun
 from markscheme.view.pages.run import header
 from markscheme.view.site import NotThereError, Page, Site, live
-from markscheme.view.text import blocks, render, render_plain
+from markscheme.view.text import blocks, clock, render, render_plain
 from markscheme.view.verdicts import Look, look
 
 MOST_SAMPLES = 2_000
@@ -21,7 +20,7 @@ LONGEST_ANSWER = 2_000
 RENDERED = 60_000
 """Characters of a statement or solution that are shown."""
 FORMULA_SECONDS = 0.5
-"""For the formulas of a text; what is left shows its source."""
+"""Of processor time for the formulas of a text; what is left shows its source."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +83,7 @@ def problem_page(site: Site, slug: str, problem: int) -> Page:
 
 def rich(text: str) -> Markup:
     """A statement or solution with its formulas; of what is very long, the beginning."""
-    until = time.monotonic() + FORMULA_SECONDS
+    until = clock() + FORMULA_SECONDS
     html = [render(text[start:end], until=until) for start, end in blocks(text, 0, min(len(text), RENDERED))]
     if len(text) > RENDERED:
         html.append(render_plain(f"\n… and {len(text) - RENDERED:,} characters more"))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shlex
-import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,11 +20,11 @@ from markscheme.view.pages.problem import FORMULA_SECONDS, gold_text, rich
 from markscheme.view.pages.responses import select
 from markscheme.view.pages.run import header
 from markscheme.view.site import NotThereError, Page, Site, live
-from markscheme.view.text import Span, blocks, render, render_plain
+from markscheme.view.text import Span, blocks, clock, render, render_plain
 from markscheme.view.verdicts import LOOKS, Look
 
 THINK_END = "</think>"
-AT_ONCE = 60_000
+AT_ONCE = 24_000
 """Characters at each end of a text that are in the page; what lies between comes when it is scrolled to."""
 LAZY = 16_000
 """Characters of a piece that comes later."""
@@ -103,7 +102,7 @@ def response_page(site: Site, slug: str, problem: int, sample: int, filter: Filt
 
 def body(site: Site, response: Response, span: Span | None) -> Body:
     """A response in pieces, with the answer's place highlighted."""
-    until = time.monotonic() + FORMULA_SECONDS
+    until = clock() + FORMULA_SECONDS
     text = response.text
     split = _end_of_thinking(text)
     return Body(
@@ -139,7 +138,7 @@ def text_piece(site: Site, slug: str, problem: int, sample: int, part: str, star
     response = find_response(site, slug, problem, sample)
     text = (response.reasoning or "") if part == "reasoning" else response.text
     start, end = max(0, start), min(end, start + 2 * LAZY, len(text))
-    return render(text[start:end], until=time.monotonic() + FORMULA_SECONDS)
+    return render(text[start:end], until=clock() + FORMULA_SECONDS)
 
 
 def find_response(site: Site, slug: str, problem: int, sample: int) -> Response:
@@ -188,7 +187,7 @@ def other_judgements(site: Site, slug: str, problem: int, sample: int) -> list[J
 def mark_command(run: OpenRun, row: int, question: Question | None, response: Response | None) -> str:
     """A shell command that judges this very response again, gold and all; a long one is taken from its file.
 
-    ASCII only, quoted by the shell's rules: whatever the model wrote, it stays a word of the command.
+    What the model wrote is ASCII only and quoted by the shell's rules: whatever it is, it stays a word of the command.
     """
     if question is None or response is None or response.error:
         return ""

@@ -25,7 +25,7 @@ LONGEST_EXCERPTED = 400_000
 """Bytes of a line that is read again to show where the words stand."""
 BEFORE, AFTER = 24, 60
 """Characters around the words."""
-SEARCH_SECONDS = 0.3
+SEARCH_SECONDS = 0.25
 """A search that takes longer shows what it has so far, and the page asks again."""
 
 

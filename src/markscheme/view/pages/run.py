@@ -90,7 +90,7 @@ def _breakdowns(run: OpenRun, counts: Any) -> dict[str, list[figures.Group]]:
 
 def _spread(snapshot: Snapshot, column: str) -> Spread | None:
     numbers = snapshot.numbers[column].astype(float)
-    known = numbers[snapshot.arrived & (snapshot.numbers["failed"] == 0) & (numbers >= 0)]
+    known = numbers[snapshot.arrived & (snapshot.numbers["failed"] == 0) & (numbers >= 0) & np.isfinite(numbers)]
     if not known.size:
         return None
     median, high = np.quantile(known, [0.5, 0.9])
