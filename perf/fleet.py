@@ -14,6 +14,7 @@ import selectors
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from math import log
 
 from markscheme.config import make_config
 from markscheme.models.base import Completion, Request, RequestFailed
@@ -98,7 +99,7 @@ class _Server:
         self._slots = asyncio.Semaphore(fleet.slots)
         self._up = asyncio.Event()
         self._up.set()
-        self._running: set[asyncio.Future[None]] = set()
+        self._running: dict[asyncio.Future[None], float] = {}  # with the moments they began
         self.group: Group | None = None
 
     async def answer(self, request: Request) -> Sequence[Completion]:
@@ -110,7 +111,7 @@ class _Server:
             began = loop.time()
             ended: asyncio.Future[None] = loop.create_future()
             timer = loop.call_later(tokens / self.speed, _finish, ended)
-            self._running.add(ended)
+            self._running[ended] = began
             try:
                 await ended
             except RequestFailed:
@@ -118,7 +119,7 @@ class _Server:
                 raise
             finally:
                 timer.cancel()
-                self._running.discard(ended)
+                del self._running[ended]
             self._found.useful += (loop.time() - began) / 3600
         self._found.tokens += tokens
         return [Completion(text="", completion_tokens=tokens)]
@@ -158,8 +159,6 @@ class _Model:
 def lengths_of(fleet: Fleet) -> list[int]:
     """Tokens of every response."""
     luck = random.Random(fleet.seed)
-    from math import log
-
     draw = (int(luck.lognormvariate(log(fleet.median), fleet.spread)) + 1 for _ in range(fleet.requests))
     return [min(LIMIT, one) for one in draw]
 
@@ -217,9 +216,8 @@ async def _simulate(fleet: Fleet) -> Found:
 
 
 def _under_way(servers: Sequence[_Server], now: float) -> float:
-    """Hours of slots in use that have not ended yet, about: each running sequence is half done."""
-    del now
-    return sum(len(server._running) for server in servers) * 0.0
+    """Hours of slots that have not ended yet."""
+    return sum(now - began for server in servers for began in server._running.values()) / 3600
 
 
 def divided(fleet: Fleet) -> float:
