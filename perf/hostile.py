@@ -2,7 +2,7 @@
 
     python perf/hostile.py [--count 10000]
 
-Every family of hostile text comes again and again with other numbers, so that no cache answers for it; one in fifty
+Every family of hostile text comes again and again with other numbers, so that no cache answers for it; one in 200
 goes straight to the worker processes and has to be killed there. After each block a plain answer is marked.
 """
 
@@ -78,7 +78,7 @@ def main() -> None:
 
 
 def _one(n: int, chance: random.Random) -> str:
-    if n % 50 == 0:
+    if n % 200 == 0:
         found = compare(*nested_radicals(n + 2), time_limit=0.2)
         return {True: "correct", False: "wrong", None: "unmarkable"}[found.equal]
     text = FAMILIES[chance.choice(list(FAMILIES))](chance.randrange(3, 400))

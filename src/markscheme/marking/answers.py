@@ -118,7 +118,7 @@ _LEAD = re.compile(
     r"|\s{0,2}(?:\([^()\n]{0,30}\))?\s{0,2}[*_]{0,3}\s{0,2}[:：=]"
     r"|\s{0,4}(?=\n)"
     r")"
-    r"(?:\n\s*[-•]\s(?=\s*\S)|[\s:：*_>=→]|(?:therefore|thus|then|simply|just|indeed|exactly|equal\sto|given\sby|as\sfollows|approximately|about"
+    r"(?:\n\s*[-•]\s(?=\s*\S)|[\s:：*_>=→}]|(?:therefore|thus|then|simply|just|indeed|exactly|equal\sto|given\sby|as\sfollows|approximately|about"
     r"|the\sfinal\sanswer\sis|The\sfinal\sanswer\sis|the\sanswer\sis|The\sanswer\sis)\b,?)*"
 )
 _LINE_START = re.compile(
@@ -185,7 +185,7 @@ _PLAIN_VALUE = re.compile(
     r"[\s$\\(\[{*]*[-+−]?[$€£¥₹]?\d[\d,]*(?:\.\d+)?(?:\s?/\s?\d+)?[%\s$\\)\]}*.]*|\$[^$\n]{1,60}\$|\\\([^\n]{1,60}?\\\)"
 )
 _PLAIN_END = re.compile(
-    r"\n|\*\*|</|<\||[.!?](?=\s|$|\*)|。|,\s(?=[a-z]{2,})(?!and\b|or\b)|;\s"
+    r"\n|\*\*|</|<\||[.!?](?=\s|$|\*)|。|,\s(?=[a-z]{2,}|I\s)(?!and\b|or\b)|;\s"
     r"|\s\(?(?:because|since|which|where|when|so|if|as|after|with|by|for\s(?:the|all|each|every|this))\b"
 )
 _SEGMENT = re.compile(

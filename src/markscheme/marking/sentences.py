@@ -1,7 +1,6 @@
 r"""The value that a sentence states: in bold, else its last formula, else the number that was worked out.
 
-"Mark needs 23 pounds to make 4 small beds and 3 large beds" states 23 when "8 + 15 = 23" stands before it. A guess, as
-a reader makes it; whoever calls this has found nothing that is marked as the answer.
+A guess, as a reader makes it; whoever calls this has found nothing that is marked as the answer.
 """
 
 from __future__ import annotations
@@ -9,6 +8,7 @@ from __future__ import annotations
 import re
 
 from markscheme.marking.answers import Answer, is_money, trimmed, value_span
+from markscheme.marking.meant_numbers import DENIED, WORKED_OUT, meant_number
 from markscheme.marking.words import NUMBER_RUN
 
 MAX_SENTENCE = 2_000
@@ -38,13 +38,6 @@ _BARE_NAME = re.compile(
     r"\s*(?:[A-Za-z](?:_\{?\w\}?)?|[a-z]\([a-z]\)|(?:\\(?:triangle|angle|overline)\s?\{?)?[A-Z]{2,4}\}?)[\s.,]*"
 )
 """What only names something: `x`, `f(x)`, `\\triangle ABC`."""
-_NUMBER = re.compile(
-    r"(?<![A-Za-z0-9_.}])[-−]?(?:\\?[$€£¥₹]\s?)?"
-    r"(?:\\[dt]?frac\{[^{}\n]{1,40}\}\{[^{}\n]{1,40}\}"
-    r"|\d{1,3}(?:\.\d{3})+,\d+(?![\d,])|\d+,\d{1,2}(?![\d,.]\d|\d|\s(?:and|or)\b)"  # 1.234,50 and 3,5
-    r"|\d+(?:[,\u00a0\u2009\u202f]\d{3})*(?:\.\d+)?(?:\s?/\s?\d+)?\s?%?|\.\d+)"
-    r"|(?:(?<![A-Za-z])|(?<=USD|EUR)|(?<=Rs)|(?<=RM))\d+(?:,\d{3})*(?:\.\d+)?"
-)
 
 
 def is_prose(line: str) -> bool:
@@ -77,7 +70,7 @@ def stated_value(text: str, begin: int, end: int) -> Answer:
     telling = [found for found in formulas if not _BARE_NAME.fullmatch(found[found.lastindex or 0])]
     if formulas:
         return _formulas(text, telling or formulas)
-    number = _meant_number(text, begin, end)
+    number = meant_number(text, begin, end)
     if number is None and not TELLING.search(text, begin, end):
         spelled = list(NUMBER_RUN.finditer(text, begin, end))
         number = spelled[0].span() if len(spelled) == 1 else None
@@ -96,8 +89,8 @@ _AND_THEN = re.compile(
     r"|\s?[A-Za-z]+(?:\s[a-z]+){0,2}(?:\$?\^\{?[23]\}?\$?)?[\s.]*\Z"
 )
 """What may follow the value that a clause ends in: nothing, its unit, where it is attained, or its approximation."""
+MAX_CALCULATION = 300
 _CALCULATION = re.compile(r"[^,]*\d\S*\s*(?:[a-z]{1,9}\s*)?(?:[-+*/×÷·x]|\\times|\\cdot|\\div)\s*[$(]*\d[^,]*=")
-_WORKED_OUT = re.compile(r"=[^=\n]*\d")
 _VALUE_THEN_WORDS = re.compile(r"[^A-Za-z]*[\dπ)}%$²³](?:\s+[A-Za-z]+){0,3}[\s.]*")
 
 
@@ -105,12 +98,12 @@ def _predicate(text: str, begin: int, end: int) -> Answer | None:
     """What the last clause says something *is*: `The solutions are 1 and -2`, `The ratio is 2:3`."""
     for copula in reversed(list(_COPULA.finditer(text, begin, end))[-4:]):
         before = text[max(begin, copula.start() - 60) : copula.start()]
-        if _DENIED.search(before) or _SUBORDINATE.search(before):
+        if DENIED.search(before) or _SUBORDINATE.search(before):
             continue
         start, stop = value_span(text, copula.end(), end)
         value = text[start:stop]
         after = _AND_THEN.match(text, stop, end)
-        if after is None or (after["where"] is None and _WORKED_OUT.search(text, stop, end)):
+        if after is None or (after["where"] is None and WORKED_OUT.search(text, stop, end)):
             continue
         if TELLING.search(value) and (not is_prose(value) or _VALUE_THEN_WORDS.fullmatch(value)):
             formula = _FORMULA.match(text, start, stop)
@@ -118,7 +111,8 @@ def _predicate(text: str, begin: int, end: int) -> Answer | None:
                 if formula.end() < stop or "equation" in text[max(begin, copula.start() - 60) : copula.start()]:
                     return undelimited(text, start, stop)
                 return right_hand_side(text, *formula.span(formula.lastindex or 0))
-            return (right_hand_side if _CALCULATION.match(value) else undelimited)(text, start, stop)
+            calculated = len(value) < MAX_CALCULATION and _CALCULATION.match(value)
+            return (right_hand_side if calculated else undelimited)(text, start, stop)
     return None
 
 
@@ -185,81 +179,3 @@ def undelimited(text: str, begin: int, end: int) -> Answer:
 
 _COUNTED = re.compile(rf"([-−]?\d[\d,]*(?:\.\d+)?)\s?[{_SCRIPTS}]+")
 """A number with a measure word of a script in which the comparison knows no units: `3页`."""
-
-
-def _meant_number(text: str, begin: int, end: int) -> tuple[int, int] | None:
-    """Of several numbers: of the consequence and not its reason; not one in parentheses; the one that was worked out
-    last; not one that tells when, how long or of what."""
-    named = _NAMED.search(text, begin, end)
-    if named is not None:
-        return named.span(1)
-    reason = _REASON.match(text, begin, end)
-    if reason is not None and _NUMBER.search(text, reason.end(), end):
-        begin = reason.end()
-    for consequence in _CONSEQUENCE.finditer(text, begin, end):
-        if _NUMBER.search(text, consequence.end(), end):
-            begin = consequence.end()
-    whole = end
-    condition = _CONDITION.search(text, begin, end)
-    if (
-        condition is not None
-        and _NUMBER.search(text, begin, condition.start())
-        and (condition[1] == "because" or not _WORKED_OUT.search(text, condition.end(), end))
-    ):
-        end = condition.start()
-    numbers = [
-        found.span()
-        for found in _NUMBER.finditer(text, begin, end)
-        if not _DENIED.search(text[max(begin, found.start() - 24) : found.start()])
-    ]
-    if len(numbers) < 2:
-        return numbers[0] if numbers else None
-    asides = [found.span() for found in _ASIDE.finditer(text, begin, end)]
-    outside = [span for span in numbers if not any(start < span[0] < stop for start, stop in asides)] or numbers
-    results = [_digits(found[1]) for found in _RESULT.finditer(text, max(0, begin - 4000), whole)]
-    for result in reversed(results[-_RESULTS:]):
-        for span in reversed(outside):
-            if _digits(text[slice(*span)]) == result:
-                return span
-    telling = [span for span in outside if not _is_circumstance(text, begin, *span)]
-    return (telling or outside)[-1]
-
-
-_NAMED = re.compile(r"(?<![\w.,])(-?\d[\d,]*(?:\.\d+)?)\s*=\s*[A-Za-z]\W*\Z")
-"""`10 = b` at the end."""
-_REASON = re.compile(r"\s*(?:Since|As|Because|If|When|Given)\s[^,]*(?:,(?!\s)[^,]*)*,\s")
-_CONSEQUENCE = re.compile(r"[,;]\s*(?:and\s+)?(?:so|therefore|thus|hence|meaning|which means)\s")
-_CONDITION = re.compile(r"\s(if|because|assuming)\s")
-_RESULTS = 6
-"""How many calculations back a number may have been worked out."""
-_ASIDE = re.compile(r"\([^()\n]{1,200}\)")
-_RESULT = re.compile(
-    r"=\s*(?:<<[^<>\n]*>>)?\s*\\?[$€£]?\s*(?:<<[^<>\n]*>>)?(\d[\d,]*+(?:\.\d++)?+|\.\d++)(?!\s*(?:[+*×÷\d]|[-/]\s*[\d($]))"
-)
-_DENIED = re.compile(r"\b(?:not|cannot|can't|isn't|never)\s+(?:be\s+|equal\s+(?:to\s+)?)?\\?\$?\Z")
-_BEFORE = re.compile(
-    r"(?:\b(?:d'ici|dans|pendant|nach|durante|en|in|for|over|after|every|per|within|during|each|all|by|at|than|the|these|those|to\s(?!pay|spend|earn|save|receive|be|make|get)\w+|\w{2,}ing))\s+\Z"
-)
-_TIME = re.compile(
-    r"\s*(?:minut|hour|day|week|month|year|second|time|p\.?m|a\.?m|mois|jour|heure|an(?:née)?s?\b|semaine|stunde|tag|woche|monat"
-    r"|jahr|hora|día|semana|mes(?:es)?\b|año)",
-    re.IGNORECASE,
-)
-_EACH = re.compile(r"\s*(?:each|apiece|per\b|a\spiece)")
-_ALWAYS = ("all", "after", "every", "per", "each", "the", "these", "those", "than")
-
-
-def _is_circumstance(text: str, begin: int, start: int, stop: int) -> bool:
-    """`after 3 days`, `every 5`, `the 16 glasses`, `to reach 100`, `selling 9 eggs`: what the sentence already knew."""
-    before = _BEFORE.search(text[max(begin, start - 24) : start])
-    if before is None:
-        return False
-    word = before[0].split()[0]
-    if (word == "for" and text[start] not in "$\\€£") or (word == "at" and _EACH.match(text, stop)):
-        return True
-    return word in _ALWAYS or word.endswith("ing") or word == "to" or _TIME.match(text, stop) is not None
-
-
-def _digits(number: str) -> str:
-    digits = number.replace(",", "").strip(" $\\€£¥₹%")
-    return digits.rstrip("0").rstrip(".") if "." in digits else digits

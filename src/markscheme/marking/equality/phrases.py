@@ -15,6 +15,7 @@ _DRESS: Final = re.compile(
     r"\\(?:text(?:bf|it|rm|sf|tt|up|normal|md|sc)?|mbox|hbox|math(?:rm|bf|it|sf|tt)|emph|boldsymbol|bm|operatorname|boxed|fbox)"
     r"\s*(?=\{)"
 )
+_COLON: Final = re.compile(r"\s*\\colon(?![a-zA-Z])\s*")
 _SPACING: Final = re.compile(r"\\[,;:! ]|\\q?quad(?![a-zA-Z])|~")
 _CLOCK: Final = re.compile(
     r"(\d{1,6}(?:\.\d{1,6})?(?:\s*:\s*\d{1,6}(?:\.\d{1,6})?){1,3})\s*(?:([ap])\.?\s*m\b\.?)?", re.IGNORECASE
@@ -42,7 +43,7 @@ _PHRASES: Final[dict[str, Answer]] = {
 def undressed(text: str) -> str:
     r"""The text without font commands, spacing and braces: what `\text{(C) Plane}` says."""
     if "\\" in text:
-        text = _SPACING.sub(" ", _DRESS.sub("", text))
+        text = _SPACING.sub(" ", _DRESS.sub("", _COLON.sub(":", text)))
     return text.replace("{", "").replace("}", "").strip()
 
 

@@ -131,6 +131,9 @@ def as_sets(judge: Judge, a: Answer, b: Answer) -> bool | None:
 
 def collection_scalar(judge: Judge, a: Collection, b: Scalar) -> bool | None:
     """Amounts that add up to one: `137 and 1/2`, `18 dollars and 90 cents`; one value said twice: `3/4 or 0.75`."""
+    if len(b.letters) == len(a.items) and b.letters.isupper():
+        # Several choices, A, C and D, written as ACD.
+        return sorted(b.letters) == sorted(x.letters if isinstance(x, Scalar) else "" for x in a.items)
     if a.joined == "or" and not judge.flipped:
         return _said_twice(judge, a, b)
     first, second = a.items if len(a.items) == 2 else (None, None)

@@ -117,7 +117,8 @@ def relation_other(judge: Judge, a: Relation, b: Answer) -> bool | None:
     elif isinstance(a.left, Scalar) and isinstance(a.right, Scalar) and _names_a_quantity(a.left.value):
         # m + n = 73 and AB·CD = 12 name a quantity; x² = 5 asks for x. 21 + 49 = 70 is a sum. A gold that is the
         # equation of a curve, x² + y² = 25, asks for the equation.
-        named = None if variables(a.right.value) or (judge.flipped and variables(a.left.value)) else a.right
+        curve = judge.flipped and {"x", "y"} <= variables(a.left.value)
+        named = None if variables(a.right.value) or curve else a.right
     if named is None or (not judge.flipped and _is_curve(a, named)):
         return False
     verdict = judge.same(named, b)
