@@ -85,7 +85,8 @@ def faults(oracle: Oracle, scratch: Path) -> None:
     started = time.perf_counter()
     plan = Plan(answer=oracle, faults=dict.fromkeys(FAULTS, 0.1), retry_after=1)
     with Loopback(plan, count=True) as server:
-        options = ["--request-timeout", "2", "--retry-delay", "0.2", "--out", f"{scratch}/faulty"]
+        # Long enough for a busy machine: an answer that arrives after it would be asked for again.
+        options = ["--request-timeout", "10", "--retry-delay", "0.2", "--out", f"{scratch}/faulty"]
         finish(oracle.start("run", oracle.name, "--model", "openai/m", "--base-url", server.url, *options))
         struck, twice = dict(server.faulted), sum(count > 1 for count in server.answered.values())
     found = answers(scratch / "faulty")

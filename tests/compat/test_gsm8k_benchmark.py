@@ -154,11 +154,13 @@ def test_ask_when_interrupted_then_what_came_is_written_and_the_same_command_ask
     words = ["--output", str(output), "--concurrency", "1"]
     with Loopback(Plan(answer=stop)) as server:
         assert ask(lambda: benchmark_class(data), tmp_path, [*words, "--base-url", server.url]) == 130
-    assert len(output.read_text().splitlines()) == 1
-    assert "2 responses are missing and not counted; the same command asks for them" in capsys.readouterr().err
+    kept = len(output.read_text().splitlines())
+    assert 1 <= kept < 3  # another request may be on its way before the signal is heard
+    said = capsys.readouterr().err
+    assert f"{3 - kept} responses are missing and not counted; the same command asks for them" in said
     with Loopback(Plan(answer=lambda body: "#### 30"), keep=True) as server:
         assert ask(lambda: benchmark_class(data), tmp_path, [*words, "--base-url", server.url]) == 0
-        assert len(server.seen) == 2
+        assert len(server.seen) == 3 - kept
     assert len(output.read_text().splitlines()) == 3
 
 

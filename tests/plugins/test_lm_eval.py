@@ -18,6 +18,8 @@ from markscheme.plugins.logs import import_log
 from markscheme.plugins.records import record
 
 BIN = Path(sys.executable).parent
+TIMEOUT = 900
+"""Seconds: before it does anything, lm_eval reads its 14,000 task files, which takes minutes on a busy machine."""
 
 
 def test_compute_score_when_as_documented_then_one_or_zero():
@@ -64,7 +66,7 @@ def test_command_when_it_asks_a_server_then_scores_and_samples_equal_our_own_run
             env={**os.environ, "MARKSCHEME_DATA": str(data.parent), "HF_HUB_OFFLINE": "1"},
             capture_output=True,
             text=True,
-            timeout=300,
+            timeout=TIMEOUT,
         )
         assert done.returncode == 0, done.stderr
         sent = json.loads(server.seen[0][1])
@@ -121,7 +123,7 @@ json.dump(
         env={**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=TIMEOUT,
     )
     assert done.returncode == 0, done.stderr
     found = json.loads(out.read_text())

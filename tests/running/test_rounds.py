@@ -160,3 +160,19 @@ def test_until_from_python_when_given_points_then_the_same(sums, tmp_path):
             out=tmp_path / "r",
         )
     assert summarize(run).until.reached
+
+
+def test_until_when_looked_at_in_the_viewer_then_the_same_figures_as_in_the_report(markscheme, sums, fast, tmp_path):
+    from markscheme.view import figures
+    from markscheme.view.index import RunIndex
+
+    with Loopback(Plan(answer=lucky)) as server:
+        done = markscheme(
+            *("run", sums(20), *fast, "--base-url", server.url, "--until", "4", "-k", "4", "--out", tmp_path / "r")
+        )
+    report, index = json.loads(done.stdout), RunIndex(tmp_path / "r")
+    index.refresh(30)
+    counts = figures.counts(index.snapshot(), "gsm8k-numeric")
+    for metric, found in (("accuracy", report["accuracy"]), ("pass@4", report["pass_at_k"]["4"])):
+        assert figures.estimate(metric, counts).estimate == pytest.approx(found["value"])
+        assert figures.estimate(metric, counts).low == pytest.approx(found["low"])

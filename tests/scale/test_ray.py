@@ -12,6 +12,7 @@ import markscheme as ms
 from markscheme.config import make_config
 from markscheme.errors import ModelError, UsageError
 from markscheme.models import load_model
+from markscheme.scale.bulk import mark_in_bulk
 
 pytestmark = pytest.mark.needs("ray")
 
@@ -74,6 +75,19 @@ def test_run_when_no_replica_fits_the_cluster_then_says_what_is_needed(cluster, 
             "countdown-sample", model="solver", engine="ray", gpus_per_replica=4, server_timeout=2.0,
             out=tmp_path / "run",
         )  # fmt: skip
+
+
+def test_marking_when_done_on_a_cluster_then_the_same_marks_as_here(cluster, tmp_path, monkeypatch):
+    monkeypatch.setattr("markscheme.scale.shards.BYTES", 4000)
+    file = tmp_path / "stored.jsonl"
+    stored = ({"nums": [n % 9, 2, 3], "target": n % 9 + 5, "text": f"<answer>{n % 9} + 5</answer>"} for n in range(300))
+    file.write_text("".join(json.dumps(row) + "\n" for row in stored))
+    here = mark_in_bulk(file, "countdown", tmp_path / "here", workers=1)
+    there = mark_in_bulk(file, "countdown", tmp_path / "there", engine="ray")
+    assert (there.score, there.outcome) == (here.score, here.outcome)
+    names = [sorted(one.name for one in (tmp_path / place / "countdown").iterdir()) for place in ("here", "there")]
+    assert names[0] == names[1]
+    assert len(names[0]) > 3
 
 
 def test_run_when_a_node_is_killed_then_nothing_is_lost_nothing_comes_twice_and_no_server_stays(

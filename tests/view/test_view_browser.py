@@ -92,9 +92,12 @@ def test_keys_lead_on_to_the_next_wrong_one_and_the_next_disagreement(page, serv
     page.goto(server.url + "/run/first/response/1/0")
     page.keyboard.press("w")
     page.wait_for_function("() => !location.pathname.endsWith('/1/0')")
+    page.wait_for_load_state()
     assert "correct" not in page.locator("main .title .badge").inner_text()
+    here = page.url
     page.keyboard.press("d")
-    page.wait_for_load_state("networkidle")
+    page.wait_for_function(f"() => location.href !== {here!r}")
+    page.wait_for_load_state()
     verdicts = page.locator("#judgements tr.stored .badge").all_inner_texts()
     assert len({("correct" in text) for text in verdicts}) == 2
     here = page.url

@@ -106,10 +106,26 @@ def test_a_response_to_an_unknown_problem_is_kept_without_a_statement(tmp_path):
     assert index.question(stray) is None
 
 
+def test_a_mark_whose_response_is_gone_stands_for_nothing_once_all_is_read(tmp_path):
+    path = folders.running(tmp_path / "run", done=6)
+    lines = (path / "responses.jsonl").read_text().splitlines(keepends=True)
+    (path / "responses.jsonl").write_text("".join(lines[2:]))
+    index = RunIndex(path)
+    index.refresh(responses=False)
+    before = index.snapshot()
+    assert (before.verdict("math") != UNMARKED).sum() == 6
+    index.refresh()
+    after = index.snapshot()
+    assert (after.verdict("math") != UNMARKED).sum() == len(list(Run.open(path).marks("math"))) == 4
+    assert after.marks_version > before.marks_version
+
+
 def test_an_error_mark_does_not_replace_an_answers_mark(tmp_path):
     path = folders.running(tmp_path / "run", done=0)
     key = Run.open(path).questions()[0].problem.key
+    folders.append(path / "responses.jsonl", [Response(key=key, sample=0, text="hm")])
     marks = [Mark(key=key, verdict=verdict) for verdict in (Verdict.ERROR, Verdict.WRONG, Verdict.ERROR)]
+    folders.append(path / "responses.jsonl", [Response(key=key, sample=0, text="7")])
     folders.append(path / "marks" / "math.jsonl", marks)
     assert indexed(path).snapshot().verdict("math").tolist() == [CODE[Verdict.WRONG]]
     assert [mark.verdict for mark in Run.open(path).marks("math")] == [Verdict.WRONG]

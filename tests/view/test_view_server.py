@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from concurrent.futures import ThreadPoolExecutor
 from html import unescape
 from html.parser import HTMLParser
 from http.client import HTTPConnection
@@ -432,7 +433,8 @@ def test_port_that_is_taken_is_an_error_that_says_so(tmp_path, capsys):
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = str(taken.getsockname()[1])
-        assert main(["view", str(tmp_path), "--no-browser", "--port", port]) == 2
+        with ThreadPoolExecutor(1) as elsewhere:  # the browser of other tests has an event loop in this thread
+            assert elsewhere.submit(main, ["view", str(tmp_path), "--no-browser", "--port", port]).result(60) == 2
     assert "choose another --port" in capsys.readouterr().err
 
 

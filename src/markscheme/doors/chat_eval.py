@@ -17,11 +17,11 @@ import msgspec
 from markscheme.config import RunConfig, make_config
 from markscheme.doors.aime_files import question_id
 from markscheme.doors.flags import positive
-from markscheme.doors.runs import exit_code, failed, interrupted, report, run_or_resume
+from markscheme.doors.runs import exit_code, failed, interrupted, report, run_or_resume, shown
 from markscheme.errors import MarkschemeError, UsageError
 from markscheme.models.nanochat import SOURCES
 from markscheme.plugins.data import ready
-from markscheme.reporting.summary import Estimate, Summary
+from markscheme.reporting.summary import Summary
 from markscheme.running import new_folder
 from markscheme.runs import Run, write_atomically
 from markscheme.scale.ranks import Ranks, current
@@ -139,11 +139,11 @@ def _print(name: str, run: Run, summary: Summary, *, passatk: bool) -> None:
     share = solved / asked if asked else 0.0
     print("=" * 50)
     print(f"Final: {solved}/{asked} ({100 * share:.2f}%)")
-    print(f"Per sample: {_shown(summary.accuracy)}")
+    print(f"Per sample: {shown(summary.accuracy)}")
     if passatk:
         print("\nPass@k scores:")
         for k, estimate in summary.pass_at_k.items():
-            print(f"  Pass@{k}: {_shown(estimate)}")
+            print(f"  Pass@{k}: {shown(estimate)}")
     print(f"{name} accuracy: {100 * share:.2f}%")
     print(f"run folder: {run.path}", flush=True)
 
@@ -155,12 +155,6 @@ def _solved(run: Run) -> tuple[int, int]:
         if mark.score is not None:
             samples[mark.key].append(mark.correct)
     return sum(any(correct) for correct in samples.values()), len(samples)
-
-
-def _shown(estimate: Estimate) -> str:
-    if estimate.value is None:
-        return "undefined (too few samples came back)"
-    return f"{estimate.value:.4f}  (95 % interval {estimate.low:.4f} to {estimate.high:.4f})"
 
 
 def _save(run: Run, file: Path) -> None:

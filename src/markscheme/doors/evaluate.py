@@ -18,7 +18,7 @@ import msgspec
 
 from markscheme.config import RunConfig, make_config
 from markscheme.doors.flags import positive
-from markscheme.doors.runs import exit_code, failed, interrupted, report, run_or_resume
+from markscheme.doors.runs import exit_code, failed, interrupted, report, run_or_resume, shown
 from markscheme.errors import DataError, MarkschemeError, UsageError
 from markscheme.models.fields import extra_fields
 from markscheme.reporting.summary import Estimate, Summary
@@ -50,7 +50,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return failed(parser.prog, failure)
     print("\n=== Macro Average Across Datasets ===")
     for name, estimate in _macro(summaries).items():
-        print(f"{name}: {_shown(estimate)}")
+        print(f"{name}: {shown(estimate)}")
     return exit_code(summaries, "the same command asks only for them" if args.output_dir else None)
 
 
@@ -60,7 +60,7 @@ def _evaluate(args: argparse.Namespace, name: str, config: RunConfig) -> Summary
     summary = report(run)
     print(f"\nDataset={name}")
     for figure, estimate in _figures(summary).items():
-        print(f"  {figure}: {_shown(estimate)}")
+        print(f"  {figure}: {shown(estimate)}")
     if summary.missing:
         print(f"  missing: {summary.missing} of {summary.problems * summary.samples} responses")
     print(f"  run folder: {folder}", flush=True)
@@ -92,12 +92,6 @@ def _macro(summaries: Sequence[Summary]) -> dict[str, Estimate]:
         problems = sum(each.problems for each in estimates)
         macro[name] = Estimate(mean, mean - below / len(values), mean + above / len(values), problems=problems)
     return macro
-
-
-def _shown(estimate: Estimate) -> str:
-    if estimate.value is None:
-        return "undefined (too few samples came back)"
-    return f"{estimate.value:.4f}  (95 % interval {estimate.low:.4f} to {estimate.high:.4f})"
 
 
 def _records(run: Run) -> Iterator[bytes]:

@@ -10,7 +10,7 @@ import msgspec
 
 from markscheme.config import RunConfig, check_pass_k
 from markscheme.errors import MarkschemeError
-from markscheme.reporting.summary import Summary, save_report, summarize
+from markscheme.reporting.summary import Estimate, Summary, save_report, summarize
 from markscheme.running import execute, resume
 from markscheme.running.progress import progress
 from markscheme.runs import Run
@@ -49,6 +49,13 @@ def report(run: Run) -> Summary:
         ((reason, times),) = failures.most_common(1)
         print(f"{failures.total()} responses failed, {times} of them: {reason}", file=sys.stderr)
     return summary
+
+
+def shown(estimate: Estimate) -> str:
+    """A figure with its interval, for a line of a door's report."""
+    if estimate.value is None:
+        return "undefined (too few samples came back)"
+    return f"{estimate.value:.4f}  (95 % interval {estimate.low:.4f} to {estimate.high:.4f})"
 
 
 def exit_code(summaries: list[Summary], again: str | None = None) -> int:

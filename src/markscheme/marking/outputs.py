@@ -61,22 +61,31 @@ class Outputs:
                 yield response, problem
 
     def _of_file(self) -> Iterator[tuple[Response, Problem]]:
-        find = _Finder(self.problems)
+        match = Matcher(self.problems)
         seen: Counter[str] = Counter()
         for number, _, row in rows(self.path):
-            texts = [None] if row.get("error") else outputs(row)
-            if texts is None:
-                raise DataError(
-                    f"{self.path} line {number} holds no output: one of {', '.join(OUTPUT_FIELDS[:4])} … is needed."
-                )
-            problem = find.of(row) if self.problems else _own_problem(row, self.path, number)
+            problem, texts = match(row, str(self.path), f"line {number}")
             if problem is None:
                 self.unmatched += 1
                 continue
             for text in texts:
                 sample = row["sample"] if len(texts) == 1 and isinstance(row.get("sample"), int) else seen[problem.key]
                 seen[problem.key] += 1
-                yield _response(row, text, problem, sample), problem
+                yield response_of(row, text, problem, sample), problem
+
+
+class Matcher:
+    """What a row of stored outputs holds: the texts, and the problem they answer."""
+
+    def __init__(self, problems: Sequence[Problem] = ()) -> None:
+        self._find = _Finder(problems) if problems else None
+
+    def __call__(self, row: dict[str, Any], file: str, place: str) -> tuple[Problem | None, Sequence[str | None]]:
+        """The problem is one of those given, `None` where none fits, or the row's own. Raises for an unusable row."""
+        texts = [None] if row.get("error") else outputs(row)
+        if texts is None:
+            raise DataError(f"{file} {place} holds no output: one of {', '.join(OUTPUT_FIELDS[:4])} … is needed.")
+        return (self._find.of(row) if self._find else _own_problem(row, file, place)), texts
 
 
 class _Finder:
@@ -100,8 +109,8 @@ class _Finder:
         return self._problems[index] if isinstance(index, int) and 0 <= index < len(self._problems) else None
 
 
-def _response(row: dict[str, Any], text: str | None, problem: Problem, sample: int) -> Response:
-    """Our own journal's fields are kept; of anybody else's only those that are of the right type."""
+def response_of(row: dict[str, Any], text: str | None, problem: Problem, sample: int) -> Response:
+    """The response; our own journal's fields are kept, of anybody else's only those that are of the right type."""
     known: dict[str, Any] = {} if text is not None else {"error": "the file holds no output here"}
     for field, kinds in (("reasoning", str), ("finish_reason", str), ("error", str), ("model", str)):
         if isinstance(row.get(field), kinds) and row[field]:
@@ -111,18 +120,18 @@ def _response(row: dict[str, Any], text: str | None, problem: Problem, sample: i
     return Response(key=problem.key, sample=sample, problem_id=problem.id, text=text or "", **known)
 
 
-def _own_problem(row: dict[str, Any], file: Path, number: int) -> Problem:
+def _own_problem(row: dict[str, Any], file: str, place: str) -> Problem:
     try:
         gold = _own_gold(row)
     except msgspec.ValidationError as error:
-        raise DataError(f"{file} line {number} has a gold that is neither an answer nor a puzzle ({error}).") from None
+        raise DataError(f"{file} {place} has a gold that is neither an answer nor a puzzle ({error}).") from None
     if gold is None:
         raise UsageError(
-            f"{file} line {number} has no gold answer ({', '.join(GOLD_FIELDS[:3])} …); say with -b which benchmark "
+            f"{file} {place} has no gold answer ({', '.join(GOLD_FIELDS[:3])} …); say with -b which benchmark "
             "the outputs are for."
         )
     statement = next((row[field] for field in QUESTION_FIELDS if isinstance(row.get(field), str)), "")
-    name = next((str(row[field]) for field in ID_FIELDS if row.get(field) not in (None, "")), f"line {number}")
+    name = next((str(row[field]) for field in ID_FIELDS if row.get(field) not in (None, "")), place)
     protocol = "countdown" if isinstance(gold, CountdownGold) else "math"
     return Problem(id=name, statement=statement or name, gold=gold, protocol=protocol)
 

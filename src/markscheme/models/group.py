@@ -7,7 +7,8 @@ until it says that it is up again; with none left the run stops, and its message
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from markscheme.models.base import Completion, Request, RequestFailed
@@ -28,9 +29,9 @@ class Member(Protocol):
 class Group:
     """Asks the least busy of its members."""
 
-    def __init__(self, members: Sequence[Member]) -> None:
+    def __init__(self, members: Sequence[Member], clock: Callable[[], float] = time.monotonic) -> None:
         self._members = tuple(members)
-        self._replicas = Replicas([str(place) for place in range(len(members))])
+        self._replicas = Replicas([str(place) for place in range(len(members))], clock)
 
     async def answer(self, request: Request) -> Sequence[Completion]:
         """The answer of one member; raises `RequestFailed`, which is fatal when no member is left."""

@@ -29,7 +29,7 @@ def bounds(estimate: Estimate) -> str:
 
 def size(summary: Summary) -> str:
     """`30 problems × 16 samples`, or what they are on average."""
-    average = " on average" if summary.until else ""
+    average = " on average" if summary.until and summary.until.fewest < summary.until.most else ""
     return f"{summary.problems:,} problems × {summary.samples} sample{'s' * (summary.samples != 1)}{average}"
 
 

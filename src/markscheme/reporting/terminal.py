@@ -102,7 +102,8 @@ def print_summary(summary: Summary) -> None:
 
 
 def _print_until(screen: Console, until: Until) -> None:
-    rounds = f"{until.rounds} round{'s' * (until.rounds != 1)}, {until.fewest} to {until.most} samples per problem"
+    each = f"{until.fewest}" if until.fewest == until.most else f"{until.fewest} to {until.most}"
+    rounds = f"{until.rounds} round{'s' * (until.rounds != 1)}, {each} samples per problem"
     known, score = "yes" if until.reached else "no", until.score
     half = 50 * ((score.high or 0) - (score.low or 0))
     screen.print(f"until ± {until.points:g}: {known}, {rounds}; stopped because {until.stopped}")

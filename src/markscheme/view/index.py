@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
 import msgspec
 
+from markscheme.runs import PlannedRound
 from markscheme.types import Mark, Question, Response
 from markscheme.view.columns import CODE, ERROR, FINISH, UNKNOWN, UNMARKED, Cells, Snapshot
 from markscheme.view.problems import UNREADABLE, ProblemTable
@@ -100,7 +102,10 @@ class RunIndex:
             if not responses:
                 return small
             numbers = range(len(self.response_tails))
+            before = self.complete
             self.complete = small and all(self._read_responses(number, until) for number in numbers)
+            if self.complete and not before and self.cells.has_gone():
+                self._changed_marks()  # marks without a response count no longer
             return self.complete
 
     @property
@@ -133,8 +138,19 @@ class RunIndex:
                     torn=sum(tail.torn for tail in tails),
                     keys=tuple(self.problems.keys),
                     ids=tuple(self.problems.ids),
+                    rounds=self._rounds(),
                 )
             return kept
+
+    def _rounds(self) -> Sequence[PlannedRound]:
+        """The plan of a run that asked until its score was known; like any other file it may be missing or damaged."""
+        file = self.folder / "rounds.json"
+        try:
+            if not file.resolve().is_relative_to(self._root):
+                return ()
+            return msgspec.json.decode(file.read_bytes(), type=list[PlannedRound])
+        except (OSError, *UNREADABLE):
+            return ()
 
     # What the files say ------------------------------------------------------------------------------------------
 
