@@ -40,7 +40,7 @@ class Fleet:
     slow: float = 0.02  # share of replicas at a third of that
     mean_life: float = 6 * 3600.0  # seconds until a replica dies
     repair: float = 300.0  # seconds until it is back
-    requests: int = 400_000
+    requests: int = 200_000
     median: float = 3000.0  # tokens
     spread: float = 1.1  # of the logarithm
     seed: int = 0

@@ -27,6 +27,7 @@ def cluster(tmp_path_factory):
         program = install(tmp_path_factory.mktemp("bin"))
         patch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
         patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+        patch.setenv("RAY_worker_niceness", "0")  # 15 by default: beside other tests nothing would move
         cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
         cluster.second = cluster.add_node(num_cpus=2)
     try:

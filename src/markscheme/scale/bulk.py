@@ -31,7 +31,6 @@ from markscheme.scale.shards import (
     outcome_of,
     shards_of,
 )
-from markscheme.types import Verdict
 
 TASK = "markscheme.scale.shards:mark_shard"
 MEMORY_MB = 16 << 10
@@ -217,31 +216,30 @@ def _total(parts: Sequence[Path]) -> Outcome:
 def _score(label: str, parts: Sequence[Path]) -> Score:
     """The mean over problems with its interval, from two columns of the parts.
 
-    What is held in memory is one row for each problem and verdict, not one for each response.
+    What is held in memory is one row of counts for each problem, not one for each response.
     """
     import numpy as np
 
     from markscheme.statistics import interval
     from markscheme.statistics.counts import VERDICTS, Counts
 
-    pa = arrow("pyarrow")
     parquet = arrow("pyarrow.parquet")
-    counted: Any = None
+    column = {str(verdict): place for place, verdict in enumerate(VERDICTS)}
+    problems = np.empty(0, dtype=np.int64)
+    table = np.empty((0, len(VERDICTS)), dtype=np.int32)
     for part in parts:
-        table = parquet.read_table(part, columns=["key", "verdict"])
-        fresh = (
-            table.group_by(["key", "verdict"]).aggregate([([], "count_all")]).rename_columns(["key", "verdict", "n"])
-        )
-        whole = fresh if counted is None else pa.concat_tables([counted, fresh])
-        counted = whole.group_by(["key", "verdict"]).aggregate([("n", "sum")]).rename_columns(["key", "verdict", "n"])
-    if counted is None or not counted.num_rows:
+        rows = parquet.read_table(part, columns=["key", "verdict"])
+        counted = rows.group_by(["key", "verdict"]).aggregate([([], "count_all")])
+        # 64 bits stand for a key: with fifty million problems the chance that any two are taken for one is 1 in 10,000.
+        keys = np.fromiter(map(hash, counted["key"].to_pylist()), dtype=np.int64, count=counted.num_rows)
+        fresh = np.zeros((len(keys), len(VERDICTS)), dtype=np.int32)
+        fresh[np.arange(len(keys)), [column[name] for name in counted["verdict"].to_pylist()]] = counted["count_all"]
+        problems, places = np.unique(np.concatenate([problems, keys]), return_inverse=True)
+        known, table = table, np.zeros((len(problems), len(VERDICTS)), dtype=np.int32)
+        np.add.at(table, places, np.concatenate([known, fresh]))
+    if not len(problems):
         raise DataError("no row answers a problem at hand, so there is nothing to score.")
-    keys = counted["key"].combine_chunks().dictionary_encode()
-    rows = keys.indices.to_numpy(zero_copy_only=False)
-    columns = np.array([VERDICTS.index(Verdict(name)) for name in counted["verdict"].to_pylist()])
-    table = np.zeros((len(keys.dictionary), len(VERDICTS)), dtype=np.int64)
-    np.add.at(table, (rows, columns), counted["n"].to_numpy())
-    counts = Counts((), table)  # the names of the problems are not needed
+    counts = Counts((), table.astype(np.int64))  # the names of the problems are not needed
     found = interval("accuracy", counts)
     defined = found.estimate == found.estimate  # not nan
     return Score(

@@ -111,13 +111,13 @@ def mark_shard(told: dict[str, Any]) -> dict[str, Any]:
     job = msgspec.convert(told, Job)
     table = _Table(Path(job.out), job)
     match = _matcher(job.benchmark, job.data_dir)
-    shard = job.shard
+    shard, name = job.shard, Path(job.shard.file).name
     unmatched = unusable = 0
     example = ""
     with table:
         for position, row in _rows(shard):
             try:
-                problem, texts = match(row, shard.file, f"{Path(shard.file).name}:{position}")
+                problem, texts = match(row, shard.file, f"{name}:{position}")
             except MarkschemeError as error:
                 unusable += 1
                 example = example or str(error)
