@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import random
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -32,6 +32,10 @@ class Template(msgspec.Struct, frozen=True, kw_only=True):
 def draw_examples(pool: Sequence[Problem], count: int, seed: int, evaluated: Iterable[Problem]) -> list[Problem]:
     """`count` examples from the pool, the same for the same seed, and never a problem that is being evaluated."""
     asked = {problem.key for problem in evaluated}
+    if count <= len(pool):
+        drawn = random.Random(seed).sample(pool, count)
+        if not any(problem.key in asked for problem in drawn):
+            return drawn
     allowed = [problem for problem in pool if problem.key not in asked]
     if count > len(allowed):
         raise UsageError(f"--fewshot {count} is more than the {len(allowed)} examples of the pool; ask for fewer")
@@ -40,19 +44,27 @@ def draw_examples(pool: Sequence[Problem], count: int, seed: int, evaluated: Ite
 
 def build_prompt(template: Template, problem: Problem, examples: Sequence[Problem], seed: int | None) -> Prompt:
     """The messages for one problem."""
+    return next(build_prompts(template, [problem], examples, seed))
+
+
+def build_prompts(
+    template: Template, problems: Iterable[Problem], examples: Sequence[Problem], seed: int | None
+) -> Iterator[Prompt]:
+    """The messages for each problem; the examples are written out once and shared."""
     system = template.system
     if examples:
         if template.example is None:
             raise UsageError("this prompt variant takes no few-shot examples; leave --fewshot out or choose another")
         shown = "\n\n".join(_fill(template.example, example) for example in examples)
         system = f"{system}\n\n{shown}" if system else shown
-    messages = [Message("system", system)] if system else []
-    messages.append(Message("user", _fill(template.user, problem)))
-    return Prompt(
-        messages=tuple(messages),
-        fewshot_ids=tuple(example.id for example in examples),
-        fewshot_seed=seed if examples else None,
-    )
+    before = (Message("system", system),) if system else ()
+    ids = tuple(example.id for example in examples)
+    for problem in problems:
+        yield Prompt(
+            messages=(*before, Message("user", _fill(template.user, problem))),
+            fewshot_ids=ids,
+            fewshot_seed=seed if examples else None,
+        )
 
 
 def prompts_sha256(prompts: Iterable[Prompt]) -> str:

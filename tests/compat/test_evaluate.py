@@ -218,3 +218,30 @@ def test_evaluate_when_a_flag_is_wrong_then_one_sentence_and_nothing_is_asked(
     assert ended == code
     assert words in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
+
+
+def test_evaluate_when_the_server_goes_away_then_what_came_is_kept_and_the_sentence_says_where(data, tmp_path, capsys):
+    def status(body):
+        return (401, {"error": "no entry"}) if body["prompt"] == "second?" else None
+
+    with Loopback(Contract(answer=answer, status=status)) as server:
+        words = ["--server-url", server.url, "--datasets", "aime-24", "--data-dir", str(data)]
+        assert main([*words, "--output-dir", str(tmp_path / "out")]) == 1
+    said = capsys.readouterr().err
+    assert f"markscheme resume {tmp_path / 'out' / 'aime-24.run'}" in said
+    assert len((tmp_path / "out" / "aime-24.run" / "responses.jsonl").read_text().splitlines()) == 1
+
+
+def test_evaluate_when_interrupted_then_the_next_data_set_is_not_started(data, tmp_path, capsys):
+    import os
+    import signal
+
+    def stop(body):
+        os.kill(os.getpid(), signal.SIGINT)
+        return answer(body)
+
+    with Loopback(Contract(answer=stop), keep=True) as server:
+        words = ["--server-url", server.url, "--datasets", "math500", "aime-24", "--data-dir", str(data)]
+        assert main([*words, "--output-dir", str(tmp_path / "out")]) == 130
+        assert {json.loads(body)["dataset"] for _, body in server.seen} == {"math500"}
+    assert "responses are missing" in capsys.readouterr().err

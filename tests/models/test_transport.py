@@ -81,6 +81,15 @@ def test_post_when_the_server_repeats_the_key_then_the_message_does_not(monkeypa
     assert "hunter2" not in str(failure)
 
 
+def test_answer_when_an_error_behind_200_repeats_a_secret_then_the_message_does_not(monkeypatch):
+    monkeypatch.setenv("MY_KEY", "sk-very-secret")
+    transport = Transport(["http://h/v1"], {}, "MY_KEY", ["tok-123"])
+    said = str(transport.unusable({"error": {"message": "sk-very-secret and tok-123 are no good"}}))
+    assert "are no good" in said
+    assert "secret" not in said
+    assert "tok" not in said
+
+
 def test_post_when_one_replica_is_dead_then_the_other_answers():
     with Loopback() as dead:
         gone = dead.url

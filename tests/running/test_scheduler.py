@@ -248,6 +248,12 @@ def test_drain_when_retries_wait_then_they_are_left_for_later():
     assert asked.seconds < 5
 
 
+def test_drain_when_a_server_gives_fewer_samples_then_the_rest_is_left_for_later():
+    model = Fake(lambda _: 0.15, give=1)
+    asked = Asked(model, [request(0, samples=4)], meanwhile=lambda scheduler: scheduler.drain())
+    assert asked.keys == [("k0", 0)]
+
+
 def test_stop_when_told_then_what_is_in_flight_is_dropped():
     asked = Asked(Fake(lambda _: 60.0), [request(0)], meanwhile=lambda scheduler: scheduler.stop())
     assert asked.kept == []

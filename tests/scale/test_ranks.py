@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import markscheme as ms
+from markscheme.errors import UsageError
 from markscheme.scale import ranks
 from markscheme.scale.ranks import Ranks
 
@@ -25,13 +26,45 @@ def test_share_when_taken_by_every_rank_then_each_item_once():
     assert max(map(len, shares)) - min(map(len, shares)) <= 1
 
 
-@pytest.mark.parametrize("variables", [{}, {"RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "h", "MASTER_PORT": "1"}])
+POD = {"RANK": "0", "WORLD_SIZE": "2", "MASTER_ADDR": "h", "MASTER_PORT": "1"}
+
+
+@pytest.mark.parametrize("variables", [{}, POD, {**POD, "TORCHELASTIC_RUN_ID": "x", "WORLD_SIZE": "1"}])
 def test_current_when_there_is_one_process_then_there_are_no_ranks(monkeypatch, variables):
     for name in ranks.VARIABLES:
         monkeypatch.delenv(name, raising=False)
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     assert ranks.current.__wrapped__() is None
+
+
+@pytest.mark.needs("torch")
+def test_current_when_the_others_do_not_come_then_says_how_to_run_alone(monkeypatch):
+    import socket
+    from datetime import timedelta
+
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    for name, value in {
+        **POD,
+        "TORCHELASTIC_RUN_ID": "x",
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": str(port),
+    }.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(ranks, "GATHERING", timedelta(seconds=0.5))
+    monkeypatch.setattr("torch.distributed.rendezvous", _rendezvous(port))
+    with pytest.raises(UsageError, match="rank 0 of 2 has waited"):
+        ranks.current.__wrapped__()
+
+
+def _rendezvous(port):
+    """The store of a rank 0 whose peers never come (the real one would wait for them before we do)."""
+    from torch.distributed import TCPStore
+
+    store = TCPStore("127.0.0.1", port, 2, is_master=True, wait_for_workers=False)
+    return lambda *_: iter([(store, 0, 2)])
 
 
 def lines(file):

@@ -106,6 +106,13 @@ def test_compare_when_sample_numbers_differ_then_still_exact():
     )  # all four moved the same way: only that and its mirror, half each
 
 
+def test_compare_when_sample_numbers_share_no_factor_then_drawn_and_close():
+    n = np.array([31, 37, 41, 43, 47, 53, 59, 61])
+    got = compare("accuracy", from_correct(n, n // 3), from_correct(n, n // 2))
+    assert not got.p_exact
+    assert got.p_value == pytest.approx(1 / 2**8, abs=0.001)
+
+
 def test_compare_when_one_problem_turns_then_it_leads_the_list_and_is_beyond_chance():
     rng = np.random.default_rng(3)
     base = rng.integers(20, 40, 30)

@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 import msgspec
 
 from markscheme.datasets import DataFile, read_data_file, read_sample
 from markscheme.errors import DataError, UsageError
-from markscheme.prompts import Template, build_prompt, draw_examples
+from markscheme.prompts import Template, build_prompts, draw_examples
 from markscheme.types import Problem, Question
 
 Row = dict[str, Any]
@@ -59,8 +59,8 @@ class Benchmark:
         return self._loaded[1]
 
     @cached_property
-    def fewshot_pool(self) -> tuple[Problem, ...]:
-        """Where worked examples are drawn from: never the evaluated split."""
+    def fewshot_pool(self) -> Sequence[Problem]:
+        """Where worked examples are drawn from: never the evaluated split. Each is made when it is asked for."""
         return self._loaded_pool[0]
 
     @cached_property
@@ -69,30 +69,25 @@ class Benchmark:
         return self._loaded_pool[1]
 
     @cached_property
-    def _loaded_pool(self) -> tuple[tuple[Problem, ...], tuple[DataFile, ...]]:
-        return self._load(self.pool)
+    def _loaded_pool(self) -> tuple[Sequence[Problem], tuple[DataFile, ...]]:
+        return self._read(self.pool)
 
     @cached_property
     def _loaded(self) -> tuple[tuple[Problem, ...], tuple[DataFile, ...]]:
-        return self._load(self.parts)
+        problems, files = self._read(self.parts)
+        return _with_distinct_keys(problems), files
 
-    def _load(self, parts: tuple[Part, ...]) -> tuple[tuple[Problem, ...], tuple[DataFile, ...]]:
-        problems: list[Problem] = []
+    def _read(self, parts: tuple[Part, ...]) -> tuple[Sequence[Problem], tuple[DataFile, ...]]:
+        rows: list[tuple[Part, int, Row]] = []
         files: list[DataFile] = []
         for part in parts:
-            rows, file = (
+            found, file = (
                 read_sample(part.file) if part.packaged else read_data_file(part.file, self.data_dir, self.name)
             )
             files.append(file)
-            for index, row in enumerate(rows):
-                try:
-                    problems.append(part.to_problem(index, row))
-                except (KeyError, TypeError, ValueError) as error:
-                    reason = f"no field {error}" if isinstance(error, KeyError) else str(error)
-                    raise DataError(
-                        f"{file.path}, row {index + 1}, is not a problem of {self.name}: {reason}"
-                    ) from None
-        return _with_distinct_keys(problems), tuple(files)
+            rows += [(part, index, row) for index, row in enumerate(found)]
+        paths = dict(zip((part.file for part in parts), (file.path for file in files), strict=True))
+        return _Problems(self.name, rows, paths), tuple(files)
 
     def template(self, variant: str | None) -> Template:
         """A prompt variant by name; `None` is the default."""
@@ -120,10 +115,35 @@ class Benchmark:
         if count and not self.pool:
             raise UsageError(f"{self.name} has no pool of worked examples; leave --fewshot out")
         examples = draw_examples(self.fewshot_pool, count, fewshot_seed, self.problems) if count else []
-        return [
-            Question(problem=problem, prompt=build_prompt(template, problem, examples, fewshot_seed))
-            for problem in _some(self.problems, limit, limit_seed)
-        ]
+        asked = _some(self.problems, limit, limit_seed)
+        prompts = build_prompts(template, asked, examples, fewshot_seed)
+        return [Question(problem=problem, prompt=prompt) for problem, prompt in zip(asked, prompts, strict=True)]
+
+
+class _Problems(Sequence[Problem]):
+    """Problems made from their rows one by one: of a pool of thousands, a run needs ten."""
+
+    def __init__(self, benchmark: str, rows: list[tuple[Part, int, Row]], paths: Mapping[str, str]) -> None:
+        self._benchmark, self._rows, self._paths = benchmark, rows, paths
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @overload
+    def __getitem__(self, index: int) -> Problem: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Problem]: ...
+    def __getitem__(self, index: int | slice) -> Problem | Sequence[Problem]:
+        if isinstance(index, slice):
+            return [self[each] for each in range(*index.indices(len(self)))]
+        part, number, row = self._rows[index]
+        try:
+            return part.to_problem(number, row)
+        except (KeyError, TypeError, ValueError) as error:
+            reason = f"no field {error}" if isinstance(error, KeyError) else str(error)
+            raise DataError(
+                f"{self._paths[part.file]}, row {number + 1}, is not a problem of {self._benchmark}: {reason}"
+            ) from None
 
 
 def _some(problems: tuple[Problem, ...], limit: int | None, seed: int | None) -> tuple[Problem, ...]:
@@ -147,7 +167,7 @@ def text_field(row: Row, *names: str) -> str:
     raise KeyError("/".join(names))
 
 
-def _with_distinct_keys(problems: list[Problem]) -> tuple[Problem, ...]:
+def _with_distinct_keys(problems: Iterable[Problem]) -> tuple[Problem, ...]:
     """A problem that really stands twice in the data is asked twice: the second copy's key gets `-2`."""
     seen: Counter[str] = Counter()
     distinct = []

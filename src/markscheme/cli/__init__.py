@@ -19,6 +19,8 @@ COMMANDS = {
     "mark": "judge stored outputs, by one protocol or several",
     "audit": "every protocol on the same responses, and where they disagree",
     "report": "tables, plots and export of one run or many",
+    "compare": "two runs problem by problem, or several ranked",
+    "plan": "how many samples a question needs, and what they cost",
     "view": "see every response in the browser",
     "show": "a benchmark's problem and the prompt really sent",
     "list": "benchmarks, protocols and model backends",

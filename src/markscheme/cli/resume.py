@@ -30,7 +30,7 @@ def run(args: argparse.Namespace) -> int:
     with reports:
         for stored in find_runs(args.runs):
             with reports.of(stored.path), progress(stored.manifest.benchmark, quiet=args.json or not first) as display:
-                resume(stored, changes, display)
+                resume(stored, changes, display, ranks)
             if reports.interrupted:
                 break
     return reports.exit_code

@@ -66,9 +66,9 @@ def _ask(config: RunConfig, folder: Path, display: Display, ready: Prepared, ran
     from markscheme.runs import Run
 
     if ranks is not None and ranks.agreed(ranks.restarted and (folder / "manifest.json").exists()):
-        resume(Run.open(folder), msgspec.structs.asdict(config), display)
+        resume(Run.open(folder), msgspec.structs.asdict(config), display, ranks)
     else:
-        execute(config, folder, display, ready)
+        execute(config, folder, display, ready, ranks)
 
 
 def _folder(out: str | None, title: str, model: str, *, several: bool) -> Path:

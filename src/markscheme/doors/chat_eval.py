@@ -16,7 +16,7 @@ import msgspec
 
 from markscheme.config import RunConfig, make_config
 from markscheme.doors.aime_files import question_id
-from markscheme.doors.runs import exit_code, failed, run_or_resume
+from markscheme.doors.runs import exit_code, failed, interrupted, report, run_or_resume
 from markscheme.errors import MarkschemeError, UsageError
 from markscheme.models.nanochat import SOURCES
 from markscheme.plugins.data import ready
@@ -56,11 +56,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         ranks = current()
         tasks = _tasks(args.task_name)
-        summaries = [_evaluate(args, name, ranks, several=len(tasks) > 1) for name in tasks]
+        summaries: list[Summary] = []
+        for name in tasks:
+            if interrupted(summaries):
+                break
+            summary = _evaluate(args, name, ranks, several=len(tasks) > 1)
+            if summary is not None:  # else another rank reports
+                summaries.append(summary)
     except MarkschemeError as failure:
         return failed(parser.prog, failure)
-    if ranks is not None and not ranks.first:
-        return 0
     return exit_code(summaries, "`markscheme resume RUN` asks for them")
 
 
@@ -76,19 +80,21 @@ def _tasks(typed: str | None) -> list[str]:
     return names
 
 
-def _evaluate(args: argparse.Namespace, name: str, ranks: Ranks | None, *, several: bool) -> Summary:
+def _evaluate(args: argparse.Namespace, name: str, ranks: Ranks | None, *, several: bool) -> Summary | None:
     config = _config(args, name)
     folder = Path(args.out) / name if args.out else new_folder(name, config.model)
     if ranks is None or ranks.first:
         ready(config.benchmark)  # fetched once, before the others look for it
     if ranks is not None:
         folder = ranks.agreed(folder)
-    run, summary = run_or_resume(config, folder, name)
-    if ranks is None or ranks.first:
-        _report(name, run, summary, passatk=args.passatk)
-        if args.save_results:
-            file = Path(args.save_results)
-            _save(run, file.with_stem(f"{file.stem}_{name}") if several else file)
+    run = run_or_resume(config, folder, name, ranks)
+    if ranks is not None and not ranks.first:
+        return None
+    summary = report(run)
+    _print(name, run, summary, passatk=args.passatk)
+    if args.save_results:
+        file = Path(args.save_results)
+        _save(run, file.with_stem(f"{file.stem}_{name}") if several else file)
     return summary
 
 
@@ -124,7 +130,7 @@ def _ks(args: argparse.Namespace) -> tuple[int, ...]:
     return tuple(k for k in ks if k <= args.num_samples)
 
 
-def _report(name: str, run: Run, summary: Summary, *, passatk: bool) -> None:
+def _print(name: str, run: Run, summary: Summary, *, passatk: bool) -> None:
     solved, asked = _solved(run)
     share = solved / asked if asked else 0.0
     print("=" * 50)

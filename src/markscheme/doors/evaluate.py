@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from markscheme.config import RunConfig, make_config
-from markscheme.doors.runs import exit_code, failed, run_or_resume
+from markscheme.doors.runs import exit_code, failed, interrupted, report, run_or_resume
 from markscheme.errors import DataError, MarkschemeError, UsageError
 from markscheme.models.fields import extra_fields
 from markscheme.reporting.summary import Estimate, Summary
@@ -38,7 +38,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = parser.parse_args(argv)
     try:
         configs = {name: _config(args, name) for name in dict.fromkeys(args.datasets)}
-        summaries = [_evaluate(args, name, config) for name, config in configs.items()]
+        summaries: list[Summary] = []
+        for name, config in configs.items():
+            if interrupted(summaries):
+                break
+            summaries.append(_evaluate(args, name, config))
         if args.output_dir:
             _write_json(args.output_dir / "summary.json", {"macro": _macro(summaries), "datasets": summaries})
     except MarkschemeError as failure:
@@ -51,7 +55,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _evaluate(args: argparse.Namespace, name: str, config: RunConfig) -> Summary:
     folder = args.output_dir / f"{name}.run" if args.output_dir else new_folder(name, config.model)
-    run, summary = run_or_resume(config, folder, name)
+    run = run_or_resume(config, folder, name)
+    summary = report(run)
     print(f"\nDataset={name}")
     for figure, estimate in _figures(summary).items():
         print(f"  {figure}: {_shown(estimate)}")

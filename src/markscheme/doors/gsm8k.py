@@ -64,16 +64,15 @@ class GSM8KBenchmark:
 
     def __init__(self, data_dir: str | Path | None = None) -> None:
         self.file, rows = self._rows(None if data_dir is None else Path(data_dir))
-        self._tasks = {
-            f"{index:04d}": Task(f"{index:04d}", self.name, {"question": row["question"], "answer": row["answer"]})
-            for index, row in enumerate(rows)
-        }
+        self._tasks: dict[str, Task] = {}
         self._problems: dict[str, Problem] = {}
         for index, row in enumerate(rows):
+            name = f"{index:04d}"
             try:
-                self._problems[f"{index:04d}"] = to_problem(index, row)
+                self._problems[name] = to_problem(index, row)
             except (KeyError, TypeError, ValueError) as error:
                 raise DataError(f"{self.file}, row {index + 1}, is not a task of GSM8K: {error}") from None
+            self._tasks[name] = Task(name, self.name, {"question": row["question"], "answer": row["answer"]})
 
     def get_task_ids(self) -> list[str]:
         """`0000`, `0001` …, in the order of the file."""

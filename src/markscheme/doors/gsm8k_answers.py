@@ -14,7 +14,7 @@ from pathlib import Path
 from markscheme.config import RunConfig, make_config
 from markscheme.datasets import read_rows
 from markscheme.doors.gsm8k import PROTOCOL, GSM8KBenchmark
-from markscheme.doors.runs import exit_code, failed, run_or_resume
+from markscheme.doors.runs import exit_code, failed, report, run_or_resume
 from markscheme.errors import DataError, MarkschemeError
 from markscheme.models import backend_names
 from markscheme.runs import Run, write_atomically
@@ -37,7 +37,8 @@ def ask(benchmark: Callable[[], GSM8KBenchmark], folder: Path, argv: Sequence[st
     try:
         tasks = benchmark()
         config = _config(args, model, tasks.file)
-        finished, summary = run_or_resume(config, output.with_suffix(".run"), "gsm8k")
+        finished = run_or_resume(config, output.with_suffix(".run"), "gsm8k")
+        summary = report(finished)
         written = write_answers(finished, tasks, output)
     except MarkschemeError as failure:
         return failed(parser.prog, failure)
@@ -104,7 +105,7 @@ def _ask_parser() -> argparse.ArgumentParser:
 
 
 def _config(args: argparse.Namespace, model: str, file: Path) -> RunConfig:
-    # A replayed or plain HTTP model refuses sampling options it would not use.
+    # The plain HTTP contract refuses sampling options, which it would not send.
     sampled = {"temperature": args.temperature, "max_tokens": args.max_tokens} if not model.startswith("http/") else {}
     return make_config(
         benchmark=str(file),
@@ -113,7 +114,7 @@ def _config(args: argparse.Namespace, model: str, file: Path) -> RunConfig:
         system_prompt=INSTRUCTION,
         protocol=PROTOCOL,
         limit=args.num_questions,
-        limit_seed=args.seed,
+        limit_seed=args.seed if args.num_questions else None,
         base_url=tuple(args.base_url),
         concurrency=args.concurrency,
         request_interval=args.request_interval,

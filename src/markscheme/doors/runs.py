@@ -13,38 +13,50 @@ from markscheme.reporting.summary import Summary, save_report, summarize
 from markscheme.running import execute, resume
 from markscheme.running.progress import progress
 from markscheme.runs import Run
-from markscheme.scale.ranks import current
+from markscheme.scale.ranks import Ranks
 
-MISSING = 3
-"""Exit code when responses are missing, as that of `markscheme run`."""
+MISSING, INTERRUPTED = 3, 130
+"""Exit codes when responses are missing and after Ctrl-C, as those of `markscheme run`."""
 
 
-def run_or_resume(config: RunConfig, folder: Path, title: str) -> tuple[Run, Summary]:
+def run_or_resume(config: RunConfig, folder: Path, title: str, ranks: Ranks | None = None) -> Run:
     """Into a folder that holds this run already: only what is missing is asked. Another run there is refused."""
     check_pass_k(config)
-    ranks = current()
-    first = ranks is None or ranks.first
     there = (folder / "manifest.json").exists()
     if ranks is not None:
         there = ranks.agreed(there)
-    with progress(title, quiet=not first) as display:
-        if there:
-            finished = resume(Run.open(folder), msgspec.structs.asdict(config), display)
-        else:
-            finished = execute(config, folder, display)
-    summary = summarize(finished, pass_k=config.pass_k)
-    if first:
-        save_report(finished, summary)
-    return finished, summary
+    try:
+        with progress(title, quiet=ranks is not None and not ranks.first) as display:
+            if there:
+                return resume(Run.open(folder), msgspec.structs.asdict(config), display, ranks)
+            return execute(config, folder, display, ranks=ranks)
+    except MarkschemeError as failure:
+        if not (folder / "manifest.json").exists() or Run.open(folder).manifest.status != "stopped":
+            raise  # it never began
+        raise type(failure)(
+            f"{failure}. What came back is kept; `markscheme resume {folder}` asks for the rest"
+        ) from None
+
+
+def report(run: Run) -> Summary:
+    """The figures of a finished run, kept in its folder."""
+    summary = summarize(run)
+    save_report(run, summary)
+    return summary
 
 
 def exit_code(summaries: list[Summary], again: str) -> int:
-    """0, or `MISSING` after saying on standard error what is missing and what asks for it."""
+    """0, or another after saying on standard error what is missing and what asks for it."""
     missing = sum(summary.missing for summary in summaries)
     if not missing:
         return 0
     print(f"{missing} responses are missing and not counted; {again}", file=sys.stderr)
-    return MISSING
+    return INTERRUPTED if interrupted(summaries) else MISSING
+
+
+def interrupted(summaries: list[Summary]) -> bool:
+    """Whether the last run was stopped by hand: nothing more is to be started then."""
+    return bool(summaries) and summaries[-1].status == "interrupted"
 
 
 def failed(program: str, failure: MarkschemeError) -> int:

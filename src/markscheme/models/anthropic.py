@@ -10,8 +10,8 @@ import msgspec
 from markscheme.config import RunConfig
 from markscheme.errors import UsageError
 from markscheme.models.base import Completion, Request
-from markscheme.models.failures import failed_body
-from markscheme.models.fields import api_key, count, extra_fields, finish_reason, with_path
+from markscheme.models.fields import api_key, as_object, count, extra_fields, finish_reason, with_path
+from markscheme.models.secrets import secret_values
 from markscheme.models.transport import Transport
 
 OFFICIAL = "https://api.anthropic.com"
@@ -39,11 +39,13 @@ class Anthropic:
         self.name = f"anthropic/{name}"
         self._model = name
         self._extra = extra_fields(config.extra_field)
-        self._key_variable = config.api_key_env or KEY_VARIABLE
+        key_variable = config.api_key_env or KEY_VARIABLE
         bases = config.base_url or (OFFICIAL,)
-        headers = api_key(self._key_variable, bases, required=not config.base_url, header="x-api-key")
+        headers = api_key(key_variable, bases, required=not config.base_url, header="x-api-key")
         addresses = [with_path(base.rstrip("/").removesuffix("/v1"), "v1/messages") for base in bases]
-        self._transport = Transport(addresses, {**headers, "anthropic-version": API_VERSION}, self._key_variable)
+        self._transport = Transport(
+            addresses, {**headers, "anthropic-version": API_VERSION}, key_variable, secret_values(config)
+        )
         self._encoder = msgspec.json.Encoder()
 
     async def answer(self, request: Request) -> Sequence[Completion]:
@@ -52,7 +54,7 @@ class Anthropic:
         try:
             return [_completion(answer)]
         except (KeyError, TypeError, AttributeError):
-            raise failed_body(answer, self._key_variable) from None
+            raise self._transport.unusable(answer) from None
 
     async def close(self) -> None:
         """Close the connections."""
@@ -61,7 +63,7 @@ class Anthropic:
     def _body(self, request: Request) -> dict[str, Any]:
         sampling = request.sampling
         messages = request.prompt.messages
-        thinking = (self._extra.get("thinking") or {}).get("type") == "enabled"
+        thinking = as_object(self._extra.get("thinking")).get("type") == "enabled"
         body: dict[str, Any] = {
             "model": self._model,
             "system": "\n\n".join(message.content for message in messages if message.role == "system") or None,
@@ -80,7 +82,7 @@ def _completion(answer: dict[str, Any]) -> Completion:
     blocks = answer["content"]
     text = "".join(block["text"] for block in blocks if block["type"] == "text")
     thinking = "".join(block["thinking"] for block in blocks if block["type"] == "thinking")
-    usage = answer.get("usage") or {}
+    usage = as_object(answer.get("usage"))
     read = [
         count(usage.get(name)) for name in ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
     ]

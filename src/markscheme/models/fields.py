@@ -32,6 +32,11 @@ def finish_reason(reason: object) -> FinishReason | None:
     return _FINISH.get(reason, "other") if isinstance(reason, str) else None
 
 
+def as_object(value: object) -> dict[str, Any]:
+    """A JSON object, where there is one."""
+    return value if isinstance(value, dict) else {}
+
+
 def count(value: object) -> int | None:
     """A token count, where there is one."""
     return value if type(value) is int and value >= 0 else None

@@ -15,9 +15,8 @@ import msgspec
 from markscheme.config import RunConfig
 from markscheme.errors import UsageError
 from markscheme.models.base import Completion, Request
-from markscheme.models.failures import failed_body
 from markscheme.models.fields import api_key, count, extra_fields, finish_reason, plain_prompt
-from markscheme.models.secrets import hide_spec
+from markscheme.models.secrets import hide_spec, secret_values
 from markscheme.models.transport import Transport
 
 KEY_VARIABLE = "MARKSCHEME_HTTP_KEY"
@@ -47,9 +46,9 @@ class PlainHTTP:
         self.name = hide_spec(f"http/{url}")
         self._extra = extra_fields(config.extra_field)
         self._field = config.response_field
-        self._key_variable = config.api_key_env or KEY_VARIABLE
-        headers = api_key(self._key_variable, urls, required=False, header="Authorization", form="Bearer {}")
-        self._transport = Transport(urls, headers, self._key_variable)
+        key_variable = config.api_key_env or KEY_VARIABLE
+        headers = api_key(key_variable, urls, required=False, header="Authorization", form="Bearer {}")
+        self._transport = Transport(urls, headers, key_variable, secret_values(config))
         self._encoder = msgspec.json.Encoder()
 
     async def answer(self, request: Request) -> Sequence[Completion]:
@@ -58,9 +57,9 @@ class PlainHTTP:
         try:
             text = _dig(answer, self._field)
         except (KeyError, IndexError, TypeError, ValueError):
-            raise failed_body(answer, self._key_variable) from None
+            raise self._transport.unusable(answer) from None
         if not isinstance(text, str | int | float):
-            raise failed_body(answer, self._key_variable)
+            raise self._transport.unusable(answer)
         said = answer if isinstance(answer, dict) else {}
         usage = said["usage"] if isinstance(said.get("usage"), dict) else {}
         return [

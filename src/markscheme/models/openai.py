@@ -15,9 +15,9 @@ import msgspec
 from markscheme.config import RunConfig
 from markscheme.errors import UsageError
 from markscheme.models.base import Completion, Request, RequestFailed
-from markscheme.models.failures import failed_body
 from markscheme.models.fields import (
     api_key,
+    as_object,
     as_text,
     count,
     extra_fields,
@@ -26,6 +26,7 @@ from markscheme.models.fields import (
     share_tokens,
     with_path,
 )
+from markscheme.models.secrets import secret_values
 from markscheme.models.transport import Transport
 
 OFFICIAL = "https://api.openai.com/v1"
@@ -51,12 +52,12 @@ class OpenAI:
         self._extra = extra_fields(config.extra_field)
         bases = config.base_url or (OFFICIAL,)
         self._limit_field = config.max_tokens_field or _limit_field(bases)
-        self._key_variable = config.api_key_env or KEY_VARIABLE
-        headers = api_key(
-            self._key_variable, bases, required=not config.base_url, header="Authorization", form="Bearer {}"
-        )
+        key_variable = config.api_key_env or KEY_VARIABLE
+        headers = api_key(key_variable, bases, required=not config.base_url, header="Authorization", form="Bearer {}")
         path = "chat/completions" if self._chat else "completions"
-        self._transport = Transport([with_path(base, path) for base in bases], headers, self._key_variable)
+        self._transport = Transport(
+            [with_path(base, path) for base in bases], headers, key_variable, secret_values(config)
+        )
         self._encoder = msgspec.json.Encoder()
 
     async def answer(self, request: Request) -> Sequence[Completion]:
@@ -67,7 +68,7 @@ class OpenAI:
             choices = answer["choices"]
             completions = [self._completion(answer, choice) for choice in choices]
         except (KeyError, TypeError, AttributeError):
-            raise failed_body(answer, self._key_variable) from None
+            raise self._transport.unusable(answer) from None
         if not completions:
             raise RequestFailed("empty", "the server answered without a single choice", retryable=True)
         completions = completions[: len(request.samples)]
@@ -98,8 +99,8 @@ class OpenAI:
 
     def _completion(self, answer: dict[str, Any], choice: dict[str, Any]) -> Completion:
         message = choice["message"] if self._chat else choice
-        usage = answer.get("usage") or {}
-        details = usage.get("completion_tokens_details") or {}
+        usage = as_object(answer.get("usage"))
+        details = as_object(usage.get("completion_tokens_details"))
         return Completion(
             text=as_text(message.get("content") if self._chat else message["text"]),
             reasoning=as_text(message.get("reasoning_content") or message.get("reasoning")) or None,

@@ -50,6 +50,12 @@ def hidden_options(config: RunConfig) -> list[str]:
     return [name for name, values in fields.items() if any(HIDDEN in value for value in values)]
 
 
+def secret_values(config: RunConfig) -> list[str]:
+    """The values of the extra fields that must not be shown."""
+    fields = (field.partition("=") for field in config.extra_field)
+    return [value.strip('"') for name, _, value in fields if _TELLING.search(name)]
+
+
 def _hide_field(field: str) -> str:
     name, _, _ = field.partition("=")
     return f"{name}={HIDDEN}" if _TELLING.search(name) else field

@@ -13,9 +13,8 @@ import msgspec
 from markscheme.config import RunConfig
 from markscheme.errors import UsageError
 from markscheme.models.base import Completion, Request, RequestFailed
-from markscheme.models.failures import failed_body
-from markscheme.models.fields import api_key, count, extra_fields, finish_reason, plain_prompt, with_path
-from markscheme.models.secrets import hide_spec
+from markscheme.models.fields import api_key, as_object, count, extra_fields, finish_reason, plain_prompt, with_path
+from markscheme.models.secrets import hide_spec, secret_values
 from markscheme.models.transport import Transport
 
 KEY_VARIABLE = "SGLANG_API_KEY"
@@ -37,9 +36,9 @@ class SGLang:
         urls = [with_path(one, "generate") for one in (url, *config.base_url)]
         self.name = hide_spec(f"sglang/{url}")
         self._extra = extra_fields(config.extra_field)
-        self._key_variable = config.api_key_env or KEY_VARIABLE
-        headers = api_key(self._key_variable, urls, required=False, header="Authorization", form="Bearer {}")
-        self._transport = Transport(urls, headers, self._key_variable)
+        key_variable = config.api_key_env or KEY_VARIABLE
+        headers = api_key(key_variable, urls, required=False, header="Authorization", form="Bearer {}")
+        self._transport = Transport(urls, headers, key_variable, secret_values(config))
         self._encoder = msgspec.json.Encoder()
 
     async def answer(self, request: Request) -> Sequence[Completion]:
@@ -49,7 +48,7 @@ class SGLang:
             answers = answer if isinstance(answer, list) else [answer]
             completions = [_completion(one, first=index == 0) for index, one in enumerate(answers)]
         except (KeyError, TypeError, AttributeError):
-            raise failed_body(answer, self._key_variable) from None
+            raise self._transport.unusable(answer) from None
         if not completions:
             raise RequestFailed("empty", "the server answered without a single sample", retryable=True)
         return completions[: len(request.samples)]
@@ -77,7 +76,7 @@ class SGLang:
 
 
 def _completion(answer: dict[str, Any], *, first: bool) -> Completion:
-    about = answer.get("meta_info") or {}
+    about = as_object(answer.get("meta_info"))
     ended = about.get("finish_reason")
     text = answer["text"]
     if not isinstance(text, str):

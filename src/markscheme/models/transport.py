@@ -10,7 +10,7 @@ import asyncio
 import json
 import os
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -21,7 +21,7 @@ from yarl import URL
 
 from markscheme.errors import UsageError
 from markscheme.models.base import RequestFailed
-from markscheme.models.failures import failed_status, malformed
+from markscheme.models.failures import failed_body, failed_status, malformed
 from markscheme.models.replicas import Replicas
 from markscheme.models.secrets import Scrubber, hide_url
 
@@ -38,7 +38,13 @@ _PROBES = {"TCP_KEEPIDLE": 60, "TCP_KEEPINTVL": 15, "TCP_KEEPCNT": 4}
 class Transport:
     """Posts to one or more servers. Made anywhere, used inside an event loop."""
 
-    def __init__(self, urls: Sequence[str], headers: Mapping[str, str], key_variable: str | None = None) -> None:
+    def __init__(
+        self,
+        urls: Sequence[str],
+        headers: Mapping[str, str],
+        key_variable: str | None = None,
+        secrets: Iterable[str] = (),
+    ) -> None:
         for url in urls:
             if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname:
                 raise UsageError(f"{hide_url(url)!r} is not an address; it should be like http://localhost:8000/v1")
@@ -47,7 +53,7 @@ class Transport:
         self._proxies = {url: _proxy(url) for url in urls}
         self._headers = {"Content-Type": "application/json", **headers}
         self._key_variable = key_variable
-        self._scrub = Scrubber(urls, [os.environ.get(key_variable or "")])
+        self._scrub = Scrubber(urls, [os.environ.get(key_variable or "", "").strip(), *secrets])
         self._session: aiohttp.ClientSession | None = None
 
     async def post(self, body: bytes) -> Any:
@@ -80,6 +86,12 @@ class Transport:
         if answer.status != 200:
             raise failed_status(answer.status, content, answer.headers, self._key_variable)
         return decode(content)
+
+    def unusable(self, answer: Any) -> RequestFailed:
+        """The failure that an answer of the wrong shape stands for."""
+        failure = failed_body(answer, self._key_variable)
+        failure.args = (self._scrub(str(failure)),)
+        return failure
 
     async def close(self) -> None:
         """Close every connection."""

@@ -29,18 +29,24 @@ from markscheme.running.prepare import Prepared, prepare
 from markscheme.running.resuming import check_questions, resumed_config
 from markscheme.runs import Manifest, Run
 from markscheme.scale.ranks import Ranks
-from markscheme.scale.ranks import current as current_ranks
 from markscheme.types import Question, Sampling
 
 SEVERAL_SAMPLES_TEMPERATURE = 0.8
 """One sample is greedy by default; several greedy samples would be the same text several times."""
 
 
-def execute(config: RunConfig, out: Path, display: Display | None = None, prepared: Prepared | None = None) -> Run:
+def execute(
+    config: RunConfig,
+    out: Path,
+    display: Display | None = None,
+    prepared: Prepared | None = None,
+    ranks: Ranks | None = None,
+) -> Run:
     """Ask, mark and keep everything; returns the finished run.
 
     Its manifest says how it ended: `complete`, `incomplete` (errors are missing data), `interrupted`. What stops a run
     for good (a refused key, a full disk) is raised, after everything that came back has been kept and counted.
+    With `ranks`, which all of them must call this with, this process asks its share; the first marks and closes.
     """
     bench, questions, protocol = prepared or prepare(config)
     model = load_model(config.model, config)
@@ -67,7 +73,6 @@ def execute(config: RunConfig, out: Path, display: Display | None = None, prepar
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise JournalError(f"cannot make the run folder {out}: {error.strerror}") from None
-    ranks = current_ranks()
     with _lock(out, ranks):
         if ranks is None or ranks.first:
             run = Run.create(out, manifest, questions)
@@ -78,14 +83,15 @@ def execute(config: RunConfig, out: Path, display: Display | None = None, prepar
     return run
 
 
-def resume(run: Run, changes: Mapping[str, Any] | None = None, display: Display | None = None) -> Run:
+def resume(
+    run: Run, changes: Mapping[str, Any] | None = None, display: Display | None = None, ranks: Ranks | None = None
+) -> Run:
     """Finish what is missing or errored; what is there is never asked again.
 
     `changes` are options by name. Those that say how to ask (a server's new address, another concurrency) are taken
     over; one that changes what is asked is refused.
     """
     config = resumed_config(run, changes or {})
-    ranks = current_ranks()
     with _lock(run.path, ranks):
         run = Run.open(run.path)  # another process may have finished it while we waited
         questions = run.questions()

@@ -145,7 +145,13 @@ def make_room(wanted: int) -> None:
             f"{wanted} requests in flight need {needed} open files and this process may have {hard}; "
             f"raise it (`ulimit -Hn {needed}`, or LimitNOFILE of the service) or lower --concurrency to {hard - SPARE_FILES}"
         )
-    resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
+    except (OSError, ValueError):  # macOS promises no limit and keeps one
+        raise UsageError(
+            f"{wanted} requests in flight need {needed} open files, which this system does not allow; "
+            "raise it (`ulimit -n`, `launchctl limit maxfiles`) or lower --concurrency"
+        ) from None
 
 
 def most_connections() -> int:

@@ -70,6 +70,9 @@ class Recorder:
                     self._marks.write(judged)
         except MarkschemeError as failure:
             self.on_failure(failure)
+        except BaseException as bug:
+            self.on_failure(bug)  # in a callback of the event loop nobody else would hear of it
+            raise
 
     async def finish(self) -> None:
         """Wait for the marks under way."""

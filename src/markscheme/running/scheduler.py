@@ -79,11 +79,11 @@ class Scheduler:
         self._given_up = 0  # in a row, for a shared reason
         self._down = False  # somebody failed more than once since the last answer
         self._failure: BaseException | None = None
+        self._over = asyncio.Event()
 
     async def run(self) -> None:
         """Ask everything; raises what stopped it (`ModelError`, `JournalError` or a bug)."""
         self._loop = asyncio.get_running_loop()
-        self._over = asyncio.Event()
         self._fill()
         try:
             await self._over.wait()
@@ -191,7 +191,7 @@ class Scheduler:
                 for index, completion in enumerate(completions)
             ]
         )
-        if len(completions) < len(request.samples):  # not every server knows `n`
+        if len(completions) < len(request.samples) and not self._draining:  # not every server knows `n`
             given = len(completions)
             rest = msgspec.structs.replace(request, samples=request.samples[given:], seeds=request.seeds[given:])
             self._due.append(_Job(rest))

@@ -20,7 +20,11 @@ from markscheme.errors import ModelError, UsageError
 PATIENCE = timedelta(days=30)
 """How long a rank that is done waits for the others: a share may take days, and torchrun ends us if one dies."""
 
-VARIABLES = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
+GATHERING = timedelta(minutes=10)
+"""How long the ranks may take to start."""
+
+VARIABLES = ("TORCHELASTIC_RUN_ID", "RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
+"""The first is torchrun's alone: schedulers set the others for whole pods, where one command is not several ranks."""
 
 T = TypeVar("T")
 
@@ -71,7 +75,7 @@ class Ranks:
 
 @cache
 def current() -> Ranks | None:
-    """The ranks, if torchrun (or something that sets its variables) started more than one process."""
+    """The ranks, if torchrun started more than one process."""
     if any(name not in os.environ for name in VARIABLES) or int(os.environ["WORLD_SIZE"]) < 2:
         return None
     try:
@@ -82,5 +86,18 @@ def current() -> Ranks | None:
         store, rank, world = next(dist.rendezvous("env://"))
         # torchrun keeps its store when it starts the ranks again, with the dead ones' addresses in it.
         fresh = dist.PrefixStore(f"markscheme-{os.environ.get('TORCHELASTIC_RESTART_COUNT', 0)}", store)
+        _gather(fresh, rank, world)
         dist.init_process_group("gloo", store=fresh, rank=rank, world_size=world, timeout=PATIENCE)
     return Ranks(dist.get_rank(), dist.get_world_size())
+
+
+def _gather(store: Any, rank: int, world: int) -> None:
+    """Everybody is there before anything waits for ever: a lone command that inherited RANK must not hang."""
+    store.set(f"here-{rank}", "")
+    try:
+        store.wait([f"here-{other}" for other in range(world)], GATHERING)
+    except RuntimeError:
+        raise UsageError(
+            f"rank {rank} of {world} has waited {GATHERING} for the others in vain; if this command is to run by itself, "
+            "start it without the variables of torchrun (env -u RANK …)"
+        ) from None

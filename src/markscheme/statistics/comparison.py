@@ -22,6 +22,7 @@ from markscheme.statistics.permutation import fisher_p, relabel_p, sign_flip_p
 
 Floats = npt.NDArray[np.float64]
 
+_LARGEST_DENOMINATOR = 1_000_000  # beyond it, as with many different sample numbers, the exact table is too long
 _PLAIN = ("accuracy", "pass@1", "pass^1")  # three names of one number
 
 
@@ -167,7 +168,8 @@ def _denominator(metric: str, a: Counts, b: Counts) -> int | None:
     """A number that makes every difference of accuracies whole, or None where there is no small one."""
     if metric not in _PLAIN:
         return None
-    return math.lcm(*{int(n) for n in (*a.n, *b.n)})
+    common = math.lcm(*{int(n) for n in (*a.n, *b.n)})
+    return common if common <= _LARGEST_DENOMINATOR else None
 
 
 def _moved(a: Counts, b: Counts) -> tuple[Moved, ...]:

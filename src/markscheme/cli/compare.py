@@ -1,0 +1,160 @@
+"""`markscheme compare`: two runs problem by problem, or several ranked, with what may be said about the difference."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from markscheme.reporting.comparing import Compared
+    from markscheme.statistics import Comparison, Interval, Ranking
+
+SHOWN = 10
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Which runs, by what."""
+    parser.add_argument("runs", nargs="+", metavar="RUN", help="run folders; the first is A, the one compared against")
+    parser.add_argument("--metric", default="accuracy", help="accuracy (default), pass@K, pass^K or g-pass@K:TAU")
+    parser.add_argument("--protocol", metavar="NAME", help="of the protocols the runs are marked with")
+    parser.add_argument("--level", type=float, default=0.95, metavar="SHARE", help="of the intervals (default: 0.95)")
+    parser.add_argument(
+        "--these-problems",
+        action="store_true",
+        help="say nothing about other problems: only the sampling is random, and more samples decide",
+    )
+    parser.add_argument("--anyway", action="store_true", help="compare runs of different data or protocols too")
+    parser.add_argument("--seed", type=int, default=0, help="of p-values that are drawn (default: 0)")
+    parser.add_argument("--plot", metavar="FILE", help="also write a forest plot (.png, .svg, .pdf)")
+    parser.add_argument("--json", action="store_true", help="print only JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Compare and print."""
+    from markscheme.reporting.comparing import compare_runs, save_forest
+    from markscheme.reporting.terminal import print_json
+    from markscheme.runs import find_runs
+
+    runs = find_runs(args.runs)
+    found = compare_runs(
+        runs,
+        args.metric,
+        protocol=args.protocol,
+        level=args.level,
+        seed=args.seed,
+        population="these problems" if args.these_problems else "problems drawn",
+        anyway=args.anyway,
+    )
+    if args.json:
+        print_json(found)
+    else:
+        _print(found)
+    if args.plot:
+        save_forest(found, runs, Path(args.plot))
+        print(f"wrote {args.plot}", file=sys.stderr)
+    return 0
+
+
+def _print(found: Compared) -> None:
+    from rich.markup import escape
+
+    from markscheme.reporting.terminal import console
+
+    screen = console()
+    for difference in found.differences:
+        values = " | ".join(f"{name}: {value}" for name, value in difference.values.items())
+        screen.print(f"[bold yellow]note[/]: they differ in {difference.what}: {escape(values)}", soft_wrap=True)
+    if found.comparison is not None:
+        _print_pair(screen, found, found.comparison)
+    if found.ranking is not None:
+        _print_ranking(screen, found, found.ranking)
+
+
+def _print_pair(screen: Console, found: Compared, comparison: Comparison) -> None:
+    from rich.markup import escape
+
+    name_a, name_b = (escape(name) for name in found.runs)
+    about = "problems like these" if comparison.population == "problems drawn" else "exactly these problems"
+    screen.print(
+        f"[bold]{escape(found.benchmark)}[/] · {comparison.metric} · {comparison.problems} shared problems · about {about}"
+    )
+    if comparison.unshared:
+        screen.print(f"{comparison.unshared} problems are left out: one of the runs has no value for them")
+    screen.print(f"A  {name_a}   {_share(comparison.a)}")
+    screen.print(f"B  {name_b}   {_share(comparison.b)}")
+    screen.print(f"[bold]B − A  {_points(comparison.difference)}[/]")
+    kind = "exact" if comparison.p_exact else "drawn"
+    # Never certain: at most 99.9 %, at least 0.1 %.
+    better = min(max(comparison.probability_better, 0.001), 0.999)
+    screen.print(f"p = {comparison.p_value:.3g} ({kind}) · B is better with probability {100 * better:.1f} %")
+    beyond = sum(each.beyond_chance for each in comparison.moved)
+    screen.print(
+        f"{comparison.better} problems better, {comparison.worse} worse, "
+        f"{comparison.problems - comparison.better - comparison.worse} alike; beyond chance: {beyond}"
+    )
+    _print_moved(found, comparison)
+
+
+def _print_moved(found: Compared, comparison: Comparison) -> None:
+    from markscheme.reporting.terminal import print_table
+
+    rows = [
+        {
+            "problem": found.problems[each.key],
+            "A": f"{each.a[0]}/{each.a[1]}",
+            "B": f"{each.b[0]}/{each.b[1]}",
+            "points": f"{100 * each.difference:+.0f}",
+            "p": f"{each.p_value:.2g}",
+            "beyond chance": "yes" if each.beyond_chance else "",
+        }
+        for each in comparison.moved[:SHOWN]
+    ]
+    if rows:
+        more = len(comparison.moved) - len(rows)
+        print_table("moved most" + (f", and {more} more" if more else ""), rows)
+
+
+def _print_ranking(screen: Console, found: Compared, ranking: Ranking) -> None:
+    from rich.markup import escape
+
+    from markscheme.reporting.comparing import labels
+    from markscheme.reporting.terminal import print_table
+
+    label = labels(found)
+    screen.print(f"[bold]{escape(found.benchmark)}[/] · {ranking.metric} · {ranking.problems} shared problems")
+    screen.print(f"ranks and differences hold all together at {100 * ranking.level:.3g} %")
+    print_table(
+        "by score",
+        [
+            {
+                "rank": str(each.best_rank)
+                if each.best_rank == each.worst_rank
+                else f"{each.best_rank}–{each.worst_rank}",
+                "name": each.name,
+                ranking.metric: _share(each.score),
+            }
+            for each in ranking.models
+        ],
+    )
+    print_table(
+        "differences in points",
+        [
+            {"pair": f"{label[pair.upper]} − {label[pair.lower]}", "points": _points(pair.difference, level=False)}
+            for pair in ranking.pairs
+        ],
+    )
+
+
+def _share(found: Interval) -> str:
+    return f"{100 * found.estimate:.1f} %  [{100 * found.low:.1f}, {100 * found.high:.1f}]".replace("[", r"\[")
+
+
+def _points(found: Interval, level: bool = True) -> str:
+    span = f"{100 * found.low:+.1f} to {100 * found.high:+.1f}"
+    if not level:
+        return f"{100 * found.estimate:+.1f}  ({span})"
+    return f"{100 * found.estimate:+.1f} points   {100 * found.level:.3g} % interval {span}"

@@ -1,0 +1,136 @@
+"""`markscheme plan`: how many samples a difference needs, whether any number suffices, and what it costs in tokens."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from markscheme.errors import UsageError
+
+if TYPE_CHECKING:
+    from markscheme.runs import Run
+    from markscheme.statistics import Plan
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The question and what is known."""
+    parser.add_argument("-b", "--benchmark", metavar="NAME", help="its number of problems is used")
+    parser.add_argument("--problems", type=int, metavar="N", help="so many problems, whatever the benchmark")
+    parser.add_argument(
+        "--detect", type=float, required=True, metavar="POINTS", help="difference to be found, in points"
+    )
+    parser.add_argument("--power", type=float, default=0.8, metavar="SHARE", help="chance to find it (default: 0.8)")
+    parser.add_argument("--level", type=float, default=0.95, metavar="SHARE", help="of the test (default: 0.95)")
+    parser.add_argument(
+        "--pilot",
+        action="append",
+        default=[],
+        metavar="RUN",
+        help="a run to learn the variance and tokens from; name two models' to learn how their difference varies too",
+    )
+    parser.add_argument(
+        "--solve-rate", type=float, metavar="SHARE", help="expected accuracy where there is no pilot (default: 0.5)"
+    )
+    parser.add_argument(
+        "--these-problems", action="store_true", help="a difference on exactly these problems, nothing about others"
+    )
+    parser.add_argument("--data-dir", metavar="DIR", help="where the benchmark's data lies")
+    parser.add_argument("--json", action="store_true", help="print only JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Plan and print."""
+    from markscheme.reporting.terminal import print_json
+    from markscheme.runs import Run
+    from markscheme.statistics import plan, planning
+
+    pilots = [Run.open(folder) for folder in args.pilot]
+    if len(pilots) > 2:
+        raise UsageError("--pilot takes one run, or two of the models to be compared")
+    counts = [_counts(pilot) for pilot in pilots]
+    if counts:
+        spread = planning.from_pilot(counts[0])
+    else:
+        spread = planning.assumed(0.5 if args.solve_rate is None else args.solve_rate)
+    found = plan(
+        _problems(args, pilots),
+        args.detect / 100,
+        args.power,
+        args.level,
+        spread,
+        planning.difference_between(*counts) if len(counts) == 2 else None,
+        _tokens(pilots[0]) if pilots else None,
+        "these problems" if args.these_problems else "problems drawn",
+    )
+    if args.json:
+        print_json(found)
+    else:
+        _print(found)
+    return 0
+
+
+def _problems(args: argparse.Namespace, pilots: list[Run]) -> int:
+    if args.problems is not None:
+        return int(args.problems)
+    if args.benchmark is not None:
+        from markscheme.benchmarks.registry import benchmark
+
+        return len(benchmark(args.benchmark, args.data_dir).problems)
+    if pilots:
+        return pilots[0].manifest.problems
+    raise UsageError("say how many problems there are: --benchmark NAME, --problems N or --pilot RUN")
+
+
+def _counts(pilot: Run):  # type: ignore[no-untyped-def]  # noqa: ANN202 - numpy stays out of the command's import
+    from markscheme.reporting.summary import tally_run
+
+    return tally_run(pilot, pilot.manifest.protocol, [question.problem.key for question in pilot.questions()])
+
+
+def _tokens(pilot: Run) -> float | None:
+    """Tokens per response, prompt and completion, from the pilot's books."""
+    usage = pilot.manifest.usage
+    if usage is None or not usage.responses or usage.completion_tokens is None:
+        return None
+    return (usage.completion_tokens + (usage.prompt_tokens or 0)) / usage.responses
+
+
+def _print(found: Plan) -> None:
+    from markscheme.reporting.terminal import console, print_table
+
+    screen = console()
+    points, about = (
+        100 * found.detect,
+        "problems like these" if found.population == "problems drawn" else "these problems",
+    )
+    question = (
+        f"a difference of {points:g} points on {found.problems} problems, with power {found.power:g}, about {about}"
+    )
+    if found.samples is None:
+        screen.print(
+            f"[bold]No number of samples shows {question}.[/]\n"
+            f"Unlimited samples would show {100 * found.limit:.1f} points; "
+            f"16 samples each on {found.problems_needed:,} problems would do. "
+            "--these-problems asks about exactly these problems instead."
+        )
+    else:
+        cost = "" if found.tokens is None else f" ({found.tokens:,.0f} tokens for each model)"
+        screen.print(f"[bold]{found.samples} samples per problem[/]{cost} show {question}.")
+    source = found.spread.source
+    screen.print(
+        f"variance of one answer: {found.spread.within:.3f} by chance, {found.spread.between:.3f} between problems "
+        f"({source}); of the difference between problems: {found.between_difference:.3f}",
+        style="dim",
+    )
+    rows = [
+        {
+            "samples": str(row.samples),
+            "finds, points": f"{100 * row.detectable:.1f}",
+            f"power for {points:g}": f"{100 * row.power:.0f} %",
+            "one score ±": f"{100 * row.half_width:.1f}",
+            "… these problems ±": f"{100 * row.half_width_these:.1f}",
+            "tokens each": "" if row.tokens is None else f"{row.tokens:,.0f}",
+        }
+        for row in found.rows
+    ]
+    print_table("what n samples per problem buy", rows)

@@ -1,0 +1,113 @@
+"""`markscheme compare` and `markscheme plan` on run folders."""
+
+import json
+
+import msgspec
+import pytest
+
+from markscheme.cli import main
+from markscheme.errors import UsageError
+from markscheme.reporting.comparing import compare_runs, find_differences
+from markscheme.runs import Run
+
+
+@pytest.fixture(scope="module")
+def runs(replayed):
+    """Two models and a third: B solves more than A, C is as good as B."""
+    return [
+        replayed(lambda index: index % 3, name="a"),
+        replayed(lambda index: min(4, index % 3 + 2), name="b"),
+        replayed(lambda index: min(4, 3 - index % 2 + 1), name="c"),
+    ]
+
+
+def test_compare_runs_when_one_is_better_then_difference_and_moved_problems_by_id(runs):
+    found = compare_runs(runs[:2], "accuracy")
+    assert found.comparison is not None
+    assert found.comparison.difference.estimate == pytest.approx(0.5)
+    assert found.comparison.better == 6
+    ids = {question.problem.id for question in runs[0].questions()}
+    assert {found.problems[each.key] for each in found.comparison.moved} <= ids
+
+
+def test_compare_when_printed_then_says_what_a_reader_needs(runs, capsys):
+    assert main(["compare", str(runs[0].path), str(runs[1].path)]) == 0
+    shown = capsys.readouterr().out
+    assert "B − A  +50.0 points" in shown
+    assert "6 shared problems" in shown
+    assert "p = 0.0156 (exact)" in shown  # both extremes of 64 sign patterns, half each
+    assert "moved most" in shown
+
+
+def test_compare_when_json_then_only_json(runs, capsys):
+    assert main(["compare", str(runs[0].path), str(runs[1].path), "--json", "--metric", "pass@2"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["comparison"]["metric"] == "pass@2"
+    assert found["ranking"] is None
+    assert list(found["runs"].values()) == [str(run.path) for run in runs[:2]]
+
+
+def test_compare_when_three_runs_then_ranked(runs, capsys):
+    assert main(["compare", *(str(run.path) for run in runs), "--json"]) == 0
+    ranking = json.loads(capsys.readouterr().out)["ranking"]
+    assert len(ranking["pairs"]) == 3
+    assert ranking["models"][-1]["worst_rank"] == 3
+    assert main(["compare", *(str(run.path) for run in runs)]) == 0
+    assert "hold all together at 95 %" in capsys.readouterr().out
+
+
+def test_compare_when_data_or_protocol_differ_then_refused_unless_insisted(runs, tmp_path):
+    one = runs[0].manifest
+    other = msgspec.structs.replace(one, protocol="aime-exact@1", prompt_sha256="f" * 64)
+    found = find_differences({"a": one, "b": other}, {"a": one.protocol, "b": other.protocol})
+    assert [(each.what, each.decisive) for each in found] == [("protocol", True), ("prompt", False)]
+    changed = Run(runs[1].path, msgspec.structs.replace(runs[1].manifest, data=()))
+    with pytest.raises(UsageError, match="--anyway"):
+        compare_runs([runs[0], changed], "accuracy")
+    assert compare_runs([runs[0], changed], "accuracy", anyway=True).differences[0].what == "data"
+
+
+def test_compare_when_asked_for_nonsense_then_a_sentence(runs, capsys):
+    path = str(runs[0].path)
+    assert main(["compare", path]) == 2
+    assert main(["compare", path, path]) == 2
+    assert main(["compare", path, str(runs[1].path), "--metric", "luck"]) == 2
+    assert main(["compare", path, str(runs[1].path), "--protocol", "nobody"]) == 2
+    assert main(["compare", *(str(run.path) for run in runs), "--these-problems"]) == 2
+    assert capsys.readouterr().err.count("markscheme: ") == 5
+
+
+def test_compare_when_a_plot_is_wanted_then_written(runs, tmp_path):
+    pytest.importorskip("matplotlib")
+    file = tmp_path / "forest.svg"
+    assert main(["compare", *(str(run.path) for run in runs), "--plot", str(file)]) == 0
+    assert file.stat().st_size > 1000
+
+
+def test_plan_when_few_problems_then_says_that_nothing_suffices(capsys):
+    assert main(["plan", "--benchmark", "aime-sample", "--detect", "5"]) == 0
+    assert "No number of samples" in capsys.readouterr().out
+    assert main(["plan", "--problems", "1319", "--detect", "5", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["samples"] == 1
+
+
+def test_plan_when_a_pilot_is_given_then_its_variance_and_tokens_are_used(runs, capsys):
+    pilots = ["--pilot", str(runs[0].path)]
+    assert main(["plan", "--detect", "30", *pilots, "--these-problems", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["spread"]["source"] == "pilot"
+    assert found["problems"] == 6
+    assert found["tokens"] == pytest.approx(6 * found["samples"] * 10)
+    changed = ["--pilot", str(runs[2].path)]  # its problems gain unevenly, unlike those of the second run
+    assert main(["plan", "--detect", "30", *pilots, *changed, "--json"]) == 0
+    with_two = json.loads(capsys.readouterr().out)["between_difference"]
+    assert main(["plan", "--detect", "30", *pilots, "--json"]) == 0
+    assert with_two != json.loads(capsys.readouterr().out)["between_difference"]
+
+
+def test_plan_when_asked_for_nonsense_then_a_sentence(runs, capsys):
+    assert main(["plan", "--detect", "5"]) == 2
+    assert main(["plan", "--problems", "30", "--detect", "0"]) == 2
+    assert main(["plan", "--problems", "30", "--detect", "5", "--solve-rate", "90"]) == 2
+    assert main(["plan", "--detect", "5", *(["--pilot", str(runs[0].path)] * 3)]) == 2
+    assert capsys.readouterr().err.count("markscheme: ") == 4
