@@ -33,6 +33,8 @@ from markscheme.types import CountdownGold
 
 SHAPE = {"hidden_size": 128, "intermediate_size": 384, "num_hidden_layers": 5, "num_attention_heads": 4}
 LONGEST = 64
+"""Tokens of a puzzle with its solution."""
+POSITIONS = 128
 ENDLESS = 10_000_000
 """Puzzles asked of the generator: more than any training takes."""
 
@@ -127,7 +129,7 @@ def new_model(seed: int) -> LlamaForCausalLM:
     torch.manual_seed(seed)
     config = LlamaConfig(
         vocab_size=len(words.VOCABULARY),
-        max_position_embeddings=128,
+        max_position_embeddings=POSITIONS,
         num_key_value_heads=SHAPE["num_attention_heads"],
         tie_word_embeddings=True,
         pad_token_id=words.PAD,
@@ -149,10 +151,23 @@ def hugging_face_tokenizer() -> PreTrainedTokenizerFast:
     tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(words.WORD), behavior="removed", invert=True)
     tokenizer.post_processor = processors.TemplateProcessing(single="<bos> $A", special_tokens=[("<bos>", words.BOS)])
     pad, bos, eos = words.SPECIAL
-    fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, pad_token=pad, bos_token=bos, eos_token=eos)
+    fast = PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, pad_token=pad, bos_token=bos, eos_token=eos, model_max_length=POSITIONS
+    )
     # The last message is the puzzle; a system prompt says nothing that the model could read.
     fast.chat_template = "{{ bos_token }}{{ messages[-1]['content'] }}"
     return fast
+
+
+def save(model: LlamaForCausalLM, folder: Path) -> None:
+    """Weights, configuration and tokenizer, as Hugging Face libraries of several years read them."""
+    model.generation_config.max_new_tokens = LONGEST
+    model.save_pretrained(folder)
+    hugging_face_tokenizer().save_pretrained(folder)
+    settings = folder / "tokenizer_config.json"
+    # Version 5 of transformers writes a class name that version 4 does not know; both know this one.
+    named = {**json.loads(settings.read_text()), "tokenizer_class": "PreTrainedTokenizerFast"}
+    settings.write_text(json.dumps(named, indent=2) + "\n")
 
 
 def learning_rate(step: int, steps: int, peak: float) -> float:
@@ -164,17 +179,15 @@ def learning_rate(step: int, steps: int, peak: float) -> float:
 
 
 def train(args: argparse.Namespace) -> None:
-    """The whole training: loss to `loss.jsonl`, weights at the end and every thousand steps."""
+    """The whole training: the loss to `loss.jsonl`, the model at the end and every 500 steps."""
     torch.set_num_threads(args.threads)
     model = new_model(args.seed)
-    if args.start is not None:
-        model = LlamaForCausalLM.from_pretrained(args.start, dtype=torch.float32)
     print(f"{model.num_parameters():,} parameters")
     puzzles = Puzzles(args.seed + 1, excluded_puzzles(args.exclude), args.share_of_four)
     optimizer = torch.optim.AdamW(model.parameters(), lr=args.rate, betas=(0.9, 0.98), weight_decay=0.01)
     args.out.mkdir(parents=True, exist_ok=True)
     began = time.time()
-    with (args.out / "loss.jsonl").open("a") as log:
+    with (args.out / "loss.jsonl").open("w") as log:
         for step in range(args.steps):
             for group in optimizer.param_groups:
                 group["lr"] = learning_rate(step, args.steps, args.rate)
@@ -190,7 +203,7 @@ def train(args: argparse.Namespace) -> None:
                 line = {"step": step, "loss": round(loss.item(), 4), "minutes": round((time.time() - began) / 60, 2)}
                 print(json.dumps(line), file=log, flush=True)
             if step % 500 == 499 or step == args.steps - 1:
-                model.save_pretrained(args.out)
+                save(model, args.out)
 
 
 def main() -> None:
@@ -198,10 +211,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--exclude", type=Path, nargs="*", default=[], help="files of puzzles that must not be seen")
-    parser.add_argument("--start", type=Path, help="go on from these weights")
-    parser.add_argument("--steps", type=int, default=12_000)
-    parser.add_argument("--batch", type=int, default=192)
-    parser.add_argument("--rate", type=float, default=2e-3)
+    parser.add_argument("--steps", type=int, default=5_000)
+    parser.add_argument("--batch", type=int, default=128)
+    parser.add_argument("--rate", type=float, default=3e-3)
     parser.add_argument("--share-of-four", type=float, default=0.7)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--threads", type=int, default=1)

@@ -19,6 +19,7 @@ BACKENDS = {
     "sglang": "SGLang's native /generate: sglang/http://localhost:30000",
     "hf": "a Hugging Face model in this process: hf/PATH",
     "nanochat": "a checkpoint of nanochat, from its checkout: nanochat/sft",
+    "nano": "the small Countdown model in the box, a demonstration: needs nothing",
     "solver": "exact Countdown solver: the upper bound, needs nothing",
     "replay": "stored outputs: replay/FILE.jsonl, needs nothing",
 }

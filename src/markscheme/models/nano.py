@@ -91,7 +91,9 @@ class Nano:
                 groups[len(prompt), request.sampling].append((index, prompt, seed))
         answers: list[list[Completion]] = [[] for _ in requests]
         for (_, sampling), rows in groups.items():
-            completions = _complete(self._model, [prompt for _, prompt, _ in rows], [seed for *_, seed in rows], sampling)
+            completions = _complete(
+                self._model, [prompt for _, prompt, _ in rows], [seed for *_, seed in rows], sampling
+            )
             for (index, *_), completion in zip(rows, completions, strict=True):
                 answers[index].append(completion)
         return answers

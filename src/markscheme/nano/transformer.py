@@ -54,7 +54,9 @@ class Transformer:
         x = self._embedding[tokens]
         for layer, keys, values in zip(self._layers, cache.keys, cache.values, strict=True):
             normed = _rms_norm(x, layer.attention_norm, self._epsilon)
-            query, key, value = (normed @ layer.qkv).reshape(rows, new, 3, self.heads, self.width).transpose(2, 0, 3, 1, 4)
+            query, key, value = (
+                (normed @ layer.qkv).reshape(rows, new, 3, self.heads, self.width).transpose(2, 0, 3, 1, 4)
+            )
             keys[:, :, start:end] = _rotate(key, cos, sin)
             values[:, :, start:end] = value
             scores = _rotate(query, cos, sin) @ keys[:, :, :end].transpose(0, 1, 3, 2) / np.float32(np.sqrt(self.width))

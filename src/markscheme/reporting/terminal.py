@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from markscheme.reporting.figures import bounds, percent
+from markscheme.reporting.figures import bar, bounds, percent
 from markscheme.reporting.summary import Estimate
 
 if TYPE_CHECKING:
@@ -62,9 +62,10 @@ def print_summary(summary: Summary) -> None:
         f"{summary.problems} problems × {summary.samples} samples · protocol {summary.protocol}"
     )
     figures = RichTable(box=None, pad_edge=False, show_header=False)
-    figures.add_row("accuracy", percent(summary.accuracy))
-    for k, estimate in summary.pass_at_k.items():
-        figures.add_row(f"pass@{k}", percent(estimate))
+    scores = {"accuracy": summary.accuracy, **{f"pass@{k}": each for k, each in summary.pass_at_k.items()}}
+    for name, estimate in scores.items():
+        # One score alone is read faster than a bar.
+        figures.add_row(name, percent(estimate), bar(estimate) if len(scores) > 1 else "")
     for verdict, count in summary.verdicts.items():
         figures.add_row(verdict, f"{count:,}", style="dim")
     screen.print(figures)
