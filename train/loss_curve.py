@@ -10,13 +10,19 @@ import matplotlib.pyplot as plt
 
 
 def draw(log: Path, image: Path) -> None:
-    """Loss against steps, both logarithmic: the plateaus before a skill is learned are what one looks for."""
+    """Loss against steps, one panel a stage; logarithmic, since skills are learned in steps one looks for."""
     lines = [json.loads(line) for line in log.read_text().splitlines()]
-    figure, axes = plt.subplots(figsize=(6, 3.2), layout="constrained")
-    axes.loglog([line["step"] + 1 for line in lines], [line["loss"] for line in lines], color="#3b6fb6", linewidth=1.5)
-    axes.set(xlabel="training step", ylabel="cross-entropy per token (nats)")
-    axes.grid(visible=True, which="both", alpha=0.25)
-    axes.spines[["top", "right"]].set_visible(False)
+    stages = list(dict.fromkeys(line["stage"] for line in lines))
+    figure, panels = plt.subplots(
+        1, len(stages), figsize=(7, 3), width_ratios=[2, 1], sharey=True, layout="constrained"
+    )
+    for axes, stage in zip(panels, stages, strict=True):
+        rows = [line for line in lines if line["stage"] == stage]
+        axes.semilogy([row["step"] for row in rows], [row["loss"] for row in rows], color="#3b6fb6", linewidth=1.5)
+        axes.set(xlabel=f"step of the {stage} stage")
+        axes.grid(visible=True, which="both", alpha=0.25)
+        axes.spines[["top", "right"]].set_visible(False)
+    panels[0].set(ylabel="loss per token (nats)")
     figure.savefig(image, metadata={"Date": None})
 
 

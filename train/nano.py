@@ -2,10 +2,10 @@
 
     python train/nano.py --out WEIGHTS --exclude TEST.jsonl …          (needs `pip install markscheme[train]`)
 
-The puzzles come from the package's own generator, each once, with one of their solutions drawn by chance. The model
-learns to write the steps with the numbers that are left after each, then the equation. Puzzles of the `--exclude`
-files, and those of `countdown-sample`, never enter. The same seed gives the same weights on the same machine and
-torch version.
+The puzzles come from the package's own generator (`lessons.py`). First the model learns to write the steps of a
+solution, with the numbers that are left after each, then the equation; after that, to see when an attempt has failed
+and to begin again. Puzzles of the `--exclude` files, and those of `countdown-sample`, never enter. The same seed gives
+the same weights on the same machine and torch version.
 """
 
 from __future__ import annotations
@@ -13,108 +13,25 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import random
 import time
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
+from typing import TextIO
 
-import numpy as np
 import torch
+from lessons import LONGEST, Batch, Lessons
 from tokenizers import Regex, Tokenizer, normalizers, pre_tokenizers, processors
 from tokenizers.models import WordLevel
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
-from markscheme.countdown.expression import Tree, parse
-from markscheme.countdown.generator import Demand, generate
-from markscheme.countdown.solver import iter_solutions
 from markscheme.datasets.packaged import read_sample
 from markscheme.nano import tokenizer as words
 from markscheme.types import CountdownGold
 
 SHAPE = {"hidden_size": 128, "intermediate_size": 384, "num_hidden_layers": 5, "num_attention_heads": 4}
-LONGEST = 64
-"""Tokens of a puzzle with its solution."""
-POSITIONS = 128
-ENDLESS = 10_000_000
-"""Puzzles asked of the generator: more than any training takes."""
-
-Step = tuple[int, str, int, int]
-"""`a sign b = c`"""
-
-
-class Puzzles:
-    """An endless supply of puzzles with a worked solution, as token rows."""
-
-    def __init__(self, seed: int, excluded: list[CountdownGold], share_of_four: float) -> None:
-        self._random = random.Random(seed)
-        self._share_of_four = share_of_four
-        self._three, self._four = (
-            self._solved(generate(ENDLESS, Demand(sizes=(size, size)), seed=seed, exclude=excluded)) for size in (3, 4)
-        )
-
-    def batch(self, size: int) -> tuple[np.ndarray, np.ndarray]:
-        """Token rows and the mask of what the model is taught to write (the question is given, not learned)."""
-        rows = np.full((size, LONGEST), words.PAD, dtype=np.int64)
-        taught = np.zeros((size, LONGEST), dtype=bool)
-        for index in range(size):
-            question, answer = next(self._four if self._random.random() < self._share_of_four else self._three)
-            rows[index, : len(question) + len(answer)] = question + answer
-            taught[index, len(question) : len(question) + len(answer)] = True
-        width = int(taught.any(axis=0).nonzero()[0].max()) + 1
-        return rows[:, :width], taught[:, :width]
-
-    def _solved(self, puzzles: Iterator[CountdownGold]) -> Iterator[tuple[list[int], list[int]]]:
-        for puzzle in puzzles:
-            solutions = [solution.expression for solution in iter_solutions(puzzle.nums, puzzle.target, whole=True)]
-            self._random.shuffle(solutions)
-            for solution in solutions:
-                steps = worked(parse(solution).tree)
-                if steps is not None:
-                    yield encode_puzzle(puzzle), encode_solution(list(puzzle.nums), steps)
-                    break
-
-
-def worked(tree: Tree) -> list[Step] | None:
-    """The steps that evaluate an expression, or nothing if one leaves the numbers that `nano` can say."""
-    steps: list[Step] = []
-
-    def value(node: Tree) -> int:
-        if isinstance(node, int):
-            return node
-        if len(node) == 2:
-            raise ValueError("a solution is written without negative steps")
-        sign, left, right = node
-        a, b = value(left), value(right)
-        c = a + b if sign == "+" else a - b if sign == "-" else a * b if sign == "*" else a // b
-        steps.append((a, sign, b, c))
-        return c
-
-    value(tree)
-    return steps if all(0 <= step[3] <= words.LARGEST for step in steps) else None
-
-
-def encode_puzzle(puzzle: CountdownGold) -> list[int]:
-    """`<bos> 41 70 18 35 > 46 ?`"""
-    return words.encode(f"{' '.join(map(str, puzzle.nums))} > {puzzle.target} ?")
-
-
-def encode_solution(numbers: list[int], steps: list[Step]) -> list[int]:
-    """Each step, what is left behind it, and at last the equation.
-
-    `70 + 35 = 105 , 41 18 105 ; … <answer> … </answer> <eos>`
-    """
-    left = [(number, str(number)) for number in numbers]
-    text = []
-    for a, sign, b, c in steps:
-        first = left.pop(next(i for i, (value, _) in enumerate(left) if value == a))
-        second = left.pop(next(i for i, (value, _) in enumerate(left) if value == b))
-        left.append((c, f"( {first[1]} {sign} {second[1]} )"))
-        text.append(f"{a} {sign} {b} = {c}")
-        if len(left) > 1:
-            text.append(f", {' '.join(str(value) for value, _ in left)} ;")
-    equation = left[0][1][2:-2]
-    _, *tokens = words.encode(f"{' '.join(text)} <answer> {equation} </answer>")
-    return [*tokens, words.EOS]
+POSITIONS = 256
+TOKENS = 6_000
+"""Tokens of a batch of searches; a batch of direct lessons has about as many."""
 
 
 def excluded_puzzles(files: list[Path]) -> list[CountdownGold]:
@@ -171,39 +88,51 @@ def save(model: LlamaForCausalLM, folder: Path) -> None:
 
 
 def learning_rate(step: int, steps: int, peak: float) -> float:
-    """Warm up over 200 steps, then a cosine down to a twentieth."""
-    if step < 200:
-        return peak * (step + 1) / 200
-    progress = (step - 200) / max(1, steps - 200)
+    """Warm up, then a cosine down to a twentieth."""
+    warm = min(200, steps // 10 + 1)
+    if step < warm:
+        return peak * (step + 1) / warm
+    progress = (step - warm) / max(1, steps - warm)
     return peak * (0.05 + 0.95 * 0.5 * (1 + math.cos(math.pi * progress)))
 
 
+def teach(
+    model: LlamaForCausalLM, stage: str, batch: Callable[[], Batch], steps: int, peak: float, log: TextIO
+) -> None:
+    """One stage of the training, with an optimizer of its own."""
+    optimizer = torch.optim.AdamW(model.parameters(), lr=peak, betas=(0.9, 0.98), weight_decay=0.01)
+    began = time.time()
+    for step in range(steps):
+        for group in optimizer.param_groups:
+            group["lr"] = learning_rate(step, steps, peak)
+        rows, taught = (torch.from_numpy(array) for array in batch())
+        logits = model(input_ids=rows[:, :-1]).logits
+        wanted = rows[:, 1:]
+        loss = torch.nn.functional.cross_entropy(logits[taught[:, 1:]], wanted[taught[:, 1:]])
+        optimizer.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        if step % 50 == 0:
+            minutes = round((time.time() - began) / 60, 2)
+            line = {"stage": stage, "step": step, "loss": round(loss.item(), 4), "minutes": minutes}
+            print(json.dumps(line), file=log, flush=True)
+
+
 def train(args: argparse.Namespace) -> None:
-    """The whole training: the loss to `loss.jsonl`, the model at the end and every 500 steps."""
+    """Both stages: the loss to `loss.jsonl`, the model at the end of each."""
     torch.set_num_threads(args.threads)
     model = new_model(args.seed)
     print(f"{model.num_parameters():,} parameters")
-    puzzles = Puzzles(args.seed + 1, excluded_puzzles(args.exclude), args.share_of_four)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=args.rate, betas=(0.9, 0.98), weight_decay=0.01)
+    excluded = excluded_puzzles(args.exclude)
     args.out.mkdir(parents=True, exist_ok=True)
-    began = time.time()
     with (args.out / "loss.jsonl").open("w") as log:
-        for step in range(args.steps):
-            for group in optimizer.param_groups:
-                group["lr"] = learning_rate(step, args.steps, args.rate)
-            rows, taught = (torch.from_numpy(array) for array in puzzles.batch(args.batch))
-            logits = model(input_ids=rows[:, :-1]).logits
-            wanted = rows[:, 1:]
-            loss = torch.nn.functional.cross_entropy(logits[taught[:, 1:]], wanted[taught[:, 1:]])
-            optimizer.zero_grad()
-            loss.backward()
-            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-            optimizer.step()
-            if step % 50 == 0:
-                line = {"step": step, "loss": round(loss.item(), 4), "minutes": round((time.time() - began) / 60, 2)}
-                print(json.dumps(line), file=log, flush=True)
-            if step % 500 == 499 or step == args.steps - 1:
-                save(model, args.out)
+        direct = Lessons(args.seed + 1, excluded, args.share_of_four)
+        teach(model, "direct", lambda: direct.direct(args.batch), args.steps, args.rate, log)
+        save(model, args.out)
+        searches = Lessons(args.seed + 2, excluded, args.share_of_four)
+        teach(model, "search", lambda: searches.searching(TOKENS), args.search_steps, args.search_rate, log)
+        save(model, args.out)
 
 
 def main() -> None:
@@ -211,9 +140,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--exclude", type=Path, nargs="*", default=[], help="files of puzzles that must not be seen")
-    parser.add_argument("--steps", type=int, default=5_000)
-    parser.add_argument("--batch", type=int, default=128)
+    parser.add_argument("--steps", type=int, default=5_000, help="of direct lessons")
+    parser.add_argument("--batch", type=int, default=128, help="direct lessons at once")
     parser.add_argument("--rate", type=float, default=3e-3)
+    parser.add_argument("--search-steps", type=int, default=1_200)
+    parser.add_argument("--search-rate", type=float, default=1e-3)
     parser.add_argument("--share-of-four", type=float, default=0.7)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--threads", type=int, default=1)

@@ -24,14 +24,14 @@ WORD = r"</?answer>|(?<!\d)(?:0|[1-9]\d{0,2})(?!\d)|[>?+\-*/=();]|(?<=\s),"
 
 _REPLACEMENTS = tuple((re.compile(pattern), text) for pattern, text in REPLACEMENTS)
 _WORD = re.compile(WORD)
-_ID = {word: index for index, word in enumerate(VOCABULARY)}
+ID = {word: index for index, word in enumerate(VOCABULARY)}
 
 
 def encode(text: str) -> list[int]:
     """The tokens of a text; everything that is not a word of `nano` is passed over, larger numbers too."""
     for pattern, replacement in _REPLACEMENTS:
         text = pattern.sub(replacement, text)
-    return [BOS, *(_ID[word] for word in _WORD.findall(text))]
+    return [BOS, *(ID[word] for word in _WORD.findall(text))]
 
 
 def decode(tokens: Iterable[int]) -> str:
