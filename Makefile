@@ -4,7 +4,7 @@
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
-PERF   := countdown equality marking overhead view  # the others in perf/ are their servers and clients
+PERF   := countdown endings equality hostile marking overhead summary view  # the others in perf/ are their servers and clients
 
 .PHONY: demo setup setup-all test lint perf
 
@@ -47,3 +47,4 @@ lint: setup
 
 perf: setup
 	for name in $(PERF); do $(BIN)/python perf/$$name.py || exit 1; done
+	$(BIN)/python perf/coverage.py --quick  # all of it takes most of an hour

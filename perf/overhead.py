@@ -26,6 +26,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
+from questions import gsm8k
+
 HERE = Path(__file__).parent
 PEERS = {"lm_eval": ["lm_eval[api]"], "inspect": ["inspect_ai", "openai"]}
 CLIENTS = {"aiohttp": ["aiohttp"], "httpx": ["httpx"], "openai on aiohttp": ["openai[aiohttp]"], "openai": ["openai"]}
@@ -73,18 +75,7 @@ class Questions:
     """The same prompts for everybody: real GSM8K where the data is, else the packaged sample, repeated."""
 
     def __init__(self, folder: Path) -> None:
-        from markscheme.benchmarks import benchmark
-        from markscheme.errors import DataError
-
-        self.data_dir = os.environ.get("MARKSCHEME_DATA", str(HERE.parents[1] / "shared" / "data"))
-        try:
-            bench = benchmark("gsm8k", self.data_dir)
-            questions = bench.questions()
-        except DataError:
-            bench = benchmark("gsm8k-sample")
-            questions = bench.questions()
-            print("no official GSM8K here: the packaged sample stands in")
-        self.benchmark = bench.name
+        self.benchmark, questions, self.data_dir = gsm8k()
         self.count = len(questions)
         self.folder = folder
         self.bodies = folder / "bodies.jsonl"

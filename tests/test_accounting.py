@@ -43,6 +43,18 @@ def test_accounts_when_one_response_has_no_count_then_no_total_is_claimed():
     accounts.add(response(sample=1))
     assert accounts.usage().completion_tokens is None
     assert accounts.usage().cost is None
+    assert accounts.per_problem()["k"].cost is None
+
+
+def test_accounts_when_problems_differ_then_each_has_its_own_latencies():
+    accounts = Accounts()
+    for sample in range(10):
+        accounts.add(response("slow", sample, latency=100.0 + sample))
+        accounts.add(response("fast", sample, latency=1.0 + sample))
+    problems = accounts.per_problem()
+    assert (problems["slow"].latency.p50, problems["slow"].latency.max) == (104.0, 109.0)
+    assert (problems["fast"].latency.p50, problems["fast"].latency.p90, problems["fast"].seconds) == (5.0, 9.0, 55.0)
+    assert accounts.usage().latency.p50 == 10.0
 
 
 def test_accounts_when_cut_off_then_truncations_are_counted():

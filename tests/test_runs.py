@@ -93,9 +93,33 @@ def test_responses_when_several_writers_then_all_are_read(run):
 
 def test_marks_when_saved_then_read_by_bare_name_or_label(run):
     mark = Mark(verdict=Verdict.CORRECT, protocol="math@1", key="k", sample=0)
+    journal(run, Response(key="k", sample=0, text="a"))
     run.save_marks("math@1", [mark])
     assert list(run.marks("math")) == [mark] == list(run.marks("math@1"))
     assert run.marked_protocols() == ["math"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "verdicts"),
+    [
+        ([], []),  # the response's line was damaged: its mark stands for nothing
+        ([Response(key="k", sample=0, error="500")], ["error"]),  # asked again, in vain
+        ([Response(key="k", sample=0, error="500"), Response(key="k", sample=0, text="a")], ["wrong"]),
+    ],
+)
+def test_marks_when_the_response_is_gone_or_an_error_then_old_verdicts_do_not_stand_for_it(run, lines, verdicts):
+    old = [Mark(verdict=verdict, key="k", sample=0) for verdict in (Verdict.ERROR, Verdict.CORRECT, Verdict.ERROR)]
+    run.save_marks("math", [*old, Mark(verdict=Verdict.WRONG, key="k", sample=0), old[0]])
+    journal(run, *lines)
+    assert [mark.verdict for mark in run.marks("math")] == verdicts
+    assert [mark.verdict for mark in run.mark_heads("math")] == verdicts
+
+
+def test_responses_when_a_line_reads_only_without_its_texts_then_it_does_not_count_as_answered(run):
+    journal(run, Response(key="k", sample=0, text="a", finish_reason="stop"))
+    file = run.path / "responses.jsonl"
+    file.write_bytes(file.read_bytes().replace(b'"stop"', b'"st\\u0000p"'))
+    assert run.standing().answered({"k": 1}) == len(list(run.responses())) == 0
 
 
 def test_atomic_write_when_it_fails_then_the_old_content_stays(tmp_path, monkeypatch):

@@ -8,4 +8,4 @@ from markscheme.plugins.inspect_tasks import make_task
 @task
 def gsm8k(fewshot: int = 10, fewshot_seed: int = 42, data_dir: str | None = None, sample: bool = False) -> Task:
     """Worked examples from the train split; `-T sample=true` takes the packaged problems instead of the official."""
-    return make_task("gsm8k", fewshot=int(fewshot), fewshot_seed=fewshot_seed, data_dir=data_dir, sample=sample)
+    return make_task("gsm8k", fewshot=fewshot, fewshot_seed=fewshot_seed, data_dir=data_dir, sample=sample)

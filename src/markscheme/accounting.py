@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from array import array
+from collections.abc import Iterable
 from typing import Protocol
 
 import msgspec
@@ -25,8 +26,9 @@ class Tokens(msgspec.Struct, kw_only=True, omit_defaults=True):
     """Responses cut off by the token limit."""
     seconds: float = 0.0
     """Latencies added up."""
+    latency: Latency | None = None
     cost: float | None = None
-    """US dollars, where the model's price is known."""
+    """US dollars, where the model's price is known and every response told its tokens."""
 
 
 class Latency(msgspec.Struct, frozen=True):
@@ -108,8 +110,7 @@ class Accounts:
 
     def __init__(self, price: Price | None = None) -> None:
         self._price = price
-        self._problems: dict[str, Tokens] = {}
-        self._latencies = array("f")
+        self._problems: dict[str, _Problem] = {}
         self._errors: dict[str, int] = {}
         self.responses = self.truncated = self.attempts = self.counted = 0
         self.prompt_tokens = self.completion_tokens = self.reasoning_tokens = 0
@@ -118,7 +119,7 @@ class Accounts:
         """Count one line of a journal."""
         problem = self._problems.get(response.key)
         if problem is None:
-            problem = self._problems[response.key] = Tokens()
+            problem = self._problems[response.key] = _Problem()
         problem.attempts += response.attempts
         self.attempts += response.attempts
         if response.error is not None:
@@ -131,15 +132,15 @@ class Accounts:
             self.truncated += 1
             problem.truncated += 1
         if response.latency is not None:
-            self._latencies.append(response.latency)
-            problem.seconds += response.latency
+            problem.latencies.append(response.latency)
         self._add_tokens(problem, response)
 
-    def _add_tokens(self, problem: Tokens, response: Took) -> None:
+    def _add_tokens(self, problem: _Problem, response: Took) -> None:
         if response.completion_tokens is None:
             return
         prompt, reasoning = response.prompt_tokens or 0, response.reasoning_tokens or 0
         self.counted += 1
+        problem.counted += 1
         self.prompt_tokens += prompt
         self.completion_tokens += response.completion_tokens
         self.reasoning_tokens += reasoning
@@ -158,7 +159,7 @@ class Accounts:
             reasoning_tokens=self.reasoning_tokens if complete and self.reasoning_tokens else None,
             attempts=self.attempts,
             truncated=self.truncated,
-            latency=self._latency(),
+            latency=_latency(second for problem in self._problems.values() for second in problem.latencies),
             errors=dict(sorted(self._errors.items())),
             cost=cost,
             price=str(self._price) if cost is not None else None,
@@ -170,16 +171,42 @@ class Accounts:
 
     def per_problem(self) -> dict[str, Tokens]:
         """The same for each problem, by key."""
-        for tokens in self._problems.values():
-            tokens.seconds = round(tokens.seconds, 3)
-            if self._price is not None:
-                tokens.cost = self._price.of(tokens.prompt_tokens, tokens.completion_tokens)
-        return self._problems
+        return {key: self._tokens(problem) for key, problem in self._problems.items()}
 
-    def _latency(self) -> Latency | None:
-        if not self._latencies:
-            return None
-        ordered = sorted(self._latencies)
-        mean = math.fsum(ordered) / len(ordered)
-        quantiles = (ordered[max(0, math.ceil(share * len(ordered)) - 1)] for share in (0.5, 0.9, 0.99, 1.0))
-        return Latency(*(round(value, 4) for value in (mean, *quantiles)))
+    def _tokens(self, problem: _Problem) -> Tokens:
+        told = 0 < problem.counted == problem.responses
+        price = self._price if told else None
+        return Tokens(
+            responses=problem.responses,
+            prompt_tokens=problem.prompt_tokens,
+            completion_tokens=problem.completion_tokens,
+            reasoning_tokens=problem.reasoning_tokens,
+            attempts=problem.attempts,
+            truncated=problem.truncated,
+            seconds=round(math.fsum(problem.latencies), 3),
+            latency=_latency(problem.latencies),
+            cost=price.of(problem.prompt_tokens, problem.completion_tokens) if price else None,
+        )
+
+
+class _Problem:
+    """The running totals of one problem."""
+
+    __slots__ = (
+        *("attempts", "completion_tokens", "counted", "latencies"),
+        *("prompt_tokens", "reasoning_tokens", "responses", "truncated"),
+    )
+
+    def __init__(self) -> None:
+        self.responses = self.attempts = self.truncated = self.counted = 0
+        self.prompt_tokens = self.completion_tokens = self.reasoning_tokens = 0
+        self.latencies = array("f")
+
+
+def _latency(seconds: Iterable[float]) -> Latency | None:
+    ordered = sorted(seconds)
+    if not ordered:
+        return None
+    mean = math.fsum(ordered) / len(ordered)
+    quantiles = (ordered[max(0, math.ceil(share * len(ordered)) - 1)] for share in (0.5, 0.9, 0.99, 1.0))
+    return Latency(*(round(value, 4) for value in (mean, *quantiles)))

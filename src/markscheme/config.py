@@ -19,6 +19,7 @@ from markscheme.errors import UsageError
 SAMPLING = "sampling"
 PROMPT = "prompt"
 MODEL = "model"
+SERVERS = "servers and replicas that markscheme starts"
 REQUESTS = "requests"
 FOLDERS = "folders"
 
@@ -27,6 +28,7 @@ Whole = Annotated[int, Meta(ge=0)]
 NonNegative = Annotated[float, Meta(ge=0, le=1e12)]  # not infinite
 Positive = Annotated[float, Meta(gt=0, le=1e12)]
 Share = Annotated[float, Meta(gt=0, le=1)]
+Points = Annotated[float, Meta(ge=0.1, le=50)]  # percentage points: a share such as 0.02 is refused, not misread
 
 
 def _option(help: str, *flags: str, group: str, metavar: str | None = None, fixed: bool = False) -> Meta:
@@ -68,6 +70,20 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
             fixed=True,
         ),
     ] = None
+    until: Annotated[
+        Points | None,
+        _option(
+            "add samples in rounds until the 95 % interval of the accuracy on these problems is ± so many points; "
+            "-n is then the size of the first round (default: 4)",
+            "--until",
+            group=SAMPLING,
+            metavar="±POINTS",
+        ),
+    ] = None
+    max_samples: Annotated[
+        Count,
+        _option("with --until: at most so many samples per problem, on average", "--max-samples", group=SAMPLING),
+    ] = 64
     stop: Annotated[
         tuple[str, ...],
         _option("end a response at this text; may be repeated", "--stop", group=SAMPLING, fixed=True),
@@ -149,6 +165,52 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         ),
     ] = None
 
+    replicas: Annotated[
+        Count,
+        _option(
+            "copies of the model, each on its own GPUs (vllm/, sglang/, … or --engine ray)", "--replicas", group=SERVERS
+        ),
+    ] = 1
+    gpus_per_replica: Annotated[
+        NonNegative | None,
+        _option(
+            "GPUs of each copy (default: what --server-arg tensor-parallel-size and its like amount to)",
+            "--gpus-per-replica",
+            group=SERVERS,
+            metavar="N",
+        ),
+    ] = None
+    server_arg: Annotated[
+        tuple[str, ...],
+        _option(
+            "an option for the server that is started, without its dashes: tensor-parallel-size=2, enforce-eager",
+            "--server-arg",
+            group=SERVERS,
+            metavar="KEY[=VALUE]",
+        ),
+    ] = ()
+    server_timeout: Annotated[
+        Positive,
+        _option("seconds that a server may take to start", "--server-timeout", group=SERVERS, metavar="SECONDS"),
+    ] = 1800.0
+    server_restarts: Annotated[
+        Whole,
+        _option("times that a server or replica that dies is started again", "--server-restarts", group=SERVERS),
+    ] = 5
+    engine: Annotated[
+        Literal["local", "ray"],
+        _option("where replicas run: on this machine, or on a Ray cluster", "--engine", group=SERVERS),
+    ] = "local"
+    ray_address: Annotated[
+        str | None,
+        _option(
+            "the Ray cluster, such as `auto` (default: $RAY_ADDRESS, else one on this machine)",
+            "--ray-address",
+            group=SERVERS,
+            metavar="ADDRESS",
+        ),
+    ] = None
+
     concurrency: Annotated[
         Count | Literal["auto"] | None,
         _option(
@@ -218,9 +280,13 @@ def make_config(**options: Any) -> RunConfig:
         raise UsageError(
             f"unknown option {sorted(unknown)[0]!r}; the options are {', '.join(RunConfig.__struct_fields__)}"
         )
-    for name in ("base_url", "stop", "extra_field"):  # one is as good as a list of one
+    for name in ("base_url", "stop", "extra_field", "server_arg"):  # one is as good as a list of one
         if isinstance(options.get(name), str):
             options[name] = (options[name],)
+    for name, value in options.items():
+        for text in (value,) if isinstance(value, str) else value if isinstance(value, tuple | list) else ():
+            if isinstance(text, str) and not _is_text(text):
+                raise UsageError(f"{_flag(name)} is not text: it holds bytes that are no UTF-8")
     try:
         return msgspec.convert(options, RunConfig, strict=True)
     except msgspec.ValidationError as error:
@@ -233,8 +299,20 @@ def _complaint(error: str, options: Mapping[str, Any]) -> str:
     name = re.match(r"\w*", path)[0]  # type: ignore[index]  # matches the empty text at least
     if name not in options:
         return f"these options do not fit: {error}"
-    flag = next((meta.extra["flags"][-1] for meta in _metas(name)), name)
-    return f"{flag} cannot be {options[name]!r}: {reason[0].lower()}{reason[1:]}"
+    return f"{_flag(name)} cannot be {options[name]!r}: {reason[0].lower()}{reason[1:]}"
+
+
+def _is_text(value: str) -> bool:
+    """The command line hands over bytes that are no text as lone surrogates, which no JSON can hold."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _flag(name: str) -> str:
+    return next((meta.extra["flags"][-1] for meta in _metas(name)), name)
 
 
 def _metas(name: str) -> list[Any]:
@@ -251,6 +329,7 @@ def fixed_options() -> tuple[str, ...]:
 
 def check_pass_k(config: RunConfig) -> None:
     """pass@k needs k samples; say so before anything is paid for."""
+    most, flag = (config.samples, "-n") if config.until is None else (config.max_samples, "--max-samples")
     for k in config.pass_k:
-        if not 1 <= k <= config.samples:
-            raise UsageError(f"pass@{k} needs at least {k} samples per problem, and -n is {config.samples}")
+        if not 1 <= k <= most:
+            raise UsageError(f"pass@{k} needs at least {k} samples per problem, and {flag} is {most}")

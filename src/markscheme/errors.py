@@ -5,6 +5,11 @@ prints it as it stands and exits with `exit_code`. Anything else that escapes is
 """
 
 
+def first_line(error: BaseException) -> str:
+    """What somebody else's error says, short enough to stand in a sentence of ours."""
+    return (str(error).strip().splitlines() or [type(error).__name__])[0][:300]
+
+
 class MarkschemeError(Exception):
     """The base of all expected failures; catch this to catch them all."""
 

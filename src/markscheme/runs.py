@@ -6,6 +6,7 @@
     marks/<protocol>.jsonl  opinions, re-made at will
     report.json             the numbers
     usage.json              tokens, attempts, seconds, cost: in total and of each problem
+    rounds.json             what was planned for each problem, where samples are added until the score is known
 
 Reading is forgiving: a torn or damaged line is counted and left out, an unknown field is ignored, a missing marks
 file is simply not there. Nothing here asks a model or judges an answer.
@@ -16,7 +17,8 @@ from __future__ import annotations
 import os
 import tempfile
 from array import array
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Self, TypeVar
 
@@ -26,10 +28,13 @@ from markscheme.accounting import Usage
 from markscheme.config import RunConfig
 from markscheme.datasets import DataFile
 from markscheme.errors import JournalError
-from markscheme.types import Mark, Question, Response, Verdict
+from markscheme.types import FinishReason, Mark, Question, Response, Verdict
 
 FORMAT = 1
 """Version of the folder layout. A reader refuses only what is newer than it can know."""
+
+IMPORTED = "import"
+"""The model in the options of a run that was made from another tool's log: nothing can be asked for it."""
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -59,6 +64,15 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     resumed: int = 0  # how many times
 
 
+class PlannedRound(msgspec.Struct, frozen=True):
+    """A round of `--until`: written down before anything of it is asked, so that nothing depends on when it broke off."""
+
+    size: int
+    """Samples per problem, on average."""
+    asked: tuple[int, ...]
+    """Samples of each problem, in the order of `problems.jsonl`; their indices follow those of the round before."""
+
+
 Index = Annotated[int, msgspec.Meta(ge=0, le=1_000_000)]
 """A sample's index. A larger one is a damaged line: an index costs memory in proportion to it."""
 
@@ -70,7 +84,7 @@ class Head(msgspec.Struct, frozen=True, gc=False):
     sample: Index
     error: str | None = None
     error_kind: str | None = None
-    finish_reason: str | None = None
+    finish_reason: FinishReason | None = None  # what cannot be read as a response must not count as one
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     reasoning_tokens: int | None = None
@@ -87,10 +101,65 @@ class MarkHead(msgspec.Struct, frozen=True, gc=False):
     sample: Index = 0
     protocol: str = ""
 
-    @property
-    def error(self) -> str | None:
-        """Set where there was no response to judge, as in `Head`."""
-        return "error" if self.verdict is Verdict.ERROR else None
+
+class Failure(msgspec.Struct, frozen=True):
+    """One reason why responses are missing."""
+
+    count: int
+    example: str
+    """The message of the last of them."""
+
+
+class _MarkLine(msgspec.Struct, frozen=True, gc=False):
+    """A mark to be counted. The verdict is plain text: looking up a member of an enumeration costs as much as all the rest."""
+
+    key: str
+    verdict: str
+    sample: Index = 0
+
+
+class Standing:
+    """Which samples of which problem have an answer, and which only an error: one byte each."""
+
+    ERROR, ANSWER = 1, 2
+
+    def __init__(self) -> None:
+        self.states: dict[str, bytearray] = {}
+        self._kinds: dict[tuple[str, int], str] = {}
+        self._examples: dict[str, str] = {}
+
+    def add(self, head: Head) -> None:
+        """Note one line of a journal. An error never replaces an answer."""
+        states, sample = self.states.get(head.key), head.sample
+        if states is None:
+            states = self.states[head.key] = bytearray()
+        if len(states) <= sample:
+            states.extend(bytes(sample + 1 - len(states)))
+        if head.error is None:
+            states[sample] = self.ANSWER
+            if self._kinds:
+                self._kinds.pop((head.key, head.sample), None)
+        elif states[head.sample] != self.ANSWER:
+            states[head.sample] = self.ERROR
+            kind = head.error_kind or "unknown"
+            self._kinds[head.key, head.sample] = kind
+            self._examples[kind] = head.error
+
+    def supports(self, mark: MarkHead) -> bool:
+        """Whether a mark judges what is there: a verdict needs an answer, and `error` an error."""
+        states = self.states.get(mark.key, b"")
+        wanted = self.ERROR if mark.verdict is Verdict.ERROR else self.ANSWER
+        return mark.sample < len(states) and states[mark.sample] == wanted
+
+    def answered(self, wanted: Mapping[str, int]) -> int:
+        """How many of each problem's so many first samples have an answer, together."""
+        return sum(self.states.get(key, b"")[:count].count(self.ANSWER) for key, count in wanted.items())
+
+    def failures(self) -> dict[str, Failure]:
+        """Why there is an error in place of an answer, the most frequent reason first."""
+        return {
+            kind: Failure(count, self._examples[kind]) for kind, count in Counter(self._kinds.values()).most_common()
+        }
 
 
 class _Places:
@@ -123,6 +192,7 @@ class Run:
         self.path = path
         self.manifest = manifest
         self._damaged: dict[Path, int] = {}
+        self._standing: tuple[object, Standing] | None = None
 
     @classmethod
     def create(cls, path: Path, manifest: Manifest, questions: Iterable[Question]) -> Self:
@@ -172,31 +242,96 @@ class Run:
         """The problems and prompts of this run, in the order of the benchmark."""
         return list(self._lines(self.path / "problems.jsonl", msgspec.json.Decoder(Question)))
 
+    def rounds(self) -> list[PlannedRound]:
+        """The rounds of a run that adds samples until its score is known; of any other run none."""
+        file = self.path / "rounds.json"
+        try:
+            return msgspec.json.decode(file.read_bytes(), type=list[PlannedRound])
+        except FileNotFoundError:
+            return []
+        except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
+            raise JournalError(f"{file} cannot be read: {error}") from None
+
+    def save_rounds(self, rounds: list[PlannedRound]) -> None:
+        """Replace the plan, whole or not at all; the manifest's samples are those per problem on average."""
+        write_atomically(self.path / "rounds.json", msgspec.json.encode(rounds) + b"\n")
+        self.save_manifest(msgspec.structs.replace(self.manifest, samples=sum(each.size for each in rounds)))
+
+    def wanted(self, keys: Sequence[str]) -> dict[str, int]:
+        """How many samples of each problem this run asks for; `keys` in the order of `problems.jsonl`."""
+        rounds = self.rounds()
+        if not rounds:
+            return dict.fromkeys(keys, self.manifest.samples)
+        if any(len(each.asked) != len(keys) for each in rounds):
+            raise JournalError(f"{self.path / 'rounds.json'} is of other problems than these {len(keys)}; restore it")
+        return {key: sum(each.asked[row] for each in rounds) for row, key in enumerate(keys)}
+
     def responses(self) -> Iterator[Response]:
         """Each (problem, sample) once, streamed: the last answer that came back, or its error if none did.
 
         Several lines for one key are normal: an error, then a resumed success; two ranks after a restart.
         """
-        return self._winners(self.response_files(), msgspec.json.Decoder(Head), msgspec.json.Decoder(Response))
+        return self._winners(
+            self.response_files(),
+            msgspec.json.Decoder(Head),
+            msgspec.json.Decoder(Response),
+            lambda head: Standing.ERROR if head.error is not None else Standing.ANSWER,
+        )
 
     def heads(self) -> Iterator[Head]:
         """Every line of the journals without its texts, in order: for counting."""
         for file in self.response_files():
             yield from self._lines(file, msgspec.json.Decoder(Head))
 
+    def standing(self) -> Standing:
+        """What is answered. Read once and kept until a journal changes."""
+        files = self.response_files()
+        state = [(file, (about := file.stat()).st_size, about.st_mtime_ns) for file in files]
+        if self._standing is None or self._standing[0] != state:
+            found = Standing()
+            for head in self.heads():
+                found.add(head)
+            self._standing = (state, found)
+        return self._standing[1]
+
     def response_files(self) -> list[Path]:
         """`responses.jsonl` and those of other writers (`responses.<writer>.jsonl`)."""
         return sorted(self.path.glob("responses*.jsonl"))
 
     def marks(self, protocol: str) -> Iterator[Mark]:
-        """Each mark under one protocol, by its bare name, once and streamed: the last one made."""
-        files = [self.marks_file(protocol)]
-        return self._winners(files, msgspec.json.Decoder(MarkHead), msgspec.json.Decoder(Mark))
+        """Each mark under one protocol, by its bare name, once and streamed: the last one made.
+
+        A mark whose response is not there (its line was damaged, say) is not given: it stands for nothing.
+        """
+        return self._marks(protocol, msgspec.json.Decoder(Mark))
 
     def mark_heads(self, protocol: str) -> Iterator[MarkHead]:
         """The same, verdicts only."""
-        decoder = msgspec.json.Decoder(MarkHead)
-        return self._winners([self.marks_file(protocol)], decoder, decoder)
+        return self._marks(protocol, msgspec.json.Decoder(MarkHead))
+
+    def _marks(self, protocol: str, decoder: msgspec.json.Decoder[T]) -> Iterator[T]:
+        standing = self.standing()
+        return self._winners([self.marks_file(protocol)], msgspec.json.Decoder(MarkHead), decoder, standing.supports)
+
+    def verdicts(self, protocol: str) -> dict[str, bytearray]:
+        """The verdict of every sample of each problem in one byte: 1 + its place in `Verdict`, 0 where there is none.
+
+        The same verdicts as `mark_heads` in one reading of the file, for counting a million of them in seconds.
+        """
+        code = {str(verdict): number for number, verdict in enumerate(Verdict, start=1)}
+        error, states = code[Verdict.ERROR], self.standing().states
+        file, found = self.marks_file(protocol), dict[str, bytearray]()
+        for line in self._lines(file, msgspec.json.Decoder(_MarkLine)):
+            key, sample, number = line.key, line.sample, code.get(line.verdict, 0)
+            there = states.get(key, b"")
+            if not number:
+                self._damaged[file] += 1
+            elif sample < len(there) and there[sample] == (Standing.ERROR if number == error else Standing.ANSWER):
+                row = found.get(key)
+                if row is None:
+                    row = found[key] = bytearray(len(there))
+                row[sample] = number
+        return found
 
     def marks_file(self, protocol: str) -> Path:
         """Where the marks of a protocol live."""
@@ -211,17 +346,19 @@ class Run:
         write_atomically(self.marks_file(protocol), map(_line, marks))
 
     def _winners(
-        self, files: list[Path], heads: msgspec.json.Decoder[H], decoder: msgspec.json.Decoder[T]
+        self,
+        files: list[Path],
+        heads: msgspec.json.Decoder[H],
+        decoder: msgspec.json.Decoder[T],
+        rank: Callable[[H], int],
     ) -> Iterator[T]:
-        """The line that counts for each (problem, sample), in file order. An error never replaces an answer."""
-        places, answered = _Places(), _Places()
+        """The line that counts for each (problem, sample), in file order: the last of the highest rank above 0."""
+        places, ranks = _Places(), _Places()
         for number, file in enumerate(files):
             for offset, head in self._lines_at(file, heads):
-                if head.error is None:
-                    answered.put(head.key, head.sample, 1)
-                elif answered.get(head.key, head.sample) == 1:
-                    continue
-                places.put(head.key, head.sample, number << 48 | offset)
+                if (found := rank(head)) >= max(1, ranks.get(head.key, head.sample)):
+                    ranks.put(head.key, head.sample, found)
+                    places.put(head.key, head.sample, number << 48 | offset)
         for number, file in enumerate(files):
             for offset, item in self._lines_at(file, decoder):
                 if places.get(item.key, item.sample) == number << 48 | offset:  # type: ignore[attr-defined]

@@ -12,7 +12,10 @@ COMPAT = Path(__file__).parents[2] / "compat"
 
 @pytest.fixture
 def door(tmp_path):
-    """Type a command inside `compat/`: `door("python", "evaluate.py", …)`. No official data, unless `env` names it."""
+    """Type a command inside `compat/`: `door("python", "evaluate.py", …)`. No official data, unless `env` names it.
+
+    It runs in a process group of its own, as at a terminal, where Ctrl-C goes to the whole group.
+    """
 
     def type_command(*command, code=0, env=None, cwd=COMPAT, timeout=120):
         environment = {
@@ -24,7 +27,9 @@ def door(tmp_path):
             **(env or {}),
         }
         words = [str(word) for word in command]
-        done = subprocess.run(words, cwd=cwd, env=environment, capture_output=True, text=True, timeout=timeout)
+        done = subprocess.run(
+            words, cwd=cwd, env=environment, capture_output=True, text=True, timeout=timeout, start_new_session=True
+        )
         assert done.returncode == code, f"$ {' '.join(words)}\n{done.stdout}\n{done.stderr}"
         return done
 

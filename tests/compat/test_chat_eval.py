@@ -108,6 +108,76 @@ def test_chat_eval_when_under_torchrun_then_each_rank_has_its_file_and_the_figur
     assert (manifest["status"], sum(manifest["counts"].values())) == ("complete", 120)
 
 
+def kept(folder):
+    """The (problem, sample) pairs that a run folder holds, each rank's by itself."""
+    return {
+        file.name: [(row["key"], row["sample"]) for row in map(json.loads, file.read_text().splitlines())]
+        for file in folder.glob("responses*.jsonl")
+    }
+
+
+@pytest.mark.parametrize(
+    ("trouble", "rank"),
+    [
+        ({"STAND_IN_DIES": "0:4"}, 0),  # the rank that would report is killed, and torchrun ends the other
+        ({"STAND_IN_INTERRUPTED": "1:4"}, 1),  # Ctrl-C, to every rank and to torchrun
+    ],
+    ids=["killed", "Ctrl-C"],
+)
+def test_chat_eval_when_torchrun_is_disturbed_then_nothing_is_lost_and_the_same_command_goes_on(
+    door, environment, tmp_path, monkeypatch, capsys, trouble, rank
+):
+    words = ("-i", "sft", "-a", "AIME-2024-I", "-n", "4", "-t", "0.8", "-m", "64", "--passatk", "--device-type", "cpu")
+    folder = tmp_path / "ranks" / "AIME-2024-I"
+    said = door(
+        *("torchrun", "--nproc_per_node=2", "-m", "scripts.chat_eval", "--", *words, "--out", tmp_path / "ranks"),
+        env={**environment, **trouble, "STAND_IN_PAUSE": "0.02"},  # so that the other rank is still at work
+        code=1,
+        timeout=600,
+    )
+    before = kept(folder)
+    asked = [pair for pairs in before.values() for pair in pairs]
+    assert len(before[f"responses.{rank}.jsonl"]) >= 12  # three problems were done
+    assert len(asked) == len(set(asked)) < 60
+    if rank == 1:
+        assert "responses are missing and not counted" in said.stderr
+        assert figures(said.stdout)["asked"] < 15
+
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    found = []
+    for out in ("ranks", "alone"):  # the rest in one process is as good as in two, and equal to an undisturbed run
+        assert main([*words, "--out", str(tmp_path / out)]) == 0
+        found.append(figures(capsys.readouterr().out))
+    assert found[0] == found[1]
+    after = kept(folder)
+    assert {name: after[name] for name in before} == before
+    assert sorted(pair for pairs in after.values() for pair in pairs) == sorted(every_pair(folder))
+    manifest = json.loads((folder / "manifest.json").read_text())
+    assert (manifest["status"], sum(manifest["counts"].values())) == ("complete", 60)
+
+
+def every_pair(folder):
+    keys = [json.loads(line)["problem"]["key"] for line in (folder / "problems.jsonl").read_text().splitlines()]
+    return {(key, sample) for key in keys for sample in range(4)}
+
+
+def test_chat_eval_when_interrupted_then_what_came_is_kept_and_the_next_task_is_not_started(
+    door, environment, tmp_path
+):
+    command = ("python", "-m", "scripts.chat_eval", "-i", "sft", "-a", "AIME-2024-I|AIME-2024-II", "-m", "64")
+    out = ("--out", tmp_path / "out")
+    said = door(*command, *out, env={**environment, "STAND_IN_INTERRUPTED": "0:4"}, code=130)
+    assert "11 responses are missing and not counted" in said.stderr
+    assert f"`markscheme resume {tmp_path / 'out' / 'AIME-2024-I'}` asks for them" in said.stderr
+    assert len(kept(tmp_path / "out" / "AIME-2024-I")["responses.jsonl"]) == 4
+    assert not (tmp_path / "out" / "AIME-2024-II").exists()
+    again = door(*command, *out, env=environment)
+    assert again.stdout.count("Final: ") == 2
+    assert len(kept(tmp_path / "out" / "AIME-2024-I")["responses.jsonl"]) == 15
+
+
 def test_chat_eval_when_nothing_is_said_then_the_documented_defaults(environment, tmp_path, monkeypatch, capsys):
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
@@ -128,7 +198,9 @@ def test_chat_eval_when_nothing_is_said_then_the_documented_defaults(environment
         (["-i", "sft", "-a", "AIME-2023"], "there is no task 'AIME-2023'", 2),
         (["-i", "sft", "-a", "ARC-Easy"], "nanochat's own scripts.chat_eval", 2),
         (["-i", "sft", "-a", "AIME-2024", "--passatk", "--passatk-ks", "1;2"], "is not a list", 2),
-        (["-i", "sft", "-a", "AIME-2024", "-n", "0"], "samples", 2),
+        (["-i", "sft", "-a", "AIME-2024", "-n", "0"], "argument -n/--num-samples: 0 is less than 1", 2),
+        (["-i", "sft", "-a", "AIME-2024", "-x", "0"], "argument -x/--max-problems: 0 is less than 1", 2),
+        (["-i", "sft", "-a", "AIME-2024", "-g", "7"], "tag 7", 1),
         (["-i", "rl", "-a", "AIME-2024"], "no checkpoint for rl", 1),
     ],
 )

@@ -1,13 +1,15 @@
 """`evaluate.py` against servers of its three kinds, typed as its documentation has it."""
 
 import json
+import math
 from pathlib import Path
 
 import pytest
 from loopback import Loopback, Plan
 
 import markscheme as ms
-from markscheme.doors.evaluate import main
+from markscheme.doors.evaluate import _macro, main
+from markscheme.reporting.summary import Estimate, Summary
 
 COMPAT = Path(__file__).parents[2] / "compat"
 
@@ -187,6 +189,8 @@ def test_evaluate_when_a_server_is_flaky_then_missing_answers_are_said_and_asked
         )
         said = door(*command, code=3)
         assert "missing: 1 of 2" in said.stdout
+        assert "1 responses failed, 1 of them: " in said.stderr
+        assert "the same command asks only for them" in said.stderr
         assert figures(said.stdout)["aime-24"]["accuracy"] == 1.0  # over what came back, and it says so
         broken = False
         again = door(*command)
@@ -196,13 +200,20 @@ def test_evaluate_when_a_server_is_flaky_then_missing_answers_are_said_and_asked
 @pytest.mark.parametrize(
     ("flags", "words", "code"),
     [
-        (["--num-samples", "2", "--pass-k", "1", "3"], "between 1 and --num-samples, which is 2", 2),
+        (["--num-samples", "2", "--pass-k", "1", "3"], "--pass-k 3 is more than --num-samples, which is 2", 2),
         (["--datasets", "gpqa"], "datasets/gpqa.jsonl", 1),
         (["--extra-field", "temperature"], "is not KEY=VALUE", 2),
         (["--backend", "openai"], "needs --model", 2),
         (["--backend", "tgi"], "invalid choice: 'tgi'", 2),
-        (["--num-samples", "0", "--pass-k", "0"], "between 1 and --num-samples", 2),
-        (["--concurrency", "0"], "concurrency", 2),
+        (["--num-samples", "0"], "argument --num-samples: 0 is less than 1", 2),
+        (["--pass-k", "0"], "argument --pass-k: 0 is less than 1", 2),
+        (["--concurrency", "0"], "argument --concurrency: 0 is less than 1", 2),
+        (["--concurrency", "x"], "argument --concurrency: 'x' is not a whole number", 2),
+        (["--backend", "openai", "--model", "m", "--server-url", "https://api.openai.com"], "give --api-key", 2),
+        (["--max-retries", "-1"], "--max-retries cannot be -1", 2),
+        (["--request-timeout", "0"], "--request-timeout cannot be 0", 2),
+        (["--server-url", "nowhere"], "'nowhere' is not an address", 2),
+        (["--data-dir", "nowhere"], "there is no nowhere/math500.jsonl", 1),
         ([], "--server-url", 2),
     ],
 )
@@ -210,6 +221,7 @@ def test_evaluate_when_a_flag_is_wrong_then_one_sentence_and_nothing_is_asked(
     flags, words, code, monkeypatch, capsys, tmp_path
 ):
     monkeypatch.chdir(COMPAT)
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     given = [] if flags == [] else ["--server-url", "http://127.0.0.1:9/generate"]
     try:
         ended = main([*given, *flags, "--output-dir", str(tmp_path)])
@@ -230,6 +242,40 @@ def test_evaluate_when_the_server_goes_away_then_what_came_is_kept_and_the_sente
     said = capsys.readouterr().err
     assert f"markscheme resume {tmp_path / 'out' / 'aime-24.run'}" in said
     assert len((tmp_path / "out" / "aime-24.run" / "responses.jsonl").read_text().splitlines()) == 1
+
+
+def test_evaluate_when_the_answer_is_not_where_it_is_looked_for_then_says_so_and_how_to_go_on(
+    data, tmp_path, capsys, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    with Loopback(Contract(answer=answer)) as server:
+        words = ["--server-url", server.url, "--datasets", "aime-24", "--data-dir", str(data), "--max-retries", "0"]
+        assert main([*words, "--response-field", "text"]) == 3
+    said = capsys.readouterr()
+    assert "accuracy: undefined" in said.out
+    assert "2 responses failed, 1 of them: the answer has not the promised form: {'answer': " in said.err
+    (folder,) = tmp_path.glob("runs/*aime-24*")
+    assert f"`markscheme resume {folder.relative_to(tmp_path)}` asks for them" in said.err
+
+
+def test_macro_when_intervals_are_lopsided_then_each_side_adds_up_by_itself():
+    one = Estimate(0.0, 0.0, 0.25, problems=10)
+    two = Estimate(0.5, 0.25, 0.875, problems=10)
+    for each in (one, two):
+        assert _macro([summary_of(each)])["accuracy"] == each
+    both = _macro([summary_of(one), summary_of(two)])
+    assert both["accuracy"].value == 0.25
+    assert both["accuracy"].low == pytest.approx(0.25 - 0.25 / 2)
+    assert both["accuracy"].high == pytest.approx(0.25 + math.hypot(0.25, 0.375) / 2)
+    assert both["accuracy"].problems == 20
+
+
+def summary_of(accuracy):
+    return Summary(
+        run="r", benchmark="b", model="m", protocol="p", status="complete", problems=10, samples=1, responses=10,
+        missing=0, verdicts={}, accuracy=accuracy, truncation=accuracy, pass_at_k={}, groups={}, data={},
+        prompt_sha256="",
+    )  # fmt: skip
 
 
 def test_evaluate_when_interrupted_then_the_next_data_set_is_not_started(data, tmp_path, capsys):

@@ -6,6 +6,7 @@ import pytest
 from loopback import Loopback, Plan
 
 import markscheme as ms
+from markscheme.doors.gsm8k_answers import ask, score
 from markscheme.errors import DataError
 
 ROWS = [
@@ -120,6 +121,47 @@ def test_scripts_when_a_model_is_asked_twice_then_nothing_is_asked_again_and_the
     scored = door("python", "examples/example_gsm8k.py", answers)
     assert "Score: 0.6667 (2 of 3)" in scored.stdout
     assert "95 % interval: 0." in scored.stdout
+
+
+@pytest.mark.parametrize(
+    ("row", "says"),
+    [
+        ({"question_id": "0000", "question": "Another one?", "answer": "#### 30"}, "is to another question than 0000"),
+        ({"question_id": "0009", "answer": "#### 30"}, "there is no task '0009'"),
+        ({"answer": "#### 30"}, "has no question_id"),
+    ],
+)
+def test_score_when_the_file_is_of_other_questions_then_one_sentence(
+    benchmark_class, data, tmp_path, capsys, row, says
+):
+    answers = tmp_path / "answers.jsonl"
+    answers.write_text(json.dumps(row) + "\n")
+    assert score(lambda: benchmark_class(data), tmp_path, [str(answers)]) != 0
+    assert says in capsys.readouterr().err
+
+
+def test_ask_when_interrupted_then_what_came_is_written_and_the_same_command_asks_for_the_rest(
+    benchmark_class, data, tmp_path, capsys
+):
+    import os
+    import signal
+
+    def stop(body):
+        os.kill(os.getpid(), signal.SIGINT)
+        return "#### 30"
+
+    output = tmp_path / "answers.jsonl"
+    words = ["--output", str(output), "--concurrency", "1"]
+    with Loopback(Plan(answer=stop)) as server:
+        assert ask(lambda: benchmark_class(data), tmp_path, [*words, "--base-url", server.url]) == 130
+    kept = len(output.read_text().splitlines())
+    assert 1 <= kept < 3  # another request may be on its way before the signal is heard
+    said = capsys.readouterr().err
+    assert f"{3 - kept} responses are missing and not counted; the same command asks for them" in said
+    with Loopback(Plan(answer=lambda body: "#### 30"), keep=True) as server:
+        assert ask(lambda: benchmark_class(data), tmp_path, [*words, "--base-url", server.url]) == 0
+        assert len(server.seen) == 3 - kept
+    assert len(output.read_text().splitlines()) == 3
 
 
 def test_ask_when_there_is_no_key_then_one_sentence(door, tmp_path):

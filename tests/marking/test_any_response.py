@@ -102,6 +102,8 @@ HOSTILE = {
     "open answers": "<answer>", "empty answers": "<answer></answer>", "equals": "1=", "sums": "1+", "backslashes": "\\",
     "the word": "boxed ", "formulas": "answer: \\(", "matrices": "answer: \\begin{", "sentences": "the value 5 is x ",
     "characters": "值5", "turns": "<|im", "invisible": "\u200b", "fractions": "\\frac", "notes": "= <<",
+    "prices": "$1 + ", "predicates": "is $x$ and ", "reasons": "Since 5, so 5", "rows": "\\\\ &= 1", "answers behind": "5 is the answer ",
+    "amounts": "5 a day ", "inches": '1"', "boxed amounts": "\\boxed{5 a day ", "European": "1.234,",
 }  # fmt: skip
 
 

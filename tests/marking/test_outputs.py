@@ -86,3 +86,20 @@ def test_outputs_with_a_bad_line_name_the_line(tmp_path, line):
 def test_outputs_from_nowhere_say_so(tmp_path):
     with pytest.raises(DataError, match="neither"):
         Outputs(tmp_path / "nothing.jsonl")
+
+
+def test_outputs_as_conversations_lists_and_nulls_are_read_and_a_null_is_missing_data(tmp_path):
+    rows = [
+        {"gold": "4", "messages": [{"role": "user", "content": "2+2?"}, {"role": "assistant", "content": "4"}]},
+        {"gold": "4", "response": ["4", "5", None]},
+        {"gold": "4", "output": None},
+    ]
+    responses = [response for response, _ in Outputs(stored(tmp_path, *rows))]
+    assert [each.text for each in responses] == ["4", "4", "5", "", ""]
+    assert [bool(each.error) for each in responses] == [False, False, False, True, True]
+
+
+@pytest.mark.parametrize("row", [{"gold": {"foo": 1}}, {"nums": ["a", 2], "target": 3}])
+def test_outputs_with_a_gold_that_is_no_gold_name_the_line(tmp_path, row):
+    with pytest.raises(DataError, match="line 1 has a gold"):
+        list(Outputs(stored(tmp_path, {"response": "4", **row})))

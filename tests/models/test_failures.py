@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from markscheme.models.failures import failed_body, failed_status, retry_after, server_message
+from markscheme.models.failures import failed_body, failed_status, retry_after, server_message, shorten
 
 
 def failure(status, message="no", **headers):
@@ -102,11 +102,11 @@ def test_body_when_of_another_shape_then_malformed_and_retried():
     ],
 )
 def test_message_when_servers_differ_then_their_own_words_are_found(body, words):
-    assert words in server_message(body)
+    assert words in shorten(server_message(body))
 
 
 def test_message_when_a_whole_page_comes_then_it_is_shortened():
-    assert len(server_message(b"x" * 100_000)) < 700
+    assert len(shorten(server_message(b"x" * 100_000))) < 700
 
 
 NOW = datetime(2026, 1, 1, 12, 0, 0, tzinfo=UTC)
@@ -127,3 +127,12 @@ NOW = datetime(2026, 1, 1, 12, 0, 0, tzinfo=UTC)
 )
 def test_retry_after_when_seconds_or_a_date_then_read(value, seconds):
     assert retry_after({"Retry-After": value}, NOW) == seconds
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["Fri, 31 Dec 9999 23:59:59 -2359", "Mon, 01 Jan 0001 00:00:00 +2300", "1 2 3 4 5", "soon", "-3", "١٢x", ","],
+)
+def test_retry_after_when_odd_then_no_crash(value):
+    found = retry_after({"Retry-After": value})
+    assert found is None or found >= 0

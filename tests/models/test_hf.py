@@ -2,6 +2,7 @@
 
 import asyncio
 
+import msgspec
 import pytest
 
 import markscheme as ms
@@ -125,6 +126,39 @@ def test_answer_when_plain_text_is_asked_for_then_no_chat_template(tiny_llama):
     assert plain[0].prompt_tokens == len("2+2?")
 
 
+def test_answer_when_the_stop_is_a_special_token_then_it_ends_there(model):
+    (long,) = ask(model, request("2+2?", *range(12), temperature=2.0, max_tokens=100))
+    (stopped,) = ask(model, request("2+2?", *range(12), temperature=2.0, max_tokens=100, stop=("<|user|>",)))
+    ended = [
+        (one, whole)
+        for one, whole in zip(stopped, long, strict=True)
+        if one.completion_tokens < whole.completion_tokens
+    ]
+    assert ended  # one token in 261 is the stop, 1,200 were drawn
+    for one, whole in ended:
+        assert one.finish_reason == "stop"
+        assert whole.text.startswith(one.text)
+
+
+def test_answer_when_the_template_refuses_a_system_message_then_it_leads_the_question(tiny_llama, tmp_path):
+    import shutil
+
+    shutil.copytree(tiny_llama, tmp_path / "picky")
+    refuse = "{% if messages[0].role == 'system' %}{{ raise_exception('System role not supported') }}{% endif %}"
+    template = tmp_path / "picky" / "chat_template.jinja"
+    template.write_text(refuse + template.read_text())
+    picky = load_model(f"hf/{tmp_path / 'picky'}", make_config(benchmark="b", model="hf"))
+    asked = request("2+2?", 1)
+    with_system = msgspec.structs.replace(
+        asked, prompt=Prompt(messages=(Message("system", "Be brief."), Message("user", "2+2?")))
+    )
+    only_system = msgspec.structs.replace(asked, prompt=Prompt(messages=(Message("system", "Be brief."),)))
+    merged, refused = ask(picky, with_system, only_system)
+    assert merged[0].prompt_tokens == len("Be brief.\n\n2+2?") + 3
+    assert isinstance(refused, RequestFailed)
+    assert "System role not supported" in str(refused)
+
+
 def test_model_when_it_has_sampling_defaults_of_its_own_then_they_are_not_used(tiny_llama, tmp_path, model):
     import json
     import shutil
@@ -149,6 +183,9 @@ def test_model_when_it_has_sampling_defaults_of_its_own_then_they_are_not_used(t
         ("hf/", {}, UsageError, "hf/PATH"),
         ("hf/x", {"extra_field": ("batches=3",)}, UsageError, "does not know --extra-field batches"),
         ("hf/x", {"extra_field": ("batch_size=0",)}, UsageError, "not a positive whole number"),
+        ("hf/x", {"extra_field": ("device=gpu",)}, UsageError, "device=gpu is no device"),
+        ("hf/x", {"extra_field": ("dtype=bf16",)}, UsageError, "dtype=bf16 is no type of torch"),
+        ("hf/x", {"extra_field": ("dtype=nn",)}, UsageError, "dtype=nn is no type of torch"),
         ("hf//no/such/folder", {}, ModelError, "cannot load '/no/such/folder'"),
     ],
 )

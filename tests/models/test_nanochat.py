@@ -1,16 +1,18 @@
 """`nanochat/sft` against a stand-in with nanochat's own names and conventions (its repository cannot be fetched here)."""
 
+import asyncio
+import json
 import sys
 
 import pytest
-from nanochat_files import CHECKOUT, make_checkpoints
+from nanochat_files import CHECKOUT, make_checkpoints, make_newer_checkout
 
 import markscheme as ms
 from markscheme.config import make_config
 from markscheme.errors import ModelError, UsageError
 from markscheme.models import load_model
-from markscheme.models.base import RequestFailed
-from markscheme.types import Message, Sampling
+from markscheme.models.base import Request, RequestFailed
+from markscheme.types import Message, Prompt, Sampling
 
 pytestmark = pytest.mark.needs("torch")
 
@@ -27,7 +29,7 @@ def checkout(monkeypatch, tmp_path):
 
 
 def forget_nanochat():
-    for name in [name for name in sys.modules if name.partition(".")[0] == "nanochat"]:
+    for name in [name for name in sys.modules if name.partition(".")[0] in ("nanochat", "harness")]:
         del sys.modules[name]
 
 
@@ -96,6 +98,61 @@ def test_run_when_the_model_is_nanochat_then_a_problems_samples_come_in_one_requ
 def test_model_when_it_cannot_be_had_then_one_sentence(spec, options, failure, words):
     with pytest.raises(failure, match=words):
         load_model(spec, make_config(benchmark="b", model=spec, **options))
+
+
+def test_answer_when_the_checkout_is_newer_then_its_loader_and_its_columns_give_the_same(ask, tmp_path, monkeypatch):
+    problem = ms.benchmark("aime-sample").problems[0]
+    options = {"samples": 8, "sampling": Sampling(temperature=0.8, max_tokens=60), "messages": asked_about(problem)}
+    before = ask("nanochat/sft", **options)
+    forget_nanochat()
+    sys.path.remove(str(CHECKOUT))
+    monkeypatch.setenv("NANOCHAT_DIR", str(make_newer_checkout(tmp_path / "newer")))
+    assert [one.text for one in ask("nanochat/sft", **options)] == [one.text for one in before]
+    with pytest.raises(ModelError, match="no rl checkpoints, only base and sft"):
+        ask("nanochat/rl", **options)
+
+
+def test_model_when_that_nanochat_sees_to_its_precision_then_no_autocast(tmp_path, monkeypatch):
+    from markscheme.models.nanochat import _import
+
+    assert _import()[2] is False
+    forget_nanochat()
+    sys.path.remove(str(CHECKOUT))
+    monkeypatch.setenv("NANOCHAT_DIR", str(make_newer_checkout(tmp_path / "newer")))
+    assert _import()[2] is True
+
+
+def test_answer_when_it_is_cancelled_then_it_stops_at_the_next_token_and_answers_the_next_request():
+    problem = ms.benchmark("aime-sample").problems[0]
+    model = load_model("nanochat/sft", make_config(benchmark="b", model="nanochat/sft"))
+    request = Request(
+        benchmark="b", problem_id="1", key="k", statement="?", prompt=Prompt(messages=asked_about(problem)),
+        samples=tuple(range(16)), seeds=(1,) * 16, sampling=Sampling(temperature=0.8, max_tokens=1000),
+    )  # fmt: skip
+
+    async def asking():
+        dropped = asyncio.create_task(model.answer(request))
+        waiting = asyncio.create_task(model.answer(request))
+        await asyncio.sleep(0)
+        dropped.cancel()
+        return await asyncio.gather(dropped, waiting, return_exceptions=True)
+
+    dropped, waiting = asyncio.run(asking())
+    assert isinstance(dropped, asyncio.CancelledError)
+    assert len(waiting) == 16
+
+
+def test_model_when_a_checkpoint_does_not_fit_then_one_sentence(tmp_path):
+    file = tmp_path / "base" / "chatsft_checkpoints" / "d20" / "model_000650.pt"
+    file.write_text(json.dumps({"answers": {}, "luck": -1}))
+    with pytest.raises(ModelError, match="cannot load sft on cpu: Tokenizer vocab size"):
+        load_model("nanochat/sft", make_config(benchmark="b", model="nanochat/sft", extra_field=("device_type=cpu",)))
+
+
+def test_model_when_nanochat_dir_is_no_checkout_then_says_so(tmp_path, monkeypatch):
+    monkeypatch.setenv("NANOCHAT_DIR", str(tmp_path))
+    with pytest.raises(ModelError, match=f"NANOCHAT_DIR is {tmp_path}, and there is no folder nanochat in it"):
+        load_model("nanochat/sft", make_config(benchmark="b", model="nanochat/sft"))
 
 
 def test_model_when_nanochat_is_not_importable_then_says_how_to_make_it_so(monkeypatch):

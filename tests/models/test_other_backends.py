@@ -2,10 +2,13 @@
 
 import json
 
+import msgspec
 import pytest
 from loopback import Loopback, Plan
 
+from markscheme.config import make_config
 from markscheme.errors import UsageError
+from markscheme.models import load_model
 from markscheme.models.base import RequestFailed
 from markscheme.types import Sampling
 
@@ -153,12 +156,29 @@ def test_sglang_when_several_samples_then_the_prompt_counts_once(ask):
     assert (first.prompt_tokens, second.prompt_tokens) == (4, 0)
 
 
-def test_sglang_when_no_address_then_says_so(ask):
-    with pytest.raises(UsageError, match="address of a running server"):
-        ask("sglang/Qwen3-8B")
-
-
 @pytest.mark.parametrize("spec", ["anthropic/claude-x", "http/http://localhost:1"])
 def test_model_when_it_gives_one_sample_a_request_then_refuses_more(ask, spec):
     with pytest.raises(UsageError, match="--samples-per-request"):
         ask(spec, samples_per_request=4, base_url=("http://localhost:1",))
+
+
+@pytest.mark.parametrize(
+    ("spec", "extra", "sent"),
+    [
+        ("openai/m", ("temperature=null",), {"max_tokens": 9}),
+        ("openai/m", ('stop="END"', "max_tokens=7"), {"temperature": 0.5, "max_tokens": 7, "stop": ("END",)}),
+        ("sglang/http://h", ("max_new_tokens=3",), {"temperature": 0.5, "max_tokens": 3}),
+        ("anthropic/m", ('thinking={"type":"enabled"}',), {"max_tokens": 9}),
+        ("anthropic/m", ("thinking=enabled",), {"temperature": 0.5, "max_tokens": 9}),
+    ],
+)
+def test_sampling_when_extra_fields_replace_an_option_then_the_manifest_gets_what_is_sent(spec, extra, sent):
+    config = make_config(benchmark="b", model=spec, base_url=("http://h",), extra_field=extra)
+    sampling = load_model(spec, config).as_sent(Sampling(temperature=0.5, max_tokens=9))
+    assert msgspec.to_builtins(sampling) == sent
+
+
+def test_sampling_when_an_extra_field_is_no_number_then_refused():
+    config = make_config(benchmark="b", model="openai/m", base_url=("http://h",), extra_field=("temperature=hot",))
+    with pytest.raises(UsageError, match="--extra-field"):
+        load_model("openai/m", config).as_sent(Sampling())

@@ -58,9 +58,29 @@ def test_choice_when_all_are_dead_then_the_one_due_first(clock):
     replicas = Replicas(["a", "b"], clock)
     a, b = replicas.all
     replicas.failed(b, REFUSED)
-    replicas.failed(a, REFUSED)
+    clock.now = 0.5
     replicas.failed(a, REFUSED)
     assert replicas.choose() is b
+
+
+def test_choice_when_many_requests_fail_together_then_that_is_one_failure(clock):
+    replicas = Replicas(["a", "b"], clock)
+    a = replicas.all[0]
+    for _ in range(100):
+        replicas.failed(a, REFUSED)
+    assert a.out_until == 1.0
+
+
+def test_choice_when_a_server_says_when_to_come_back_then_not_sooner_even_if_it_answers_others(clock):
+    replicas = Replicas(["a", "b"], clock)
+    a, b = replicas.all
+    replicas.failed(a, RequestFailed("rate_limit", "429", retryable=True, retry_after=40))
+    replicas.answered(a)  # something that was under way
+    b.in_flight = 9
+    clock.now = 39
+    assert replicas.choose() is b
+    clock.now = 41
+    assert replicas.choose() is a
 
 
 def test_choice_when_one_500_then_nobody_is_left_out(clock):

@@ -17,7 +17,7 @@ def post(urls, times=1, headers=None, key_variable=None):
             answers = []
             for _ in range(times):
                 try:
-                    answers.append(await transport.post(b'{"messages": []}'))
+                    answers.append(await transport.ask(b'{"messages": []}', lambda answer: answer["choices"]))
                 except RequestFailed as failure:
                     answers.append(failure)
             return answers
@@ -81,22 +81,78 @@ def test_post_when_the_server_repeats_the_key_then_the_message_does_not(monkeypa
     assert "hunter2" not in str(failure)
 
 
-def test_answer_when_an_error_behind_200_repeats_a_secret_then_the_message_does_not(monkeypatch):
+def test_post_when_an_error_behind_200_repeats_a_secret_then_the_message_does_not(monkeypatch):
     monkeypatch.setenv("MY_KEY", "sk-very-secret")
-    transport = Transport(["http://h/v1"], {}, "MY_KEY", ["tok-123"])
-    said = str(transport.unusable({"error": {"message": "sk-very-secret and tok-123 are no good"}}))
-    assert "are no good" in said
-    assert "secret" not in said
-    assert "tok" not in said
+    said = {"error": {"message": "sk-very-secret is no good, and neither is p%40ss or p@ss"}}
+    with Loopback(Plan(status=lambda _: (200, said))) as server:
+        [failure] = post([server.url.replace("http://", "http://bob:p%40ss@")], key_variable="MY_KEY")
+    assert "*** is no good, and neither is *** or ***" in str(failure)
 
 
-def test_post_when_one_replica_is_dead_then_the_other_answers():
+@pytest.mark.parametrize("status", [200, 400, 500])
+def test_post_when_the_message_is_cut_then_no_half_of_a_key_is_left_at_the_cut(monkeypatch, status):
+    monkeypatch.setenv("MY_KEY", "sk-very-secret")
+    said = {"error": {"message": "x" * 530 + " sk-very-secret" * 20}}
+    with Loopback(Plan(status=lambda _: (status, said))) as server:
+        [failure] = post([server.url], key_variable="MY_KEY")
+    assert len(str(failure)) < 700
+    assert "sk-" not in str(failure)
+
+
+def test_post_when_the_refusal_is_long_then_the_variable_to_set_is_still_named(monkeypatch):
+    monkeypatch.setenv("MY_KEY", "sk-very-secret")
+    with Loopback(Plan(status=lambda _: (401, {"error": "no " * 1000}))) as server:
+        [failure] = post([server.url], key_variable="MY_KEY")
+    assert "set MY_KEY" in str(failure)
+
+
+def test_post_when_one_replica_is_dead_then_the_other_answers_at_once():
     with Loopback() as dead:
         gone = dead.url
     with Loopback() as alive:
         answers = post([gone, alive.url], times=6)
-        assert alive.requests == 5
-    assert [isinstance(answer, RequestFailed) for answer in answers] == [True] + [False] * 5
+        assert alive.requests == 6
+    assert not any(isinstance(answer, RequestFailed) for answer in answers)
+
+
+@pytest.mark.parametrize(("status", "most"), [(400, 3), (401, 1), (403, 1), (404, 1), (429, 1)])
+def test_post_when_one_replica_refuses_everything_then_the_other_answers_and_it_is_left_out(status, most):
+    refuse = Plan(status=lambda _: (status, {"error": {"message": "not here"}}))
+    with Loopback(refuse) as sour, Loopback() as sweet:
+        answers = post([sour.url, sweet.url], times=8)
+        assert sour.requests == most
+        assert sweet.requests == 8
+    assert not any(isinstance(answer, RequestFailed) for answer in answers)
+
+
+def test_post_when_every_replica_refuses_the_request_then_it_is_the_requests_fault():
+    refuse = Plan(status=lambda _: (400, {"error": {"message": "no such parameter"}}))
+    with Loopback(refuse) as first, Loopback(refuse) as second:
+        answers = post([first.url, second.url], times=5)
+        assert (first.requests, second.requests) == (5, 5)  # nobody is left out for it
+    assert {(one.kind, one.retryable) for one in answers} == {("bad_request", False)}
+
+
+def test_post_when_one_replica_refuses_the_key_and_the_other_is_away_then_it_may_come_back():
+    with Loopback() as dead:
+        gone = dead.url
+    with Loopback(Plan(status=lambda _: (401, {"error": "no"}))) as server:
+        [failure] = post([gone, server.url])
+        assert (failure.kind, failure.fatal, failure.retryable) == ("auth", False, True)
+        [failure] = post([server.url])
+    assert failure.fatal
+
+
+def test_post_when_a_replica_asks_for_time_then_it_is_left_alone_that_long():
+    with Loopback(Plan(faults={"429": 1.0}, retry_after=60)) as busy, Loopback() as free:
+        post([busy.url, free.url], times=8)
+        assert (busy.requests, free.requests) == (1, 8)
+
+
+def test_post_when_the_status_is_201_then_it_is_an_answer():
+    body = {"choices": [{"message": {"content": "4"}}]}
+    with Loopback(Plan(status=lambda _: (201, body))) as server:
+        assert post([server.url]) == [body["choices"]]
 
 
 def test_post_when_a_proxy_is_named_for_another_host_then_the_loopback_is_asked_directly(monkeypatch):

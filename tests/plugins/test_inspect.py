@@ -11,7 +11,7 @@ from loopback import Loopback, Plan
 
 import markscheme as ms
 from markscheme.countdown.solver import solve
-from markscheme.errors import DataError, JournalError
+from markscheme.errors import DataError, JournalError, UsageError
 from markscheme.types import CountdownGold
 
 pytestmark = pytest.mark.needs("inspect_ai", "openai")
@@ -56,7 +56,7 @@ def inspect(*words, server, scratch, cwd=COMPAT, code=0):
     environment["XDG_CACHE_HOME"] = str(scratch / "cache")
     environment["HF_HUB_OFFLINE"] = "1"
     command = [str(word) for word in (BIN / "inspect", *words)]
-    done = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=600)
     assert done.returncode == code, f"{' '.join(command)}\n{done.stdout}\n{done.stderr}"
     return done
 
@@ -204,6 +204,21 @@ def test_scorers_when_a_foreign_log_is_scored_again_then_by_the_protocol_named(t
     assert again.results.scores[0].metrics["accuracy"].value == 0.5
     # Two problems, one right: with four independent responses the standard error would come out smaller.
     assert again.results.scores[0].metrics["stderr"].value == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"protocol": "nope"}, "there is no protocol 'nope'"),
+        ({"fewshot": -1}, "-T fewshot=-1"),
+        ({"fewshot": "many"}, "-T fewshot=many"),
+    ],
+)
+def test_task_when_an_option_is_wrong_then_one_sentence(options, words):
+    from markscheme.plugins.inspect_tasks import gsm8k
+
+    with pytest.raises(UsageError, match=words):
+        gsm8k(sample=True, **options)
 
 
 def test_import_when_the_file_is_no_log_then_one_sentence(tmp_path):

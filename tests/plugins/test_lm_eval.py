@@ -15,8 +15,11 @@ from markscheme.countdown.solver import solve
 from markscheme.errors import DataError, UsageError
 from markscheme.plugins.lm_eval import TASKS, compute_score, countdown_results, process_results
 from markscheme.plugins.logs import import_log
+from markscheme.plugins.records import record
 
 BIN = Path(sys.executable).parent
+TIMEOUT = 900
+"""Seconds: before it does anything, lm_eval reads its 14,000 task files, which takes minutes on a busy machine."""
 
 
 def test_compute_score_when_as_documented_then_one_or_zero():
@@ -63,7 +66,7 @@ def test_command_when_it_asks_a_server_then_scores_and_samples_equal_our_own_run
             env={**os.environ, "MARKSCHEME_DATA": str(data.parent), "HF_HUB_OFFLINE": "1"},
             capture_output=True,
             text=True,
-            timeout=300,
+            timeout=TIMEOUT,
         )
         assert done.returncode == 0, done.stderr
         sent = json.loads(server.seen[0][1])
@@ -120,7 +123,7 @@ json.dump(
         env={**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=TIMEOUT,
     )
     assert done.returncode == 0, done.stderr
     found = json.loads(out.read_text())
@@ -201,3 +204,46 @@ def test_import_when_a_benchmark_is_named_then_its_problems_are_meant(tmp_path):
     log.write_text(json.dumps(GSM8K_ROW) + "\n")
     with pytest.raises(DataError, match="is not in gsm8k-sample"):
         import_log(log, tmp_path / "other", benchmark="gsm8k-sample")
+    # A log of our own tasks says itself which benchmark it is of; another name for it is a mistake.
+    log.write_text(json.dumps(our_row(problem, "#### 1")) + "\n")
+    with pytest.raises(DataError, match="is not in aime-sample"):
+        import_log(log, tmp_path / "other", benchmark="aime-sample")
+
+
+def our_row(problem, text):
+    doc = record(problem, ms.benchmark("gsm8k-sample"))
+    return {"doc_id": problem.id, "doc": doc, "target": problem.gold, "resps": [[text]]}
+
+
+def test_import_when_two_logs_are_imported_then_they_can_be_marked_audited_and_compared(tmp_path):
+    problems = ms.benchmark("gsm8k-sample").problems[:20]
+    for name, right in (("a", 15), ("b", 5)):
+        rows = [our_row(one, f"#### {one.gold if at < right else 10**9}") for at, one in enumerate(problems)]
+        (tmp_path / f"samples_{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        assert run_command("import", tmp_path / f"samples_{name}.jsonl", "--out", tmp_path / name, "--json") == 0
+    assert run_command("mark", tmp_path / "a", "--protocol", "gsm8k-strict") == 0
+    assert ms.Run.open(tmp_path / "a").marked_protocols() == ["gsm8k-numeric", "gsm8k-strict"]
+    assert run_command("audit", tmp_path / "a") == 0
+    assert run_command("compare", tmp_path / "a", tmp_path / "b") == 0
+    stored = tmp_path / "stored.jsonl"
+    stored.write_text("".join(json.dumps({"key": one.key, "text": "#### 7"}) + "\n" for one in problems))
+    ms.run("gsm8k-sample", model=f"replay/{stored}", limit=20, out=tmp_path / "ours")
+    assert run_command("compare", tmp_path / "a", tmp_path / "ours") == 0
+
+
+def test_resume_when_the_run_was_imported_then_says_who_could_ask(tmp_path, capsys):
+    log = tmp_path / "samples_x.jsonl"
+    problems = ms.benchmark("gsm8k-sample").problems[:2]
+    rows = [our_row(problems[0], "1"), our_row(problems[1], "2")]
+    rows[0]["resps"] = [["1", "2"]]  # the second problem has fewer samples
+    log.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert run_command("import", log, "--out", tmp_path / "run") == 3
+    assert run_command("resume", tmp_path / "run") == 2
+    assert "only the tool that wrote the log can ask" in capsys.readouterr().err
+    assert ms.Run.open(tmp_path / "run").manifest.status == "incomplete"
+
+
+def run_command(*words):
+    from markscheme.cli import main
+
+    return main([str(word) for word in words])

@@ -33,9 +33,10 @@ def test_summary_when_k_exceeds_the_samples_then_undefined_not_zero(replayed):
 
 def test_summary_when_a_response_is_missing_then_counted_and_not_scored(replayed, tmp_path):
     run = replayed(lambda _: 4)
-    marks = list(run.marks("aime"))[1:]
     copy = Run.create(tmp_path / "copy", run.manifest, run.questions())
-    copy.save_marks("aime", marks)
+    copy.save_marks("aime", run.marks("aime"))
+    kept = (run.path / "responses.jsonl").read_bytes().splitlines(keepends=True)
+    (copy.path / "responses.jsonl").write_bytes(b"".join(kept[1:]))
     summary = summarize(copy)
     assert summary.missing == 1
     assert summary.accuracy.value == 1.0

@@ -205,6 +205,35 @@ def test_failure_when_the_server_comes_back_then_nobody_sleeps_on():
     assert (last - first).total_seconds() < 0.15
 
 
+def test_failure_when_no_prompt_fits_the_model_then_stops_after_some():
+    def trouble(*_):
+        raise RequestFailed("context_length", "maximum context length is 8 tokens", retryable=False)
+
+    model = Fake(trouble=trouble)
+    with pytest.raises(ModelError, match="maximum context length"):
+        Asked(model, [request(number) for number in range(1000)], limit=4)
+    assert len(model.attempts) < 100
+
+
+def test_failure_when_many_prompts_do_not_fit_but_one_does_then_the_run_goes_on():
+    def trouble(asked, _):
+        if asked.problem_id != "3":
+            raise RequestFailed("context_length", "too long", retryable=False)
+
+    asked = Asked(Fake(trouble=trouble), [request(number) for number in range(200)], limit=4)
+    assert len(asked.kept) == 200
+
+
+def test_failure_when_the_server_wants_us_back_tomorrow_then_stops_instead_of_asking_everything():
+    def trouble(*_):
+        raise RequestFailed("rate_limit", "daily quota", retryable=True, retry_after=40_000)
+
+    model = Fake(trouble=trouble)
+    with pytest.raises(ModelError, match="daily quota"):
+        Asked(model, [request(number) for number in range(1000)], limit=4)
+    assert len(model.attempts) < 20
+
+
 def test_timeout_when_a_try_takes_too_long_then_tried_again():
     model = Fake()
     model.seconds = lambda asked: 30.0 if model.attempts[asked.problem_id] == 1 else 0.0
@@ -223,8 +252,16 @@ def test_samples_when_the_server_gives_none_at_all_then_an_error_in_the_end():
         async def answer(self, asked):
             return []
 
-    asked = Asked(Mute(), [request(0, samples=2)], retries=1)
+    asked = Asked(Mute(), [request(0, samples=2)], retries=1, max_tpm=1e9)
     assert [one.error_kind for one in asked.kept] == ["empty", "empty"]
+
+
+def test_samples_when_a_backend_gives_more_than_asked_then_the_rest_is_dropped():
+    class Generous(Fake):
+        async def answer(self, asked):
+            return [Completion(text="t")] * 5
+
+    assert Asked(Generous(), [request(0, samples=2)]).keys == [("k0", 0), ("k0", 1)]
 
 
 def test_pace_when_requests_have_an_interval_then_kept():

@@ -2,8 +2,13 @@
 
 import asyncio
 import json
+import os
 import random
+import shutil
 import signal
+import subprocess
+import sys
+import threading
 import time
 from collections import Counter
 
@@ -41,7 +46,7 @@ def test_run_when_every_fault_strikes_one_in_ten_then_the_same_verdicts_and_none
     with Loopback(Plan(answer=right, faults=faults, retry_after=0.1), count=True) as server:
         faulty = markscheme(
             *("run", benchmark, *fast, "--base-url", server.url, "-n", 2, "--out", tmp_path / "faulty"),
-            *("--retry-delay", 0.02, "--max-retries", 90, "--request-timeout", 0.5, "--concurrency", 64),
+            *("--retry-delay", 0.02, "--max-retries", 90, "--request-timeout", 2, "--concurrency", 64),
         )
         assert all(server.faulted[fault] > 0 for fault in FAULTS)
         assert max(server.answered.values()) == 1
@@ -125,6 +130,105 @@ def test_resume_when_lines_are_torn_or_damaged_then_only_those_are_asked_again(m
     assert "3 damaged lines" in again.stderr
     assert verdicts(folder) == before
     assert len(answers_that_count(folder)) == 20
+
+
+def test_resume_when_a_damaged_answer_cannot_be_asked_again_then_its_old_mark_does_not_make_the_run_complete(
+    markscheme, sums, right, fast, tmp_path
+):
+    folder = tmp_path / "run"
+    with Loopback(Plan(answer=right)) as server:
+        markscheme("run", sums(6), *fast, "--base-url", server.url, "--out", folder)
+        journal = (folder / "responses.jsonl").read_bytes().splitlines(keepends=True)
+        (folder / "responses.jsonl").write_bytes(b"".join([*journal[:2], b'{"key":\n', *journal[3:]]))
+        reported = markscheme("report", folder, "--format", "json")
+        assert json.loads(reported.stdout)["runs"][0]["missing"] == 1
+        server.plan.status = lambda _: (500, {"error": "no"})
+        again = markscheme("resume", folder, "--json", "--max-retries", 0)
+    report = json.loads(again.stdout)
+    assert again.returncode == 3
+    assert (report["missing"], report["responses"], report["verdicts"]["error"]) == (1, 5, 1)
+    assert (report["status"], Run.open(folder).manifest.counts["error"]) == ("incomplete", 1)
+
+
+def test_resume_when_an_answer_was_lost_and_came_anew_without_a_mark_then_the_old_mark_is_not_taken_for_it(
+    markscheme, sums, fast, tmp_path
+):
+    folder = tmp_path / "run"
+    with Loopback(Plan(answer=lambda _: "ANSWER: 7")) as server:  # right for the first problem only
+        markscheme("run", sums(3), *fast, "--base-url", server.url, "--out", folder)
+        journal = (folder / "responses.jsonl").read_bytes().splitlines(keepends=True)
+        [first] = [
+            line for line in journal if json.loads(line)["problem_id"] == Run.open(folder).questions()[0].problem.id
+        ]
+        (folder / "responses.jsonl").write_bytes(b"".join(line for line in journal if line != first))
+        server.plan.status = lambda _: (500, {"error": "no"})
+        markscheme("resume", folder, "--json", "--max-retries", 0)
+        with (folder / "responses.jsonl").open("ab") as out:  # as if killed right after it was kept
+            out.write(first.replace(b"ANSWER: 7", b"ANSWER: 8"))
+        again = markscheme("resume", folder, "--json")
+    assert json.loads(again.stdout)["verdicts"] == {"wrong": 3}
+
+
+def test_resume_when_the_journal_holds_strangers_then_they_do_not_count_as_answers(
+    markscheme, sums, right, fast, tmp_path
+):
+    folder = tmp_path / "run"
+    with Loopback(Plan(answer=right), count=True) as server:
+        markscheme("run", sums(4), *fast, "--base-url", server.url, "--out", folder)
+        journal = (folder / "responses.jsonl").read_bytes().splitlines(keepends=True)
+        stranger = json.dumps({**json.loads(journal[0]), "key": "stranger"}).encode() + b"\n"
+        late = json.dumps({**json.loads(journal[1]), "sample": 7}).encode() + b"\n"
+        (folder / "responses.jsonl").write_bytes(b"".join([*journal[2:], stranger, late]))
+        server.asked.clear()
+        again = markscheme("resume", folder, "--json")
+        assert sum(server.asked.values()) == 2
+    assert json.loads(again.stdout)["missing"] == 0
+
+
+def test_resume_when_the_model_refuses_an_option_then_it_is_not_kept(markscheme, sums, right, fast, tmp_path):
+    folder = tmp_path / "run"
+    with Loopback(Plan(answer=right)) as server:
+        markscheme("run", sums(4), *fast, "--base-url", server.url, "--out", folder)
+        (folder / "responses.jsonl").write_bytes(b"")
+        before = (folder / "manifest.json").read_bytes()
+        for wrong in (("--base-url", "nonsense"), ("--api-key-env", "sk-live"), ("--prices", "nowhere.toml")):
+            refused = markscheme("resume", folder, *wrong)
+            assert (refused.returncode, (folder / "manifest.json").read_bytes()) == (2, before), refused.stderr
+        assert markscheme("resume", folder, "--json").returncode == 0
+
+
+def test_resume_when_a_gold_answer_was_altered_then_refused(markscheme, sums, right, fast, tmp_path):
+    folder = tmp_path / "run"
+    with Loopback(Plan(answer=right)) as server:
+        markscheme("run", sums(4), *fast, "--base-url", server.url, "--out", folder)
+    problems = folder / "problems.jsonl"
+    problems.write_bytes(problems.read_bytes().replace(b'"gold":"7"', b'"gold":"8"'))
+    refused = markscheme("resume", folder)
+    assert refused.returncode == 1
+    assert "gold answer" in refused.stderr
+
+
+def test_report_when_responses_are_missing_then_each_reason_is_told_once(markscheme, sums, right, tmp_path):
+    def refuse(body):
+        number = int(body["messages"][-1]["content"].split("What is ")[1].split()[0])
+        if number % 2 == 0:
+            return 500, {"error": f"out of luck with {number}"}
+        return (400, {"error": "too long for the context window"}) if number == 3 else None
+
+    with Loopback(Plan(answer=right, status=refuse)) as server:
+        options = ("--protocol", "gsm8k-numeric", "--model", "openai/m", "--base-url", server.url, "--max-retries", 0)
+        done = markscheme("run", sums(10), *options, "--out", tmp_path / "run")
+    assert done.returncode == 3
+    said = " ".join(done.stdout.split())
+    assert "5 × server_error, such as: the server answered 500: out of luck with" in said
+    assert "1 × context_length, such as: the server answered 400: too long for the context window" in said
+
+
+def test_option_when_it_is_no_text_then_refused_in_one_sentence(process, sums, fast, tmp_path):
+    asking = process("run", sums(2), *fast, "--base-url", "http://127.0.0.1:9", "--system-prompt", "\udcff")
+    _, said = asking.communicate(timeout=30)
+    assert asking.returncode == 2
+    assert said == "markscheme: --system-prompt is not text: it holds bytes that are no UTF-8\n"
 
 
 def answers_that_count(folder):
@@ -297,7 +401,62 @@ def test_termination_when_a_batch_system_asks_then_stops_at_once_with_a_report(p
     assert (folder / "report.json").exists()
 
 
-def test_disk_when_full_then_stops_cleanly_with_everything_kept(markscheme, process, sums, right, fast, tmp_path):
+@pytest.fixture
+def small_disk(tmp_path):
+    """A file system of its own, of 400 kB."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=400k", "tmpfs", folder], capture_output=True, check=False
+    )
+    if mount.returncode:
+        pytest.skip(f"no permission to mount: {mount.stderr.decode()}")
+    yield folder
+    subprocess.run(["umount", "-l", folder], check=True)
+
+
+@pytest.mark.skipif(shutil.which("mount") is None or not sys.platform.startswith("linux"), reason="needs Linux")
+@pytest.mark.parametrize("told", ["--json", None])
+def test_disk_when_full_then_stops_cleanly_and_the_folder_says_so(
+    markscheme, process, sums, right, small_disk, tmp_path, told
+):
+    folder, filler = small_disk / "run", small_disk / "filler"
+    filler.write_bytes(bytes(150_000))
+    options = ("--protocol", "gsm8k-numeric", "--model", "openai/m", "--concurrency", 8, "--out", folder)
+    with Loopback(Plan(answer=lambda body: "Well. " * 500 + right(body))) as server:
+        asking = process("run", sums(60), *options, "--base-url", server.url, *([told] if told else []))
+        out, said = asking.communicate(timeout=60)
+        kept = answers(folder)
+        assert asking.returncode == 1
+        assert "No space left on device" in said
+        assert f"{len(kept)} of 60 responses are kept; `markscheme resume {folder}`" in said
+        assert "Traceback" not in said
+        assert 5 < len(kept) < 60
+        assert "accuracy" in out
+        assert Run.open(folder).manifest.status == "stopped"
+        assert json.loads((folder / "report.json").read_bytes())["responses"] == len(kept)
+        assert not (folder / ".reserve").exists()
+        filler.unlink()
+        again = markscheme("resume", folder, "--json")
+    assert again.returncode == 0
+    assert set(answers(folder).values()) == {1}
+    assert len(answers(folder)) == 60
+
+
+def test_report_when_it_cannot_be_kept_then_it_is_still_printed(markscheme, sums, right, fast, tmp_path):
+    folder = tmp_path / "run"
+    with Loopback(Plan(answer=right)) as server:
+        markscheme("run", sums(4), *fast, "--base-url", server.url, "--out", folder)
+    (folder / "report.json").unlink()
+    (folder / "report.json").mkdir()  # in the way
+    again = markscheme("resume", folder, "--json")
+    assert json.loads(again.stdout)["responses"] == 4
+    assert "the report could not be kept" in again.stderr
+
+
+def test_file_when_it_may_not_grow_then_stops_cleanly_with_everything_kept(
+    markscheme, process, sums, right, fast, tmp_path
+):
     folder = tmp_path / "run"
     limit = ("bash", "-c", 'ulimit -f 64; exec "$@"', "bash")  # no file above 64 kB
     with Loopback(Plan(answer=lambda body: "Well. " * 500 + right(body))) as server:
@@ -419,6 +578,7 @@ def test_concurrency_when_the_hard_limit_is_too_low_then_says_what_to_raise(proc
     _, said = asking.communicate(timeout=30)
     assert asking.returncode == 2
     assert "ulimit -Hn" in said
+    assert not (tmp_path / "runs").exists()
 
 
 def test_auto_when_the_server_refuses_above_a_number_then_found_without_errors(markscheme, sums, right, fast, tmp_path):
@@ -517,6 +677,32 @@ def test_python_call_when_an_event_loop_is_running_then_works_as_in_a_notebook(s
     assert run.manifest.status == "complete"
     assert run.manifest.usage.responses == 10
     assert (tmp_path / "run" / "report.json").exists()
+
+
+def test_python_call_when_a_notebook_is_interrupted_then_nobody_goes_on_asking(sums, right, tmp_path):
+    async def cell(url):
+        return markscheme_package.run(
+            str(sums(500)), model="openai/m", protocol="gsm8k-numeric", base_url=(url,), out=tmp_path / "run"
+        )
+
+    with Loopback(Plan(answer=right, latency=0.2)) as server:
+
+        def interrupt():
+            wait_until(lambda: server.requests > 40)
+            os.kill(os.getpid(), signal.SIGINT)
+
+        helper = threading.Thread(target=interrupt)
+        helper.start()
+        loop = asyncio.new_event_loop()  # a notebook's: it has no handler of its own for Ctrl-C
+        with pytest.raises(KeyboardInterrupt):
+            loop.run_until_complete(cell(server.url))
+        helper.join()
+        loop.close()
+        asked = server.requests
+        time.sleep(0.4)
+        assert server.requests == asked
+    assert Run.open(tmp_path / "run").manifest.status == "interrupted"
+    assert 0 < len(answers(tmp_path / "run")) < 500
 
 
 def test_python_call_when_the_key_is_refused_then_raises_and_keeps(sums, tmp_path):

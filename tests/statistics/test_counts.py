@@ -2,10 +2,13 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import markscheme as ms
 from markscheme.errors import UsageError
-from markscheme.statistics import from_correct, tally, tally_marks
+from markscheme.statistics import from_correct, tally, tally_codes, tally_marks
+from markscheme.statistics.counts import VERDICTS
 from markscheme.types import Verdict
 
 PAIRS = [
@@ -68,3 +71,14 @@ def test_from_correct_when_counts_contradict_then_refused():
         from_correct([4], [5])
     with pytest.raises(UsageError, match="one entry per problem"):
         from_correct([4, 4], [1])
+
+
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(VERDICTS)), max_size=40))
+@settings(max_examples=60, deadline=None)
+def test_tally_codes_when_given_a_byte_per_sample_then_the_counts_of_single_marks(pairs):
+    codes = {}
+    for key, verdict in pairs:
+        codes.setdefault(key, bytearray([0])).append(VERDICTS.index(verdict) + 1)  # sample 0 never came
+    found, expected = tally_codes(codes, list("abc")), tally(pairs, "abc")
+    assert found.keys == expected.keys
+    assert found.table.tolist() == expected.table.tolist()

@@ -1,6 +1,7 @@
 """Sampling until it is known: the schedule, the allocation, no bias from either, and the fixed-set interval."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,8 +9,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from markscheme.errors import UsageError
-from markscheme.statistics import from_correct, interval, quantiles, sequential
-from markscheme.statistics.sequential import LEAST, Round, allocate, known, sizes, solve_rates
+from markscheme.statistics import (
+    Round,
+    compare,
+    from_correct,
+    interval,
+    pass_at_k,
+    pass_hat_k,
+    per_problem,
+    quantiles,
+    sequential,
+    tally_codes,
+)
+from markscheme.statistics.counts import VERDICTS
+from markscheme.statistics.sequential import LEAST, allocate, known, sizes, solve_rates
+from markscheme.types import Verdict
 
 
 def play(rng, chances, schedule):
@@ -132,3 +146,69 @@ def test_quantiles_when_compared_with_scipy_then_equal():
 def test_sequential_when_asked_for_the_impossible_then_refused(call):
     with pytest.raises(UsageError):
         call()
+
+
+def _asked_next(c):
+    """A rule that looks at the first round: certain problems are asked less in the second."""
+    return 2 if c in (0, 4) else 6
+
+
+@given(p=st.floats(0.02, 0.98), k=st.integers(1, 6), every=st.booleans())
+@settings(max_examples=40, deadline=None)
+def test_pass_rates_when_the_second_round_depends_on_the_first_then_exactly_unbiased(p, k, every):
+    expected = 0.0
+    for c1 in range(5):
+        n2 = _asked_next(c1)
+        for c2 in range(n2 + 1):
+            chance = math.comb(4, c1) * math.comb(n2, c2) * p ** (c1 + c2) * (1 - p) ** (4 + n2 - c1 - c2)
+            rounds = [Round(4, (4,), (c1,)), Round(4, (n2,), (c2,))]
+            expected += chance * sequential.pass_rates(rounds, k, every)[0]
+    assert expected == pytest.approx(p**k if every else 1 - (1 - p) ** k, abs=1e-12)
+
+
+@given(st.lists(st.tuples(st.integers(1, 12), st.integers(0, 12)), min_size=1, max_size=5), st.integers(1, 12))
+@settings(max_examples=60, deadline=None)
+def test_pass_rates_when_there_is_one_round_then_those_of_counts(pairs, k):
+    n = max(n for n, _ in pairs)
+    c = [min(c, n) for _, c in pairs]
+    one = [Round(n, (n,) * len(c), tuple(c))]
+    sizes = np.full(len(c), n)
+    np.testing.assert_allclose(sequential.pass_rates(one, k), pass_at_k(sizes, np.array(c), k), atol=1e-12)
+    np.testing.assert_allclose(sequential.pass_rates(one, k, every=True), pass_hat_k(sizes, np.array(c), k), atol=1e-12)
+
+
+def test_pass_rates_when_k_is_more_than_every_problem_gets_for_sure_then_undefined():
+    rounds = [Round(4, (4, 4), (1, 4)), Round(4, (6, 2), (2, 2))]
+    assert np.isnan(sequential.pass_rates(rounds, 7)).all()
+    lost = [Round(4, (4, 1), (1, 1)), Round(4, (6, 2), (2, 2))]
+    found = sequential.pass_rates(lost, 4)
+    assert not np.isnan(found[0])
+    assert np.isnan(found[1]), "three answers of its first round never came"
+
+
+def test_metrics_when_asked_by_need_then_use_the_rounds_and_not_the_pooled_counts():
+    planned = [(4, (4, 4)), (4, (6, 2))]
+    verdicts = {"a": "wwwc" + "cccccc", "b": "cccc" + "cw"}
+    place = {"c": VERDICTS.index(Verdict.CORRECT) + 1, "w": VERDICTS.index(Verdict.WRONG) + 1}
+    codes = {key: bytes(place[letter] for letter in letters) for key, letters in verdicts.items()}
+    codes["a"] += bytes([place["w"]])  # beyond the plan
+    counts = tally_codes(codes, ["a", "b"], planned)
+    assert counts.n.tolist() == [10, 6]
+    assert per_problem("accuracy", counts).tolist() == [(1 / 4 + 1) / 2, (1 + 1 / 2) / 2]
+    assert interval("pass@1", counts).estimate == interval("accuracy", counts).estimate
+    assert interval("accuracy", counts, population="these problems").method == "these-problems"
+    assert counts.select(["b"]).rounds[1] == Round(4, (2,), (1,))
+    assert math.isnan(interval("g-pass@4:0.5", counts).estimate)
+    with pytest.raises(UsageError):
+        tally_codes({}, ["a"], planned)
+
+
+def test_compare_when_one_was_asked_by_need_then_its_rounds_count():
+    rounds = from_correct([8] * 6, [8, 4, 0, 8, 4, 0])
+    rounds = replace(rounds, rounds=(Round(4, (4,) * 6, (4, 2, 0, 4, 2, 0)), Round(4, (4,) * 6, (4, 2, 0, 4, 2, 0))))
+    plain = from_correct([8] * 6, [8, 7, 5, 8, 7, 5])
+    for population in ("problems drawn", "these problems"):
+        found = compare("accuracy", rounds, plain, population=population)
+        assert found.difference.estimate == pytest.approx(compare("accuracy", plain, plain).a.estimate - 0.5)
+        assert found.p_value < 0.2
+        assert not found.p_exact

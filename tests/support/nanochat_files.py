@@ -1,6 +1,7 @@
 """Checkpoints for the stand-in of nanochat, and a data folder with contests of our own problems under the real names."""
 
 import json
+import shutil
 from pathlib import Path
 
 import markscheme as ms
@@ -31,4 +32,20 @@ def make_checkpoints(folder: Path) -> Path:
         file = folder / "chatsft_checkpoints" / tag / f"model_{step:06d}.pt"
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(json.dumps({"answers": answers, "luck": luck}))
+    return folder
+
+
+def make_newer_checkout(folder: Path) -> Path:
+    """The repository as it is after its loader moved to `harness/`: another signature, columns without masks."""
+    shutil.copytree(CHECKOUT, folder)
+    loader = folder / "nanochat" / "checkpoint_manager.py"
+    (folder / "harness").mkdir()
+    text = loader.read_text().replace("(source, device, phase, model_tag=None", "(source, device, model_tag=None")
+    text = text.replace('    assert phase in ("train", "eval")\n', "").replace('"sft": ', '"chat": ')
+    (folder / "harness" / "checkpoint.py").write_text(text)
+    loader.unlink()
+    engine = folder / "nanochat" / "engine.py"
+    engine.write_text(engine.read_text().replace("for row in rows], [1] * num_samples", "for row in rows]"))
+    with (folder / "nanochat" / "common.py").open("a") as common:
+        common.write('\n\nCOMPUTE_DTYPE = "float32"\n')
     return folder

@@ -105,9 +105,9 @@ def browser():
         found.close()
 
 
-@pytest.fixture
-def page(browser):
-    """A fresh page that fails the test on any script error, refused resource or request to elsewhere."""
+@pytest.fixture(scope="session")
+def tab(browser):
+    """One tab for all tests: a new one costs half a second. With it what went wrong in it."""
     context = browser.new_context(
         viewport={"width": 1280, "height": 840}, permissions=["clipboard-read", "clipboard-write"]
     )
@@ -117,9 +117,20 @@ def page(browser):
     found.on("console", lambda said: troubles.append(said.text) if said.type in ("error", "warning") else None)
     found.on("dialog", lambda dialog: (troubles.append(f"a dialog: {dialog.message}"), dialog.dismiss()))
     found.on("request", lambda asked: troubles.append(f"asked for {asked.url}") if _outside(asked.url) else None)
-    yield found
+    yield found, troubles
     context.close()
-    assert troubles == []
+
+
+@pytest.fixture
+def page(tab):
+    """The tab without a memory; fails the test on any script error, refused resource or request to elsewhere."""
+    found, troubles = tab
+    yield found
+    found.evaluate("() => { localStorage.clear(); sessionStorage.clear(); }")
+    found.goto("about:blank")  # whatever it still asks for, it does not ask of a server that is gone
+    seen = troubles[:]
+    troubles.clear()
+    assert seen == []
 
 
 def _outside(url: str) -> bool:

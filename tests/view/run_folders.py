@@ -154,7 +154,7 @@ def crashed(path: Path) -> Path:
 
 
 def from_the_future(path: Path) -> Path:
-    """Unknown fields everywhere, a finish reason and a verdict that do not exist yet."""
+    """Unknown fields everywhere, a finish reason and a verdict that do not exist yet, a number beyond measure."""
     finished(path, problems=3, samples=2)
     for file in (path / "manifest.json", path / "problems.jsonl", path / "responses.jsonl", path / "marks/math.jsonl"):
         if file.suffix == ".json":
@@ -163,7 +163,7 @@ def from_the_future(path: Path) -> Path:
         lines = [{**json.loads(line), "quantum": {"x": [1]}} for line in file.read_text().splitlines()]
         file.write_text("".join(json.dumps(line) + "\n" for line in lines))
     lines = (path / "responses.jsonl").read_text().splitlines()
-    lines[0] = json.dumps({**json.loads(lines[0]), "finish_reason": "collapsed"})
+    lines[0] = json.dumps({**json.loads(lines[0]), "finish_reason": "collapsed", "latency": 1e300})
     (path / "responses.jsonl").write_text("\n".join(lines) + "\n")
     marks = (path / "marks/math.jsonl").read_text().splitlines()
     marks[1] = json.dumps({**json.loads(marks[1]), "verdict": "sublime"})

@@ -1,3 +1,4 @@
+import os
 from collections import Counter
 from pathlib import Path
 
@@ -105,10 +106,26 @@ def test_a_response_to_an_unknown_problem_is_kept_without_a_statement(tmp_path):
     assert index.question(stray) is None
 
 
+def test_a_mark_whose_response_is_gone_stands_for_nothing_once_all_is_read(tmp_path):
+    path = folders.running(tmp_path / "run", done=6)
+    lines = (path / "responses.jsonl").read_text().splitlines(keepends=True)
+    (path / "responses.jsonl").write_text("".join(lines[2:]))
+    index = RunIndex(path)
+    index.refresh(responses=False)
+    before = index.snapshot()
+    assert (before.verdict("math") != UNMARKED).sum() == 6
+    index.refresh()
+    after = index.snapshot()
+    assert (after.verdict("math") != UNMARKED).sum() == len(list(Run.open(path).marks("math"))) == 4
+    assert after.marks_version > before.marks_version
+
+
 def test_an_error_mark_does_not_replace_an_answers_mark(tmp_path):
     path = folders.running(tmp_path / "run", done=0)
     key = Run.open(path).questions()[0].problem.key
+    folders.append(path / "responses.jsonl", [Response(key=key, sample=0, text="hm")])
     marks = [Mark(key=key, verdict=verdict) for verdict in (Verdict.ERROR, Verdict.WRONG, Verdict.ERROR)]
+    folders.append(path / "responses.jsonl", [Response(key=key, sample=0, text="7")])
     folders.append(path / "marks" / "math.jsonl", marks)
     assert indexed(path).snapshot().verdict("math").tolist() == [CODE[Verdict.WRONG]]
     assert [mark.verdict for mark in Run.open(path).marks("math")] == [Verdict.WRONG]
@@ -216,14 +233,24 @@ def test_impossible_numbers_in_a_line_are_cut_down_or_counted_as_damage(tmp_path
     assert snapshot.damaged == 4
 
 
-def test_a_file_that_cannot_be_read_is_damage_and_no_endless_loop(tmp_path):
+def test_file_that_is_a_folder_a_pipe_or_a_link_out_is_refused_and_named(tmp_path):
     path = folders.running(tmp_path / "run", done=4)
-    (path / "responses.other.jsonl").mkdir()
+    other = folders.running(tmp_path / "other", done=9)
+    (path / "responses.folder.jsonl").mkdir()
+    os.mkfifo(path / "responses.pipe.jsonl")
+    (path / "responses.link.jsonl").symlink_to(other / "responses.jsonl")
+    (path / "marks" / "aime.jsonl").symlink_to(other / "marks" / "math.jsonl")
     index = indexed(path)
-    assert index.snapshot().damaged == 1
     assert int(index.snapshot().arrived.sum()) == 4
     assert index.refresh()
-    assert index.snapshot().damaged == 1
+    assert set(index.refused) == {f"responses.{kind}.jsonl" for kind in ("folder", "pipe", "link")} | {"aime.jsonl"}
+
+
+def test_link_to_a_file_that_lies_in_the_folder_is_followed(tmp_path):
+    path = folders.running(tmp_path / "run", done=4)
+    (path / "responses.jsonl").rename(path / "kept.jsonl")
+    (path / "responses.jsonl").symlink_to(path / "kept.jsonl")
+    assert int(indexed(path).snapshot().arrived.sum()) == 4
 
 
 def test_metadata_with_too_many_values_is_no_group(tmp_path):

@@ -109,7 +109,7 @@ def test_search_that_takes_long_shows_what_it_has_and_ends_later():
     assert searches.find("key", rows, slow, wait=5).complete
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(
     st.builds(
         Filter,

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from concurrent.futures import ThreadPoolExecutor
 from html import unescape
 from html.parser import HTMLParser
 from http.client import HTTPConnection
@@ -42,6 +43,7 @@ PAGES = [
     "/run/crashed",
     "/run/future",
     "/run/future/response/1/0",
+    "/run/future/responses?sort=latency",
     "/run/hostile",
     "/run/hostile/problem/1",
     "/run/broken",
@@ -114,8 +116,19 @@ def test_files_beside_the_runs_cannot_be_reached(tmp_path, serve):
     folders.finished(tmp_path / "runs" / "one", problems=2, samples=1)
     folders.finished(tmp_path / "secret", problems=2, samples=1)
     (tmp_path / "runs" / "link").symlink_to(tmp_path / "secret")
+    (tmp_path / "note").write_text("a private note")
+    for name in ("linked", "pipe"):
+        (tmp_path / "runs" / name).mkdir()
+    (tmp_path / "runs" / "linked" / "manifest.json").symlink_to(tmp_path / "note")
+    os.mkfifo(tmp_path / "runs" / "pipe" / "manifest.json")
+    (tmp_path / "runs" / "one" / "responses.more.jsonl").symlink_to(tmp_path / "secret" / "responses.jsonl")
     served = serve(tmp_path / "runs")
-    assert get(served.url + "/run/one")[0] == 200
+    assert "responses.more.jsonl is a link that leads out of the folder" in get(served.url + "/run/one")[2]
+    for name in ("linked", "pipe"):
+        status, _, body = get(served.url + f"/run/{name}")
+        assert status == 200
+        assert "the manifest cannot be read" in body
+        assert "private" not in body
     for path in ("/run/secret", "/run/..~secret", "/run/link", "/run/..%2Fsecret"):
         assert get(served.url + path)[0] == 404
 
@@ -212,6 +225,8 @@ def test_csv_of_a_filtered_list_has_exactly_the_rows_of_the_filter(server, runs)
     [
         ("=1+1", "'=1+1"),
         ("@SUM(A1)", "'@SUM(A1)"),
+        ("\n=1", "'\n=1"),
+        ("＝1", "'＝1"),
         ("-5", "-5"),
         ("+1.5e3", "+1.5e3"),
         ("-x", "'-x"),
@@ -232,6 +247,7 @@ def test_text_search_finds_words_in_text_and_not_in_ids(server):
     assert len(body.splitlines()) == 1
     _, _, body = get(server.url + "/run/first/responses.csv?q=" + "%5Cboxed%7B")
     assert len(body.splitlines()) > 80
+    assert "By <mark>Vieta</mark>, $r_1" in get(server.url + "/run/first/responses?q=vieta")[2]
 
 
 def test_long_text_comes_in_pieces_that_make_up_the_whole(server):
@@ -259,7 +275,9 @@ def test_run_that_appears_later_is_found(tmp_path, serve, monkeypatch):
     served = serve(tmp_path)
     assert "No run here yet" in get(served.url + "/")[2]
     folders.finished(tmp_path / "deep" / "down" / "one", problems=2, samples=1)
-    assert "deep/down/one" in get(served.url + "/")[2]
+    deadline = time.monotonic() + 30
+    while "deep/down/one" not in get(served.url + "/")[2]:
+        assert time.monotonic() < deadline
     assert get(served.url + "/run/deep~down~one")[0] == 200
 
 
@@ -307,23 +325,25 @@ def test_audit_under_every_protocol_is_made_in_memory_and_agrees_with_the_marker
     assert get(served.url + "/run/one/response/1/0")[0] == 200
 
 
-def test_command_to_judge_again_judges_this_very_response(server, runs, tmp_path):
+def test_command_to_judge_again_judges_this_very_response(server, runs, tmp_path, monkeypatch, capsys):
+    from markscheme.cli import main
     from markscheme.marking import mark
     from markscheme.runs import Run
 
-    for name, number in (("first", 0), ("hostile", 4)):
+    # The shell is real; the command it finds keeps its arguments, which then go to ours without another start of Python.
+    (tmp_path / "markscheme").write_text("#!/bin/sh\nprintf '%s\\n' \"$@\" > arguments\n")
+    (tmp_path / "markscheme").chmod(0o755)
+    monkeypatch.chdir(tmp_path)
+    for name, number in (("first", 0), ("hostile", 4), ("hostile", 10)):  # the last is too long for a command line
         run = Run.open(runs / name)
         response = next(one for one in run.responses() if one.sample == number)
         expected = mark(response, run.questions()[0].problem, protocol="math").verdict
         _, _, body = get(f"{server.url}/run/{name}/response/1/{number}")
         command = unescape(re.search(r'id="command"[^>]*>(.*?)</pre>', body, re.DOTALL).group(1))
         assert command.isascii()
-        environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
-        done = subprocess.run(
-            ["bash", "-c", command + " --json"], cwd=tmp_path, env=environment, capture_output=True, text=True
-        )
-        assert done.returncode == 0, done.stderr
-        verdicts = json.loads(done.stdout)["protocols"][0]["verdicts"]
+        subprocess.run(["bash", "-c", command], env={"PATH": f"{tmp_path}:{os.environ['PATH']}"}, check=True)
+        assert main([*Path("arguments").read_text().splitlines(), "--json"]) == 0
+        verdicts = json.loads(capsys.readouterr().out)["protocols"][0]["verdicts"]
         assert verdicts == {str(expected): 1}
 
 
@@ -339,6 +359,19 @@ def test_comparison_of_two_runs_is_that_of_the_statistics_on_their_marks(server,
     while "being worked out" in (body := get(server.url + "/compare?run=first&run=second")[2].lower()):
         assert time.monotonic() < deadline
     assert f"{100 * expected.difference.estimate:+.1f} points" in body
+
+
+def test_complete_run_with_other_numbers_of_samples_lacks_nothing(tmp_path, serve):
+    path = folders.finished(tmp_path / "one", problems=6, samples=8)
+    for file in (path / "responses.jsonl", path / "marks" / "math.jsonl", path / "marks" / "normalized.jsonl"):
+        lines = [json.loads(line) for line in file.read_text().splitlines()]
+        easy = {line["key"] for line in lines[:6:2]}
+        kept = [line for line in lines if line["key"] not in easy or line.get("sample", 0) < 3]
+        file.write_text("".join(json.dumps(line) + "\n" for line in kept))
+    body = get(serve(tmp_path).url + "/run/one")[2]
+    assert "6 problems × 3 to 8 samples" in body
+    assert "missing" not in body
+    assert "to come" not in body
 
 
 def test_run_that_nobody_writes_to_any_more_is_called_silent(tmp_path, serve):
@@ -393,15 +426,16 @@ def test_command_serves_until_it_is_interrupted(tmp_path):
         assert process.wait(20) == 0
 
 
-def test_port_that_is_taken_is_an_error_that_says_so(tmp_path):
+def test_port_that_is_taken_is_an_error_that_says_so(tmp_path, capsys):
+    from markscheme.cli import main
+
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = str(taken.getsockname()[1])
-        command = [sys.executable, "-m", "markscheme", "view", str(tmp_path), "--no-browser", "--port", port]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
-    assert done.returncode == 2
-    assert "choose another --port" in done.stderr
+        with ThreadPoolExecutor(1) as elsewhere:  # the browser of other tests has an event loop in this thread
+            assert elsewhere.submit(main, ["view", str(tmp_path), "--no-browser", "--port", port]).result(60) == 2
+    assert "choose another --port" in capsys.readouterr().err
 
 
 def test_nothing_of_the_viewer_is_loaded_by_the_command_line_itself():

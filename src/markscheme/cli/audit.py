@@ -5,18 +5,25 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from markscheme.cli.mark import add_source_arguments, print_scores, shown, warn_of_unmatched
+from markscheme.cli.mark import (
+    add_format_arguments,
+    add_source_arguments,
+    print_scores,
+    score_rows,
+    shown,
+    warn_of_unmatched,
+)
 
 if TYPE_CHECKING:
     from markscheme.marking.audit import Audit, Difference
+    from markscheme.types import Mark
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The same as `mark`, how many differences to show, and the form."""
     add_source_arguments(parser)
     parser.add_argument("--show", type=int, default=10, metavar="N", help="differing responses shown (default: 10)")
-    parser.add_argument("--format", choices=("table", "markdown", "json"), default="table", help="default: table")
-    parser.add_argument("--json", action="store_true", help="the same as --format json")
+    add_format_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -85,25 +92,13 @@ def _print_tables(found: Audit) -> None:
         )
         screen.print(escape("… " + _one_line(difference.ending)[-160:]), style="dim", soft_wrap=True)
         for name, mark in difference.marks.items():
-            screen.print(escape(f"  {name:22} {mark.verdict:11} {mark.why}"), soft_wrap=True)
+            screen.print(escape(f"  {name:22} {mark.verdict:11} {_reason(mark)}"), soft_wrap=True)
         screen.print()
 
 
 def as_markdown(found: Audit) -> str:
     """The whole audit as a Markdown page."""
-    lines = [
-        f"## {_headline(found)}",
-        "",
-        _range(found),
-        "",
-        "| protocol | score | 95 % interval | verdicts |",
-        "|---|---|---|---|",
-    ]
-    for each in found.scores:
-        verdicts = ", ".join(f"{count} {verdict}" for verdict, count in each.verdicts.items())
-        lines.append(
-            f"| {each.protocol} | {shown(each.score)} | {shown(each.low)} to {shown(each.high)} | {verdicts} |"
-        )
+    lines = [f"## {_headline(found)}", "", _range(found), "", *score_rows(found.scores)]
     names = list(found.disagreements)
     if found.differing:
         lines += [
@@ -125,12 +120,17 @@ def as_markdown(found: Audit) -> str:
             "|---|---|---|---|",
         ]
         for name, mark in difference.marks.items():
-            lines.append(f"| {name} | {mark.verdict} | {_in_cell(mark.answer or '')} | {_in_cell(mark.why)} |")
+            lines.append(f"| {name} | {mark.verdict} | {_in_cell(mark.answer or '')} | {_in_cell(_reason(mark))} |")
     return "\n".join(lines)
 
 
 def _cell(found: Audit, one: str, other: str) -> str:
     return "" if one == other else str(found.disagreements[one][other])
+
+
+def _reason(mark: Mark) -> str:
+    """Why, and what a sceptic should know: `equal (rounded)`."""
+    return f"{mark.why} ({', '.join(mark.flags)})" if mark.flags else mark.why
 
 
 def _gold(difference: Difference) -> str:

@@ -80,12 +80,12 @@ def _print_pair(screen: Console, found: Compared, comparison: Comparison) -> Non
     name_a, name_b = (escape(name) for name in found.runs)
     about = "problems like these" if comparison.population == "problems drawn" else "exactly these problems"
     screen.print(
-        f"[bold]{escape(found.benchmark)}[/] · {comparison.metric} · {comparison.problems} shared problems · about {about}"
+        f"[bold]{escape(found.benchmark)}[/] · {comparison.metric} · {comparison.problems} shared problems · percent, for {about}"
     )
     if comparison.unshared:
         screen.print(f"{comparison.unshared} problems are left out: one of the runs has no value for them")
-    screen.print(f"A  {name_a}   {_share(comparison.a)}")
-    screen.print(f"B  {name_b}   {_share(comparison.b)}")
+    screen.print(f"A  {escape(_score(comparison.a))}   {name_a}", soft_wrap=True)
+    screen.print(f"B  {escape(_score(comparison.b))}   {name_b}", soft_wrap=True)
     screen.print(f"[bold]B − A  {_points(comparison.difference)}[/]")
     kind = "exact" if comparison.p_exact else "drawn"
     # Never certain: at most 99.9 %, at least 0.1 %.
@@ -134,23 +134,25 @@ def _print_ranking(screen: Console, found: Compared, ranking: Ranking) -> None:
                 "rank": str(each.best_rank)
                 if each.best_rank == each.worst_rank
                 else f"{each.best_rank}–{each.worst_rank}",
-                "name": each.name,
-                ranking.metric: _share(each.score),
+                f"{ranking.metric}, %": _score(each.score),
+                "run": each.name,
             }
             for each in ranking.models
         ],
+        fold="run",
     )
     print_table(
         "differences in points",
         [
-            {"pair": f"{label[pair.upper]} − {label[pair.lower]}", "points": _points(pair.difference, level=False)}
+            {"points": _points(pair.difference, level=False), "pair": f"{label[pair.upper]} − {label[pair.lower]}"}
             for pair in ranking.pairs
         ],
+        fold="pair",
     )
 
 
-def _share(found: Interval) -> str:
-    return f"{100 * found.estimate:.1f} %  [{100 * found.low:.1f}, {100 * found.high:.1f}]".replace("[", r"\[")
+def _score(found: Interval) -> str:
+    return f"{100 * found.estimate:.1f} [{100 * found.low:.1f}, {100 * found.high:.1f}]"
 
 
 def _points(found: Interval, level: bool = True) -> str:

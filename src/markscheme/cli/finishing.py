@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from markscheme.cli import EXIT_INTERRUPTED
-from markscheme.errors import IncompleteRunError, MarkschemeError
+from markscheme.errors import IncompleteRunError, JournalError, MarkschemeError, UsageError
 
 if TYPE_CHECKING:
     from markscheme.reporting.summary import Summary
@@ -36,8 +36,11 @@ class Reports:
             return
         try:
             yield
+        except KeyboardInterrupt:  # while the last responses were being marked, or in between
+            if not (folder / "manifest.json").exists() or Run.open(folder).manifest.status != "interrupted":
+                raise
         except MarkschemeError as failure:
-            if not (folder / "manifest.json").exists():
+            if isinstance(failure, UsageError) or not (folder / "manifest.json").exists():
                 raise
             stopped = Run.open(folder)
             if stopped.manifest.status != "stopped":  # it never began: another process has it, or it was refused
@@ -80,10 +83,13 @@ class Reports:
         from markscheme.reporting.terminal import print_summary
 
         summary = summarize(finished)
-        save_report(finished, summary)
         self._summaries.append(summary)
         self.interrupted = finished.manifest.status == "interrupted"
         if summary.missing:
             self._unfinished.append(str(finished.path))
         if not self._json:
             print_summary(summary)
+        try:
+            save_report(finished, summary)
+        except JournalError as failure:  # a full disk: what was found out is at least said
+            print(f"markscheme: the report could not be kept: {failure}", file=sys.stderr)

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from markscheme.cli.marking_parts import add_engine_arguments, in_parts, mark_parts
 from markscheme.errors import DataError, UsageError
 
 if TYPE_CHECKING:
@@ -19,16 +20,21 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What is judged, against which problems, by which protocols."""
-    add_source_arguments(parser)
+    add_source_arguments(parser, "RUN|FILE|DIR", ", or Parquet, or a folder of such files (with --out)")
+    add_engine_arguments(parser)
     parser.add_argument("--out", metavar="DIR", help="write each protocol's marks there (a run folder keeps its own)")
-    parser.add_argument("--json", action="store_true", help="print only JSON")
+    add_format_arguments(parser)
 
 
-def add_source_arguments(parser: argparse.ArgumentParser) -> None:
+def add_format_arguments(parser: argparse.ArgumentParser) -> None:
+    """The form of what is printed."""
+    parser.add_argument("--format", choices=("table", "markdown", "json"), default="table", help="default: table")
+    parser.add_argument("--json", action="store_true", help="the same as --format json")
+
+
+def add_source_arguments(parser: argparse.ArgumentParser, kinds: str = "RUN|FILE.jsonl", more: str = "") -> None:
     """The arguments that `mark` and `audit` share."""
-    parser.add_argument(
-        "source", metavar="RUN|FILE.jsonl", help="a run folder, or stored outputs, one JSON object a line"
-    )
+    parser.add_argument("source", metavar=kinds, help=f"a run folder, or stored outputs, one JSON object a line{more}")
     parser.add_argument(
         "-b", "--benchmark", metavar="NAME", help="the problems of a file that has no gold answers of its own"
     )
@@ -46,18 +52,37 @@ def run(args: argparse.Namespace) -> int:
     """Judge, keep the marks, and print one row a protocol."""
     from markscheme.marking import get_protocol
     from markscheme.marking.outputs import Outputs
-    from markscheme.reporting.terminal import print_json
 
+    if in_parts(args):
+        scores = mark_parts(args)
+        _print(args, args.benchmark or Path(args.source).name, args.source, scores)
+        return 0
     outputs = Outputs(args.source, args.benchmark, args.data_dir)
-    names = args.protocol or [outputs.protocol or "math"]
+    names = args.protocol or [outputs.protocol or _own_protocol(outputs)]
     rules = [get_protocol(name) for name in names]  # a typo stops us before any work
     scores = [_mark(outputs, rule.name, args) for rule in rules]
     warn_of_unmatched(outputs)
-    if args.json:
-        print_json({"benchmark": outputs.benchmark, "source": str(outputs.path), "protocols": scores})
-    else:
-        print_scores(outputs.benchmark, scores)
+    _print(args, outputs.benchmark, str(outputs.path), scores)
     return 0
+
+
+def _print(args: argparse.Namespace, title: str, source: str, scores: list[Score]) -> None:
+    from markscheme.reporting.terminal import print_json
+
+    if args.json or args.format == "json":
+        print_json({"benchmark": title, "source": source, "protocols": scores})
+    elif args.format == "markdown":
+        print("\n".join([f"## {title}", "", *score_rows(scores)]))
+    else:
+        print_scores(title, scores)
+
+
+def _own_protocol(outputs: Outputs) -> str:
+    """For a file with its own golds, what the first of them is judged by: an answer by `math`, a puzzle by `countdown`."""
+    first = next(iter(outputs), None)
+    if first is None:
+        raise DataError(f"{outputs.path} holds no outputs.")
+    return first[1].protocol
 
 
 def _mark(outputs: Outputs, protocol: str, args: argparse.Namespace) -> Score:
@@ -115,6 +140,15 @@ def print_scores(title: str, scores: list[Score]) -> None:
         for each in scores
     ]
     print_table(title, rows)
+
+
+def score_rows(scores: list[Score]) -> list[str]:
+    """The same as a Markdown table."""
+    rows = ["| protocol | score | 95 % interval | verdicts |", "|---|---|---|---|"]
+    for each in scores:
+        verdicts = ", ".join(f"{count} {verdict}" for verdict, count in each.verdicts.items())
+        rows.append(f"| {each.protocol} | {shown(each.score)} | {shown(each.low)} to {shown(each.high)} | {verdicts} |")
+    return rows
 
 
 def shown(share: float | None) -> str:

@@ -47,6 +47,8 @@ def _reading(kind: Any, extra: dict[str, Any]) -> dict[str, Any]:
     if all(isinstance(each, str) for each in kinds):
         return {"choices": kinds}
     (inner,) = kinds
+    if metavar is not None and metavar.startswith("±"):
+        return {"type": _half_width, "metavar": metavar}
     if inner is bool:
         return {"action": "store_true"}
     if inner == tuple[int, ...]:
@@ -82,6 +84,11 @@ def _number(text: str) -> float:
         return float(text)
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
+
+
+def _half_width(text: str) -> float:
+    """`±2`, `+-2` and `2` are the same."""
+    return _number(text.strip().removeprefix("±").removeprefix("+-").removeprefix("+/-"))
 
 
 def _integers(text: str) -> tuple[int, ...]:

@@ -12,6 +12,7 @@ from markscheme.errors import UsageError
 if TYPE_CHECKING:
     from markscheme.reporting.table import Table
     from markscheme.runs import Run
+    from markscheme.statistics import Population
 
 FORMATS = ("table", "markdown", "json", "csv", "latex", "parquet")
 
@@ -21,6 +22,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("runs", nargs="+", metavar="RUN", help="run folders, or folders that hold some")
     parser.add_argument("--protocol", metavar="NAME", help="of the protocols the runs are marked with")
     parser.add_argument("-k", "--pass-k", metavar="K,K…", help="report pass@k for these k")
+    parser.add_argument(
+        "--metric",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="also report maj@K, pass^K, g-pass@K:TAU, or best-of-K:SCORE by a number of each response (:-SCORE: the "
+        "lowest); may be repeated",
+    )
+    parser.add_argument(
+        "--these-problems", action="store_true", help="intervals for exactly these problems, nothing about others"
+    )
     parser.add_argument("--format", choices=FORMATS, default="table", help="form of the report (default: table)")
     parser.add_argument("-o", "--output", metavar="FILE", help="write the report there instead of printing it")
     parser.add_argument("--plots", metavar="DIR", help="also write plots there (needs markscheme[plots])")
@@ -37,7 +49,9 @@ def run(args: argparse.Namespace) -> int:
 
     runs = find_runs(args.runs)
     ks = _pass_k(args.pass_k)
-    summaries = [summarize(each, args.protocol, ks) for each in runs]
+    population: Population = "these problems" if args.these_problems else "problems drawn"
+    metrics = list(dict.fromkeys(name for names in args.metric for name in names.split(",")))
+    summaries = [summarize(each, args.protocol, ks, metrics, population) for each in runs]
     table = make_table(summaries)
     _write_or_print(table, "json" if args.json else args.format, args.output)
     if args.plots:

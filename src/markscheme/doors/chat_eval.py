@@ -16,11 +16,12 @@ import msgspec
 
 from markscheme.config import RunConfig, make_config
 from markscheme.doors.aime_files import question_id
-from markscheme.doors.runs import exit_code, failed, interrupted, report, run_or_resume
+from markscheme.doors.flags import positive
+from markscheme.doors.runs import exit_code, failed, interrupted, report, run_or_resume, shown
 from markscheme.errors import MarkschemeError, UsageError
 from markscheme.models.nanochat import SOURCES
 from markscheme.plugins.data import ready
-from markscheme.reporting.summary import Estimate, Summary
+from markscheme.reporting.summary import Summary
 from markscheme.running import new_folder
 from markscheme.runs import Run, write_atomically
 from markscheme.scale.ranks import Ranks, current
@@ -65,7 +66,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                 summaries.append(summary)
     except MarkschemeError as failure:
         return failed(parser.prog, failure)
-    return exit_code(summaries, "`markscheme resume RUN` asks for them")
+    return exit_code(summaries)
 
 
 def _tasks(typed: str | None) -> list[str]:
@@ -113,7 +114,10 @@ def _config(args: argparse.Namespace, name: str) -> RunConfig:
         max_tokens=args.max_new_tokens,
         limit=args.max_problems,
         pass_k=_ks(args),
-        extra_field=tuple(f"{field}={value}" for field, value in given.items() if value is not None),
+        # As JSON, so that a tag stays text even when it looks like a number.
+        extra_field=tuple(
+            f"{field}={msgspec.json.encode(value).decode()}" for field, value in given.items() if value is not None
+        ),
     )
 
 
@@ -135,11 +139,11 @@ def _print(name: str, run: Run, summary: Summary, *, passatk: bool) -> None:
     share = solved / asked if asked else 0.0
     print("=" * 50)
     print(f"Final: {solved}/{asked} ({100 * share:.2f}%)")
-    print(f"Per sample: {_shown(summary.accuracy)}")
+    print(f"Per sample: {shown(summary.accuracy)}")
     if passatk:
         print("\nPass@k scores:")
         for k, estimate in summary.pass_at_k.items():
-            print(f"  Pass@{k}: {_shown(estimate)}")
+            print(f"  Pass@{k}: {shown(estimate)}")
     print(f"{name} accuracy: {100 * share:.2f}%")
     print(f"run folder: {run.path}", flush=True)
 
@@ -151,12 +155,6 @@ def _solved(run: Run) -> tuple[int, int]:
         if mark.score is not None:
             samples[mark.key].append(mark.correct)
     return sum(any(correct) for correct in samples.values()), len(samples)
-
-
-def _shown(estimate: Estimate) -> str:
-    if estimate.value is None:
-        return "undefined (too few samples came back)"
-    return f"{estimate.value:.4f}  (95 % interval {estimate.low:.4f} to {estimate.high:.4f})"
 
 
 def _save(run: Run, file: Path) -> None:
@@ -191,16 +189,16 @@ def _parser() -> argparse.ArgumentParser:
     default = ", ".join(name for name, task in TASKS.items() if task.default)
     parser.add_argument("-i", "--source", required=True, choices=SOURCES, help="which checkpoint")
     parser.add_argument("-a", "--task-name", help=f"tasks, with | between them (default: {default})")
-    parser.add_argument("-n", "--num-samples", type=int, default=1, help="samples per problem (1)")
+    parser.add_argument("-n", "--num-samples", type=positive, default=1, help="samples per problem (1)")
     parser.add_argument("-t", "--temperature", type=float, default=0.0, help="0.0 is greedy, the default")
-    parser.add_argument("-k", "--top-k", type=int, default=50, help="sample from the K likeliest tokens (50)")
-    parser.add_argument("-m", "--max-new-tokens", type=int, default=512, help="longest response (512)")
+    parser.add_argument("-k", "--top-k", type=positive, default=50, help="sample from the K likeliest tokens (50)")
+    parser.add_argument("-m", "--max-new-tokens", type=positive, default=512, help="longest response (512)")
     parser.add_argument("-g", "--model-tag", help="which model, such as d20 (default: the largest)")
     parser.add_argument("-s", "--step", type=int, help="which step (default: the last)")
-    parser.add_argument("-x", "--max-problems", type=int, help="only the first so many problems")
+    parser.add_argument("-x", "--max-problems", type=positive, help="only the first so many problems")
     parser.add_argument("-d", "--dtype", default="bfloat16", choices=["float32", "bfloat16"], help="on a GPU")
     parser.add_argument("-b", "--batch-size", type=int, default=8, help="for multiple choice; has no effect here")
-    parser.add_argument("--device-type", choices=["cuda", "cpu", "mps"], help="default: cuda if there is one")
+    parser.add_argument("--device-type", choices=["cuda", "cpu", "mps"], help="default: the best there is")
     parser.add_argument("--passatk", action="store_true", help="report pass@k")
     parser.add_argument("--passatk-ks", default="1,2,4,8,16", help="for these k, as far as -n allows (1,2,4,8,16)")
     parser.add_argument("--save-results", metavar="FILE", help="one JSON line a sample")

@@ -17,7 +17,8 @@ from urllib.parse import urlsplit
 import msgspec
 
 from markscheme.config import RunConfig, make_config
-from markscheme.doors.runs import exit_code, failed, interrupted, report, run_or_resume
+from markscheme.doors.flags import positive
+from markscheme.doors.runs import exit_code, failed, interrupted, report, run_or_resume, shown
 from markscheme.errors import DataError, MarkschemeError, UsageError
 from markscheme.models.fields import extra_fields
 from markscheme.reporting.summary import Estimate, Summary
@@ -49,8 +50,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return failed(parser.prog, failure)
     print("\n=== Macro Average Across Datasets ===")
     for name, estimate in _macro(summaries).items():
-        print(f"{name}: {_shown(estimate)}")
-    return exit_code(summaries, "the same command with --output-dir asks only for them")
+        print(f"{name}: {shown(estimate)}")
+    return exit_code(summaries, "the same command asks only for them" if args.output_dir else None)
 
 
 def _evaluate(args: argparse.Namespace, name: str, config: RunConfig) -> Summary:
@@ -59,7 +60,7 @@ def _evaluate(args: argparse.Namespace, name: str, config: RunConfig) -> Summary
     summary = report(run)
     print(f"\nDataset={name}")
     for figure, estimate in _figures(summary).items():
-        print(f"  {figure}: {_shown(estimate)}")
+        print(f"  {figure}: {shown(estimate)}")
     if summary.missing:
         print(f"  missing: {summary.missing} of {summary.problems * summary.samples} responses")
     print(f"  run folder: {folder}", flush=True)
@@ -74,7 +75,10 @@ def _figures(summary: Summary) -> dict[str, Estimate]:
 
 
 def _macro(summaries: Sequence[Summary]) -> dict[str, Estimate]:
-    """Each data set counts the same. The data sets are independent, so the half-widths add up in squares."""
+    """Each data set counts the same. They are independent, so distances to the limits add up in squares, side by side.
+
+    Side by side because intervals near 0 or 1 are lopsided; so one data set's macro average has its own interval.
+    """
     macro = {}
     for name in _figures(summaries[0]):
         estimates = [_figures(summary)[name] for summary in summaries]
@@ -83,17 +87,11 @@ def _macro(summaries: Sequence[Summary]) -> dict[str, Estimate]:
             macro[name] = Estimate(None)
             continue
         mean = sum(values) / len(values)
-        halves = [((each.high or 0.0) - (each.low or 0.0)) / 2 for each in estimates]
-        half = math.hypot(*halves) / len(halves)
+        below = math.hypot(*(value - (each.low or 0.0) for value, each in zip(values, estimates, strict=True)))
+        above = math.hypot(*((each.high or 0.0) - value for value, each in zip(values, estimates, strict=True)))
         problems = sum(each.problems for each in estimates)
-        macro[name] = Estimate(mean, max(0.0, mean - half), min(1.0, mean + half), problems=problems)
+        macro[name] = Estimate(mean, mean - below / len(values), mean + above / len(values), problems=problems)
     return macro
-
-
-def _shown(estimate: Estimate) -> str:
-    if estimate.value is None:
-        return "undefined (too few samples came back)"
-    return f"{estimate.value:.4f}  (95 % interval {estimate.low:.4f} to {estimate.high:.4f})"
 
 
 def _records(run: Run) -> Iterator[bytes]:
@@ -124,8 +122,8 @@ def _config(args: argparse.Namespace, name: str) -> RunConfig:
     file = args.data_dir / f"{name}.jsonl"
     if not file.is_file():
         raise DataError(f"there is no {file}; --data-dir names the folder, one <dataset>.jsonl each")
-    if not 1 <= max(args.pass_k) <= args.num_samples or min(args.pass_k) < 1:
-        raise UsageError(f"each --pass-k must lie between 1 and --num-samples, which is {args.num_samples}")
+    if max(args.pass_k) > args.num_samples:
+        raise UsageError(f"--pass-k {max(args.pass_k)} is more than --num-samples, which is {args.num_samples}")
     extras = [pair for group in args.extra_field for pair in group]
     options, rest = _options(extras, args.backend)
     model, urls = _model(args)
@@ -176,6 +174,8 @@ def _model(args: argparse.Namespace) -> tuple[str, tuple[str, ...]]:
     if not args.model:
         raise UsageError("--backend openai needs --model NAME")
     if urlsplit(url).hostname == "api.openai.com":
+        if not (args.api_key or os.environ.get(KEY_VARIABLES["openai"])):
+            raise UsageError("OpenAI wants a key: give --api-key, or set OPENAI_API_KEY")
         return f"openai/{args.model}", ()  # the backend's own address, for which it insists on a key
     url = url.removesuffix("/chat/completions")
     return f"openai/{args.model}", (url if url.endswith("/v1") else f"{url}/v1",)
@@ -212,10 +212,12 @@ def _parser() -> argparse.ArgumentParser:
         "--extra-field", action="append", nargs="+", default=[], metavar="KEY=VALUE", help="goes into every request"
     )
     sampling = parser.add_argument_group("sampling")
-    sampling.add_argument("--num-samples", type=int, default=1, help="responses per problem (1)")
-    sampling.add_argument("--pass-k", type=int, nargs="+", default=[1], metavar="K", help="each ≤ --num-samples (1)")
+    sampling.add_argument("--num-samples", type=positive, default=1, help="responses per problem (1)")
+    sampling.add_argument(
+        "--pass-k", type=positive, nargs="+", default=[1], metavar="K", help="each ≤ --num-samples (1)"
+    )
     pace = parser.add_argument_group("requests")
-    pace.add_argument("--concurrency", type=int, default=1, help="requests in flight (1)")
+    pace.add_argument("--concurrency", type=positive, default=1, help="requests in flight (1)")
     pace.add_argument("--request-interval", type=float, default=0.0, metavar="SECONDS", help="between two requests (0)")
     pace.add_argument("--max-retries", type=int, default=2, help="tries after the first (2)")
     pace.add_argument("--retry-delay", type=float, default=1.0, metavar="SECONDS", help="before the second try (1)")

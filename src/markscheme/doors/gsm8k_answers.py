@@ -13,6 +13,7 @@ from pathlib import Path
 
 from markscheme.config import RunConfig, make_config
 from markscheme.datasets import read_rows
+from markscheme.doors.flags import positive
 from markscheme.doors.gsm8k import PROTOCOL, GSM8KBenchmark
 from markscheme.doors.runs import exit_code, failed, report, run_or_resume
 from markscheme.errors import DataError, MarkschemeError
@@ -73,6 +74,11 @@ def score(benchmark: Callable[[], GSM8KBenchmark], folder: Path, argv: Sequence[
             if not {"question_id", "answer"} <= row.keys():
                 raise DataError(f"{args.answers}, answer {number}, has no question_id or no answer")
             task_id = str(row["question_id"])
+            if row.get("question", question := tasks.get_task(task_id)["question"]) != question:
+                raise DataError(
+                    f"{args.answers}, answer {number}, is to another question than {task_id} of {tasks.file}: score it "
+                    "with the data it was made with"
+                )
             result = tasks.evaluate(task_id, row["answer"])
             pairs.append((task_id, Verdict.CORRECT if result.score else Verdict.WRONG))
             if args.verbose:
@@ -93,13 +99,13 @@ def _ask_parser() -> argparse.ArgumentParser:
         description="Ask a model GSM8K and keep its answers. The same command again asks only for what is missing."
     )
     parser.add_argument("--model", default="gpt-4.1", help="a name at OpenAI, or backend/name (default: gpt-4.1)")
-    parser.add_argument("--num-questions", type=int, metavar="N", help="a random subset (default: all questions)")
+    parser.add_argument("--num-questions", type=positive, metavar="N", help="a random subset (default: all questions)")
     parser.add_argument("--seed", type=int, default=42, help="which subset (default: 42)")
     parser.add_argument("--output", metavar="FILE", help="answers file (default: data/gsm8k_<model>_answers.jsonl)")
     parser.add_argument("--base-url", action="append", default=[], metavar="URL", help="an OpenAI-compatible server")
     parser.add_argument("--temperature", type=float, default=0.0)
-    parser.add_argument("--max-tokens", type=int, default=512)
-    parser.add_argument("--concurrency", type=int, metavar="N", help="requests in flight")
+    parser.add_argument("--max-tokens", type=positive, default=512)
+    parser.add_argument("--concurrency", type=positive, metavar="N", help="requests in flight")
     parser.add_argument("--request-interval", type=float, default=0.0, metavar="SECONDS")
     return parser
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from pathlib import Path
 
 import msgspec
 
 from markscheme.config import RunConfig, check_pass_k
 from markscheme.errors import MarkschemeError
-from markscheme.reporting.summary import Summary, save_report, summarize
+from markscheme.reporting.summary import Estimate, Summary, save_report, summarize
 from markscheme.running import execute, resume
 from markscheme.running.progress import progress
 from markscheme.runs import Run
 from markscheme.scale.ranks import Ranks
+from markscheme.types import Verdict
 
 MISSING, INTERRUPTED = 3, 130
 """Exit codes when responses are missing and after Ctrl-C, as those of `markscheme run`."""
@@ -39,17 +41,30 @@ def run_or_resume(config: RunConfig, folder: Path, title: str, ranks: Ranks | No
 
 
 def report(run: Run) -> Summary:
-    """The figures of a finished run, kept in its folder."""
+    """The figures of a finished run, kept in its folder; why responses failed goes to standard error."""
     summary = summarize(run)
     save_report(run, summary)
+    if summary.verdicts.get(Verdict.ERROR):
+        failures = Counter(response.error for response in run.responses() if response.error is not None)
+        ((reason, times),) = failures.most_common(1)
+        print(f"{failures.total()} responses failed, {times} of them: {reason}", file=sys.stderr)
     return summary
 
 
-def exit_code(summaries: list[Summary], again: str) -> int:
-    """0, or another after saying on standard error what is missing and what asks for it."""
-    missing = sum(summary.missing for summary in summaries)
-    if not missing:
+def shown(estimate: Estimate) -> str:
+    """A figure with its interval, for a line of a door's report."""
+    if estimate.value is None:
+        return "undefined (too few samples came back)"
+    return f"{estimate.value:.4f}  (95 % interval {estimate.low:.4f} to {estimate.high:.4f})"
+
+
+def exit_code(summaries: list[Summary], again: str | None = None) -> int:
+    """0, or another after saying on standard error what is missing and what asks for it (`markscheme resume`)."""
+    unfinished = [summary for summary in summaries if summary.missing]
+    if not unfinished:
         return 0
+    missing = sum(summary.missing for summary in unfinished)
+    again = again or f"`markscheme resume {' '.join(summary.run for summary in unfinished)}` asks for them"
     print(f"{missing} responses are missing and not counted; {again}", file=sys.stderr)
     return INTERRUPTED if interrupted(summaries) else MISSING
 

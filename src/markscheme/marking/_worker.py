@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+import time
 from typing import Any, BinaryIO
 
 import msgspec
@@ -33,7 +34,7 @@ def _serve(answers: BinaryIO, task: str, arguments: list[Any], time_limit: float
         module, _, name = task.partition(":")
         function = getattr(importlib.import_module(module), name)
         _limit_time(time_limit)
-        _send(answers, ["started", None])
+        _send(answers, ["started", time.process_time()])
         _send(answers, ["done", function(*arguments)])
     except MemoryError:
         _send(answers, ["failed", "ran out of memory"])

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Literal, NamedTuple
 
-from markscheme.marking.boxes import MAX_CONTENT, TRIES, last_box, last_boxes
+from markscheme.marking.boxes import MAX_CONTENT, TRIES, Box, last_box, last_boxes
 
 Way = Literal["boxed", "tagged", "hashes", "stated", "concluded"]
 
@@ -35,9 +35,29 @@ def explicit_answer(text: str, start: int, end: int) -> Answer | None:
         if later is not None:
             return later
     if len(boxes) == 1:
-        return Answer(last.content, last.start, last.end, "boxed")
+        return _with_factor(text, start, end, last)
     parts = tuple(box.content for box in boxes)
     return Answer(", ".join(parts), boxes[0].start, last.end, "boxed", parts)
+
+
+_FACTOR = re.compile(r"\s?(?:\\pi(?![a-zA-Z])|\\sqrt\{[^{}\n]{1,20}\}|\\?%)")
+_BEFORE_A_SIGN = re.compile(r"(?:[$=(\[]|\\[(\[])\s?\Z")
+
+
+def _with_factor(text: str, start: int, end: int, box: Box) -> Answer:
+    r"""A box with the factor or sign that was left outside of it: `\boxed{12}\pi`, `$-\boxed{5}$`."""
+    content, begin, finish = box.content, box.start, box.end
+    factor = _FACTOR.match(text, box.outer_end, end) if box.outer_end > box.end else None
+    if factor is not None:
+        content, finish = content + factor[0], factor.end()
+    at = box.outer_start
+    if (
+        at > start
+        and text[at - 1] == "-"
+        and (at - 1 == start or _BEFORE_A_SIGN.search(text[max(start, at - 5) : at - 1]))
+    ):
+        content, begin = f"-({content})", at - 1
+    return Answer(content, begin, finish, "boxed")
 
 
 def _last_unboxed(text: str, start: int, end: int, *, overrides_a_box: bool) -> Answer | None:
@@ -98,7 +118,7 @@ _LEAD = re.compile(
     r"|\s{0,2}(?:\([^()\n]{0,30}\))?\s{0,2}[*_]{0,3}\s{0,2}[:：=]"
     r"|\s{0,4}(?=\n)"
     r")"
-    r"(?:[\s:：*_>=]|(?:therefore|thus|then|simply|just|indeed|exactly|equal\sto|given\sby|as\sfollows|approximately|about"
+    r"(?:\n\s*[-•]\s(?=\s*\S)|[\s:：*_>=→}]|(?:therefore|thus|then|simply|just|indeed|exactly|equal\sto|given\sby|as\sfollows|approximately|about"
     r"|the\sfinal\sanswer\sis|The\sfinal\sanswer\sis|the\sanswer\sis|The\sanswer\sis)\b,?)*"
 )
 _LINE_START = re.compile(
@@ -110,6 +130,15 @@ _NOT_A_VALUE = re.compile(
 )
 
 
+_IS_THE_ANSWER = re.compile(
+    r"(?<!\S)([$\\]?[-\d][\d,]*(?:\.\d+)?|\$[^$\n]{1,40}\$)\sis\s(?:the|our)\s(?:final\s|correct\s)?\Z"
+)
+"""`So 80 is the answer`."""
+_NOT_THE_ANSWER = re.compile(
+    r"\b(?:first|second|third|fourth|next|previous|other|another|each|partial)\s\Z"
+    r"|\b(?:check|verify|confirm)(?:ing)?\s(?:(?:our|the|this|that\sthe)\s)?\Z",
+    re.IGNORECASE,
+)
 MAX_STATEMENT = 4_000
 """No stated value is longer; what follows is not looked at."""
 
@@ -122,8 +151,12 @@ def _stated(text: str, start: int, end: int, overrides_a_box: bool) -> Answer | 
         if at < start:
             return None
         stop = at + 1
+        said = _IS_THE_ANSWER.search(text[max(start, at - 60) : at])
+        if said is not None and not overrides_a_box:
+            begin = max(start, at - 60) + said.start(1)
+            return trimmed(text, begin, begin + len(said[1]), "stated")
         lead = _LEAD.match(text, at, end)
-        if lead is None:
+        if lead is None or _NOT_THE_ANSWER.search(text[max(start, at - 24) : at]):
             continue
         if "\n" in lead[0] and not _is_heading(text, start, lead):
             continue
@@ -152,10 +185,12 @@ _PLAIN_VALUE = re.compile(
     r"[\s$\\(\[{*]*[-+−]?[$€£¥₹]?\d[\d,]*(?:\.\d+)?(?:\s?/\s?\d+)?[%\s$\\)\]}*.]*|\$[^$\n]{1,60}\$|\\\([^\n]{1,60}?\\\)"
 )
 _PLAIN_END = re.compile(
-    r"\n|\*\*|</|<\||[.!?](?=\s|$|\*)|。|,\s(?=[a-z]{2,})(?!and\b|or\b)|;\s"
+    r"\n|\*\*|</|<\||[.!?](?=\s|$|\*)|。|,\s(?=[a-z]{2,}|I\s)(?!and\b|or\b)|;\s"
     r"|\s\(?(?:because|since|which|where|when|so|if|as|after|with|by|for\s(?:the|all|each|every|this))\b"
 )
-_SEGMENT = re.compile(r"\$\$(.{1,2000}?)\$\$|\\\[(.{1,2000}?)\\\]|\\\((.{1,2000}?)\\\)|\$([^$\n]{1,500})\$", re.DOTALL)
+_SEGMENT = re.compile(
+    r"\$\$(.{1,2000}?)\$\$|\\\[(.{1,2000}?)\\\]|\\\((.{1,2000}?)\\\)|(?<!\\)\$((?:[^$\\\n]|\\.){1,500}+)\$", re.DOTALL
+)
 _MORE = re.compile(r"\s{0,3}(?:,|;|and\b|or\b|,\s?and\b|,\s?or\b)\s{0,3}(?=[$\\])")
 
 
@@ -187,13 +222,21 @@ def value_span(text: str, at: int, end: int) -> tuple[int, int]:
 def _segment_at(text: str, at: int, end: int) -> re.Match[str] | None:
     """A formula between its delimiters; `$5 and $7` has none, for its dollars are money."""
     segment = _SEGMENT.match(text, at, end)
-    if segment is not None and segment[4] is not None and _is_prose_between_dollars(segment[4]):
-        return None
-    return segment
+    return None if segment is not None and segment[4] and is_money(segment[4]) else segment
 
 
-def _is_prose_between_dollars(inside: str) -> bool:
-    return inside[0].isdigit() and re.search(r"(?<![\\a-zA-Z{])[a-z]{2,}", inside) is not None
+_WORDS_IN_A_FORMULA = re.compile(r"\\(?:text|mbox|mathrm|operatorname)\s?\{[^{}]*\}")
+_MONEY = re.compile(
+    r"\d.*(?<![\\a-zA-Z{])[a-z]{2,}.*|\d[\d,.]*(?:.*[-−–+*/×÷=<>(,x]|)\s+|\d.*[-−–+*/×÷=<>(]|.*\s[a-z]{3,}\s+[a-z]{3,}\s.*",
+    re.DOTALL,
+)
+
+
+def is_money(inside: str) -> bool:
+    """Whether what stands between two dollar signs is prose or half a sum: `5 and `, `100 - `; then they are prices."""
+    if "\\" in inside:
+        inside = _WORDS_IN_A_FORMULA.sub("", inside)
+    return _MONEY.fullmatch(inside) is not None
 
 
 def trimmed(text: str, start: int, end: int, way: Way) -> Answer:

@@ -146,7 +146,11 @@ def _judged(
 ) -> Iterator[tuple[Response, Problem, dict[str, Mark]]]:
     """Each pair with its marks. The pairs run ahead of the marks by what is being worked on, no more."""
     ours, theirs = itertools.tee(pairs)
-    jobs = ((rule, response, as_gold(problem.gold, rule), think_end) for response, problem in theirs for rule in rules)
+    jobs = (
+        (rule, response, as_gold(problem.gold, rule), think_end, problem.statement)
+        for response, problem in theirs
+        for rule in rules
+    )
     marks = judge_many(jobs, workers)
     for response, problem in ours:
         yield response, problem, {rule.name: next(marks) for rule in rules}

@@ -17,7 +17,7 @@ _UNCLOSED_END = re.compile(r"\n|\$|\\\)|\\\]")
 _SUBSCRIPT = re.compile(r"_(?:\{[^{}\n]{1,20}\}|\d{1,2})")
 MAX_BOXES = 32
 """More boxes in a row than any list of solutions has."""
-MAX_CONTENT = 10_000
+MAX_CONTENT = 100_000
 """A box that has not closed after so many characters is not an answer; looking on would only cost time."""
 TRIES = 64
 """How many candidates are looked at from the end: an answer before so many non-answers is no final answer."""

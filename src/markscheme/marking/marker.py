@@ -47,7 +47,8 @@ def mark_many(
     return judge_many((_job(response, problem, None, protocol, think_end) for response, problem in pairs), workers)
 
 
-Job = tuple[Protocol, str | Response, Gold, str]
+Job = tuple[Protocol, str | Response, Gold, str, str]
+"""Protocol, response, gold, what ends thinking, and the problem's statement where it is known."""
 
 
 def _job(
@@ -67,7 +68,7 @@ def _job(
     if protocol is None:
         protocol = "math" if isinstance(gold, str | int | float) else "countdown"
     rule = get_protocol(protocol)
-    return rule, response, as_gold(gold, rule), think_end
+    return rule, response, as_gold(gold, rule), think_end, problem.statement if problem is not None else ""
 
 
 _CHUNK = 32
@@ -136,24 +137,24 @@ def _puzzle(gold: Any, rule: Protocol) -> CountdownGold:
     return puzzle
 
 
-def judge(rule: Protocol, response: str | Response, gold: Gold, think_end: str) -> Mark:
+def judge(rule: Protocol, response: str | Response, gold: Gold, think_end: str, statement: str = "") -> Mark:
     """Read the response, let the protocol judge, sign the mark."""
     if isinstance(response, str):
-        return _signed(_find(rule, response, gold, think_end, cut_off=False), rule, "", 0)
+        return _signed(_find(rule, response, gold, think_end, False, statement), rule, "", 0)
     if response.error is not None:
         finding = Finding(Verdict.ERROR, why=response.error)
     else:
         still_thinking = not response.text and bool(response.reasoning) and response.finish_reason is None
         cut_off = response.finish_reason == "length" or still_thinking
-        finding = _find(rule, response.text, gold, think_end, cut_off)
+        finding = _find(rule, response.text, gold, think_end, cut_off, statement)
     return _signed(finding, rule, response.key, response.sample)
 
 
 FAILED = "the protocol failed"
 
 
-def _find(rule: Protocol, text: str, gold: Gold, think_end: str, cut_off: bool) -> Finding:
-    reading = read(text, think_end=think_end, cut_off=cut_off)
+def _find(rule: Protocol, text: str, gold: Gold, think_end: str, cut_off: bool, statement: str) -> Finding:
+    reading = read(text, think_end=think_end, cut_off=cut_off, statement=statement)
     try:
         finding = rule.judge(reading, gold)
     except MarkschemeError:  # the protocol cannot be used at all: the caller must know

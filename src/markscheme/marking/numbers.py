@@ -55,8 +55,9 @@ _WORD = r"[^\W\d_][^\W_]*+[.²³]?+(?:\^[23])?+"
 _UNIT = re.compile(rf"(?:\\?%|\^?\\circ|°|/[-–]|[$€£¥₹])*+\s*+(?:{_WORD}(?:[\s/-]++{_WORD}){{0,4}}+[\s/-]*+)?+")
 _CLOCK = re.compile(r"(\d{1,2}):00\s*(?:[ap]\.?\s?m\.?|o'clock)?", re.IGNORECASE)
 _CHOICE = re.compile(r"\(?[A-E]\)\s*(?=[-$\d])")
-_ASIDE = re.compile(r"(?<=[\d%a-z])\s*\([^()]*[a-zA-Z][^()]*\)\Z")
-"""`73 (mod 1000)`, `42 (approx)`; but not `2(3)`."""
+_ASIDE = re.compile(r"(?<=[\d%a-z])(?:\s*\([^()]*[a-zA-Z][^()]*\)|\s+\([^()]*[-+*/×=][^()]*\))\Z")
+"""`73 (mod 1000)`, `42 (approx)`, `72 (48 + 24)`; but not `2(3)`."""
+_DECIMAL_COMMA = re.compile(r"(?<![\d,.])(\d+),(\d{1,2})(?![\d,])")
 
 
 def undress(text: str) -> str:
@@ -78,6 +79,8 @@ def number(text: str, *, units: bool = True) -> Number | None:
     if text.isdecimal():
         return int(text)
     bare = _ASIDE.sub("", _CHOICE.sub("", undress(text)))
+    if "," in bare:
+        bare = _DECIMAL_COMMA.sub(r"\1.\2", bare)
     found = _ONE.fullmatch(bare)
     if found is None:
         clock = _CLOCK.fullmatch(bare)
@@ -101,7 +104,7 @@ def number(text: str, *, units: bool = True) -> Number | None:
 def _in_words(text: str) -> Number | None:
     if len(text) > 60 or not text[:1].isalpha():
         return None
-    from markscheme.marking.equality.words import number_from_words
+    from markscheme.marking.words import number_from_words
 
     return number_from_words(text)
 

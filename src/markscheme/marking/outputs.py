@@ -16,13 +16,10 @@ import msgspec
 
 from markscheme.errors import DataError, UsageError
 from markscheme.runs import Run
+from markscheme.stored import ID_FIELDS, OUTPUT_FIELDS, QUESTION_FIELDS, outputs, rows, squeezed
 from markscheme.types import CountdownGold, Gold, Problem, Response
 
-OUTPUT_FIELDS = ("text", "response", "output", "completion", "generation", "model_output", "prediction", "answer")
-SEVERAL_FIELDS = ("responses", "outputs", "completions", "generations", "samples")
 GOLD_FIELDS = ("gold", "ground_truth", "target", "expected", "expected_answer", "answer")
-QUESTION_FIELDS = ("question", "problem", "statement", "prompt")
-ID_FIELDS = ("key", "problem_id", "question_id", "unique_id", "id")
 
 
 class Outputs:
@@ -64,22 +61,31 @@ class Outputs:
                 yield response, problem
 
     def _of_file(self) -> Iterator[tuple[Response, Problem]]:
-        find = _Finder(self.problems)
+        match = Matcher(self.problems)
         seen: Counter[str] = Counter()
-        for number, row in _rows(self.path):
-            texts = _texts(row)
-            if texts is None:
-                raise DataError(
-                    f"{self.path} line {number} holds no output: one of {', '.join(OUTPUT_FIELDS[:4])} … is needed."
-                )
-            problem = find.of(row) if self.problems else _own_problem(row, self.path, number)
+        for number, _, row in rows(self.path):
+            problem, texts = match(row, str(self.path), f"line {number}")
             if problem is None:
                 self.unmatched += 1
                 continue
             for text in texts:
                 sample = row["sample"] if len(texts) == 1 and isinstance(row.get("sample"), int) else seen[problem.key]
                 seen[problem.key] += 1
-                yield _response(row, text, problem, sample), problem
+                yield response_of(row, text, problem, sample), problem
+
+
+class Matcher:
+    """What a row of stored outputs holds: the texts, and the problem they answer."""
+
+    def __init__(self, problems: Sequence[Problem] = ()) -> None:
+        self._find = _Finder(problems) if problems else None
+
+    def __call__(self, row: dict[str, Any], file: str, place: str) -> tuple[Problem | None, Sequence[str | None]]:
+        """The problem is one of those given, `None` where none fits, or the row's own. Raises for an unusable row."""
+        texts = [None] if row.get("error") else outputs(row)
+        if texts is None:
+            raise DataError(f"{file} {place} holds no output: one of {', '.join(OUTPUT_FIELDS[:4])} … is needed.")
+        return (self._find.of(row) if self._find else _own_problem(row, file, place)), texts
 
 
 class _Finder:
@@ -88,7 +94,7 @@ class _Finder:
     def __init__(self, problems: Sequence[Problem]) -> None:
         self._problems = problems
         self._named = {problem.id: problem for problem in problems}
-        self._named |= {_squeezed(problem.statement): problem for problem in problems}
+        self._named |= {squeezed(problem.statement): problem for problem in problems}
         self._named |= {problem.key: problem for problem in problems}
 
     def of(self, row: dict[str, Any]) -> Problem | None:
@@ -97,55 +103,42 @@ class _Finder:
         for fields in (row, inner):
             for field in (*ID_FIELDS[:1], *QUESTION_FIELDS, *ID_FIELDS[1:]):
                 value = fields.get(field)
-                if isinstance(value, str | int) and (found := self._named.get(_squeezed(str(value)))):
+                if isinstance(value, str | int) and (found := self._named.get(squeezed(str(value)))):
                     return found
         index = row.get("doc_id")  # lm-evaluation-harness: the position in the data
         return self._problems[index] if isinstance(index, int) and 0 <= index < len(self._problems) else None
 
 
-def _texts(row: dict[str, Any]) -> list[str] | None:
-    if isinstance(row.get("error"), str) and row["error"]:
-        return [""]
-    for field in OUTPUT_FIELDS:
-        if isinstance(row.get(field), str):
-            return [row[field]]
-    for field in SEVERAL_FIELDS:
-        if isinstance(row.get(field), list) and all(isinstance(text, str) for text in row[field]):
-            return list(row[field])
-    if isinstance(row.get("resps"), list):  # lm-evaluation-harness --log_samples: a list of requests' lists
-        return [
-            text for request in row["resps"] if isinstance(request, list) for text in request if isinstance(text, str)
-        ]
-    return None
-
-
-def _response(row: dict[str, Any], text: str, problem: Problem, sample: int) -> Response:
-    """Our own journal's fields are kept; of anybody else's only those that are of the right type."""
-    known: dict[str, Any] = {}
+def response_of(row: dict[str, Any], text: str | None, problem: Problem, sample: int) -> Response:
+    """The response; our own journal's fields are kept, of anybody else's only those that are of the right type."""
+    known: dict[str, Any] = {} if text is not None else {"error": "the file holds no output here"}
     for field, kinds in (("reasoning", str), ("finish_reason", str), ("error", str), ("model", str)):
         if isinstance(row.get(field), kinds) and row[field]:
             known[field] = row[field]
     if known.get("finish_reason") not in (None, "stop", "length", "content_filter"):
         known["finish_reason"] = "other"
-    return Response(key=problem.key, sample=sample, problem_id=problem.id, text=text, **known)
+    return Response(key=problem.key, sample=sample, problem_id=problem.id, text=text or "", **known)
 
 
-def _own_problem(row: dict[str, Any], file: Path, number: int) -> Problem:
-    gold = _own_gold(row)
+def _own_problem(row: dict[str, Any], file: str, place: str) -> Problem:
+    try:
+        gold = _own_gold(row)
+    except msgspec.ValidationError as error:
+        raise DataError(f"{file} {place} has a gold that is neither an answer nor a puzzle ({error}).") from None
     if gold is None:
         raise UsageError(
-            f"{file} line {number} has no gold answer ({', '.join(GOLD_FIELDS[:3])} …); say with -b which benchmark "
+            f"{file} {place} has no gold answer ({', '.join(GOLD_FIELDS[:3])} …); say with -b which benchmark "
             "the outputs are for."
         )
     statement = next((row[field] for field in QUESTION_FIELDS if isinstance(row.get(field), str)), "")
-    name = next((str(row[field]) for field in ID_FIELDS if row.get(field) not in (None, "")), f"line {number}")
+    name = next((str(row[field]) for field in ID_FIELDS if row.get(field) not in (None, "")), place)
     protocol = "countdown" if isinstance(gold, CountdownGold) else "math"
     return Problem(id=name, statement=statement or name, gold=gold, protocol=protocol)
 
 
 def _own_gold(row: dict[str, Any]) -> Gold | None:
     if isinstance(row.get("nums"), list) and isinstance(row.get("target"), int):
-        return CountdownGold(tuple(row["nums"]), row["target"])
+        return msgspec.convert({"nums": row["nums"], "target": row["target"]}, CountdownGold)
     output = next((field for field in OUTPUT_FIELDS if isinstance(row.get(field), str)), None)
     for field in GOLD_FIELDS:
         value = row.get(field)
@@ -156,18 +149,3 @@ def _own_gold(row: dict[str, Any]) -> Gold | None:
         if isinstance(value, str | int | float):
             return str(value)
     return None
-
-
-def _rows(file: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    decoder = msgspec.json.Decoder(dict[str, Any])
-    with file.open("rb") as lines:
-        for number, line in enumerate(lines, start=1):
-            if line.strip():
-                try:
-                    yield number, decoder.decode(line)
-                except msgspec.MsgspecError as error:
-                    raise DataError(f"{file} line {number} is not a JSON object ({error}).") from None
-
-
-def _squeezed(text: str) -> str:
-    return " ".join(text.split())

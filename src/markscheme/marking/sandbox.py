@@ -23,6 +23,9 @@ MEMORY_MB: Final = 1024
 """Address space of a worker; with sympy loaded it takes about 65 MB of it."""
 START_LIMIT: Final = 60.0
 """Seconds for a worker to start and import its task; not counted against the task."""
+STARVED: Final = 5
+"""Times the limit that a task may take by the clock while the machine is too busy to let it work: a verdict should not
+depend on who else is computing."""
 TASKS_PER_WORKER: Final = 500
 """A worker is replaced after this many tasks, for sympy's caches grow."""
 
@@ -78,6 +81,14 @@ class _Worker:
                 raise EOFError
             self.buffer += chunk
 
+    def worked(self) -> float | None:
+        """The CPU seconds the process has had, while it wants more; None when it waits, or nobody can tell."""
+        try:
+            state, *counts = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        except OSError:  # not Linux, or it has ended
+            return None
+        return (int(counts[10]) + int(counts[11])) / os.sysconf("SC_CLK_TCK") if state == "R" else None
+
     def kill(self) -> None:
         self.process.kill()
         self.process.wait()
@@ -124,16 +135,24 @@ class Pool:
         """What came of it, or None when the worker ended before the task had started."""
         started = False
         keep = False
+        before = patience = 0.0
         try:
             worker.send([task, arguments, time_limit])
             deadline = time.monotonic() + START_LIMIT
             while True:
                 message = worker.receive(deadline)
+                if message is None and started and time.monotonic() < patience:
+                    worked = worker.worked()
+                    if worked is not None and worked - before < time_limit:
+                        deadline = min(patience, time.monotonic() + max(0.05, time_limit - (worked - before)))
+                        continue
                 if message is None:
                     return Outcome("timeout", why=f"took longer than {time_limit:g} s" if started else "did not start")
                 kind, value = message
                 if kind == "started":
                     started, deadline = True, time.monotonic() + time_limit
+                    patience = time.monotonic() + STARVED * time_limit
+                    before = value
                 elif kind != "ready":
                     keep = True
                     return Outcome("done", value) if kind == "done" else Outcome("failed", why=str(value))

@@ -1,20 +1,21 @@
 r"""The value that a sentence states: in bold, else its last formula, else the number that was worked out.
 
-"Mark needs 23 pounds to make 4 small beds and 3 large beds" states 23 when "8 + 15 = 23" stands before it. A guess, as
-a reader makes it; whoever calls this has found nothing that is marked as the answer.
+A guess, as a reader makes it; whoever calls this has found nothing that is marked as the answer.
 """
 
 from __future__ import annotations
 
 import re
 
-from markscheme.marking.answers import Answer, trimmed
+from markscheme.marking.answers import Answer, is_money, trimmed, value_span
+from markscheme.marking.meant_numbers import DENIED, WORKED_OUT, meant_number
+from markscheme.marking.words import NUMBER_RUN
 
 MAX_SENTENCE = 2_000
 """Of a longer sentence only the end is read."""
 
 _SCRIPTS = r"\u0400-\u04ff\u0590-\u06ff\u0900-\u097f\u0e00-\u0e7f\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af"
-TELLING = re.compile(r"\d|\\[a-zA-Z]{2,}|\$|=|[½⅓⅔¼¾]")
+TELLING = re.compile(r"\d|\\[a-zA-Z]{2,}|\$|=|[½⅓⅔¼¾]|\b(?:is|are)\s+\*\*")
 """What a passage must hold to state a value."""
 
 _WORD = re.compile(rf"(?<![\\A-Za-z{{])[A-Za-z]{{2,}}|[{_SCRIPTS}]")
@@ -30,15 +31,13 @@ _VALUE_AND_UNIT = re.compile(
 )
 _BOLD = re.compile(r"\*\*([^*\n]{1,200})\*\*")
 _FORMULA = re.compile(
-    r"\\\[(.{1,1000}?)\\\]|\\\(([^\n]{1,1000}?)\\\)|\$\$([^$]{1,1000})\$\$|\$([^$\n]{1,500}?)\$", re.DOTALL
+    r"\\\[(.{1,1000}?)\\\]|\\\(([^\n]{1,1000}?)\\\)|\$\$([^$]{1,1000})\$\$|(?<!\\)\$((?:[^$\\\n]|\\.){1,500}+)\$",
+    re.DOTALL,
 )
-_BARE_WORD = re.compile(r"(?<![\\a-zA-Z{])[a-z]{2,}")
-_NUMBER = re.compile(
-    r"(?<![A-Za-z0-9_.}])[-−]?(?:\\?[$€£¥₹]\s?)?"
-    r"(?:\\[dt]?frac\{[^{}\n]{1,40}\}\{[^{}\n]{1,40}\}"
-    r"|\d+(?:[,\u00a0\u2009\u202f]\d{3})*(?:\.\d+)?(?:\s?/\s?\d+)?\s?%?|\.\d+)"
-    r"|\d+(?:,\d{3})*(?:\.\d+)?"
+_BARE_NAME = re.compile(
+    r"\s*(?:[A-Za-z](?:_\{?\w\}?)?|[a-z]\([a-z]\)|(?:\\(?:triangle|angle|overline)\s?\{?)?[A-Z]{2,4}\}?)[\s.,]*"
 )
+"""What only names something: `x`, `f(x)`, `\\triangle ABC`."""
 
 
 def is_prose(line: str) -> bool:
@@ -58,15 +57,85 @@ def stated_value(text: str, begin: int, end: int) -> Answer:
     """The value that `text[begin:end]` states, or all of it when there is none to be found."""
     begin = max(begin, end - MAX_SENTENCE)
     bold = _last(_BOLD, text, begin, end)
-    if bold is not None and TELLING.search(bold[1]):
+    if bold is not None and (
+        TELLING.search(bold[1]) or _COPULA_BEFORE.search(text[max(begin, bold.start() - 8) : bold.start()])
+    ):
         begin, end = bold.span(1)
         if not is_prose(bold[1]):
             return undelimited(text, begin, end)
-    formula = _last(_FORMULA, text, begin, end)
-    if formula is not None and not (formula[4] and _BARE_WORD.search(formula[4])):  # "$5 and $" is money
-        return right_hand_side(text, *formula.span(formula.lastindex or 0))
-    number = _meant_number(text, begin, end)
+    said = _predicate(text, begin, end)
+    if said is not None:
+        return said
+    formulas = [found for found in _FORMULA.finditer(text, begin, end) if not (found[4] and is_money(found[4]))]
+    telling = [found for found in formulas if not _BARE_NAME.fullmatch(found[found.lastindex or 0])]
+    if formulas:
+        return _formulas(text, telling or formulas)
+    number = meant_number(text, begin, end)
+    if number is None and not TELLING.search(text, begin, end):
+        spelled = list(NUMBER_RUN.finditer(text, begin, end))
+        number = spelled[0].span() if len(spelled) == 1 else None
     return trimmed(text, *(number or (begin, end)), "concluded")
+
+
+_COPULA = re.compile(
+    r"(?:\b(?:is|are|was|were|(?:will|would|must|should|can)\s+be|equals|equal\s+to)|\bround(?:s|ed)(?:\s+up|\s+down)?\s+to)\s+"
+    r"(?:equal\s+to\s+|either\s+|exactly\s+|simply\s+)?(?=\S)"
+)
+_SUBORDINATE = re.compile(r"\b(?:since|because|if|when|who)\s[^,.]*\Z", re.IGNORECASE)
+_COPULA_BEFORE = re.compile(r"\b(?:is|are|be)\s+\Z")
+_AND_THEN = re.compile(
+    r"[\s.,;:!)*_]*\Z|,?\s\(?(?:(?P<where>attained|achieved|reached|occurring|obtained|when|where|at)|which|with|as|because|since|i\.e|that\sis"
+    r"|or\s(?:about|approximately|roughly)|approximately|about|≈)(?![a-z])"
+    r"|\s?[A-Za-z]+(?:\s[a-z]+){0,2}(?:\$?\^\{?[23]\}?\$?)?[\s.]*\Z"
+)
+"""What may follow the value that a clause ends in: nothing, its unit, where it is attained, or its approximation."""
+MAX_CALCULATION = 300
+_CALCULATION = re.compile(r"[^,]*\d\S*\s*(?:[a-z]{1,9}\s*)?(?:[-+*/×÷·x]|\\times|\\cdot|\\div)\s*[$(]*\d[^,]*=")
+_VALUE_THEN_WORDS = re.compile(r"[^A-Za-z]*[\dπ)}%$²³](?:\s+[A-Za-z]+){0,3}[\s.]*")
+
+
+def _predicate(text: str, begin: int, end: int) -> Answer | None:
+    """What the last clause says something *is*: `The solutions are 1 and -2`, `The ratio is 2:3`."""
+    for copula in reversed(list(_COPULA.finditer(text, begin, end))[-4:]):
+        before = text[max(begin, copula.start() - 60) : copula.start()]
+        if DENIED.search(before) or _SUBORDINATE.search(before):
+            continue
+        start, stop = value_span(text, copula.end(), end)
+        value = text[start:stop]
+        after = _AND_THEN.match(text, stop, end)
+        if after is None or (after["where"] is None and WORKED_OUT.search(text, stop, end)):
+            continue
+        if TELLING.search(value) and (not is_prose(value) or _VALUE_THEN_WORDS.fullmatch(value)):
+            formula = _FORMULA.match(text, start, stop)
+            if formula is not None and not (formula[4] and is_money(formula[4])):
+                if formula.end() < stop or "equation" in text[max(begin, copula.start() - 60) : copula.start()]:
+                    return undelimited(text, start, stop)
+                return right_hand_side(text, *formula.span(formula.lastindex or 0))
+            calculated = len(value) < MAX_CALCULATION and _CALCULATION.match(value)
+            return (right_hand_side if calculated else undelimited)(text, start, stop)
+    return None
+
+
+_JOINED = re.compile(r"(?:,|;)?\s?(?:and|or)?\s")
+
+
+def _formulas(text: str, formulas: list[re.Match[str]]) -> Answer:
+    """The last formula with those that it is listed with: `$x<2$ or $x>3$`, but not `$c=14$ and $a=2c=28$`."""
+    first = last = formulas[-1]
+    name = _side_before_equals(last)
+    for before in reversed(formulas[:-1]):
+        gap = text[before.end() : first.start()]
+        if len(gap) < 2 or not _JOINED.fullmatch(gap) or _side_before_equals(before) != name:
+            break
+        first = before
+    if first is last:
+        return right_hand_side(text, *last.span(last.lastindex or 0))
+    return trimmed(text, first.start(), last.end(), "concluded")
+
+
+def _side_before_equals(formula: re.Match[str]) -> str:
+    left, equals, right = formula[formula.lastindex or 0].partition("=")
+    return (left.strip() if "=" not in right else formula[0]) if equals else ""
 
 
 def _last(pattern: re.Pattern[str], text: str, begin: int, end: int) -> re.Match[str] | None:
@@ -79,11 +148,14 @@ def _last(pattern: re.Pattern[str], text: str, begin: int, end: int) -> re.Match
 def right_hand_side(text: str, begin: int, end: int) -> Answer:
     """Of `21 + 49 = 70` the 70; but `x = 70` and `y = 2x + 3` stay whole, for they may be the answer."""
     equals = text.rfind("=", begin, end)
-    if equals > begin and text[equals - 1] not in "<>!\\" and not _NAME.fullmatch(text, begin, equals):
+    if equals > begin and _LETTER.fullmatch(text, equals + 1, end) and text.find("=", begin, equals) >= 0:
+        end, equals = equals, text.rfind("=", begin, equals)  # 36 - 19 = 17 = x
+    if equals > begin and text[equals - 1] not in "<>\\" and not _NAME.fullmatch(text, begin, equals):
         begin = equals + 1
     return undelimited(text, begin, end)
 
 
+_LETTER = re.compile(r"\s*[A-Za-z]\s*[.,]?\s*")
 _NAME = re.compile(r"[\s&{]*\\?[A-Za-z]{1,8}(?:_\{?\w+\}?)?(?:\([^()=]{1,12}\))?'{0,3}[\s&}]*")
 
 
@@ -107,46 +179,3 @@ def undelimited(text: str, begin: int, end: int) -> Answer:
 
 _COUNTED = re.compile(rf"([-−]?\d[\d,]*(?:\.\d+)?)\s?[{_SCRIPTS}]+")
 """A number with a measure word of a script in which the comparison knows no units: `3页`."""
-
-
-def _meant_number(text: str, begin: int, end: int) -> tuple[int, int] | None:
-    """Of several numbers: not one in parentheses; the one that was worked out last; not one that tells when or how long."""
-    numbers = [found.span() for found in _NUMBER.finditer(text, begin, end)]
-    if len(numbers) < 2:
-        return numbers[0] if numbers else None
-    asides = [found.span() for found in _ASIDE.finditer(text, begin, end)]
-    outside = [span for span in numbers if not any(start < span[0] < stop for start, stop in asides)] or numbers
-    results = [_digits(found[1]) for found in _RESULT.finditer(text, max(0, begin - 4000), end)]
-    for result in reversed(results[-_RESULTS:]):
-        for span in reversed(outside):
-            if _digits(text[slice(*span)]) == result:
-                return span
-    telling = [span for span in outside if not _is_circumstance(text, begin, *span)]
-    return (telling or outside)[-1]
-
-
-_RESULTS = 6
-"""How many calculations back a number may have been worked out."""
-_ASIDE = re.compile(r"\([^()\n]{1,200}\)")
-_RESULT = re.compile(
-    r"=\s*(?:<<[^<>\n]*>>)?\s*\\?[$€£]?\s*(?:<<[^<>\n]*>>)?(\d[\d,]*+(?:\.\d++)?+|\.\d++)(?!\s*[-+*/×÷\d])"
-)
-_BEFORE = re.compile(
-    r"(?:\b(?:in|for|over|after|every|per|within|during|each|by|at|than|the|these|those|to\s\w+|\w{2,}ing))\s+\Z"
-)
-_TIME = re.compile(r"\s*(?:minute|hour|day|week|month|year|second|time|p\.?m|a\.?m)", re.IGNORECASE)
-_ALWAYS = ("after", "every", "per", "each", "the", "these", "those", "than")
-
-
-def _is_circumstance(text: str, begin: int, start: int, stop: int) -> bool:
-    """`after 3 days`, `every 5`, `the 16 glasses`, `to reach 100`, `selling 9 eggs`: what the sentence already knew."""
-    before = _BEFORE.search(text[max(begin, start - 24) : start])
-    if before is None:
-        return False
-    word = before[0].split()[0]
-    return word in _ALWAYS or word.endswith("ing") or word == "to" or _TIME.match(text, stop) is not None
-
-
-def _digits(number: str) -> str:
-    digits = number.replace(",", "").strip(" $\\€£¥₹%")
-    return digits.rstrip("0").rstrip(".") if "." in digits else digits

@@ -16,7 +16,10 @@ BACKENDS = {
     "openai": "OpenAI and compatible servers (vLLM, SGLang, llama.cpp …): openai/NAME with --base-url",
     "anthropic": "Anthropic's Messages API: anthropic/NAME",
     "http": "a server of your own, plain contract: http/http://localhost:8000/generate",
-    "sglang": "SGLang's native /generate: sglang/http://localhost:30000",
+    "vllm": "starts `vllm serve` for you: vllm/Qwen/Qwen3-8B",
+    "sglang": "starts SGLang for you: sglang/NAME; or its native /generate: sglang/http://localhost:30000",
+    "transformers": "starts `transformers serve` for you: transformers/NAME",
+    "llamacpp": "starts `llama-server` for you: llamacpp/FILE.gguf",
     "hf": "a Hugging Face model in this process: hf/PATH",
     "nanochat": "a checkpoint of nanochat, from its checkout: nanochat/sft",
     "nano": "the small Countdown model in the box, a demonstration: needs nothing",
@@ -24,6 +27,9 @@ BACKENDS = {
     "replay": "stored outputs: replay/FILE.jsonl, needs nothing",
 }
 """Built-in backends; the module of each has the same name."""
+
+STARTED = ("vllm", "sglang", "transformers", "llamacpp")
+"""Those whose servers markscheme starts, one for each replica."""
 
 ENTRY_POINTS = "markscheme.models"
 """Entry-point group through which another package adds a backend."""
@@ -37,7 +43,16 @@ def backend_names() -> dict[str, str]:
 
 def load_model(spec: str, config: RunConfig) -> Model:
     """The model a spec such as `openai/Qwen3-8B` or `solver` names."""
+    from markscheme.models.secrets import check_key_variable
+
+    check_key_variable(config)
     backend, _, target = spec.partition("/")
+    if config.engine == "ray":
+        from markscheme.scale.ray_model import create as place
+
+        return place(spec, config)
+    if config.replicas > 1 and backend not in STARTED:
+        raise UsageError(f"--replicas {config.replicas} of {spec} need --engine ray, or a server that is started here")
     if backend in BACKENDS:
         module = import_module(f"markscheme.models.{backend}")
         model: Model = module.create(target, config)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -10,9 +9,9 @@ import msgspec
 from markscheme.config import RunConfig
 from markscheme.errors import UsageError
 from markscheme.models.base import Completion, Request
-from markscheme.models.fields import api_key, as_object, count, extra_fields, finish_reason, with_path
-from markscheme.models.secrets import secret_values
-from markscheme.models.transport import Transport
+from markscheme.models.fields import as_object, count, finish_reason, with_path
+from markscheme.models.served import Served, present, same_names
+from markscheme.types import Sampling
 
 OFFICIAL = "https://api.anthropic.com"
 KEY_VARIABLE = "ANTHROPIC_API_KEY"
@@ -28,54 +27,54 @@ def create(target: str, config: RunConfig) -> Anthropic:
     return Anthropic(target, config)
 
 
-class Anthropic:
+class Anthropic(Served):
     """Asks `/v1/messages`, one sample a request. The API takes no seed."""
-
-    concurrency = None
 
     def __init__(self, name: str, config: RunConfig) -> None:
         if (config.samples_per_request or 1) > 1:
             raise UsageError("the Messages API gives one sample a request; leave --samples-per-request out")
-        self.name = f"anthropic/{name}"
         self._model = name
-        self._extra = extra_fields(config.extra_field)
-        key_variable = config.api_key_env or KEY_VARIABLE
         bases = config.base_url or (OFFICIAL,)
-        headers = api_key(key_variable, bases, required=not config.base_url, header="x-api-key")
-        addresses = [with_path(base.rstrip("/").removesuffix("/v1"), "v1/messages") for base in bases]
-        self._transport = Transport(
-            addresses, {**headers, "anthropic-version": API_VERSION}, key_variable, secret_values(config)
+        super().__init__(
+            f"anthropic/{name}",
+            [with_path(base.rstrip("/").removesuffix("/v1"), "v1/messages") for base in bases],
+            config,
+            KEY_VARIABLE,
+            sampling_names=same_names("temperature", "top_p", "top_k", "max_tokens", stop="stop_sequences"),
+            key_required=not config.base_url,
+            key_header="x-api-key",
+            key_form="{}",
+            headers={"anthropic-version": API_VERSION},
         )
-        self._encoder = msgspec.json.Encoder()
 
-    async def answer(self, request: Request) -> Sequence[Completion]:
-        """One completion."""
-        answer = await self._transport.post(self._encoder.encode(self._body(request)))
-        try:
-            return [_completion(answer)]
-        except (KeyError, TypeError, AttributeError):
-            raise self._transport.unusable(answer) from None
+    def as_sent(self, sampling: Sampling) -> Sampling:
+        """The API refuses a temperature or top_k beside thinking, and demands a token limit."""
+        sampling = msgspec.structs.replace(sampling, max_tokens=sampling.max_tokens or MAX_TOKENS)
+        if as_object(self.extra.get("thinking")).get("type") == "enabled":
+            sampling = msgspec.structs.replace(sampling, temperature=None, top_k=None)
+        return super().as_sent(sampling)
 
-    async def close(self) -> None:
-        """Close the connections."""
-        await self._transport.close()
-
-    def _body(self, request: Request) -> dict[str, Any]:
-        sampling = request.sampling
+    def body(self, request: Request) -> dict[str, Any]:
+        """System messages have a place of their own."""
         messages = request.prompt.messages
-        thinking = as_object(self._extra.get("thinking")).get("type") == "enabled"
-        body: dict[str, Any] = {
-            "model": self._model,
-            "system": "\n\n".join(message.content for message in messages if message.role == "system") or None,
-            "messages": [message for message in messages if message.role != "system"],
-            "max_tokens": sampling.max_tokens or MAX_TOKENS,
-            "temperature": None if thinking else sampling.temperature,  # the API refuses both together
-            "top_p": sampling.top_p,
-            "top_k": None if thinking else sampling.top_k,
-            "stop_sequences": sampling.stop or None,
-            **self._extra,
-        }
-        return {name: value for name, value in body.items() if value is not None}
+        sampling = self.as_sent(request.sampling)
+        return present(
+            {
+                "model": self._model,
+                "system": "\n\n".join(message.content for message in messages if message.role == "system") or None,
+                "messages": [message for message in messages if message.role != "system"],
+                "max_tokens": sampling.max_tokens,
+                "temperature": sampling.temperature,
+                "top_p": sampling.top_p,
+                "top_k": sampling.top_k,
+                "stop_sequences": sampling.stop or None,
+                **self.extra,
+            }
+        )
+
+    def read(self, answer: Any, _: Request) -> list[Completion]:
+        """One completion."""
+        return [_completion(answer)]
 
 
 def _completion(answer: dict[str, Any]) -> Completion:

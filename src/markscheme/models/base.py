@@ -44,8 +44,12 @@ class Model(Protocol):
     """Answers requests. Make one with `markscheme.models.load_model`.
 
     A model that does not use `Request.sampling` says so with a further attribute, `own_sampling = True`: the manifest
-    then claims no temperature. One that answers several samples of a prompt at less cost than one by one says how many
-    with `samples_per_request`, which holds unless the user chooses.
+    then claims no temperature. One that sends something else (an extra field in place of an option) has a method
+    `as_sent(sampling) -> Sampling`, for the manifest. One that answers several samples of a prompt at less cost than
+    one by one says how many with `samples_per_request`, which holds unless the user chooses. One that generates in
+    this process says `in_process = True`: its requests queue for one machine, and no timeout could end what it
+    computes. One with servers to start has `async start(folder, say)`, called once before the first request: logs go
+    into the folder, progress to `say`.
     """
 
     name: str

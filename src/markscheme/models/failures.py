@@ -14,6 +14,8 @@ from markscheme.models.base import RequestFailed
 
 MESSAGE_LIMIT = 600
 """Characters of a server's message that are shown and kept: some answer with a whole HTML page."""
+READ_LIMIT = 2**16
+"""Bytes of a body that are looked at for that. Far more than is shown, since secrets are taken out before the cut."""
 
 _CONTEXT = re.compile(
     r"context[_ -]?(?:length|window|size)|maximum (?:context|model|input) length|max_model_len|prompt is too long"
@@ -33,7 +35,7 @@ def failed_status(status: int, body: bytes, headers: Mapping[str, str], key_vari
     said = f"the server answered {status}" + (f": {message}" if message else "")
     if status in (401, 403):
         hint = f"set {key_variable} to a valid key" if key_variable else "this address needs another key"
-        return RequestFailed("auth", f"{said}; {hint}", retryable=False, fatal=True)
+        return RequestFailed("auth", f"{hint}: {said}", retryable=False, fatal=True)
     if status == 402 or (status == 429 and _NO_MONEY.search(message)):
         return RequestFailed("quota", said, retryable=False, fatal=True)
     if status in _RETRYABLE or status >= 500:
@@ -45,7 +47,7 @@ def failed_status(status: int, body: bytes, headers: Mapping[str, str], key_vari
         return RequestFailed("content_filter", said, retryable=False)
     if status == 404:
         return RequestFailed(
-            "not_found", f"{said}; check the address and the model's name", retryable=False, fatal=True
+            "not_found", f"check the address and the model's name: {said}", retryable=False, fatal=True
         )
     if 300 <= status < 400:
         where = headers.get("Location", "another address")
@@ -66,7 +68,7 @@ def failed_body(answer: Any, key_variable: str | None) -> RequestFailed:
         return RequestFailed(
             "server_error", f"the server answered with an error: {server_message(body)}", retryable=True
         )
-    return malformed(f"the answer has not the promised form: {_shorten(repr(answer))}")
+    return malformed(f"the answer has not the promised form: {repr(answer)[:READ_LIMIT]}")
 
 
 def malformed(message: str) -> RequestFailed:
@@ -79,16 +81,16 @@ def server_message(body: bytes) -> str:
     try:
         answer = msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return _shorten(body[: 4 * MESSAGE_LIMIT].decode("utf-8", "replace"))
+        return text_of(body)
     for name in ("error", "message", "detail", "msg"):
         found = answer.get(name) if isinstance(answer, dict) else None
         if isinstance(found, dict):
             # The code is kept beside the message: `insufficient_quota` says more than the prose.
             words = [found.get("message"), found.get("code") or found.get("type")]
-            return _shorten(" ".join(f"({word})" if index else str(word) for index, word in enumerate(words) if word))
+            return " ".join(f"({word})" if index else str(word) for index, word in enumerate(words) if word)
         if found:
-            return _shorten(found if isinstance(found, str) else msgspec.json.encode(found).decode())
-    return _shorten(body[: 4 * MESSAGE_LIMIT].decode("utf-8", "replace"))
+            return found if isinstance(found, str) else msgspec.json.encode(found).decode()
+    return text_of(body)
 
 
 def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
@@ -100,13 +102,19 @@ def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> floa
         return float(value)
     try:
         when = parsedate_to_datetime(value)
-    except ValueError:
+        if when.tzinfo is None:
+            when = when.replace(tzinfo=UTC)
+        return max(0.0, (when - (now or datetime.now(UTC))).total_seconds())
+    except (ValueError, TypeError, IndexError, OverflowError):  # what people write into headers
         return None
-    if when.tzinfo is None:
-        when = when.replace(tzinfo=UTC)
-    return max(0.0, (when - (now or datetime.now(UTC))).total_seconds())
 
 
-def _shorten(text: str) -> str:
+def text_of(body: bytes) -> str:
+    """The beginning of a body that is no JSON."""
+    return body[:READ_LIMIT].decode("utf-8", "replace")
+
+
+def shorten(text: str) -> str:
+    """A message in one line, with an end."""
     text = " ".join(text.split())
     return text if len(text) <= MESSAGE_LIMIT else text[:MESSAGE_LIMIT] + " …"

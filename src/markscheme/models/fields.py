@@ -75,6 +75,8 @@ def extra_fields(options: Sequence[str]) -> dict[str, Any]:
 def api_key(variable: str, urls: Sequence[str], *, required: bool, header: str, form: str = "{}") -> dict[str, str]:
     """The header that carries the key, if the environment has one. A URL with a password in it needs no other key."""
     key = os.environ.get(variable, "").strip()
+    if not (key.isascii() and key.isprintable()):
+        raise UsageError(f"{variable} is no key: it holds a line break or a letter that no key has")
     if any("@" in urlsplit(url).netloc for url in urls):
         return {}
     if key:

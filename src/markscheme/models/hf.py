@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from markscheme.config import RunConfig
-from markscheme.errors import ModelError, UsageError
+from markscheme.errors import ModelError, UsageError, first_line
 from markscheme.models.base import Completion, Request, RequestFailed
 from markscheme.models.batching import Batcher, Row
 from markscheme.models.fields import extra_fields, plain_prompt
@@ -46,6 +46,8 @@ def create(target: str, config: RunConfig) -> HuggingFace:
 class HuggingFace:
     """A loaded model with its tokenizer and a thread that generates."""
 
+    in_process = True
+
     def __init__(
         self,
         target: str,
@@ -64,7 +66,12 @@ class HuggingFace:
         if type(batch_size) is not int or batch_size < 1:
             raise UsageError(f"--extra-field batch_size={batch_size} is not a positive whole number")
         self.name = f"hf/{target}"
-        self.device = torch.device(device or default_device())
+        try:
+            self.device = torch.device(device or default_device())
+        except RuntimeError as error:
+            raise UsageError(f"--extra-field device={device} is no device: {first_line(error)}") from None
+        if dtype is not None and not isinstance(getattr(torch, str(dtype), None), torch.dtype):
+            raise UsageError(f"--extra-field dtype={dtype} is no type of torch; say bfloat16, float16 or float32")
         # Half precision on a CPU is slower than single, so there it is only used when asked for.
         kind = dtype or ("float32" if self.device.type == "cpu" else "auto")
         path = str(Path(target).expanduser()) if Path(target).expanduser().exists() else target
@@ -72,13 +79,14 @@ class HuggingFace:
             self._tokenizer = hub.AutoTokenizer.from_pretrained(path, padding_side="left")
             self._model = hub.AutoModelForCausalLM.from_pretrained(path, dtype=kind)
             self._model.to(self.device).eval()
-        except (OSError, ValueError, KeyError, RuntimeError) as error:
-            reason = str(error).strip().splitlines()[0][:300] if str(error).strip() else type(error).__name__
-            raise ModelError(f"hf cannot load {target!r}: {reason}") from None
+        except (OSError, ValueError, KeyError, RuntimeError, AssertionError) as error:
+            raise ModelError(f"hf cannot load {target!r}: {first_line(error)}") from None
         self._chat = chat and self._tokenizer.chat_template is not None
         own = self._model.generation_config
         ends = own.eos_token_id if own.eos_token_id is not None else self._tokenizer.eos_token_id
         self._ends: list[int] = [ends] if isinstance(ends, int) else list(ends or ())
+        added = self._tokenizer.added_tokens_decoder
+        self._special = {str(token): number for number, token in added.items() if token.special}
         if self._tokenizer.pad_token_id is None:  # padding is masked out, so any token will do
             self._tokenizer.pad_token_id = self._ends[0] if self._ends else 0
         # `generate` fills what it is not told from the model's own defaults: leave it none but the end tokens.
@@ -107,14 +115,31 @@ class HuggingFace:
         self._batcher.close()
 
     def _encode(self, prompt: Prompt) -> list[int]:
-        if self._chat:
-            messages = [{"role": message.role, "content": message.content} for message in prompt.messages]
-            text = self._tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=False)
-            # The template has written the special tokens already.
-            ids: list[int] = self._tokenizer.encode(text, add_special_tokens=False)
-        else:
-            ids = self._tokenizer.encode(plain_prompt(prompt))
+        # A template has written the special tokens already.
+        text, ready = (self._chat_text(prompt), True) if self._chat else (plain_prompt(prompt), False)
+        ids: list[int] = self._tokenizer.encode(text, add_special_tokens=not ready)
         return ids
+
+    def _chat_text(self, prompt: Prompt) -> str:
+        """The prompt in the model's template; where that refuses a system message, the message leads the question."""
+        from jinja2 import TemplateError
+
+        messages = [{"role": message.role, "content": message.content} for message in prompt.messages]
+        try:
+            return self._template(messages)
+        except TemplateError as error:
+            first, *rest = messages
+            if first["role"] != "system" or not rest:
+                raise RequestFailed("bad_request", f"the chat template refuses: {error}", retryable=False) from None
+            merged = {**rest[0], "content": f"{first['content']}\n\n{rest[0]['content']}"}
+            try:
+                return self._template([merged, *rest[1:]])
+            except TemplateError:
+                raise RequestFailed("bad_request", f"the chat template refuses: {error}", retryable=False) from None
+
+    def _template(self, messages: list[dict[str, str]]) -> str:
+        text: str = self._tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=False)
+        return text
 
     def _generate(self, rows: Sequence[Row]) -> list[Completion]:
         """Complete rows of one kind of sampling together; where memory runs out, in halves."""
@@ -168,7 +193,9 @@ class HuggingFace:
     def _completion(self, row: Row, tokens: list[int]) -> Completion:
         """The row's own part: up to its end token, its stop text, or its limit."""
         tokens = tokens[: row.room]
-        end = next((at for at, token in enumerate(tokens) if token in self._ends), None)
+        # A special token does not stand in the text, where a stop is looked for.
+        ends = {*self._ends, *(self._special[stop] for stop in row.sampling.stop if stop in self._special)}
+        end = next((at for at, token in enumerate(tokens) if token in ends), None)
         tokens = tokens[:end]
         text: str = self._tokenizer.decode(tokens, skip_special_tokens=True)
         found = [at for stop in row.sampling.stop if (at := text.find(stop)) >= 0]

@@ -7,17 +7,13 @@ goes into extra fields, and a sampling option that would not be sent is refused.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
-
-import msgspec
 
 from markscheme.config import RunConfig
 from markscheme.errors import UsageError
 from markscheme.models.base import Completion, Request
-from markscheme.models.fields import api_key, count, extra_fields, finish_reason, plain_prompt
-from markscheme.models.secrets import hide_spec, secret_values
-from markscheme.models.transport import Transport
+from markscheme.models.fields import as_object, count, finish_reason, plain_prompt
+from markscheme.models.served import Served, present
 
 KEY_VARIABLE = "MARKSCHEME_HTTP_KEY"
 
@@ -29,10 +25,9 @@ def create(target: str, config: RunConfig) -> PlainHTTP:
     return PlainHTTP(target, config)
 
 
-class PlainHTTP:
+class PlainHTTP(Served):
     """Asks for one sample a request."""
 
-    concurrency = None
     own_sampling = True
 
     def __init__(self, url: str, config: RunConfig) -> None:
@@ -42,26 +37,27 @@ class PlainHTTP:
             if getattr(config, name) not in (None, ()):
                 flag = name.replace("_", "-")
                 raise UsageError(f"http/ does not send --{flag}; use --extra-field {name}={getattr(config, name)}")
-        urls = ([url] if url else []) + list(config.base_url)
-        self.name = hide_spec(f"http/{url}")
-        self._extra = extra_fields(config.extra_field)
         self._field = config.response_field
-        key_variable = config.api_key_env or KEY_VARIABLE
-        headers = api_key(key_variable, urls, required=False, header="Authorization", form="Bearer {}")
-        self._transport = Transport(urls, headers, key_variable, secret_values(config))
-        self._encoder = msgspec.json.Encoder()
+        super().__init__(f"http/{url}", [*([url] if url else []), *config.base_url], config, KEY_VARIABLE)
 
-    async def answer(self, request: Request) -> Sequence[Completion]:
+    def body(self, request: Request) -> dict[str, Any]:
+        """The contract's three fields, and the user's."""
+        return present(
+            {
+                "dataset": request.benchmark,
+                "prompt": plain_prompt(request.prompt),
+                "sample_id": request.samples[0],
+                **self.extra,
+            }
+        )
+
+    def read(self, answer: Any, _: Request) -> list[Completion]:
         """One completion."""
-        answer = await self._transport.post(self._encoder.encode(self._body(request)))
-        try:
-            text = _dig(answer, self._field)
-        except (KeyError, IndexError, TypeError, ValueError):
-            raise self._transport.unusable(answer) from None
+        text = _dig(answer, self._field)
         if not isinstance(text, str | int | float):
-            raise self._transport.unusable(answer)
-        said = answer if isinstance(answer, dict) else {}
-        usage = said["usage"] if isinstance(said.get("usage"), dict) else {}
+            raise TypeError("no text")
+        said = as_object(answer)
+        usage = as_object(said.get("usage"))
         return [
             Completion(
                 text=str(text),
@@ -70,19 +66,6 @@ class PlainHTTP:
                 completion_tokens=count(usage.get("completion_tokens")),
             )
         ]
-
-    async def close(self) -> None:
-        """Close the connections."""
-        await self._transport.close()
-
-    def _body(self, request: Request) -> dict[str, Any]:
-        body: dict[str, Any] = {
-            "dataset": request.benchmark,
-            "prompt": plain_prompt(request.prompt),
-            "sample_id": request.samples[0],
-            **self._extra,
-        }
-        return {name: value for name, value in body.items() if value is not None}
 
 
 def _dig(answer: Any, path: str) -> Any:

@@ -3,18 +3,26 @@
 nanochat is a repository, not a package: it is found on the Python path, or in the folder `NANOCHAT_DIR`. All samples of
 a problem are one batch of its engine, as in its own evaluation; they share one seed, and in versions of the engine that
 draw a batch's first token once, that token too. `--extra-field` takes `model_tag`, `step`, `device_type` and `dtype`.
+
+Three generations of the repository are known: with autocast; with a compute dtype of its own (`NANOCHAT_DTYPE`), which
+autocast would spoil; and with the loader in `harness/`, where the chat model of any training is called `chat`.
 """
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 from markscheme.config import RunConfig
-from markscheme.errors import ModelError, UsageError
+from markscheme.errors import ModelError, UsageError, first_line
 from markscheme.models.base import Completion, Request, RequestFailed
 from markscheme.models.fields import extra_fields
 from markscheme.types import Prompt
@@ -42,13 +50,14 @@ def create(target: str, config: RunConfig) -> NanoChat:
 
 
 class NanoChat:
-    """A loaded checkpoint. It answers one request at a time, in the calling thread.
+    """A loaded checkpoint. It answers one request at a time, in the calling thread, and lets others run after each token.
 
     In the calling thread because the engine's calculator times itself out with SIGALRM, which Python allows in the
     main thread only: elsewhere every calculation would silently fail, and the model would score less.
     """
 
     concurrency = 1
+    in_process = True
     samples_per_request = 1024
     """A problem's samples are asked for together unless the user says otherwise."""
 
@@ -63,29 +72,34 @@ class NanoChat:
     ) -> None:
         if device_type not in DEVICES or dtype not in ("bfloat16", "float32"):
             raise UsageError(f"nanochat knows no device type {device_type!r} or no dtype {dtype!r}")
-        load_model, engine = _import()
+        load, engine, own_precision = _import()
         import torch
 
-        kind = device_type or ("cuda" if torch.cuda.is_available() else "cpu")
-        local = int(os.environ.get("LOCAL_RANK", 0))
-        device = torch.device(kind, local) if kind == "cuda" else torch.device(kind)
+        kind = device_type or _best_device()
         self.name = f"nanochat/{source}"
         try:
-            self._model, self._tokenizer, meta = load_model(
-                source, device, phase="eval", model_tag=model_tag, step=step
-            )
-        except (FileNotFoundError, NotADirectoryError) as error:
+            device = torch.device(kind, int(os.environ.get("LOCAL_RANK", 0))) if kind == "cuda" else torch.device(kind)
+            if kind == "cuda":
+                torch.cuda.set_device(device)  # its attention kernels are launched on the current device
+            self._model, self._tokenizer, meta = load(source, device, model_tag=model_tag, step=step)
+        except FileNotFoundError as error:
             raise ModelError(
-                f"nanochat finds no checkpoint for {source}, tag {model_tag or 'any'}, step {step or 'the last'}: {error}; "
+                f"nanochat finds no checkpoint for {source}, tag {model_tag or 'any'}, step {'the last' if step is None else step}: {error}; "
                 "NANOCHAT_BASE_DIR says where they are"
             ) from None
+        except (OSError, AssertionError, KeyError, RuntimeError, TypeError, ValueError) as error:
+            # Its checks are assertions; what does not fit a checkpoint is whatever torch makes of it.
+            raise ModelError(f"nanochat cannot load {source} on {kind}: {first_line(error)}") from None
         self._engine = engine(self._model, self._tokenizer)
         self._ends = {self._tokenizer.encode_special("<|assistant_end|>"), self._tokenizer.get_bos_token_id()}
         self._served = f"{source}{f' {model_tag}' if model_tag else ''}{_step(meta, step)}"
         # Its own evaluation generates under autocast on a GPU, and in the checkpoint's precision elsewhere.
         self._autocast: Any = (
-            torch.autocast("cuda", dtype=getattr(torch, dtype)) if kind == "cuda" else contextlib.nullcontext()
+            torch.autocast("cuda", dtype=getattr(torch, dtype))
+            if kind == "cuda" and not own_precision
+            else contextlib.nullcontext()
         )
+        self._turn = asyncio.Lock()
 
     async def answer(self, request: Request) -> Sequence[Completion]:
         """One completion a sample, from one batch."""
@@ -94,28 +108,19 @@ class NanoChat:
             raise RequestFailed(
                 "context_length", f"the prompt is longer than the {LONGEST_PROMPT} tokens of nanochat", retryable=False
             )
-        sampling = request.sampling
-        limit = sampling.max_tokens or DEFAULT_MAX_TOKENS
         rows: list[list[int]] = [[] for _ in request.samples]
         ended = [False] * len(rows)
-        with self._autocast:
-            for column, _ in self._engine.generate(
-                tokens,
-                num_samples=len(rows),
-                max_tokens=limit,
-                temperature=sampling.temperature or 0.0,
-                top_k=sampling.top_k,
-                seed=request.seeds[0],
-            ):
-                for row, token in enumerate(column):
-                    if ended[row]:
-                        continue
-                    if token in self._ends:
-                        ended[row] = True
-                    else:
-                        rows[row].append(token)
-                if all(ended):
-                    break
+        async with self._turn:
+            with self._autocast:
+                for column in self._columns(tokens, request):
+                    for row, token in enumerate(column):
+                        if token in self._ends:
+                            ended[row] = True
+                        elif not ended[row]:
+                            rows[row].append(token)
+                    if all(ended):
+                        break
+                    await asyncio.sleep(0)  # the display goes on, and a second Ctrl-C is heard
         return [
             Completion(
                 text=self._tokenizer.decode(row),
@@ -127,6 +132,19 @@ class NanoChat:
             for index, (row, done) in enumerate(zip(rows, ended, strict=True))
         ]
 
+    def _columns(self, tokens: list[int], request: Request) -> Iterator[list[int]]:
+        """A token for every sample at each step; older engines say beside it which tokens were forced."""
+        sampling = request.sampling
+        for step in self._engine.generate(
+            tokens,
+            num_samples=len(request.samples),
+            max_tokens=sampling.max_tokens or DEFAULT_MAX_TOKENS,
+            temperature=sampling.temperature or 0.0,
+            top_k=sampling.top_k,
+            seed=request.seeds[0],
+        ):
+            yield step[0] if isinstance(step, tuple) else step
+
     async def close(self) -> None:
         """Nothing to let go of."""
 
@@ -137,19 +155,45 @@ def conversation(prompt: Prompt) -> dict[str, Any]:
     return {"messages": [*messages, {"role": "assistant", "content": ""}]}
 
 
-def _import() -> tuple[Any, Any]:
+def _import() -> tuple[Callable[..., tuple[Any, Any, Any]], Any, bool]:
+    """The loader, the engine, and whether that nanochat sees to its precision itself."""
     folder = os.environ.get("NANOCHAT_DIR")
-    if folder and folder not in sys.path:
-        sys.path.insert(0, folder)
+    if folder:
+        checkout = str(Path(folder).expanduser())
+        if not (Path(checkout) / "nanochat").is_dir():
+            raise ModelError(
+                f"NANOCHAT_DIR is {folder}, and there is no folder nanochat in it: name a clone of nanochat"
+            )
+        if checkout not in sys.path:
+            sys.path.insert(0, checkout)
     try:
-        from nanochat.checkpoint_manager import load_model
-        from nanochat.engine import Engine
+        engine = import_module("nanochat.engine")
+        common = import_module("nanochat.common")
+        if find_spec("nanochat.checkpoint_manager") is not None:
+            load = partial(import_module("nanochat.checkpoint_manager").load_model, phase="eval")
+        else:
+            load = partial(_load_from_harness, import_module("harness.checkpoint").load_model)
     except ImportError as error:
         raise ModelError(
             f"nanochat cannot be imported ({error}): it is a repository, not a package, so clone it, install what it "
             "needs, and set NANOCHAT_DIR to its folder or run from inside it"
         ) from None
-    return load_model, Engine
+    return load, engine.Engine, hasattr(common, "COMPUTE_DTYPE")
+
+
+def _load_from_harness(load_model: Any, source: str, *where: Any, **which: Any) -> Any:
+    if source not in ("base", "sft"):
+        raise ModelError(f"this nanochat has no {source} checkpoints, only base and sft (which it calls chat)")
+    return load_model("chat" if source == "sft" else source, *where, **which)
+
+
+def _best_device() -> str:
+    """As nanochat chooses: a GPU, else Apple's, else none."""
+    import torch
+
+    if torch.cuda.is_available():
+        return "cuda"
+    return "mps" if torch.backends.mps.is_available() else "cpu"
 
 
 def _step(meta: Any, step: int | None) -> str:

@@ -10,24 +10,11 @@ from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
-import msgspec
-
 from markscheme.config import RunConfig
 from markscheme.errors import UsageError
 from markscheme.models.base import Completion, Request, RequestFailed
-from markscheme.models.fields import (
-    api_key,
-    as_object,
-    as_text,
-    count,
-    extra_fields,
-    finish_reason,
-    plain_prompt,
-    share_tokens,
-    with_path,
-)
-from markscheme.models.secrets import secret_values
-from markscheme.models.transport import Transport
+from markscheme.models.fields import as_object, as_text, count, finish_reason, plain_prompt, share_tokens, with_path
+from markscheme.models.served import Served, present, same_names
 
 OFFICIAL = "https://api.openai.com/v1"
 KEY_VARIABLE = "OPENAI_API_KEY"
@@ -40,62 +27,48 @@ def create(target: str, config: RunConfig) -> OpenAI:
     return OpenAI(target, config)
 
 
-class OpenAI:
+class OpenAI(Served):
     """Asks `/chat/completions` or `/completions`."""
 
-    concurrency = None
-
     def __init__(self, name: str, config: RunConfig) -> None:
-        self.name = f"openai/{name}"
         self._model = name
         self._chat = config.api == "chat"
-        self._extra = extra_fields(config.extra_field)
         bases = config.base_url or (OFFICIAL,)
         self._limit_field = config.max_tokens_field or _limit_field(bases)
-        key_variable = config.api_key_env or KEY_VARIABLE
-        headers = api_key(key_variable, bases, required=not config.base_url, header="Authorization", form="Bearer {}")
         path = "chat/completions" if self._chat else "completions"
-        self._transport = Transport(
-            [with_path(base, path) for base in bases], headers, key_variable, secret_values(config)
+        urls = [with_path(base, path) for base in bases]
+        names = same_names("temperature", "top_p", "top_k", "stop", max_tokens=self._limit_field)
+        super().__init__(
+            f"openai/{name}", urls, config, KEY_VARIABLE, key_required=not config.base_url, sampling_names=names
         )
-        self._encoder = msgspec.json.Encoder()
 
-    async def answer(self, request: Request) -> Sequence[Completion]:
-        """One completion a choice."""
-        # Encoding 8 kB of prompt takes 3 µs and the rest of a request some 250: a cache of bodies would buy nothing.
-        answer = await self._transport.post(self._encoder.encode(self._body(request)))
-        try:
-            choices = answer["choices"]
-            completions = [self._completion(answer, choice) for choice in choices]
-        except (KeyError, TypeError, AttributeError):
-            raise self._transport.unusable(answer) from None
-        if not completions:
-            raise RequestFailed("empty", "the server answered without a single choice", retryable=True)
-        completions = completions[: len(request.samples)]
-        if len(request.samples) == 1:
-            return completions
-        return share_tokens(completions, answer.get("usage"))
-
-    async def close(self) -> None:
-        """Close the connections."""
-        await self._transport.close()
-
-    def _body(self, request: Request) -> dict[str, Any]:
+    def body(self, request: Request) -> dict[str, Any]:
+        """As both endpoints have it."""
         sampling = request.sampling
         asked = {"messages": request.prompt.messages} if self._chat else {"prompt": plain_prompt(request.prompt)}
-        body: dict[str, Any] = {
-            "model": self._model,
-            **asked,
-            "temperature": sampling.temperature,
-            "top_p": sampling.top_p,
-            "top_k": sampling.top_k,
-            self._limit_field: sampling.max_tokens,
-            "stop": sampling.stop or None,
-            "seed": request.seeds[0],
-            "n": len(request.samples) if len(request.samples) > 1 else None,
-            **self._extra,
-        }
-        return {name: value for name, value in body.items() if value is not None}
+        return present(
+            {
+                "model": self._model,
+                **asked,
+                "temperature": sampling.temperature,
+                "top_p": sampling.top_p,
+                "top_k": sampling.top_k,
+                self._limit_field: sampling.max_tokens,
+                "stop": sampling.stop or None,
+                "seed": request.seeds[0],
+                "n": len(request.samples) if len(request.samples) > 1 else None,
+                **self.extra,
+            }
+        )
+
+    def read(self, answer: Any, request: Request) -> list[Completion]:
+        """One completion a choice."""
+        completions = [self._completion(answer, choice) for choice in answer["choices"]]
+        if not completions:
+            raise RequestFailed("empty", "the server answered without a single choice", retryable=True)
+        if len(request.samples) == 1:
+            return completions
+        return share_tokens(completions[: len(request.samples)], answer.get("usage"))
 
     def _completion(self, answer: dict[str, Any], choice: dict[str, Any]) -> Completion:
         message = choice["message"] if self._chat else choice

@@ -1,13 +1,13 @@
 """`replay/FILE.jsonl`: stored outputs answer again, so that they can be marked and reported like a live run.
 
 Reads our own `responses.jsonl`, and lines that name their question (by `key`, `question`/`problem` text, or
-`question_id`/`problem_id`/`id`) and hold an output (`text`, `answer`, `output`, `response` or `completion`). Only the
+`question_id`/`problem_id`/`id`) and hold an output (`text`, `response`, `output`, `completion` or `answer`). Only the
 place of each output is kept in memory. A question without a stored output is an error, never a wrong answer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +16,7 @@ import msgspec
 from markscheme.config import RunConfig
 from markscheme.errors import ModelError, UsageError
 from markscheme.models.base import Completion, Request, RequestFailed
-
-OUTPUT_FIELDS = ("text", "answer", "output", "response", "completion", "generation", "prediction")
-ID_FIELDS = ("key", "question_id", "problem_id", "unique_id", "id")
-QUESTION_FIELDS = ("question", "problem", "statement")
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+from markscheme.stored import ID_FIELDS, OUTPUT_FIELDS, QUESTION_FIELDS, output, row_at, rows, squeezed
 
 
 def create(target: str, config: RunConfig) -> Replay:  # noqa: ARG001 - the signature of every backend
@@ -40,15 +36,15 @@ class Replay:
         self.name = f"replay/{file}"
         self._file = file
         self._places: dict[str, dict[int, int]] = {}
-        for number, offset, row in _rows(file):
+        for number, offset, row in rows(file, ModelError):
             if row.get("error"):  # our own journal: this one never came back
                 continue
             self._index(number, offset, row)
 
     def _index(self, number: int, offset: int, row: dict[str, Any]) -> None:
         names = [str(row[field]) for field in ID_FIELDS if row.get(field) not in (None, "")]
-        names += [_squeeze(row[field]) for field in QUESTION_FIELDS if isinstance(row.get(field), str)]
-        if _output(row) is None or not names:
+        names += [squeezed(row[field]) for field in QUESTION_FIELDS if isinstance(row.get(field), str)]
+        if output(row) is None or not names:
             raise ModelError(
                 f"{self._file} line {number} has no stored output: it needs {'/'.join(OUTPUT_FIELDS)}, "
                 f"and {'/'.join(ID_FIELDS)} or {'/'.join(QUESTION_FIELDS)} to say which question it answers"
@@ -63,7 +59,7 @@ class Replay:
     async def answer(self, request: Request) -> Sequence[Completion]:
         """The stored outputs for these samples."""
         # The content decides before the id: files of other tools number their questions as they like.
-        names = (request.key, _squeeze(request.statement), request.problem_id)
+        names = (request.key, squeezed(request.statement), request.problem_id)
         places = next((self._places[name] for name in names if name in self._places), {})
         missing = [sample for sample in request.samples if sample not in places]
         if missing:
@@ -81,9 +77,8 @@ class Replay:
 
 
 def _completion(lines: Any, offset: int) -> Completion:
-    lines.seek(offset)
-    row = msgspec.json.decode(lines.readline().removeprefix(BYTE_ORDER_MARK))
-    known: dict[str, Any] = {"text": _output(row)}
+    row = row_at(lines, offset)
+    known: dict[str, Any] = {"text": output(row)}
     for name in Completion.__struct_fields__:
         # Other tools' files have their own ideas of these; what is not of our kind is left out, not fatal.
         if name != "text" and (value := row.get(name)) is not None:
@@ -95,34 +90,3 @@ def _completion(lines: Any, offset: int) -> Completion:
     if "finish_reason" not in known and isinstance(row.get("finish_reason"), str):
         known["finish_reason"] = "other"
     return msgspec.convert(known, Completion)
-
-
-def _output(row: dict[str, Any]) -> str | None:
-    return next((row[field] for field in OUTPUT_FIELDS if isinstance(row.get(field), str)), None)
-
-
-def _rows(file: Path) -> Iterator[tuple[int, int, dict[str, Any]]]:
-    offset = 0
-    try:
-        lines = file.open("rb")
-    except OSError as error:
-        raise ModelError(f"cannot read stored outputs {file}: {error.strerror}") from None
-    with lines:
-        for number, line in enumerate(lines, start=1):
-            if line.strip():
-                yield number, offset, _row(file, number, line.removeprefix(BYTE_ORDER_MARK))
-            offset += len(line)
-
-
-def _row(file: Path, number: int, line: bytes) -> dict[str, Any]:
-    try:
-        row = msgspec.json.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise ModelError(f"{file} line {number} is not JSON ({error}); mend or remove that line") from None
-    if not isinstance(row, dict):
-        raise ModelError(f"{file} line {number} is not a JSON object; one stored output a line is expected")
-    return row
-
-
-def _squeeze(text: str) -> str:
-    return " ".join(text.split())

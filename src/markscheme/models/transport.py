@@ -10,8 +10,8 @@ import asyncio
 import json
 import os
 import socket
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -21,8 +21,8 @@ from yarl import URL
 
 from markscheme.errors import UsageError
 from markscheme.models.base import RequestFailed
-from markscheme.models.failures import failed_body, failed_status, malformed
-from markscheme.models.replicas import Replicas
+from markscheme.models.failures import failed_body, failed_status, malformed, shorten, text_of
+from markscheme.models.replicas import ELSEWHERE, Replica, Replicas
 from markscheme.models.secrets import Scrubber, hide_url
 
 CONNECT_TIMEOUT = 30.0
@@ -33,6 +33,8 @@ LARGEST_BODY = 64 * 2**20
 
 _PROBES = {"TCP_KEEPIDLE": 60, "TCP_KEEPINTVL": 15, "TCP_KEEPCNT": 4}
 """A generation may be silent for half an hour. Probes keep its connection alive and notice a dead host in two minutes."""
+
+T = TypeVar("T")
 
 
 class Transport:
@@ -56,23 +58,55 @@ class Transport:
         self._scrub = Scrubber(urls, [os.environ.get(key_variable or "", "").strip(), *secrets])
         self._session: aiohttp.ClientSession | None = None
 
-    async def post(self, body: bytes) -> Any:
-        """The decoded JSON answer; raises `RequestFailed`."""
-        replica = self._replicas.choose()
+    async def ask(self, body: bytes, read: Callable[[Any], T]) -> T:
+        """What `read` makes of the decoded JSON answer; raises `RequestFailed`, the only way out for a failure.
+
+        `read` may stumble (`KeyError`, `TypeError` …) over an answer that has not the promised form.
+        """
+        failed: list[tuple[Replica, RequestFailed]] = []
+        replica: Replica | None = self._replicas.choose()
+        while replica is not None:
+            try:
+                answer = await self._try(replica, body, read)
+            except RequestFailed as failure:
+                failed.append((replica, failure))
+                tried = [one for one, _ in failed]
+                replica = self._replicas.another(tried) if failure.kind in ELSEWHERE else None
+            else:
+                for one, refusal in failed:
+                    if refusal.kind == "bad_request":  # not the request's fault, as it turns out
+                        self._replicas.failed(one, refusal)
+                return answer
+        raise self._for_people(failed[-1][1]) from None
+
+    async def _try(self, replica: Replica, body: bytes, read: Callable[[Any], T]) -> T:
         replica.in_flight += 1
         try:
-            answer = await self._exchange(replica.url, body)
+            answer = self._read(await self._exchange(replica.url, body), read)
         except asyncio.CancelledError:  # the scheduler's time limit: this server kept us waiting
             self._replicas.failed(replica, RequestFailed("timeout", "", retryable=True))
             raise
         except RequestFailed as failure:
-            self._replicas.failed(replica, failure)
-            failure.args = (self._scrub(str(failure)),)
+            if failure.kind != "bad_request":  # which may well be the request's own fault
+                self._replicas.failed(replica, failure)
             raise
         finally:
             replica.in_flight -= 1
         self._replicas.answered(replica)
         return answer
+
+    def _read(self, answer: Any, read: Callable[[Any], T]) -> T:
+        try:
+            return read(answer)
+        except (KeyError, IndexError, TypeError, ValueError, AttributeError):
+            raise failed_body(answer, self._key_variable) from None
+
+    def _for_people(self, failure: RequestFailed) -> RequestFailed:
+        """Free of secrets, and short: in this order, so that no half of a key is left at the cut."""
+        failure.args = (shorten(self._scrub(str(failure))),)
+        if failure.fatal and not self._replicas.all_refuse():  # another server may come back
+            failure.fatal, failure.retryable = False, True
+        return failure
 
     async def _exchange(self, url: str, body: bytes) -> Any:
         session = self._session or self._open()
@@ -83,15 +117,9 @@ class Transport:
                 content = await _read(answer)
         except (aiohttp.ClientError, OSError) as error:  # TimeoutError is an OSError
             raise _failed_connection(hide_url(url), error) from None
-        if answer.status != 200:
+        if not 200 <= answer.status < 300:
             raise failed_status(answer.status, content, answer.headers, self._key_variable)
         return decode(content)
-
-    def unusable(self, answer: Any) -> RequestFailed:
-        """The failure that an answer of the wrong shape stands for."""
-        failure = failed_body(answer, self._key_variable)
-        failure.args = (self._scrub(str(failure)),)
-        return failure
 
     async def close(self) -> None:
         """Close every connection."""
@@ -134,8 +162,7 @@ def decode(content: bytes) -> Any:
         text = content.decode("utf-8", "replace")
         return msgspec.json.decode(json.dumps(json.loads(text), ensure_ascii=False).encode("utf-8", "replace"))
     except (ValueError, RecursionError, msgspec.DecodeError):
-        shown = content[:200].decode("utf-8", "replace")
-        raise malformed(f"the answer is not JSON: {shown!r}" if content else "the answer is empty") from None
+        raise malformed(f"the answer is not JSON: {text_of(content)!r}" if content else "the answer is empty") from None
 
 
 def _failed_connection(url: str, error: Exception) -> RequestFailed:
@@ -157,7 +184,9 @@ def _failed_connection(url: str, error: Exception) -> RequestFailed:
 def _proxy(url: str) -> str | None:
     """The proxy that the environment names for this address, looked up once: aiohttp would do so for each request."""
     parts = urlsplit(url)
-    if proxy_bypass(parts.hostname or ""):
+    host = parts.hostname or ""
+    # A proxy's loopback is not ours, whether or not `no_proxy` says so.
+    if host in ("localhost", "::1") or host.startswith("127.") or proxy_bypass(host):
         return None
     return getproxies().get(parts.scheme)
 

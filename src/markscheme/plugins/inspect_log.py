@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from markscheme.errors import DataError, UsageError
+from markscheme.errors import DataError, UsageError, first_line
 from markscheme.plugins.inspect_responses import response_of
 from markscheme.plugins.logs import Entry, Log
 from markscheme.plugins.records import is_record
@@ -33,7 +33,7 @@ def open_eval(path: Path) -> Log:
     try:
         header = read_eval_log(str(path), header_only=True)
     except Exception as error:  # noqa: BLE001 - whatever Inspect makes of a file that is no log of its own
-        raise DataError(f"{path} is no log that Inspect can read: {str(error).splitlines()[0][:200]}") from None
+        raise DataError(f"{path} is no log that Inspect can read: {first_line(error)}") from None
     config = header.plan.config
     return Log(
         tool=f"Inspect {header.eval.packages.get('inspect_ai', '')}".strip(),

@@ -30,7 +30,8 @@ from inspect_ai.scorer import stderr as plain_stderr
 from inspect_ai.solver import TaskState, generate
 
 from markscheme.benchmarks import Benchmark
-from markscheme.marking import mark, protocol_names
+from markscheme.errors import UsageError
+from markscheme.marking import get_protocol, mark, protocol_names
 from markscheme.plugins.data import ready
 from markscheme.plugins.inspect_responses import response_of
 from markscheme.plugins.records import gold_text, record
@@ -92,12 +93,15 @@ def make_task(
     sample: bool = False,
 ) -> Task:
     """The Inspect task of a benchmark; `sample` takes the packaged problems of the same kind."""
+    rule = get_protocol(protocol) if protocol else None
+    if fewshot is not None and (type(fewshot) is not int or fewshot < 0):
+        raise UsageError(f"-T fewshot={fewshot}: the number of worked examples is a whole number, 0 or more")
     bench = ready(name, data_dir, sample=sample)
     questions = bench.questions(variant=prompt, fewshot=fewshot, fewshot_seed=fewshot_seed)
     return Task(
         dataset=MemoryDataset(_samples(questions, bench), name=bench.name),
         solver=generate(),
-        scorer=SCORERS[protocol or bench.protocol](),
+        scorer=SCORERS[rule.name if rule else bench.protocol](),
     )
 
 
@@ -131,7 +135,7 @@ def gsm8k(
     return make_task(
         "gsm8k",
         prompt=prompt,
-        fewshot=int(fewshot),
+        fewshot=fewshot,
         fewshot_seed=fewshot_seed,
         protocol=protocol,
         data_dir=data_dir,

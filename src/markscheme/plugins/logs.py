@@ -30,7 +30,7 @@ from markscheme.prompts import prompts_sha256
 from markscheme.reporting.summary import save_report, summarize
 from markscheme.running.evidence import package_versions
 from markscheme.running.journal import Journal
-from markscheme.runs import Manifest, Run
+from markscheme.runs import IMPORTED, Manifest, Run
 from markscheme.types import Problem, Prompt, Question, Response
 
 
@@ -96,7 +96,7 @@ def import_log(path: Path, out: Path, *, benchmark: str | None = None, protocol:
         rule = get_protocol(protocol or questions.protocol or asked[0].problem.protocol)
         name = questions.benchmark or log.name
         manifest = Manifest(
-            config=make_config(benchmark=name, model="import", samples=samples, protocol=rule.name),
+            config=make_config(benchmark=name, model=IMPORTED, samples=samples, protocol=rule.name),
             benchmark=name,
             model=log.model,
             protocol=rule.label,
@@ -142,16 +142,12 @@ class _Questions:
 
     def _find(self, entry: Entry) -> Problem:
         if is_record(entry.fields):
-            if self.benchmark is None:
+            problem = problem_of(entry.fields)
+            if self._known is None:
                 self.benchmark = str(entry.fields["benchmark"])
-            return problem_of(entry.fields)
-        try:
-            problem = custom.to_problem(len(self._asked), entry.fields)
-        except (KeyError, TypeError, ValueError) as error:
-            raise DataError(
-                f"question {entry.asked} of the log has no statement and answer that could be read ({error}); "
-                "say which benchmark it is from with -b"
-            ) from None
+                return problem
+        else:
+            problem = self._foreign(entry)
         if self._known is not None:
             found = self._known.get(_squeeze(problem.statement))
             if found is None:
@@ -163,6 +159,16 @@ class _Questions:
         if self._keys[problem.key] > 1:  # the log really asks the same thing twice
             problem = msgspec.structs.replace(problem, key=f"{problem.key}-{self._keys[problem.key]}")
         return problem
+
+    def _foreign(self, entry: Entry) -> Problem:
+        """The problem of another's task, as its log has it."""
+        try:
+            return custom.to_problem(len(self._asked), entry.fields)
+        except (KeyError, TypeError, ValueError) as error:
+            raise DataError(
+                f"question {entry.asked} of the log has no statement and answer that could be read ({error}); "
+                "say which benchmark it is from with -b"
+            ) from None
 
 
 def _mark(run: Run, protocol: str) -> None:

@@ -13,8 +13,9 @@ from typing import Any
 import msgspec
 
 from markscheme.errors import UsageError
+from markscheme.reporting.plots import shortened
 from markscheme.reporting.summary import Estimate, tally_run
-from markscheme.runs import Manifest, Run
+from markscheme.runs import IMPORTED, Manifest, Run
 from markscheme.statistics import Comparison, Counts, Population, Ranking, compare, rank
 
 
@@ -88,7 +89,8 @@ def find_differences(manifests: Mapping[str, Manifest], protocols: Mapping[str, 
     """In what runs differ beside the model, the decisive first."""
     aspects: list[tuple[str, bool, dict[str, str]]] = [
         ("benchmark", True, {name: each.benchmark for name, each in manifests.items()}),
-        ("data", True, {name: _data(each) for name, each in manifests.items()}),
+        # The data of an imported run is the log, which is never another's; its problems are paired by their content.
+        ("data", True, {name: _data(each) for name, each in manifests.items() if each.config.model != IMPORTED}),
         ("protocol", True, dict(protocols)),
         ("prompt", False, {name: each.prompt_sha256[:12] for name, each in manifests.items()}),
         ("sampling", False, {name: _sampling(each.sampling) for name, each in manifests.items()}),
@@ -142,7 +144,9 @@ def forest_rows(found: Compared) -> dict[str, Estimate]:
     else:
         assert found.ranking is not None
         pairs = [(pair.upper, pair.lower, pair.difference) for pair in found.ranking.pairs]
-    label = labels(found)
+    label = {name: shortened(short, 28) for name, short in labels(found).items()}
+    if len(set(label.values())) < len(label):
+        label = labels(found)
     return {
         f"{label[upper]} − {label[lower]}": Estimate(difference.estimate, difference.low, difference.high)
         for upper, lower, difference in pairs
@@ -160,7 +164,7 @@ def save_forest(found: Compared, runs: Sequence[Run], file: Path) -> None:
     else:
         held = f"intervals hold together at {100 * found.ranking.level:.3g} %"
     summaries = [summarize(run, found.protocol) for run in runs]
-    label = f"difference in {_metric(found)} (points)\n{held}"
+    label = f"difference in {_metric(found)} (points), {held}"
     plots.save(plots.forest(forest_rows(found), summaries, label), file)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from markscheme.reporting.summary import Estimate
+from markscheme.reporting.summary import Estimate, Summary
 
 UNDEFINED = "undefined"
 """Too few samples came back. Never 0 in its place."""
@@ -15,6 +15,8 @@ def percent(estimate: Estimate) -> str:
     shown = f"{100 * estimate.value:.1f} %"
     if estimate.low is not None and estimate.high is not None:
         shown += f"   {100 * estimate.level:.3g} % interval {100 * estimate.low:.1f} to {100 * estimate.high:.1f}"
+    if estimate.drawn_error:
+        shown += f"   (drawn, standard error {100 * estimate.drawn_error:.2f})"
     return shown
 
 
@@ -33,6 +35,12 @@ def bounds(estimate: Estimate) -> str:
     if estimate.value is None:
         return UNDEFINED
     return f"{100 * estimate.value:.1f} [{100 * (estimate.low or 0):.1f}, {100 * (estimate.high or 0):.1f}]"
+
+
+def size(summary: Summary) -> str:
+    """`30 problems × 16 samples`, or what they are on average."""
+    average = " on average" if summary.until and summary.until.fewest < summary.until.most else ""
+    return f"{summary.problems:,} problems × {summary.samples} sample{'s' * (summary.samples != 1)}{average}"
 
 
 def plus_minus(estimate: Estimate) -> str:

@@ -6,6 +6,7 @@ people who see fewer of them (Okabe and Ito's set), and never carry meaning alon
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,6 +30,8 @@ BLUE, ORANGE, GREEN, VERMILION, PURPLE, SKY, YELLOW = (
     "#56B4E9",
     "#F0E442",
 )
+MOST_BANDS = 3
+"""Curves whose bands can still be told apart."""
 SERIES = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY)
 VERDICT_COLOURS = {
     Verdict.CORRECT: GREEN,
@@ -43,35 +46,38 @@ VERDICT_COLOURS = {
 
 def save(figure: Figure, file: Path) -> None:
     """Write a figure; the ending (`.png`, `.svg`, `.pdf`) decides the form."""
-    figure.savefig(file, dpi=200)
+    try:
+        figure.savefig(file, dpi=200)
+    except ValueError as error:  # an ending that matplotlib does not know
+        raise UsageError(f"cannot write {file}: {error}") from None
+    except OSError as error:
+        raise UsageError(f"cannot write {file}: {error.strerror}") from None
 
 
 def pass_at_k_curve(curves: Mapping[str, Mapping[int, Estimate]], summaries: Sequence[Summary]) -> Figure:
-    """pass@k against k, one line a run, with the band of its interval."""
-    figure, axes = _canvas(summaries, 6.4, 4.2)
+    """pass@k against k, one line a run, with its interval: as a band, or as whiskers where bands would cover each other."""
+    figure, axes = _canvas(summaries, 6.4, 4.2, legend=len(curves))
     ks = sorted({k for curve in curves.values() for k in curve})
-    for colour, (name, curve) in zip(SERIES * 9, curves.items(), strict=False):
+    banded = len(curves) <= MOST_BANDS
+    for number, (name, curve) in enumerate(curves.items()):
         known = [(k, each) for k, each in sorted(curve.items()) if each.value is not None]
-        x = [k for k, _ in known]
-        axes.fill_between(
-            x,
-            [100 * (e.low or 0) for _, e in known],
-            [100 * (e.high or 0) for _, e in known],
-            color=colour,
-            alpha=0.18,
-            lw=0,
-        )
-        axes.plot(x, [100 * (e.value or 0) for _, e in known], "o-", color=colour, label=name, ms=4.5, lw=1.6)
+        colour, marker, line = _style(number)
+        shift = 1.0 if banded else 1.03 ** (number - (len(curves) - 1) / 2)
+        x = [k * shift for k, _ in known]
+        value = [100 * (e.value or 0) for _, e in known]
+        low, high = [100 * (e.low or 0) for _, e in known], [100 * (e.high or 0) for _, e in known]
+        if banded:
+            axes.fill_between(x, low, high, color=colour, alpha=0.18, lw=0)
+        else:
+            axes.vlines(x, low, high, color=colour, lw=1.0, alpha=0.7)
+        axes.plot(x, value, marker + line, color=colour, label=shortened(name), ms=4.5, lw=1.6)
     axes.set_xscale("log", base=2)
     axes.set_xticks(ks, [str(k) for k in ks])
     axes.minorticks_off()
     axes.set_xlabel("k")
     axes.set_ylabel("pass@k (%)")
     axes.set_ylim(*_padded([each for curve in curves.values() for each in curve.values()]))
-    if len(curves) > 1:
-        axes.legend(frameon=False, fontsize=9)
-    else:
-        axes.set_title(next(iter(curves)), loc="left", fontsize=11)
+    _name_series(figure, axes, len(curves), summaries)
     return figure
 
 
@@ -93,22 +99,24 @@ def solve_rates(rates: Mapping[str, float], summary: Summary) -> Figure:
         axes.set_xlim(0, len(ordered) - 1)
     axes.set_ylabel("samples correct (%)")
     axes.set_ylim(0, 102)
-    axes.set_title(f"{summary.benchmark} · {summary.model}", loc="left", fontsize=11)
+    axes.set_title(_title(summary), loc="left", fontsize=10)
     return figure
 
 
 def accuracy_against_tokens(points: Mapping[str, tuple[float, Estimate]], summaries: Sequence[Summary]) -> Figure:
     """Accuracy against mean completion tokens, one point a run: what the extra tokens bought."""
-    figure, axes = _canvas(summaries, 6.4, 4.2)
-    for colour, (name, (tokens, each)) in zip(SERIES * 9, points.items(), strict=False):
+    figure, axes = _canvas(summaries, 6.4, 4.2, legend=len(points))
+    for number, (name, (tokens, each)) in enumerate(points.items()):
+        colour, marker, _ = _style(number)
         value = 100 * (each.value or 0)
-        errors = [[value - 100 * (each.low or 0)], [100 * (each.high or 0) - value]]
-        axes.errorbar([tokens], [value], yerr=errors, fmt="o", color=colour, capsize=3, ms=6, label=name)
+        axes.vlines([tokens], 100 * (each.low or 0), 100 * (each.high or 0), color=colour, lw=1.6)
+        axes.plot([tokens], [value], marker, color=colour, ms=6, label=shortened(name))
     axes.set_xlabel("completion tokens per response, mean")
+    axes.xaxis.set_major_formatter("{x:,.0f}")
     axes.set_ylabel("accuracy (%)")
     axes.set_ylim(*_padded([each for _, each in points.values()]))
     axes.margins(x=0.2)
-    axes.legend(frameon=False, fontsize=9)
+    _name_series(figure, axes, len(points), summaries)
     return figure
 
 
@@ -131,32 +139,66 @@ def verdicts_over_time(verdicts: Sequence[Verdict], summary: Summary) -> Figure:
     axes.set_ylabel("share (%)")
     axes.set_xlim(x[0], x[-1])
     axes.set_ylim(0, 100)
-    axes.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1.01, 1))
-    axes.set_title(f"{summary.benchmark} · {summary.model}", loc="left", fontsize=11)
+    # From the top, as the layers lie, so that colour is not the only way to tell.
+    axes.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1.01, 1), reverse=True)
+    axes.set_title(_title(summary), loc="left", fontsize=10)
     return figure
 
 
 def forest(rows: Mapping[str, Estimate], summaries: Sequence[Summary], label: str) -> Figure:
     """Differences with their intervals, one line each, and the line of no difference."""
-    figure, axes = _canvas(summaries, 6.4, 1.6 + 0.42 * len(rows))
-    for height, (name, each) in enumerate(reversed(list(rows.items()))):
-        value = 100 * (each.value or 0)
-        axes.plot([100 * (each.low or 0), 100 * (each.high or 0)], [height, height], color=BLUE, lw=2)
-        axes.plot([value], [height], "s", color=INK, ms=6)
-        axes.annotate(
-            f"{value:+.1f}", (value, height), textcoords="offset points", xytext=(0, 7), ha="center", fontsize=8
+    longest = max(map(len, rows), default=0)
+    figure, axes = _canvas(summaries, 5.0 + 0.075 * longest, 1.3 + 0.3 * len(rows))
+    for height, each in enumerate(reversed(list(rows.values()))):
+        low, high, value = (100 * (part or 0) for part in (each.low, each.high, each.value))
+        decided = low > 0 or high < 0
+        axes.plot([low, high], [height, height], color=BLUE if decided else SOFT, lw=2)
+        axes.plot([value], [height], "s", color=INK, ms=5)
+        axes.text(
+            *(1.02, height, f"{value:+.1f}  [{low:+.1f}, {high:+.1f}]"),
+            transform=axes.get_yaxis_transform(),
+            va="center",
+            fontsize=8,
         )
-        axes.text(-0.02, height, name, transform=axes.get_yaxis_transform(), ha="right", va="center", fontsize=9)
-    axes.axvline(0, color=SOFT, lw=1, ls="--")
-    axes.set_yticks([])
+    axes.axvline(0, color=INK, lw=1, ls="--")
+    axes.set_yticks(range(len(rows)), reversed(list(rows)), fontsize=8)
+    axes.tick_params(axis="y", length=0)
     axes.set_ylim(-0.7, len(rows) - 0.3)
+    axes.grid(visible=False, axis="y")
     axes.set_xlabel(label)
     axes.spines["left"].set_visible(False)
     return figure
 
 
-def _canvas(summaries: Sequence[Summary], width: float, height: float) -> tuple[Figure, Axes]:
-    """An empty figure with our manners and the provenance at its foot. No display, no global state."""
+def shortened(name: str, most: int = 44) -> str:
+    """A name that fits into a legend: its middle gives way, since both ends tell models apart."""
+    return name if len(name) <= most else f"{name[: most // 2]}…{name[-(most // 2 - 1) :]}"
+
+
+def _style(number: int) -> tuple[str, str, str]:
+    """Colour, marker and line of a series; no two are alike in all three."""
+    again = number // len(SERIES)
+    return SERIES[number % len(SERIES)], "os^D"[again % 4], ("-", "--", ":", "-.")[again % 4]
+
+
+def _name_series(figure: Figure, axes: Axes, count: int, summaries: Sequence[Summary]) -> None:
+    """A legend above the axes, where it can cover nothing; a single series is the title instead."""
+    if count == 1:
+        axes.set_title(_title(summaries[0]), loc="left", fontsize=10)
+        return
+    figure.legend(loc="outside upper left", frameon=False, fontsize=8, ncols=_columns(count))
+
+
+def _columns(series: int) -> int:
+    return 1 if series < 3 else 2
+
+
+def _title(summary: Summary) -> str:
+    return f"{summary.benchmark} · {shortened(summary.model)}"
+
+
+def _canvas(summaries: Sequence[Summary], width: float, height: float, legend: int = 0) -> tuple[Figure, Axes]:
+    """An empty figure with our manners, room for a legend, and the provenance at its foot. No display, no global state."""
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
@@ -164,13 +206,14 @@ def _canvas(summaries: Sequence[Summary], width: float, height: float) -> tuple[
         raise UsageError("plots need matplotlib: pip install 'markscheme[plots]'") from None
 
     foot = list(dict.fromkeys(provenance(summaries)))
-    figure = Figure(figsize=(width, height + 0.16 * len(foot)), layout="constrained")
+    lines = math.ceil(legend / _columns(legend)) if legend > 1 else 0
+    figure = Figure(figsize=(width, height + 0.16 * len(foot) + 0.19 * lines), layout="constrained")
     FigureCanvasAgg(figure)
     axes: Any = figure.add_subplot()
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(axis="y", color="#dddddd", lw=0.6)
     axes.set_axisbelow(True)
-    figure.supxlabel("\n".join(foot), fontsize=6.5, color=SOFT, x=0.01, ha="left")
+    figure.supxlabel("\n".join(foot), fontsize=6.5, color="#6a6a6a", x=0.01, ha="left")
     return figure, axes
 
 

@@ -9,12 +9,25 @@ import msgspec
 
 from markscheme.accounting import Usage
 from markscheme.errors import UsageError
-from markscheme.runs import Run, write_atomically
-from markscheme.statistics import Counts, Interval, interval, mean_interval, tally
+from markscheme.runs import Failure, Run, write_atomically
+from markscheme.statistics import (
+    Counts,
+    Interval,
+    Population,
+    interval,
+    mean_interval,
+    sequential,
+    tally_codes,
+)
+from markscheme.statistics.metrics import PLAIN
 from markscheme.types import Problem, Verdict
 
 GROUPED_BY = ("subject", "level", "part", "kind", "numbers")
 """Problem metadata that results are broken down by, where a benchmark has it."""
+
+
+RATES = (Verdict.TRUNCATED, *(verdict for verdict in Verdict if verdict is not Verdict.TRUNCATED))
+"""Truncation first: a token limit that is too low looks like a bad model."""
 
 
 class Estimate(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -26,6 +39,24 @@ class Estimate(msgspec.Struct, frozen=True, omit_defaults=True):
     level: float = 0.95
     problems: int = 0
     """Problems the figure stands on."""
+    drawn_error: float = 0.0
+    """Standard error of the random draws behind the value; 0 where it is exact."""
+
+
+class Until(msgspec.Struct, frozen=True, kw_only=True):
+    """How sampling until the score is known went."""
+
+    points: float
+    """The half-width that was asked for."""
+    rounds: int
+    fewest: int
+    """Samples asked of the problem that was asked least, and most; `samples` of the summary is the average."""
+    most: int
+    score: Estimate
+    """Accuracy on exactly these problems: what was to be known."""
+    reached: bool
+    stopped: str
+    """Why no further round was asked."""
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,19 +76,35 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     accuracy: Estimate
     truncation: Estimate
     """Share of responses cut off before an answer: the first suspect when a score is low."""
+    rates: dict[str, Estimate] = {}
+    """Share of each verdict that occurred, truncation first; that of `error` is of all that was asked."""
     pass_at_k: dict[str, Estimate]
     groups: dict[str, dict[str, Estimate]]
     """Accuracy by subject, level, contest part … where the benchmark has them."""
+    metrics: dict[str, Estimate] = {}
+    """Further figures that were asked for by name: `maj@4`, `pass^4` …"""
+    until: Until | None = None
+    """Where samples were added until the score was known. `samples` is then an average."""
+    population: Population = "problems drawn"
+    """What the intervals are about: problems like these, or exactly these."""
     data: dict[str, str]
     """The data files by name, with the sha256 of each."""
     prompt_sha256: str
     warnings: tuple[str, ...] = ()
     """What a reader must know before quoting a figure."""
     usage: Usage | None = None
+    failures: dict[str, Failure] = {}
+    """Why responses are missing, by kind of failure. What is missing beyond these was never asked."""
 
 
-def summarize(run: Run, protocol: str | None = None, pass_k: Sequence[int] | None = None) -> Summary:
-    """Summarise a run under one protocol (default: the one it was marked with)."""
+def summarize(
+    run: Run,
+    protocol: str | None = None,
+    pass_k: Sequence[int] | None = None,
+    metrics: Sequence[str] = (),
+    population: Population = "problems drawn",
+) -> Summary:
+    """Summarise a run under one protocol (default: the one it was marked with), with further `metrics` by name."""
     manifest = run.manifest
     label = protocol or manifest.protocol
     # A run that has just begun has no marks yet; that is no mistake.
@@ -70,8 +117,10 @@ def summarize(run: Run, protocol: str | None = None, pass_k: Sequence[int] | Non
         )
     problems = [question.problem for question in run.questions()]
     counts = tally_run(run, label, [problem.key for problem in problems])
+    if metrics:
+        from markscheme.reporting.choosing import named_figures
     verdicts = counts.totals()
-    responses = sum(verdicts.values()) - verdicts[Verdict.ERROR]
+    responses = run.standing().answered(run.wanted(counts.keys))
     return Summary(
         run=str(run.path),
         benchmark=manifest.benchmark,
@@ -83,21 +132,28 @@ def summarize(run: Run, protocol: str | None = None, pass_k: Sequence[int] | Non
         responses=responses,
         missing=manifest.problems * manifest.samples - responses,
         verdicts={str(verdict): verdicts[verdict] for verdict in Verdict if verdicts[verdict]},
-        accuracy=estimate("accuracy", counts),
-        truncation=_estimate(mean_interval(counts.rates(Verdict.TRUNCATED))),
-        pass_at_k={str(k): estimate(f"pass@{k}", counts) for k in (pass_k or manifest.config.pass_k)},
-        groups=_groups(problems, counts),
+        accuracy=estimate("accuracy", counts, population),
+        truncation=_rate(counts, Verdict.TRUNCATED),
+        rates={str(verdict): _rate(counts, verdict) for verdict in RATES if verdicts[verdict]},
+        pass_at_k={str(k): estimate(f"pass@{k}", counts, population) for k in (pass_k or manifest.config.pass_k)},
+        groups=_groups(problems, counts, population),
+        metrics=named_figures(run, label, counts, metrics) if metrics else {},
+        until=_until(run, counts),
+        population=population,
         data={file.name: file.sha256 for file in manifest.data},
         prompt_sha256=manifest.prompt_sha256,
-        warnings=tuple(_warnings(run)),
+        warnings=tuple(_warnings(run, responses - int(counts.n.sum()))),
         usage=manifest.usage,
+        failures=run.standing().failures(),
     )
 
 
 def tally_run(run: Run, protocol: str, keys: Sequence[str]) -> Counts:
     """Counts of a run's marks; a mark of a problem that the run does not have is none of ours."""
-    known = set(keys)
-    return tally(((mark.key, mark.verdict) for mark in run.mark_heads(protocol) if mark.key in known), keys)
+    rows, planned = run.verdicts(protocol), [(each.size, each.asked) for each in run.rounds()]
+    if not planned:  # a sample beyond those asked for is none of ours either
+        rows = {key: row[: run.manifest.samples] for key, row in rows.items()}
+    return tally_codes(rows, keys, planned)
 
 
 def save_report(run: Run, summary: Summary) -> None:
@@ -105,28 +161,68 @@ def save_report(run: Run, summary: Summary) -> None:
     write_atomically(run.path / "report.json", msgspec.json.format(msgspec.json.encode(summary), indent=2) + b"\n")
 
 
-def estimate(metric: str, counts: Counts) -> Estimate:
+def estimate(metric: str, counts: Counts, population: Population = "problems drawn") -> Estimate:
     """A metric by name (`accuracy`, `pass@4` …) with its interval."""
-    return _estimate(interval(metric, counts))
+    # A problem has an accuracy after a single answer; without one it failed for reasons of its own.
+    chosen = bool(counts.rounds) and metric not in PLAIN
+    return as_estimate(interval(metric, counts, population=population), chosen=chosen)
 
 
-def _estimate(found: Interval) -> Estimate:
-    if math.isnan(found.estimate):
+def as_estimate(found: Interval, *, chosen: bool = False) -> Estimate:
+    """An interval as reports have it.
+
+    `chosen` says that how often a problem was asked depended on its answers. Then those without a value are not a
+    random part of all, and the mean over the others would be of easier or harder ones: it is undefined.
+    """
+    if math.isnan(found.estimate) or (chosen and found.undefined):
         return Estimate(value=None)
     return Estimate(found.estimate, found.low, found.high, found.level, found.problems)
 
 
-def _groups(problems: Sequence[Problem], counts: Counts) -> dict[str, dict[str, Estimate]]:
+def _rate(counts: Counts, verdict: Verdict) -> Estimate:
+    return as_estimate(mean_interval(counts.rates(verdict)))
+
+
+def _until(run: Run, counts: Counts) -> Until | None:
+    """How the rounds ended, from what is there: nothing about it is stored."""
+    config, planned = run.manifest.config, run.rounds()
+    if config.until is None or not planned or not counts.n.any():
+        return None
+    found = interval("accuracy", counts, population="these problems")
+    asked = [sum(rounds) for rounds in zip(*(each.asked for each in planned), strict=True)]
+    reached = 100 * found.half_width <= config.until
+    if reached:
+        why = "it is known"
+    elif run.manifest.status not in ("complete", "incomplete"):
+        why = f"the run is {run.manifest.status}"
+    elif not sequential.next_size(sum(each.size for each in planned), config.max_samples):
+        why = f"--max-samples is {config.max_samples}"
+    else:
+        why = "no response came back in the last round"
+    return Until(
+        points=config.until,
+        rounds=len(planned),
+        fewest=min(asked),
+        most=max(asked),
+        score=as_estimate(found),
+        reached=reached,
+        stopped=why,
+    )
+
+
+def _groups(problems: Sequence[Problem], counts: Counts, population: Population) -> dict[str, dict[str, Estimate]]:
     groups = {}
     for field in GROUPED_BY:
         labels = {problem.key: str(problem.metadata[field]) for problem in problems if field in problem.metadata}
         if len(set(labels.values())) > 1:
-            groups[field] = {label: estimate("accuracy", part) for label, part in counts.by(labels).items()}
+            groups[field] = {label: estimate("accuracy", part, population) for label, part in counts.by(labels).items()}
     return groups
 
 
-def _warnings(run: Run) -> list[str]:
+def _warnings(run: Run, unmarked: int) -> list[str]:
     found = []
+    if unmarked > 0 and run.manifest.status != "running":
+        found.append(f"{unmarked} responses have no mark; `markscheme resume {run.path}` makes it")
     if run.damaged_lines:
         found.append(f"{run.damaged_lines} damaged lines were left out; `markscheme resume` asks for what they held")
     for file in run.manifest.data:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,9 @@ from typing import Any
 import msgspec
 
 from markscheme.errors import UsageError
-from markscheme.reporting.figures import bounds, plus_minus
-from markscheme.reporting.summary import Estimate, Summary
+from markscheme.reporting.figures import bounds, plus_minus, size
+from markscheme.reporting.summary import RATES, Estimate, Summary, as_estimate
+from markscheme.statistics import Interval, macro
 
 Rows = list[dict[str, Any]]
 
@@ -25,7 +27,7 @@ class Table(msgspec.Struct, frozen=True):
     """What `report --format json` prints: every run, and the mean over benchmarks that weighs each the same."""
 
     runs: list[Summary]
-    macro: dict[str, float | None]
+    macro: dict[str, Estimate]
 
 
 def make_table(summaries: Sequence[Summary]) -> Table:
@@ -33,16 +35,24 @@ def make_table(summaries: Sequence[Summary]) -> Table:
     return Table(list(summaries), macro_average(summaries) if _one_model(summaries) else {})
 
 
-def macro_average(summaries: Sequence[Summary]) -> dict[str, float | None]:
-    """The plain mean over benchmarks of each figure that all of them have; undefined if one of them is."""
-    figures = [_figures(summary) for summary in summaries]
-    shared = [name for name in figures[0] if all(name in each for each in figures)]
-    average: dict[str, float | None] = {}
-    for name in shared:
-        values = [each[name].value for each in figures]
-        known = [value for value in values if value is not None]
-        average[name] = sum(known) / len(known) if len(known) == len(values) else None
-    return average
+def macro_average(summaries: Sequence[Summary]) -> dict[str, Estimate]:
+    """The plain mean over benchmarks of each figure that all of them have, with its interval; undefined if one is."""
+    parts = [figures_of(summary) for summary in summaries]
+    shared = [name for name in parts[0] if all(name in each for each in parts)]
+    return {name: as_estimate(macro([_interval(each[name]) for each in parts])) for name in shared}
+
+
+def _interval(figure: Estimate) -> Interval:
+    """An undefined figure stands on no problems, and so does every average with it."""
+    known = figure.value is not None and figure.low is not None and figure.high is not None
+    return Interval(
+        estimate=figure.value if figure.value is not None else math.nan,
+        low=figure.low or 0.0,
+        high=figure.high if figure.high is not None else 1.0,
+        level=figure.level,
+        method="report",
+        problems=max(1, figure.problems) if known else 0,
+    )
 
 
 def _one_model(summaries: Sequence[Summary]) -> bool:
@@ -50,13 +60,15 @@ def _one_model(summaries: Sequence[Summary]) -> bool:
     return len(benchmarks) > 1 and len(set(benchmarks)) == len(benchmarks) and len({s.model for s in summaries}) == 1
 
 
-def _figures(summary: Summary) -> dict[str, Estimate]:
-    return {"accuracy": summary.accuracy, **{f"pass@{k}": figure for k, figure in summary.pass_at_k.items()}}
+def figures_of(summary: Summary) -> dict[str, Estimate]:
+    """Every headline figure by its name."""
+    passes = {f"pass@{k}": figure for k, figure in summary.pass_at_k.items()}
+    return {"accuracy": summary.accuracy, **passes, **summary.metrics}
 
 
 def flat_rows(summaries: Sequence[Summary]) -> Rows:
     """One flat record a run, for CSV and Parquet; every row has the same columns."""
-    names = list(dict.fromkeys(name for summary in summaries for name in _figures(summary)))
+    names = list(dict.fromkeys(name for summary in summaries for name in figures_of(summary)))
     rows = []
     for summary in summaries:
         row: dict[str, Any] = {
@@ -70,7 +82,8 @@ def flat_rows(summaries: Sequence[Summary]) -> Rows:
             "missing": summary.missing,
             "truncation": summary.truncation.value,
         }
-        figures = _figures(summary)
+        row |= {f"rate_{verdict}": _rate(summary, verdict) for verdict in RATES}
+        figures = figures_of(summary)
         for name in names:
             figure = figures.get(name, Estimate(None))
             row |= {name: figure.value, f"{name}_low": figure.low, f"{name}_high": figure.high}
@@ -86,30 +99,42 @@ def to_markdown(table: Table) -> str:
     header = ["benchmark", "model", "problems × samples", *names, "truncated", "missing"]
     lines = [f"| {' | '.join(header)} |", "|" + "---|" * len(header)]
     for summary in table.runs:
-        figures = _figures(summary)
+        figures = figures_of(summary)
         cells = [
             summary.benchmark,
-            summary.model.replace("|", "\\|"),
-            f"{summary.problems} × {summary.samples}",
-            *(bounds(figures.get(name, Estimate(None))) for name in names),
+            _cell(summary.model),
+            f"{summary.problems} × {summary.samples}{' on average' * bool(summary.until)}",
+            *(bounds(figures[name]) if name in figures else "" for name in names),
             bounds(summary.truncation),
             str(summary.missing),
         ]
         lines.append(f"| {' | '.join(cells)} |")
     if table.macro:
-        cells = ["**macro average**", "", "", *(_share(table.macro.get(name)) for name in names), "", ""]
+        averages = [bounds(table.macro[name]) if name in table.macro else "" for name in names]
+        cells = ["**macro average**", "", "", *averages, "", ""]
         lines.append(f"| {' | '.join(cells)} |")
-    lines += ["", "Percent, with 95 % intervals over problems.", *dict.fromkeys(provenance(table.runs))]
+    for summary in table.runs:
+        lines += _groups(summary)
+    lines += [
+        "",
+        f"Percent, with {intervals(table)}.",
+        "",
+        *(f"- {line}" for line in dict.fromkeys(provenance(table.runs))),
+    ]
     return "\n".join(lines) + "\n"
 
 
 def to_latex(table: Table) -> str:
-    """One row a run, as papers need it: mean ± half-width, with n and k in a comment above."""
-    lines = []
+    """One row a run, as papers need it: model, benchmark, n × k, mean ± half-width; where it comes from stands above."""
+    names = _columns(table)
+    lines = [f"% columns: model, benchmark, problems × samples, {', '.join(names)}; ± half of the 95 % interval"]
     for summary in table.runs:
-        figures = [plus_minus(figure) for figure in _figures(summary).values()]
-        lines.append(f"% {provenance([summary])[0]}; columns: {', '.join(_figures(summary))}")
-        lines.append(f"{_escape_latex(summary.model)} & {summary.benchmark} & {' & '.join(figures)} \\\\")
+        known = figures_of(summary)
+        figures = [plus_minus(known.get(name, Estimate(None))) for name in names]
+        size_of = rf"${summary.problems} \times {summary.samples}$"
+        lines.append(f"% {provenance([summary])[0]}")
+        cells = [_escape_latex(summary.model), _escape_latex(summary.benchmark), size_of, *figures]
+        lines.append(" & ".join(cells) + r" \\")
     return "\n".join(lines) + "\n"
 
 
@@ -152,18 +177,41 @@ TEXT_FORMATS: dict[str, Callable[[Table], str]] = {
 def provenance(summaries: Sequence[Summary]) -> list[str]:
     """What every figure must say: problems × samples, protocol and data."""
     return [
-        f"{summary.benchmark}: {summary.problems} problems × {summary.samples} samples, protocol {summary.protocol}, "
-        f"data {', '.join(digest[:12] for digest in summary.data.values())}"
+        f"{summary.benchmark}: {size(summary)}, protocol {summary.protocol}, "
+        f"data {', '.join(digest[:12] for digest in summary.data.values()) or 'unknown'}"
         for summary in summaries
     ]
 
 
 def _columns(table: Table) -> list[str]:
-    return list(dict.fromkeys(name for summary in table.runs for name in _figures(summary)))
+    return list(dict.fromkeys(name for summary in table.runs for name in figures_of(summary)))
 
 
-def _share(value: float | None) -> str:
-    return "" if value is None else f"{100 * value:.1f}"
+def _rate(summary: Summary, verdict: str) -> float | None:
+    """The share of a verdict: 0 where none occurred among responses, undefined where there are no responses."""
+    if verdict in summary.rates:
+        return summary.rates[verdict].value
+    return 0.0 if summary.responses else None
+
+
+def _groups(summary: Summary) -> list[str]:
+    """Accuracy by subject, level or part, as Markdown tables."""
+    lines = []
+    for field, parts in summary.groups.items():
+        lines += ["", f"{summary.benchmark} · {_cell(summary.model)}, accuracy by {field}:", ""]
+        lines += [f"| {field} | problems | accuracy |", "|---|---|---|"]
+        lines += [f"| {_cell(name)} | {each.problems} | {bounds(each)} |" for name, each in parts.items()]
+    return lines
+
+
+def intervals(table: Table) -> str:
+    """What the brackets are."""
+    these = any(summary.population == "these problems" for summary in table.runs)
+    return "95 % intervals for " + ("exactly these problems" if these else "problems like these")
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
 
 
 def _escape_latex(text: str) -> str:

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from markscheme.reporting.figures import bar, bounds, percent
+from markscheme.reporting.figures import bar, bounds, percent, size
 from markscheme.reporting.summary import Estimate
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from markscheme.reporting.summary import Summary
+    from markscheme.reporting.summary import Summary, Until
     from markscheme.reporting.table import Table
+
+
+MOST_ACROSS = 4
+"""Figures that fit beside a run's name on a screen."""
 
 
 def print_json(value: Any) -> None:
@@ -34,16 +39,21 @@ def console() -> Console:
         def on_broken_pipe(self) -> None:
             raise BrokenPipeError
 
-    return Calm(highlight=False)
+    # Nobody reads a file at 80 columns; on a terminal, and where COLUMNS is set, that decides.
+    return Calm(highlight=False, width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else 140)
 
 
-def print_table(title: str, rows: Sequence[Mapping[str, Any]]) -> None:
-    """A plain table, one row a mapping, columns as in the first."""
+def print_table(title: str, rows: Sequence[Mapping[str, Any]], fold: str | None = None) -> None:
+    """A plain table, one row a mapping, columns as in the first. Where space is short, only the column `fold` is broken."""
     from rich.table import Table as RichTable
 
     table = RichTable(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
     for column in rows[0]:
-        table.add_column(column, no_wrap=column == "name")
+        table.add_column(
+            column,
+            no_wrap=column != fold if fold else column == "name",
+            overflow="fold" if column == fold else "ellipsis",
+        )
     for row in rows:
         cells = (", ".join(map(str, value)) if isinstance(value, list) else str(value) for value in row.values())
         table.add_row(*(_literal(cell) for cell in cells))
@@ -59,16 +69,22 @@ def print_summary(summary: Summary) -> None:
     screen = console()
     screen.print(
         f"[bold]{_literal(summary.benchmark)}[/] · {_literal(summary.model)} · "
-        f"{summary.problems} problems × {summary.samples} samples · protocol {summary.protocol}"
+        f"{size(summary)} · protocol {summary.protocol}"
     )
     figures = RichTable(box=None, pad_edge=False, show_header=False)
     scores = {"accuracy": summary.accuracy, **{f"pass@{k}": each for k, each in summary.pass_at_k.items()}}
+    scores |= summary.metrics
     for name, estimate in scores.items():
         # One score alone is read faster than a bar.
-        figures.add_row(name, percent(estimate), bar(estimate) if len(scores) > 1 else "")
-    for verdict, count in summary.verdicts.items():
-        figures.add_row(verdict, f"{count:,}", style="dim")
+        figures.add_row(_literal(name), percent(estimate), bar(estimate) if len(scores) > 1 else "")
+    for verdict, rate in summary.rates.items():
+        count = summary.verdicts[verdict]
+        figures.add_row(verdict, f"{_share(rate)}   {count:,} response{'s' * (count != 1)}", style="dim")
     screen.print(figures)
+    if summary.population == "these problems":
+        screen.print("the intervals are for exactly these problems, and say nothing about others")
+    if summary.until is not None:
+        _print_until(screen, summary.until)
     for field, groups in summary.groups.items():
         print_table(
             f"accuracy by {field}",
@@ -78,27 +94,73 @@ def print_summary(summary: Summary) -> None:
         screen.print(f"[bold yellow]note[/]: {_literal(warning)}")
     if summary.missing:
         screen.print(f"[bold red]{summary.missing} responses are missing[/]: the figures are over those that came back")
+        for kind, failure in summary.failures.items():
+            screen.print(
+                f"  {failure.count:,} × {_literal(kind)}, such as: {_literal(failure.example)}", soft_wrap=True
+            )
     screen.print(f"run folder: {_literal(summary.run)}", soft_wrap=True)
+
+
+def _print_until(screen: Console, until: Until) -> None:
+    each = f"{until.fewest}" if until.fewest == until.most else f"{until.fewest} to {until.most}"
+    rounds = f"{until.rounds} round{'s' * (until.rounds != 1)}, {each} samples per problem"
+    known, score = "yes" if until.reached else "no", until.score
+    half = 50 * ((score.high or 0) - (score.low or 0))
+    screen.print(f"until ± {until.points:g}: {known}, {rounds}; stopped because {until.stopped}")
+    screen.print(f"on exactly these problems: {percent(score)} (± {half:.1f})")
 
 
 def print_comparison_table(table: Table) -> None:
     """Several runs side by side, and their macro average."""
-    names = list(dict.fromkeys(f"pass@{k}" for summary in table.runs for k in summary.pass_at_k))
+    from markscheme.reporting.table import figures_of, intervals, provenance
+
+    # pass@1 is accuracy by another name; on a screen one of them is enough.
+    names = [n for n in dict.fromkeys(name for run in table.runs for name in figures_of(run)) if n != "pass@1"]
+    if len(names) > MOST_ACROSS:
+        _print_blocks(table)
+        return
     rows = []
     for summary in table.runs:
         row = {
             "benchmark": summary.benchmark,
             "model": summary.model,
             "n × k": f"{summary.problems} × {summary.samples}",
-            "accuracy": bounds(summary.accuracy),
         }
-        row |= {name: bounds(summary.pass_at_k.get(name[5:], Estimate(None))) for name in names}
+        figures = figures_of(summary)
+        row |= {name: bounds(figures[name]) if name in figures else "" for name in names}
         rows.append(row | {"truncated": bounds(summary.truncation), "missing": str(summary.missing)})
     if table.macro:
         blank = dict.fromkeys(rows[0], "")
-        averages = {name: f"{100 * value:.1f}" for name, value in table.macro.items() if value is not None}
+        averages = {name: bounds(each) for name, each in table.macro.items()}
         rows.append(blank | {"benchmark": "macro average"} | averages)
-    print_table("percent, with 95 % intervals over problems", rows)
+    print_table(f"percent, with {intervals(table)}", rows, fold="model")
+    for line in dict.fromkeys(provenance(table.runs)):
+        console().print(_literal(line), style="dim", soft_wrap=True)
+
+
+def _print_blocks(table: Table) -> None:
+    """The same where there are too many figures for one line: a few lines a run."""
+    from markscheme.reporting.table import figures_of, intervals, provenance
+
+    screen = console()
+    screen.print(f"[bold]percent, with {intervals(table)}[/]")
+    blocks = [(f"{run.benchmark} · {run.model}", figures_of(run), run) for run in table.runs]
+    for title, figures, run in blocks:
+        screen.print(_literal(title), style="bold", soft_wrap=True)
+        shown = figures | {"truncated": run.truncation}
+        screen.print("  " + "   ".join(f"{_literal(name)} {_literal(bounds(each))}" for name, each in shown.items()))
+        screen.print(f"  {size(run)}, {run.missing} missing", style="dim")
+    if table.macro:
+        screen.print("macro average", style="bold")
+        screen.print(
+            "  " + "   ".join(f"{_literal(name)} {_literal(bounds(each))}" for name, each in table.macro.items())
+        )
+    for line in dict.fromkeys(provenance(table.runs)):
+        screen.print(_literal(line), style="dim", soft_wrap=True)
+
+
+def _share(rate: Estimate) -> str:
+    return f"{100 * rate.value:.1f} %" if rate.value is not None else "–"
 
 
 def _literal(text: str) -> str:

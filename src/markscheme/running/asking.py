@@ -4,31 +4,33 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from concurrent.futures import Future, wait
 from contextlib import nullcontext, suppress
 from importlib import import_module
 from typing import Any, Protocol, TypeVar
 
-from markscheme.accounting import Accounts
 from markscheme.config import RunConfig
 from markscheme.marking import get_protocol
-from markscheme.models.base import Model
+from markscheme.models.base import Model, Request
 from markscheme.running.earlier import Earlier
 from markscheme.running.interrupts import Interrupts
 from markscheme.running.journal import Journal
-from markscheme.running.limits import AutoLimit, FixedLimit, Limit, make_room, most_connections
+from markscheme.running.limits import AutoLimit, FixedLimit, Limit, RoomLimit, make_room, most_connections
 from markscheme.running.live import Live
 from markscheme.running.pace import Pace
 from markscheme.running.plan import requests
 from markscheme.running.recorder import Recorder
 from markscheme.running.retry import RetryPolicy
+from markscheme.running.rounds import Rounds
 from markscheme.running.scheduler import Scheduler
+from markscheme.running.starting import start_model
 from markscheme.runs import Run
 from markscheme.scale.ranks import Ranks
 from markscheme.types import Question, Sampling
 
 MOST_AUTOMATIC = 1024
-"""Requests in flight that `auto` never exceeds: servers queue beyond it, they do not get faster."""
+"""Requests in flight at one server that `auto` never exceeds: servers queue beyond it, they do not get faster."""
 
 REPORTING = "markscheme.reporting.summary"
 """What whoever asked will need next. It loads (numpy, 0.2 s) while the first answers are on their way."""
@@ -55,9 +57,9 @@ class Asking:
         model: Model,
         sampling: Sampling,
         earlier: Earlier,
-        accounts: Accounts,
         display: Display | None,
         ranks: Ranks | None = None,
+        rounds: Rounds | None = None,
     ) -> None:
         if ranks is not None:
             questions = ranks.share(questions)
@@ -67,54 +69,77 @@ class Asking:
         self._writer = "responses.jsonl" if ranks is None else f"responses.{ranks.rank}.jsonl"
         self._ranks = ranks
         self._run, self._config, self._model, self._earlier = run, config, model, earlier
-        self._accounts, self._display = accounts, display
-        step = config.samples_per_request or int(getattr(model, "samples_per_request", 1))
-        self._requests = requests(run.manifest, questions, sampling, earlier.answered, step)
+        self._display = display
+        self._questions, self._sampling, self._rounds = questions, sampling, rounds
         self.problems = {question.problem.key: question.problem for question in questions}
         self.interrupted = False
         self.server_model: str | None = None
 
     async def run(self) -> None:
         """Ask until nothing is left, something is fatal, or the user has had enough."""
+        try:
+            if not await self._started():
+                self.interrupted = True
+                return
+            await self._ask()
+            while self._rounds is not None and not self.interrupted and self._rounds.advance():
+                self._rounds.keep()
+                await self._ask()
+        finally:
+            await self._model.close()
+
+    async def _started(self) -> bool:
+        showing = asyncio.create_task(self._show(self._earlier.live))
+        try:
+            return await start_model(self._model, self._run.path, self._earlier.live)
+        finally:
+            showing.cancel()
+
+    async def _ask(self) -> None:
+        """Ask for everything that is planned and missing."""
         protocol = get_protocol(self._run.manifest.protocol.partition("@")[0])
         live = self._earlier.live
         facts = Journal(self._run.path / self._writer)
         # A rank's marks are for its display; rank 0 marks everything at the end, since marks have one file.
         opinions = Journal(self._run.marks_file(protocol.name)) if self._ranks is None else None
-        try:
-            with facts, opinions or nullcontext():
-                recorder = Recorder(
-                    facts, opinions, self.problems, protocol, self._earlier.marked, self._accounts, live
-                )
-                scheduler = self._scheduler(recorder, live)
-                recorder.on_failure = scheduler.stop
-                with Interrupts(scheduler, live) as interrupts:
-                    beside = [
-                        asyncio.create_task(facts.keep_synced(scheduler.stop)),
-                        asyncio.create_task(self._show(live)),
-                        asyncio.create_task(_load_reporting()),
-                    ]
-                    try:
-                        await scheduler.run()
-                    finally:
-                        await recorder.finish()
-                        for task in beside:
-                            task.cancel()
-                        self.interrupted = interrupts.happened
-                        self.server_model = recorder.server_model
-        finally:
-            await self._model.close()
+        with facts, opinions or nullcontext():
+            recorder = Recorder(
+                facts, opinions, self.problems, protocol, self._earlier.marked, self._earlier.accounts, live
+            )
+            scheduler = self._scheduler(recorder, live)
+            recorder.on_failure = scheduler.stop
+            if hasattr(self._model, "on_room"):
+                self._model.on_room = scheduler.more_room
+            with Interrupts(scheduler, live) as interrupts:
+                beside = [
+                    asyncio.create_task(facts.keep_synced(scheduler.stop)),
+                    asyncio.create_task(self._show(live)),
+                    asyncio.create_task(_load_reporting()),
+                ]
+                try:
+                    await scheduler.run()
+                finally:
+                    await recorder.finish()
+                    for task in beside:
+                        task.cancel()
+                    self.interrupted = interrupts.happened
+                    self.server_model = self.server_model or recorder.server_model
+
+    def _requests(self) -> Iterator[Request]:
+        step = self._config.samples_per_request or int(getattr(self._model, "samples_per_request", 1))
+        wanted = self._rounds.missing() if self._rounds is not None else None
+        return requests(self._run.manifest, self._questions, self._sampling, self._earlier.answered, step, wanted)
 
     def _scheduler(self, recorder: Recorder, live: Live) -> Scheduler:
         config = self._config
         return Scheduler(
             self._model,
-            self._requests,
+            self._requests(),
             recorder.take,
-            limit=_limit(config, self._model, live.total - live.done),
+            limit=choose_limit(config, self._model, live.total - live.done),
             pace=Pace(config),
             retry=RetryPolicy(config.max_retries, config.retry_delay),
-            timeout=config.request_timeout,
+            timeout=None if getattr(self._model, "in_process", False) else config.request_timeout,
             live=live,
         )
 
@@ -131,39 +156,53 @@ async def _load_reporting() -> None:
     await asyncio.to_thread(import_module, REPORTING)
 
 
-def _limit(config: RunConfig, model: Model, missing: int) -> Limit:
-    """How many at once: the user's number, else the model's, else find out."""
+def choose_limit(config: RunConfig, model: Model, missing: int) -> Limit:
+    """How many at once: the user's number, else the model's, else find out. Refuses more than files can be open."""
     chosen = config.concurrency or model.concurrency
+    if chosen is None and getattr(model, "room", None) is not None:
+        return RoomLimit(lambda: model.room)  # type: ignore[attr-defined]
     if isinstance(chosen, int):
         value = max(1, min(chosen, missing))
         make_room(value)
         return FixedLimit(value)
-    highest = min(MOST_AUTOMATIC, most_connections())
+    replicas = int(getattr(model, "replicas", 1))
+    highest = min(MOST_AUTOMATIC * replicas, most_connections())
     make_room(highest)
-    return AutoLimit(highest=highest)
+    return AutoLimit(start=32 * replicas, highest=highest)
 
 
 T = TypeVar("T")
 
 
 def run_async(work: Coroutine[Any, Any, T]) -> T:
-    """Run in an event loop of our own; where one is running already (a notebook), in a thread with its own."""
+    """Run in an event loop of our own; where one is running already (a notebook), in a thread with its own.
+
+    An interrupt ends the work before it is passed on: nobody must go on writing when the lock is let go.
+    """
     try:
         asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run(work)
-    outcome: list[T] = []
-    failure: list[BaseException] = []
+    outcome: Future[T] = Future()
+    begun: Future[Callable[[], object]] = Future()
+
+    async def working() -> T:
+        task, loop = asyncio.current_task(), asyncio.get_running_loop()
+        assert task is not None
+        begun.set_result(lambda: loop.call_soon_threadsafe(task.cancel))
+        return await work
 
     def target() -> None:
         try:
-            outcome.append(asyncio.run(work))
+            outcome.set_result(asyncio.run(working()))
         except BaseException as error:  # noqa: BLE001 - carried over to the caller's thread, whatever it is
-            failure.append(error)
+            outcome.set_exception(error)
 
-    thread = threading.Thread(target=target, name="markscheme-run")
-    thread.start()
-    thread.join()
-    if failure:
-        raise failure[0]
-    return outcome[0]
+    threading.Thread(target=target, name="markscheme-run").start()
+    try:
+        return outcome.result()  # not Thread.join, which forgets a thread when it is interrupted
+    finally:
+        if not outcome.done():
+            with suppress(RuntimeError):  # its loop has just ended
+                begun.result()()
+            wait([outcome])

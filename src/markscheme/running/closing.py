@@ -1,4 +1,4 @@
-"""The end of a run: the marks still owed, the accounts, and a manifest that says how it ended."""
+"""The end of a run: the marks still owed (or owed no more), the accounts, and a manifest that says how it ended."""
 
 from __future__ import annotations
 
@@ -13,7 +13,13 @@ from markscheme.marking import mark_many
 from markscheme.running.earlier import Earlier
 from markscheme.running.journal import Journal
 from markscheme.runs import Run, write_atomically
-from markscheme.types import Mark, Problem, Response
+from markscheme.types import Mark, Problem, Question, Response
+
+
+def forget_old_marks(run: Run) -> None:
+    """Drop marks whose response is gone, before it is asked again: they must not pass for marks of the new answer."""
+    if run.marks_file(run.manifest.protocol).exists():
+        run.save_marks(run.manifest.protocol, run.marks(run.manifest.protocol))
 
 
 def mark_the_rest(run: Run, problems: Mapping[str, Problem], earlier: Earlier) -> None:
@@ -37,13 +43,13 @@ def mark_the_rest(run: Run, problems: Mapping[str, Problem], earlier: Earlier) -
         opinions.write(batch)
 
 
-def close(run: Run, status: str, server: str | None, accounts: Accounts) -> None:
-    """Write `usage.json` and the manifest. `status` is how the asking ended; missing responses make it `incomplete`."""
+def close(run: Run, questions: Iterable[Question], status: str, server: str | None, accounts: Accounts) -> None:
+    """Write the manifest and `usage.json`. `status` is how the asking ended; missing responses make it `incomplete`."""
     counts = Counter(str(head.verdict) for head in run.mark_heads(run.manifest.protocol))
-    missing = run.manifest.problems * run.manifest.samples - counts.total() + counts["error"]
+    wanted = run.wanted([question.problem.key for question in questions])
+    missing = sum(wanted.values()) - run.standing().answered(wanted)
     ended = status if missing or status == "stopped" else "complete"
     ledger = accounts.ledger()
-    write_atomically(run.path / "usage.json", msgspec.json.format(msgspec.json.encode(ledger), indent=1))
     run.save_manifest(
         msgspec.structs.replace(
             run.manifest,
@@ -54,6 +60,7 @@ def close(run: Run, status: str, server: str | None, accounts: Accounts) -> None
             usage=ledger.total,
         )
     )
+    write_atomically(run.path / "usage.json", msgspec.json.format(msgspec.json.encode(ledger), indent=1))
 
 
 def now() -> str:

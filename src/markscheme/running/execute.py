@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +20,15 @@ from markscheme.models.base import Model
 from markscheme.models.prices import price_of
 from markscheme.models.secrets import hide_config, hide_spec
 from markscheme.prompts import prompts_sha256
-from markscheme.running.asking import Asking, Display, run_async
-from markscheme.running.closing import close, mark_the_rest, now
+from markscheme.running.asking import Asking, Display, choose_limit, run_async
+from markscheme.running.closing import close, forget_old_marks, mark_the_rest, now
 from markscheme.running.earlier import Earlier
 from markscheme.running.evidence import git_revision, package_versions
 from markscheme.running.lock import RunLock
 from markscheme.running.prepare import Prepared, prepare
+from markscheme.running.reserve import Reserve
 from markscheme.running.resuming import check_questions, resumed_config
+from markscheme.running.rounds import Rounds, first_round
 from markscheme.runs import Manifest, Run
 from markscheme.scale.ranks import Ranks
 from markscheme.types import Question, Sampling
@@ -50,14 +52,15 @@ def execute(
     """
     bench, questions, protocol = prepared or prepare(config)
     model = load_model(config.model, config)
-    sampling = _sampling(config, model)
+    samples = first_round(config, ranks)
+    sampling = _sampling(config, samples, model)
     fewshot_ids = questions[0].prompt.fewshot_ids
     manifest = Manifest(
         config=hide_config(config),
         benchmark=bench.name,
         model=hide_spec(config.model),
         protocol=protocol.label,
-        samples=config.samples,
+        samples=samples,
         problems=len(questions),
         data=bench.files + (bench.pool_files if fewshot_ids else ()),
         prompt_sha256=prompts_sha256(question.prompt for question in questions),
@@ -69,6 +72,9 @@ def execute(
         platform=platform.platform(),
         git_revision=git_revision(),
     )
+    # Whatever is wrong with the options is said before there is a folder.
+    accounts = Accounts(price_of(config))
+    choose_limit(config, model, len(questions) * samples)
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -79,7 +85,9 @@ def execute(
         if ranks is not None:
             _meet(ranks)
             run = Run.open(out)
-        _finish(run, config, questions, lambda: model, sampling, display, ranks)
+        earlier = Earlier(run, questions, accounts)
+        rounds = Rounds(run, config, questions, earlier) if config.until is not None else None
+        _finish(run, config, questions, model, sampling, earlier, display, ranks, rounds)
     return run
 
 
@@ -92,26 +100,35 @@ def resume(
     over; one that changes what is asked is refused.
     """
     config = resumed_config(run, changes or {})
+    first_round(config, ranks)  # refuses what cannot be
     with _lock(run.path, ranks):
         run = Run.open(run.path)  # another process may have finished it while we waited
         questions = run.questions()
         check_questions(run, questions)
         protocol = get_protocol(run.manifest.protocol.partition("@")[0])
-        if ranks is None or ranks.first:
-            run.save_manifest(
-                msgspec.structs.replace(
-                    run.manifest,
-                    config=hide_config(config),
-                    protocol=protocol.label,
-                    status="running",
-                    resumed=run.manifest.resumed + 1,
-                )
-            )
+        run.manifest = msgspec.structs.replace(
+            run.manifest,
+            config=hide_config(config),
+            protocol=protocol.label,
+            status="running",
+            resumed=run.manifest.resumed + 1,
+        )
+        earlier = Earlier(run, questions, Accounts(price_of(config)))
+        rounds = Rounds(run, config, questions, earlier) if config.until is not None else None
+        model: Model | None = None
+        more = earlier.missing or (rounds is not None and rounds.advance())
+        if ranks is not None or more:  # with nothing missing no model is needed, and no key for one
+            model = load_model(config.model, config)
+            choose_limit(config, model, earlier.missing)
+        if ranks is None or ranks.first:  # only now: options that the model refuses are not kept
+            run.save_manifest(run.manifest)
+            if earlier.missing:
+                forget_old_marks(run)
         if ranks is not None:
             _meet(ranks)  # nobody writes before everybody has read what is there
             run = Run.open(run.path)
         sampling = msgspec.convert(run.manifest.sampling, Sampling)
-        _finish(run, config, questions, lambda: load_model(config.model, config), sampling, display, ranks)
+        _finish(run, config, questions, model, sampling, earlier, display, ranks, rounds)
     return run
 
 
@@ -129,13 +146,13 @@ def _finish(
     run: Run,
     config: RunConfig,
     questions: Sequence[Question],
-    load: Callable[[], Model],
+    model: Model | None,
     sampling: Sampling,
+    earlier: Earlier,
     display: Display | None,
     ranks: Ranks | None,
+    rounds: Rounds | None,
 ) -> None:
-    accounts = Accounts(price_of(config))
-    earlier = Earlier(run, run.manifest.protocol, accounts)
     leads = ranks is None or ranks.first
     if earlier.damaged and leads:
         print(
@@ -144,36 +161,40 @@ def _finish(
         )
     asking: Asking | None = None
     try:
-        # With nothing missing no model is needed, and no key for one.
-        if ranks is not None or len(earlier.answered) < earlier.live.total:
-            asking = Asking(run, config, questions, load(), sampling, earlier, accounts, display, ranks)
-            run_async(asking.run())
-        status = "interrupted" if asking is not None and asking.interrupted else "complete"
-        if ranks is not None:
-            if not ranks.meet():  # told to end, we do not wait for the others
-                status = "interrupted"
-            if ranks.first:
-                accounts = Accounts(price_of(config))
-                earlier = Earlier(run, run.manifest.protocol, accounts)
+        with Reserve(run.path, run.manifest.problems) if leads else nullcontext():
+            if rounds is not None:
+                rounds.keep()
+            if model is not None:
+                asking = Asking(run, config, questions, model, sampling, earlier, display, ranks, rounds)
+                run_async(asking.run())
+            status = "interrupted" if asking is not None and asking.interrupted else "complete"
+            if ranks is not None:
+                if not ranks.meet():  # told to end, we do not wait for the others
+                    status = "interrupted"
+                if ranks.first:
+                    earlier = Earlier(run, questions, Accounts(price_of(config)))
+            if leads:
+                mark_the_rest(run, {question.problem.key: question.problem for question in questions}, earlier)
+    except BaseException as end:
         if leads:
-            mark_the_rest(run, {question.problem.key: question.problem for question in questions}, earlier)
-    except BaseException:
-        if leads:
-            with suppress(JournalError):  # a full disk takes no manifest either; what stopped us is the news
-                close(run, "stopped", asking.server_model if asking else None, accounts)
+            status = "interrupted" if isinstance(end, KeyboardInterrupt) else "stopped"
+            with suppress(JournalError):  # what stopped us is the news
+                close(run, questions, status, asking.server_model if asking else None, earlier.accounts)
         raise
     if leads:
-        close(run, status, asking.server_model if asking else None, accounts)
+        close(run, questions, status, asking.server_model if asking else None, earlier.accounts)
 
 
-def _sampling(config: RunConfig, model: Model) -> Sampling:
+def _sampling(config: RunConfig, samples: int, model: Model) -> Sampling:
     if getattr(model, "own_sampling", False):
         return Sampling()
-    default = 0.0 if config.samples == 1 else SEVERAL_SAMPLES_TEMPERATURE
-    return Sampling(
+    default = 0.0 if samples == 1 else SEVERAL_SAMPLES_TEMPERATURE
+    asked = Sampling(
         temperature=default if config.temperature is None else config.temperature,
         top_p=config.top_p,
         top_k=config.top_k,
         max_tokens=config.max_tokens,
         stop=config.stop,
     )
+    as_sent: Callable[[Sampling], Sampling] | None = getattr(model, "as_sent", None)
+    return as_sent(asked) if as_sent else asked

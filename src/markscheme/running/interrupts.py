@@ -5,17 +5,26 @@ from __future__ import annotations
 import asyncio
 import signal
 import threading
-from typing import Self
+from typing import Protocol, Self
 
 from markscheme.running.live import Live
-from markscheme.running.scheduler import Scheduler
+
+
+class Stoppable(Protocol):
+    """What a signal stops: a scheduler, or the wait for servers before it."""
+
+    def drain(self) -> None:
+        """Begin nothing more."""
+
+    def stop(self) -> None:
+        """Drop everything."""
 
 
 class Interrupts:
-    """Stops a scheduler on signals while it is entered. Outside the main thread, where there are none, it does nothing."""
+    """Stops something on signals while it is entered. Outside the main thread, where there are none, it does nothing."""
 
-    def __init__(self, scheduler: Scheduler, live: Live) -> None:
-        self._scheduler, self._live = scheduler, live
+    def __init__(self, work: Stoppable, live: Live) -> None:
+        self._work, self._live = work, live
         self._handled: list[int] = []
         self.happened = False
 
@@ -37,9 +46,9 @@ class Interrupts:
             return
         self.happened = True
         self._live.state = f"stopping: {self._live.in_flight} requests are still in flight (Ctrl-C again drops them)"
-        self._scheduler.drain()
+        self._work.drain()
 
     def _told(self) -> None:
         self.happened = True
         self._live.state = "stopping"
-        self._scheduler.stop()
+        self._work.stop()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import resource
+from collections.abc import Callable
 from typing import Protocol
 
 from markscheme.errors import UsageError
@@ -17,7 +18,10 @@ SPARE_FILES = 128
 class Limit(Protocol):
     """Told of every attempt, answers how many may be in flight now."""
 
-    value: int
+    @property
+    def value(self) -> int:
+        """How many now."""
+
     epoch: int
     """Goes up when `value` changes; an attempt is reported with the epoch in which it started."""
 
@@ -41,6 +45,26 @@ class FixedLimit:
 
     def failed(self, kind: str, latency: float, epoch: int) -> None:
         """Changes nothing: the user's number stands; backing off is the retry policy's part."""
+
+
+class RoomLimit:
+    """What the replicas that stand can take: changes while they come and go."""
+
+    epoch = 0
+
+    def __init__(self, room: Callable[[], int | None]) -> None:
+        self._room = room
+
+    @property
+    def value(self) -> int:
+        """The number at this moment."""
+        return self._room() or 1
+
+    def answered(self, latency: float, tokens: int | None, epoch: int) -> None:
+        """Changes nothing."""
+
+    def failed(self, kind: str, latency: float, epoch: int) -> None:
+        """Changes nothing."""
 
 
 class AutoLimit:

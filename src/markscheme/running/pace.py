@@ -65,7 +65,7 @@ class Pace:
 
     def finish(self, expected: float, completions: Sequence[Completion], now: float) -> None:
         """A request came back: correct the books, and learn how long responses are."""
-        if not self._tokens or any(one.completion_tokens is None for one in completions):
+        if not self._tokens or not completions or any(one.completion_tokens is None for one in completions):
             return
         used = sum((one.prompt_tokens or 0) + (one.completion_tokens or 0) for one in completions)
         self._tokens.spend(used - expected, now)

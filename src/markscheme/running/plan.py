@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from markscheme.models.base import Request
 from markscheme.running.samples import SampleSet
@@ -12,13 +12,22 @@ from markscheme.types import Question, Sampling
 
 
 def requests(
-    manifest: Manifest, questions: Sequence[Question], sampling: Sampling, done: SampleSet, step: int = 1
+    manifest: Manifest,
+    questions: Sequence[Question],
+    sampling: Sampling,
+    done: SampleSet,
+    step: int = 1,
+    wanted: Mapping[str, range] | None = None,
 ) -> Iterator[Request]:
-    """Every problem once (with `step` samples) before any twice, so that early figures already mean something."""
-    for first in range(0, manifest.samples, step):
-        group = range(first, min(first + step, manifest.samples))
+    """Every problem once (with `step` samples) before any twice, so that early figures already mean something.
+
+    `wanted` are the samples of each problem by its key, where they are not the same for all.
+    """
+    spans = wanted or dict.fromkeys((question.problem.key for question in questions), range(manifest.samples))
+    for ahead in range(0, max(map(len, spans.values()), default=0), step):
         for question in questions:
             problem = question.problem
+            group = spans[problem.key][ahead : ahead + step]
             missing = tuple(sample for sample in group if not done.has(problem.key, sample))
             if not missing:
                 continue

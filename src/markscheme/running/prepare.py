@@ -9,6 +9,7 @@ from markscheme.benchmarks import benchmark as find_benchmark
 from markscheme.config import RunConfig, check_pass_k
 from markscheme.errors import DataError
 from markscheme.marking import Protocol, get_protocol, mark
+from markscheme.running.rounds import first_round
 from markscheme.types import Question
 
 
@@ -23,6 +24,7 @@ class Prepared(NamedTuple):
 def prepare(config: RunConfig) -> Prepared:
     """Read the data, write the prompts, find the protocol; whatever is wrong with the options is raised here."""
     check_pass_k(config)
+    first_round(config)
     bench = find_benchmark(config.benchmark, config.data_dir)
     questions = bench.questions(
         variant=config.prompt,

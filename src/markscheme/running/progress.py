@@ -47,11 +47,11 @@ class Lines(Quiet):
 
     def __init__(self, title: str) -> None:
         self._title = title
-        self._said: tuple[int, ...] | None = None
+        self._said: tuple[object, ...] | None = None
 
     def show(self, live: Live) -> None:
         """One line, unless nothing has happened since the last."""
-        now = (live.done, live.errors, live.in_flight, live.retrying)
+        now = (live.done, live.errors, live.in_flight, live.retrying, live.state)
         if self._said is not None and now != self._said:
             print(f"{self._title}: {plain_line(live)}", file=sys.stderr, flush=True)
         self._said = now

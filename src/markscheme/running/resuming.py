@@ -11,13 +11,17 @@ from markscheme.config import RunConfig, fixed_options, make_config
 from markscheme.errors import JournalError, UsageError
 from markscheme.models.secrets import HIDDEN, hidden_options, hide_config
 from markscheme.prompts import prompts_sha256
-from markscheme.runs import Run
-from markscheme.types import Question
+from markscheme.runs import IMPORTED, Run
+from markscheme.types import Problem, Question, content_key
 
 
 def resumed_config(run: Run, changes: Mapping[str, Any]) -> RunConfig:
     """The stored options with the changed ones; refuses a change of what is asked, and shows it."""
     stored = run.manifest.config
+    if stored.model == IMPORTED and run.manifest.status == "incomplete":
+        raise UsageError(
+            f"{run.path} was imported from a log, and only the tool that wrote the log can ask for what is missing in it"
+        )
     changed = make_config(**{**msgspec.structs.asdict(stored), **changes})
     hidden = hide_config(changed)
     differences = [
@@ -30,7 +34,7 @@ def resumed_config(run: Run, changes: Mapping[str, Any]) -> RunConfig:
             f"{run.path} cannot be resumed with other questions or sampling ({'; '.join(differences)}); "
             "leave these options out, or start a new run"
         )
-    for name in hidden_options(changed):
+    for name in set(hidden_options(changed)) - set(changes):
         raise UsageError(
             f"{run.path}: --{name.replace('_', '-')} held something secret, which was not stored (it is kept as "
             f"{HIDDEN}); give it again to resume"
@@ -42,6 +46,13 @@ def check_questions(run: Run, questions: Sequence[Question]) -> None:
     """Refuse a folder whose problems are not those it started with."""
     manifest = run.manifest
     found = prompts_sha256(question.prompt for question in questions)
+    # A key is a hash of statement and gold: an altered gold answer shows here.
+    altered = [one.id for one in (question.problem for question in questions) if not _keeps_key(one)]
+    if altered:
+        raise JournalError(
+            f"{run.path / 'problems.jsonl'} is not what this run started with: the statement or gold answer of "
+            f"{altered[0]} was changed. Restore the file, or start a new run"
+        )
     if len(questions) == manifest.problems and manifest.prompt_sha256 in (found, ""):
         return
     raise JournalError(
@@ -49,6 +60,10 @@ def check_questions(run: Run, questions: Sequence[Question]) -> None:
         f"{found[:12]}…; the manifest says {manifest.problems}, {manifest.prompt_sha256[:12]}…. "
         "Restore the file, or start a new run"
     )
+
+
+def _keeps_key(problem: Problem) -> bool:
+    return problem.key.partition("-")[0] == content_key(problem.statement, problem.gold)
 
 
 def _shown(value: object) -> str:

@@ -10,7 +10,6 @@ LONGEST_DELAY = 60.0
 LONGEST_ASKED = 600.0
 """Seconds that a `Retry-After` may ask for; a longer one (a daily quota) is a failure that `resume` takes up later."""
 
-
 AWAKE = 3
 """Doublings after which the delay stays, when the server did answer something (a 500, half a document): it is there."""
 
@@ -19,6 +18,11 @@ BUSY = frozenset({"rate_limit", "overloaded"})
 
 AWAY = frozenset({"connection", "timeout"})
 """Kinds of failure after which the server may be down for long."""
+
+
+def asks_too_long(failure: RequestFailed) -> bool:
+    """Whether the server wants us back at a time for which nobody waits."""
+    return (failure.retry_after or 0) > LONGEST_ASKED
 
 
 class RetryPolicy:
@@ -35,7 +39,7 @@ class RetryPolicy:
         `attempt` counts every try of the request, from 1; `in_a_row` those that failed since the server last answered
         anybody, also from 1. The delay doubles with the latter: a server that answers others is neither down nor slow.
         """
-        if not failure.retryable or attempt > self._retries or (failure.retry_after or 0) > LONGEST_ASKED:
+        if not failure.retryable or attempt > self._retries or asks_too_long(failure):
             return None
         most = 30 if failure.kind in AWAY or failure.kind in BUSY else AWAKE
         doublings = 0 if failure.retry_after is not None else min(in_a_row - 1, most)

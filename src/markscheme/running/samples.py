@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-MOST_SAMPLES = 1_000_000
-"""A larger sample index is a damaged line, not a sample."""
-
 
 class SampleSet:
     """Which samples of which problem are there."""

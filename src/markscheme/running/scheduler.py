@@ -19,17 +19,23 @@ from markscheme.models.base import Completion, Model, Request, RequestFailed
 from markscheme.running.limits import Limit
 from markscheme.running.live import Live
 from markscheme.running.pace import Pace
-from markscheme.running.retry import BUSY, RetryPolicy
+from markscheme.running.retry import BUSY, RetryPolicy, asks_too_long
 from markscheme.types import Response
 
 HOPELESS = 3
 """Requests given up in a row, for a reason that is not theirs, after which the rest would fare no better."""
+
+ALL_REFUSED = 50
+"""Problems refused one by one, before the first answer to anything, after which the rest would fare no better."""
 
 PATIENCE = 60.0
 """Seconds without a connection after which a server that never answered anything is taken to be not there."""
 
 SHARED_REASONS = frozenset({"bad_request", "connection", "timeout"})
 """Kinds of failure that strike one request by chance but, without a single answer in between, all of them."""
+
+OWN_REASONS = frozenset({"context_length", "content_filter"})
+"""Kinds of failure that are a problem's own, unless every problem has them: a prompt too long for the model, say."""
 
 Sink = Callable[[list[Response]], None]
 """Takes what became of a request; must be quick."""
@@ -64,7 +70,7 @@ class Scheduler:
         limit: Limit,
         pace: Pace,
         retry: RetryPolicy,
-        timeout: float,
+        timeout: float | None,
         live: Live,
     ) -> None:
         self._model, self._requests, self._sink = model, requests, sink
@@ -77,6 +83,7 @@ class Scheduler:
         self._draining = False
         self._last_answer = float("-inf")
         self._given_up = 0  # in a row, for a shared reason
+        self._refused = 0  # each for a reason of its own
         self._down = False  # somebody failed more than once since the last answer
         self._failure: BaseException | None = None
         self._over = asyncio.Event()
@@ -110,6 +117,10 @@ class Scheduler:
         self._failure = self._failure or failure
         self.drain()
         self._over.set()
+
+    def more_room(self) -> None:
+        """The limit has grown by itself: use it now, not when the next answer comes."""
+        self._fill()
 
     def _fill(self) -> None:
         """Start as much as may be started now."""
@@ -167,7 +178,8 @@ class Scheduler:
         except RequestFailed as failure:
             self._failed(job, failure)
         except TimeoutError:
-            self._failed(job, RequestFailed("timeout", f"no answer within {self._timeout:g} s", retryable=True))
+            limit = "in time" if self._timeout is None else f"within {self._timeout:g} s"
+            self._failed(job, RequestFailed("timeout", f"no answer {limit}", retryable=True))
         else:
             now = self._loop.time()
             self._pace.finish(job.expected, completions, now)
@@ -175,6 +187,7 @@ class Scheduler:
 
     def _answered(self, job: _Job, completions: Sequence[Completion], latency: float) -> None:
         request = job.request
+        completions = completions[: len(request.samples)]
         self._last_answer = self._loop.time()
         self._given_up = 0
         if self._down:
@@ -244,11 +257,19 @@ class Scheduler:
         created = _now()
         request = job.request
         self._sink([_error(request, index, failure, job.attempt, created) for index in range(len(request.samples))])
-        if failure.kind not in SHARED_REASONS or self._last_answer >= job.begun:
-            return
-        self._given_up += 1
-        if self._given_up >= HOPELESS:
-            self.stop(ModelError(f"{failure} ({self._given_up} requests in a row, {job.attempt} tries each)"))
+        if failure.kind in OWN_REASONS:
+            self._refused += 1
+            if self._refused >= ALL_REFUSED and self._last_answer < 0:
+                self.stop(ModelError(f"{failure} (and so it was with each of the first {self._refused} requests)"))
+        elif _shared(failure) and self._last_answer < job.begun:
+            self._given_up += 1
+            if self._given_up >= HOPELESS:
+                self.stop(ModelError(f"{failure} ({self._given_up} requests in a row, {job.attempt} tries each)"))
+
+
+def _shared(failure: RequestFailed) -> bool:
+    """Whether others would fare the same: among the reasons, a quota that is used up for the day."""
+    return failure.kind in SHARED_REASONS or asks_too_long(failure)
 
 
 def _response(

@@ -15,7 +15,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any, TypeVar
 
-from markscheme.errors import ModelError, UsageError
+from markscheme.errors import ModelError, UsageError, first_line
 
 PATIENCE = timedelta(days=30)
 """How long a rank that is done waits for the others: a share may take days, and torchrun ends us if one dies."""
@@ -58,8 +58,7 @@ class Ranks:
         try:
             dist.broadcast_object_list(chosen, src=0)
         except RuntimeError as error:
-            reason = (str(error).strip().splitlines() or ["no reason given"])[0][:200]
-            raise ModelError(f"rank {self.rank} lost the others before the run began: {reason}") from None
+            raise ModelError(f"rank {self.rank} lost the others before the run began: {first_line(error)}") from None
         return chosen[0]
 
     def meet(self) -> bool:

@@ -5,10 +5,10 @@ Nothing here sees a response's text. Problems are the clusters everywhere, and a
 
 from markscheme.statistics.averages import macro, micro
 from markscheme.statistics.comparison import Comparison, Moved, compare
-from markscheme.statistics.counts import Counts, from_correct, tally, tally_marks
+from markscheme.statistics.counts import Counts, Round, from_correct, tally, tally_codes, tally_marks
 from markscheme.statistics.estimators import accuracy, g_pass_at_k, pass_at_k, pass_hat_k
-from markscheme.statistics.intervals import Interval, mean_interval
-from markscheme.statistics.metrics import Population, interval, per_problem
+from markscheme.statistics.intervals import Interval, Population, mean_interval
+from markscheme.statistics.metrics import interval, per_problem
 from markscheme.statistics.planning import Plan, plan
 from markscheme.statistics.ranking import Ranking, rank
 from markscheme.statistics.voting import Vote, best_of_k, classes_of, maj_at_k
@@ -21,6 +21,7 @@ __all__ = [
     "Plan",
     "Population",
     "Ranking",
+    "Round",
     "Vote",
     "accuracy",
     "best_of_k",
@@ -39,5 +40,6 @@ __all__ = [
     "plan",
     "rank",
     "tally",
+    "tally_codes",
     "tally_marks",
 ]

@@ -16,14 +16,13 @@ import numpy.typing as npt
 from markscheme.errors import UsageError
 from markscheme.statistics import quantiles, weighted_mean
 from markscheme.statistics.counts import Counts
-from markscheme.statistics.intervals import Interval, check_level, mean_interval
-from markscheme.statistics.metrics import Population, estimator, interval, per_problem, sampling_noise
+from markscheme.statistics.intervals import Interval, Population, check_level, mean_interval
+from markscheme.statistics.metrics import PLAIN, estimator, interval, noise, per_problem
 from markscheme.statistics.permutation import fisher_p, relabel_p, sign_flip_p
 
 Floats = npt.NDArray[np.float64]
 
 _LARGEST_DENOMINATOR = 1_000_000  # beyond it, as with many different sample numbers, the exact table is too long
-_PLAIN = ("accuracy", "pass@1", "pass^1")  # three names of one number
 
 
 class Moved(msgspec.Struct, frozen=True):
@@ -75,18 +74,19 @@ def compare(
     """Compare model B with model A by a metric's name: over problems like these, or on these problems only."""
     check_level(level)
     one, two, shared = _paired(metric, a, b)
-    estimate = estimator(metric)
-    first, second = estimate(one.n, one.c), estimate(two.n, two.c)
-    change = second - first
+    change = per_problem(metric, two) - per_problem(metric, one)
     scores = interval(metric, one, level, population), interval(metric, two, level, population)
     if population == "problems drawn":
-        noise = sampling_noise(estimate, one.n, one.c) + sampling_noise(estimate, two.n, two.c)
-        difference = difference_interval(change, level, noise)
+        difference = difference_interval(change, level, noise(metric, one) + noise(metric, two))
         p_value, exact = sign_flip_p(change, _denominator(metric, one, two), seed)
     else:
         difference = _difference_of(*scores)
-        plain = metric in _PLAIN
-        p_value, exact = relabel_p((one.n, one.c), (two.n, two.c), None if plain else estimate, seed)
+        if one.rounds or two.rounds:
+            # Samples cannot be dealt anew where answers decided how many there are.
+            p_value, exact = 2 * NormalDist().cdf(-abs(_z(difference))), False
+        else:
+            value = None if metric in PLAIN else estimator(metric)
+            p_value, exact = relabel_p((one.n, one.c), (two.n, two.c), value, seed)
     return Comparison(
         metric=metric,
         population=population,
@@ -130,10 +130,14 @@ def _difference_of(a: Interval, b: Interval) -> Interval:
 def _probability_better(difference: Interval, change: Floats, population: Population) -> float:
     if population == "problems drawn":
         return probability_positive(change)
-    # On these problems: as a normal variable whose spread is that of the interval on the side of zero.
+    return NormalDist().cdf(_z(difference))
+
+
+def _z(difference: Interval) -> float:
+    """The difference in standard errors, those of the interval on the side of zero."""
     gap = difference.estimate - (difference.low if difference.estimate > 0 else difference.high)
     error = abs(gap) / quantiles.normal((1 + difference.level) / 2)
-    return NormalDist().cdf(difference.estimate / error) if error > 0 else 0.5
+    return difference.estimate / error if error > 0 else 0.0
 
 
 def difference_interval(change: npt.ArrayLike, level: float = 0.95, noise: npt.ArrayLike | None = None) -> Interval:
@@ -166,7 +170,7 @@ def probability_positive(change: npt.ArrayLike) -> float:
 
 def _denominator(metric: str, a: Counts, b: Counts) -> int | None:
     """A number that makes every difference of accuracies whole, or None where there is no small one."""
-    if metric not in _PLAIN:
+    if metric not in PLAIN or a.rounds or b.rounds:
         return None
     common = math.lcm(*{int(n) for n in (*a.n, *b.n)})
     return common if common <= _LARGEST_DENOMINATOR else None

@@ -7,10 +7,12 @@ response. `error` is missing data: it is counted and reported, and it is not a s
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -25,12 +27,22 @@ _COLUMN = {verdict: column for column, verdict in enumerate(VERDICTS)}
 _SCORED = [column for verdict, column in _COLUMN.items() if verdict is not Verdict.ERROR]
 
 
+class Round(msgspec.Struct, frozen=True):
+    """A round of sampling until it is known: planned samples per problem on average, and what came back of each problem."""
+
+    planned: int
+    n: tuple[int, ...]
+    c: tuple[int, ...]
+
+
 @dataclass(frozen=True)
 class Counts:
     """How many samples of each problem got each verdict: `table[problem, verdict]`, rows as in `keys`."""
 
     keys: tuple[str, ...]
     table: npt.NDArray[np.int64]
+    rounds: tuple[Round, ...] = ()
+    """Of a run that asked some problems more often because of earlier answers: then n and c alone would mislead."""
 
     @property
     def n(self) -> npt.NDArray[np.int64]:
@@ -68,7 +80,9 @@ class Counts:
         unknown = [key for key in wanted if key not in row]
         if unknown:
             raise UsageError(f"{len(unknown)} problems have no counts here, the first is {unknown[0]!r}")
-        return Counts(wanted, self.table[[row[key] for key in wanted]])
+        rows = [row[key] for key in wanted]
+        rounds = (Round(r.planned, tuple(r.n[i] for i in rows), tuple(r.c[i] for i in rows)) for r in self.rounds)
+        return Counts(wanted, self.table[rows], tuple(rounds))
 
     def by(self, group: Mapping[str, str]) -> dict[str, Counts]:
         """Split by a label per problem (subject, level, contest part); problems without a label are left out."""
@@ -92,6 +106,35 @@ def tally(pairs: Iterable[tuple[str, Verdict]], keys: Iterable[str] = ()) -> Cou
     for (key, verdict), times in found.items():
         table[rows[key], _COLUMN[verdict]] += times
     return Counts(tuple(rows), table)
+
+
+def tally_codes(
+    codes: Mapping[str, bytes | bytearray], keys: Sequence[str], planned: Sequence[tuple[int, Sequence[int]]] = ()
+) -> Counts:
+    """Counts from a byte per sample of each problem: 1 + the verdict's place in `VERDICTS`, 0 where there is none.
+
+    `planned` is, where samples came in rounds, each round's size and its samples per problem; a problem's samples are
+    numbered through its rounds, and one beyond the plan is left out.
+    """
+    if any(len(asked) != len(keys) for _, asked in planned):
+        raise UsageError(f"the rounds are planned for other problems than these {len(keys)}")
+    if not planned:
+        return Counts(tuple(keys), _count([codes.get(key, b"") for key in keys]))
+    ends = [list(accumulate((asked[row] for _, asked in planned), initial=0)) for row in range(len(keys))]
+    tables = [
+        _count([codes.get(key, b"")[end[number] : end[number + 1]] for key, end in zip(keys, ends, strict=True)])
+        for number in range(len(planned))
+    ]
+    parts = [Counts(tuple(keys), table) for table in tables]
+    rounds = (
+        Round(size, tuple(p.n.tolist()), tuple(p.c.tolist())) for (size, _), p in zip(planned, parts, strict=True)
+    )
+    return Counts(tuple(keys), np.sum(tables, axis=0), tuple(rounds))
+
+
+def _count(rows: Sequence[bytes | bytearray]) -> npt.NDArray[np.int64]:
+    table = [[row.count(code) for code in range(1, len(VERDICTS) + 1)] for row in rows]
+    return np.array(table, dtype=np.int64).reshape(len(rows), len(VERDICTS))
 
 
 def tally_marks(marks: Iterable[Mark], keys: Iterable[str] = ()) -> Counts:

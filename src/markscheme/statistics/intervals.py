@@ -10,7 +10,7 @@ docs/statistics.md.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import msgspec
 import numpy as np
@@ -20,6 +20,8 @@ from markscheme.errors import UsageError
 from markscheme.statistics import weighted_mean
 
 Floats = npt.NDArray[np.float64]
+Population = Literal["problems drawn", "these problems"]
+"""What a score is about: problems like these, of which these were drawn; or these problems and no others."""
 
 # The imagined problem: three quarters of it lie at the end that the bound guards against, one quarter at the other.
 # With all of it there and one sample a problem the interval would be Clopper and Pearson's (never below 95 %, often

@@ -16,7 +16,7 @@ import numpy as np
 from markscheme.errors import UsageError
 from markscheme.statistics import quantiles
 from markscheme.statistics.counts import Counts
-from markscheme.statistics.metrics import Population
+from markscheme.statistics.intervals import Population
 
 ROWS = (1, 2, 4, 8, 16, 32, 64, 128)
 CORRELATION = 0.85

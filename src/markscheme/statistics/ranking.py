@@ -18,7 +18,7 @@ from markscheme.errors import UsageError
 from markscheme.statistics.comparison import difference_interval
 from markscheme.statistics.counts import Counts
 from markscheme.statistics.intervals import Interval, check_level, mean_interval
-from markscheme.statistics.metrics import estimator, sampling_noise
+from markscheme.statistics.metrics import noise, per_problem
 
 Floats = npt.NDArray[np.float64]
 
@@ -96,12 +96,11 @@ def joint_level(values: Floats, level: float, seed: int = 0) -> float:
 
 def _shared(metric: str, models: Mapping[str, Counts]) -> tuple[list[str], Floats, Floats]:
     """Values and noises, a row per model, on the problems where every model has a value."""
-    estimate = estimator(metric)
     keys = set.intersection(*(set(counts.keys) for counts in models.values()))
     common = [key for key in next(iter(models.values())).keys if key in keys]
     parts = [counts.select(common) for counts in models.values()]
-    values = np.array([estimate(part.n, part.c) for part in parts])
-    noises = np.array([sampling_noise(estimate, part.n, part.c) for part in parts])
+    values = np.array([per_problem(metric, part) for part in parts])
+    noises = np.array([noise(metric, part) for part in parts])
     kept = ~np.isnan(values).any(axis=0)
     if not kept.any():
         raise UsageError(f"no problem has a value of {metric} in all runs, so they cannot be ranked")

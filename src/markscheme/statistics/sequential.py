@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from markscheme.errors import UsageError
+from markscheme.statistics.counts import Round
 from markscheme.statistics.fixed_set import fixed_interval, sampled
-from markscheme.statistics.intervals import Interval, mean_interval
-from markscheme.statistics.metrics import Population
+from markscheme.statistics.intervals import Interval, Population, mean_interval
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -31,26 +31,22 @@ LEAST = 2
 _KEPT_EVEN = 0.3  # of a round goes to all problems alike; all by need would chase the noise of early rounds
 
 
-class Round(msgspec.Struct, frozen=True):
-    """One round: its planned samples per problem (on average), and what came back for each problem."""
-
-    planned: int
-    n: tuple[int, ...]
-    c: tuple[int, ...]
-
-
 def sizes(max_samples: int, first: int = FIRST_ROUND) -> list[int]:
     """The average samples per problem of each round, fixed before anything is seen, up to `max_samples` in all."""
     if first < LEAST:
         raise UsageError(f"sampling until it is known starts with at least {LEAST} samples per problem, not {first}")
     if max_samples < first:
         raise UsageError(f"the most samples ({max_samples}) must not be fewer than those of the first round ({first})")
-    rounds, spent = [first], first
-    while max_samples - spent >= LEAST:
-        size = min(max(LEAST, round(spent * (GROWTH - 1))), max_samples - spent)
+    rounds = [first]
+    while size := next_size(sum(rounds), max_samples):
         rounds.append(size)
-        spent += size
     return rounds
+
+
+def next_size(spent: int, max_samples: int) -> int:
+    """The average samples per problem of the round after `spent`; 0 when no further round fits."""
+    size = min(max(LEAST, round(spent * (GROWTH - 1))), max_samples - spent)
+    return size if size >= LEAST else 0
 
 
 def allocate(rounds: Sequence[Round], size: int, problems: int) -> Ints:
@@ -64,8 +60,12 @@ def allocate(rounds: Sequence[Round], size: int, problems: int) -> Ints:
     n = np.sum([np.array(past.n) for past in rounds], axis=0)
     c = np.sum([np.array(past.c) for past in rounds], axis=0)
     need = np.sqrt((c + 1) * (n - c + 1) / ((n + 2) * (n + 3)))
-    least = max(LEAST, math.floor(_KEPT_EVEN * size))
-    return _apportion(need, size * problems, least)
+    return _apportion(need, size * problems, _least(size))
+
+
+def _least(size: int) -> int:
+    """Samples that every problem gets in a round of this size after the first."""
+    return max(LEAST, math.floor(_KEPT_EVEN * size))
 
 
 def _apportion(need: Floats, total: int, least: int) -> Ints:
@@ -105,6 +105,46 @@ def known(rounds: Sequence[Round], level: float = 0.95, population: Population =
     if squares > 0:
         found = msgspec.structs.replace(found, freedom=float(noise[asked].sum()) ** 2 / squares)
     return fixed_interval(found, level, int(asked.sum()), int((~asked).sum()))
+
+
+def noise(rounds: Sequence[Round]) -> Floats:
+    """The sampling variance of each problem's solve rate."""
+    n, c = np.array([past.n for past in rounds], dtype=float), np.array([past.c for past in rounds], dtype=float)
+    spread: Floats = np.sum(_weights(rounds, n) ** 2 * _variance(n, c) / np.maximum(n, 1), axis=0)
+    return np.where(n.sum(axis=0) > 0, spread, np.inf)
+
+
+def pass_rates(rounds: Sequence[Round], k: int, every: bool = False) -> Floats:
+    """Each problem's chance that one of k samples is correct (or `every` one), without the bias of asking by need.
+
+    Within a round, all misses among j samples have the unbiased estimate C(n-c, j)/C(n, j), and estimates of
+    successive rounds multiply. k is split over the rounds in every way, weighed by what each round gives every problem
+    for certain: a split that looked at how often a problem was really asked would look at its answers. nan where k is
+    more than that, or too few samples came back.
+    """
+    sure = [
+        past.planned if number == 0 else min(past.planned, _least(past.planned)) for number, past in enumerate(rounds)
+    ]
+    out = np.full(len(rounds[0].n), np.nan)
+    if k > sum(sure):
+        return out
+    for problem in range(out.size):
+        ways = np.ones(1)
+        for certain, past in zip(sure, rounds, strict=True):
+            n, c = past.n[problem], past.c[problem]
+            ways = np.convolve(ways, _chances(certain, n, c if every else n - c))[: k + 1]
+        out[problem] = ways[k] / math.comb(sum(sure), k)
+    return out if every else 1 - out
+
+
+def _chances(certain: int, n: int, hits: int) -> Floats:
+    """For j = 0 … certain: the ways to choose j of the round's slots, times the chance that j of n samples all hit."""
+    j = np.arange(certain)
+    # A sample that did not come back leaves that j, and every larger one, unknown.
+    chance = np.where(j < n, np.maximum(hits - j, 0) / np.maximum(n - j, 1), np.nan)
+    choose = np.array([float(math.comb(certain, i)) for i in range(certain + 1)])
+    ways: Floats = choose * np.append(1.0, np.cumprod(chance))
+    return ways
 
 
 def solve_rates(rounds: Sequence[Round]) -> Floats:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from markscheme.runs import PlannedRound
 from markscheme.types import Verdict
 
 VERDICTS: tuple[Verdict, ...] = tuple(Verdict)
@@ -91,6 +92,10 @@ class Cells:
                 value = min(max(int(value), UNKNOWN), _TOP)
             self.numbers[name][row] = value
 
+    def has_gone(self) -> bool:
+        """Whether a row has no response."""
+        return UNKNOWN in self.numbers["file"][: len(self)]
+
     def clear_marks(self, protocol: str) -> None:
         """No mark of this protocol is known (any more)."""
         self.verdicts[protocol] = array("b", [UNMARKED]) * self._room
@@ -100,14 +105,6 @@ class Cells:
         """The protocol's file is gone."""
         self.verdicts.pop(protocol, None)
         self.mark_offsets.pop(protocol, None)
-
-    def restore(self) -> None:
-        """Make the lookup table again after the columns were loaded."""
-        self._room = len(self.numbers["file"])
-        self._row = {
-            problem << 32 | sample: row
-            for row, (problem, sample) in enumerate(zip(self.problem, self.sample, strict=True))
-        }
 
 
 @dataclass(frozen=True)
@@ -130,12 +127,14 @@ class Snapshot:
     torn: int
     keys: Sequence[str] = field(repr=False)
     ids: Sequence[str] = field(repr=False)
+    rounds: Sequence[PlannedRound] = ()
+    """Of a run that asked some problems more often because of their answers."""
 
     def __len__(self) -> int:
         return len(self.problem)
 
     @classmethod
-    def of(cls, cells: Cells, **rest: object) -> Snapshot:
+    def of(cls, cells: Cells, *, complete: bool, **rest: object) -> Snapshot:
         """Copy the columns, in order."""
         problem, sample = np.array(cells.problem, np.int64), np.array(cells.sample, np.int64)
         order = np.lexsort((sample, problem))
@@ -143,11 +142,14 @@ class Snapshot:
         numbers = {name: np.array(column[:size])[order] for name, column in cells.numbers.items()}
         # A failed response has the same verdict under every protocol, whether or not somebody wrote it down.
         failed = numbers["failed"].astype(bool)
-        verdicts = {
-            name: np.where(failed, np.int8(ERROR), np.array(column[:size], np.int8)[order]).astype(np.int8)
-            for name, column in cells.verdicts.items()
-        }
+        # A mark whose response is nowhere stands for nothing; that is known once everything has been read.
+        gone = (numbers["file"] == UNKNOWN) & complete
+        verdicts = {}
+        for name, column in cells.verdicts.items():
+            stored = np.array(column[:size], np.int8)[order]
+            verdicts[name] = np.where(failed, ERROR, np.where(gone, UNMARKED, stored)).astype(np.int8)
         return cls(
+            complete=complete,
             problem=problem[order],
             sample=sample[order],
             numbers=numbers,

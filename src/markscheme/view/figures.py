@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from markscheme.statistics import Counts, Interval, interval
+from markscheme.statistics import Counts, Interval, Round, interval
 from markscheme.view.columns import CORRECT, ERROR, UNMARKED, VERDICTS, Mask, Snapshot
 
 
@@ -20,13 +20,30 @@ def counts(snapshot: Snapshot, protocol: str, rows: Mask | None = None) -> Count
         keep &= rows
     table = np.zeros((snapshot.problems, len(VERDICTS)), np.int64)
     np.add.at(table, (snapshot.problem[keep], verdict[keep]), 1)
-    return Counts(tuple(snapshot.keys), table)
+    return Counts(tuple(snapshot.keys), table, _rounds(snapshot, verdict) if rows is None else ())
+
+
+def _rounds(snapshot: Snapshot, verdict: npt.NDArray[np.int8]) -> tuple[Round, ...]:
+    """What came back in each round, where samples were added until the score was known."""
+    planned = [each for each in snapshot.rounds if len(each.asked) == snapshot.problems]
+    if not planned or len(planned) < len(snapshot.rounds):
+        return ()
+    ends = np.cumsum([each.asked for each in planned], axis=0)
+    number = np.sum(snapshot.sample >= ends[:, snapshot.problem], axis=0)
+    scored = (verdict != UNMARKED) & (verdict != ERROR)
+    found = []
+    for at, each in enumerate(planned):
+        here = scored & (number == at)
+        n = np.bincount(snapshot.problem[here], minlength=snapshot.problems)
+        c = np.bincount(snapshot.problem[here & (verdict == CORRECT)], minlength=snapshot.problems)
+        found.append(Round(each.size, tuple(n.tolist()), tuple(c.tolist())))
+    return tuple(found)
 
 
 def only(of: Counts, problems: npt.ArrayLike) -> Counts:
     """The rows of some problems, by number."""
     chosen = np.asarray(problems, np.int64)
-    return Counts(tuple(of.keys[number] for number in chosen), of.table[chosen])
+    return of.select([of.keys[number] for number in chosen])
 
 
 def estimate(metric: str, of: Counts) -> Interval | None:

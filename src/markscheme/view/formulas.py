@@ -24,7 +24,7 @@ class Formula(NamedTuple):
     display: bool
 
 
-_ENVIRONMENTS = "align|equation|gather|aligned|multline|eqnarray|cases|[bpvBV]?matrix|array"
+_ENVIRONMENTS = "(?:fl)?align(?:at|ed)?|equation|gather(?:ed)?|multline|eqnarray|split|d?cases|[bpvBV]?matrix|array"
 _TOKEN = re.compile(
     r"(?P<code>```|`)|(?P<escape>\\\\|\\\$|\\[{}])|(?P<open>\\[\[(])|(?P<close>\\[\])])|(?P<two>\$\$)|(?P<one>\$)"
     rf"|\\begin\{{(?P<env>(?:{_ENVIRONMENTS})\*?)\}}|(?P<box>\\boxed\s?\{{)|(?P<brace>[{{}}])|(?P<gap>\n[ \t]*\n)"

@@ -86,7 +86,7 @@ def _size(value: float) -> str:
 
 
 def _seconds(value: float | None) -> str:
-    if value is None or math.isnan(value) or value < 0:
+    if value is None or not math.isfinite(value) or value < 0:
         return "–"
     if value < 0.01:
         return f"{1000 * value:.2g} ms"

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
 import msgspec
 
+from markscheme.runs import PlannedRound
 from markscheme.types import Mark, Question, Response
 from markscheme.view.columns import CODE, ERROR, FINISH, UNKNOWN, UNMARKED, Cells, Snapshot
 from markscheme.view.problems import UNREADABLE, ProblemTable
@@ -54,8 +56,10 @@ _marks = msgspec.json.Decoder(_MarkHead)
 class RunIndex:
     """One run folder. `refresh` and `snapshot` may be called from any thread."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, root: Path | None = None) -> None:
         self.folder = folder
+        self._root = root or folder.resolve()
+        """Files outside of it are not read."""
         self.lock = threading.RLock()
         self.version = 0
         self.marks_version = 0
@@ -74,7 +78,7 @@ class RunIndex:
         self.problems = ProblemTable()
         self.cells = Cells()
         self.labels: dict[str, str] = {}
-        self.questions_tail = Tail(self.folder / "problems.jsonl")
+        self.questions_tail = Tail(self.folder / "problems.jsonl", self._root)
         self.response_tails: list[Tail] = []
         self.mark_tails: dict[str, Tail] = {}
         self.complete = False
@@ -98,7 +102,10 @@ class RunIndex:
             if not responses:
                 return small
             numbers = range(len(self.response_tails))
+            before = self.complete
             self.complete = small and all(self._read_responses(number, until) for number in numbers)
+            if self.complete and not before and self.cells.has_gone():
+                self._changed_marks()  # marks without a response count no longer
             return self.complete
 
     @property
@@ -107,6 +114,12 @@ class RunIndex:
         tails = [self.questions_tail, *self.mark_tails.values(), *self.response_tails]
         total = sum(tail.size for tail in tails)
         return 1.0 if not total else 1.0 - sum(tail.unread for tail in tails) / total
+
+    @property
+    def refused(self) -> list[str]:
+        """Names of files that are links out of the folder or no plain files."""
+        tails = [self.questions_tail, *self.response_tails, *self.mark_tails.values()]
+        return [tail.file.name for tail in tails if tail.refused]
 
     def snapshot(self) -> Snapshot:
         """The columns as they are now; the same object as before if nothing was read since."""
@@ -125,8 +138,19 @@ class RunIndex:
                     torn=sum(tail.torn for tail in tails),
                     keys=tuple(self.problems.keys),
                     ids=tuple(self.problems.ids),
+                    rounds=self._rounds(),
                 )
             return kept
+
+    def _rounds(self) -> Sequence[PlannedRound]:
+        """The plan of a run that asked until its score was known; like any other file it may be missing or damaged."""
+        file = self.folder / "rounds.json"
+        try:
+            if not file.resolve().is_relative_to(self._root):
+                return ()
+            return msgspec.json.decode(file.read_bytes(), type=list[PlannedRound])
+        except (OSError, *UNREADABLE):
+            return ()
 
     # What the files say ------------------------------------------------------------------------------------------
 
@@ -162,14 +186,14 @@ class RunIndex:
         known = {tail.file for tail in self.response_tails}
         for file in sorted(self.folder.glob("responses*.jsonl")):
             if file not in known:
-                self.response_tails.append(Tail(file))
+                self.response_tails.append(Tail(file, self._root))
         found = {file.stem: file for file in sorted((self.folder / "marks").glob("*.jsonl"))}
         for name in set(self.mark_tails) - set(found):
             del self.mark_tails[name]
             self.cells.drop_marks(name)
             self._changed_marks()
         for name in set(found) - set(self.mark_tails):
-            self.mark_tails[name] = Tail(found[name])
+            self.mark_tails[name] = Tail(found[name], self._root)
             self.cells.clear_marks(name)
             self._changed_marks()
 

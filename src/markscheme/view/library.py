@@ -20,6 +20,7 @@ import msgspec
 
 from markscheme.runs import FORMAT, Manifest
 from markscheme.view.columns import Snapshot
+from markscheme.view.files import read_inside, state_inside
 from markscheme.view.index import RunIndex, decode_or_none
 
 DEEPEST = 4
@@ -37,6 +38,8 @@ SILENT = 180.0
 """Seconds without a line after which a run that calls itself running may well be dead."""
 
 MANIFEST = "manifest.json"
+LARGEST_MANIFEST = 16 << 20
+"""Bytes; a manifest is some kilobytes."""
 
 
 @dataclass(frozen=True)
@@ -152,7 +155,7 @@ class Library:
         with self._lock:
             index = self._open.get(entry.path)
             if index is None:
-                index = self._open[entry.path] = RunIndex(entry.path)
+                index = self._open[entry.path] = RunIndex(entry.path, self.root)
                 index.first_protocol = entry.protocol
             self._open.move_to_end(entry.path)
             while len(self._open) > MOST_OPEN:
@@ -173,11 +176,11 @@ class Library:
     def _manifest(self, path: Path) -> tuple[Manifest | None, str]:
         file = path / MANIFEST
         try:
-            state = file.stat()
+            state = state_inside(file, self.root)
             stamp = (state.st_mtime_ns, state.st_size)
             kept = self._manifests.get(path)
             if kept is None or kept[0] != stamp:
-                kept = self._manifests[path] = (stamp, *_read_manifest(file))
+                kept = self._manifests[path] = (stamp, *_read_manifest(read_inside(file, self.root, LARGEST_MANIFEST)))
         except OSError as error:
             return None, f"the manifest cannot be read: {error.strerror}"
         return kept[1], kept[2]
@@ -196,19 +199,18 @@ def find_run_folders(root: Path) -> list[Path]:
                 return found
             try:
                 with os.scandir(folder) as items:
-                    names = {item.name: item.is_dir(follow_symlinks=False) for item in items}
+                    folders = {item.name: item.is_dir(follow_symlinks=False) for item in items}
             except OSError:
                 continue
-            if names.get(MANIFEST) is False:
+            if folders.get(MANIFEST) is False:
                 found.append(folder)
             else:
-                below += [folder / name for name, is_folder in names.items() if is_folder and name[0] != "."]
+                below += [folder / name for name, is_folder in folders.items() if is_folder and name[0] != "."]
         level = below
     return found
 
 
-def _read_manifest(file: Path) -> tuple[Manifest | None, str]:
-    raw = file.read_bytes()
+def _read_manifest(raw: bytes) -> tuple[Manifest | None, str]:
     try:
         manifest = decode_or_none(raw, Manifest)
     except msgspec.MsgspecError as error:

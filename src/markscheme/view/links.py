@@ -57,10 +57,9 @@ class Links:
         runs = urlencode([("run", slug) for slug in slugs])
         return f"/compare?{runs}{'&' + query if query else ''}"
 
-    def compare_problem(self, slugs: list[str], problem: int, samples: tuple[int, int] | None = None) -> str:
+    def compare_problem(self, slugs: list[str], problem: int) -> str:
         """One problem of the first run, the two runs' responses side by side."""
-        chosen = {"problem": problem + 1} | ({"left": samples[0], "right": samples[1]} if samples else {})
-        return f"/compare/problem?{urlencode([('run', slug) for slug in slugs])}&{urlencode(chosen)}"
+        return f"/compare/problem?{urlencode([('run', slug) for slug in slugs])}&problem={problem + 1}"
 
 
 class FileLinks(Links):

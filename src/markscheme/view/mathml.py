@@ -43,6 +43,17 @@ _CLASSES = {
     ("columnalign", "right"): "right",
     ("mathvariant", "bold"): "bold",
 }
+_ALIGNED = re.compile(
+    r"(?<!\\)\\(begin|end)\{(?:align|aligned|alignat|alignedat|flalign|gather|gathered|multline|eqnarray|equation|split)"
+    r"\*?\}(?:\[[tbc]\])?(?:\{\d\})?"
+)
+"""Environments of lines. The reader knows one of them by a name it can align, and would run the others together."""
+_RENAMED = re.compile(r"(?<!\\)\\(begin|end)\{dcases\}")
+_UNSEEN = re.compile(r"(?<!\\)\\(?:nonumber|notag|hfill|noindent|(?:label|require)\{[^{}]*\})(?![A-Za-z])")
+"""Commands that show nothing, which the reader would spell out."""
+_COMMANDS = re.compile(r"(?:\\[A-Za-z]+\s*){2,}")
+_FUNCTION = re.compile("[A-Za-z]{2,}")
+_THIN = '<mspace width="0.17em"></mspace>'
 _SIGNS, _CLOSING = frozenset("+-−±∓"), frozenset(")]}|!⌋⌉⟩′")
 _UPRIGHT = re.compile(r"&#x000[4-7][0-9A-F];")  # a lone letter that \mathrm wrote: `mi` would slant it
 
@@ -55,10 +66,16 @@ def to_mathml(latex: str, display: bool = False) -> str | None:
     from latex2mathml.converter import convert_to_element
 
     try:
-        tree = convert_to_element(latex, display="block" if display else "inline")
+        tree = convert_to_element(_readable(latex), display="block" if display else "inline")
         return _write(tree, 0)
     except Exception:  # noqa: BLE001 - a parser of hostile text: whatever it trips over, the source is shown instead
         return None
+
+
+def _readable(latex: str) -> str:
+    """The same in the words that the reader knows."""
+    latex = _RENAMED.sub(r"\\\1{cases}", _ALIGNED.sub(r"\\\1{align*}", latex))
+    return _UNSEEN.sub("", latex)
 
 
 def _depth(latex: str) -> int:
@@ -70,7 +87,9 @@ def _depth(latex: str) -> int:
             deepest = max(deepest, depth)
         elif token in ("}", "\\right", "\\end"):
             depth -= 1
-    return max(deepest, *(len(run) for run in re.findall(r"[\^_'\s]{2,}", latex)), 0)
+    # `\\frac\\frac…` nests without a brace: each takes the next as its argument.
+    chains: list[int] = [run.count("\\") for run in _COMMANDS.findall(latex)]
+    return max(deepest, *chains, *(len(run) for run in re.findall(r"[\^_'\s]{2,}", latex)), 0)
 
 
 def _write(element: Element, depth: int, sign: bool = False) -> str:
@@ -84,7 +103,10 @@ def _write(element: Element, depth: int, sign: bool = False) -> str:
     if tag == "mi" and _UPRIGHT.fullmatch(text):
         attributes += ' mathvariant="normal"'
     inside, before = _escaped(text), None
+    in_a_row = tag in ("math", "mrow", "mtd", "mstyle")  # elsewhere a child's place has a meaning
     for child in element:
+        if in_a_row and before is not None and _are_apart(before, child):
+            inside += _THIN
         inside += _write(child, depth + 1, _is_sign(child, before)) + _escaped(child.tail or "")
         before = child
     return f"<{tag}{attributes}>{inside}</{tag}>"
@@ -95,6 +117,17 @@ def _is_sign(element: Element, before: Element | None) -> bool:
     if element.tag != "mo" or unescape(element.text or "") not in _SIGNS:
         return False
     return before is None or (before.tag == "mo" and unescape(before.text or "") not in _CLOSING)
+
+
+def _are_apart(left: Element, right: Element) -> bool:
+    """Whether a thin space belongs between two: around the name of a function, but not before its parenthesis."""
+    return "mo" not in (left.tag, right.tag) and (_is_function(left) or _is_function(right))
+
+
+def _is_function(element: Element) -> bool:
+    if element.tag in ("msub", "msup", "msubsup", "munder") and len(element):
+        element = element[0]
+    return element.tag == "mi" and _FUNCTION.fullmatch(element.text or "") is not None
 
 
 def _attributes(element: Element) -> str:

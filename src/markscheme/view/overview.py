@@ -11,15 +11,18 @@ import msgspec
 import numpy as np
 
 from markscheme.reporting.summary import Estimate
+from markscheme.runs import Manifest
 from markscheme.statistics import Interval
 from markscheme.view import figures
 from markscheme.view.background import Made
 from markscheme.view.columns import VERDICTS, Snapshot
+from markscheme.view.files import read_inside
 from markscheme.view.index import RunIndex
 from markscheme.view.library import SLICE, Entry
 from markscheme.view.problems import UNREADABLE
 from markscheme.view.site import Site
 
+LARGEST_REPORT = 16 << 20
 SMALL = 30 << 20
 """Bytes of responses that are gone through for token counts when the manifest has none."""
 
@@ -71,7 +74,7 @@ def overview(site: Site, entry: Entry) -> Made[Overview]:
     ready: Made[Overview] | None = site.background.known(key, stamp)
     if ready is not None:
         return ready
-    reported = None if entry.running else _from_report(entry)
+    reported = None if entry.running else _from_report(entry, site.library.root)
     if reported is not None:
         return site.background.keep(key, stamp, reported)
     return site.background.get(key, stamp, lambda: _from_marks(site, entry), site.left)
@@ -92,20 +95,20 @@ def _state(file: Path) -> tuple[int, int]:
     return (state.st_mtime_ns, state.st_size)
 
 
-def _from_report(entry: Entry) -> Overview | None:
+def _from_report(entry: Entry, root: Path) -> Overview | None:
     """The figures that the run itself reported, if they are of its present marks."""
     report = entry.path / "report.json"
     marks = entry.path / "marks" / f"{entry.protocol}.jsonl"
     if entry.manifest is None or not _state(report)[0] >= _state(marks)[0] > 0:
         return None
     try:
-        summary = msgspec.json.decode(report.read_bytes(), type=_Report)
+        summary = msgspec.json.decode(read_inside(report, root, LARGEST_REPORT), type=_Report)
     except (OSError, *UNREADABLE):
         return None
     passes = [(int(k), _interval(found)) for k, found in summary.pass_at_k.items() if k.isdecimal() and k != "1"]
     usage = entry.manifest.usage
     return Overview(
-        expected=summary.problems * summary.samples,
+        expected=_expected(entry.manifest, summary.responses + summary.verdicts.get("error", 0)),
         scored=summary.responses,
         accuracy=_interval(summary.accuracy),
         passes=tuple((k, found) for k, found in passes if found is not None),
@@ -113,6 +116,13 @@ def _from_report(entry: Entry) -> Overview | None:
         tokens=usage.completion_tokens if usage else None,
         cost=usage.cost if usage else None,
     )
+
+
+def _expected(manifest: Manifest | None, returned: int) -> int:
+    """Responses there should be. A complete run has them all, also where it chose how many to ask for."""
+    if manifest is None or manifest.status == "complete":
+        return returned
+    return manifest.problems * manifest.samples
 
 
 def _interval(found: Estimate) -> Interval | None:
@@ -134,7 +144,7 @@ def _from_marks(site: Site, entry: Entry) -> Overview:
     large = sum(_state(file)[1] for file in entry.path.glob("responses*.jsonl")) > SMALL
     # A run that is growing or took long to read is kept open, so that the next look reads only what is new.
     kept = large or entry.running or site.library.is_open(entry)
-    index = site.library.index(entry) if kept else RunIndex(entry.path)
+    index = site.library.index(entry) if kept else RunIndex(entry.path, site.library.root)
     index.first_protocol = entry.protocol
     while not index.refresh(SLICE, responses=not large and usage is None):
         time.sleep(0.005)  # a page that waits for the lock gets it
@@ -145,7 +155,7 @@ def _from_marks(site: Site, entry: Entry) -> Overview:
     asked = manifest.config.pass_k if manifest else ()
     passes = [(k, figures.estimate(f"pass@{k}", counts)) for k in asked or ((most,) if most > 1 else ()) if k > 1]
     return Overview(
-        expected=manifest.problems * manifest.samples if manifest else len(snapshot),
+        expected=_expected(manifest, len(snapshot)),
         scored=int(counts.n.sum()),
         accuracy=figures.estimate("accuracy", counts),
         passes=tuple((k, found) for k, found in passes if found is not None),

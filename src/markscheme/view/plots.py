@@ -40,14 +40,14 @@ def interval_text(found: Interval) -> str:
 
 def range_bar(found: Interval, width: int = 120) -> Markup:
     """An estimate and its interval on a scale from 0 to 100 %, for a line of a table."""
-    x = [2 + (width - 4) * value for value in (found.low, found.estimate, found.high)]
+    x = [4 + (width - 8) * value for value in (found.low, found.estimate, found.high)]
     return _svg(
         width,
         14,
         interval_text(found),
         [
             _tip(f"{interval_text(found)}, 95 % interval, {found.problems} problems"),
-            Markup('<line class="track" x1="2" y1="7" x2="{}" y2="7"/>').format(width - 2),
+            Markup('<line class="track" x1="4" y1="7" x2="{}" y2="7"/>').format(width - 4),
             Markup('<line class="range" x1="{:.1f}" y1="7" x2="{:.1f}" y2="7"/>').format(x[0], x[2]),
             Markup('<circle class="dot" cx="{:.1f}" cy="7" r="3.5"/>').format(x[1]),
         ],
@@ -80,6 +80,8 @@ def pass_curve(points: Sequence[tuple[int, Interval]]) -> Markup:
     """pass@k against k on a logarithmic scale, with the band of its intervals."""
     low = min(0.9, math.floor(10 * min(found.low for _, found in points)) / 10)
     high = max(low + 0.1, math.ceil(10 * max(found.high for _, found in points)) / 10)
+    if high - low > 0.5:
+        low, high = math.floor(5 * low + 1e-9) / 5, math.ceil(5 * high - 1e-9) / 5  # lines stand every 20 % then
     most = points[-1][0]
 
     def x(k: float) -> float:

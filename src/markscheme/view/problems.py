@@ -76,11 +76,6 @@ class ProblemTable:
             if 2 <= len(self._values[name]) <= MOST_GROUPS
         }
 
-    def restore(self) -> None:
-        """Make the lookup tables again after the lists were loaded."""
-        self._index = {key: index for index, key in enumerate(self.keys)}
-        self._values = {name: {x for x in labels if x is not None} for name, labels in self.groups.items()}
-
     def _add(self, key: str, id: str, offset: int) -> int:
         index = self._index[key] = len(self.keys)
         self.keys.append(key)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import csv
+import ctypes
 import hashlib
 import io
 import re
-from asyncio import Future
+import sys
 from collections.abc import Awaitable, Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
@@ -31,7 +33,7 @@ from markscheme.view.pages.runs import runs_page, runs_table
 from markscheme.view.site import NotThereError, Page, Site
 
 SITE = web.AppKey("site", Site)
-PREPARED: web.AppKey[Future[None]] = web.AppKey("prepared", Future)
+PREPARING: web.AppKey[asyncio.Task[None]] = web.AppKey("preparing", asyncio.Task)
 THREADS = 3
 ASSETS = {
     "app.css": "text/css",
@@ -40,6 +42,7 @@ ASSETS = {
     "icon.svg": "image/svg+xml",
 }
 CSV_ROWS_AT_ONCE = 500
+M_MMAP_THRESHOLD = -3  # from malloc.h
 
 
 def make_app(root: Path, host: str) -> web.Application:
@@ -93,12 +96,17 @@ def asset(name: str) -> bytes:
 
 async def _prepare(app: web.Application) -> None:
     """Few threads, as each keeps memory of its own; and the templates compiled before somebody waits for them."""
-    loop = asyncio.get_running_loop()
-    loop.set_default_executor(ThreadPoolExecutor(THREADS, thread_name_prefix="pages"))
-    app[PREPARED] = loop.run_in_executor(None, compile_templates)
+    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(THREADS, thread_name_prefix="pages"))
+    app[PREPARING] = asyncio.create_task(_compile_later())
+
+
+async def _compile_later() -> None:
+    await asyncio.sleep(1)  # the first page goes first
+    await asyncio.to_thread(compile_templates)
 
 
 async def _close(app: web.Application) -> None:
+    app[PREPARING].cancel()
     app[SITE].background.close()
 
 
@@ -193,7 +201,7 @@ def _csv_lines(rows: Iterable[list[object]], most: int) -> bytes:
 
 def safe_cell(value: object) -> object:
     """A cell that no spreadsheet takes for a formula: a text that starts like one gets an apostrophe in front."""
-    if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r"):
+    if isinstance(value, str) and value[:1] in tuple("=+-@\t\r\n＝＋－＠"):
         return value if re.fullmatch(r"[+-]?[\d.,]+(e[+-]?\d+)?", value, re.IGNORECASE) else "'" + value
     return value
 
@@ -235,8 +243,16 @@ async def _asset(request: web.Request) -> web.StreamResponse:
     )
 
 
+def _give_memory_back() -> None:
+    """Large buffers straight from and to the system: glibc would let every thread keep what it once had (40 MB in all)."""
+    with contextlib.suppress(OSError, AttributeError):  # another C library
+        if sys.platform == "linux":
+            ctypes.CDLL(None).mallopt(M_MMAP_THRESHOLD, 256 << 10)
+
+
 async def serve(root: Path, host: str, port: int, started: Callable[[str], Any]) -> None:
     """Answer until cancelled; `started` is told the address once it works."""
+    _give_memory_back()
     runner = web.AppRunner(make_app(root, host), access_log=None, shutdown_timeout=1.0)
     await runner.setup()
     try:

@@ -14,6 +14,8 @@ from typing import BinaryIO
 
 import msgspec
 
+from markscheme.view.files import RefusedError, state_inside
+
 LONGEST_LINE = 256 << 20
 """Bytes. A longer line is not a response; it is counted as damaged and skipped without being held."""
 
@@ -33,10 +35,11 @@ class Position(msgspec.Struct):
 class Tail:
     """One growing file. `grown` says whether there is more to read, `lines` reads it."""
 
-    def __init__(self, file: Path, position: Position | None = None) -> None:
-        self.file = file
-        self.position = position or Position()
+    def __init__(self, file: Path, root: Path) -> None:
+        self.file, self._root = file, root
+        self.position = Position()
         self.damaged = 0
+        self.refused = False  # it is no file of this folder
         self.torn = False  # the file ends in the middle of a line
         self.size = 0
         self._seen: tuple[int, int] | None = None  # size and mtime when everything had been read
@@ -49,9 +52,9 @@ class Tail:
     def look(self) -> str:
         """What became of the file: `same`, `grown`, or `replaced` (also: cut short, gone)."""
         try:
-            found = self.file.stat()
-        except OSError:
-            self.size = 0
+            found = state_inside(self.file, self._root)
+        except OSError as error:
+            self.size, self.refused = 0, isinstance(error, RefusedError)
             return "replaced" if self.position.offset else "same"
         self.size = found.st_size
         state = (found.st_size, found.st_mtime_ns)

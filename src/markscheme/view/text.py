@@ -1,21 +1,26 @@
-"""A model's text as HTML: escaped, formulas rendered with their source beside them, the answer highlighted.
+"""A model's text as HTML: escaped, formulas and Markdown rendered with their source beside them, the answer highlighted.
 
 Long texts are cut into blocks that a browser lays out only when they come into view. The clock bounds the work: when
-it runs out, what is left of the formulas stays as source.
+it runs out, the rest stays as source.
 """
 
 from __future__ import annotations
 
+import math
+import re
 import time
 from collections.abc import Iterator
 
 from markupsafe import Markup
 
-from markscheme.view.formulas import formulas
+from markscheme.view.formulas import Formula, formulas
+from markscheme.view.markdown import Edit, edits
 from markscheme.view.mathml import to_mathml
 from markscheme.view.visible import visible
 
 Span = tuple[int, int]
+
+_LINE_END = re.compile(r"(?:[ \t]*\n)?")
 
 BLOCK = 4_000
 """Characters a block, more or less: some screens of text, laid out in a millisecond."""
@@ -38,43 +43,67 @@ def blocks(text: str, start: int, end: int, size: int = BLOCK) -> list[Span]:
     return cuts
 
 
-def render(text: str, span: Span | None = None, until: float | None = None) -> Markup:
-    """One block as HTML; `span` is the answer's place in it."""
-    return Markup("").join(_pieces(text, span, until))
+def clock() -> float:
+    """What bounds the work on a page: processor time of its thread, so that a busy machine renders as much."""
+    return time.thread_time()
+
+
+def render(text: str, span: Span | None = None, until: float = math.inf) -> Markup:
+    """One block as HTML; `span` is the answer's place in it, `until` a time of `clock` after which it stays plain."""
+    return render_plain(text, span) if clock() > until else Markup("".join(_pieces(text, span, until)))
 
 
 def render_plain(text: str, span: Span | None = None) -> Markup:
-    """The same without looking for formulas."""
-    return _marked(text, 0, len(text), span)
+    """The same without looking for formulas and Markdown."""
+    return Markup(_marked(text, 0, len(text), span))
 
 
-def _pieces(text: str, span: Span | None, until: float | None) -> Iterator[Markup]:
+# Below, plain strings of HTML: thousands of pieces a page, and every one of them comes from `visible`, `to_mathml` or here.
+
+
+def _pieces(text: str, span: Span | None, until: float) -> Iterator[str]:
+    found = list(formulas(text))
+    steps: list[Formula | Edit] = [*found, *edits(text, [(one.start, one.end) for one in found])]
+    steps.sort(key=lambda step: (step.start, step.end))
     at = 0
-    for formula in formulas(text):
-        if until is not None and time.monotonic() > until:
-            break
-        html = to_mathml(text[formula.inner_start : formula.inner_end], formula.display)
+    for step in steps:
+        if isinstance(step, Edit):
+            yield _marked(text, at, step.start, span)
+            at = max(at, step.start)  # a display formula may have taken the line end
+            yield f"{step.before}{_source(_marked(text, at, step.end, span))}{step.after}"
+            at = max(at, step.end)
+            continue
+        html = to_mathml(text[step.inner_start : step.inner_end], step.display) if clock() <= until else None
         if html is None:
             continue
-        yield _marked(text, at, formula.start, span)
-        source = _marked(text, formula.start, formula.end, span)
-        shown = Markup(html)
-        if _overlap(formula.start, formula.end, span) is not None:
-            shown = Markup("<mark>{}</mark>").format(shown)
-        kind = "m block" if formula.display else "m"
-        yield Markup('<span class="{}">{}<code class="src">{}</code></span>').format(kind, shown, source)
-        at = formula.end
+        yield _marked(text, at, step.start, span)
+        yield _formula(text, step, html, span)
+        at = step.end
+        if step.display:  # it stands on lines of its own: the line end behind it would be an empty one
+            end = _LINE_END.match(text, at).end()  # type: ignore[union-attr]  # matches everywhere
+            yield _source(visible(text[at:end]))
+            at = end
     yield _marked(text, at, len(text), span)
 
 
-def _marked(text: str, start: int, end: int, span: Span | None) -> Markup:
+def _formula(text: str, formula: Formula, html: str, span: Span | None) -> str:
+    source = _source(_marked(text, formula.start, formula.end, span))
+    if _overlap(formula.start, formula.end, span) is not None:
+        html = f"<mark>{html}</mark>"
+    return f'<span class="{"m block" if formula.display else "m"}">{html}{source}</span>'
+
+
+def _source(html: str) -> str:
+    """What only the raw view shows."""
+    return f'<code class="src">{html}</code>' if html else ""
+
+
+def _marked(text: str, start: int, end: int, span: Span | None) -> str:
     overlap = _overlap(start, end, span)
     if overlap is None:
-        return visible(text[start:end])
+        return str(visible(text[start:end]))
     low, high = overlap
-    return Markup("{}<mark>{}</mark>{}").format(
-        visible(text[start:low]), visible(text[low:high]), visible(text[high:end])
-    )
+    return f"{visible(text[start:low])}<mark>{visible(text[low:high])}</mark>{visible(text[high:end])}"
 
 
 def _overlap(start: int, end: int, span: Span | None) -> Span | None:

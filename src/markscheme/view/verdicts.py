@@ -29,7 +29,6 @@ _LOOKS = {
 }
 LOOKS: dict[str, Look] = {str(name): Look(str(name), *rest) for name, rest in _LOOKS.items()}
 NOT_MARKED = Look("unmarked", "·", "not marked", "no mark under this protocol")
-MISSING = Look("missing", " ", "missing", "not asked yet, or lost")
 LOOKS["unmarked"] = NOT_MARKED
 
 

@@ -1,4 +1,5 @@
-"""Every labelled pair of `cases.jsonl`: a report of a wrong verdict becomes one more line there."""
+"""Every labelled pair: `cases.jsonl` (a report of a wrong verdict becomes one more line there) and `rewritings.jsonl`,
+which holds ways to write a gold and near misses of it."""
 
 import json
 from collections import defaultdict
@@ -9,6 +10,12 @@ import pytest
 from markscheme.marking.equality import compare, equal
 
 CASES = [json.loads(line) for line in (Path(__file__).parent / "cases.jsonl").read_text("utf-8").splitlines()]
+CASES += [
+    {"answer": answer, "gold": row["gold"], "equal": label == "right", "source": f"rewritings: {row['kind']}"}
+    for row in map(json.loads, (Path(__file__).parent / "rewritings.jsonl").read_text("utf-8").splitlines())
+    for label in ("right", "wrong")
+    for answer in row[label]
+]
 BY_SOURCE = defaultdict(list)
 for case in CASES:
     BY_SOURCE[case["source"]].append(case)

@@ -12,7 +12,7 @@ from markscheme.marking.equality.answers import Answer, Based, Scalar
 from markscheme.marking.equality.expressions import Unreadable, read_number
 from markscheme.marking.equality.tokens import Token
 from markscheme.marking.equality.units import Unit, read_unit
-from markscheme.marking.equality.words import SCALE_WORDS, number_from_words
+from markscheme.marking.words import SCALE_WORDS, number_from_words
 
 BASE_WORDS: Final = frozenset({"base", "(base"})
 _PERCENT: Final = frozenset({"percent", "percentage", "pct", "percents"})

@@ -33,6 +33,7 @@ class Choice:
 
     letter: str
     rest: str = ""
+    value: Answer | None = None  # what is written behind the letter, where that is mathematics
 
 
 @dataclass(frozen=True, slots=True)

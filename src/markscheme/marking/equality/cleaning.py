@@ -92,6 +92,18 @@ _EMPTY_DELIMITER: Final = re.compile(r"\\(?:left|right)\s*\.")
 _TEXT_SIGN: Final = re.compile(r"\\(?:text|mathrm|mbox)\s*\{\s*\\([$%])\s*\}")
 _REPEATING: Final = re.compile(r"(?<!\d)(\d{0,30})\.(\d{0,30})\\(?:overline|bar|dot)\s*\{\s*(\d{1,30})\s*\}")
 _TRAILING_DOTS: Final = re.compile(r"(?<!\d)(\d{0,30})\.(\d{0,30}?)(\d)\3{2,60}\s*(?:\.\.\.|\\(?:l|c)?dots)")
+_LETTER_TIMES: Final = re.compile(r"(?<=\d)\s*[xX]\s*(?=10\s*(?:\^|\*\*))")
+_TIMES_AS_UNIT: Final = re.compile(r"(?<=\d)\s+times\Z")
+_INCHES: Final = re.compile(r'(?<=\d)\s?"(?!\w)')
+_PER: Final = re.compile(r"(?<=\d)\s+an?\s+(?=[a-z]{3})")
+_CURRENCY_CODE: Final = re.compile(r"\b(?:US|USD|Rs)(?:\s?(?=\\?\$)|\.\s?(?=\d))")
+_SYSTEM: Final = re.compile(
+    r"\\left\s*\\\{\s*\\begin\{(array|aligned|matrix|gathered)\}(?:\{[lcr|\s]*\})?(.*?)\\end\{\1\}\s*\\right\s*\.",
+    re.DOTALL,
+)
+_REPEATED_DOTS: Final = re.compile(r"(?<!\d)(\d{0,30})\.(\d{0,10}?)(\d{2,3})\3{1,20}\s*(?:\.\.\.|\\(?:l|c)?dots)")
+_COORDINATE: Final = r"-?(?:\d[\d./]*(?:\\sqrt\{\d+\})?|\\[dt]?frac\{-?\d+\}\{\d+\}|\\sqrt\{\d+\})"
+_ANGLES: Final = re.compile(rf"<\s*({_COORDINATE}(?:\s*,\s*{_COORDINATE})+)\s*>")
 _DOLLARS: Final = re.compile(r"(?<!\\)\$")
 _FINAL: Final = ".,;:\\"
 _WRAPPERS: Final = (
@@ -111,7 +123,17 @@ def clean(text: str) -> str:
     """The same answer in plain LaTeX, without delimiters around it or a full stop behind it."""
     if not text.isascii():
         text = _to_ascii(text)
+    if "\\right" in text:
+        text = _SYSTEM.sub(r"\\begin{cases}\2\\end{cases}", text)  # before its point is taken for a full stop
     text = strip_wrappers(text)
+    if "10" in text and ("x" in text or "X" in text):
+        text = _LETTER_TIMES.sub(r"\\times ", text)  # 6.72 x 10^{-5}
+    if text.endswith("times"):
+        text = _TIMES_AS_UNIT.sub("", text)
+    if '"' in text or " a" in text:
+        text = _PER.sub(" per ", _INCHES.sub(r"\\text{ inches}", text))  # 67", $2 a serving
+    if "US" in text or "Rs" in text:
+        text = _CURRENCY_CODE.sub("", text)
     if "\\\\" in text:
         text = _single_backslashes(text)
     if "\\" in text or "{,}" in text or "~" in text or "'" in text:
@@ -121,9 +143,11 @@ def clean(text: str) -> str:
         text = _TEXT_SIGN.sub(r"\\\1", text)
         if "." in text and ("{" in text or "dots" in text):
             text = _REPEATING.sub(_repeating_decimal, text)
-            text = _TRAILING_DOTS.sub(_repeating_decimal, text)
+            text = _REPEATED_DOTS.sub(_repeating_decimal, _TRAILING_DOTS.sub(_repeating_decimal, text))
     elif "..." in text:
-        text = _TRAILING_DOTS.sub(_repeating_decimal, text)
+        text = _REPEATED_DOTS.sub(_repeating_decimal, _TRAILING_DOTS.sub(_repeating_decimal, text))
+    if "<" in text and "," in text:
+        text = _ANGLES.sub(r"\\langle \1\\rangle ", text)  # <1, -2, 3>
     return text
 
 

@@ -23,6 +23,10 @@ _SPACES: Final = re.compile(r"(?<!\d)\s+|\s+(?!\d)")
 _LIST_LIKE: Final = re.compile(r"\d,\s?\d{3}(?!\d)")
 _SPACED_GROUPS: Final = re.compile(r"\s*[-+$\\]*\d{1,3}(?:, \d{3})+(?!\d)[^,]*")
 _BARE_UNIT: Final = re.compile(r"([-\d.,/\s]*\d)\s+([mgshL](?:/[mgshL])?)((?:\^\{?[23]\}?)?)\s*\.?")
+_DECIMAL_COMMA: Final = re.compile(
+    r"(?P<sign>[-+]?\s?\\?\$?\s?)(?:(?P<groups>\d{1,3}(?:\.\d{3})+)|(?P<whole>\d+)(?=,))(?:,(?P<part>\d+))?(?P<tail>[^\d,.].*)?"
+)
+_CHOOSE: Final = re.compile(r"(?<![A-Za-z\\])C\s*\(\s*(\w{1,9})\s*,\s*(\w{1,9})\s*\)")
 _UNWORKED: Final = re.compile(r"\\(?:sum|prod|i*nt|lim|frac\{d\}\{d)(?![a-z])")
 _TOO_BIG: Final = "too large to work out"
 _CACHE_SIZE: Final = 4096
@@ -148,6 +152,8 @@ def _other_readings(answer: str, gold: str) -> Comparison | None:
             continue
         judge = Judge()
         if _judge(judge, one.answer, two.answer):
+            if a[0] != answer and _point_for_comma(answer) == a[0]:
+                judge.flag("decimal comma")
             return Comparison(True, "equal", tuple(judge.flags), "exact")
     return None
 
@@ -166,7 +172,28 @@ def _alternatives(answer: str, gold: str) -> list[tuple[tuple[str, bool], tuple[
         if m is not None:
             pair = ((rf"{m[1]}\text{{ {m[2]}}}{m[3]}", False), (other, False))
             found.append((pair[1], pair[0]) if flip else pair)
+        rewritten = [_point_for_comma(own), _CHOOSE.sub(_binomial, own) if "C" in own and len(own) < 300 else None]
+        for text in rewritten:
+            if text is not None and text != own:
+                pair = ((text, False), (other, False))
+                found.append((pair[1], pair[0]) if flip else pair)
     return found
+
+
+def _point_for_comma(text: str) -> str | None:
+    """`0,5`, `1.234,56` and `1.234.567` as most of Europe writes them; `1,234` is left alone, for it is rather 1234."""
+    m = _DECIMAL_COMMA.fullmatch(text.strip()) if len(text) < 100 else None
+    if m is None or (m["groups"] is None and len(m["part"] or "") == 3 and m["whole"] != "0"):
+        return None
+    if m["groups"] is not None and m["part"] is None and m["groups"].count(".") < 2:
+        return None
+    whole = (m["groups"] or m["whole"]).replace(".", "")
+    return m["sign"] + whole + (f".{m['part']}" if m["part"] else "") + (m["tail"] or "")
+
+
+def _binomial(m: re.Match[str]) -> str:
+    """`C(n, 2)`, which may be a point or a product, as a number of choices."""
+    return rf"\binom{{{m[1]}}}{{{m[2]}}}"
 
 
 _cache: Final[dict[tuple[str, bool], _Reading]] = {}

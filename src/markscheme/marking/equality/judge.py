@@ -59,9 +59,11 @@ class Judge:
     def values(self, a: Value, b: Value) -> bool | None:
         """Whether two values are equal: exactly, or as rounded as the problem asks."""
         verdict = self.exact(a, b)
-        if verdict is not True and self.places is not None and _within(a, b, self.places):
-            self.flag("rounded")
-            return True
+        if verdict is not True and self.places is not None:
+            given, gold = (b, a) if self.flipped else (a, b)
+            if _is_rounded(given, gold, self.places):
+                self.flag("rounded")
+                return True
         return verdict
 
     def exact(self, a: Value, b: Value) -> bool | None:
@@ -109,12 +111,17 @@ class Judge:
         return None if undecided else True
 
 
-def _within(a: Value, b: Value, places: int) -> bool:
-    """Whether real numbers differ by no more than half a unit in that decimal place."""
-    x, y = approximate(a), approximate(b)
-    if x is None or y is None or abs(x.imag) > 1e-12 or abs(y.imag) > 1e-12:
+def _is_rounded(given: Value, gold: Value, places: int) -> bool:
+    """Whether an answer has no more than so many decimals and is the gold rounded to them.
+
+    An answer with more decimals was not rounded as asked; so a gold that is rounded itself has only itself as answer.
+    """
+    if isinstance(given, Expr) or (given * 10**places).denominator != 1:
         return False
-    return abs(x.real - y.real) <= 0.5 * 10.0**-places * (1 + 1e-9)
+    size = approximate(gold)
+    if size is None or abs(size.imag) > 1e-12:
+        return False
+    return abs(float(given) - size.real) <= 0.5 * 10.0**-places * (1 + 1e-9)
 
 
 def plain(answer: Answer) -> Answer:

@@ -28,6 +28,7 @@ _TABLE: Final[dict[tuple[type, type], Rule]] = {
     (Choice, Choice): scalars.choices,
     (Choice, Scalar): scalars.choice_scalar,
     (Choice, Text): scalars.choice_text,
+    **{(Choice, kind): scalars.choice_value for kind in (Sequence, Collection, RealSet, Matrix)},
     (Based, Based): scalars.based,
     (Based, Scalar): scalars.based_scalar,
     (Clock, Clock): scalars.clocks,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from markscheme.marking.words import NUMBER_WORDS
+
 
 def words(text: str) -> frozenset[str]:
     """The words of a text."""
@@ -44,7 +46,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "langle": ("(", "<"), "rangle": (")", ">"), "lfloor": ("(", "⌊"), "rfloor": (")", "⌋"), "lceil": ("(", "⌈"), "rceil": (")", "⌉"),
     "lvert": ("(", "|"), "rvert": (")", "|"), "vert": ("|", "|"), "mid": ("|", "|"), "|": ("|", "||"), "Vert": ("|", "||"), "lVert": ("|", "||"), "rVert": ("|", "||"), "parallel": ("x", "parallel"),
     "\\": ("\\\\", ""), "land": ("x", "and"), "wedge": ("x", "and"), "lor": ("x", "or"), "vee": ("x", "or"), "ldots": ("x", "..."), "cdots": ("x", "..."), "dots": ("x", "..."),
-    "angle": ("angle", "∠"), "triangle": ("angle", "△"), "measuredangle": ("angle", "∠"), "colon": (":", ":"), "Re": ("x", "Re"), "Im": ("x", "Im"),
+    "angle": ("angle", "∠"), "triangle": ("angle", "△"), "measuredangle": ("angle", "∠"), "colon": (":", ":"), "cent": ("x", "cents"), "textcent": ("x", "cents"), "Re": ("x", "Re"), "Im": ("x", "Im"),
     "pmod": ("mod", "mod"), "bmod": ("mod", "mod"), "mod": ("mod", "mod"), "bigstar": ("x", "star"),
 }  # fmt: skip
 
@@ -74,6 +76,13 @@ UPRIGHT: Final = frozenset(
 MATRICES: Final = frozenset(
     {"pmatrix", "bmatrix", "matrix", "Bmatrix", "smallmatrix", "array", "psmallmatrix", "bsmallmatrix"}
 )
+
+SHORT_WORDS: Final = frozenset(
+    "kgs kms gms mls a an and as at be by cm dm do ft go he if in is it kg km lb me mg mi ml mm my no nm of on or oz so to up us we yd "
+    "am pm th st nd rd hr hrs min mins sec secs lbs mph kph kmh sq cu per day yes not all any bits east west north south "
+    "way man car bag can jar lap map cap hat gas cents cent dollar dollars base mod gal pt qt yr yrs wk ml cc rad hz pct percent usd".lower().split()
+)
+"""Letters that make a word though they could be a product of variables."""
 
 CONNECTIVES: Final = frozenset({"and", "or", "&"})
 
@@ -118,13 +127,13 @@ def plain(run: str) -> list[tuple[str, str]]:
 
 def is_word(run: str) -> bool:
     """Whether letters are a word rather than a product of variables such as `abc` or `xy`."""
-    from markscheme.marking.equality.words import NUMBER_WORDS, SHORT_WORDS
-
     lower = run.lower()
     if lower in SHORT_WORDS or lower in NUMBER_WORDS:
         return True
     if not run.isascii() or len(run) > 6:
         return True
+    if len(run) >= 4 and run.islower() and list(run) != sorted(run):
+        return True  # a product of so many variables is written in order, `abcd`; "ways" and "balls" are words
     # Three letters or more with e, i, o or u: as variables those would be constants or are hardly ever used.
     return len(run) >= 3 and any(v in lower for v in "eiou") and not any(
         lower.startswith(f) and len(lower) - len(f) <= 2 for f in FUNCTIONS

@@ -9,24 +9,26 @@ from typing import Final
 from markscheme.marking.equality import sets
 from markscheme.marking.equality.answers import Answer, Choice, Clock, Scalar, Text
 from markscheme.marking.equality.units import read_unit
-from markscheme.marking.equality.words import NUMBER_WORDS, number_from_words
+from markscheme.marking.words import NUMBER_WORDS, number_from_words
 
 _DRESS: Final = re.compile(
     r"\\(?:text(?:bf|it|rm|sf|tt|up|normal|md|sc)?|mbox|hbox|math(?:rm|bf|it|sf|tt)|emph|boldsymbol|bm|operatorname|boxed|fbox)"
     r"\s*(?=\{)"
 )
+_COLON: Final = re.compile(r"\s*\\colon(?![a-zA-Z])\s*")
 _SPACING: Final = re.compile(r"\\[,;:! ]|\\q?quad(?![a-zA-Z])|~")
 _CLOCK: Final = re.compile(
     r"(\d{1,6}(?:\.\d{1,6})?(?:\s*:\s*\d{1,6}(?:\.\d{1,6})?){1,3})\s*(?:([ap])\.?\s*m\b\.?)?", re.IGNORECASE
 )
 _RATIO: Final = re.compile(r"(\d{1,6})\s+to\s+(\d{1,6})")
-_HOUR: Final = re.compile(r"(\d{1,2})\s*([ap])\.?\s*m\b\.?", re.IGNORECASE)
+_HOUR: Final = re.compile(r"(\d{1,2})\s*(?:([ap])\.?\s*m\b\.?|o'clock)", re.IGNORECASE)
 _CHOICE: Final = re.compile(
     r"(?:(?:option|choice|answer|letter)\s*:?\s*)?"
     r"(?:\(\s*([A-Z])\s*\)|([A-Z])\s*\)|([A-Z])[.:](?=\s))(?:\s+(?![-+*/^=<>]|\\(?:cup|cap|cdot|times|in)\b)(.*))?",
     re.DOTALL,
 )
 _NAMED_CHOICE: Final = re.compile(r"(?:option|choice|answer|letter)\s*:?\s*\(?([A-Za-z])\)?", re.IGNORECASE)
+_AND_A_PART: Final = re.compile(r"(\d{1,9})\s+and\s+((?:a|one|two|three)[\s-][a-z]+)", re.IGNORECASE)
 _WORD: Final = re.compile(r"[^\W\d_]+|\d+(?:\.\d+)?|[^\w\s.,;:!?\"'(){}$*\\]", re.UNICODE)
 _LETTERS: Final = re.compile(r"[A-Za-z][A-Za-z\s,\-]*")
 _ARTICLES: Final = ("the ", "a ", "an ")
@@ -34,14 +36,14 @@ _PHRASES: Final[dict[str, Answer]] = {
     "all real numbers": sets.REALS, "all reals": sets.REALS, "all real x": sets.REALS, "all real values": sets.REALS, "real numbers": sets.REALS,
     "no solution": sets.EMPTY, "no solutions": sets.EMPTY, "empty set": sets.EMPTY, "no real solution": sets.EMPTY,
     "no real solutions": sets.EMPTY,
-    "dne": Text("does not exist"),
+    "dne": Text("does not exist"), "infinity": Scalar(sets.INFINITY), "negative infinity": Scalar(sets.MINUS_INFINITY),
 }  # fmt: skip
 
 
 def undressed(text: str) -> str:
     r"""The text without font commands, spacing and braces: what `\text{(C) Plane}` says."""
     if "\\" in text:
-        text = _SPACING.sub(" ", _DRESS.sub("", text))
+        text = _SPACING.sub(" ", _DRESS.sub("", _COLON.sub(":", text)))
     return text.replace("{", "").replace("}", "").strip()
 
 
@@ -70,8 +72,11 @@ def read_phrase(text: str) -> Answer | None:
     if plain[0].isdigit():
         if m := _RATIO.fullmatch(plain):
             return Clock((Fraction(m[1]), Fraction(m[2])))
-        if (":" in plain or plain[-1] in "mM.") and (clock := _clock(plain)) is not None:
+        if (":" in plain or plain[-1] in "mM.k") and (clock := _clock(plain)) is not None:
             return clock
+        if m := _AND_A_PART.fullmatch(plain):
+            part = number_from_words(m[2])
+            return Scalar(int(m[1]) + part) if isinstance(part, Fraction) and 0 < part < 1 else None
         return None
     if plain[0] in "(ABCDEFGHIJKLMNOPQRSTUVWXYZoclO":
         m = _CHOICE.fullmatch(plain)
@@ -91,7 +96,7 @@ def _clock(plain: str) -> Clock | None:
         parts = tuple(Fraction(p.strip()) for p in m[1].split(":"))
         return Clock(parts, f"{m[2].lower()}m" if m[2] else "")
     m = _HOUR.fullmatch(plain)
-    return Clock((Fraction(m[1]), Fraction(0)), f"{m[2].lower()}m") if m else None
+    return Clock((Fraction(m[1]), Fraction(0)), f"{m[2].lower()}m" if m[2] else "") if m else None
 
 
 def _spelled_number(plain: str) -> Scalar | None:

@@ -7,20 +7,31 @@ group cost no recursion.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Final
 
 from markscheme.marking.equality import sets
 from markscheme.marking.equality.algebra import Value, mul
-from markscheme.marking.equality.answers import Answer, Collection, Matrix, RealSet, Relation, Scalar, Sequence
+from markscheme.marking.equality.answers import (
+    Answer,
+    Choice,
+    Collection,
+    Matrix,
+    RealSet,
+    Relation,
+    Scalar,
+    Sequence,
+    Text,
+)
 from markscheme.marking.equality.arguments import tokenise
 from markscheme.marking.equality.cleaning import clean
 from markscheme.marking.equality.evaluation import run
 from markscheme.marking.equality.expressions import Unreadable, parse, read_number
-from markscheme.marking.equality.limits import TooBig
+from markscheme.marking.equality.limits import TooBig, Undefined
 from markscheme.marking.equality.names import CONNECTIVES, MATRICES
-from markscheme.marking.equality.phrases import read_phrase
+from markscheme.marking.equality.phrases import read_phrase, undressed
 from markscheme.marking.equality.reading_relations import RelationReader
-from markscheme.marking.equality.set_answers import combine
+from markscheme.marking.equality.set_answers import as_set, combine
 from markscheme.marking.equality.token_ranges import join_thousands
 
 MAX_LENGTH: Final = 100_000  # characters of an answer
@@ -28,6 +39,14 @@ MAX_DEPTH: Final = 12  # of lists in lists; brackets that only group do not coun
 MAX_ITEMS: Final = 200
 _CUTTING: Final = frozenset({",", ";", "x"})
 _SETS: Final = frozenset({"u", "set"})
+_EXCEPTION: Final = re.compile(
+    r"(?:[a-z]\s*(?:is|can be)\s+)?(?:all|any|every)?\s*real\s+(?:numbers?|values?)(?:\s+of\s+[a-z]|\s+[a-z])?\s+"
+    r"(?:except|other than|but|besides|excluding)\s+(?:for\s+)?(?:[a-z]\s*=\s*)?([^a-zA-Z]{1,60})"
+)
+_LETTERED: Final = re.compile(
+    r"(?:\\(?:text|textbf|mathrm|mathbf|textrm)\s*\{\s*)?\(?[A-Z]\s*\)\s*(?:\}|\\[ ,;:]|~|\\q?quad|\s)*([^\s}].*)",
+    re.DOTALL,
+)
 _OUTWARD: Final = re.compile(r"^([\[\]])(.*)([\[\]])$", re.DOTALL)
 
 
@@ -42,14 +61,29 @@ def read(text: str, *, lists: bool = False) -> Answer:
         raise TooBig  # compatibility forms of some characters are long
     phrase = read_phrase(cleaned)
     if phrase is not None:
-        return phrase
+        return _with_value(phrase, cleaned) if isinstance(phrase, Choice) and phrase.rest else phrase
     if (cleaned[0] in "[]" and cleaned[-1] in "[]" and cleaned.count("[") != cleaned.count("]")) or cleaned[0] == "]":
         # ]a, b[ is the French way to write (a, b).
         cleaned = _OUTWARD.sub(lambda m: ("[" if m[1] == "[" else "(") + m[2] + ("]" if m[3] == "]" else ")"), cleaned)
     if "&" in cleaned and "matrix" not in cleaned and "array" not in cleaned and "cases" not in cleaned:
         cleaned = cleaned.replace("\\&", " and ").replace("&", "")  # where lines are aligned
+    exception = _EXCEPTION.fullmatch(undressed(cleaned)) if len(cleaned) < 300 else None
+    if exception is not None:
+        return RealSet(
+            sets.intersection(sets.REALS, sets.complement(as_set(read("\\{" + exception[1] + "\\}")))).pieces
+        )
     tokens = tokenise(cleaned)
     return Reader(tokens if lists else join_thousands(tokens)).whole()
+
+
+def _with_value(choice: Choice, text: str) -> Choice:
+    r"""The choice with the value behind its letter, `\textbf{(A) }\frac12`; without one where that is in words."""
+    m = _LETTERED.fullmatch(text)
+    try:
+        value = read(m[1]) if m else None
+    except (Unreadable, Undefined, TooBig):
+        return choice
+    return choice if value is None or isinstance(value, Text | Choice) else replace(choice, value=value)
 
 
 class Reader(RelationReader):
@@ -84,7 +118,7 @@ class Reader(RelationReader):
         kinds = {self.tokens[k].kind for k in self.level(low, high)}
         if not kinds.isdisjoint(_CUTTING) and (cuts := self.separators(low, high)):
             return self.collection(low, high, cuts, depth)
-        if "r" in kinds:
+        if "r" in kinds and not ("u" in kinds and self.joins_conditions(low, high)):
             return self.relation(low, high, depth)
         if not kinds.isdisjoint(_SETS) or ("(" in kinds and self.has_union(low, high)):
             return self.set_expression(low, high, depth)

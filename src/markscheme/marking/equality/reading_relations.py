@@ -92,6 +92,14 @@ class RelationReader(ValueReader):
     def has_union(self, low: int, high: int) -> bool:
         return any(self.is_union(k, low, high) for k in self.level(low, high))
 
+    def joins_conditions(self, low: int, high: int) -> bool:
+        """Whether set operations stand between conditions: x < 2 ∪ x > 3, but not x ∈ A ∪ B."""
+        kinds = "".join(
+            "u" if self.tokens[k].kind == "u" else "r" if self.tokens[k].kind == "r" else ""
+            for k in self.level(low, high)
+        )
+        return all("r" in part for part in kinds.split("u"))
+
     def is_union(self, k: int, low: int, high: int) -> bool:
         """A capital U between two brackets."""
         return (

@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Final
 
-from markscheme.marking.equality.algebra import Expr, Value, variables
+from markscheme.marking.equality.algebra import Expr, Value, neg, variables
 from markscheme.marking.equality.annotations import BASE_WORDS, annotate, read_base
 from markscheme.marking.equality.answers import Answer, Collection, Scalar
 from markscheme.marking.equality.evaluation import DEGREE, run, signs_in
@@ -15,7 +15,7 @@ from markscheme.marking.equality.expressions import Unreadable, parse, read_numb
 from markscheme.marking.equality.substitution import substitute
 from markscheme.marking.equality.token_ranges import TokenRanges
 from markscheme.marking.equality.units import Unit, read_unit
-from markscheme.marking.equality.words import number_from_words
+from markscheme.marking.words import number_from_words
 
 _DEGREES: Final = Unit((("deg", 1),), Fraction(1))
 _DOLLARS: Final = Unit((("usd", 1),), Fraction(1))
@@ -121,6 +121,9 @@ class ValueReader(TokenRanges):
             return self.words(low, high) if spelled is None else Scalar(spelled)
         if self.tokens[k - 1].kind == ":":
             return self.scalar(k, high)
+        if k - low == 1 and self.tokens[low].text.lower() in ("negative", "minus"):
+            number = self.scalar(k, high)
+            return replace(number, value=neg(number.value)) if isinstance(number, Scalar) else self.words(low, high)
         unit = read_unit(" ".join(t.text for t in self.tokens[low:k]))
         if unit is not None and not unit.word and self.tokens[k].kind in ("n", "o"):
             number = self.scalar(k, high)  # €77, USD 18.90

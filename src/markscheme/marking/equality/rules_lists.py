@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from markscheme.marking.equality import sets
 from markscheme.marking.equality.algebra import (
+    Expr,
     add,
     mul,
     variables,
@@ -21,6 +22,7 @@ from markscheme.marking.equality.answers import (
 )
 from markscheme.marking.equality.expressions import Unreadable
 from markscheme.marking.equality.judge import Judge
+from markscheme.marking.equality.numeric import approximate
 from markscheme.marking.equality.set_answers import as_set
 from markscheme.marking.equality.units import Unit
 
@@ -128,7 +130,12 @@ def as_sets(judge: Judge, a: Answer, b: Answer) -> bool | None:
 
 
 def collection_scalar(judge: Judge, a: Collection, b: Scalar) -> bool | None:
-    """Amounts that add up to one: `137 and 1/2`, `18 dollars and 90 cents`."""
+    """Amounts that add up to one: `137 and 1/2`, `18 dollars and 90 cents`; one value said twice: `3/4 or 0.75`."""
+    if len(b.letters) == len(a.items) and b.letters.isupper():
+        # Several choices, A, C and D, written as ACD.
+        return sorted(b.letters) == sorted(x.letters if isinstance(x, Scalar) else "" for x in a.items)
+    if a.joined == "or" and not judge.flipped:
+        return _said_twice(judge, a, b)
     first, second = a.items if len(a.items) == 2 else (None, None)
     if a.joined != "and" or not isinstance(first, Scalar) or not isinstance(second, Scalar):
         return False
@@ -140,6 +147,28 @@ def collection_scalar(judge: Judge, a: Collection, b: Scalar) -> bool | None:
         return False
     total = add(mul(first.value, first.unit.factor), mul(second.value, second.unit.factor))
     return judge.same(Scalar(total, Unit(first.unit.dimensions, Fraction(1))), b)
+
+
+def _said_twice(judge: Judge, a: Collection, b: Scalar) -> bool | None:
+    """The value itself first, then the same in another form or rounded."""
+    if judge.same(a.items[0], b) is not True:
+        return False
+    for item in a.items[1:]:
+        if not isinstance(item, Scalar) or not (Judge().same(item, b) or _is_rounding(item, b)):
+            return False
+    return True
+
+
+def _is_rounding(item: Scalar, exact: Scalar) -> bool:
+    """Whether a decimal with two places or more is the value, rounded to as many."""
+    scale = Fraction(1, 100) if item.percent else Fraction(1)
+    if isinstance(item.value, Expr) or not isinstance(item.value, Fraction):
+        return False
+    places = next((k for k in range(1, 13) if (item.value * 10**k).denominator == 1), 0)
+    size = approximate(exact.value)
+    if places < 2 - item.percent or size is None or abs(size.imag) > 1e-12:
+        return False
+    return abs(float(item.value * scale) - size.real) <= 0.51 * 10.0**-places * float(scale)
 
 
 def matrices(judge: Judge, a: Matrix, b: Matrix) -> bool | None:

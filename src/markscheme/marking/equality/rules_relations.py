@@ -115,9 +115,11 @@ def relation_other(judge: Judge, a: Relation, b: Answer) -> bool | None:
     elif a.right_name and not _occurs(a.right_name, a.left):
         named = a.left
     elif isinstance(a.left, Scalar) and isinstance(a.right, Scalar) and _names_a_quantity(a.left.value):
-        # m + n = 73 and AB·CD = 12 name a quantity; x² = 5 asks for x. 21 + 49 = 70 is a sum.
-        named = None if variables(a.right.value) else a.right
-    if named is None:
+        # m + n = 73 and AB·CD = 12 name a quantity; x² = 5 asks for x. 21 + 49 = 70 is a sum. A gold that is the
+        # equation of a curve, x² + y² = 25, asks for the equation.
+        curve = judge.flipped and {"x", "y"} <= variables(a.left.value)
+        named = None if variables(a.right.value) or curve else a.right
+    if named is None or (not judge.flipped and _is_curve(a, named)):
         return False
     verdict = judge.same(named, b)
     if verdict is not False and isinstance(named, Scalar) and variables(named.value):
@@ -127,9 +129,15 @@ def relation_other(judge: Judge, a: Relation, b: Answer) -> bool | None:
 
 def _names_a_quantity(left: Value) -> bool:
     """A number, or a combination of several variables that is no equation of a curve: all coefficients ±1."""
-    if not isinstance(left, Expr):
+    if not isinstance(left, Expr) or not variables(left):
         return True
     return len(variables(left)) != 1 and () not in left.terms and all(abs(c) == 1 for c in left.terms.values())
+
+
+def _is_curve(equation: Relation, named: Answer) -> bool:
+    """`y = 2x + 3` answers the question for a line, not the one for `2x + 3`; `f(x) = 2x + 3` answers either."""
+    names_y = equation.left_name == "y" if named is equation.right else equation.right_name == "y"
+    return names_y and isinstance(named, Scalar) and "x" in variables(named.value)
 
 
 def _occurs(name: str, answer: Answer) -> bool:

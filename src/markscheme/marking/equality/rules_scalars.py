@@ -11,6 +11,7 @@ from markscheme.marking.equality.algebra import (
     mul,
 )
 from markscheme.marking.equality.answers import (
+    Answer,
     Based,
     Choice,
     Clock,
@@ -46,26 +47,28 @@ def scalars(judge: Judge, a: Scalar, b: Scalar) -> bool | None:
         # Square units against square inches, cents per ounce against cents: only the number can be compared.
         judge.flag("unit ignored")
         return judge.values(a.value, b.value)
+    if a.unit.factor == b.unit.factor:
+        return judge.values(a.value, b.value)
     return judge.values(mul(a.value, a.unit.factor), mul(b.value, b.unit.factor))
 
 
 def _degrees(judge: Judge, degrees: Scalar, other: Scalar) -> bool | None:
     """90° against 90 or against π/2 radians."""
-    verdict = judge.values(degrees.value, other.value) if other.unit is None else False
+    verdict = judge.exact(degrees.value, other.value) if other.unit is None else False
     if verdict is not False:
         judge.flag("unit ignored")
         return verdict
     if other.unit is not None and angle(other.unit) == "rad":
-        return judge.values(mul(degrees.value, div(PI, 180)), other.value)
+        return judge.exact(mul(degrees.value, div(PI, 180)), other.value)
     return False
 
 
 def _percent(judge: Judge, percent: Scalar, number: Scalar) -> bool | None:
     """10% against 0.1, which it is, or against 10, where the question asked for a percentage."""
-    verdict = judge.values(div(percent.value, 100), number.value)
+    verdict = judge.exact(div(percent.value, 100), number.value)
     if verdict is not False:
         return verdict
-    verdict = judge.values(percent.value, number.value) if number.unit is None else False
+    verdict = judge.exact(percent.value, number.value) if number.unit is None else False
     if verdict:
         size = approximate(number.value)
         # Below one the sign matters: half a percent is not a half.
@@ -76,7 +79,21 @@ def _percent(judge: Judge, percent: Scalar, number: Scalar) -> bool | None:
 
 
 def texts(judge: Judge, a: Text, b: Text) -> bool | None:
-    return a.words == b.words or a.words.replace(" ", "") == b.words.replace(" ", "")
+    return _bare(a.words) == _bare(b.words)
+
+
+def _bare(words: str) -> str:
+    """Words without spaces, and without what only introduces or classes the one that matters."""
+    found = words.split()
+    while len(found) > 1 and found[0] in _INTRODUCING:
+        del found[0]
+    if len(found) == 2 and found[1] in _CLASSING:
+        del found[1]
+    return "".join(found)
+
+
+_INTRODUCING = frozenset(("on", "due", "in", "to", "towards", "toward", "the", "a", "an"))
+_CLASSING = frozenset(("function", "functions", "direction"))
 
 
 def text_scalar(judge: Judge, a: Text, b: Scalar) -> bool | None:
@@ -88,7 +105,14 @@ def choices(judge: Judge, a: Choice, b: Choice) -> bool | None:
 
 
 def choice_scalar(judge: Judge, a: Choice, b: Scalar) -> bool | None:
-    return len(b.letters) == 1 and b.letters.upper() == a.letter
+    if len(b.letters) == 1 and b.letters.upper() == a.letter:
+        return True
+    return choice_value(judge, a, b)
+
+
+def choice_value(judge: Judge, a: Choice, b: Answer) -> bool | None:
+    """`(C) 12` against 12: the answer gives the letter and what stands behind it."""
+    return False if judge.flipped or a.value is None else judge.same(a.value, b)
 
 
 def choice_text(judge: Judge, a: Choice, b: Text) -> bool | None:
@@ -102,6 +126,8 @@ def based(judge: Judge, a: Based, b: Based) -> bool | None:
 def based_scalar(judge: Judge, a: Based, b: Scalar) -> bool | None:
     """A gold's subscript is often dropped, since the problem states the base; an answer's is never to be ignored."""
     plain = b.unit is None and not b.percent and isinstance(b.value, int) and b.value.bit_length() < 1000
+    if plain and a.base == 10 and str(b.value) == a.digits:
+        return True
     if judge.flipped and plain and str(b.value) == a.digits:
         judge.flag("base not stated")
         return True
@@ -140,7 +166,7 @@ def clock_scalar(judge: Judge, a: Clock, b: Scalar) -> bool | None:
     if not any(a.parts[1:]) and b.value == a.parts[0]:
         judge.flag("unit ignored")
         return True
-    if a.half or len(a.parts) != 2 or not a.parts[1] or a.parts[1] == 1:
+    if a.half or len(a.parts) != 2 or not a.parts[1]:
         return False
     verdict = judge.values(a.parts[0] / a.parts[1], b.value)
     if verdict:

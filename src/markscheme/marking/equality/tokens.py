@@ -135,6 +135,9 @@ def _font(text: str, at: int, name: str, tokens: list[Token], spaced: bool) -> i
     start = at
     while start < len(text) and text[start].isspace():
         start += 1
+    if name == "mathbb" and text[start : start + 1].isalpha():
+        tokens.append(Token("set", text[start], spaced))
+        return start + 1
     if start >= len(text) or text[start] != "{":
         return at  # `\mathrm x` or `\bf x`: the command is dropped, what follows stands for itself
     end = start + 1

@@ -12,6 +12,8 @@ from typing import Final, NamedTuple
 
 from markscheme.marking.equality.names import words
 
+MAX_LENGTH: Final = 200
+"""Characters of a unit that are read: no unit is longer, and thousands of factors would multiply to millions of digits."""
 ANY: Final = "any"
 """The dimension of `units`: a length of which the problem does not say more."""
 
@@ -67,7 +69,7 @@ def read_unit(text: str) -> Unit | None:
     sign, pending, known = 1, 1, False
     last: tuple[str, int, Fraction] | None = None
     unknown: list[str] = []
-    for m in _PIECES.finditer(text):
+    for m in _PIECES.finditer(text[:MAX_LENGTH]):
         piece = m[0].lower()
         if m[1] is not None or piece in ("squared", "cubed"):
             exponent = int(m[1]) if m[1] is not None else _POWERS[piece]

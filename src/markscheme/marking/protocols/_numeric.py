@@ -41,12 +41,13 @@ def _number_or_side(content: str) -> Number | None:
 
 def is_formula(content: str) -> bool:
     r"""Whether an answer is mathematics to be worked out (`\frac{84}{2}`), or two numbers (`18 or 19`), not words around one."""
-    return (_OPERATION.search(content) is not None and not is_prose(content)) or _TWO.fullmatch(
-        undress(content)
-    ) is not None
+    if _OPERATION.search(content) is not None and not is_prose(content):
+        return True
+    return _TWO.fullmatch(undress(content)) is not None or _DOLLARS_AND_CENTS.fullmatch(content) is not None
 
 
 _OPERATION = re.compile(r"\\(?:[dt]?frac|times|cdot|sqrt|div|binom)|\d\s*[-+*/^]\s*[\d(]")
+_DOLLARS_AND_CENTS = re.compile(r"\W*\d[\d,]*\s+dollars?\s+(?:and\s+)?\d+\s+cents?\W*")
 _TWO = re.compile(r"\W*[\d.,]+\s*(?:or|and|to|[-–])\s*\W?[\d.,]+\W*")
 
 

@@ -43,7 +43,8 @@ def _value(text: str, answer: Answer) -> Number | None:
     if answer.parts:
         values = {number(part) for part in answer.parts}
         return values.pop() if len(values) == 1 else None
-    value = number(answer.content)
+    factorial = answer.way == "boxed" and answer.content.endswith("!")  # elsewhere it is enthusiasm
+    value = None if factorial else number(answer.content)
     if value is not None:
         return value
     if answer.way != "boxed":

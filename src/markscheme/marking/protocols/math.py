@@ -13,6 +13,7 @@ from markscheme.marking.conclusions import concluded_answer
 from markscheme.marking.equality import Comparison, compare
 from markscheme.marking.protocol import Finding, Protocol
 from markscheme.marking.reading import Reading
+from markscheme.marking.rounding import places_asked
 from markscheme.marking.sentences import is_prose, stated_value
 from markscheme.types import Gold, Verdict
 
@@ -41,6 +42,9 @@ def judge(reading: Reading, gold: Gold) -> Finding:
     result = compare(answer.content, right)
     if not result.equal:
         answer, result = _read_again(text, answer, right, result)
+    if not result.equal and (places := places_asked(reading.statement)) is not None:
+        rounded = compare(answer.content, right, places=places)
+        result = rounded if rounded.equal else result
     verdict = Verdict.UNMARKABLE if result.equal is None else Verdict.CORRECT if result.equal else Verdict.WRONG
     return Finding(verdict, answer.content, result.why, (answer.start, answer.end), result.flags)
 

@@ -26,6 +26,7 @@ const actions = {
   "?": () => (keysDialog.open ? keysDialog.close() : keysDialog.showModal()),
   "/": () => $("[data-search]")?.focus(),
   r: () => $("#raw")?.click(),
+  p: () => $("#problem > summary")?.click(),
   t: () => all("details.reasoning").forEach((fold) => { fold.open = !fold.open; }),
   a: toAnswer,
 };
@@ -50,14 +51,17 @@ function toAnswer() {
 }
 $("#to-answer")?.addEventListener("click", (event) => { event.preventDefault(); toAnswer(); });
 
-// Raw text stays on from response to response -------------------------------------------------------------------
-const raw = $("#raw");
-if (raw) {
-  try { raw.checked = sessionStorage.getItem("markscheme-raw") === "1"; } catch { /* off, then */ }
-  raw.addEventListener("change", () => {
-    try { sessionStorage.setItem("markscheme-raw", raw.checked ? "1" : "0"); } catch { /* not kept, then */ }
+// Raw text and an open problem stay so from response to response --------------------------------------------------
+function remember(element, property, event) {
+  if (!element) return;
+  const name = `markscheme-${element.id}`;
+  try { element[property] = sessionStorage.getItem(name) === "1"; } catch { /* off, then */ }
+  element.addEventListener(event, () => {
+    try { sessionStorage.setItem(name, element[property] ? "1" : "0"); } catch { /* not kept, then */ }
   });
 }
+remember($("#raw"), "checked", "change");
+remember($("#problem"), "open", "toggle");
 
 // Copy ----------------------------------------------------------------------------------------------------------
 for (const button of all("[data-copy]")) {
@@ -110,13 +114,11 @@ async function news() {
       tag = answer.headers.get("ETag");
       const fresh = parse(await answer.text());
       const ids = (root) => all(".part[id]", root).map((part) => part.id).join();
-      if (ids(document) !== ids(fresh)) {
-        $("#main").replaceWith(document.adoptNode(fresh.getElementById("main"))); // the page has other parts now
-      } else {
-        for (const part of all(".part[id]")) {
-          const other = fresh.getElementById(part.id);
-          if (other.innerHTML !== part.innerHTML && !part.contains(document.activeElement)) part.replaceWith(document.adoptNode(other));
-        }
+      if (ids(document) !== ids(fresh)) { location.reload(); return; } // the page has other parts now
+      for (const part of all(".part[id]")) {
+        const other = fresh.getElementById(part.id);
+        for (const fold of all("details[id]", other)) fold.open = document.getElementById(fold.id)?.open ?? false;
+        if (other.innerHTML !== part.innerHTML && !part.contains(document.activeElement)) part.replaceWith(document.adoptNode(other));
       }
       document.body.dataset.again = fresh.body.dataset.again ?? "";
       showChosen();
@@ -154,7 +156,8 @@ if (judgements) {
     if (!answer.ok) throw new Error(answer.statusText);
     const rows = parse(`<table><tbody>${await answer.text()}</tbody></table>`);
     judgements.append(...all("tr", rows));
-  }).catch(() => { if (note) note.textContent = "The other protocols could not be asked."; });
+    note.textContent = "Marks of the run first; the other protocols were asked now, and nothing is written.";
+  }).catch(() => { note.textContent = "The other protocols could not be asked."; });
 }
 
 // Tooltips at once, for what has a title inside an SVG -------------------------------------------------------------

@@ -15,9 +15,11 @@ from markscheme.view.columns import CORRECT, ERROR, UNMARKED
 from markscheme.view.filters import Filter
 from markscheme.view.judging import missing_protocols
 from markscheme.view.library import OpenRun
+from markscheme.view.pages.problem import gold_text
 from markscheme.view.pages.responses import PER_PAGE, listed
 from markscheme.view.pages.run import header
 from markscheme.view.site import Page, Site, live
+from markscheme.view.visible import one_line
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,7 @@ def audit_page(site: Site, slug: str, query: Mapping[str, str]) -> Page:
             "a": a,
             "b": b,
             "shown": [listed(run, int(row), run.protocol) for row in shown],
+            "golds": _golds(run, {int(problem) for problem in run.snapshot.problem[shown]}),
             "found": len(rows),
             "page": page,
             "pages": 1 if site.links.static else pages,
@@ -69,6 +72,12 @@ def audit_page(site: Site, slug: str, query: Mapping[str, str]) -> Page:
         },
         again=live(run, pending=judging is not None or not made.fresh),
     )
+
+
+def _golds(run: OpenRun, problems: set[int]) -> dict[int, str]:
+    """The right answers beside which the extracted ones are judged by eye."""
+    questions = {problem: run.index.question(problem) for problem in problems}
+    return {problem: one_line(gold_text(found.problem.gold), 80) for problem, found in questions.items() if found}
 
 
 def _judge(run: OpenRun, name: str) -> Judge:

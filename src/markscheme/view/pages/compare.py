@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -12,11 +11,13 @@ from markupsafe import Markup
 from markscheme.errors import UsageError
 from markscheme.statistics import Comparison, Interval, Moved, compare
 from markscheme.view import figures, plots
+from markscheme.view.background import Made
 from markscheme.view.library import OpenRun
 from markscheme.view.overview import overview
 from markscheme.view.pages.problem import gold_text, rich
-from markscheme.view.pages.response import Block, Judgement, stored_judgements, text_blocks
+from markscheme.view.pages.response import Body, Judgement, body, stored_judgements
 from markscheme.view.site import NotThereError, Page, Site, live
+from markscheme.view.verdicts import Look, look
 
 MOST_RUNS = 12
 MOST_MOVED = 300
@@ -60,9 +61,9 @@ class Side:
     run: OpenRun
     problem: int
     sample: int
-    samples: list[int]
+    samples: list[tuple[int, Look]]
     judgement: Judgement | None
-    blocks: list[Block]
+    body: Body | None
     error: str | None
 
 
@@ -81,8 +82,7 @@ def compare_page(site: Site, slugs: list[str], query: Mapping[str, str]) -> Page
     pending = not all(line.fresh for line in lines)
     if len(runs) >= 2:
         first, second = runs[0], runs[1]
-        stamp = (second.snapshot.marks_version, second.index.generation)
-        made = site.figure(first, ("pair", second.entry.path, stamp), lambda: pair(first, second))
+        made = _made_pair(site, first, second)
         pending |= not made.fresh
         if made.value is not None:
             rows = made.value.rows
@@ -137,9 +137,11 @@ def compare_problem_page(site: Site, slugs: list[str], query: Mapping[str, str])
     if other is None:
         raise NotThereError(f"{second.entry.name} was not asked this problem.")
     question = first.index.question(problem)
-    until = time.monotonic() + 0.6
-    left = _side(site, first, problem, query.get("left", ""), until)
-    right = _side(site, second, other, query.get("right", ""), until)
+    left = _side(site, first, problem, query.get("left", ""))
+    right = _side(site, second, other, query.get("right", ""))
+    made = _made_pair(site, first, second).value
+    moved = [row.problem for row in made.rows] if made else []
+    place = moved.index(problem) if problem in moved else len(moved)
     return Page(
         "compare_problem.html",
         f"{first.snapshot.ids[problem]} in two runs",
@@ -150,8 +152,15 @@ def compare_problem_page(site: Site, slugs: list[str], query: Mapping[str, str])
             "gold": gold_text(question.problem.gold) if question else "",
             "sides": [left, right],
             "slugs": [first.entry.slug, second.entry.slug],
+            "before": moved[place - 1] if 0 < place < len(moved) else None,
+            "after": moved[place + 1] if place + 1 < len(moved) else None,
         },
     )
+
+
+def _made_pair(site: Site, first: OpenRun, second: OpenRun) -> Made[Pair]:
+    stamp = (second.snapshot.marks_version, second.index.generation)
+    return site.figure(first, ("pair", second.entry.path, stamp), lambda: pair(first, second))
 
 
 def pair(first: OpenRun, second: OpenRun) -> Pair:
@@ -193,9 +202,10 @@ def _runs(site: Site, slugs: list[str]) -> list[OpenRun]:
     return [site.open(slug) for slug in dict.fromkeys(slugs[:MOST_RUNS])]
 
 
-def _side(site: Site, run: OpenRun, problem: int, asked: str, until: float) -> Side:
+def _side(site: Site, run: OpenRun, problem: int, asked: str) -> Side:
     rows = run.snapshot.rows_of(problem)
-    samples = [int(sample) for sample in run.snapshot.sample[rows.start : rows.stop]]
+    samples = run.snapshot.sample[rows.start : rows.stop].tolist()
+    verdicts = run.snapshot.verdict(run.protocol)[rows.start : rows.stop].tolist()
     if not samples:
         raise NotThereError(f"{run.entry.name} has no response to this problem.")
     chosen = int(asked) if asked.isdecimal() and len(asked) < 10 and int(asked) in samples else samples[0]
@@ -204,14 +214,12 @@ def _side(site: Site, run: OpenRun, problem: int, asked: str, until: float) -> S
     response = run.index.response(run.snapshot, row)
     judgements = stored_judgements(run, row)
     own = judgements[0] if judgements else None
-    text = response.text if response else ""
-    span = own.mark.span if own else None
     return Side(
         run,
         problem,
         chosen,
-        samples,
+        [(sample, look(code)) for sample, code in zip(samples, verdicts, strict=True)],
         own,
-        text_blocks(text, 0, None, span, until, site),
+        body(site, response, own.mark.span if own else None) if response else None,
         response.error if response else "The response cannot be read.",
     )

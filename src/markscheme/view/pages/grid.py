@@ -14,7 +14,7 @@ from markscheme.view import figures
 from markscheme.view.columns import VERDICTS
 from markscheme.view.library import OpenRun
 from markscheme.view.links import Links
-from markscheme.view.verdicts import MISSING, look
+from markscheme.view.verdicts import look
 from markscheme.view.visible import plain_visible
 
 MOST_CELLS = 2_400
@@ -45,6 +45,10 @@ class Grid:
     problems: int
     flow: Markup | None = None
     """All cells in one block, where a line a problem would be mostly paper."""
+    width: str = ""
+    """Class for the room that a line's cells take."""
+    id_width: str = ""
+    """Class for the room that the ids take."""
 
 
 FEW = 2
@@ -64,12 +68,22 @@ def grid(links: Links, run: OpenRun, counts: Counts, query: Mapping[str, str]) -
     asked = query.get("grid", "")
     page = min(pages, max(1, int(asked))) if asked.isdecimal() and len(asked) < 9 else 1
     chosen = numbers[(page - 1) * each : page * each]
-    expected = run.entry.manifest.samples if run.entry.manifest else 0
     if wide <= FEW:
-        cells = [_cells(links, run, int(n), expected, snapshot.ids[n]) for n in chosen]
+        cells = [_cells(links, run, int(n), snapshot.ids[n]) + _boxes(run, int(n)) for n in chosen]
         return Grid([], order, page, pages, len(numbers), Markup("").join(cells))
-    lines = [Line(int(n), snapshot.ids[n], float(rates[n]), _cells(links, run, int(n), expected)) for n in chosen]
-    return Grid(lines, order, page, pages, len(numbers))
+    lines = [
+        Line(int(n), snapshot.ids[n], float(rates[n]), _cells(links, run, int(n)) + _rest(run, int(n))) for n in chosen
+    ]
+    longest = max((len(line.id) for line in lines), default=0)
+    return Grid(
+        lines,
+        order,
+        page,
+        pages,
+        len(numbers),
+        width="few" if wide <= 8 else "some" if wide <= 16 else "many" if wide <= 40 else "very-many",
+        id_width="short" if longest <= 10 else "medium" if longest <= 18 else "long",
+    )
 
 
 def _widest(problem: np.ndarray[tuple[int], np.dtype[np.int64]]) -> int:
@@ -84,7 +98,7 @@ def _ordered(rates: np.ndarray[tuple[int], np.dtype[np.float64]], order: str) ->
     return [int(n) for n in np.argsort(keys[order], kind="stable")]
 
 
-def _cells(links: Links, run: OpenRun, problem: int, expected: int, name: str = "") -> Markup:
+def _cells(links: Links, run: OpenRun, problem: int, name: str = "") -> Markup:
     """The cells of a problem. Thousands on a page: put together from words of ours, only name and address are escaped."""
     name = escape(plain_visible(name[:80] + ", ")) if name else ""
     snapshot = run.snapshot
@@ -98,9 +112,26 @@ def _cells(links: Links, run: OpenRun, problem: int, expected: int, name: str = 
         kind, note = (" odd", ", protocols disagree") if odd else ("", "")
         title = f"{name}sample {sample}: {seen.word}{note}"
         cells.append(f'<a class="c v-{seen.name}{kind}" href="{href}" title="{title}">{seen.symbol}</a>')
-    absent = max(0, min(expected, 1000) - len(rows))
-    cells += [f'<span class="c v-missing" title="{name}{MISSING.word}"></span>'] * absent
     return Markup("".join(cells))
+
+
+def _absent(run: OpenRun, problem: int) -> int:
+    """Samples still to come. A complete run has none: it may have asked more of one problem than of another."""
+    manifest = run.entry.manifest
+    if manifest is None or manifest.status == "complete":
+        return 0
+    return max(0, manifest.samples - len(run.snapshot.rows_of(problem)))
+
+
+def _boxes(run: OpenRun, problem: int) -> Markup:
+    box = Markup('<span class="c v-missing" title="{}: missing"></span>').format(run.snapshot.ids[problem][:80])
+    return box * min(_absent(run, problem), FEW)
+
+
+def _rest(run: OpenRun, problem: int) -> Markup:
+    absent = _absent(run, problem)
+    word = "to come" if run.entry.running else "missing"
+    return Markup('<span class="rest">{:,} {}</span>').format(absent, word) if absent else Markup("")
 
 
 def legend(counts: Mapping[str, int]) -> list[tuple[object, int]]:

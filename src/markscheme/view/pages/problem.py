@@ -11,14 +11,16 @@ from markscheme.view import figures
 from markscheme.view.library import OpenRun
 from markscheme.view.pages.run import header
 from markscheme.view.site import NotThereError, Page, Site, live
-from markscheme.view.text import blocks, render, render_plain
+from markscheme.view.text import blocks, clock, render, render_plain
 from markscheme.view.verdicts import Look, look
 
 MOST_SAMPLES = 2_000
 """Samples listed on a page, and answers compared with each other."""
 LONGEST_ANSWER = 2_000
 RENDERED = 60_000
-"""Characters of a statement or solution in which formulas are rendered."""
+"""Characters of a statement or solution that are shown."""
+FORMULA_SECONDS = 0.5
+"""Of processor time for the formulas of a text; what is left shows its source."""
 
 
 @dataclass(frozen=True)
@@ -80,10 +82,11 @@ def problem_page(site: Site, slug: str, problem: int) -> Page:
 
 
 def rich(text: str) -> Markup:
-    """A statement or solution with its formulas; what is very long stays plain."""
-    html = []
-    for start, end in blocks(text, 0, len(text)):
-        html.append(render(text[start:end]) if end <= RENDERED else render_plain(text[start:end]))
+    """A statement or solution with its formulas; of what is very long, the beginning."""
+    until = clock() + FORMULA_SECONDS
+    html = [render(text[start:end], until=until) for start, end in blocks(text, 0, min(len(text), RENDERED))]
+    if len(text) > RENDERED:
+        html.append(render_plain(f"\n… and {len(text) - RENDERED:,} characters more"))
     return Markup("").join(html)
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
-import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,22 +16,20 @@ from markscheme.types import Mark, Question, Response
 from markscheme.view.columns import CORRECT, ERROR, UNMARKED, Ints
 from markscheme.view.filters import Filter
 from markscheme.view.library import OpenRun
-from markscheme.view.pages.problem import gold_text, rich
+from markscheme.view.pages.problem import FORMULA_SECONDS, gold_text, rich
 from markscheme.view.pages.responses import select
 from markscheme.view.pages.run import header
 from markscheme.view.site import NotThereError, Page, Site, live
-from markscheme.view.text import Span, blocks, render, render_plain
+from markscheme.view.text import Span, blocks, clock, render, render_plain
 from markscheme.view.verdicts import LOOKS, Look
 
 THINK_END = "</think>"
-AT_ONCE = 60_000
+AT_ONCE = 24_000
 """Characters at each end of a text that are in the page; what lies between comes when it is scrolled to."""
 LAZY = 16_000
 """Characters of a piece that comes later."""
 LONGEST_COMMAND = 20_000
 """Characters of a response that a command line carries."""
-FORMULA_SECONDS = 0.5
-"""For all formulas of a page; what is left shows its source."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +40,18 @@ class Block:
     end: int
     html: Markup | None
     answer: bool
+
+
+@dataclass(frozen=True)
+class Body:
+    """What came back, as a page shows it: the thinking folded, the answer open."""
+
+    reasoning: list[Block]
+    """Sent apart from the text."""
+    thinking: list[Block]
+    """In the text, up to the end of thinking."""
+    answer: list[Block]
+    answer_in_thinking: bool
 
 
 @dataclass(frozen=True)
@@ -66,9 +76,6 @@ def response_page(site: Site, slug: str, problem: int, sample: int, filter: Filt
     judgements = stored_judgements(run, row)
     own = next((one for one in judgements if one.protocol == run.protocol), None)
     span = own.mark.span if own else None
-    until = time.monotonic() + FORMULA_SECONDS
-    text = response.text if response else ""
-    split = _end_of_thinking(text)
     return Page(
         "response.html",
         f"{run.snapshot.ids[problem]} sample {sample} · {run.entry.name}",
@@ -83,18 +90,26 @@ def response_page(site: Site, slug: str, problem: int, sample: int, filter: Filt
             "gold": gold_text(question.problem.gold) if question else "",
             "own": own,
             "judgements": judgements,
-            "reasoning": text_blocks(response.reasoning, 0, None, None, until, site)
-            if response and response.reasoning
-            else [],
-            "thinking": text_blocks(text, 0, split, span, until, site) if split else [],
-            "answer": text_blocks(text, split, None, span, until, site),
-            "answer_in_thinking": bool(span and span[0] < split),
+            "body": body(site, response, span) if response else None,
             "facts": _facts(response),
-            "command": mark_command(run, question, response),
+            "command": mark_command(run, row, question, response),
             "filter": filter,
             "moves": _moves(site, run, row, filter),
         },
         again=live(run) if response is None else 0,
+    )
+
+
+def body(site: Site, response: Response, span: Span | None) -> Body:
+    """A response in pieces, with the answer's place highlighted."""
+    until = clock() + FORMULA_SECONDS
+    text = response.text
+    split = _end_of_thinking(text)
+    return Body(
+        text_blocks(response.reasoning or "", 0, None, None, until, site),
+        text_blocks(text, 0, split, span, until, site),
+        text_blocks(text, split, None, span, until, site),
+        bool(span and span[0] < split),
     )
 
 
@@ -123,7 +138,7 @@ def text_piece(site: Site, slug: str, problem: int, sample: int, part: str, star
     response = find_response(site, slug, problem, sample)
     text = (response.reasoning or "") if part == "reasoning" else response.text
     start, end = max(0, start), min(end, start + 2 * LAZY, len(text))
-    return render(text[start:end], until=time.monotonic() + FORMULA_SECONDS)
+    return render(text[start:end], until=clock() + FORMULA_SECONDS)
 
 
 def find_response(site: Site, slug: str, problem: int, sample: int) -> Response:
@@ -169,22 +184,32 @@ def other_judgements(site: Site, slug: str, problem: int, sample: int) -> list[J
     return found
 
 
-def mark_command(run: OpenRun, question: Question | None, response: Response | None) -> str:
-    """A shell command that judges this very response again, gold and all; for a long one, the whole run's.
+def mark_command(run: OpenRun, row: int, question: Question | None, response: Response | None) -> str:
+    """A shell command that judges this very response again, gold and all; a long one is taken from its file.
 
-    ASCII only, quoted by the shell's rules: whatever the model wrote, it stays a word of the command.
+    What the model wrote is ASCII only and quoted by the shell's rules: whatever it is, it stays a word of the command.
     """
     if question is None or response is None or response.error:
         return ""
     protocols = "".join(f" -p {shlex.quote(name)}" for name in sorted(run.snapshot.mark_offsets) or [run.protocol])
+    line = {"gold": msgspec.to_builtins(question.problem.gold)}
     if len(response.text) > LONGEST_COMMAND:
-        return f"markscheme mark {shlex.quote(str(run.entry.path))}{protocols}"
-    line = {"text": response.text, "gold": msgspec.to_builtins(question.problem.gold)}
-    if response.finish_reason:
-        line["finish_reason"] = response.finish_reason
-    return (
-        f"printf '%s\\n' {shlex.quote(json.dumps(line))} > response.jsonl && markscheme mark response.jsonl{protocols}"
-    )
+        write = _cut_out(run, row, json.dumps(line))
+    else:
+        line["text"] = response.text
+        if response.finish_reason:
+            line["finish_reason"] = response.finish_reason
+        write = f"printf '%s\\n' {shlex.quote(json.dumps(line))}"
+    return f"{write} > response.jsonl && markscheme mark response.jsonl{protocols}"
+
+
+def _cut_out(run: OpenRun, row: int, gold: str) -> str:
+    """A command that prints the line of a response with its gold put in front."""
+    numbers = run.snapshot.numbers
+    file = run.index.response_tails[int(numbers["file"][row])].file
+    escaped = re.sub(r"([\\/&])", r"\\\1", gold[:-1])
+    place = int(numbers["offset"][row]) + 1
+    return f"tail -c +{place} {shlex.quote(str(file))} | head -n 1 | sed {shlex.quote(f's/^{{/{escaped}, /')}"
 
 
 def _end_of_thinking(text: str) -> int:

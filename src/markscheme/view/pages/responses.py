@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+from markupsafe import Markup
 
+from markscheme.types import Response
 from markscheme.view.columns import Ints
 from markscheme.view.filters import Filter
 from markscheme.view.library import OpenRun
@@ -16,10 +18,14 @@ from markscheme.view.problems import sorted_labels
 from markscheme.view.search import Found, search
 from markscheme.view.site import Page, Site, live
 from markscheme.view.verdicts import LOOKS, Look, look
-from markscheme.view.visible import one_line
+from markscheme.view.visible import one_line, visible
 
 PER_PAGE = 100
-SEARCH_SECONDS = 1.0
+LONGEST_EXCERPTED = 400_000
+"""Bytes of a line that is read again to show where the words stand."""
+BEFORE, AFTER = 24, 60
+"""Characters around the words."""
+SEARCH_SECONDS = 0.25
 """A search that takes longer shows what it has so far, and the page asks again."""
 
 
@@ -38,6 +44,8 @@ class Listed:
     size: int
     latency: float
     cut: bool
+    excerpt: Markup | None = None
+    """Where the words that were looked for stand."""
 
 
 def responses_page(site: Site, slug: str, filter: Filter) -> Page:
@@ -55,7 +63,7 @@ def responses_page(site: Site, slug: str, filter: Filter) -> Page:
         {
             **header(run),
             "filter": filter,
-            "shown": [listed(run, int(row), filter.protocol or run.protocol) for row in shown],
+            "shown": [_with_excerpt(run, int(row), filter) for row in shown],
             "found": len(rows),
             "total": len(run.snapshot),
             "page": page,
@@ -111,6 +119,25 @@ def listed(run: OpenRun, row: int, protocol: str) -> Listed:
         float(numbers["latency"][row]),
         bool(numbers["finish"][row] == 1),
     )
+
+
+def _with_excerpt(run: OpenRun, row: int, filter: Filter) -> Listed:
+    one = listed(run, row, filter.protocol or run.protocol)
+    if not filter.q or run.snapshot.numbers["length"][row] > LONGEST_EXCERPTED:
+        return one
+    response = run.index.response(run.snapshot, row)
+    return replace(one, excerpt=_excerpt(response, filter)) if response else one
+
+
+def _excerpt(response: Response, filter: Filter) -> Markup | None:
+    """The first place of the words, with what stands around it."""
+    for text in (response.text, response.reasoning or ""):
+        at = text.find(filter.q) if filter.case else text.lower().find(filter.q.lower())
+        if at >= 0:
+            end = at + len(filter.q)
+            before, after = text[max(0, at - BEFORE) : at], text[end : end + AFTER]
+            return Markup("{}<mark>{}</mark>{}").format(visible(before), visible(text[at:end]), visible(after))
+    return None
 
 
 def responses_table(site: Site, slug: str, filter: Filter) -> Iterator[list[object]]:

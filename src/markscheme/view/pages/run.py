@@ -11,8 +11,9 @@ import numpy as np
 
 from markscheme.view import figures, plots
 from markscheme.view.columns import Snapshot
+from markscheme.view.files import read_inside
 from markscheme.view.filters import Filter
-from markscheme.view.library import OpenRun
+from markscheme.view.library import MANIFEST, OpenRun
 from markscheme.view.overview import overview
 from markscheme.view.pages.grid import ORDERS, grid, legend
 from markscheme.view.problems import sorted_labels
@@ -53,11 +54,12 @@ def run_page(site: Site, slug: str, query: Mapping[str, str]) -> Page:
             "rates": plots.solve_rates(figures.solve_rates(counts).tolist()) if counts.n.max(initial=0) > 1 else None,
             "grid": grid(site.links, run, counts, query),
             "orders": ORDERS,
+            "samples": _samples(run),
             "groups": groups.value or {},
             "tokens": _spread(snapshot, "tokens"),
             "latency": _spread(snapshot, "latency"),
             "facts": _facts(run),
-            "manifest_text": manifest_text(run),
+            "manifest_text": manifest_text(site, run),
             "filter": Filter,
             "pending": pending,
         },
@@ -88,11 +90,23 @@ def _breakdowns(run: OpenRun, counts: Any) -> dict[str, list[figures.Group]]:
 
 def _spread(snapshot: Snapshot, column: str) -> Spread | None:
     numbers = snapshot.numbers[column].astype(float)
-    known = numbers[snapshot.arrived & (snapshot.numbers["failed"] == 0) & (numbers >= 0)]
+    known = numbers[snapshot.arrived & (snapshot.numbers["failed"] == 0) & (numbers >= 0) & np.isfinite(numbers)]
     if not known.size:
         return None
     median, high = np.quantile(known, [0.5, 0.9])
     return Spread(float(known.sum()), float(median), float(high))
+
+
+def _samples(run: OpenRun) -> str:
+    """How many samples a problem has: as asked for, or from the fewest to the most where a run chose by itself."""
+    manifest = run.entry.manifest
+    if manifest is None:
+        return ""
+    most = least = manifest.samples
+    if manifest.status == "complete" and run.snapshot.complete and len(run.snapshot):
+        each = np.bincount(run.snapshot.problem, minlength=run.snapshot.problems)
+        least, most = int(each.min()), int(each.max())
+    return f"{least:,} to {most:,} samples" if least < most else f"{most:,} sample{'s' * (most != 1)}"
 
 
 def _facts(run: OpenRun) -> list[tuple[str, str]]:
@@ -103,7 +117,7 @@ def _facts(run: OpenRun) -> list[tuple[str, str]]:
     sampling = ", ".join(f"{name} {value}" for name, value in manifest.sampling.items()) or "the model's defaults"
     data = ", ".join(f"{file.path} (sha256 {file.sha256[:12]}…)" for file in manifest.data)
     facts = {
-        "Benchmark": f"{manifest.benchmark}, {manifest.problems} problems × {manifest.samples} sample{'s' * (manifest.samples != 1)}",
+        "Benchmark": f"{manifest.benchmark}, {manifest.problems:,} problems × {_samples(run)}",
         "Model": manifest.model + (f", the server says {manifest.server_model}" if manifest.server_model else ""),
         "Protocol": manifest.protocol,
         "Sampling": sampling,
@@ -117,10 +131,10 @@ def _facts(run: OpenRun) -> list[tuple[str, str]]:
     return [(name, value) for name, value in facts.items() if value]
 
 
-def manifest_text(run: OpenRun, longest: int = 200_000) -> str:
+def manifest_text(site: Site, run: OpenRun, longest: int = 200_000) -> str:
     """The manifest as it stands in the file."""
     try:
-        raw = (run.entry.path / "manifest.json").read_bytes()[:longest]
+        raw = read_inside(run.entry.path / MANIFEST, site.library.root, longest)
         return msgspec.json.format(raw, indent=2).decode()
     except OSError:
         return ""

@@ -3,6 +3,7 @@
 import os
 import random
 import signal
+import time
 
 
 class Engine:
@@ -14,8 +15,11 @@ class Engine:
         assert isinstance(tokens, list)
         assert isinstance(tokens[0], int)
         self._calls += 1
-        if os.environ.get("STAND_IN_DIES") == f"{os.environ.get('RANK', 0)}:{self._calls}":
+        now = f"{os.environ.get('RANK', 0)}:{self._calls}"
+        if now == os.environ.get("STAND_IN_DIES"):
             os.kill(os.getpid(), signal.SIGKILL)
+        if now == os.environ.get("STAND_IN_INTERRUPTED"):  # Ctrl-C goes to everybody who was started from the terminal
+            os.killpg(0, signal.SIGINT)
         # The real engine's calculator sets an alarm, which raises anywhere but in the main thread.
         signal.signal(signal.SIGALRM, signal.getsignal(signal.SIGALRM))
         prompt = self.tokenizer.decode(tokens)
@@ -40,5 +44,6 @@ class Engine:
             )
             rows.append([*self.tokenizer.encode(text), end])
         for step in range(max(map(len, rows)) if max_tokens is None else min(max_tokens, max(map(len, rows)))):
+            time.sleep(float(os.environ.get("STAND_IN_PAUSE", 0)))
             # A row that has ended goes on with whatever comes, as in the real engine.
             yield [row[step] if step < len(row) else ord("x") for row in rows], [1] * num_samples

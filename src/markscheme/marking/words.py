@@ -1,4 +1,4 @@
-"""Words that stand for numbers ("seven", "three quarters"), and the short words that are not products of variables."""
+"""Words that stand for numbers: "seven", "three quarters", "minus twenty-one"."""
 
 from __future__ import annotations
 
@@ -45,11 +45,13 @@ NUMBER_WORDS: Final = frozenset(
 SCALE_WORDS: Final = {**_SCALES, "hundred": 100, "dozen": 12, "millions": 10**6, "thousands": 10**3, "billions": 10**9}
 """Words that multiply the number before them: `1.5 million`."""
 
-SHORT_WORDS: Final = frozenset(
-    "a an and as at be by cm dm do ft go he if in is it kg km lb me mg mi ml mm my no nm of on or oz so to up us we yd "
-    "am pm th st nd rd hr hrs min mins sec secs lbs mph kph kmh sq cu per day yes not all any bits east west north south "
-    "cents cent dollar dollars base mod gal pt qt yr yrs wk ml cc rad hz pct percent usd".lower().split()
+NUMBER_RUN: Final = re.compile(
+    r"\b(?:{0})(?:[\s-]+(?:{0}))*\b".format(
+        "|".join(sorted({*_CARDINALS, *_SCALES, "hundred", "dozen"}, key=len, reverse=True))
+    ),
+    re.IGNORECASE,
 )
+"""Number words in a row, as they stand in a sentence."""
 _SPLIT: Final = re.compile(r"[\s\-]+")
 
 

@@ -1,0 +1,303 @@
+"""How marking and running grow with machines: the plain path, one Ray node, two Ray nodes, and a thousand on paper.
+
+    python perf/scale.py --marking [--responses N]    stored responses a second, by one process, two, and Ray nodes
+    python perf/scale.py --millions [--responses N]   five million stored responses: seconds and memory
+    python perf/scale.py --running [--model SPEC]     responses a second of a model in this process and on Ray nodes
+    python perf/scale.py --feeding                    what one driver can feed through Ray, by itself
+    python perf/scale.py --fleet                      a thousand replicas in simulated time, with the real scheduler
+
+Ray nodes are those of `ray.cluster_utils.Cluster` on this machine, with one core each, so two of them need two free
+cores. Start-up (of Ray, of workers, of the model) is not part of a rate: it is told apart.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import shutil
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+ROWS_PER_GROUP = 25_000
+
+
+def table(rows: list[dict[str, str]]) -> None:
+    """A Markdown table."""
+    print("\n| " + " | ".join(rows[0]) + " |\n|" + "---|" * len(rows[0]))
+    for row in rows:
+        print("| " + " | ".join(row.values()) + " |", flush=True)
+
+
+@contextmanager
+def nodes(count: int) -> Iterator[Any]:
+    """So many Ray nodes with a core each, to which this process is connected."""
+    import ray
+    from ray.cluster_utils import Cluster
+
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+    try:
+        for _ in range(count - 1):
+            cluster.add_node(num_cpus=1)
+        ray.init(address=cluster.address, log_to_driver=False, logging_level="ERROR")
+        cluster.wait_for_nodes()
+        yield ray
+    finally:
+        ray.shutdown()
+        cluster.shutdown()
+
+
+class Memory:
+    """The largest process and the sum of all, of this one and its descendants, looked at five times a second."""
+
+    def __init__(self, *, only: str = "") -> None:
+        self._only = only
+        self.largest = self.together = 0
+        self._over = threading.Event()
+
+    def __enter__(self) -> Memory:
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        from os import getpid
+
+        from markscheme.scale.keeper import descendants
+
+        while not self._over.wait(0.2):
+            sizes = [_megabytes(pid, self._only) for pid in [getpid(), *descendants(getpid())]]
+            self.largest, self.together = max(self.largest, *sizes), max(self.together, sum(sizes))
+
+
+def _megabytes(pid: int, only: str) -> int:
+    """Memory of its own (not shared with others, as Ray's object store is); 0 if it is gone or not of that name."""
+    try:
+        if only and only not in Path(f"/proc/{pid}/cmdline").read_text():
+            return 0
+        fields = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
+        return int(fields.get("RssAnon", "0 kB").split()[0]) >> 10
+    except (OSError, ValueError):
+        return 0
+
+
+def stored_responses(folder: Path, count: int) -> Path:
+    """Parquet files of synthetic Countdown outputs, most of them right, with some reasoning before the answer."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    folder.mkdir(parents=True)
+    luck = random.Random(0)
+    schema = pa.schema(
+        [("nums", pa.list_(pa.int64())), ("target", pa.int64()), ("sample", pa.int64()), ("text", pa.string())]
+    )
+    files = max(1, count // 500_000)
+    for place in range(files):
+        with pq.ParquetWriter(folder / f"{place:03d}.parquet", schema) as writer:
+            left = count // files
+            while left > 0:
+                rows = [_stored(luck) for _ in range(min(ROWS_PER_GROUP, left))]
+                writer.write_table(pa.Table.from_pylist(rows, schema=schema), row_group_size=ROWS_PER_GROUP)
+                left -= len(rows)
+    return folder
+
+
+def _stored(luck: random.Random) -> dict[str, Any]:
+    a, b, c = luck.randint(1, 30), luck.randint(1, 30), luck.randint(1, 30)
+    sign = "+" if luck.random() < 0.7 else "-"
+    thinking = f"I try {a} * {b} = {a * b}, which is too much. Then {a} + {b} = {a + b}. " * luck.randint(1, 6)
+    text = f"<think>{thinking}</think>\n<answer>{a} + {b} {sign} {c}</answer>"
+    return {"nums": [a, b, c], "target": a + b + c, "sample": luck.randint(0, 15), "text": text}
+
+
+def marking(count: int, scratch: Path) -> None:
+    """Rates of marking the same files in four ways."""
+    from markscheme.scale.bulk import mark_in_bulk
+
+    source = stored_responses(scratch / "stored", count)
+    small = stored_responses(scratch / "warm", 2 * ROWS_PER_GROUP)
+    found: dict[str, tuple[float, Any]] = {}
+
+    def measure(name: str, **options: Any) -> None:
+        # Files of few rows, so that every worker has started and loaded its modules before the clock runs.
+        mark_in_bulk(small, "countdown", scratch / f"warm-{len(found)}", **options)
+        began = time.perf_counter()
+        done = mark_in_bulk(source, "countdown", scratch / f"out-{len(found)}", **options)
+        found[name] = (time.perf_counter() - began, done.score)
+        print(f"{name}: {found[name][0]:.1f} s", file=sys.stderr, flush=True)
+
+    measure("one process", workers=1)
+    with nodes(1):
+        measure("Ray, one node", engine="ray")
+    with nodes(2):
+        measure("Ray, two nodes", engine="ray")
+    measure("two processes", workers=2)
+    assert len({json.dumps(str(score)) for _, score in found.values()}) == 1, "the same marks, whoever made them"
+    plain = found["one process"][0]
+    table(
+        [
+            {"marked by": name, "seconds": f"{wall:.1f}", "responses/s": f"{count / wall:,.0f}", "× one process": f"{plain / wall:.2f}"}
+            for name, (wall, _) in found.items()
+        ]
+    )  # fmt: skip
+
+
+def millions(count: int, scratch: Path) -> None:
+    """The whole command on a great many responses, with its memory."""
+    from markscheme.scale.bulk import mark_in_bulk
+
+    began = time.perf_counter()
+    source = stored_responses(scratch / "stored", count)
+    size = sum(file.stat().st_size for file in source.iterdir())
+    print(f"{count:,} responses written in {time.perf_counter() - began:.0f} s", file=sys.stderr)
+    rows = []
+    for name, options in (("local", {"workers": 2}), ("ray", {"engine": "ray"})):
+        with Memory() as memory:
+            began = time.perf_counter()
+            done = mark_in_bulk(
+                source, "countdown", scratch / name, say=lambda text: print(text, file=sys.stderr), **options
+            )  # type: ignore[arg-type]
+            wall = time.perf_counter() - began
+        assert done.outcome.marks == count // (max(1, count // 500_000)) * max(1, count // 500_000)
+        rows.append(
+            {
+                "engine": name, "responses": f"{done.outcome.marks:,}", "Parquet in": f"{size >> 20} MB",
+                "seconds, all in": f"{wall:.0f}", "responses/s": f"{count / wall:,.0f}",
+                "largest process": f"{memory.largest} MB",
+            }
+        )  # fmt: skip
+    table(rows)
+
+
+def running(model: str, samples: int, scratch: Path) -> None:
+    """Rates of asking the same model in this process and on Ray nodes."""
+    import markscheme as ms
+
+    rows = []
+
+    def measure(name: str, **options: Any) -> float:
+        run = ms.run(
+            "countdown-sample",
+            model=model,
+            samples=samples,
+            temperature=0.8,
+            max_tokens=128,
+            out=scratch / name,
+            **options,
+        )
+        times = sorted(datetime.fromisoformat(one.created) for one in run.responses() if one.created)
+        # The first batch pays for what is made on first use; its answers start the clock.
+        skip = len(times) // 10
+        rate = (len(times) - skip) / (times[-1] - times[skip]).total_seconds()
+        rows.append({"asked": name, "responses": f"{len(times):,}", "responses/s": f"{rate:.1f}"})
+        print(f"{name}: {rate:.1f}/s", file=sys.stderr, flush=True)
+        return rate
+
+    plain = measure("in this process")
+    rates = [plain]
+    for count in (1, 2):
+        with nodes(count):
+            rates.append(measure(f"Ray, {count} node{'s' if count > 1 else ''}", engine="ray", replicas=count))
+    for row, rate in zip(rows, rates, strict=True):
+        row["× plain"] = f"{rate / plain:.2f}"
+    table(rows)
+
+
+def feeding(requests: int, scratch: Path) -> None:
+    """The cost of a request to the driver when replicas answer at once, over Ray and by itself."""
+    import markscheme as ms
+
+    rows = []
+    samples = max(1, requests // 150)
+
+    def measure(name: str, **options: Any) -> None:
+        began, cpu = time.perf_counter(), time.process_time()
+        run = ms.run(
+            "countdown-sample", model="solver", samples=samples, out=scratch / name, concurrency=256, **options
+        )
+        wall, used = time.perf_counter() - began, time.process_time() - cpu
+        count = run.manifest.problems * run.manifest.samples
+        rows.append({"solver": name, "requests": f"{count:,}", "driver CPU a request": f"{used / count * 1e3:.2f} ms", "requests/s": f"{count / wall:,.0f}"})  # fmt: skip
+
+    measure("in this process")
+    with nodes(1):
+        measure("Ray, 1 node", engine="ray", replicas=1)
+    table(rows)
+
+
+def fleet(requests: int) -> None:
+    """The simulation: what share of its slots a fleet uses, and what the driver spends."""
+    from fleet import Fleet, divided, simulate
+
+    rows = []
+    for label, one in (
+        ("100 replicas", Fleet(replicas=100, requests=requests // 10)),
+        ("1,000 replicas", Fleet(requests=requests)),
+        ("1,000, none fails or is slow", Fleet(requests=requests, slow=0.0, mean_life=1e12)),
+        ("1,000, a quarter of the work", Fleet(requests=requests // 4)),
+    ):
+        found = simulate(one)
+        slots = one.replicas * one.slots
+        assert found.twice == found.missing == 0
+        rate = one.requests / (found.hours * 3600)
+        rows.append(
+            {
+                "fleet": label,
+                "responses": f"{one.requests:,}",
+                "at the limit": f"{found.capped / one.requests:.1%}",
+                "replicas lost": f"{found.deaths}",
+                "work lost": f"{found.lost / (found.lost + found.useful):.1%}",
+                "in use till the queue is empty": f"{found.busy_until_dry / (slots * found.until_dry):.1%}",
+                "in use to the end": f"{found.useful / (slots * found.hours):.1%}",
+                "hours": f"{found.hours:.2f}",
+                "at least": f"{max(found.useful / slots, found.longest):.2f}",
+                "divided beforehand": f"{divided(one):.2f}",
+                "responses/s": f"{rate:,.0f}",
+                "scheduler CPU a response": f"{found.driver / one.requests * 1e6:.0f} µs",
+            }
+        )
+        print(label, file=sys.stderr, flush=True)
+    table(rows)
+
+
+def main() -> None:
+    """Choose what is measured."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name in ("marking", "millions", "running", "feeding", "fleet"):
+        parser.add_argument(f"--{name}", action="store_true")
+    parser.add_argument("--responses", type=int, help="default: 1,000,000 to mark, 5,000,000 with --millions")
+    parser.add_argument("--model", default="nano")
+    parser.add_argument("--samples", type=int, default=16, help="of each of the 150 sample puzzles, for --running")
+    parser.add_argument("--requests", type=int, default=400_000, help="for --fleet")
+    options = parser.parse_args()
+    chosen = [name for name in ("marking", "millions", "running", "feeding", "fleet") if getattr(options, name)]
+    for name in chosen or ["marking", "running", "feeding", "fleet"]:
+        scratch = Path(tempfile.mkdtemp(prefix="markscheme-scale-"))
+        try:
+            if name == "marking":
+                marking(options.responses or 1_000_000, scratch)
+            elif name == "millions":
+                millions(options.responses or 5_000_000, scratch)
+            elif name == "running":
+                running(options.model, options.samples, scratch)
+            elif name == "feeding":
+                feeding(15_000, scratch)
+            else:
+                fleet(options.requests)
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main()

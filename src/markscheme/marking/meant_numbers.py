@@ -1,0 +1,96 @@
+"""Which of the numbers in a sentence is its answer, as a reader would take it.
+
+"Mark needs 23 pounds to make 4 small beds and 3 large beds" states 23 when "8 + 15 = 23" stands before it.
+"""
+
+from __future__ import annotations
+
+import re
+
+_NUMBER = re.compile(
+    r"(?<![A-Za-z0-9_.}])[-−]?(?:\\?[$€£¥₹]\s?)?"
+    r"(?:\\[dt]?frac\{[^{}\n]{1,40}\}\{[^{}\n]{1,40}\}"
+    r"|\d{1,3}(?:\.\d{3})+,\d+(?![\d,])|\d+,\d{1,2}(?![\d,.]\d|\d|\s(?:and|or)\b)"  # 1.234,50 and 3,5
+    r"|\d+(?:[,\u00a0\u2009\u202f]\d{3})*(?:\.\d+)?(?:\s?/\s?\d+)?\s?%?|\.\d+)"
+    r"|(?:(?<![A-Za-z])|(?<=USD|EUR)|(?<=Rs)|(?<=RM))\d+(?:,\d{3})*(?:\.\d+)?"
+)
+
+
+def meant_number(text: str, begin: int, end: int) -> tuple[int, int] | None:
+    """Of several numbers: of the consequence and not its reason; not one in parentheses; the one that was worked out
+    last; not one that tells when, how long or of what."""
+    named = _NAMED.search(text, begin, end)
+    if named is not None:
+        return named.span(1)
+    reason = _REASON.match(text, begin, end)
+    if reason is not None and _NUMBER.search(text, reason.end(), end):
+        begin = reason.end()
+    for consequence in _CONSEQUENCE.finditer(text, begin, end):
+        if _NUMBER.search(text, consequence.end(), end):
+            begin = consequence.end()
+    whole = end
+    condition = _CONDITION.search(text, begin, end)
+    if (
+        condition is not None
+        and _NUMBER.search(text, begin, condition.start())
+        and (condition[1] == "because" or not WORKED_OUT.search(text, condition.end(), end))
+    ):
+        end = condition.start()
+    numbers = [
+        found.span()
+        for found in _NUMBER.finditer(text, begin, end)
+        if not DENIED.search(text[max(begin, found.start() - 24) : found.start()])
+    ]
+    if len(numbers) < 2:
+        return numbers[0] if numbers else None
+    asides = [found.span() for found in _ASIDE.finditer(text, begin, end)]
+    outside = [span for span in numbers if not any(start < span[0] < stop for start, stop in asides)] or numbers
+    results = [_digits(found[1]) for found in _RESULT.finditer(text, max(0, begin - 4000), whole)]
+    for result in reversed(results[-_RESULTS:]):
+        for span in reversed(outside):
+            if _digits(text[slice(*span)]) == result:
+                return span
+    telling = [span for span in outside if not _is_circumstance(text, begin, *span)]
+    return (telling or outside)[-1]
+
+
+WORKED_OUT = re.compile(r"=[^=\n]*\d")
+"""A calculation with its result."""
+_NAMED = re.compile(r"(?<![\w.,])(-?\d[\d,]*(?:\.\d+)?)\s*=\s*[A-Za-z]\W*\Z")
+"""`10 = b` at the end."""
+_REASON = re.compile(r"\s*(?:Since|As|Because|If|When|Given)\s[^,]*(?:,(?!\s)[^,]*)*,\s")
+_CONSEQUENCE = re.compile(r"[,;]\s*(?:and\s+)?(?:so|therefore|thus|hence|meaning|which means)\s")
+_CONDITION = re.compile(r"\s(if|because|assuming)\s")
+_RESULTS = 6
+"""How many calculations back a number may have been worked out."""
+_ASIDE = re.compile(r"\([^()\n]{1,200}\)")
+_RESULT = re.compile(
+    r"=\s*(?:<<[^<>\n]*>>)?\s*\\?[$€£]?\s*(?:<<[^<>\n]*>>)?(\d[\d,]*+(?:\.\d++)?+|\.\d++)(?!\s*(?:[+*×÷\d]|[-/]\s*[\d($]))"
+)
+DENIED = re.compile(r"\b(?:not|cannot|can't|isn't|never)\s+(?:be\s+|equal\s+(?:to\s+)?)?\\?\$?\Z")
+_BEFORE = re.compile(
+    r"(?:\b(?:d'ici|dans|pendant|nach|durante|en|in|for|over|after|every|per|within|during|each|all|by|at|than|the|these|those|to\s(?!pay|spend|earn|save|receive|be|make|get)\w+|\w{2,}ing))\s+\Z"
+)
+_TIME = re.compile(
+    r"\s*(?:minut|hour|day|week|month|year|second|time|p\.?m|a\.?m|mois|jour|heure|an(?:née)?s?\b|semaine|stunde|tag|woche|monat"
+    r"|jahr|hora|día|semana|mes(?:es)?\b|año)",
+    re.IGNORECASE,
+)
+_EACH = re.compile(r"\s*(?:each|apiece|per\b|a\spiece)")
+_ALWAYS = ("all", "after", "every", "per", "each", "the", "these", "those", "than")
+
+
+def _is_circumstance(text: str, begin: int, start: int, stop: int) -> bool:
+    """`after 3 days`, `every 5`, `the 16 glasses`, `to reach 100`, `selling 9 eggs`: what the sentence already knew."""
+    before = _BEFORE.search(text[max(begin, start - 24) : start])
+    if before is None:
+        return False
+    word = before[0].split()[0]
+    if (word == "for" and text[start] not in "$\\€£") or (word == "at" and _EACH.match(text, stop)):
+        return True
+    return word in _ALWAYS or word.endswith("ing") or word == "to" or _TIME.match(text, stop) is not None
+
+
+def _digits(number: str) -> str:
+    digits = number.replace(",", "").strip(" $\\€£¥₹%")
+    return digits.rstrip("0").rstrip(".") if "." in digits else digits

@@ -1,0 +1,157 @@
+"""Servers that markscheme starts itself: what `vllm/`, `sglang/`, `transformers/` and `llamacpp/` have in common.
+
+Each replica is a process of its own with its own GPUs and port; requests take the ordinary OpenAI path. A backend
+module says only which command starts its server (`Launch`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+import msgspec
+
+from markscheme.config import RunConfig
+from markscheme.errors import UsageError
+from markscheme.models.base import Completion, Request, RequestFailed
+from markscheme.models.group import Group
+from markscheme.models.openai import OpenAI
+from markscheme.scale.devices import device_groups, gpus_of_server, visible_devices
+from markscheme.scale.servers import Launch, Server
+
+LOOPBACK = "127.0.0.1"
+
+
+def program(name: str) -> str | None:
+    """The program of that name: beside this Python, where its packages have theirs, else on the path."""
+    beside = Path(sys.executable).parent / name
+    return str(beside) if beside.is_file() else shutil.which(name)
+
+
+def server_arguments(config: RunConfig) -> dict[str, str]:
+    """`--server-arg` as options: `tensor-parallel-size=2` and `--tensor_parallel_size=2` are the same."""
+    arguments: dict[str, str] = {}
+    for given in config.server_arg:
+        name, equals, value = given.partition("=")
+        name = name.strip().lstrip("-")
+        if not name or " " in name:
+            raise UsageError(f"--server-arg {given!r} is not KEY=VALUE or KEY; repeat the option for each argument")
+        if name in ("host", "port"):
+            raise UsageError(f"--server-arg {name} is chosen by markscheme; to use a server of your own see --base-url")
+        arguments[name] = value if equals else ""
+    return arguments
+
+
+def as_flags(arguments: Mapping[str, str]) -> list[str]:
+    """The options as a command line has them; one without a value is a switch."""
+    return [word for name, value in arguments.items() for word in ([f"--{name}", value] if value else [f"--{name}"])]
+
+
+class _Copy:
+    """One server with the client that asks it."""
+
+    def __init__(self, server: Server, connect: Callable[[str], OpenAI]) -> None:
+        self.server, self._connect = server, connect
+        self._client: OpenAI | None = None
+        self._url = ""
+
+    @property
+    def gone(self) -> str | None:
+        return self.server.gone
+
+    async def answer(self, request: Request) -> Sequence[Completion]:
+        await self.server.settled.wait()
+        if self.server.gone is not None:
+            raise RequestFailed("connection", self.server.gone, retryable=True)
+        if self._client is None or self._url != self.server.url:
+            former, self._url = self._client, self.server.url
+            self._client = self._connect(self._url)
+            if former is not None:
+                await former.close()
+        return await self._client.answer(request)
+
+    async def close(self) -> None:
+        client, self._client = self._client, None
+        if client is not None:
+            await client.close()
+
+
+class Managed:
+    """A model behind servers of our own."""
+
+    concurrency = None
+
+    def __init__(self, launch: Launch, target: str, config: RunConfig, *, spreads: bool = False) -> None:
+        """`spreads` is true of servers that take every GPU they see, unlike those that are told a number."""
+        self.name = f"{launch.program}/{target}"
+        if config.base_url:
+            raise UsageError(
+                f"{self.name} starts its own server; for one that runs already use openai/{target} with --base-url"
+            )
+        self.replicas = config.replicas
+        self._config, self._launch, self._target = config, launch, target
+        self._groups = device_groups(visible_devices(), config.replicas, _group_size(config, spreads))
+        self.as_sent = self._connect(f"http://{LOOPBACK}/v1").as_sent  # made now, so that a wrong option is noticed now
+        self._copies: list[_Copy] = []
+        self._group: Group | None = None
+
+    async def start(self, folder: Path, say: Callable[[str], None], *, first: int = 0) -> None:
+        """Start every server side by side; raises `ModelError` when one does not come up. Logs count from `first`."""
+        said: dict[int, str] = {}
+
+        def tell(place: int, text: str) -> None:
+            said[place] = text
+            told = [
+                f"server {place}: {text}" if len(self._groups) > 1 else text for place, text in said.items() if text
+            ]
+            say(told[0] + (f" (and {len(told) - 1} more)" if len(told) > 1 else "") if told else "")
+
+        for place, devices in enumerate(self._groups):
+            server = Server(
+                self._launch,
+                folder / "servers" / f"{first + place}.log",
+                devices=devices,
+                start_limit=self._config.server_timeout,
+                restarts=self._config.server_restarts,
+                say=partial(tell, place),
+            )
+            self._copies.append(_Copy(server, self._connect))
+        self._group = group = Group(self._copies)
+        for copy in self._copies:
+            copy.server.on_change = lambda up, copy=copy: group.changed(copy, up=up)  # type: ignore[misc]
+        starting = [asyncio.create_task(copy.server.start()) for copy in self._copies]
+        try:
+            await asyncio.gather(*starting)
+        except BaseException:  # one that fails or is cancelled takes the others with it
+            for task in starting:
+                task.cancel()
+            await asyncio.gather(*starting, return_exceptions=True)
+            raise
+
+    async def answer(self, request: Request) -> Sequence[Completion]:
+        """Ask the least busy server."""
+        assert self._group is not None, "the servers have not been started"
+        return await self._group.answer(request)
+
+    async def close(self) -> None:
+        """Take every server down."""
+        await asyncio.gather(*(copy.close() for copy in self._copies))
+        await asyncio.gather(*(copy.server.stop() for copy in self._copies))
+
+    def _connect(self, url: str) -> OpenAI:
+        return OpenAI(self._target, msgspec.structs.replace(self._config, base_url=(url,)))
+
+
+def _group_size(config: RunConfig, spreads: bool) -> int | None:
+    """GPUs of one server; `None` for an even share."""
+    if config.gpus_per_replica is not None:
+        if config.gpus_per_replica != int(config.gpus_per_replica):
+            raise UsageError(f"--gpus-per-replica {config.gpus_per_replica:g}: a server needs whole GPUs")
+        return int(config.gpus_per_replica)
+    if spreads or config.replicas == 1:
+        return None
+    return gpus_of_server(server_arguments(config))

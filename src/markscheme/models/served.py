@@ -1,0 +1,86 @@
+"""What the backends behind HTTP have in common: the address, the key, the extra fields, one POST a request.
+
+A backend adds the body it sends and how it reads the answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from markscheme.config import RunConfig
+from markscheme.errors import UsageError
+from markscheme.models.base import Completion, Request
+from markscheme.models.fields import api_key, extra_fields
+from markscheme.models.secrets import hide_spec, secret_values
+from markscheme.models.transport import Transport
+from markscheme.types import Sampling
+
+
+class Served:
+    """Asks one or more servers."""
+
+    concurrency = None
+
+    def __init__(
+        self,
+        name: str,
+        urls: Sequence[str],
+        config: RunConfig,
+        key_variable: str,
+        *,
+        sampling_names: Mapping[str, str] | None = None,
+        key_required: bool = False,
+        key_header: str = "Authorization",
+        key_form: str = "Bearer {}",
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        self.name = hide_spec(name)
+        self._sampling_names = sampling_names or {}
+        """What this backend calls each part of `Sampling` in the request, where an extra field can replace it."""
+        self.extra = extra_fields(config.extra_field)
+        variable = config.api_key_env or key_variable
+        key = api_key(variable, urls, required=key_required, header=key_header, form=key_form)
+        self._transport = Transport(urls, {**key, **(headers or {})}, variable, secret_values(config))
+        self._encoder = msgspec.json.Encoder()
+
+    def body(self, request: Request) -> dict[str, Any]:
+        """What is sent, as JSON."""
+        raise NotImplementedError
+
+    def read(self, answer: Any, request: Request, /) -> list[Completion]:
+        """The completions in a decoded answer; may stumble over one that has not the promised form."""
+        raise NotImplementedError
+
+    async def answer(self, request: Request) -> Sequence[Completion]:
+        """One completion a sample, or fewer."""
+        # Encoding 8 kB of prompt takes 3 µs and the rest of a request some 250: a cache of bodies would buy nothing.
+        body = self._encoder.encode(self.body(request))
+        return await self._transport.ask(body, lambda answer: self.read(answer, request)[: len(request.samples)])
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._transport.close()
+
+    def as_sent(self, sampling: Sampling) -> Sampling:
+        """With the extra fields that take the place of an option, for the manifest to tell the truth."""
+        replaced = {ours: self.extra[name] for ours, name in self._sampling_names.items() if name in self.extra}
+        merged = {**msgspec.to_builtins(sampling), **replaced}
+        if isinstance(merged.get("stop"), str):
+            merged["stop"] = (merged["stop"],)
+        try:
+            return msgspec.convert({name: value for name, value in merged.items() if value is not None}, Sampling)
+        except msgspec.ValidationError as error:
+            raise UsageError(f"--extra-field replaces a sampling option with something else: {error}") from None
+
+
+def same_names(*names: str, **others: str) -> dict[str, str]:
+    """Parts of `Sampling` that are called the same, and those that are not."""
+    return {name: name for name in names} | others
+
+
+def present(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Without those that are not said."""
+    return {name: value for name, value in fields.items() if value is not None}

@@ -1,0 +1,45 @@
+"""Before the first request: a model that has servers to start does so, and Ctrl-C or SIGTERM ends the waiting at once."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from pathlib import Path
+
+from markscheme.models.base import Model
+from markscheme.running.interrupts import Interrupts
+from markscheme.running.live import Live
+
+
+class _Waiting:
+    """What a signal ends while nothing has been asked yet."""
+
+    def __init__(self, task: asyncio.Task[None]) -> None:
+        self._task = task
+
+    def drain(self) -> None:
+        self._task.cancel()
+
+    def stop(self) -> None:
+        self._task.cancel()
+
+
+async def start_model(model: Model, folder: Path, live: Live) -> bool:
+    """Whether the model can be asked; false when the user stopped it. Raises `ModelError` when it does not start."""
+    start = getattr(model, "start", None)
+    if start is None:
+        return True
+
+    def say(text: str) -> None:
+        live.state = text
+
+    task = asyncio.ensure_future(start(folder, say))
+    with Interrupts(_Waiting(task), live) as interrupts:
+        try:
+            await task
+        except asyncio.CancelledError:
+            if not interrupts.happened:
+                raise
+    live.state = ""
+    live.started = time.monotonic()  # loading weights is no part of any speed
+    return not interrupts.happened

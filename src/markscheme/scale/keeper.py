@@ -1,0 +1,149 @@
+"""Keeps one server process, and sees to it that nothing of it outlives us.
+
+Run as a program of its own, with the standard library alone: `python keeper.py REPORT GRACE COMMAND…`. When its
+standard input ends (its owner closed it, or died, by whatever signal) or it is told to end (SIGTERM), the server is asked
+to end, and after GRACE seconds killed, with everything it started. When the server ends by itself, what it left behind
+is killed too. On Linux the keeper adopts the orphans among its descendants, so that a child which has left the process
+group is found as well. It leaves its owner's family itself, since some owners (Ray's workers) are killed together with
+their children; so it tells its id and at the end the server's exit code through the file descriptor REPORT.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+PR_SET_PDEATHSIG = 1
+PR_SET_CHILD_SUBREAPER = 36
+LOOK_EVERY = 0.1
+KILLING = 10.0
+"""Seconds that killing may take: a process inside the driver of a GPU does not end at once."""
+NOT_STARTED = 127
+
+
+class Keeper:
+    """The server and its descendants."""
+
+    def __init__(self, command: list[str]) -> None:
+        _prctl(PR_SET_CHILD_SUBREAPER, 1)
+        keeper = os.getpid()
+        server = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, process_group=0, preexec_fn=lambda: _share_fate(keeper)
+        )
+        self._group = server.pid
+        self.exit_code: int | None = None
+
+    def reap(self) -> None:
+        """Collect whoever has ended, and note the server's exit code."""
+        with suppress(ChildProcessError):
+            while (ended := os.waitpid(-1, os.WNOHANG))[0]:
+                if ended[0] == self._group:
+                    code = os.waitstatus_to_exitcode(ended[1])
+                    self.exit_code = code if code >= 0 else 128 - code
+
+    def end(self, grace: float) -> None:
+        """Ask everybody to end, once, and give the server its time."""
+        self._signal(signal.SIGTERM)
+        deadline = time.monotonic() + grace
+        while self.exit_code is None and time.monotonic() < deadline:
+            time.sleep(LOOK_EVERY)
+            self.reap()
+
+    def kill(self) -> None:
+        """Kill everybody, and those who are born meanwhile."""
+        deadline = time.monotonic() + KILLING
+        while not self._gone() and time.monotonic() < deadline:
+            self._signal(signal.SIGKILL)
+            time.sleep(LOOK_EVERY / 5)
+
+    def _gone(self) -> bool:
+        self.reap()
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._group, 0)
+            return False
+        return not descendants(os.getpid())
+
+    def _signal(self, number: int) -> None:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._group, number)
+        for child in descendants(os.getpid()):
+            with suppress(ProcessLookupError, PermissionError):
+                # The group has had it: a second SIGTERM makes some servers give up their orderly end.
+                if os.getpgid(child) != self._group:
+                    os.kill(child, number)
+
+
+def main() -> None:
+    """Leave the family, keep the server, tell how it ended."""
+    report, grace, command = int(sys.argv[1]), float(sys.argv[2]), sys.argv[3:]
+    if os.fork():
+        os._exit(0)
+    os.setsid()
+    os.write(report, f"{os.getpid()}\n".encode())
+    code = keep(command, grace)
+    with suppress(BrokenPipeError):
+        os.write(report, f"{code}\n".encode())
+
+
+def keep(command: list[str], grace: float) -> int:
+    """Start the command, wait for its end or our owner's, leave nothing behind; returns its exit code."""
+    told: list[int] = []
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, lambda number, _: told.append(number))
+    try:
+        keeper = Keeper(command)
+    except OSError as error:
+        print(f"{command[0]}: {error.strerror}", file=sys.stderr, flush=True)
+        return NOT_STARTED
+    while keeper.exit_code is None:
+        if told or _owner_is_gone():
+            keeper.end(grace)
+            break
+        keeper.reap()
+    # What a server leaves behind gets no grace: it had all the time that the server had.
+    keeper.kill()
+    return 1 if keeper.exit_code is None else keeper.exit_code
+
+
+def _owner_is_gone() -> bool:
+    """Wait a moment on standard input, which never says anything but its end."""
+    ready, _, _ = select.select([0], [], [], LOOK_EVERY)
+    return bool(ready) and os.read(0, 1) == b""
+
+
+def descendants(of: int) -> list[int]:
+    """Every living process below one, from /proc; elsewhere than on Linux none, and the group must do."""
+    parents: dict[int, int] = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError, ValueError, IndexError):
+            # The name, in parentheses, may hold anything; state and parent follow the last parenthesis.
+            state, parent, *_ = (folder / "stat").read_text(errors="replace").rpartition(")")[2].split()
+            if state != "Z":
+                parents[int(folder.name)] = int(parent)
+    family = {of}
+    while new := {pid for pid, parent in parents.items() if parent in family} - family:
+        family |= new
+    return sorted(family - {of})
+
+
+def _share_fate(keeper: int) -> None:
+    """In the server's process: be killed if the keeper is."""
+    _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != keeper:
+        os._exit(1)
+
+
+def _prctl(option: int, value: int) -> None:
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
+
+
+if __name__ == "__main__":
+    main()

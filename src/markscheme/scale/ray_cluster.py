@@ -1,0 +1,43 @@
+"""The Ray cluster that a command uses: connected to once, let go of at the end."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Any
+
+from markscheme.errors import ModelError, UsageError
+
+
+def connect(address: str | None) -> tuple[Any, bool]:
+    """The module `ray`, connected, and whether it is for us to disconnect it."""
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # an evaluation reports to nobody
+    # GPUs that were not asked for must not vanish from a server that finds its own.
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    try:
+        ray: Any = import_module("ray")
+    except ImportError as error:
+        raise UsageError(f"--engine ray needs Ray ({error}): pip install 'markscheme[ray]'") from None
+    if ray.is_initialized():  # by whoever calls us, or by an earlier benchmark of this command
+        return ray, False
+    alone = {} if address or os.environ.get("RAY_ADDRESS") else {"include_dashboard": False}
+    try:
+        ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, **alone)
+    except (ConnectionError, RuntimeError, ValueError, TimeoutError, OSError) as error:
+        reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        raise ModelError(f"no Ray cluster at {address or 'this machine'}: {reason}") from None
+    return ray, True
+
+
+@contextmanager
+def cluster(address: str | None) -> Iterator[Any]:
+    """Ray, connected for the time of a block."""
+    ray, ours = connect(address)
+    try:
+        yield ray
+    finally:
+        if ours:
+            ray.shutdown()

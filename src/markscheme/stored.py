@@ -1,0 +1,92 @@
+"""Stored outputs of any tool: JSON lines, the names that fields go by, and the text in a line.
+
+What a line is matched with, and what is done with it, is the business of `replay` and of `mark`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from markscheme.errors import DataError, MarkschemeError
+
+OUTPUT_FIELDS = ("text", "response", "output", "completion", "generation", "model_output", "prediction", "answer")
+"""`answer` comes last: beside another output it is the gold."""
+SEVERAL_FIELDS = ("responses", "outputs", "completions", "generations", "samples")
+QUESTION_FIELDS = ("question", "problem", "statement", "prompt")
+ID_FIELDS = ("key", "problem_id", "question_id", "unique_id", "id")
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+def rows(file: Path, failure: type[MarkschemeError] = DataError) -> Iterator[tuple[int, int, dict[str, Any]]]:
+    """Each line that holds something, as (line number, offset in bytes, object); a line that is no object is told."""
+    offset = 0
+    try:
+        lines = file.open("rb")
+    except OSError as error:
+        raise failure(f"cannot read stored outputs {file}: {error.strerror}") from None
+    with lines:
+        for number, line in enumerate(lines, start=1):
+            if line.strip():
+                yield number, offset, _row(file, number, line, failure)
+            offset += len(line)
+
+
+def row_at(lines: Any, offset: int) -> dict[str, Any]:
+    """The object of the line that begins there, in a file that was read through before."""
+    lines.seek(offset)
+    found: dict[str, Any] = msgspec.json.decode(lines.readline().removeprefix(_BYTE_ORDER_MARK))
+    return found
+
+
+def _row(file: Path, number: int, line: bytes, failure: type[MarkschemeError]) -> dict[str, Any]:
+    try:
+        row = msgspec.json.decode(line.removeprefix(_BYTE_ORDER_MARK))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise failure(f"{file} line {number} is not JSON ({error}); mend or remove that line.") from None
+    if not isinstance(row, dict):
+        raise failure(f"{file} line {number} is not a JSON object; one stored output a line is expected.")
+    return row
+
+
+def output(row: Mapping[str, Any]) -> str | None:
+    """The one output of a line."""
+    return next((row[field] for field in OUTPUT_FIELDS if isinstance(row.get(field), str)), None)
+
+
+def outputs(row: Mapping[str, Any]) -> list[str | None] | None:
+    """All outputs of a line, `None` for one that never came; `None` altogether where there is no such field."""
+    one = output(row)
+    if one is not None:
+        return [one]
+    for field in (*SEVERAL_FIELDS, *OUTPUT_FIELDS):
+        if _are_texts(row.get(field)):
+            return list(row[field])
+    if isinstance(row.get("resps"), list):  # lm-evaluation-harness --log_samples: a list of requests' lists
+        return [
+            text for request in row["resps"] if isinstance(request, list) for text in request if isinstance(text, str)
+        ]
+    spoken = _last_spoken(row.get("messages"))
+    if spoken is not None:
+        return [spoken]
+    return [None] if any(field in row for field in OUTPUT_FIELDS[:-1]) else None
+
+
+def _are_texts(value: object) -> bool:
+    return isinstance(value, list) and bool(value) and all(text is None or isinstance(text, str) for text in value)
+
+
+def _last_spoken(messages: object) -> str | None:
+    """What the assistant said last in a conversation."""
+    for message in reversed(messages if isinstance(messages, list) else []):
+        if isinstance(message, dict) and message.get("role") == "assistant" and isinstance(message.get("content"), str):
+            return str(message["content"])
+    return None
+
+
+def squeezed(text: str) -> str:
+    """The text with every run of white space as one blank, by which questions are told apart."""
+    return " ".join(text.split())

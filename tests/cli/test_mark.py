@@ -1,0 +1,57 @@
+"""`markscheme mark` as its users call it: files of their own, several protocols, every form of output."""
+
+import json
+
+import pytest
+
+from markscheme.cli import main
+
+ROWS = [
+    {"question": "Find it to the nearest hundredth.", "gold": "\\pi", "response": "\\boxed{3.14}"},
+    {"question": "Half?", "gold": "\\frac12", "response": "It is $\\frac{2}{4}$."},
+]
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "outputs.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    return path
+
+
+def test_mark_with_several_protocols_as_json_has_one_score_each(file, capsys):
+    assert main(["mark", str(file), "-p", "math", "-p", "normalized", "--json"]) == 0
+    scores = json.loads(capsys.readouterr().out)["protocols"]
+    assert [(score["protocol"], score["verdicts"].get("correct", 0)) for score in scores] == [
+        ("math@1", 2),
+        ("normalized@1", 0),
+    ]
+
+
+def test_mark_as_markdown_prints_a_table(file, capsys):
+    assert main(["mark", str(file), "--format", "markdown"]) == 0
+    out = capsys.readouterr().out
+    assert "| protocol | score |" in out
+    assert "2 correct" in out
+
+
+def test_mark_on_a_file_of_puzzles_judges_by_countdown(tmp_path, capsys):
+    path = tmp_path / "puzzles.jsonl"
+    path.write_text(json.dumps({"nums": [3, 5, 2], "target": 16, "response": "<answer>2*(3+5)</answer>"}) + "\n")
+    assert main(["mark", str(path), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["protocols"][0]["protocol"] == "countdown@1"
+
+
+@pytest.mark.parametrize(
+    ("content", "told"), [("", "holds no outputs"), ("nonsense\n", "line 1"), ("{}\n", "no output")]
+)
+def test_mark_on_a_bad_file_says_what_and_fails(tmp_path, capsys, content, told):
+    path = tmp_path / "bad.jsonl"
+    path.write_text(content)
+    assert main(["mark", str(path)]) != 0
+    assert told in capsys.readouterr().err
+
+
+def test_audit_when_a_verdict_has_a_flag_then_shows_it_beside_the_reason(file, capsys):
+    assert main(["audit", str(file), "-p", "math", "-p", "normalized", "--format", "markdown"]) == 0
+    assert "equal (rounded)" in capsys.readouterr().out

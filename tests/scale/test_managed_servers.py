@@ -1,0 +1,232 @@
+"""Servers of our own: started, asked, started again, and never left behind."""
+
+import json
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import markscheme as ms
+from markscheme.config import make_config
+from markscheme.errors import ModelError, UsageError
+from markscheme.models import load_model
+from markscheme.models.managed import as_flags, server_arguments
+from markscheme.models.secrets import hide_config
+
+FAST = ("--protocol", "gsm8k-numeric", "--json", "--out", "run")
+
+
+def args(*words):
+    return [word for given in words for word in ("--server-arg", given)]
+
+
+def run(sums, tmp_path, **options):
+    return ms.run(str(sums), model="vllm/tiny", protocol="gsm8k-numeric", out=tmp_path / "run", **options)
+
+
+def lines(tmp_path):
+    file = tmp_path / "run" / "responses.jsonl"
+    return [json.loads(line) for line in file.read_bytes().splitlines()] if file.exists() else []
+
+
+def until(condition, process=None, seconds=60):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert process is None or process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_run_when_the_server_is_ours_then_asked_over_http_logged_and_taken_down(sums, tmp_path, stand_in, alive):
+    finished = run(sums, tmp_path, samples=2, server_arg=(f"pids={tmp_path / 'pids'}", "children=1"))
+    assert finished.manifest.status == "complete"
+    assert len(list(finished.responses())) == 24
+    log = (tmp_path / "run" / "servers" / "0.log").read_text()
+    assert "serve tiny --host 127.0.0.1 --port" in log
+    assert "loading tiny" in log
+    assert alive() == []
+
+
+def test_run_when_the_program_is_missing_then_one_sentence_and_no_folder(sums, tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    for spec, advice in (("vllm/m", "pip install vllm"), ("transformers/m", "pip install 'transformers")):
+        with pytest.raises(UsageError, match=advice):
+            ms.run(str(sums), model=spec, out=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("spec", "advice"),
+    [
+        ("vllm/", "needs a model"),
+        ("sglang/", "needs a model"),
+        ("sglang/Qwen3", "pip install 'sglang"),
+        ("llamacpp/nowhere.gguf", "nowhere.gguf"),
+    ],
+)
+def test_model_when_it_cannot_be_started_then_says_what_is_missing(spec, advice):
+    with pytest.raises(UsageError, match=advice):
+        load_model(spec, make_config(benchmark="b", model=spec))
+
+
+def test_run_when_the_server_crashes_at_start_then_its_last_words_and_nothing_left(sums, tmp_path, stand_in, alive):
+    with pytest.raises(ModelError, match=r"ended before it was ready \(exit code 1; .*CUDA out of memory"):
+        run(sums, tmp_path, server_arg=("fault=crash", "children=2", f"pids={tmp_path / 'pids'}"))
+    assert alive(patience=0) == []
+
+
+def test_run_when_the_server_hangs_in_start_up_then_stopped_at_the_limit(sums, tmp_path, stand_in, alive, monkeypatch):
+    monkeypatch.setattr("markscheme.scale.servers.GRACE", 0.5)
+    with pytest.raises(ModelError, match=r"not ready after 6 s \(--server-timeout\); its log .*loading tiny"):
+        run(sums, tmp_path, server_timeout=6.0, server_arg=("fault=hang", f"pids={tmp_path / 'pids'}"))
+    assert alive(patience=0) == []
+
+
+def test_run_when_the_port_is_taken_then_another_is_tried(sums, tmp_path, stand_in):
+    finished = run(sums, tmp_path, server_arg=("fault=taken", f"once={tmp_path / 'once'}"))
+    assert finished.manifest.status == "complete"
+    assert "Address already in use" in (tmp_path / "run" / "servers" / "0.log").read_text()
+
+
+def test_run_when_every_port_is_taken_then_says_so(sums, tmp_path, stand_in):
+    with pytest.raises(ModelError, match="Address already in use"):
+        run(sums, tmp_path, server_arg=("fault=taken",))
+
+
+def test_run_when_a_stranger_answers_on_the_port_then_it_is_not_asked(sums, tmp_path, stand_in, monkeypatch):
+    from loopback import Loopback, Plan
+
+    with Loopback(Plan()) as stranger:
+        ports = [int(stranger.url.split(":")[2].split("/")[0])] * 3
+        monkeypatch.setattr("markscheme.scale.servers.free_port", ports.pop)
+        with pytest.raises(ModelError, match="in use"):
+            run(sums, tmp_path)
+    assert lines(tmp_path) == []
+
+
+def test_run_when_the_server_dies_in_mid_run_then_started_again_and_nothing_lost(sums, tmp_path, stand_in, alive):
+    finished = run(
+        sums, tmp_path, samples=2, concurrency=4, retry_delay=0.1,
+        server_arg=("fault=die", "after=7", "children=1", f"once={tmp_path / 'once'}", f"pids={tmp_path / 'pids'}"),
+    )  # fmt: skip
+    assert finished.manifest.status == "complete"
+    assert len(lines(tmp_path)) == 24 == len({(line["key"], line["sample"]) for line in lines(tmp_path)})
+    assert (tmp_path / "run" / "servers" / "0.log").read_text().count("== markscheme starts") == 2
+    assert alive() == []
+
+
+def test_run_when_the_server_dies_too_often_then_stops_with_what_there_is(sums, tmp_path, stand_in, alive):
+    with pytest.raises(ModelError, match=r"killed by SIGKILL.*--server-restarts 1"):
+        run(
+            sums, tmp_path, concurrency=1, retry_delay=0.1, server_restarts=1,
+            server_arg=("fault=die", "after=3", f"pids={tmp_path / 'pids'}"),
+        )  # fmt: skip
+    assert len(lines(tmp_path)) == 6
+    assert alive() == []
+
+
+def test_run_when_one_of_two_servers_is_gone_for_good_then_the_other_finishes(sums, tmp_path, stand_in):
+    finished = run(
+        sums, tmp_path, samples=3, replicas=2, concurrency=4, retry_delay=0.1, server_restarts=0,
+        server_arg=("fault=die", "after=3", f"once={tmp_path / 'once'}", "latency=0.02"),
+    )  # fmt: skip
+    assert finished.manifest.status == "complete"
+    assert len(lines(tmp_path)) == 36
+
+
+def test_replicas_when_there_are_gpus_then_each_server_has_its_own_group(sums, tmp_path, stand_in, monkeypatch):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4,5,6,7")
+    finished = run(
+        sums, tmp_path, samples=2, replicas=2, concurrency=4, server_arg=("tensor-parallel-size=2", "latency=0.01")
+    )
+    assert {one.model for one in finished.responses()} == {"tiny on 4,5", "tiny on 6,7"}
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_command_when_it_is_killed_in_mid_run_then_no_process_is_left(sums, tmp_path, command, alive, number):
+    process = command(
+        *("run", sums, "--model", "vllm/tiny", "-n", "50", "--concurrency", "2", *FAST),
+        *args("latency=0.05", "children=1", f"pids={tmp_path / 'pids'}"),
+    )
+    until(lambda: len(lines(tmp_path)) > 3, process)
+    assert len(alive(patience=0)) == 2
+    os.kill(process.pid, number)
+    process.communicate(timeout=30)
+    assert alive() == []
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 130)])
+def test_command_when_it_is_stopped_in_start_up_then_it_ends_at_once(sums, tmp_path, command, alive, number, code):
+    process = command("run", sums, "--model", "vllm/tiny", *FAST, *args("fault=hang", f"pids={tmp_path / 'pids'}"))
+    until(lambda: (tmp_path / "pids").exists() and (tmp_path / "pids").read_text(), process)
+    os.kill(process.pid, number)
+    _, said = process.communicate(timeout=30)
+    assert process.returncode == code, said
+    assert alive(patience=0) == []
+
+
+def test_command_when_the_server_is_slow_to_start_then_a_line_says_what_it_does(sums, tmp_path, command):
+    process = command(
+        *("run", sums, "--model", "vllm/tiny", "--protocol", "gsm8k-numeric", "--out", "run"),
+        *("--server-timeout", "7"),
+        *args("fault=hang"),
+    )
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert "vllm is starting, " in said
+    assert "0 of 12 responses are kept; `markscheme resume run` asks for the rest" in said
+
+
+def test_resume_when_the_first_server_could_not_start_then_another_finishes(sums, tmp_path, stand_in):
+    with pytest.raises(ModelError):
+        run(sums, tmp_path, server_arg=("fault=crash",))
+    from markscheme.running import resume
+
+    resume(ms.Run.open(tmp_path / "run"), {"server_arg": ()})
+    assert ms.Run.open(tmp_path / "run").manifest.status == "complete"
+
+
+def test_server_arguments_when_written_either_way_then_the_same_flags():
+    config = make_config(benchmark="b", model="m", server_arg=("tensor-parallel-size=2", "--enforce-eager", "x=a=b"))
+    assert as_flags(server_arguments(config)) == ["--tensor-parallel-size", "2", "--enforce-eager", "--x", "a=b"]
+
+
+@pytest.mark.parametrize("given", ["", "=3", "--a 1 --b 2", "port=8000"])
+def test_server_arguments_when_they_cannot_be_meant_then_refused(given):
+    with pytest.raises(UsageError, match="--server-arg"):
+        server_arguments(make_config(benchmark="b", model="m", server_arg=(given,)))
+
+
+def test_manifest_when_a_server_argument_is_a_key_then_hidden_but_a_tokenizer_is_not():
+    config = make_config(benchmark="b", model="m", server_arg=("api-key=sesame", "tokenizer=org/name"))
+    assert hide_config(config).server_arg == ("api-key=***", "tokenizer=org/name")
+
+
+@pytest.mark.needs("torch", "transformers", "fastapi", "uvicorn")
+def test_transformers_serve_when_it_is_ours_and_killed_in_mid_run_then_the_run_completes(
+    sums, tiny_llama, tmp_path, command, monkeypatch
+):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    process = command(
+        *("run", sums, "--model", f"transformers/{tiny_llama}", "--max-tokens", "8", "-n", "4", "--concurrency", "2"),
+        *(*FAST, *args("device=cpu")),
+    )
+    until(lambda: len(lines(tmp_path)) > 8, process, seconds=240)
+    os.kill(_server_of(process.pid), signal.SIGKILL)
+    _, said = process.communicate(timeout=240)
+    assert process.returncode == 0, said
+    assert len(lines(tmp_path)) == 48 == len({(line["key"], line["sample"]) for line in lines(tmp_path)})
+    assert all(line["completion_tokens"] == 8 for line in lines(tmp_path))
+    assert (tmp_path / "run" / "servers" / "0.log").read_text().count("== markscheme starts") == 2
+
+
+def _server_of(pid):
+    """The process of the server: a child of the keeper, which is a child of the command."""
+    from markscheme.scale.keeper import descendants
+
+    commands = {one: Path(f"/proc/{one}/cmdline").read_text().split("\0") for one in descendants(pid)}
+    return next(one for one, words in commands.items() if "serve" in words and "keeper" not in " ".join(words))

@@ -1,0 +1,120 @@
+"""A run on a Ray cluster of two nodes on this machine, one of which is killed in mid-run."""
+
+import json
+import os
+import threading
+import time
+
+import pytest
+from stand_in_server import install
+
+import markscheme as ms
+from markscheme.config import make_config
+from markscheme.errors import ModelError, UsageError
+from markscheme.models import load_model
+from markscheme.scale.bulk import mark_in_bulk
+
+pytestmark = pytest.mark.needs("ray")
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory):
+    """Two nodes, the head with one core and another with two; they find a stand-in for `vllm` on their path."""
+    import ray
+    from ray.cluster_utils import Cluster
+
+    with pytest.MonkeyPatch.context() as patch:
+        program = install(tmp_path_factory.mktemp("bin"))
+        patch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+        patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+        cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+        cluster.second = cluster.add_node(num_cpus=2)
+    try:
+        ray.init(address=cluster.address, log_to_driver=False, logging_level="ERROR")
+        cluster.wait_for_nodes()
+        yield cluster
+    finally:
+        ray.shutdown()
+        cluster.shutdown()
+
+
+def lines(folder):
+    file = folder / "responses.jsonl"
+    return [json.loads(line) for line in file.read_bytes().splitlines()] if file.exists() else []
+
+
+@pytest.mark.parametrize("spec", ["openai/m", "sglang/http://localhost:1", "replay/f.jsonl"])
+def test_model_when_it_is_not_ours_to_place_then_refused(spec):
+    with pytest.raises(UsageError, match="leave --engine out"):
+        load_model(spec, make_config(benchmark="b", model=spec, engine="ray"))
+
+
+def test_replicas_when_nothing_can_be_copied_here_then_refused():
+    with pytest.raises(UsageError, match="need --engine ray"):
+        load_model("solver", make_config(benchmark="b", model="solver", replicas=2))
+
+
+def test_run_when_its_replicas_are_on_a_cluster_then_the_same_folder_as_without(cluster, tmp_path):
+    options = {"limit": 20, "samples": 2}
+    plain = ms.run("countdown-sample", model="solver", out=tmp_path / "plain", **options)
+    spread = ms.run("countdown-sample", model="solver", out=tmp_path / "ray", engine="ray", replicas=2, **options)
+    assert spread.manifest.status == "complete"
+    assert spread.manifest.sampling == plain.manifest.sampling
+    answers = [{(one.key, one.sample): one.text for one in run.responses()} for run in (plain, spread)]
+    assert answers[0] == answers[1]
+
+
+def test_run_when_a_replica_cannot_load_its_model_then_its_own_words(cluster, tmp_path):
+    with pytest.raises(ModelError, match=r"replica \d: hf cannot load"):
+        ms.run("countdown-sample", model=f"hf/{tmp_path}", engine="ray", replicas=2, out=tmp_path / "run")
+
+
+def test_run_when_no_replica_fits_the_cluster_then_says_what_is_needed(cluster, tmp_path):
+    with pytest.raises(ModelError, match=r"needs 1 core and 4 GPUs, and the cluster has \d free cores and 0 free GPUs"):
+        ms.run(
+            "countdown-sample", model="solver", engine="ray", gpus_per_replica=4, server_timeout=2.0,
+            out=tmp_path / "run",
+        )  # fmt: skip
+
+
+def test_marking_when_done_on_a_cluster_then_the_same_marks_as_here(cluster, tmp_path, monkeypatch):
+    monkeypatch.setattr("markscheme.scale.shards.BYTES", 4000)
+    file = tmp_path / "stored.jsonl"
+    stored = ({"nums": [n % 9, 2, 3], "target": n % 9 + 5, "text": f"<answer>{n % 9} + 5</answer>"} for n in range(300))
+    file.write_text("".join(json.dumps(row) + "\n" for row in stored))
+    here = mark_in_bulk(file, "countdown", tmp_path / "here", workers=1)
+    there = mark_in_bulk(file, "countdown", tmp_path / "there", engine="ray")
+    assert (there.score, there.outcome) == (here.score, here.outcome)
+    names = [sorted(one.name for one in (tmp_path / place / "countdown").iterdir()) for place in ("here", "there")]
+    assert names[0] == names[1]
+    assert len(names[0]) > 3
+
+
+def test_run_when_a_node_is_killed_then_nothing_is_lost_nothing_comes_twice_and_no_server_stays(
+    cluster, sums, tmp_path, alive
+):
+    """The last test of the module: it leaves the cluster with one node."""
+    folder = tmp_path / "run"
+
+    def kill():
+        deadline = time.monotonic() + 120
+        while len(lines(folder)) < 40 and time.monotonic() < deadline:
+            time.sleep(0.05)
+        cluster.remove_node(cluster.second, allow_graceful=False)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    try:
+        run = ms.run(
+            str(sums), model="vllm/tiny", protocol="gsm8k-numeric", samples=20, engine="ray", replicas=3,
+            concurrency=12, retry_delay=0.1, out=folder,
+            server_arg=(f"pids={tmp_path / 'pids'}", "children=1", "latency=0.1"),
+        )  # fmt: skip
+    finally:
+        killer.join()
+    assert run.manifest.status == "complete"
+    asked = [(line["key"], line["sample"]) for line in lines(folder)]
+    assert len(asked) == len(set(asked)) == 240
+    assert max(line.get("attempts", 1) for line in lines(folder)) > 1  # some were in flight on the node
+    assert "loading tiny" in (folder / "servers" / "0.log").read_text()
+    assert alive() == []
