@@ -20,7 +20,7 @@ from markscheme.types import Sampling
 if TYPE_CHECKING:
     from markscheme.nano.transformer import Transformer
 
-MOST_ROWS = 512
+MOST_ROWS = 256
 """Sequences in one batch: more gain nothing on two cores and only delay the first answers."""
 
 MOST_TOKENS = 208
@@ -41,6 +41,7 @@ class Nano:
 
     name = "nano"
     concurrency = MOST_ROWS
+    in_process = True
 
     def __init__(self) -> None:
         self._model: Transformer | None = None

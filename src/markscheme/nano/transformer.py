@@ -14,6 +14,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+FULL_ENOUGH = 0.8
+"""Share of a batch that must still be going on. Finished rows leave it together: each time, the cache is copied."""
+
 Floats = npt.NDArray[np.float32]
 Tokens = npt.NDArray[np.int64]
 
@@ -96,10 +99,13 @@ class Cache:
         self.values = [np.empty((rows, heads, length, width), dtype=np.float32) for _ in range(layers)]
         self.length = 0
 
-    def keep(self, rows: npt.NDArray[np.intp] | npt.NDArray[np.bool_]) -> None:
+    def keep(self, rows: npt.NDArray[np.intp]) -> None:
         """Go on with these rows only, or (repeated indices) with copies of them."""
-        self.keys = [keys[rows] for keys in self.keys]
-        self.values = [values[rows] for values in self.values]
+        for arrays in (self.keys, self.values):
+            for layer, old in enumerate(arrays):
+                new = np.empty((len(rows), *old.shape[1:]), dtype=np.float32)
+                new[:, :, : self.length] = old[:, :, : self.length][rows]  # what lies behind is not written yet
+                arrays[layer] = new
 
 
 def generate(
@@ -128,17 +134,19 @@ def generate(
     logits = logits[copies]
 
     written: list[list[int]] = [[] for _ in prompts]
-    rows = np.arange(len(prompts))
+    rows = np.arange(len(prompts))  # the continuation that each row of the batch belongs to
+    going = np.ones(len(rows), dtype=bool)
     for step in range(steps):
         chosen = choose(logits, luck[rows, step], temperature, top_k, top_p)
-        for row, token in zip(rows, chosen, strict=True):
-            written[row].append(int(token))
-        going = chosen != end
-        if not going.all():  # finished rows leave the batch
-            rows, chosen = rows[going], chosen[going]
-            cache.keep(going)
-        if not rows.size or step == steps - 1:
+        for row, token in zip(rows[going].tolist(), chosen[going].tolist(), strict=True):
+            written[row].append(token)
+        going &= chosen != end
+        if not going.any() or step == steps - 1:
             break
+        if going.mean() < FULL_ENOUGH:
+            left = np.flatnonzero(going)
+            rows, chosen, going = rows[left], chosen[left], going[left]
+            cache.keep(left)
         logits = model.forward(chosen[:, None], cache)[:, -1]
     return written
 
