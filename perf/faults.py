@@ -86,7 +86,16 @@ def faults(oracle: Oracle, scratch: Path) -> None:
     plan = Plan(answer=oracle, faults=dict.fromkeys(FAULTS, 0.1), retry_after=1)
     with Loopback(plan, count=True) as server:
         # Long enough for a busy machine: an answer that arrives after it would be asked for again.
-        options = ["--request-timeout", "10", "--retry-delay", "0.2", "--out", f"{scratch}/faulty"]
+        options = [
+            "--request-timeout",
+            "10",
+            "--retry-delay",
+            "0.2",
+            "--concurrency",
+            "256",
+            "--out",
+            f"{scratch}/faulty",
+        ]
         finish(oracle.start("run", oracle.name, "--model", "openai/m", "--base-url", server.url, *options))
         struck, twice = dict(server.faulted), sum(count > 1 for count in server.answered.values())
     found = answers(scratch / "faulty")
