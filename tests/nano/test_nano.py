@@ -19,7 +19,7 @@ def texts(run):
 def test_nano_when_asked_for_samples_then_most_puzzles_are_solved(tmp_path):
     summary = summarize(run(tmp_path, samples=8), pass_k=(1, 8))
     assert summary.accuracy.value > 0.5
-    assert summary.pass_at_k[8].value > 0.8
+    assert summary.pass_at_k["8"].value > 0.8
 
 
 def test_nano_when_run_again_in_other_batches_then_the_same_responses(tmp_path):
@@ -46,6 +46,6 @@ def test_nano_when_given_a_target_then_refused(tmp_path, capsys, spec):
 
 @pytest.mark.needs("torch", "transformers")
 def test_weights_when_run_by_transformers_then_the_same_greedy_answers(tmp_path):
-    ours = run(tmp_path, "ours", limit=12)
-    theirs = ms.run("countdown-sample", model=f"hf/{WEIGHTS}", out=tmp_path / "theirs", limit=12)
+    ours = run(tmp_path, "ours", limit=12, max_tokens=100)
+    theirs = ms.run("countdown-sample", model=f"hf/{WEIGHTS}", out=tmp_path / "theirs", limit=12, max_tokens=100)
     assert texts(ours) == texts(theirs)

@@ -17,8 +17,9 @@ import numpy.typing as npt
 FULL_ENOUGH = 0.8
 """Share of a batch that must still be going on. Finished rows leave it together: each time, the cache is copied."""
 
-Floats = npt.NDArray[np.float32]
-Tokens = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.floating[Any]]
+"""float32 throughout; numpy's own annotations lose that on the way."""
+Tokens = npt.NDArray[np.integer[Any]]
 
 
 class Transformer:
@@ -54,7 +55,8 @@ class Transformer:
         cos, sin = self._cos[start:end], self._sin[start:end]
         # A new token sees everything before it and itself, nothing behind it.
         hidden = np.triu(np.full((new, new), -np.inf, dtype=np.float32), 1) if new > 1 else None
-        x = self._embedding[tokens]
+        # One row a token: a product of two matrices, where numpy takes three axes for one product a sequence.
+        x: Floats = self._embedding[tokens.reshape(-1)]
         for layer, keys, values in zip(self._layers, cache.keys, cache.values, strict=True):
             normed = _rms_norm(x, layer.attention_norm, self._epsilon)
             query, key, value = (
@@ -66,13 +68,13 @@ class Transformer:
             if hidden is not None:
                 scores[..., start:] += hidden
             mixed = _softmax(scores) @ values[:, :, :end]
-            x = x + mixed.transpose(0, 2, 1, 3).reshape(rows, new, -1) @ layer.output
+            x = x + mixed.transpose(0, 2, 1, 3).reshape(rows * new, -1) @ layer.output
             normed = _rms_norm(x, layer.mlp_norm, self._epsilon)
             gate, up = np.split(normed @ layer.gate_up, 2, axis=-1)
             x = x + (gate / (1 + np.exp(-gate)) * up) @ layer.down
         cache.length = end
         logits: Floats = _rms_norm(x, self._norm, self._epsilon) @ self._embedding.T
-        return logits
+        return logits.reshape(rows, new, -1)
 
 
 class _Layer:
@@ -156,7 +158,8 @@ def choose(
 ) -> Tokens:
     """One token a row: the likeliest at temperature 0, else drawn from the (truncated) distribution by `luck`."""
     if temperature == 0:
-        return logits.argmax(axis=1)
+        likeliest: Tokens = logits.argmax(axis=1)
+        return likeliest
     chances = np.exp((logits - logits.max(axis=1, keepdims=True)) / np.float32(temperature))
     if top_k is not None and top_k < chances.shape[1]:
         least = np.partition(chances, -top_k, axis=1)[:, -top_k, None]
@@ -171,7 +174,8 @@ def choose(
     total = np.cumsum(chances, axis=1)
     drawn: Tokens = (total <= luck[:, None] * total[:, -1:]).sum(axis=1)
     # Rounding may leave the draw behind the last token that has a chance at all.
-    return np.minimum(drawn, chances.shape[1] - 1 - (chances[:, ::-1] > 0).argmax(axis=1))
+    last: Tokens = chances.shape[1] - 1 - (chances[:, ::-1] > 0).argmax(axis=1)
+    return np.minimum(drawn, last)
 
 
 def _rms_norm(x: Floats, weight: Floats, epsilon: float) -> Floats:
