@@ -14,7 +14,7 @@ $(BIN)/python:
 
 # Stamps, so that a second call starts at once and a changed dependency list installs again.
 $(VENV)/.installed: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[plots]'
 	touch $@
 
 $(VENV)/.ready: pyproject.toml | $(BIN)/python
@@ -33,7 +33,9 @@ setup-all: $(VENV)/.ready-all
 
 demo: $(VENV)/.installed
 	rm -rf runs/demo
-	$(BIN)/markscheme run countdown-sample --model solver --out runs/demo
+	$(BIN)/markscheme run countdown-sample --model nano -n 16 -k 1,2,4,8,16 --out runs/demo
+	$(BIN)/markscheme report runs/demo --format markdown -o runs/demo/report.md --plots runs/demo/plots
+	@echo "every response, in the browser: $(BIN)/markscheme view runs/demo"
 
 test: setup
 	$(BIN)/python -m pytest -q

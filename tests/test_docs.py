@@ -55,8 +55,20 @@ def test_readme_when_it_shows_what_you_get_then_the_demo_prints_that(tmp_path):
         [sys.executable, "-m", "markscheme", *demo[1].split(), "--out", str(tmp_path / "demo")],
         capture_output=True, text=True, check=True, env={**os.environ, "COLUMNS": "100"},
     )  # fmt: skip
-    printed = [line.rstrip() for line in done.stdout.splitlines()]
-    assert [line for line in shown.splitlines() if line not in printed] == []
+    printed = done.stdout.partition("run folder")[0]
+    assert wording(shown) == wording(printed)
+    # Another processor rounds differently, and once in a while a draw falls the other way.
+    assert figures(shown) == pytest.approx(figures(printed), abs=1.5)
+
+
+def wording(report: str) -> list[str]:
+    """Every word of a report, without figures and bars."""
+    return [word for word in report.split() if not re.search(r"[\d█▒·]", word)]
+
+
+def figures(report: str) -> list[float]:
+    """The percentages of a report, and the bounds of their intervals."""
+    return [float(figure) for figure in re.findall(r"\d+\.\d", report)]
 
 
 def test_readme_when_read_then_shows_the_two_commands():

@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -176,7 +177,7 @@ def test_command_when_the_server_is_slow_to_start_then_a_line_says_what_it_does(
         *args("fault=hang"),
     )
     _, said = process.communicate(timeout=60)
-    assert process.returncode == 1
+    assert process.returncode == 1, said
     assert "vllm is starting, " in said
     assert "0 of 12 responses are kept; `markscheme resume run` asks for the rest" in said
 
@@ -216,7 +217,7 @@ def test_transformers_serve_when_it_is_ours_and_killed_in_mid_run_then_the_run_c
         *(*FAST, *args("device=cpu")),
     )
     until(lambda: len(lines(tmp_path)) > 8, process, seconds=240)
-    os.kill(_server_of(process.pid), signal.SIGKILL)
+    os.kill(_server_of(tiny_llama), signal.SIGKILL)
     _, said = process.communicate(timeout=240)
     assert process.returncode == 0, said
     assert len(lines(tmp_path)) == 48 == len({(line["key"], line["sample"]) for line in lines(tmp_path)})
@@ -224,9 +225,11 @@ def test_transformers_serve_when_it_is_ours_and_killed_in_mid_run_then_the_run_c
     assert (tmp_path / "run" / "servers" / "0.log").read_text().count("== markscheme starts") == 2
 
 
-def _server_of(pid):
-    """The process of the server: a child of the keeper, which is a child of the command."""
-    from markscheme.scale.keeper import descendants
-
-    commands = {one: Path(f"/proc/{one}/cmdline").read_text().split("\0") for one in descendants(pid)}
-    return next(one for one, words in commands.items() if "serve" in words and "keeper" not in " ".join(words))
+def _server_of(model):
+    """The process that serves the model: neither the command that asked for it, nor the keeper."""
+    commands = {}
+    for entry in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            commands[int(entry.parent.name)] = entry.read_text(errors="replace").split("\0")
+    served = (one for one, words in commands.items() if "serve" in words and str(model) in words)
+    return next(one for one in served if "keeper.py" not in " ".join(commands[one]))

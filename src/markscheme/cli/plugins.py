@@ -6,15 +6,24 @@ import argparse
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """`path lm_eval`."""
+    """`path lm_eval`, `path nano`."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    path = actions.add_parser("path", help="the folder of a tool's task files", allow_abbrev=False)
-    path.add_argument("tool", choices=["lm_eval"], help="lm_eval: the folder for its --include_path")
+    path = actions.add_parser("path", help="the folder to point another tool at", allow_abbrev=False)
+    path.add_argument(
+        "what",
+        choices=["lm_eval", "nano"],
+        help="lm_eval: its task files, for --include_path; nano: the model in the box, as a Hugging Face folder",
+    )
 
 
-def run(args: argparse.Namespace) -> int:  # noqa: ARG001 - there is one action with one choice
+def run(args: argparse.Namespace) -> int:
     """Print the folder, and nothing else."""
-    from markscheme.plugins.lm_eval import TASKS
+    if args.what == "nano":
+        from markscheme.nano import WEIGHTS
 
-    print(TASKS)
+        print(WEIGHTS)
+    else:
+        from markscheme.plugins.lm_eval import TASKS
+
+        print(TASKS)
     return 0

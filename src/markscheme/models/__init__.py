@@ -22,6 +22,7 @@ BACKENDS = {
     "llamacpp": "starts `llama-server` for you: llamacpp/FILE.gguf",
     "hf": "a Hugging Face model in this process: hf/PATH",
     "nanochat": "a checkpoint of nanochat, from its checkout: nanochat/sft",
+    "nano": "the small Countdown model in the box, a demonstration: needs nothing",
     "solver": "exact Countdown solver: the upper bound, needs nothing",
     "replay": "stored outputs: replay/FILE.jsonl, needs nothing",
 }

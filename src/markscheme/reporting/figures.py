@@ -1,4 +1,4 @@
-"""How a figure reads: `62.3 ± 4.1`, `62.3 %  95 % interval 58.2 to 66.4`, and `undefined` where it is."""
+"""How a figure reads: `62.3 ± 4.1`, `62.3 %  95 % interval 58.2 to 66.4`, and `undefined` where it is; a bar to see it by."""
 
 from __future__ import annotations
 
@@ -18,6 +18,16 @@ def percent(estimate: Estimate) -> str:
     if estimate.drawn_error:
         shown += f"   (drawn, standard error {100 * estimate.drawn_error:.2f})"
     return shown
+
+
+def bar(estimate: Estimate, width: int = 25) -> str:
+    """A line of blocks from 0 to 100 %: full up to the interval, half-tone across it."""
+    if estimate.low is None or estimate.high is None:
+        return ""
+    low, high = round(width * estimate.low), round(width * estimate.high)
+    # An interval narrower than a block still shows as one.
+    low = min(low, max(high - 1, 0))
+    return "█" * low + "▒" * max(high - low, 1) + "·" * (width - max(high, low + 1))
 
 
 def bounds(estimate: Estimate) -> str:

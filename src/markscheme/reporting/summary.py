@@ -107,9 +107,9 @@ def summarize(
     """Summarise a run under one protocol (default: the one it was marked with), with further `metrics` by name."""
     manifest = run.manifest
     label = protocol or manifest.protocol
-    # A run that has just begun has no marks yet; that is no mistake.
-    begun = manifest.status == "running" and label == manifest.protocol
-    if not begun and label.partition("@")[0] not in run.marked_protocols():
+    # A run that has just begun, or was stopped before its first answer, has no marks yet; that is no mistake.
+    begun = manifest.status == "running" or next(iter(run.heads()), None) is None
+    if not (begun and label == manifest.protocol) and label.partition("@")[0] not in run.marked_protocols():
         marked = ", ".join(run.marked_protocols()) or "nothing yet"
         raise UsageError(
             f"{run.path} is not marked with {label} (it has {marked}); `markscheme mark {run.path} --protocol "

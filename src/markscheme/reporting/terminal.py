@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from markscheme.reporting.figures import bounds, percent, size
+from markscheme.reporting.figures import bar, bounds, percent, size
 from markscheme.reporting.summary import Estimate
 
 if TYPE_CHECKING:
@@ -72,11 +72,11 @@ def print_summary(summary: Summary) -> None:
         f"{size(summary)} · protocol {summary.protocol}"
     )
     figures = RichTable(box=None, pad_edge=False, show_header=False)
-    figures.add_row("accuracy", percent(summary.accuracy))
-    for k, estimate in summary.pass_at_k.items():
-        figures.add_row(f"pass@{k}", percent(estimate))
-    for name, estimate in summary.metrics.items():
-        figures.add_row(_literal(name), percent(estimate))
+    scores = {"accuracy": summary.accuracy, **{f"pass@{k}": each for k, each in summary.pass_at_k.items()}}
+    scores |= summary.metrics
+    for name, estimate in scores.items():
+        # One score alone is read faster than a bar.
+        figures.add_row(_literal(name), percent(estimate), bar(estimate) if len(scores) > 1 else "")
     for verdict, rate in summary.rates.items():
         count = summary.verdicts[verdict]
         figures.add_row(verdict, f"{_share(rate)}   {count:,} response{'s' * (count != 1)}", style="dim")

@@ -34,7 +34,7 @@ def resumed_config(run: Run, changes: Mapping[str, Any]) -> RunConfig:
             f"{run.path} cannot be resumed with other questions or sampling ({'; '.join(differences)}); "
             "leave these options out, or start a new run"
         )
-    for name in set(hidden_options(changed)) - set(changes):
+    for name in (name for name in hidden_options(changed) if name not in changes):
         raise UsageError(
             f"{run.path}: --{name.replace('_', '-')} held something secret, which was not stored (it is kept as "
             f"{HIDDEN}); give it again to resume"

@@ -1,0 +1,39 @@
+"""The words of `nano`: numbers 0 to 999, four signs, brackets, and the few marks its reasoning is written with.
+
+A Countdown question is reduced to what matters, `41 70 18 35 > 46 ?`: the words around the numbers say nothing that
+the model could use. `train/nano.py` writes the same rules into `tokenizer.json` for the Hugging Face libraries, and a
+test holds the two together.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+SPECIAL = ("<pad>", "<bos>", "<eos>")
+SIGNS = (">", "?", "+", "-", "*", "/", "=", "(", ")", ",", ";", "<answer>", "</answer>")
+LARGEST = 999
+VOCABULARY = (*SPECIAL, *SIGNS, *map(str, range(LARGEST + 1)))
+PAD, BOS, EOS = range(3)
+
+# In order: the list of permitted signs in the question is not part of the puzzle; the target is announced by a word;
+# all that stands behind the question mark is instructions.
+REPLACEMENTS = ((r"\(\+, -, \*, /\)", ""), (r"target", ">"), (r"\?[\s\S]*", "?"))
+# A comma directly behind a number, as in "41, 70", only separates; the model's own commas stand alone.
+WORD = r"</?answer>|(?<!\d)(?:0|[1-9]\d{0,2})(?!\d)|[>?+\-*/=();]|(?<=\s),"
+
+_REPLACEMENTS = tuple((re.compile(pattern), text) for pattern, text in REPLACEMENTS)
+_WORD = re.compile(WORD)
+ID = {word: index for index, word in enumerate(VOCABULARY)}
+
+
+def encode(text: str) -> list[int]:
+    """The tokens of a text; everything that is not a word of `nano` is passed over, larger numbers too."""
+    for pattern, replacement in _REPLACEMENTS:
+        text = pattern.sub(replacement, text)
+    return [BOS, *(ID[word] for word in _WORD.findall(text))]
+
+
+def decode(tokens: Iterable[int]) -> str:
+    """The text of tokens, special ones left out."""
+    return " ".join(VOCABULARY[token] for token in tokens if token >= len(SPECIAL))
