@@ -130,3 +130,22 @@ def test_sampling_noise_when_accuracy_then_the_unbiased_binomial_variance():
     got = sampling_noise(estimator("accuracy"), n, c)
     assert got[0] == math.inf
     assert got[1:].tolist() == pytest.approx([1 / 4, 3 / 48, 0, 5 * 11 / (16 * 16 * 15)])
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    rows=st.lists(
+        st.tuples(st.integers(1, 12), st.integers(0, 12), st.integers(0, 9)).filter(lambda row: row[1] <= row[0]),
+        min_size=1,
+        max_size=20,
+    )
+)
+def test_mean_interval_when_alike_problems_are_counted_then_as_if_they_were_written_out(rows):
+    n, c, times = np.array(rows).T
+    counts = from_correct(n, c)
+    values, noise = per_problem("accuracy", counts), sampling_noise(estimator("accuracy"), n, c)
+    counted = mean_interval(values, noise=noise, times=times)
+    written_out = mean_interval(np.repeat(values, times), noise=np.repeat(noise, times))
+    assert counted.problems == written_out.problems == times.sum()
+    for name in ("estimate", "low", "high"):
+        assert getattr(counted, name) == pytest.approx(getattr(written_out, name), abs=1e-9, nan_ok=True)

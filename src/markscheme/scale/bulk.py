@@ -24,7 +24,6 @@ from markscheme.scale.shards import (
     Job,
     Outcome,
     Shard,
-    arrow,
     files_of,
     first_problem,
     mark_shard,
@@ -91,7 +90,8 @@ def mark_in_bulk(
         work = _on_ray(jobs, ray_address) if engine == "ray" else _here(jobs, workers)
         for outcome in work:
             progress.add(outcome)
-    return Marked(_score(rule.label, parts), _total(parts), str(folder), earlier)
+    outcome = _total(parts)
+    return Marked(_score(rule.label, parts, outcome.marks), outcome, str(folder), earlier)
 
 
 def default_protocol(source: Path, benchmark: str | None, data_dir: str | None) -> str:
@@ -213,39 +213,23 @@ def _total(parts: Sequence[Path]) -> Outcome:
     )
 
 
-def _score(label: str, parts: Sequence[Path]) -> Score:
-    """The mean over problems with its interval, from two columns of the parts.
+def _score(label: str, parts: Sequence[Path], responses: int) -> Score:
+    """The mean over problems with its interval."""
+    from markscheme.scale.tallying import tally_parts
+    from markscheme.statistics import mean_interval
+    from markscheme.statistics.counts import VERDICTS
+    from markscheme.statistics.metrics import noise, per_problem
 
-    What is held in memory is one row of counts for each problem, not one for each response.
-    """
-    import numpy as np
-
-    from markscheme.statistics import interval
-    from markscheme.statistics.counts import VERDICTS, Counts
-
-    parquet = arrow("pyarrow.parquet")
-    column = {str(verdict): place for place, verdict in enumerate(VERDICTS)}
-    problems = np.empty(0, dtype=np.int64)
-    table = np.empty((0, len(VERDICTS)), dtype=np.int32)
-    for part in parts:
-        rows = parquet.read_table(part, columns=["key", "verdict"])
-        counted = rows.group_by(["key", "verdict"]).aggregate([([], "count_all")])
-        # 64 bits stand for a key: with fifty million problems the chance that any two are taken for one is 1 in 10,000.
-        keys = np.fromiter(map(hash, counted["key"].to_pylist()), dtype=np.int64, count=counted.num_rows)
-        fresh = np.zeros((len(keys), len(VERDICTS)), dtype=np.int32)
-        fresh[np.arange(len(keys)), [column[name] for name in counted["verdict"].to_pylist()]] = counted["count_all"]
-        problems, places = np.unique(np.concatenate([problems, keys]), return_inverse=True)
-        known, table = table, np.zeros((len(problems), len(VERDICTS)), dtype=np.int32)
-        np.add.at(table, places, np.concatenate([known, fresh]))
-    if not len(problems):
+    counts, times = tally_parts(parts, responses)
+    if not len(times):
         raise DataError("no row answers a problem at hand, so there is nothing to score.")
-    counts = Counts((), table.astype(np.int64))  # the names of the problems are not needed
-    found = interval("accuracy", counts)
+    found = mean_interval(per_problem("accuracy", counts), noise=noise("accuracy", counts), times=times)
+    totals = zip(VERDICTS, times @ counts.table, strict=True)
     defined = found.estimate == found.estimate  # not nan
     return Score(
         protocol=label,
         score=found.estimate if defined else None,
         low=found.low if defined else None,
         high=found.high if defined else None,
-        verdicts={str(verdict): times for verdict, times in counts.totals().items() if times},
+        verdicts={str(verdict): int(number) for verdict, number in totals if number},
     )

@@ -52,37 +52,45 @@ class Interval(msgspec.Struct, frozen=True, kw_only=True):
         return (self.high - self.low) / 2
 
 
-def mean_interval(values: npt.ArrayLike, level: float = 0.95, noise: npt.ArrayLike | None = None) -> Interval:
+def mean_interval(
+    values: npt.ArrayLike,
+    level: float = 0.95,
+    noise: npt.ArrayLike | None = None,
+    times: npt.ArrayLike | None = None,
+) -> Interval:
     """The mean of one value in [0, 1] per problem, with its interval; nan marks a problem without a value.
 
     `noise` is, where it is known, the variance that sampling alone puts into each problem's value. It only ever makes
-    the interval tighter: without it, alike values may be luck.
+    the interval tighter: without it, alike values may be luck. `times` is how many problems there are of each value
+    (and its noise), for those who have millions and need not write them all out.
     """
     check_level(level)
     everything = np.asarray(values, dtype=float).ravel()
-    defined = ~np.isnan(everything)
-    kept = everything[defined]
+    problems = np.ones(everything.size) if times is None else np.asarray(times, dtype=float).ravel()
+    defined = ~np.isnan(everything) & (problems > 0)
+    kept, counted = everything[defined], problems[defined]
     if kept.size and (kept.min() < 0 or kept.max() > 1):
         raise UsageError("an interval needs one value between 0 and 1 per problem")
     low, high = 0.0, 1.0
     if kept.size:
         known = None if noise is None else np.asarray(noise, dtype=float).ravel()[defined]
-        low, high = _guard(kept, known, level).bounds()
+        low, high = _guard(kept, known, level, counted).bounds()
     return Interval(
-        estimate=float(kept.mean()) if kept.size else math.nan,
+        estimate=_mean(kept, counted) if kept.size else math.nan,
         low=low,
         high=high,
         level=level,
         method="problem-bootstrap",
-        problems=int(kept.size),
-        undefined=int(everything.size - kept.size),
+        problems=int(counted.sum()),
+        undefined=int(problems.sum() - counted.sum()),
     )
 
 
 def covers(mean: float, values: npt.ArrayLike, level: float = 0.95, noise: npt.ArrayLike | None = None) -> bool:
     """Whether `mean_interval` would contain this mean: the same decision without solving for the bounds."""
     known = None if noise is None else np.asarray(noise, dtype=float)
-    return _guard(np.asarray(values, dtype=float), known, level).holds(mean)
+    everything = np.asarray(values, dtype=float)
+    return _guard(everything, known, level, np.ones(everything.size)).holds(mean)
 
 
 class _Guard(NamedTuple):
@@ -115,22 +123,26 @@ class _Guard(NamedTuple):
         return True
 
 
-def _guard(values: Floats, noise: Floats | None, level: float) -> _Guard:
-    count, mean = values.size, float(values.mean())
-    spread = float(np.mean((values - mean) ** 2))
+def _guard(values: Floats, noise: Floats | None, level: float, times: Floats) -> _Guard:
+    count, mean = int(times.sum()), _mean(values, times)
+    spread = _mean((values - mean) ** 2, times)
     # 1 for two camps at 0 and 1, 0 for problems that are all alike.
     camps = min(1.0, spread / (mean * (1 - mean))) if 0 < mean < 1 else 1.0
-    far = _FAR - _GIVEN_UP * (1 - camps) * _evident(spread, _typical(noise), count)
-    distinct, times = np.unique(values, return_counts=True)
-    return _Guard(distinct, times.astype(float), far, (1 - level) / 2)
+    far = _FAR - _GIVEN_UP * (1 - camps) * _evident(spread, _typical(noise, times), count)
+    distinct, places = np.unique(values, return_inverse=True)
+    return _Guard(distinct, np.bincount(places, weights=times).astype(float), far, (1 - level) / 2)
 
 
-def _typical(noise: Floats | None) -> float:
+def _mean(values: Floats, times: Floats) -> float:
+    return float((values * times).sum() / times.sum())
+
+
+def _typical(noise: Floats | None, times: Floats) -> float:
     """The mean noise where it is known for most problems, else infinite."""
     if noise is None:
         return math.inf
-    known = noise[np.isfinite(noise)]
-    return float(known.mean()) if 2 * known.size > noise.size else math.inf
+    known = np.isfinite(noise)
+    return _mean(noise[known], times[known]) if 2 * times[known].sum() > times.sum() else math.inf
 
 
 def _evident(spread: float, by_chance: float, count: int) -> float:
