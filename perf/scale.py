@@ -17,6 +17,7 @@ import json
 import os
 import random
 import shutil
+import subprocess
 import sys
 import tempfile
 import threading
@@ -30,6 +31,7 @@ from typing import Any, Self
 from markscheme.scale.keeper import descendants
 
 ROWS_PER_GROUP = 25_000
+MARKSCHEME = Path(sys.executable).with_name("markscheme")
 
 
 def table(rows: list[dict[str, str]]) -> None:
@@ -98,13 +100,16 @@ class Watch:
             with suppress(OSError, ValueError):  # it has just ended
                 fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
                 self._seen[pid] = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-                status = Path(f"/proc/{pid}/status").read_text().splitlines()
-                own = next(line.split()[1] for line in status if line.startswith("RssAnon"))
-                self.largest = max(self.largest, int(own) >> 10)
+                status = Path(f"/proc/{pid}/status").read_text()
+                _, _, own = status.partition("RssAnon:")  # missing while a process ends
+                self.largest = max(self.largest, int(own.split()[0]) >> 10 if own else 0)
 
 
-def stored_responses(folder: Path, count: int) -> Path:
-    """Parquet files of synthetic Countdown outputs, most of them right, with some reasoning before the answer."""
+def stored_responses(folder: Path, count: int, *, files: int, reach: int = 30) -> Path:
+    """Parquet files of synthetic Countdown outputs, most of them right, with some reasoning before the answer.
+
+    Numbers go up to `reach`, so there are its third power of different puzzles.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -119,19 +124,18 @@ def stored_responses(folder: Path, count: int) -> Path:
             ("text", pa.string()),
         ]
     )
-    files = max(1, count // 500_000)
     for place in range(files):
         with pq.ParquetWriter(folder / f"{place:03d}.parquet", schema) as writer:
             left = count // files
             while left > 0:
-                rows = [_stored(luck) for _ in range(min(ROWS_PER_GROUP, left))]
+                rows = [_stored(luck, reach) for _ in range(min(ROWS_PER_GROUP, left))]
                 writer.write_table(pa.Table.from_pylist(rows, schema=schema), row_group_size=ROWS_PER_GROUP)
                 left -= len(rows)
     return folder
 
 
-def _stored(luck: random.Random) -> dict[str, Any]:
-    a, b, c = luck.randint(1, 30), luck.randint(1, 30), luck.randint(1, 30)
+def _stored(luck: random.Random, reach: int) -> dict[str, Any]:
+    a, b, c = luck.randint(1, reach), luck.randint(1, reach), luck.randint(1, reach)
     sign = "+" if luck.random() < 0.7 else "-"
     thinking = f"I try {a} * {b} = {a * b}, which is too much. Then {a} + {b} = {a + b}. " * luck.randint(1, 6)
     text = f"<think>{thinking}</think>\n<answer>{a} + {b} {sign} {c}</answer>"
@@ -142,12 +146,12 @@ def marking(count: int, scratch: Path) -> None:
     """Rates of marking the same files in four ways."""
     from markscheme.scale.bulk import mark_in_bulk
 
-    source = stored_responses(scratch / "stored", count)
-    small = stored_responses(scratch / "warm", 2 * ROWS_PER_GROUP)
+    source = stored_responses(scratch / "stored", count, files=2)
+    small = stored_responses(scratch / "warm", 40_000, files=8)
     found: dict[str, tuple[float, float, Any]] = {}
 
     def measure(name: str, **options: Any) -> None:
-        # Files of few rows, so that every worker has started and loaded its modules before the clock runs.
+        # Several small parts, so that every worker has started and loaded its modules before the clock runs.
         mark_in_bulk(small, "countdown", scratch / f"warm-{len(found)}", **options)
         began = time.perf_counter()
         with Watch() as watch:
@@ -179,35 +183,37 @@ def marking(count: int, scratch: Path) -> None:
 
 
 def millions(count: int, scratch: Path) -> None:
-    """The whole command on a great many responses, with its memory."""
-    from markscheme.scale.bulk import mark_in_bulk
-
-    began = time.perf_counter()
-    source = stored_responses(scratch / "stored", count)
-    size = sum(file.stat().st_size for file in source.iterdir())
-    print(f"{count:,} responses written in {time.perf_counter() - began:.0f} s", file=sys.stderr)
+    """A great many responses, with the memory of the process that drives and of those that mark."""
     rows = []
-    for name, options in (("local", {"workers": 2}), ("ray", {"engine": "ray"})):
-        with Watch() as watch:
+    for label, reach in (("27,000 puzzles", 30), ("nearly every one of another puzzle", 1000)):
+        source = stored_responses(scratch / f"stored-{reach}", count, files=10, reach=reach)
+        size = sum(file.stat().st_size for file in source.iterdir())
+        for engine in ("local", "ray"):
+            command = [MARKSCHEME, "mark", source, "-p", "countdown", "--out", scratch / f"{engine}-{reach}"]
             began = time.perf_counter()
-            done = mark_in_bulk(
-                source, "countdown", scratch / name, say=lambda text: print(text, file=sys.stderr), **options
-            )  # type: ignore[arg-type]
+            with Watch() as watch:
+                done = subprocess.run(
+                    [*command, "--engine", engine, "--json"], stdout=subprocess.PIPE, text=True, check=True
+                )
             wall = time.perf_counter() - began
-        assert done.outcome.marks == count // (max(1, count // 500_000)) * max(1, count // 500_000)
-        rows.append(
-            {
-                "engine": name, "responses": f"{done.outcome.marks:,}", "Parquet in": f"{size >> 20} MB",
-                "seconds, all in": f"{wall:.0f}", "responses/s": f"{count / wall:,.0f}",
-                "largest process": f"{watch.largest} MB",
-            }
-        )  # fmt: skip
+            verdicts = json.loads(done.stdout)["protocols"][0]["verdicts"]
+            assert sum(verdicts.values()) == count, verdicts
+            rows.append(
+                {
+                    "responses": f"{count:,}, {label}", "engine": engine, "Parquet in": f"{size >> 20} MB",
+                    "seconds, all in": f"{wall:.0f}", "responses/s": f"{count / wall:,.0f}",
+                    "largest process": f"{watch.largest} MB",
+                }
+            )  # fmt: skip
+            print(rows[-1], file=sys.stderr, flush=True)
+        shutil.rmtree(source)
     table(rows)
 
 
 def running(model: str, samples: int, scratch: Path) -> None:
     """Rates of asking the same model in this process and on Ray nodes."""
     import markscheme as ms
+    from markscheme.models.nano import MOST_ROWS
 
     rows = []
 
@@ -222,9 +228,9 @@ def running(model: str, samples: int, scratch: Path) -> None:
             **options,
         )
         times = sorted(datetime.fromisoformat(one.created) for one in run.responses() if one.created)
-        # The first batch pays for what is made on first use; its answers start the clock.
-        skip = len(times) // 10
-        rate = (len(times) - skip) / (times[-1] - times[skip]).total_seconds()
+        # The clock starts when every replica has answered its first batch and stops before the last ones run dry.
+        first, last = 2 * MOST_ROWS, len(times) - 2 * MOST_ROWS
+        rate = (last - first) / (times[last - 1] - times[first - 1]).total_seconds()
         rows.append({"asked": name, "responses": f"{len(times):,}", "responses/s": f"{rate:.1f}"})
         print(f"{name}: {rate:.1f}/s", file=sys.stderr, flush=True)
         return rate
@@ -244,7 +250,7 @@ def feeding(requests: int, scratch: Path) -> None:
     import markscheme as ms
 
     rows = []
-    samples = max(1, requests // 150)
+    samples = max(1, requests // 100)
 
     def measure(name: str, **options: Any) -> None:
         began, cpu = time.perf_counter(), time.process_time()
@@ -304,9 +310,11 @@ def main() -> None:
         parser.add_argument(f"--{name}", action="store_true")
     parser.add_argument("--responses", type=int, help="default: 1,000,000 to mark, 5,000,000 with --millions")
     parser.add_argument("--model", default="nano")
-    parser.add_argument("--samples", type=int, default=16, help="of each of the 150 sample puzzles, for --running")
+    parser.add_argument("--samples", type=int, default=64, help="of each of the 100 sample puzzles, for --running")
     parser.add_argument("--requests", type=int, default=200_000, help="for --fleet")
     options = parser.parse_args()
+    # One thread a process, as Ray's workers have it: a core is compared with a core.
+    os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"
     chosen = [name for name in ("marking", "millions", "running", "feeding", "fleet") if getattr(options, name)]
     for name in chosen or ["marking", "running", "feeding", "fleet"]:
         scratch = Path(tempfile.mkdtemp(prefix="markscheme-scale-"))
