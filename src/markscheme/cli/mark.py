@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
     from markscheme.marking.audit import Score
     from markscheme.marking.outputs import Outputs
-    from markscheme.types import Mark
+    from markscheme.types import Mark, Verdict
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -89,11 +90,11 @@ def _mark(outputs: Outputs, protocol: str, args: argparse.Namespace) -> Score:
     from markscheme.marking import get_protocol, mark_many
     from markscheme.marking.audit import score
 
-    tally = []
+    responses: Counter[tuple[str, Verdict]] = Counter()
 
     def marks() -> Iterator[Mark]:
         for found in mark_many(outputs, protocol, workers=args.workers, think_end=args.think_end):
-            tally.append((found.key, found.verdict))
+            responses[found.key, found.verdict] += 1
             yield found
 
     if args.out is not None:
@@ -103,9 +104,9 @@ def _mark(outputs: Outputs, protocol: str, args: argparse.Namespace) -> Score:
     else:
         for _ in marks():
             pass
-    if not tally:
+    if not responses:
         raise DataError(f"no line of {outputs.path} answers a problem of {outputs.benchmark}.")
-    return score(get_protocol(protocol).label, tally)
+    return score(get_protocol(protocol).label, responses)
 
 
 def _write(file: Path, marks: Iterator[Mark]) -> None:
