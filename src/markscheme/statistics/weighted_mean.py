@@ -104,8 +104,8 @@ def root(f: Callable[[float], float], low: float, high: float, tolerance: float)
     last = 0
     while high - low > tolerance:
         guess = (low * f_high - high * f_low) / (f_high - f_low)
-        if not low < guess < high:
-            break
+        if not low < guess < high:  # an end is the root, as far as floats can tell
+            return min(max(guess, low), high)
         value = f(guess)
         if value == 0:
             return guess
