@@ -1,4 +1,4 @@
-# demo   the main job, offline, from a fresh clone                 setup  a virtual environment with the package and its tools
+# demo   the main job from a fresh clone, with the model in the box  setup  a virtual environment with the package and its tools
 # test   sets up, then every test that this machine can run        setup-all  the same with torch, lm_eval, inspect_ai
 # lint   style and types                                           perf   the benchmarks
 PYTHON ?= python3
