@@ -4,7 +4,7 @@
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
-PERF   := countdown endings equality hostile marking overhead summary view  # the others in perf/ are their servers and clients
+PERF   := countdown endings equality hostile marking overhead summary view  # scale needs Ray (`make setup-all`); the rest of perf/ are servers and clients
 
 .PHONY: demo setup setup-all test lint perf
 

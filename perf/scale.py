@@ -275,6 +275,7 @@ def fleet(requests: int) -> None:
     for label, one in (
         ("100 replicas", Fleet(replicas=100, requests=requests // 10)),
         ("1,000 replicas", Fleet(requests=requests)),
+        ("1,000 replicas, ten responses a slot", Fleet(requests=requests * 16 // 5)),
         ("1,000, none fails or is slow", Fleet(requests=requests, slow=0.0, mean_life=1e12)),
         ("1,000, short responses", Fleet(requests=requests, median=250.0, spread=0.7)),
     ):
