@@ -19,9 +19,9 @@ def test_command_when_the_source_is_parquet_then_table_and_folder(tmp_path, caps
     shown = capsys.readouterr()
     assert "20 correct, 10 wrong" in shown.out
     assert "1 of 1 parts, 30 responses marked" in shown.err
-    assert f"30 marks are in {tmp_path / 'out' / 'countdown'}, 1 parts\n" in shown.err
+    assert f"30 marks are in {tmp_path / 'out' / 'countdown'} (parts: 1, from before: 0)\n" in shown.err
     assert main([*command, "--out", str(tmp_path / "out")]) == 0
-    assert "1 parts, 1 of them from before" in capsys.readouterr().err
+    assert "(parts: 1, from before: 1)" in capsys.readouterr().err
 
 
 def test_command_when_asked_for_json_then_it_says_what_was_left_out_and_where_the_marks_are(tmp_path, capsys):
@@ -35,8 +35,7 @@ def test_command_when_asked_for_json_then_it_says_what_was_left_out_and_where_th
     for told in json.loads(shown.out)["protocols"]:
         assert (told["unmatched"], told["unusable"], told["score"]) == (1, 1, 1.0)
         assert told["folder"] == str(tmp_path / "out" / told["protocol"].partition("@")[0])
-    assert "1 files are not read" in shown.err
-    assert "b.jsonl.gz" in shown.err
+    assert f"not read, since neither .parquet nor .jsonl: {tmp_path / 'in' / 'b.jsonl.gz'}\n" in shown.err
 
 
 def test_command_when_one_file_of_lines_is_marked_as_a_whole_then_json_says_what_was_left_out(tmp_path, capsys):

@@ -49,7 +49,8 @@ def mark_parts(args: argparse.Namespace) -> list[Marked]:
     if args.out is None:
         raise UsageError(f"{source} is marked part by part, so say with --out DIR where the marks go.")
     if unread := find(source).unread:
-        _say(f"{len(unread)} files are not read, for they are neither .parquet nor .jsonl; the first: {unread[0]}")
+        more = f" and {len(unread) - 1:,} more" if len(unread) > 1 else ""
+        _say(f"not read, since neither .parquet nor .jsonl: {unread[0]}{more}")
     names = args.protocol or [default_protocol(source, args.benchmark, args.data_dir)]
     done = []
     for protocol in [get_protocol(name).name for name in names]:  # a typo stops us before any work
@@ -72,8 +73,9 @@ def mark_parts(args: argparse.Namespace) -> list[Marked]:
 
 def _tell(marked: Marked, benchmark: str | None) -> None:
     """Where the marks are, and what was left out: of a gold that one protocol cannot judge, another knows more."""
-    before = f", {marked.earlier} of them from before" if marked.earlier else ""
-    _say(f"{marked.outcome.marks:,} marks are in {marked.folder}, {marked.parts} parts{before}")
+    _say(
+        f"{marked.outcome.marks:,} marks are in {marked.folder} (parts: {marked.parts}, from before: {marked.earlier})"
+    )
     if marked.outcome.unmatched:
         _say(f"{marked.outcome.unmatched:,} outputs match no problem of {benchmark}")
     if marked.outcome.unusable:

@@ -21,7 +21,12 @@ BLOCK = 16 << 10
 BLOCKS = 16
 """Blocks of a file that are compared, spread from its first byte to its last."""
 
-_IN_WORDS = {"protocol": "version of the protocol", "golds": "benchmark or gold answers", "think_end": "--think-end"}
+_COMPARED = {
+    "protocol": "version of the protocol",
+    "golds": "benchmark or gold answers",
+    "think_end": "--think-end",
+    "files": "files",
+}
 
 
 class Input(msgspec.Struct, frozen=True):
@@ -73,10 +78,10 @@ def agreed_plan(folder: Path, plan: Plan) -> Plan:
     if stored is None:
         write_atomically(file, msgspec.json.encode(plan))
         return plan
-    differing = [name for name in plan.__struct_fields__[:-1] if getattr(plan, name) != getattr(stored, name)]
+    differing = [words for name, words in _COMPARED.items() if getattr(plan, name) != getattr(stored, name)]
     if differing:
-        words = " and ".join(_IN_WORDS.get(name, name) for name in differing)
-        raise UsageError(f"{folder} holds marks of something else (other {words}); choose another --out, or remove it.")
+        other = " and ".join(differing)
+        raise UsageError(f"{folder} holds marks of something else (other {other}); choose another --out, or remove it.")
     return stored
 
 

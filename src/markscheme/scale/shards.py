@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import os
 from collections.abc import Iterator, Sequence
 from importlib import import_module
@@ -66,7 +67,7 @@ def find(source: Path) -> Found:
         if PLAN_FILE in names:
             below.clear()
             continue
-        if "manifest.json" in names and any(name.startswith("responses") for name in names):
+        if "manifest.json" in names and fnmatch.filter(names, "responses*.jsonl"):
             raise UsageError(f"{folder} is a run folder, which is marked in place: `markscheme mark {folder}`.")
         for file in map(Path(folder).joinpath, names):
             if file.suffix in (".parquet", ".jsonl") and file.is_file():
