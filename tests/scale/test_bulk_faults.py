@@ -1,14 +1,44 @@
 """Bad rows and bad files among good ones: counted or named, and the rest is marked."""
 
+import msgspec
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from stored_outputs import marks_in, puzzles, write_lines, write_parquet
 
 from markscheme.errors import DataError, MarkingError
 from markscheme.scale.bulk import mark_in_bulk
 from markscheme.scale.shard_parts import Part
+from markscheme.scale.shard_worker import Job, mark_shard
+from markscheme.scale.shards import COLUMNS, Shard
 from markscheme.types import Mark, Verdict
 
 pytestmark = [pytest.mark.needs("pyarrow"), pytest.mark.usefixtures("small_shards")]
+
+
+scalars = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8)
+golds = st.sampled_from(
+    ['{"nums": [1], "target": 1e999}', '{"nums": 7, "target": 1}', "[" * 3000, "7", {"nums": [], "target": 2}]
+)
+values = st.recursive(scalars, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner))
+any_rows = st.lists(
+    st.dictionaries(st.sampled_from(sorted(COLUMNS)), values | golds, max_size=6)
+    | st.fixed_dictionaries({"text": st.just("ANSWER: 7"), "gold": values | golds}, optional={"id": values, "sample": values}),
+    max_size=8,
+)  # fmt: skip
+
+
+@settings(max_examples=60, deadline=None)
+@given(stored=any_rows, protocol=st.sampled_from(["math", "countdown"]))
+def test_rows_when_they_hold_anything_then_each_is_marked_or_counted(tmp_path_factory, stored, protocol):
+    folder = tmp_path_factory.mktemp("any")
+    file = folder / "f.jsonl"
+    file.write_bytes(b"".join(msgspec.json.encode(row) + b"\n" for row in stored))
+    job = Job(Shard(str(file), 0, 1 << 30), str(folder / "part-00000.parquet"), protocol, None, "</think>")
+    ended = mark_shard(msgspec.to_builtins(job))
+    placed = {row["position"] for row in marks_in(folder)}
+    assert len(placed) + ended["unusable"] <= len(stored)  # a row without a single response is neither
+    assert ended["unmatched"] == 0
 
 
 def test_row_when_its_sample_is_no_number_then_marked_without_one(tmp_path):

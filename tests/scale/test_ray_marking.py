@@ -11,7 +11,7 @@ from markscheme.errors import DataError, ModelError
 from markscheme.scale import ray_cluster
 from markscheme.scale.bulk import mark_in_bulk
 
-pytestmark = [pytest.mark.needs("ray"), pytest.mark.needs("pyarrow")]
+pytestmark = pytest.mark.needs("ray", "pyarrow")
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1:1", "[::1]:1"])

@@ -18,6 +18,9 @@ from markscheme.scale.shard_rows import Row, rows_of
 from markscheme.scale.shards import Shard
 from markscheme.types import Mark, Problem
 
+UNUSABLE = (MarkschemeError, ValueError, OverflowError, RecursionError)
+"""What one row may end in: no output, no gold, a gold that the protocol cannot judge against or that nobody can read."""
+
 
 class Golds(msgspec.Struct, frozen=True):
     """The benchmark that the outputs answer, so named that every machine finds it and knows that it is the same."""
@@ -78,9 +81,9 @@ def _mark(job: Job) -> Outcome:
             place = f"{name}:{position}"
             try:
                 found = _marks(row, match, place, job)
-            except (MarkschemeError, ValueError) as error:  # also a gold that the protocol cannot judge against
+            except UNUSABLE as error:
                 unusable += 1
-                example = example or (str(error) if place in str(error) else f"{place}: {error}")
+                example = example or (str(error) if place in str(error) else f"{place}: {error}")[:500]
                 continue
             if found is None:
                 unmatched += 1
@@ -137,7 +140,7 @@ def first_problem(shard: Shard) -> Problem | None:
     """The first problem that a shard brings itself."""
     match = Matcher()
     for position, row in rows_of(shard):
-        with suppress(MarkschemeError, ValueError):
+        with suppress(*UNUSABLE):
             if not isinstance(row, str):
                 return match(row, shard.file, str(position))[0]
     return None
