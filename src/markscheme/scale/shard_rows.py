@@ -5,6 +5,7 @@ A row that cannot be read comes as the reason in words; a file that cannot be re
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from itertools import accumulate
 from pathlib import Path
@@ -62,13 +63,11 @@ def _end_of_line(lines: BinaryIO, enough: int) -> None:
 
 
 def _parquet_rows(shard: Shard) -> Iterator[tuple[int, Row]]:
-    global _left_open
-    reader, _left_open = _left_open, None
-    if reader is None or not reader.leads_to(shard):
-        reader = _Reader(shard)
+    left: _Reader | None = vars(_left_open).pop("reader", None)
+    reader = left if left is not None and left.leads_to(shard) else _Reader(shard)
     yield from reader.rows(shard.start, shard.end)
     if reader.at < reader.end:
-        _left_open = reader
+        _left_open.reader = reader
 
 
 class _Reader:
@@ -116,7 +115,7 @@ class _Reader:
             self.at += last
 
 
-_left_open: _Reader | None = None
+_left_open = threading.local()  # a reader must not be shared: several threads may mark in one process
 
 
 def _stamp(file: str) -> tuple[int, int, int]:
