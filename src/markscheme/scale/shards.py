@@ -19,7 +19,8 @@ from markscheme.stored import ID_FIELDS, OUTPUT_FIELDS, QUESTION_FIELDS, SEVERAL
 ROWS = 100_000
 """Rows of a shard, about: some seconds of work, so that starting it costs nothing and losing it little."""
 BYTES = 64 << 20
-"""Of a shard of JSON lines; rows of Parquet are read at a quarter of the cost."""
+"""Size of a shard of JSON lines. Row groups of Parquet are taken together up to four times as much: that counts
+columns which are not read."""
 MOST_PIECES = 16
 """Into how many shards one row group is cut: whoever begins inside a group must read through what stands before."""
 
