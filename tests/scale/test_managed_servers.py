@@ -140,11 +140,10 @@ def test_run_when_one_of_two_servers_is_gone_for_good_then_the_other_finishes(su
     assert len(lines(tmp_path)) == 36
 
 
-def test_replicas_when_there_are_gpus_then_each_server_has_its_own_group(sums, tmp_path, stand_in, monkeypatch):
+@pytest.mark.parametrize("size", ["tensor-parallel-size=2", "tensor_parallel_size=2"])
+def test_replicas_when_there_are_gpus_then_each_server_has_its_own_group(sums, tmp_path, stand_in, monkeypatch, size):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4,5,6,7")
-    finished = run(
-        sums, tmp_path, samples=2, replicas=2, concurrency=4, server_arg=("tensor-parallel-size=2", "latency=0.01")
-    )
+    finished = run(sums, tmp_path, samples=2, replicas=2, concurrency=4, server_arg=(size, "latency=0.01"))
     assert {one.model for one in finished.responses()} == {"tiny on 4,5", "tiny on 6,7"}
 
 
@@ -195,6 +194,11 @@ def test_resume_when_the_first_server_could_not_start_then_another_finishes(sums
 def test_server_arguments_when_written_either_way_then_the_same_flags():
     config = make_config(benchmark="b", model="m", server_arg=("tensor-parallel-size=2", "--enforce-eager", "x=a=b"))
     assert as_flags(server_arguments(config)) == ["--tensor-parallel-size", "2", "--enforce-eager", "--x", "a=b"]
+
+
+def test_server_arguments_when_one_is_given_twice_then_both_are_passed_on():
+    config = make_config(benchmark="b", model="m", server_arg=("lora=a.gguf", "n_ctx=9", "lora=b.gguf"))
+    assert as_flags(server_arguments(config)) == ["--lora", "a.gguf", "--n_ctx", "9", "--lora", "b.gguf"]
 
 
 @pytest.mark.parametrize("given", ["", "=3", "--a 1 --b 2", "port=8000"])

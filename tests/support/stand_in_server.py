@@ -33,7 +33,7 @@ def main() -> None:
     parser.add_argument("model")
     parser.add_argument("--host", required=True)
     parser.add_argument("--port", type=int, required=True)
-    parser.add_argument("--tensor-parallel-size", type=int, default=1)
+    parser.add_argument("--tensor-parallel-size", "--tensor_parallel_size", type=int, default=1)
     parser.add_argument("--fault")
     parser.add_argument("--after", type=int, default=0)
     parser.add_argument("--once", type=Path)

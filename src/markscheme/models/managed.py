@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -32,9 +32,12 @@ def program(name: str) -> str | None:
     return str(beside) if beside.is_file() else shutil.which(name)
 
 
-def server_arguments(config: RunConfig) -> dict[str, str]:
-    """`--server-arg` as options: `tensor-parallel-size=2` and `--tensor_parallel_size=2` are the same."""
-    arguments: dict[str, str] = {}
+def server_arguments(config: RunConfig) -> list[tuple[str, str]]:
+    """`--server-arg` as names and values, in their order: some options of servers may be given more than once.
+
+    Names are left as they are written, since one server wants dashes in them and another underscores.
+    """
+    arguments: list[tuple[str, str]] = []
     for given in config.server_arg:
         name, equals, value = given.partition("=")
         name = name.strip().lstrip("-")
@@ -42,13 +45,13 @@ def server_arguments(config: RunConfig) -> dict[str, str]:
             raise UsageError(f"--server-arg {given!r} is not KEY=VALUE or KEY; repeat the option for each argument")
         if name in ("host", "port"):
             raise UsageError(f"--server-arg {name} is chosen by markscheme; to use a server of your own see --base-url")
-        arguments[name] = value if equals else ""
+        arguments.append((name, value if equals else ""))
     return arguments
 
 
-def as_flags(arguments: Mapping[str, str]) -> list[str]:
+def as_flags(arguments: Iterable[tuple[str, str]]) -> list[str]:
     """The options as a command line has them; one without a value is a switch."""
-    return [word for name, value in arguments.items() for word in ([f"--{name}", value] if value else [f"--{name}"])]
+    return [word for name, value in arguments for word in ([f"--{name}", value] if value else [f"--{name}"])]
 
 
 class _Copy:
@@ -94,7 +97,9 @@ class Managed:
             )
         self.replicas = config.replicas
         self._config, self._launch, self._target = config, launch, target
-        self._groups = device_groups(visible_devices(), config.replicas, _group_size(config, spreads))
+        visible = visible_devices()
+        groups = device_groups(visible.devices, config.replicas, _group_size(config, spreads))
+        self._environments = [visible.only(group) for group in groups]
         self.as_sent = self._connect(f"http://{LOOPBACK}/v1").as_sent  # made now, so that a wrong option is noticed now
         self._copies: list[_Copy] = []
         self._group: Group | None = None
@@ -105,16 +110,14 @@ class Managed:
 
         def tell(place: int, text: str) -> None:
             said[place] = text
-            told = [
-                f"server {place}: {text}" if len(self._groups) > 1 else text for place, text in said.items() if text
-            ]
+            told = [f"server {place}: {text}" if self.replicas > 1 else text for place, text in said.items() if text]
             say(told[0] + (f" (and {len(told) - 1} more)" if len(told) > 1 else "") if told else "")
 
-        for place, devices in enumerate(self._groups):
+        for place, environment in enumerate(self._environments):
             server = Server(
                 self._launch,
                 folder / "servers" / f"{first + place}.log",
-                devices=devices,
+                environment=environment,
                 start_limit=self._config.server_timeout,
                 restarts=self._config.server_restarts,
                 say=partial(tell, place),

@@ -12,7 +12,7 @@ import re
 import shlex
 import signal
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +21,6 @@ import aiohttp
 
 from markscheme.errors import ModelError
 from markscheme.scale import keeper
-from markscheme.scale.devices import VARIABLE
 from markscheme.scale.kept import Kept
 from markscheme.scale.ports import free_port, is_taken, listens_below
 
@@ -56,13 +55,13 @@ class Server:
         launch: Launch,
         log: Path,
         *,
-        devices: Sequence[str] | None = None,
+        environment: Mapping[str, str],
         start_limit: float,
         restarts: int,
         say: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._launch, self._log, self._say = launch, log, say
-        self._devices, self._start_limit, self._restarts = devices, start_limit, restarts
+        self._environment, self._start_limit, self._restarts = environment, start_limit, restarts
         self._process: Kept | None = None
         self._watching: asyncio.Task[None] | None = None
         self._group: int | None = None  # the server's process group, while it is up
@@ -139,9 +138,7 @@ class Server:
 
     def _spawn(self, port: int) -> None:
         command = list(self._launch.command(port))
-        environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
-        if self._devices is not None:
-            environment[VARIABLE] = ",".join(self._devices)
+        environment = {**os.environ, "PYTHONUNBUFFERED": "1", **self._environment}
         try:
             self._log.parent.mkdir(parents=True, exist_ok=True)
             with self._log.open("ab") as log:
