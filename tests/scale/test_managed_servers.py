@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import sys
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -11,11 +10,7 @@ from pathlib import Path
 import pytest
 
 import markscheme as ms
-from markscheme.config import make_config
-from markscheme.errors import ModelError, UsageError
-from markscheme.models import load_model
-from markscheme.models.managed import as_flags, server_arguments
-from markscheme.models.secrets import hide_config
+from markscheme.errors import ModelError
 from markscheme.nano import WEIGHTS
 
 FAST = ("--protocol", "gsm8k-numeric", "--json", "--out", "run")
@@ -50,29 +45,6 @@ def test_run_when_the_server_is_ours_then_asked_over_http_logged_and_taken_down(
     assert "serve tiny --host 127.0.0.1 --port" in log
     assert "loading tiny" in log
     assert alive() == []
-
-
-def test_run_when_the_program_is_missing_then_one_sentence_and_no_folder(sums, tmp_path, monkeypatch):
-    monkeypatch.setenv("PATH", "/nowhere")
-    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
-    for spec, advice in (("vllm/m", "pip install vllm"), ("transformers/m", "pip install 'transformers")):
-        with pytest.raises(UsageError, match=advice):
-            ms.run(str(sums), model=spec, out=tmp_path / "run")
-    assert not (tmp_path / "run").exists()
-
-
-@pytest.mark.parametrize(
-    ("spec", "advice"),
-    [
-        ("vllm/", "needs a model"),
-        ("sglang/", "needs a model"),
-        ("sglang/Qwen3", "pip install 'sglang"),
-        ("llamacpp/nowhere.gguf", "nowhere.gguf"),
-    ],
-)
-def test_model_when_it_cannot_be_started_then_says_what_is_missing(spec, advice):
-    with pytest.raises(UsageError, match=advice):
-        load_model(spec, make_config(benchmark="b", model=spec))
 
 
 def test_run_when_the_server_crashes_at_start_then_its_last_words_and_nothing_left(sums, tmp_path, stand_in, alive):
@@ -140,13 +112,6 @@ def test_run_when_one_of_two_servers_is_gone_for_good_then_the_other_finishes(su
     assert len(lines(tmp_path)) == 36
 
 
-@pytest.mark.parametrize("size", ["tensor-parallel-size=2", "tensor_parallel_size=2"])
-def test_replicas_when_there_are_gpus_then_each_server_has_its_own_group(sums, tmp_path, stand_in, monkeypatch, size):
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4,5,6,7")
-    finished = run(sums, tmp_path, samples=2, replicas=2, concurrency=4, server_arg=(size, "latency=0.01"))
-    assert {one.model for one in finished.responses()} == {"tiny on 4,5", "tiny on 6,7"}
-
-
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_command_when_it_is_killed_in_mid_run_then_no_process_is_left(sums, tmp_path, command, alive, number):
     process = command(
@@ -189,27 +154,6 @@ def test_resume_when_the_first_server_could_not_start_then_another_finishes(sums
 
     resume(ms.Run.open(tmp_path / "run"), {"server_arg": ()})
     assert ms.Run.open(tmp_path / "run").manifest.status == "complete"
-
-
-def test_server_arguments_when_written_either_way_then_the_same_flags():
-    config = make_config(benchmark="b", model="m", server_arg=("tensor-parallel-size=2", "--enforce-eager", "x=a=b"))
-    assert as_flags(server_arguments(config)) == ["--tensor-parallel-size", "2", "--enforce-eager", "--x", "a=b"]
-
-
-def test_server_arguments_when_one_is_given_twice_then_both_are_passed_on():
-    config = make_config(benchmark="b", model="m", server_arg=("lora=a.gguf", "n_ctx=9", "lora=b.gguf"))
-    assert as_flags(server_arguments(config)) == ["--lora", "a.gguf", "--n_ctx", "9", "--lora", "b.gguf"]
-
-
-@pytest.mark.parametrize("given", ["", "=3", "--a 1 --b 2", "port=8000"])
-def test_server_arguments_when_they_cannot_be_meant_then_refused(given):
-    with pytest.raises(UsageError, match="--server-arg"):
-        server_arguments(make_config(benchmark="b", model="m", server_arg=(given,)))
-
-
-def test_manifest_when_a_server_argument_is_a_key_then_hidden_but_a_tokenizer_is_not():
-    config = make_config(benchmark="b", model="m", server_arg=("api-key=sesame", "tokenizer=org/name"))
-    assert hide_config(config).server_arg == ("api-key=***", "tokenizer=org/name")
 
 
 @pytest.mark.needs("torch", "transformers", "fastapi", "uvicorn")

@@ -3,6 +3,7 @@
 `install(folder, name)` makes it a program. What it does is chosen by options a user might pass through:
 `--fault crash|hang|die|taken` (`--after N` answers), `--children N` (which ignore SIGTERM and leave the process group),
 `--once FILE` (the fault happens only while the file is not there), `--pids FILE` (every process writes its id there).
+Like the real ones it logs its options, keys included, and asks for its key and the name it serves the model by.
 """
 
 from __future__ import annotations
@@ -34,6 +35,9 @@ def main() -> None:
     parser.add_argument("--host", required=True)
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--tensor-parallel-size", "--tensor_parallel_size", type=int, default=1)
+    parser.add_argument("--api-key", "--api_key", default=os.environ.get("VLLM_API_KEY"))
+    parser.add_argument("--hf-token")
+    parser.add_argument("--served-model-name", "--served_model_name")
     parser.add_argument("--fault")
     parser.add_argument("--after", type=int, default=0)
     parser.add_argument("--once", type=Path)
@@ -47,6 +51,7 @@ def main() -> None:
             fault = None
         else:
             args.once.touch()
+    print(f"options: {vars(args)}", flush=True)
     note(args.pids, os.getpid())
     for _ in range(args.children):
         note(args.pids, stubborn_child())
@@ -85,6 +90,12 @@ def serve(args: argparse.Namespace, fault: str | None) -> None:
         def do_POST(self) -> None:
             nonlocal answered
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            if args.api_key and self.headers["Authorization"] != f"Bearer {args.api_key}":
+                self.reply(401, {"error": f"the key is {args.api_key}, not {self.headers['Authorization']}"})
+                return
+            if body["model"] != (args.served_model_name or args.model):
+                self.reply(404, {"error": f"there is no model {body['model']}"})
+                return
             if fault == "die" and answered >= args.after:
                 os.kill(os.getpid(), signal.SIGKILL)
             time.sleep(args.latency)

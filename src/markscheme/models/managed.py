@@ -1,15 +1,17 @@
 """Servers that markscheme starts itself: what `vllm/`, `sglang/`, `transformers/` and `llamacpp/` have in common.
 
 Each replica is a process of its own with its own GPUs and port; requests take the ordinary OpenAI path. A backend
-module says only which command starts its server (`Launch`).
+module says only what is particular about its server (`Program`).
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -20,13 +22,36 @@ from markscheme.errors import UsageError
 from markscheme.models.base import Completion, Request, RequestFailed
 from markscheme.models.group import Group
 from markscheme.models.openai import OpenAI
+from markscheme.models.secrets import Scrubber, secret_values
 from markscheme.scale.devices import device_groups, gpus_of_server, visible_devices
 from markscheme.scale.servers import Launch, Server
 
 LOOPBACK = "127.0.0.1"
 
 
-def program(name: str) -> str | None:
+@dataclass(frozen=True)
+class Program:
+    """One kind of server."""
+
+    name: str
+    """That of its backend, also in messages."""
+    command: Sequence[str]
+    """What starts it, before host, port and the user's options."""
+    health: str = "/health"
+    """Path that answers 200 once requests can be answered."""
+    key_variable: str | None = None
+    """Environment variable from which it takes the key that it asks for."""
+    spreads: bool = False
+    """Whether it takes every GPU it sees, unlike those that are told a number."""
+
+    def launch(self, config: RunConfig) -> Launch:
+        """The command line with the user's options, and what of it must not be written down."""
+        before, after = [*self.command, "--host", LOOPBACK, "--port"], as_flags(server_arguments(config))
+        hide = Scrubber(values=[*secret_values(config), os.environ.get(self.key_variable or "")])
+        return Launch(self.name, lambda port: [*before, str(port), *after], self.health, hide)
+
+
+def find_program(name: str) -> str | None:
     """The program of that name: beside this Python, where its packages have theirs, else on the path."""
     beside = Path(sys.executable).parent / name
     return str(beside) if beside.is_file() else shutil.which(name)
@@ -88,17 +113,20 @@ class Managed:
 
     concurrency = None
 
-    def __init__(self, launch: Launch, target: str, config: RunConfig, *, spreads: bool = False) -> None:
-        """`spreads` is true of servers that take every GPU they see, unlike those that are told a number."""
-        self.name = f"{launch.program}/{target}"
+    def __init__(self, program: Program, target: str, config: RunConfig) -> None:
+        self.name = f"{program.name}/{target}"
         if config.base_url:
             raise UsageError(
                 f"{self.name} starts its own server; for one that runs already use openai/{target} with --base-url"
             )
         self.replicas = config.replicas
-        self._config, self._launch, self._target = config, launch, target
+        self._launch = program.launch(config)
+        self._config = msgspec.structs.replace(config, api_key_env=config.api_key_env or program.key_variable)
+        given = {name.replace("_", "-"): value for name, value in server_arguments(config)}
+        self._asked_for = given.get("served-model-name") or target
+        self._key = given.get("api-key")
         visible = visible_devices()
-        groups = device_groups(visible.devices, config.replicas, _group_size(config, spreads))
+        groups = device_groups(visible.devices, config.replicas, _group_size(config, program.spreads))
         self._environments = [visible.only(group) for group in groups]
         self.as_sent = self._connect(f"http://{LOOPBACK}/v1").as_sent  # made now, so that a wrong option is noticed now
         self._copies: list[_Copy] = []
@@ -146,7 +174,7 @@ class Managed:
         await asyncio.gather(*(copy.server.stop() for copy in self._copies))
 
     def _connect(self, url: str) -> OpenAI:
-        return OpenAI(self._target, msgspec.structs.replace(self._config, base_url=(url,)))
+        return OpenAI(self._asked_for, msgspec.structs.replace(self._config, base_url=(url,)), key=self._key)
 
 
 def _group_size(config: RunConfig, spreads: bool) -> int | None:

@@ -14,9 +14,8 @@ from markscheme.config import RunConfig
 from markscheme.errors import UsageError
 from markscheme.models.base import Completion, Request, RequestFailed
 from markscheme.models.fields import as_object, count, finish_reason, plain_prompt, with_path
-from markscheme.models.managed import LOOPBACK, Managed, as_flags, server_arguments
+from markscheme.models.managed import Managed, Program
 from markscheme.models.served import Served, present, same_names
-from markscheme.scale.servers import Launch
 
 KEY_VARIABLE = "SGLANG_API_KEY"
 
@@ -31,9 +30,8 @@ def create(target: str, config: RunConfig) -> SGLang | Managed:
         raise UsageError(
             "sglang/ starts `sglang.launch_server`, and sglang is not installed: pip install 'sglang[all]'"
         )
-    start = [sys.executable, "-m", "sglang.launch_server", "--model-path", target, "--host", LOOPBACK]
-    flags = as_flags(server_arguments(config))
-    return Managed(Launch("sglang", lambda port: [*start, "--port", str(port), *flags], "/health"), target, config)
+    start = [sys.executable, "-m", "sglang.launch_server", "--model-path", target]
+    return Managed(Program("sglang", start), target, config)
 
 
 class SGLang(Served):

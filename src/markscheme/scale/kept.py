@@ -18,7 +18,15 @@ KILLED = -signal.SIGKILL
 class Kept:
     """Started with the making; `pid` is the keeper's."""
 
-    def __init__(self, command: Sequence[str], log: BinaryIO, environment: Mapping[str, str], grace: float) -> None:
+    def __init__(
+        self,
+        command: Sequence[str],
+        log: BinaryIO,
+        environment: Mapping[str, str],
+        grace: float,
+        secrets: Sequence[str] = (),
+    ) -> None:
+        """`secrets` are kept out of the log, though the process may say them."""
         self._report, write = os.pipe()
         try:
             # `-I -S`: nothing but the standard library is needed, and it starts in a blink.
@@ -27,7 +35,7 @@ class Kept:
                 stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=log,
-                env=environment,
+                env={**environment, keeper.SECRETS: "\n".join(secrets)},
                 pass_fds=(write,),
                 start_new_session=True,  # Ctrl-C at the keyboard is for us: the server finishes what is in flight
             )

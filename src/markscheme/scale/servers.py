@@ -20,6 +20,7 @@ from pathlib import Path
 import aiohttp
 
 from markscheme.errors import ModelError
+from markscheme.models.secrets import Scrubber
 from markscheme.scale import keeper
 from markscheme.scale.kept import Kept
 from markscheme.scale.ports import free_port, is_taken, listens_below
@@ -45,6 +46,8 @@ class Launch:
     """The command line for a port."""
     health: str
     """Path that answers 200 once requests can be answered."""
+    hide: Scrubber
+    """Takes out of a text what must not be written down."""
 
 
 class Server:
@@ -142,10 +145,10 @@ class Server:
         try:
             self._log.parent.mkdir(parents=True, exist_ok=True)
             with self._log.open("ab") as log:
-                log.write(f"== markscheme starts: {shlex.join(command)}\n".encode())
+                log.write(f"== markscheme starts: {shlex.join(map(self._launch.hide, command))}\n".encode())
                 log.flush()
                 self._log_from = log.tell()
-                self._process = Kept(command, log, environment, GRACE)
+                self._process = Kept(command, log, environment, GRACE, self._launch.hide.secrets)
         except OSError as error:
             raise ModelError(f"{self._launch.program} cannot be started: {error}") from None
 
