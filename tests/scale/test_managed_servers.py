@@ -135,6 +135,38 @@ def test_command_when_it_is_stopped_in_start_up_then_it_ends_at_once(sums, tmp_p
     assert alive(patience=0) == []
 
 
+def test_command_when_it_is_stopped_in_the_start_up_of_several_servers_then_all_are_gone_before_it(
+    sums, tmp_path, command, alive
+):
+    process = command(
+        *("run", sums, "--model", "vllm/tiny", "--replicas", "2", *FAST),
+        *args("fault=hang", f"once={tmp_path / 'once'}", f"pids={tmp_path / 'pids'}", "load=60"),
+    )
+    until(lambda: (tmp_path / "pids").exists() and len((tmp_path / "pids").read_text().split()) == 2, process)
+    time.sleep(0.5)  # until the stubborn one has turned a deaf ear to SIGTERM
+    os.kill(process.pid, signal.SIGINT)
+    time.sleep(1)
+    os.kill(process.pid, signal.SIGINT)  # impatience does not leave a process behind either
+    _, said = process.communicate(timeout=30)
+    assert process.returncode == 130, said
+    assert alive(patience=0) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_command_when_it_is_stopped_while_servers_end_then_the_run_is_closed_and_no_process_is_left(
+    sums, tmp_path, command, alive, number
+):
+    process = command(*("run", sums, "--model", "vllm/tiny", *FAST), *args("linger=3", f"pids={tmp_path / 'pids'}"))
+    log = tmp_path / "run" / "servers" / "0.log"
+    until(lambda: log.exists() and "ending" in log.read_text(), process)
+    os.kill(process.pid, number)
+    _, said = process.communicate(timeout=30)
+    assert process.returncode == 0, said
+    manifest = ms.Run.open(tmp_path / "run").manifest
+    assert (manifest.status, sum(manifest.counts.values())) == ("complete", 12)
+    assert alive(patience=0) == []
+
+
 def test_command_when_the_server_is_slow_to_start_then_a_line_says_what_it_does(sums, tmp_path, command):
     process = command(
         *("run", sums, "--model", "vllm/tiny", "--protocol", "gsm8k-numeric", "--out", "run"),

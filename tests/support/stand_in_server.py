@@ -2,7 +2,8 @@
 
 `install(folder, name)` makes it a program. What it does is chosen by options a user might pass through:
 `--fault crash|hang|die|taken` (`--after N` answers), `--children N` (which ignore SIGTERM and leave the process group),
-`--once FILE` (the fault happens only while the file is not there), `--pids FILE` (every process writes its id there).
+`--load SECONDS` (before it serves), `--linger SECONDS` (between SIGTERM and its end), `--once FILE` (the fault happens
+only while the file is not there), `--pids FILE` (every process writes its id there).
 Like the real ones it logs its options, keys included, and asks for its key and the name it serves the model by.
 """
 
@@ -44,6 +45,8 @@ def main() -> None:
     parser.add_argument("--children", type=int, default=0)
     parser.add_argument("--pids", type=Path)
     parser.add_argument("--latency", type=float, default=0.0)
+    parser.add_argument("--load", type=float, default=0.0)
+    parser.add_argument("--linger", type=float, default=0.0)
     args = parser.parse_args()
     fault = args.fault
     if args.once is not None:
@@ -64,6 +67,7 @@ def main() -> None:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         while True:
             time.sleep(60)
+    time.sleep(args.load)
     serve(args, fault)
 
 
@@ -80,6 +84,13 @@ def stubborn_child() -> int:
 
 def serve(args: argparse.Namespace, fault: str | None) -> None:
     answered = 0
+
+    def end(*_) -> None:
+        print("ending", flush=True)
+        time.sleep(args.linger)
+        os._exit(0)
+
+    signal.signal(signal.SIGTERM, end)
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"

@@ -156,12 +156,17 @@ class Managed:
             copy.server.on_change = lambda up, copy=copy: group.changed(copy, up=up)  # type: ignore[misc]
         starting = [asyncio.create_task(copy.server.start()) for copy in self._copies]
         try:
-            await asyncio.gather(*starting)
-        except BaseException:  # one that fails or is cancelled takes the others with it
+            await asyncio.wait(starting, return_when=asyncio.FIRST_EXCEPTION)
+        finally:
+            # One that fails ends the others, and so does whoever waits no longer. Only once: cancelled again, a server
+            # that is being taken down would be left to its keeper.
             for task in starting:
                 task.cancel()
-            await asyncio.gather(*starting, return_exceptions=True)
-            raise
+            await asyncio.wait(starting)
+            failures = [task.exception() for task in starting if not task.cancelled()]
+        for failure in failures:
+            if failure is not None:
+                raise failure
 
     async def answer(self, request: Request) -> Sequence[Completion]:
         """Ask the least busy server."""
@@ -170,8 +175,10 @@ class Managed:
 
     async def close(self) -> None:
         """Take every server down."""
-        await asyncio.gather(*(copy.close() for copy in self._copies))
-        await asyncio.gather(*(copy.server.stop() for copy in self._copies))
+        try:
+            await asyncio.gather(*(copy.close() for copy in self._copies))
+        finally:
+            await asyncio.gather(*(copy.server.stop() for copy in self._copies))
 
     def _connect(self, url: str) -> OpenAI:
         return OpenAI(self._asked_for, msgspec.structs.replace(self._config, base_url=(url,)), key=self._key)

@@ -77,25 +77,26 @@ class Asking:
 
     async def run(self) -> None:
         """Ask until nothing is left, something is fatal, or the user has had enough."""
-        try:
-            if not await self._started():
-                self.interrupted = True
-                return
-            await self._ask()
-            while self._rounds is not None and not self.interrupted and self._rounds.advance():
-                self._rounds.keep()
-                await self._ask()
-        finally:
-            await self._model.close()
+        with Interrupts(self._earlier.live) as interrupts:
+            try:
+                if await self._started(interrupts):
+                    await self._ask(interrupts)
+                while self._rounds is not None and not interrupts.happened and self._rounds.advance():
+                    self._rounds.keep()
+                    await self._ask(interrupts)
+            finally:
+                self.interrupted = interrupts.happened
+                interrupts.closing()
+                await self._model.close()
 
-    async def _started(self) -> bool:
+    async def _started(self, interrupts: Interrupts) -> bool:
         showing = asyncio.create_task(self._show(self._earlier.live))
         try:
-            return await start_model(self._model, self._run.path, self._earlier.live)
+            return await start_model(self._model, self._run.path, self._earlier.live, interrupts)
         finally:
             showing.cancel()
 
-    async def _ask(self) -> None:
+    async def _ask(self, interrupts: Interrupts) -> None:
         """Ask for everything that is planned and missing."""
         protocol = get_protocol(self._run.manifest.protocol.partition("@")[0])
         live = self._earlier.live
@@ -110,7 +111,7 @@ class Asking:
             recorder.on_failure = scheduler.stop
             if hasattr(self._model, "on_room"):
                 self._model.on_room = scheduler.more_room
-            with Interrupts(scheduler, live) as interrupts:
+            with interrupts.stopping(scheduler):
                 beside = [
                     asyncio.create_task(facts.keep_synced(scheduler.stop)),
                     asyncio.create_task(self._show(live)),
@@ -122,7 +123,6 @@ class Asking:
                     await recorder.finish()
                     for task in beside:
                         task.cancel()
-                    self.interrupted = interrupts.happened
                     self.server_model = self.server_model or recorder.server_model
 
     def _requests(self) -> Iterator[Request]:

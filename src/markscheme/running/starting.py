@@ -18,13 +18,14 @@ class _Waiting:
         self._task = task
 
     def drain(self) -> None:
-        self._task.cancel()
+        self.stop()
 
     def stop(self) -> None:
-        self._task.cancel()
+        if not self._task.cancelling():  # a second time would disturb it in cleaning up
+            self._task.cancel()
 
 
-async def start_model(model: Model, folder: Path, live: Live) -> bool:
+async def start_model(model: Model, folder: Path, live: Live, interrupts: Interrupts) -> bool:
     """Whether the model can be asked; false when the user stopped it. Raises `ModelError` when it does not start."""
     start = getattr(model, "start", None)
     if start is None:
@@ -34,7 +35,7 @@ async def start_model(model: Model, folder: Path, live: Live) -> bool:
         live.state = text
 
     task = asyncio.ensure_future(start(folder, say))
-    with Interrupts(_Waiting(task), live) as interrupts:
+    with interrupts.stopping(_Waiting(task)):
         try:
             await task
         except asyncio.CancelledError:
