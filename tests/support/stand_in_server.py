@@ -78,8 +78,10 @@ def note(file: Path | None, pid: int) -> None:
 
 
 def stubborn_child() -> int:
+    """A daemon, whose parent is gone: only the environment still tells whose it is."""
     code = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(600)"
-    return subprocess.Popen([sys.executable, "-c", code], start_new_session=True).pid
+    between = f"import subprocess, sys; print(subprocess.Popen([sys.executable, '-c', {code!r}], stdout=2).pid)"
+    return int(subprocess.check_output([sys.executable, "-c", between], start_new_session=True))
 
 
 def serve(args: argparse.Namespace, fault: str | None) -> None:

@@ -5,7 +5,7 @@ standard input ends (its owner closed it, or died, by whatever signal) or it is 
 to end, and after GRACE seconds killed, with everything it started. When the server ends by itself, what it left behind
 is killed too. On Linux the keeper adopts the orphans among its descendants, so that a child which has left the process
 group is found as well. It leaves its owner's family itself, since some owners (Ray's workers) are killed together with
-their children; so it tells its id and at the end the server's exit code through the file descriptor REPORT. Where
+their children; so it tells its id and the server's, and at the end its exit code, through the descriptor REPORT. Where
 there are secrets, what the server says goes through the keeper, which leaves them out: servers like to log their options.
 """
 
@@ -19,6 +19,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -48,7 +49,7 @@ class Keeper:
             process_group=0,
             preexec_fn=lambda: _share_fate(keeper),
         )
-        self._group = self._server.pid
+        self.pid = self._group = self._server.pid
         self._copying: threading.Thread | None = None
         if self._server.stdout is not None:
             self._copying = threading.Thread(target=_copy, args=(self._server.stdout.fileno(), secrets), daemon=True)
@@ -103,13 +104,15 @@ def main() -> None:
     if os.fork():
         os._exit(0)
     os.setsid()
-    os.write(report, f"{os.getpid()}\n".encode())
-    code = keep(command, grace)
-    with suppress(BrokenPipeError):
-        os.write(report, f"{code}\n".encode())
+
+    def tell(*numbers: int) -> None:
+        with suppress(BrokenPipeError):
+            os.write(report, (" ".join(map(str, numbers)) + "\n").encode())
+
+    tell(keep(command, grace, tell))
 
 
-def keep(command: list[str], grace: float) -> int:
+def keep(command: list[str], grace: float, tell: Callable[[int, int], None]) -> int:
     """Start the command, wait for its end or our owner's, leave nothing behind; returns its exit code."""
     told: list[int] = []
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
@@ -119,7 +122,9 @@ def keep(command: list[str], grace: float) -> int:
         keeper = Keeper(command, [secret for secret in secrets if secret])
     except OSError as error:
         print(f"{command[0]}: {error.strerror}", file=sys.stderr, flush=True)
+        tell(os.getpid(), 0)
         return NOT_STARTED
+    tell(os.getpid(), keeper.pid)
     while keeper.exit_code is None:
         if told or _owner_is_gone():
             keeper.end(grace)

@@ -67,7 +67,6 @@ class Server:
         self._environment, self._start_limit, self._restarts = environment, start_limit, restarts
         self._process: Kept | None = None
         self._watching: asyncio.Task[None] | None = None
-        self._group: int | None = None  # the server's process group, while it is up
         self._log_from = 0
         self.url = ""
         """Where it listens; another port after each start."""
@@ -86,71 +85,81 @@ class Server:
 
     async def stop(self) -> None:
         """Take it down, with everything it started."""
-        if self._watching is not None:
-            self._watching.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._watching
-        await self._take_down()
+        try:
+            if self._watching is not None:
+                self._watching.cancel()
+                await asyncio.wait([self._watching])
+        finally:
+            await self._take_down()
 
     async def _watch(self) -> None:
-        """Start it again when it dies, until it has died too often."""
-        left, pause = self._restarts, 1.0
-        while True:
-            assert self._process is not None
-            while self._process.poll() is None:
-                await asyncio.sleep(LOOK_EVERY)
-            self._sweep(self._process)
-            self.settled.clear()
-            self.on_change(False)
-            why = f"{self._launch.program} ended ({self._ending()})"
-            while True:
-                if left == 0:
-                    self.gone = f"{why}; it is not started again (--server-restarts {self._restarts})"
-                    self.settled.set()
-                    return
-                left -= 1
-                self._say(f"{why}; starting it again")
-                await asyncio.sleep(pause)
-                pause = min(LONGEST_PAUSE, 2 * pause)
-                try:
-                    await self._bring_up()
-                except ModelError as error:
-                    why = str(error)
-                else:
-                    break
+        """Start it again whenever it dies. What ends that, foreseen or not, is told: somebody may be waiting for it."""
+        try:
+            self.gone = await self._keep_up()
+        except Exception as bug:  # noqa: BLE001
+            self.gone = f"{self._launch.program} can no longer be watched ({type(bug).__name__}: {bug})"
+        self.settled.set()
+        self.on_change(False)
+
+    async def _keep_up(self) -> str:
+        """Why it is not started any more."""
+        pause = 1.0
+        why = await self._death()
+        for _ in range(self._restarts):
+            self._say(f"{why}; starting it again")
+            await asyncio.sleep(pause)
+            pause = min(LONGEST_PAUSE, 2 * pause)
+            try:
+                await self._bring_up()
+            except ModelError as error:
+                why = str(error)
+                continue
             self._say("")
             self.settled.set()
             self.on_change(True)
+            why = await self._death()
+        return f"{why}; it is not started again (--server-restarts {self._restarts})"
+
+    async def _death(self) -> str:
+        """Wait until it ends, and tell how."""
+        assert self._process is not None
+        while self._process.poll() is None:
+            await asyncio.sleep(LOOK_EVERY)
+        self.settled.clear()
+        self.on_change(False)
+        return f"{self._launch.program} ended ({self._ending()})"
 
     async def _bring_up(self) -> None:
         """Start it and wait until it is healthy; with another port if somebody was quicker with this one."""
-        for attempt in range(1, PORTS + 1):
-            port = free_port()
-            self._spawn(port)
-            try:
-                await self._wait(port)
-            except ModelError:
-                if attempt < PORTS and (is_taken(port) or _TAKEN.search(self._logged())):
+        try:
+            for _ in range(PORTS - 1):
+                port = free_port()
+                try:
+                    await self._try(port)
+                except ModelError:
+                    if not (is_taken(port) or _TAKEN.search(self._logged())):
+                        raise
                     self._say(f"{self._launch.program} found port {port} taken; trying another")
-                    continue
-                raise
-            else:
-                self.url = f"http://127.0.0.1:{port}/v1"
-                self._group = min(keeper.descendants(self._process.pid), default=None) if self._process else None
-                return
+                else:
+                    return
+            await self._try(free_port())
+        except OSError as error:  # a full disk, too many open files …
+            raise ModelError(f"{self._launch.program} cannot be started: {error}") from None
+
+    async def _try(self, port: int) -> None:
+        self._spawn(port)
+        await self._wait(port)
+        self.url = f"http://127.0.0.1:{port}/v1"
 
     def _spawn(self, port: int) -> None:
         command = list(self._launch.command(port))
         environment = {**os.environ, "PYTHONUNBUFFERED": "1", **self._environment}
-        try:
-            self._log.parent.mkdir(parents=True, exist_ok=True)
-            with self._log.open("ab") as log:
-                log.write(f"== markscheme starts: {shlex.join(map(self._launch.hide, command))}\n".encode())
-                log.flush()
-                self._log_from = log.tell()
-                self._process = Kept(command, log, environment, GRACE, self._launch.hide.secrets)
-        except OSError as error:
-            raise ModelError(f"{self._launch.program} cannot be started: {error}") from None
+        self._log.parent.mkdir(parents=True, exist_ok=True)
+        with self._log.open("ab") as log:
+            log.write(f"== markscheme starts: {shlex.join(map(self._launch.hide, command))}\n".encode())
+            log.flush()
+            self._log_from = log.tell()
+            self._process = Kept(command, log, environment, GRACE, self._launch.hide.secrets)
 
     async def _wait(self, port: int) -> None:
         """Until it is healthy; raises, and leaves nothing running, when it ends first or takes too long."""
@@ -182,19 +191,11 @@ class Server:
             return
         process.release()
         deadline = time.monotonic() + GRACE + keeper.KILLING + 5
-        try:
-            while process.poll() is None and time.monotonic() < deadline:
-                await asyncio.sleep(LOOK_EVERY / 4)
-        finally:
-            if process.poll() is None and time.monotonic() >= deadline:
+        while process.poll() is None:
+            if time.monotonic() >= deadline:
                 process.kill()
-            self._sweep(process)
-
-    def _sweep(self, process: Kept) -> None:
-        """If somebody killed the keeper, its server died with it but not the server's children."""
-        if (process.returncode or 0) < 0 and self._group is not None:
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(self._group, signal.SIGKILL)
+                return
+            await asyncio.sleep(LOOK_EVERY / 4)
 
     def _ending(self) -> str:
         """How it ended and what it said last."""
