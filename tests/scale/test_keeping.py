@@ -38,9 +38,9 @@ def server(tmp_path):
     """A server by the stand-in, with options."""
     program = stand_in_server.install(tmp_path / "bin")
 
-    def server(*options, restarts=2):
+    def server(*options, restarts=2, health="/health"):
         command = [str(program), "serve", "tiny", "--host", "127.0.0.1", "--pids", str(tmp_path / "pids"), *options]
-        launch = Launch("stand-in", lambda port: [*command, "--port", str(port)], "/health", Scrubber())
+        launch = Launch("stand-in", lambda port: [*command, "--port", str(port)], health, Scrubber())
         return Server(launch, tmp_path / "log", environment={}, start_limit=30, restarts=restarts)
 
     return server
@@ -130,6 +130,37 @@ def test_server_when_the_watch_over_it_fails_then_gone_and_still_taken_down(serv
     assert "no longer be watched (ZeroDivisionError" in asyncio.run(watched())
     assert changes == [False]
     assert alive(patience=0) == []
+
+
+def test_server_when_its_health_is_behind_its_key_then_it_is_up(server):
+    async def started():
+        one = server("--api-key", "sesame", health="/v1/models")
+        await one.start()
+        await one.stop()
+        return one.url
+
+    assert asyncio.run(started())
+
+
+def test_server_when_its_port_turns_out_to_be_shared_then_on_another(server, monkeypatch, tmp_path):
+    answers = iter([True, False])
+    monkeypatch.setattr("markscheme.scale.servers.is_shared", lambda *_: next(answers))
+
+    async def started():
+        one = server()
+        await one.start()
+        await one.stop()
+
+    asyncio.run(started())
+    assert (tmp_path / "log").read_text().count("== markscheme starts") == 2
+
+
+def test_server_when_its_log_would_steer_the_terminal_then_only_words_are_shown(server, tmp_path):
+    said = tmp_path / "said"
+    said.write_text("\x1b[2J\x1b]0;title\x07\x1b[1;31mno\x1b[0m \x1b(Bmemory\x00\x9b2J\u202e\n\x1b[0m\n")
+    with pytest.raises(ModelError) as failed:
+        asyncio.run(server("--fault", "crash", "--last-words", str(said)).start())
+    assert str(failed.value).endswith("ends: no memory2J)")
 
 
 def test_server_when_no_port_can_be_had_at_the_start_then_a_sentence(server, monkeypatch):

@@ -1,9 +1,9 @@
 """A stand-in for `vllm serve`: the same command line and endpoints, and the faults of real servers on demand.
 
 `install(folder, name)` makes it a program. What it does is chosen by options a user might pass through:
-`--fault crash|hang|die|taken` (`--after N` answers), `--children N` (which ignore SIGTERM and leave the process group),
-`--load SECONDS` (before it serves), `--linger SECONDS` (between SIGTERM and its end), `--once FILE` (the fault happens
-only while the file is not there), `--pids FILE` (every process writes its id there).
+`--fault crash|hang|die|taken` (`--last-words FILE` of a crash, `--after N` answers), `--children N` (which ignore SIGTERM
+and leave group and parents), `--load SECONDS` (before it serves), `--linger SECONDS` (between SIGTERM and its end), `--once
+FILE` (the fault happens only while the file is not there), `--pids FILE` (every process writes its id there).
 Like the real ones it logs its options, keys included, and asks for its key and the name it serves the model by.
 """
 
@@ -40,6 +40,7 @@ def main() -> None:
     parser.add_argument("--hf-token")
     parser.add_argument("--served-model-name", "--served_model_name")
     parser.add_argument("--fault")
+    parser.add_argument("--last-words", type=Path)
     parser.add_argument("--after", type=int, default=0)
     parser.add_argument("--once", type=Path)
     parser.add_argument("--children", type=int, default=0)
@@ -60,7 +61,9 @@ def main() -> None:
         note(args.pids, stubborn_child())
     print(f"loading {args.model} on GPUs {os.environ.get('CUDA_VISIBLE_DEVICES', 'of its choice')}", flush=True)
     if fault == "crash":
-        sys.exit("RuntimeError: CUDA out of memory, says the stand-in")
+        sys.exit(
+            args.last_words.read_text() if args.last_words else "RuntimeError: CUDA out of memory, says the stand-in"
+        )
     if fault == "taken":
         sys.exit(f"OSError: [Errno 98] Address already in use: {args.port}")
     if fault == "hang":
@@ -98,7 +101,8 @@ def serve(args: argparse.Namespace, fault: str | None) -> None:
         protocol_version = "HTTP/1.1"
 
         def do_GET(self) -> None:
-            self.reply(200 if self.path in ("/health", "/v1/models") else 404, {})
+            listed = 401 if args.api_key else 200
+            self.reply({"/health": 200, "/v1/models": listed}.get(self.path, 404), {})
 
         def do_POST(self) -> None:
             nonlocal answered

@@ -23,7 +23,7 @@ from markscheme.errors import ModelError
 from markscheme.models.secrets import Scrubber
 from markscheme.scale import keeper
 from markscheme.scale.kept import Kept
-from markscheme.scale.ports import free_port, is_taken, listens_below
+from markscheme.scale.ports import free_port, is_shared, is_taken, listens_below
 
 GRACE = 10.0
 """Seconds a server has to end by itself when it is told to."""
@@ -34,6 +34,11 @@ LONGEST_PAUSE = 30.0
 LOG_SHOWN = 400
 
 _TAKEN = re.compile(r"address already in use|errno 98|port \d+ is (?:already )?(?:in use|taken)", re.IGNORECASE)
+_STEERING = re.compile(
+    r"\x1b\[[0-?]*[ -/]*[@-~]"  # colours, the cursor
+    r"|\x1b[\]PX^_].*?(?:\x07|\x1b\\|$)"  # titles and other strings
+    r"|\x1b[ -/]*[0-~]?"
+)
 
 
 @dataclass(frozen=True)
@@ -48,6 +53,10 @@ class Launch:
     """Path that answers 200 once requests can be answered."""
     hide: Scrubber
     """Takes out of a text what must not be written down."""
+
+
+class _PortTakenError(ModelError):
+    """Another server has the same port."""
 
 
 class Server:
@@ -136,8 +145,8 @@ class Server:
                 port = free_port()
                 try:
                     await self._try(port)
-                except ModelError:
-                    if not (is_taken(port) or _TAKEN.search(self._logged())):
+                except ModelError as error:
+                    if not (isinstance(error, _PortTakenError) or is_taken(port) or _TAKEN.search(self._logged())):
                         raise
                     self._say(f"{self._launch.program} found port {port} taken; trying another")
                 else:
@@ -147,11 +156,17 @@ class Server:
             raise ModelError(f"{self._launch.program} cannot be started: {error}") from None
 
     async def _try(self, port: int) -> None:
-        self._spawn(port)
-        await self._wait(port)
+        """Start it on a port and wait until it is healthy; raises, and leaves nothing running, when it does not come up."""
+        self._process = process = self._spawn(port)
+        try:
+            await self._wait(process, port)
+            self._check_port(process, port)
+        except BaseException:
+            await self._take_down()
+            raise
         self.url = f"http://127.0.0.1:{port}/v1"
 
-    def _spawn(self, port: int) -> None:
+    def _spawn(self, port: int) -> Kept:
         command = list(self._launch.command(port))
         environment = {**os.environ, "PYTHONUNBUFFERED": "1", **self._environment}
         self._log.parent.mkdir(parents=True, exist_ok=True)
@@ -159,21 +174,19 @@ class Server:
             log.write(f"== markscheme starts: {shlex.join(map(self._launch.hide, command))}\n".encode())
             log.flush()
             self._log_from = log.tell()
-            self._process = Kept(command, log, environment, GRACE, self._launch.hide.secrets)
+            return Kept(command, log, environment, GRACE, self._launch.hide.secrets)
 
-    async def _wait(self, port: int) -> None:
-        """Until it is healthy; raises, and leaves nothing running, when it ends first or takes too long."""
-        assert self._process is not None
+    async def _wait(self, process: Kept, port: int) -> None:
         began = time.monotonic()
         url = f"http://127.0.0.1:{port}{self._launch.health}"
-        try:
-            async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=5)) as session:
-                while not (await _answers(session, url) and listens_below(port, self._process.pid)):
-                    self._check_start(self._process, time.monotonic() - began)
-                    await asyncio.sleep(LOOK_EVERY)
-        except BaseException:
-            await self._take_down()
-            raise
+        async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=5)) as session:
+            while not (await _answers(session, url) and listens_below(port, process.pid)):
+                self._check_start(process, time.monotonic() - began)
+                await asyncio.sleep(LOOK_EVERY)
+
+    def _check_port(self, process: Kept, port: int) -> None:
+        if is_shared(port, process.pid):
+            raise _PortTakenError(f"{self._launch.program} got a port that another server uses too ({port})")
 
     def _check_start(self, process: Kept, seconds: float) -> None:
         """Raise when it has ended or taken too long, else tell how it is doing."""
@@ -211,7 +224,7 @@ class Server:
         return f"its log {self._log} ends: {last[-LOG_SHOWN:]}" if last else f"its log {self._log} is empty"
 
     def _last_line(self) -> str:
-        lines = [line.strip() for line in self._logged().splitlines()]
+        lines = [_plain(line) for line in self._logged().splitlines()]
         return next((line for line in reversed(lines) if line), "")
 
     def _logged(self) -> str:
@@ -223,9 +236,14 @@ class Server:
         return ""
 
 
+def _plain(line: str) -> str:
+    """Without colours and whatever else would steer a terminal."""
+    return "".join(letter for letter in _STEERING.sub("", line) if letter.isprintable()).strip()
+
+
 async def _answers(session: aiohttp.ClientSession, url: str) -> bool:
     try:
         async with session.get(url) as answer:
-            return answer.status == 200
+            return answer.status in (200, 401)  # one that asks for a key is ready, too
     except (aiohttp.ClientError, OSError):
         return False
