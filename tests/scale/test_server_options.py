@@ -1,14 +1,16 @@
 """What `--server-arg` and the environment say to a server of ours, and what is written down of it."""
 
 import sys
+from importlib import invalidate_caches
 
 import pytest
+from stand_in_server import install
 
 import markscheme as ms
 from markscheme.config import make_config
 from markscheme.errors import ModelError, UsageError
 from markscheme.models import load_model
-from markscheme.models.managed import as_flags, server_arguments
+from markscheme.models.managed import as_flags, find_program, is_installed, server_arguments
 from markscheme.models.secrets import hide_config
 
 
@@ -26,7 +28,10 @@ def written(tmp_path):
 def test_run_when_the_program_is_missing_then_one_sentence_and_no_folder(sums, tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", "/nowhere")
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
-    for spec, advice in (("vllm/m", "pip install vllm"), ("transformers/m", "pip install 'transformers")):
+    for spec, advice in (
+        ("vllm/m", "pip install vllm"),
+        ("transformers/m", r"pip install 'transformers\[serving\]>=5"),
+    ):
         with pytest.raises(UsageError, match=advice):
             ms.run(str(sums), model=spec, out=tmp_path / "run")
     assert not (tmp_path / "run").exists()
@@ -41,9 +46,40 @@ def test_run_when_the_program_is_missing_then_one_sentence_and_no_folder(sums, t
         ("llamacpp/nowhere.gguf", "nowhere.gguf"),
     ],
 )
-def test_model_when_it_cannot_be_started_then_says_what_is_missing(spec, advice):
+def test_model_when_it_cannot_be_started_then_says_what_is_missing(spec, advice, monkeypatch):
+    monkeypatch.setattr("markscheme.models.managed.find_spec", lambda _: None)
     with pytest.raises(UsageError, match=advice):
         load_model(spec, make_config(benchmark="b", model=spec))
+
+
+def test_program_when_it_cannot_be_executed_then_not_taken_for_one(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    monkeypatch.setenv("PATH", "/nowhere")
+    (tmp_path / "vllm").write_text("no program")
+    assert find_program("vllm") is None
+    (tmp_path / "vllm").chmod(0o755)
+    assert find_program("vllm") == str(tmp_path / "vllm")
+
+
+def test_package_when_there_is_only_a_folder_of_its_name_then_not_installed(tmp_path, monkeypatch):
+    (tmp_path / "sglang_of_mine").mkdir()
+    monkeypatch.syspath_prepend(tmp_path)
+    assert not is_installed("sglang_of_mine")
+    (tmp_path / "sglang_of_mine" / "__init__.py").touch()
+    invalidate_caches()
+    assert is_installed("sglang_of_mine")
+
+
+@pytest.mark.parametrize("there", ["4.57.6", "5.4.0", "5.4"])
+def test_transformers_when_it_is_too_old_then_says_which_version_it_takes(tmp_path, monkeypatch, there):
+    install(tmp_path, "transformers")
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    monkeypatch.setattr("markscheme.models.transformers.version", lambda _: there)
+    config = make_config(benchmark="b", model="transformers/m")
+    with pytest.raises(UsageError, match=rf"{there} is too old: pip install 'transformers\[serving\]>=5.5'"):
+        load_model("transformers/m", config)
+    monkeypatch.setattr("markscheme.models.transformers.version", lambda _: "5.10.0rc1")
+    assert load_model("transformers/m", config).name == "transformers/m"
 
 
 def test_server_arguments_when_written_either_way_then_the_same_flags():

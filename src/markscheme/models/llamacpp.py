@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 
 from markscheme.config import RunConfig
 from markscheme.errors import UsageError
-from markscheme.models.managed import Managed, Program, find_program
+from markscheme.models.managed import Managed, Program, find_program, is_installed
 
 
 def create(target: str, config: RunConfig) -> Managed:
@@ -20,7 +19,7 @@ def create(target: str, config: RunConfig) -> Managed:
     model = ["--model", str(file)]
     if found is not None:
         program = Program("llamacpp", [found, *model], key_variable="LLAMA_API_KEY", spreads=True)
-    elif find_spec("llama_cpp") is not None:
+    elif is_installed("llama_cpp"):
         start = [sys.executable, "-m", "llama_cpp.server", *model]
         program = Program("llamacpp", start, health="/v1/models", spreads=True)
     else:

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 
 import msgspec
@@ -53,8 +54,13 @@ class Program:
 
 def find_program(name: str) -> str | None:
     """The program of that name: beside this Python, where its packages have theirs, else on the path."""
-    beside = Path(sys.executable).parent / name
-    return str(beside) if beside.is_file() else shutil.which(name)
+    return shutil.which(name, path=str(Path(sys.executable).parent)) or shutil.which(name)
+
+
+def is_installed(package: str) -> bool:
+    """Whether there is such a package. A mere folder of its name, which may well be in the working directory, is none."""
+    found = find_spec(package)
+    return found is not None and found.origin is not None
 
 
 def server_arguments(config: RunConfig) -> list[tuple[str, str]]:

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import re
+import sys
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
 from markscheme.config import RunConfig
 from markscheme.errors import UsageError
 from markscheme.models.managed import Managed, Program, find_program
+
+OLDEST = (5, 5)
+"""The first version whose `serve` takes the model as its argument."""
+ADVICE = f"pip install 'transformers[serving]>={OLDEST[0]}.{OLDEST[1]}'"
 
 
 def create(target: str, config: RunConfig) -> Managed:
@@ -14,7 +23,21 @@ def create(target: str, config: RunConfig) -> Managed:
     found = find_program("transformers")
     if found is None:
         raise UsageError(
-            "transformers/ starts `transformers serve`, and there is no program `transformers` here: "
-            "pip install 'transformers[serving]'"
+            f"transformers/ starts `transformers serve`, and there is no program `transformers` here: {ADVICE}"
         )
+    _check_version(found)
     return Managed(Program("transformers", [found, "serve", target], spreads=True), target, config)
+
+
+def _check_version(program: str) -> None:
+    """Refuse one that is too old, where it is that of this Python; asking any other would take seconds."""
+    if Path(program).parent != Path(sys.executable).parent:
+        return
+    try:
+        there = version("transformers")
+    except PackageNotFoundError:
+        return
+    if tuple(int(number) for number in re.findall(r"\d+", there)[:2]) < OLDEST:
+        raise UsageError(
+            f"transformers/ starts `transformers serve NAME`, and transformers {there} is too old: {ADVICE}"
+        )
