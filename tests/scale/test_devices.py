@@ -41,6 +41,7 @@ def test_groups_when_there_are_too_few_gpus_then_says_how_many(devices, replicas
         ([("tp", "4")], 4),
         ([("tensor-parallel-size", "2"), ("pipeline-parallel-size", "2")], 4),
         ([("tensor_parallel_size", "4")], 4),
+        ([("tp", "2"), ("prefill_context_parallel_size", "2")], 4),
         ([("dp-size", "3")], 3),
         ([("tp", "8"), ("dp", "8"), ("enable-dp-attention", "")], 8),
         ([("tp", "2"), ("tp", "4")], 4),

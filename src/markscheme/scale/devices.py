@@ -22,6 +22,7 @@ _DEVICE = re.compile(r"\d+|(?:GPU|MIG)-\S+")
 _PARALLEL = (
     ("tensor-parallel-size", "tp-size", "tp"),
     ("pipeline-parallel-size", "pp-size", "pp"),
+    ("prefill-context-parallel-size", "pcp"),
     ("data-parallel-size", "dp-size", "dp"),
 )
 """Options of vLLM and SGLang that each multiply the number of GPUs of one server, under all their names."""
