@@ -125,6 +125,23 @@ def test_command_when_it_is_killed_in_mid_run_then_no_process_is_left(sums, tmp_
     assert alive() == []
 
 
+def test_command_when_a_keeper_is_killed_in_mid_run_then_its_server_is_started_again_and_no_process_is_left(
+    sums, tmp_path, command, alive
+):
+    process = command(
+        *("run", sums, "--model", "vllm/tiny", "-n", "4", "--concurrency", "2", *FAST),
+        *args("latency=0.1", "children=1", f"pids={tmp_path / 'pids'}"),
+    )
+    until(lambda: len(lines(tmp_path)) > 3, process)
+    (keeper,) = (one for one, words in commands().items() if keeps(words) and str(tmp_path / "pids") in words)
+    os.kill(keeper, signal.SIGKILL)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 0, said
+    assert len(lines(tmp_path)) == 48
+    assert len((tmp_path / "pids").read_text().split()) == 4
+    assert alive(patience=0) == []
+
+
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 130)])
 def test_command_when_it_is_stopped_in_start_up_then_it_ends_at_once(sums, tmp_path, command, alive, number, code):
     process = command("run", sums, "--model", "vllm/tiny", *FAST, *args("fault=hang", f"pids={tmp_path / 'pids'}"))
@@ -209,11 +226,22 @@ def test_transformers_serve_when_it_serves_nano_and_is_killed_in_mid_run_then_no
     assert {one["key"]: one["text"] for one in lines(tmp_path)} == {one.key: one.text for one in in_process.responses()}
 
 
-def _server_of(model):
-    """The process that serves the model: neither the command that asked for it, nor the keeper."""
-    commands = {}
+def commands():
+    """The command line of every process."""
+    found = {}
     for entry in Path("/proc").glob("[0-9]*/cmdline"):
         with suppress(OSError):
-            commands[int(entry.parent.name)] = entry.read_text(errors="replace").split("\0")
-    served = (one for one, words in commands.items() if "serve" in words and str(model) in words)
-    return next(one for one in served if "keeper.py" not in " ".join(commands[one]))
+            found[int(entry.parent.name)] = entry.read_text(errors="replace").split("\0")
+    return found
+
+
+def keeps(words):
+    """Whether a command line is that of a keeper."""
+    return any(word.endswith("keeper.py") for word in words)
+
+
+def _server_of(model):
+    """The process that serves the model: neither the command that asked for it, nor the keeper."""
+    return next(
+        one for one, words in commands().items() if "serve" in words and str(model) in words and not keeps(words)
+    )

@@ -1,8 +1,8 @@
 """Keys stay out of files, logs and messages.
 
 What can hold one: the key variable, the user and query parts of a URL, an extra field with a telling name, also deep
-inside its value, an option for a server of ours. Each has a hidden form that may be written down; a resumed run that finds a hidden form asks for the
-option again.
+inside its value, an option for a server of ours. Each has a hidden form that may be written down; a resumed run that
+finds a hidden form asks for the option again.
 """
 
 from __future__ import annotations

@@ -84,7 +84,7 @@ class Server:
         self.gone: str | None = None
         """Why it will not come back."""
         self.on_change: Callable[[bool], None] = lambda _: None
-        """Told whether it is up, whenever that changes after the start."""
+        """Told whether it is up, whenever that changes after the start; and once more when it is gone for good."""
 
     async def start(self) -> None:
         """Return when it is up; raises `ModelError` when it does not come up. From then on it is watched."""
