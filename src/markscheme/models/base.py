@@ -81,6 +81,8 @@ Kind = Literal[
     "context_length",  # the prompt does not fit this model
     "content_filter",  # the provider refuses this prompt
     "not stored",  # replay has no such output
+    "lost",  # the replica that had it ended: another one is asked
+    "gone",  # every replica has ended for good: no request can succeed
 ]
 """What went wrong with a request, by what can be done about it. Plug-ins may use names of their own."""
 

@@ -74,7 +74,7 @@ class Server:
         self.gone: str | None = None
         """Why it will not come back."""
         self.on_change: Callable[[bool], None] = lambda _: None
-        """Told whether it is up, whenever that changes after the start."""
+        """Told whether it is up, whenever that changes after the start; and once more when it is gone for good."""
 
     async def start(self) -> None:
         """Return when it is up; raises `ModelError` when it does not come up. From then on it is watched."""
@@ -105,6 +105,7 @@ class Server:
                 if left == 0:
                     self.gone = f"{why}; it is not started again (--server-restarts {self._restarts})"
                     self.settled.set()
+                    self.on_change(False)
                     return
                 left -= 1
                 self._say(f"{why}; starting it again")
