@@ -41,6 +41,13 @@ def backend_names() -> dict[str, str]:
     return {**plugins, **BACKENDS}
 
 
+def check_backend(spec: str) -> None:
+    """Refuse a spec whose backend does not exist."""
+    backend = spec.partition("/")[0]
+    if backend not in BACKENDS and not entry_points(group=ENTRY_POINTS, name=backend):
+        raise UsageError(f"no model backend {backend!r} (in {spec!r}); there are {', '.join(backend_names())}")
+
+
 def load_model(spec: str, config: RunConfig) -> Model:
     """The model a spec such as `openai/Qwen3-8B` or `solver` names."""
     from markscheme.models.secrets import check_key_variable
@@ -53,15 +60,15 @@ def load_model(spec: str, config: RunConfig) -> Model:
         return place(spec, config)
     if config.replicas > 1 and backend not in STARTED:
         raise UsageError(f"--replicas {config.replicas} of {spec} need --engine ray, or a server that is started here")
+    check_backend(spec)
     if backend in BACKENDS:
         module = import_module(f"markscheme.models.{backend}")
         model: Model = module.create(target, config)
         return model
-    for point in entry_points(group=ENTRY_POINTS, name=backend):
-        try:
-            create = point.load()
-        except (ImportError, AttributeError) as error:
-            raise ModelError(f"the backend {backend!r} ({point.value}) cannot be loaded: {error}") from error
-        plugin: Model = create(target, config)
-        return plugin
-    raise UsageError(f"no model backend {backend!r} (in {spec!r}); there are {', '.join(backend_names())}")
+    (point, *_) = entry_points(group=ENTRY_POINTS, name=backend)
+    try:
+        create = point.load()
+    except (ImportError, AttributeError) as error:
+        raise ModelError(f"the backend {backend!r} ({point.value}) cannot be loaded: {error}") from error
+    plugin: Model = create(target, config)
+    return plugin

@@ -49,7 +49,7 @@ class Model(Protocol):
     one by one says how many with `samples_per_request`, which holds unless the user chooses. One that generates in
     this process says `in_process = True`: its requests queue for one machine, and no timeout could end what it
     computes. One with servers to start has `async start(folder, say)`, called once before the first request: logs go
-    into the folder, progress to `say`.
+    into the folder, progress to `say`; it returns what is still worth saying when the run begins, if anything.
     """
 
     name: str
