@@ -48,7 +48,7 @@ class Model(Protocol):
     `as_sent(sampling) -> Sampling`, for the manifest. One that answers several samples of a prompt at less cost than
     one by one says how many with `samples_per_request`, which holds unless the user chooses. One that generates in
     this process says `in_process = True`: its requests queue for one machine, and no timeout could end what it
-    computes. One with servers to start has `async start(folder, say)`, called once before the first request: logs go
+    computes. One whose requests are not each a connection of this process says `connects = False`. One with servers to start has `async start(folder, say)`, called once before the first request: logs go
     into the folder, progress to `say`; it returns what is still worth saying when the run begins, if anything.
     """
 

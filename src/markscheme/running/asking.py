@@ -157,17 +157,24 @@ async def _load_reporting() -> None:
 
 
 def choose_limit(config: RunConfig, model: Model, missing: int) -> Limit:
-    """How many at once: the user's number, else the model's, else find out. Refuses more than files can be open."""
+    """How many at once: the user's number, else the model's, else find out.
+
+    Refuses more than files can be open, where each request is a connection.
+    """
+    connects = bool(getattr(model, "connects", True))
     chosen = config.concurrency or model.concurrency
     if chosen is None and getattr(model, "room", None) is not None:
         return RoomLimit(lambda: model.room)  # type: ignore[attr-defined]
     if isinstance(chosen, int):
         value = max(1, min(chosen, missing))
-        make_room(value)
+        if connects:
+            make_room(value)
         return FixedLimit(value)
     replicas = int(getattr(model, "replicas", 1))
-    highest = min(MOST_AUTOMATIC * replicas, most_connections())
-    make_room(highest)
+    highest = MOST_AUTOMATIC * replicas
+    if connects:
+        highest = min(highest, most_connections())
+        make_room(highest)
     return AutoLimit(start=32 * replicas, highest=highest)
 
 

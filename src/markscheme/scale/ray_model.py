@@ -41,6 +41,7 @@ class RayModel:
     """Replicas on a cluster behind one name."""
 
     concurrency: int | None = None
+    connects = False  # a replica is one connection, however much is in flight
     in_process = False
     samples_per_request = 1
 
