@@ -363,8 +363,12 @@ def test_reason_when_ray_wraps_an_error_then_the_error_without_colours():
         "\x1b[36mray::ReplicaActor.start()\x1b[39m (pid=7, ip=10.0.0.1)\n  File x\nRuntimeError: out of memory\n"
     )
     assert reason_of(wrapped) == "RuntimeError: out of memory"
-    wrapped.cause = ImportError("No module named 'torch'")
-    assert reason_of(wrapped) == "ImportError: No module named 'torch'"
+    wrapped.cause = RuntimeError("CUDA error: out of memory\nCompile with TORCH_USE_CUDA_DSA")
+    assert reason_of(wrapped) == "RuntimeError: CUDA error: out of memory"
+    died = RayError(
+        "The actor died unexpectedly.\n\tpid: 7\nIts worker process has died. " + "Some causes are these. " * 20
+    )
+    assert reason_of(died) == "Its worker process has died"
     assert reason_of(RayError()) == "RayError"
 
 

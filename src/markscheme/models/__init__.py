@@ -31,6 +31,9 @@ BACKENDS = {
 STARTED = ("vllm", "sglang", "transformers", "llamacpp")
 """Those whose servers markscheme starts, one for each replica."""
 
+WITHOUT_GPU = ("nano", "solver")
+"""Those that compute on cores only."""
+
 ENTRY_POINTS = "markscheme.models"
 """Entry-point group through which another package adds a backend."""
 
@@ -48,11 +51,24 @@ def check_backend(spec: str) -> None:
         raise UsageError(f"no model backend {backend!r} (in {spec!r}); there are {', '.join(backend_names())}")
 
 
+def check_options(spec: str, config: RunConfig) -> None:
+    """Refuse options that could have no effect: whoever gives them believes that they have. A plug-in may read them all."""
+    backend, _, target = spec.partition("/")
+    serverless = backend in BACKENDS and (backend not in STARTED or target.startswith(("http://", "https://")))
+    if config.ray_address is not None and config.engine != "ray":
+        raise UsageError("--ray-address is the cluster of --engine ray; give both, or neither")
+    if config.server_arg and serverless:
+        raise UsageError(f"--server-arg is for servers that are started here ({', '.join(STARTED)}), not for {backend}")
+    if config.gpus_per_replica is not None and serverless and (config.engine != "ray" or backend in WITHOUT_GPU):
+        raise UsageError(f"--gpus-per-replica has no effect on {backend}; leave it out")
+
+
 def load_model(spec: str, config: RunConfig) -> Model:
     """The model a spec such as `openai/Qwen3-8B` or `solver` names."""
     from markscheme.models.secrets import check_key_variable
 
     check_key_variable(config)
+    check_options(spec, config)
     backend, _, target = spec.partition("/")
     if config.engine == "ray":
         from markscheme.scale.ray_model import create as place

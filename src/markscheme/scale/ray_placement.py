@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from markscheme.config import RunConfig
-from markscheme.errors import UsageError
+from markscheme.errors import UsageError, first_line
 from markscheme.models import STARTED, check_backend
 from markscheme.models.managed import server_arguments
 from markscheme.models.secrets import hide_spec
@@ -30,6 +30,9 @@ CLOSING = 30.0
 
 ENVIRONMENT = {"RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
 """Of the workers: GPUs that were not asked for must not vanish from a server that finds its own."""
+
+LONGEST = 200
+"""Characters of a reason."""
 
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -128,10 +131,7 @@ def reason_of(error: BaseException) -> str:
     """Why a call of Ray failed. Its own text begins with where the call ran; what went wrong stands at the end."""
     cause = getattr(error, "cause", None)
     if isinstance(cause, Exception):
-        return f"{type(cause).__name__}: {_last_line(cause)}"
-    return _last_line(error)
-
-
-def _last_line(error: BaseException) -> str:
+        return f"{type(cause).__name__}: {first_line(cause)}"
     lines = [line.strip() for line in _COLOURS.sub("", str(error)).splitlines()]
-    return next((line for line in reversed(lines) if line), type(error).__name__)[:300]
+    last = next((line for line in reversed(lines) if line), type(error).__name__)
+    return last if len(last) <= LONGEST else last.partition(". ")[0][:LONGEST]  # the rest is advice
