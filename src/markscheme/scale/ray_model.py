@@ -78,14 +78,14 @@ class RayModel:
         say(self._standing())
         starts = {copy.start(placement, str(folder.resolve())): copy for copy in self._copies}
         coming = set(starts)
-        while coming and not any(copy.up for copy in self._copies):
+        while coming and not any(map(_stood, starts)):
             _, coming = await asyncio.wait(coming, return_when=asyncio.FIRST_COMPLETED)
-        if not any(copy.up for copy in self._copies):
+        if not any(map(_stood, starts)):
             errors = [error for task in starts if (error := task.exception()) is not None]
             raise min(errors, key=lambda error: isinstance(error, NoRoomError))  # another reason says more
         for task, copy in starts.items():
             task.add_done_callback(lambda task, copy=copy: _came(task, copy))  # type: ignore[misc]
-        traits = next(copy.traits for copy in self._copies if copy.up)
+        traits = next(copy.traits for task, copy in starts.items() if _stood(task))
         self.in_process, self.samples_per_request = traits.in_process, traits.samples_per_request
         return self._standing()
 
@@ -140,6 +140,10 @@ class RayModel:
         return ", ".join(parts)
 
 
+def _stood(task: asyncio.Task[None]) -> bool:
+    return task.done() and not task.cancelled() and task.exception() is None
+
+
 def _came(task: asyncio.Task[None], copy: RayReplica) -> None:
     """The end of a start, where others stand already: a failure is another try, not the end of the run."""
     if not task.cancelled() and (error := task.exception()) is not None:
@@ -152,5 +156,5 @@ def _connect(address: str | None) -> tuple[Any, bool]:
     try:
         return connect(address)
     finally:
-        if threading.current_thread() is threading.main_thread():
+        if former is not None and threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGTERM, former)
