@@ -3,9 +3,11 @@
 import asyncio
 from contextlib import asynccontextmanager
 
+import msgspec
 import pytest
 from fake_ray import FakeRay, RayError
 
+import markscheme as ms
 from markscheme.config import make_config
 from markscheme.errors import ModelError, UsageError
 from markscheme.models import load_model
@@ -339,6 +341,36 @@ def test_model_when_it_stands_then_what_its_replicas_say_of_themselves(cluster, 
     asyncio.run(scene())
 
 
+def test_sampling_when_the_replicas_know_better_then_theirs(cluster, tmp_path, monkeypatch):
+    def as_sent(_, sampling):
+        return msgspec.structs.replace(sampling, top_k=20)
+
+    async def scene():
+        asked = Sampling(temperature=0.5)
+        async with standing(tmp_path, replicas=2) as model:
+            await until(lambda: all(copy.up for copy in model._copies))
+            assert await model.settle(asked) == asked
+            monkeypatch.setattr(Scripted, "as_sent", as_sent, raising=False)
+            assert await model.settle(asked) == Sampling(temperature=0.5, top_k=20)
+            cluster.kill(cluster.actors[0])
+            assert await model.settle(asked) == Sampling(temperature=0.5, top_k=20)
+            monkeypatch.setattr(Scripted, "own_sampling", True, raising=False)
+            assert await model.settle(asked) == Sampling()
+
+    asyncio.run(scene())
+
+
+def test_run_when_a_model_samples_in_its_own_way_then_the_manifest_claims_nothing(cluster, tmp_path, monkeypatch):
+    monkeypatch.setattr(Scripted, "own_sampling", True, raising=False)
+    run = ms.run("countdown-sample", model="solver", engine="ray", limit=3, samples=2, out=tmp_path / "run")
+    assert (
+        run.manifest.sampling
+        == ms.run("countdown-sample", model="solver", limit=3, out=tmp_path / "x").manifest.sampling
+    )
+    assert {one.text for one in run.responses()} == {"replica 0"}
+    assert ms.Run.open(tmp_path / "run").manifest.sampling == run.manifest.sampling
+
+
 def test_progress_when_replicas_come_then_how_many_stand_and_what_the_next_one_says(cluster, tmp_path):
     async def loads(say):
         say("loading weights, 40 s")
@@ -377,12 +409,14 @@ def test_reason_when_ray_wraps_an_error_then_the_error_without_colours():
     [
         ("nosuch/x", {}, "no model backend 'nosuch'"),
         ("vllm", {}, "vllm needs a model"),
+        ("nano/large", {}, "nano takes nothing behind its name"),
         ("hf/./nothing-here", {}, "there is nothing at"),
         ("llamacpp/nothing.gguf", {}, "there is nothing at"),
         ("hf/m", {"gpus_per_replica": 1.5}, "--gpus-per-replica 1.5: Ray divides a single GPU only"),
         ("vllm/m", {"gpus_per_replica": 0.5}, "--gpus-per-replica 0.5: a server needs whole GPUs"),
         ("vllm/m", {"server_arg": ("port=1",)}, "--server-arg port is chosen by markscheme"),
         ("vllm/m", {"server_arg": ("tensor-parallel-size=two",)}, "is not a positive whole number"),
+        ("vllm/m", {"extra_field": ("temperature=warm",)}, "--extra-field replaces a sampling option"),
         ("nanochat/sft", {}, "main thread"),
     ],
 )

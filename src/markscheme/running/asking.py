@@ -10,6 +10,8 @@ from contextlib import nullcontext, suppress
 from importlib import import_module
 from typing import Any, Protocol, TypeVar
 
+import msgspec
+
 from markscheme.config import RunConfig
 from markscheme.marking import get_protocol
 from markscheme.models.base import Model, Request
@@ -81,6 +83,7 @@ class Asking:
             if not await self._started():
                 self.interrupted = True
                 return
+            await self._settle()
             await self._ask()
             while self._rounds is not None and not self.interrupted and self._rounds.advance():
                 self._rounds.keep()
@@ -94,6 +97,14 @@ class Asking:
             return await start_model(self._model, self._run.path, self._earlier.live)
         finally:
             showing.cancel()
+
+    async def _settle(self) -> None:
+        """Where only a started model knows what it is really asked for, the manifest says so from now on."""
+        settle = getattr(self._model, "settle", None)
+        if settle is not None and (settled := await settle(self._sampling)) != self._sampling:
+            self._sampling = settled
+            self._run.manifest = msgspec.structs.replace(self._run.manifest, sampling=msgspec.to_builtins(settled))
+            self._run.save_manifest(self._run.manifest)
 
     async def _ask(self) -> None:
         """Ask for everything that is planned and missing."""

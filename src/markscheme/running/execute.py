@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from markscheme.config import RunConfig
 from markscheme.errors import JournalError, ModelError, UsageError
 from markscheme.marking import get_protocol
 from markscheme.models import load_model
-from markscheme.models.base import Model
+from markscheme.models.base import Model, as_sent
 from markscheme.models.prices import price_of
 from markscheme.models.secrets import hide_config, hide_spec
 from markscheme.prompts import prompts_sha256
@@ -196,8 +196,6 @@ def _finish(
 
 
 def _sampling(config: RunConfig, samples: int, model: Model) -> Sampling:
-    if getattr(model, "own_sampling", False):
-        return Sampling()
     default = 0.0 if samples == 1 else SEVERAL_SAMPLES_TEMPERATURE
     asked = Sampling(
         temperature=default if config.temperature is None else config.temperature,
@@ -206,5 +204,4 @@ def _sampling(config: RunConfig, samples: int, model: Model) -> Sampling:
         max_tokens=config.max_tokens,
         stop=config.stop,
     )
-    as_sent: Callable[[Sampling], Sampling] | None = getattr(model, "as_sent", None)
-    return as_sent(asked) if as_sent else asked
+    return as_sent(model, asked)

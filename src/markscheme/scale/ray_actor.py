@@ -18,7 +18,8 @@ import msgspec
 from markscheme.config import RunConfig
 from markscheme.errors import MarkschemeError, first_line
 from markscheme.models import load_model
-from markscheme.models.base import Completion, Model, Request, RequestFailed
+from markscheme.models.base import Completion, Model, Request, RequestFailed, as_sent
+from markscheme.types import Sampling
 
 GATHER = 0.003
 """Seconds between the first answer of a bundle and its departure."""
@@ -115,6 +116,11 @@ class ReplicaActor:
 
     def _say(self, text: str) -> None:
         self._said = text
+
+    async def settle(self, sampling: bytes) -> bytes:
+        """What the model makes of the sampling that is asked for."""
+        assert self._model is not None
+        return msgspec.msgpack.encode(as_sent(self._model, msgspec.msgpack.decode(sampling, type=Sampling)))
 
     async def exchange(self, bundle: bytes) -> bytes:
         """Begin what is new; return with what is done, once there is something or nothing is left to wait for."""

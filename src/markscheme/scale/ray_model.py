@@ -11,22 +11,17 @@ import signal
 import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from markscheme.config import RunConfig
-from markscheme.models import STARTED
 from markscheme.models.base import Completion, Request, RequestFailed
 from markscheme.models.group import Group
-from markscheme.models.openai import OpenAI
 from markscheme.scale.ray_cluster import connect
 from markscheme.scale.ray_placement import Placement, check
 from markscheme.scale.ray_replica import NoRoomError, RayReplica
 from markscheme.types import Sampling
-
-OWN_SAMPLING = ("solver",)
 
 BREAKS = 3
 """Replicas that may break with a request in flight before the request, or the model, is taken to be the reason."""
@@ -47,7 +42,6 @@ class RayModel:
 
     def __init__(self, name: str, spec: str, config: RunConfig) -> None:
         self.name = name
-        self.own_sampling = spec.partition("/")[0] in OWN_SAMPLING
         self.replicas = config.replicas
         self.on_room: Callable[[], None] = lambda: None
         """Called when more requests than before can be in flight."""
@@ -108,12 +102,13 @@ class RayModel:
         if self._ours:
             self._ray.shutdown()
 
-    def as_sent(self, sampling: Sampling) -> Sampling:
-        """What a server of ours is really asked for, for the manifest."""
-        if self.name.partition("/")[0] not in STARTED:
-            return sampling
-        nowhere = msgspec.structs.replace(self._config, base_url=("http://127.0.0.1/v1",))
-        return OpenAI(self.name, nowhere).as_sent(sampling)
+    async def settle(self, sampling: Sampling) -> Sampling:
+        """What the model, which only replicas have, makes of the sampling."""
+        for copy in self._copies:
+            with suppress(self._ray.exceptions.RayError):  # lost in this moment: another one knows as well
+                if copy.up:
+                    return await copy.settle(sampling)
+        return sampling
 
     def _changed(self, copy: RayReplica) -> None:
         self._group.changed(copy, up=copy.up)

@@ -13,11 +13,13 @@ import msgspec
 
 from markscheme.config import RunConfig
 from markscheme.errors import UsageError, first_line
-from markscheme.models import STARTED, check_backend
+from markscheme.models import STARTED, WITHOUT_GPU, check_backend, load_model
 from markscheme.models.managed import server_arguments
+from markscheme.models.openai import OpenAI
 from markscheme.models.secrets import hide_spec
 from markscheme.scale.devices import gpus_of_server
 from markscheme.scale.ray_actor import ReplicaActor
+from markscheme.types import Sampling
 
 ELSEWHERE = ("openai", "anthropic", "http", "replay")
 """Backends that ask what is there already: nothing of theirs can be placed on a cluster."""
@@ -58,9 +60,18 @@ def check(spec: str, config: RunConfig) -> str:
         raise UsageError(f"--gpus-per-replica {gpus:g}: {what}")
     if backend in STARTED:
         gpus_of_server(server_arguments(config))
+        # Made to be refused: its options are those with which a replica will ask its server.
+        OpenAI(target, msgspec.structs.replace(config, base_url=("http://127.0.0.1/v1",))).as_sent(Sampling())
+    if backend in WITHOUT_GPU:
+        load_model(spec, on_one_node(config))  # costs nothing, and refuses what it would refuse on a node
     if backend == "hf" or backend in STARTED:
         return f"{backend}/{_absolute(backend, target)}"
     return spec
+
+
+def on_one_node(config: RunConfig) -> RunConfig:
+    """The options of one replica: a single copy, on what Ray gives it."""
+    return msgspec.structs.replace(config, engine="local", replicas=1, gpus_per_replica=None, ray_address=None)
 
 
 def _absolute(backend: str, target: str) -> str:
@@ -92,9 +103,7 @@ class Placement:
             scheduling_strategy="SPREAD",
             runtime_env={"env_vars": ENVIRONMENT},
         )
-        # A replica is one server on what Ray gives it.
-        local = msgspec.structs.replace(config, engine="local", replicas=1, gpus_per_replica=None, ray_address=None)
-        self._config = msgspec.msgpack.encode(local)
+        self._config = msgspec.msgpack.encode(on_one_node(config))
 
     def make(self) -> Any:
         """A new actor; it is placed when there is room for it."""

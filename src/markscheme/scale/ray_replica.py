@@ -14,6 +14,7 @@ from markscheme.models.base import Completion, Request
 from markscheme.scale.ray_actor import Started
 from markscheme.scale.ray_line import Line
 from markscheme.scale.ray_placement import Placement, reason_of
+from markscheme.types import Sampling
 
 GRACE = 10.0
 """Seconds beyond `--server-timeout` for a server's own word on why it did not start."""
@@ -70,6 +71,11 @@ class RayReplica:
         if reply.kind:
             raise reply.failure()
         return reply.completions
+
+    async def settle(self, sampling: Sampling) -> Sampling:
+        """What its model makes of the sampling; raises what Ray raises."""
+        told = await self._actor.settle.remote(msgspec.msgpack.encode(sampling))
+        return msgspec.msgpack.decode(told, type=Sampling)
 
     async def close(self) -> None:
         """Take the replica down, with its server."""
