@@ -1,10 +1,10 @@
-# demo   the main job, offline, from a fresh clone                 setup  a virtual environment with the package and its tools
+# demo   the main job from a fresh clone, with the model in the box  setup  a virtual environment with the package and its tools
 # test   sets up, then every test that this machine can run        setup-all  the same with torch, lm_eval, inspect_ai
 # lint   style and types                                           perf   the benchmarks
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
-PERF   := countdown endings equality hostile marking overhead summary view  # the others in perf/ are their servers and clients
+PERF   := countdown endings equality hostile marking overhead summary view  # scale needs Ray (`make setup-all`); the rest of perf/ are servers and clients
 
 .PHONY: demo setup setup-all test lint perf
 

@@ -213,7 +213,7 @@ def millions(count: int, scratch: Path) -> None:
 def running(model: str, samples: int, scratch: Path) -> None:
     """Rates of asking the same model in this process and on Ray nodes."""
     import markscheme as ms
-    from markscheme.models.nano import MOST_ROWS
+    from markscheme.models.nano import BATCH
 
     rows = []
 
@@ -229,7 +229,7 @@ def running(model: str, samples: int, scratch: Path) -> None:
         )
         times = sorted(datetime.fromisoformat(one.created) for one in run.responses() if one.created)
         # The clock starts when every replica has answered its first batch and stops before the last ones run dry.
-        first, last = 2 * MOST_ROWS, len(times) - 2 * MOST_ROWS
+        first, last = 2 * BATCH, len(times) - 2 * BATCH
         rate = (last - first) / (times[last - 1] - times[first - 1]).total_seconds()
         rows.append({"asked": name, "responses": f"{len(times):,}", "responses/s": f"{rate:.1f}"})
         print(f"{name}: {rate:.1f}/s", file=sys.stderr, flush=True)
@@ -275,6 +275,7 @@ def fleet(requests: int) -> None:
     for label, one in (
         ("100 replicas", Fleet(replicas=100, requests=requests // 10)),
         ("1,000 replicas", Fleet(requests=requests)),
+        ("1,000 replicas, ten responses a slot", Fleet(requests=requests * 16 // 5)),
         ("1,000, none fails or is slow", Fleet(requests=requests, slow=0.0, mean_life=1e12)),
         ("1,000, short responses", Fleet(requests=requests, median=250.0, spread=0.7)),
     ):

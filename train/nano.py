@@ -135,10 +135,10 @@ def train(args: argparse.Namespace) -> None:
         save(model, args.out)
 
 
-def main() -> None:
-    """Read the command line and train."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", type=Path, required=True)
+def arguments(about: str) -> argparse.ArgumentParser:
+    """What a training can be told; its defaults are those of the model that ships."""
+    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("-o", "--out", type=Path, required=True)
     parser.add_argument("--exclude", type=Path, nargs="*", default=[], help="files of puzzles that must not be seen")
     parser.add_argument("--steps", type=int, default=5_000, help="of direct lessons")
     parser.add_argument("--batch", type=int, default=128, help="direct lessons at once")
@@ -148,8 +148,8 @@ def main() -> None:
     parser.add_argument("--share-of-four", type=float, default=0.7)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--threads", type=int, default=1)
-    train(parser.parse_args())
+    return parser
 
 
 if __name__ == "__main__":
-    main()
+    train(arguments(__doc__ or "").parse_args())

@@ -1,6 +1,7 @@
 """Rows become batches of like length, answered in order, and nobody waits for ever."""
 
 import asyncio
+import threading
 
 import pytest
 
@@ -96,3 +97,22 @@ def test_batcher_when_a_request_is_given_up_then_its_rows_are_not_generated():
     asyncio.run(ask())
     assert [2] in generate.batches
     assert generate.batches[-1] == [2]
+
+
+def test_batcher_when_it_has_two_threads_then_both_work_and_share_what_is_too_little_for_one():
+    together = threading.Barrier(2)
+    sizes = []
+
+    def generate(batch):
+        together.wait(timeout=10)  # nobody gets past here alone
+        sizes.append(len(batch))
+        return [Completion(text=str(row.seed)) for row in batch]
+
+    async def ask():
+        batcher = Batcher(generate, size=8, threads=2)
+        answers = await batcher.put(rows(*[5] * 6))
+        batcher.close()
+        return answers
+
+    assert [one.text for one in asyncio.run(ask())] == [str(number) for number in range(6)]
+    assert sizes == [3, 3]

@@ -1,9 +1,13 @@
 """`--model nano`: a real model on real puzzles, reproducible, and honest about what it cannot do."""
 
+import json
+
 import pytest
+from threadpoolctl import threadpool_info
 
 import markscheme as ms
 from markscheme.cli import main
+from markscheme.models.nano import MOST_CORES, MOST_TOKENS, usable_cores
 from markscheme.nano import WEIGHTS
 from markscheme.reporting.summary import summarize
 
@@ -38,10 +42,52 @@ def test_nano_when_asked_something_else_then_one_sentence(tmp_path, capsys):
     assert "nano can only play Countdown" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("spec", ["nano/large"])
-def test_nano_when_given_a_target_then_refused(tmp_path, capsys, spec):
-    assert main(["run", "countdown-sample", "--model", spec, "--out", str(tmp_path / "run")]) == 2
-    assert "say `nano`" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [(["--model", "nano/large"], "say `nano`"), (["--model", "nano", "--extra-field", "a=1"], "no --extra-field")],
+)
+def test_nano_when_given_what_it_does_not_take_then_refused(tmp_path, capsys, words, said):
+    assert main(["run", "countdown-sample", *words, "--out", str(tmp_path / "run")]) == 2
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("puzzle", "said"),
+    [
+        ({"nums": [1] * 299, "target": 299}, "nano takes 255"),
+        ({"nums": [1] * 253, "target": 253}, "nano takes 255"),
+        ({"nums": [5, 1500, 3], "target": 200}, "numbers from 0 to 999"),
+        ({"nums": [5, 3], "target": 2000}, "numbers from 0 to 999"),
+    ],
+)
+def test_nano_when_a_puzzle_is_beyond_it_then_that_one_fails_and_the_others_do_not(tmp_path, puzzle, said):
+    file = tmp_path / "puzzles.jsonl"
+    file.write_text("".join(json.dumps(one) + "\n" for one in ({"nums": [2, 3], "target": 6}, puzzle)))
+    finished = ms.run(str(file), model="nano", out=tmp_path / "run")
+    fine, failed = sorted(finished.responses(), key=lambda response: response.problem_id)
+    assert fine.error is None
+    assert said in failed.error
+
+
+def test_nano_when_asked_for_more_than_it_writes_then_the_manifest_tells_what_held(tmp_path):
+    finished = run(tmp_path, limit=4, max_tokens=5000, stop=(";",))
+    assert finished.manifest.sampling["max_tokens"] == MOST_TOKENS
+    assert all(";" not in response.text for response in finished.responses())
+    assert {response.finish_reason for response in finished.responses()} == {"stop"}
+
+
+def test_nano_when_it_has_answered_then_numpy_has_its_threads_again(tmp_path):
+    before = [pool["num_threads"] for pool in threadpool_info()]
+    run(tmp_path, limit=2)
+    assert [pool["num_threads"] for pool in threadpool_info()] == before
+
+
+@pytest.mark.parametrize(
+    ("told", "cores"), [("1", 1), ("3", 3), ("64", MOST_CORES), ("0", 1), ("many", usable_cores())]
+)
+def test_cores_when_the_environment_tells_then_no_more_than_that(monkeypatch, told, cores):
+    monkeypatch.setenv("OMP_NUM_THREADS", told)
+    assert usable_cores() == cores
 
 
 @pytest.mark.needs("torch", "transformers")

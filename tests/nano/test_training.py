@@ -1,5 +1,6 @@
 """The training script: lessons that are right, never one of the test set, and the same weights from the same seed."""
 
+import json
 import sys
 from argparse import Namespace
 from importlib import import_module
@@ -7,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from markscheme.benchmarks import benchmark
 from markscheme.countdown.expression import parse
 from markscheme.nano import tokenizer
 
@@ -50,15 +52,17 @@ def test_lessons_when_drawn_then_every_step_and_equation_is_right(lessons, kind)
 
 
 def test_search_when_an_attempt_failed_then_its_choices_are_not_taught(lessons):
-    tokens, taught = lessons.Lessons(3, [], 0.7).searching(6_000)
-    row, mask = tokens[0].tolist(), taught[0]
-    words = [tokenizer.VOCABULARY[token] for token in row]
-    again = [place for place, word in enumerate(words) if word == "?"]
-    first = slice(again[0] + 1, again[0] + 6)  # a sign b = c
-    assert words[first.start + 3] == "="
-    assert mask[first].tolist() == ([False] * 3 + [True] * 2 if len(again) > 1 else [True] * 5)
-    last = again[-1] + 1
-    assert mask[last : words.index("<eos>") + 1].all()
+    failed = 0
+    for row, mask in zip(*lessons.Lessons(3, [], 0.7).searching(6_000), strict=True):
+        words = [tokenizer.VOCABULARY[token] for token in row.tolist()]
+        again = [place for place, word in enumerate(words) if word == "?"]
+        for place in again[:-1]:
+            first = slice(place + 1, place + 6)  # a sign b = c
+            assert words[first.start + 3] == "="
+            assert mask[first].tolist() == [False] * 3 + [True] * 2
+            failed += 1
+        assert mask[again[-1] + 1 : words.index("<eos>") + 1].all()
+    assert failed
 
 
 def test_lessons_when_some_puzzles_are_excluded_then_they_never_come(lessons):
@@ -73,7 +77,21 @@ def test_lessons_when_some_puzzles_are_excluded_then_they_never_come(lessons):
 
 @pytest.mark.needs("torch", "transformers")
 def test_sample_puzzles_when_training_then_excluded(scripts):
-    assert len(scripts("nano").excluded_puzzles([])) == 100
+    assert scripts("nano").excluded_puzzles([]) == [problem.gold for problem in benchmark("countdown-sample").problems]
+
+
+@pytest.mark.needs("torch", "transformers")
+def test_seen_puzzles_when_written_down_then_those_of_both_stages(scripts, lessons, tmp_path, monkeypatch):
+    file = tmp_path / "seen.jsonl"
+    small = {"steps": 2, "batch": 4, "search-steps": 1, "share-of-four": 0.5, "seed": 9, "out": file}
+    monkeypatch.setattr(sys, "argv", ["seen.py", *(f"--{name}={value}" for name, value in small.items())])
+    scripts("seen").main()
+    seen = {(tuple(row["nums"]), row["target"]) for row in map(json.loads, file.read_text().splitlines())}
+    excluded = scripts("nano").excluded_puzzles([])
+    direct = lessons.Lessons(10, excluded, 0.5)
+    batches = [direct.direct(4), direct.direct(4), lessons.Lessons(11, excluded, 0.5).searching(6_000)]
+    puzzles = [tokenizer.decode(row).partition(" ? ")[0].split(" > ") for rows, _ in batches for row in rows]
+    assert seen == {(tuple(sorted(map(int, numbers.split()))), int(target)) for numbers, target in puzzles}
 
 
 @pytest.mark.needs("torch", "transformers")

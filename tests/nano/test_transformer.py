@@ -90,3 +90,9 @@ def test_draws_when_many_then_as_often_as_the_softmax_says():
     drawn = choose(array, luck(20_000, 1)[:, 0], 0.5)
     expected = np.exp(array[0] / 0.5) / np.exp(array[0] / 0.5).sum()
     assert np.abs(np.bincount(drawn, minlength=4) / 20_000 - expected).max() < 0.015
+
+
+@pytest.mark.parametrize("temperature", [0.0, 1e-50, 1e-20, 1e-7])
+def test_draw_when_it_is_next_to_no_temperature_then_the_likeliest(temperature):
+    array = np.array([[0.0, 3.0, 2.9, -1.0]], dtype=np.float32)
+    assert choose(array, np.array([0.999], dtype=np.float32), temperature) == [1]

@@ -149,3 +149,21 @@ def test_mean_interval_when_alike_problems_are_counted_then_as_if_they_were_writ
     assert counted.problems == written_out.problems == times.sum()
     for name in ("estimate", "low", "high"):
         assert getattr(counted, name) == pytest.approx(getattr(written_out, name), abs=1e-9, nan_ok=True)
+
+
+@pytest.mark.parametrize("n", [50_000, 500_000, 2_000_000, 10_000_000])
+def test_mean_interval_when_there_are_millions_of_problems_then_still_the_beta_interval(n):
+    beta = pytest.importorskip("scipy.stats").beta
+    for c in (1, 50, n // 1000, n // 10, n // 2, n - n // 1000, n - 50, n):
+        got = mean_interval([0.0, 1.0], times=[n - c, c])
+        low, high = beta.ppf(0.025, c + 0.25, n - c + 0.75), beta.ppf(0.975, c + 0.75, n - c + 0.25) if c < n else 1.0
+        assert got.low == pytest.approx(low, abs=1e-4 * (high - low))
+        assert got.high == pytest.approx(high, abs=1e-4 * (high - low))
+
+
+def test_mean_interval_when_millions_of_rates_lie_between_then_the_normal_interval():
+    values, times = np.linspace(0, 1, 17), np.arange(100_000, 1_800_000, 100_000)
+    got = mean_interval(values, times=times)
+    deviation = math.sqrt(np.average((values - got.estimate) ** 2, weights=times) / times.sum())
+    assert got.estimate - got.low == pytest.approx(1.96 * deviation, rel=1e-3)
+    assert got.high - got.estimate == pytest.approx(1.96 * deviation, rel=1e-3)

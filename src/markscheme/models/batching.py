@@ -1,4 +1,4 @@
-"""Batches for models that run in this process: rows wait, a thread takes those that fit together, futures are answered.
+"""Batches for models that run in this process: rows wait, threads take those that fit together, futures are answered.
 
 A batch is made of rows of like length around the one that has waited longest, so padding is small and nothing starves.
 """
@@ -57,36 +57,41 @@ class _Job:
 
 
 class Batcher:
-    """Feeds rows to `generate`, at most `size` at a time and all of one sampling."""
+    """Feeds rows to `generate`, at most `size` at a time and all of one sampling.
 
-    def __init__(self, generate: Callable[[Sequence[Row]], list[Completion]], size: int) -> None:
+    With several `threads`, `generate` is called in each of them, and rows that are too few for full batches are shared.
+    """
+
+    def __init__(self, generate: Callable[[Sequence[Row]], list[Completion]], size: int, *, threads: int = 1) -> None:
         self._generate, self._size = generate, size
+        self._number = self._idle = threads
         self._waiting: list[tuple[Row, _Job, int]] = []
         self._changed = threading.Condition()
         self.closed = False
         """Nobody waits for an answer any more: `generate` may stop at the next token."""
-        self._thread: threading.Thread | None = None
+        self._threads: list[threading.Thread] = []
 
     async def put(self, rows: Sequence[Row]) -> list[Completion]:
         """The completions of these rows, in their order."""
         job = _Job(rows, asyncio.get_running_loop().create_future())
         with self._changed:
-            if self._thread is None:
-                # A daemon: a process that is told to end must not wait for a generation that does not stop.
-                self._thread = threading.Thread(target=self._work, name="generating", daemon=True)
-                self._thread.start()
+            while len(self._threads) < self._number:
+                # Daemons: a process that is told to end must not wait for a generation that does not stop.
+                self._threads.append(threading.Thread(target=self._work, name="generating", daemon=True))
+                self._threads[-1].start()
             self._waiting += [(row, job, index) for index, row in enumerate(rows)]
-            self._changed.notify()
+            self._changed.notify_all()
         return await job.future
 
     def close(self) -> None:
-        """Drop what waits and give the batch that is being generated a moment to stop."""
+        """Drop what waits and give the batches that are being generated a moment to stop."""
         with self._changed:
             self.closed = True
             self._waiting.clear()
-            self._changed.notify()
-        if self._thread is not None:
-            self._thread.join(LAST_TOKEN)
+            self._changed.notify_all()
+        deadline = time.monotonic() + LAST_TOKEN
+        for thread in self._threads:
+            thread.join(max(0.0, deadline - time.monotonic()))
 
     def _work(self) -> None:
         while True:
@@ -98,8 +103,11 @@ class Batcher:
                 if self.closed:
                     return
                 batch = self._next()
+                self._idle -= 1
             if batch:
                 self._run(batch)
+            with self._changed:
+                self._idle += 1
 
     def _next(self) -> list[tuple[Row, _Job, int]]:
         """The rows nearest in length to the one that has waited longest."""
@@ -110,8 +118,9 @@ class Batcher:
         alike = [entry for entry in self._waiting if entry[0].sampling == oldest[0].sampling]
         alike.sort(key=lambda entry: len(entry[0].tokens))
         at = next(place for place, entry in enumerate(alike) if entry is oldest)
-        first = max(0, min(at - self._size // 2, len(alike) - self._size))
-        batch = alike[first : first + self._size]
+        size = min(self._size, -(-len(alike) // self._idle))
+        first = max(0, min(at - size // 2, len(alike) - size))
+        batch = alike[first : first + size]
         chosen = {id(entry) for entry in batch}
         self._waiting = [entry for entry in self._waiting if id(entry) not in chosen]
         return batch

@@ -1,30 +1,25 @@
 """`nano`: the small Countdown transformer that ships with the package, run in numpy. A demonstration model.
 
-Requests that wait at the same time are answered as one batch, and each core has its own; each sample draws from its own
-seed, so the batch it happens to share changes nothing but the last bits of a float.
+Samples that wait at the same time are drawn in batches, one on each core; each sample draws from its own seed, so the
+batch it happens to share changes nothing but the last bits of a float.
 """
 
 from __future__ import annotations
 
-import asyncio
 import os
 import re
 from collections import defaultdict
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+
+import msgspec
 
 from markscheme.config import RunConfig
 from markscheme.errors import UsageError
 from markscheme.models.base import Completion, Request, RequestFailed
+from markscheme.models.batching import Batcher, Row
 from markscheme.types import Sampling
 
-if TYPE_CHECKING:
-    from threadpoolctl import threadpool_limits
-
-    from markscheme.nano.transformer import Transformer
-
-MOST_ROWS = 256
+BATCH = 256
 """Sequences in one batch: more gain nothing and only delay the first answers."""
 
 MOST_CORES = 4
@@ -33,138 +28,123 @@ MOST_CORES = 4
 MOST_TOKENS = 208
 """Room for about nine attempts at four numbers; it was never taught to go on for longer."""
 
-_PUZZLE = re.compile(r"\d+\D+\d+.*target\D*\d+[^?]*\?", re.DOTALL)
+_QUESTION = re.compile(r"(?:\d+ )+> \d+ \?")
 
 
-def create(target: str, config: RunConfig) -> Nano:  # noqa: ARG001 - the signature of every backend
-    """The model; it takes no target."""
+def create(target: str, config: RunConfig) -> Nano:
+    """The model; it takes no target and no fields of its own."""
     if target:
         raise UsageError(f"nano takes nothing behind its name, so say `nano`, not `nano/{target}`")
+    if config.extra_field:
+        raise UsageError("nano takes no --extra-field")
     return Nano()
 
 
 class Nano:
-    """The transformer and the requests that wait for its next batches."""
+    """The transformer, and the threads that it works in."""
 
     name = "nano"
     in_process = True
 
     def __init__(self) -> None:
-        self._cores = _cores()
-        self.concurrency = MOST_ROWS * self._cores
-        self._threads = ThreadPoolExecutor(self._cores, thread_name_prefix="nano")
-        self._model: Transformer | None = None
-        self._one_thread: threadpool_limits | None = None
-        self._waiting: list[tuple[Request, asyncio.Future[list[Completion]]]] = []
-        self._working: set[asyncio.Task[None]] = set()
-        self._idle = self._cores
+        from threadpoolctl import threadpool_limits
+
+        from markscheme.nano import load
+
+        self._model = load()
+        # Its matrices are small. Shared between numpy's own threads, each product waits for the slowest of them, spinning:
+        # twice the processor time for no gain on idle cores, and many times the seconds on busy ones.
+        self._numpy_threads = threadpool_limits(1, user_api="blas")
+        cores = usable_cores()
+        self.concurrency = BATCH * cores
+        self._batcher = Batcher(self._generate, BATCH, threads=cores)
+
+    def as_sent(self, sampling: Sampling) -> Sampling:
+        """With the limit that holds, whatever was asked for."""
+        return msgspec.structs.replace(sampling, max_tokens=_limit(sampling))
 
     async def answer(self, request: Request) -> Sequence[Completion]:
-        """Join the next batch."""
-        if _PUZZLE.search(request.prompt.messages[-1].content) is None:
-            reason = f"nano can only play Countdown, and {request.problem_id} is no such puzzle; choose another model"
-            raise RequestFailed("not a puzzle", reason, retryable=False, fatal=True)
-        self._load()
-        answered: asyncio.Future[list[Completion]] = asyncio.get_running_loop().create_future()
-        self._waiting.append((request, answered))
-        if len(self._working) < self._cores:
-            worker = asyncio.create_task(self._work())
-            self._working.add(worker)
-            worker.add_done_callback(self._working.discard)
-        return await answered
+        """One completion a sample."""
+        tokens = read_puzzle(request)
+        if len(tokens) >= self._model.longest:
+            reason = f"the puzzle has {len(tokens)} words, and nano takes {self._model.longest - 1}"
+            raise RequestFailed("context_length", reason, retryable=False)
+        room = min(_limit(request.sampling), self._model.longest - len(tokens))
+        return await self._batcher.put([Row(tokens, seed, room, request.sampling) for seed in request.seeds])
 
     async def close(self) -> None:
-        """Let the batches at hand finish: numpy cannot be interrupted, and nobody should wait for them elsewhere."""
-        self._waiting.clear()
-        await asyncio.gather(*self._working, return_exceptions=True)
-        self._threads.shutdown()
-        if self._one_thread is not None:
-            self._one_thread.restore_original_limits()
+        """End the threads, and with them what they are doing."""
+        self._batcher.close()
+        self._numpy_threads.restore_original_limits()
 
-    def _load(self) -> None:
-        if self._model is None:
-            from threadpoolctl import threadpool_limits
+    def _generate(self, rows: Sequence[Row]) -> list[Completion]:
+        """Complete rows of one kind of sampling; those whose prompts have the same length, together."""
+        by_length: dict[int, list[int]] = defaultdict(list)
+        for place, row in enumerate(rows):
+            by_length[len(row.tokens)].append(place)
+        completions: dict[int, Completion] = {}
+        for places in by_length.values():
+            completions |= zip(places, self._complete([rows[place] for place in places]), strict=True)
+        return [completions[place] for place in range(len(rows))]
 
-            from markscheme.nano import load
+    def _complete(self, rows: Sequence[Row]) -> list[Completion]:
+        import numpy as np
 
-            self._model = load()
-            # Its matrices are small. Shared between threads, each product waits for the slowest of them, spinning: twice
-            # the processor time for no gain on idle cores, and many times the seconds on busy ones.
-            self._one_thread = threadpool_limits(1, user_api="blas")
+        from markscheme.nano.tokenizer import EOS
+        from markscheme.nano.transformer import generate
 
-    async def _work(self) -> None:
-        await asyncio.sleep(0)  # everyone who is about to ask joins
-        while self._waiting:
-            size = min(MOST_ROWS, -(-len(self._waiting) // self._idle))  # something for every core
-            batch, self._waiting = self._waiting[:size], self._waiting[size:]
-            requests = [request for request, _ in batch]
-            self._idle -= 1
-            try:
-                answers = await asyncio.get_running_loop().run_in_executor(self._threads, self._answer_all, requests)
-            except MemoryError as error:
-                failure = RequestFailed("out of memory", str(error), retryable=False)
-                for _, answered in batch:
-                    if not answered.done():
-                        answered.set_exception(failure)
-                continue
-            finally:
-                self._idle += 1
-            for (_, answered), completions in zip(batch, answers, strict=True):
-                if not answered.done():  # the asker may have been cancelled
-                    answered.set_result(completions)
-
-    def _answer_all(self, requests: list[Request]) -> list[list[Completion]]:
-        from markscheme.nano.tokenizer import encode
-
-        assert self._model is not None
-        # One batch needs prompts of one length and one way of sampling; Countdown has two lengths.
-        groups: dict[tuple[int, Sampling], list[tuple[int, list[int], int]]] = defaultdict(list)
-        for index, request in enumerate(requests):
-            prompt = encode(request.prompt.messages[-1].content)
-            for seed in request.seeds:
-                groups[len(prompt), request.sampling].append((index, prompt, seed))
-        answers: list[list[Completion]] = [[] for _ in requests]
-        for (_, sampling), rows in groups.items():
-            completions = _complete(
-                self._model, [prompt for _, prompt, _ in rows], [seed for *_, seed in rows], sampling
-            )
-            for (index, *_), completion in zip(rows, completions, strict=True):
-                answers[index].append(completion)
-        return answers
+        sampling, room = rows[0].sampling, rows[0].room  # equal lengths leave equal room
+        written = generate(
+            self._model,
+            [row.tokens for row in rows],
+            np.stack([np.random.default_rng(row.seed).random(room, dtype=np.float32) for row in rows]),
+            end=EOS,
+            temperature=sampling.temperature or 0.0,
+            top_k=sampling.top_k,
+            top_p=sampling.top_p,
+            given_up=lambda: self._batcher.closed,
+        )
+        return [_completion(row, tokens) for row, tokens in zip(rows, written, strict=True)]
 
 
-def _cores() -> int:
+def read_puzzle(request: Request) -> list[int]:
+    """The tokens of the puzzle that a request asks; refuses what is no puzzle, or has numbers that `nano` cannot say."""
+    from markscheme.nano.tokenizer import LARGEST, VOCABULARY, encode
+
+    text = request.prompt.messages[-1].content
+    tokens = encode(text)
+    words = [VOCABULARY[token] for token in tokens[1:]]
+    if not {">", "?"} <= set(words):  # no word "target", or no question
+        reason = f"nano can only play Countdown, and {request.problem_id} is no such puzzle; choose another model"
+        raise RequestFailed("not a puzzle", reason, retryable=False, fatal=True)
+    stated = re.findall(r"\d+", text.partition("?")[0])
+    if stated != [word for word in words if word.isdigit()] or not _QUESTION.fullmatch(" ".join(words)):
+        reason = f"nano cannot read {request.problem_id}: it knows whole numbers from 0 to {LARGEST} and one target"
+        raise RequestFailed("not readable", reason, retryable=False)
+    return tokens
+
+
+def usable_cores() -> int:
     """The cores that this process may use; Ray and batch systems say it like this."""
     told = os.environ.get("OMP_NUM_THREADS", "")
     allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    usable = int(told) if told.isdigit() else allowed
-    return max(1, min(usable, MOST_CORES))
+    return max(1, min(int(told) if told.isdigit() else allowed, MOST_CORES))
 
 
-def _complete(model: Transformer, prompts: list[list[int]], seeds: list[int], sampling: Sampling) -> list[Completion]:
-    import numpy as np
+def _limit(sampling: Sampling) -> int:
+    return min(sampling.max_tokens or MOST_TOKENS, MOST_TOKENS)
 
+
+def _completion(row: Row, tokens: list[int]) -> Completion:
+    """The text up to its end, its stop text, or its limit."""
     from markscheme.nano.tokenizer import EOS, decode
-    from markscheme.nano.transformer import generate
 
-    length = min(sampling.max_tokens or MOST_TOKENS, MOST_TOKENS)
-    luck = np.stack([np.random.default_rng(seed).random(length, dtype=np.float32) for seed in seeds])
-    written = generate(
-        model,
-        prompts,
-        luck,
-        end=EOS,
-        temperature=1.0 if sampling.temperature is None else sampling.temperature,
-        top_k=sampling.top_k,
-        top_p=sampling.top_p,
+    text = decode(tokens)
+    found = [at for stop in row.sampling.stop if (at := text.find(stop)) >= 0]
+    return Completion(
+        text=text[: min(found)] if found else text,
+        finish_reason="stop" if found or tokens[-1] == EOS else "length",
+        prompt_tokens=len(row.tokens),
+        completion_tokens=len(tokens),
+        model="markscheme-nano",
     )
-    return [
-        Completion(
-            text=decode(tokens),
-            finish_reason="stop" if tokens[-1] == EOS else "length",
-            prompt_tokens=len(prompt),
-            completion_tokens=len(tokens),
-            model="markscheme-nano",
-        )
-        for prompt, tokens in zip(prompts, written, strict=True)
-    ]

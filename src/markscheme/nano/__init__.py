@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from markscheme.nano.transformer import Transformer
 
 WEIGHTS = Path(__file__).parent / "weights"
-"""A Hugging Face model folder: `hf/`, `transformers serve` and vLLM load it too."""
+"""A Hugging Face model folder: `hf/` and `transformers serve` load it too."""
 
 
 @cache

@@ -7,7 +7,7 @@ norms, SwiGLU and tied embeddings, which is what our weights need, and nothing e
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,9 @@ import numpy.typing as npt
 
 FULL_ENOUGH = 0.8
 """Share of a batch that must still be going on. Finished rows leave it together: each time, the cache is copied."""
+
+COLDEST = 1e-6
+"""Below this temperature the likeliest token has all the chances, and dividing by it leaves the range of floats."""
 
 Floats = npt.NDArray[np.floating[Any]]
 """float32 throughout; numpy's own annotations lose that on the way."""
@@ -119,11 +122,13 @@ def generate(
     temperature: float,
     top_k: int | None = None,
     top_p: float | None = None,
+    given_up: Callable[[], bool] = lambda: False,
 ) -> list[list[int]]:
     """Continue each prompt until `end` or as many tokens as `luck` has columns.
 
     `luck[row, step]` in [0, 1) decides each draw, so a sample depends on its own seed and not on its neighbours.
-    All prompts must have the same length. A continuation without `end` as its last token was cut off.
+    All prompts must have the same length. A continuation without `end` as its last token was cut off. `given_up` is asked
+    at every token whether anybody still waits.
     """
     steps = min(luck.shape[1], model.longest - len(prompts[0]))
     # Samples of one puzzle share their prompt: it is read once and its cache copied.
@@ -143,7 +148,7 @@ def generate(
         for row, token in zip(rows[going].tolist(), chosen[going].tolist(), strict=True):
             written[row].append(token)
         going &= chosen != end
-        if not going.any() or step == steps - 1:
+        if not going.any() or step == steps - 1 or given_up():
             break
         if going.mean() < FULL_ENOUGH:
             left = np.flatnonzero(going)
@@ -157,7 +162,7 @@ def choose(
     logits: Floats, luck: Floats, temperature: float, top_k: int | None = None, top_p: float | None = None
 ) -> Tokens:
     """One token a row: the likeliest at temperature 0, else drawn from the (truncated) distribution by `luck`."""
-    if temperature == 0:
+    if temperature < COLDEST:
         likeliest: Tokens = logits.argmax(axis=1)
         return likeliest
     chances = np.exp((logits - logits.max(axis=1, keepdims=True)) / np.float32(temperature))

@@ -62,11 +62,12 @@ def _chance_positive(distance: Floats, weights: Floats) -> float:
     def slope(s: float) -> float:  # K', times a positive factor that keeps it finite at the edge
         return float(np.sum(weights * distance / (1 - s * distance))) * (1 - s / edge)
 
-    saddle = root(slope, 0.0, edge * (1 - 1e-9), tolerance=0.01 * edge)
+    # On the scale of this width exp(K) rises and falls; with many problems it is far less than the way to the edge.
+    width = 1 / math.sqrt(float(weights @ distance**2))
+    saddle = root(slope, 0.0, edge * (1 - 1e-9), tolerance=0.01 * min(edge, width))
     # The pole at zero must not come too near when t is close to the mean; any line up to the edge gives the same.
-    line = max(saddle, min(0.5 * edge, 1 / math.sqrt(float(weights @ distance**2))))
+    line = max(saddle, min(0.5 * edge, width))
     step = 2 * math.pi * min(line, edge - line) / _DIGITS
-    bend = 100 * step
     tilt = 1 - line * distance
 
     def decay(y: float) -> float:
@@ -75,7 +76,11 @@ def _chance_positive(distance: Floats, weights: Floats) -> float:
     reach = step
     while decay(reach) < _DIGITS:
         reach *= 1.5
-    # Even steps at first, then growing ones: with a handful of problems the integrand has a long, smooth tail.
+    # Even steps at first, then growing ones: with a handful of problems the integrand has a long, smooth tail. Not so with
+    # a million that agree, where it goes on turning all the way.
+    bend = 100 * step
+    if abs(float(weights @ (np.arctan(reach * distance / tilt) - np.arctan(bend * distance / tilt)))) > math.pi:
+        bend = max(bend, reach)
     x = np.arange(0.0, bend * math.asinh(reach / bend), step)
     total = 0.0
     for block in np.array_split(x, 1 + x.size * distance.size // 1_000_000):  # never more than some tens of MB
@@ -99,8 +104,8 @@ def root(f: Callable[[float], float], low: float, high: float, tolerance: float)
     last = 0
     while high - low > tolerance:
         guess = (low * f_high - high * f_low) / (f_high - f_low)
-        if not low < guess < high:
-            break
+        if not low < guess < high:  # an end is the root, as far as floats can tell
+            return min(max(guess, low), high)
         value = f(guess)
         if value == 0:
             return guess
