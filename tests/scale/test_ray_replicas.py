@@ -416,6 +416,7 @@ def test_reason_when_ray_wraps_an_error_then_the_error_without_colours():
         ("vllm/m", {"gpus_per_replica": 0.5}, "--gpus-per-replica 0.5: a server needs whole GPUs"),
         ("vllm/m", {"server_arg": ("port=1",)}, "--server-arg port is chosen by markscheme"),
         ("vllm/m", {"server_arg": ("tensor-parallel-size=two",)}, "is not a positive whole number"),
+        ("vllm/m", {"base_url": "http://h/v1"}, "use openai/ with --base-url"),
         ("vllm/m", {"extra_field": ("temperature=warm",)}, "--extra-field replaces a sampling option"),
         ("nanochat/sft", {}, "main thread"),
     ],

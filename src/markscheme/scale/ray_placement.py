@@ -30,8 +30,12 @@ MOST_CALLS = 10_000
 CLOSING = 30.0
 """Seconds a replica has to let go of its model and take its server down."""
 
-ENVIRONMENT = {"RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
-"""Of the workers: GPUs that were not asked for must not vanish from a server that finds its own."""
+FINDS_GPUS = {"env_vars": {"RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}}
+"""For workers without GPUs of their own: those that Ray does not count must not vanish from a server that finds them.
+
+Said to the worker, since a cluster that runs already does not know the driver's variables; a worker of its own costs a
+second or two, which models that never use a GPU are spared.
+"""
 
 LONGEST = 200
 """Characters of a reason."""
@@ -54,19 +58,24 @@ def check(spec: str, config: RunConfig) -> str:
             "nanochat's calculator works in the main thread of a process only, which Ray keeps for itself, so its scores "
             "would be lower; leave --engine out (torchrun uses one process a GPU)"
         )
-    gpus = config.gpus_per_replica
-    if gpus is not None and gpus != int(gpus) and (gpus > 1 or backend in STARTED):
-        what = "a server needs whole GPUs" if backend in STARTED else "Ray divides a single GPU only"
-        raise UsageError(f"--gpus-per-replica {gpus:g}: {what}")
     if backend in STARTED:
-        gpus_of_server(server_arguments(config))
-        # Made to be refused: its options are those with which a replica will ask its server.
-        OpenAI(target, msgspec.structs.replace(config, base_url=("http://127.0.0.1/v1",))).as_sent(Sampling())
-    if backend in WITHOUT_GPU:
+        _check_server(spec, config)
+    elif backend in WITHOUT_GPU:
         load_model(spec, on_one_node(config))  # costs nothing, and refuses what it would refuse on a node
-    if backend == "hf" or backend in STARTED:
-        return f"{backend}/{_absolute(backend, target)}"
-    return spec
+    elif (gpus := config.gpus_per_replica or 0) > 1 and gpus % 1:
+        raise UsageError(f"--gpus-per-replica {gpus:g}: Ray divides a single GPU only")
+    return f"{backend}/{_absolute(backend, target)}" if backend == "hf" or backend in STARTED else spec
+
+
+def _check_server(spec: str, config: RunConfig) -> None:
+    backend, _, target = spec.partition("/")
+    if config.base_url:
+        raise UsageError(f"{backend}/ starts its own servers; for those that run already use openai/ with --base-url")
+    if (gpus := config.gpus_per_replica or 0) % 1:
+        raise UsageError(f"--gpus-per-replica {gpus:g}: a server needs whole GPUs")
+    gpus_of_server(server_arguments(config))
+    # Made to be refused: its options are those with which a replica will ask its server.
+    OpenAI(target, msgspec.structs.replace(config, base_url=("http://127.0.0.1/v1",))).as_sent(Sampling())
 
 
 def on_one_node(config: RunConfig) -> RunConfig:
@@ -93,7 +102,8 @@ class Placement:
 
     def __init__(self, ray: Any, spec: str, config: RunConfig) -> None:
         self._ray, self._spec = ray, spec
-        gpus = _gpus(ray, spec.partition("/")[0], config)
+        backend = spec.partition("/")[0]
+        gpus = _gpus(ray, backend, config)
         self.needs = f"1 core and {gpus:g} GPU{'s' if gpus > 1 else ''}" if gpus else "1 core"
         """What Ray sets aside for each replica, in words: one core, and the GPUs that its model spreads over."""
         self._class = ray.remote(ReplicaActor).options(
@@ -101,7 +111,7 @@ class Placement:
             num_gpus=gpus,
             max_concurrency=MOST_CALLS,
             scheduling_strategy="SPREAD",
-            runtime_env={"env_vars": ENVIRONMENT},
+            runtime_env=None if gpus or backend in WITHOUT_GPU else FINDS_GPUS,
         )
         self._config = msgspec.msgpack.encode(on_one_node(config))
 
