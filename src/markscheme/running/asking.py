@@ -10,6 +10,8 @@ from contextlib import nullcontext, suppress
 from importlib import import_module
 from typing import Any, Protocol, TypeVar
 
+import msgspec
+
 from markscheme.config import RunConfig
 from markscheme.marking import get_protocol
 from markscheme.models.base import Model, Request
@@ -80,6 +82,7 @@ class Asking:
         with Interrupts(self._earlier.live) as interrupts:
             try:
                 if await self._started(interrupts):
+                    await self._settle()
                     await self._ask(interrupts)
                 while self._rounds is not None and not interrupts.happened and self._rounds.advance():
                     self._rounds.keep()
@@ -95,6 +98,14 @@ class Asking:
             return await start_model(self._model, self._run.path, self._earlier.live, interrupts)
         finally:
             showing.cancel()
+
+    async def _settle(self) -> None:
+        """Where only a started model knows what it is really asked for, the manifest says so from now on."""
+        settle = getattr(self._model, "settle", None)
+        if settle is not None and (settled := await settle(self._sampling)) != self._sampling:
+            self._sampling = settled
+            self._run.manifest = msgspec.structs.replace(self._run.manifest, sampling=msgspec.to_builtins(settled))
+            self._run.save_manifest(self._run.manifest)
 
     async def _ask(self, interrupts: Interrupts) -> None:
         """Ask for everything that is planned and missing."""
@@ -157,17 +168,24 @@ async def _load_reporting() -> None:
 
 
 def choose_limit(config: RunConfig, model: Model, missing: int) -> Limit:
-    """How many at once: the user's number, else the model's, else find out. Refuses more than files can be open."""
+    """How many at once: the user's number, else the model's, else find out.
+
+    Refuses more than files can be open, where each request is a connection.
+    """
+    connects = bool(getattr(model, "connects", True))
     chosen = config.concurrency or model.concurrency
     if chosen is None and getattr(model, "room", None) is not None:
         return RoomLimit(lambda: model.room)  # type: ignore[attr-defined]
     if isinstance(chosen, int):
         value = max(1, min(chosen, missing))
-        make_room(value)
+        if connects:
+            make_room(value)
         return FixedLimit(value)
     replicas = int(getattr(model, "replicas", 1))
-    highest = min(MOST_AUTOMATIC * replicas, most_connections())
-    make_room(highest)
+    highest = MOST_AUTOMATIC * replicas
+    if connects:
+        highest = min(highest, most_connections())
+        make_room(highest)
     return AutoLimit(start=32 * replicas, highest=highest)
 
 

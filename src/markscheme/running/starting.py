@@ -14,7 +14,7 @@ from markscheme.running.live import Live
 class _Waiting:
     """What a signal ends while nothing has been asked yet."""
 
-    def __init__(self, task: asyncio.Task[None]) -> None:
+    def __init__(self, task: asyncio.Task[str | None]) -> None:
         self._task = task
 
     def drain(self) -> None:
@@ -35,12 +35,13 @@ async def start_model(model: Model, folder: Path, live: Live, interrupts: Interr
         live.state = text
 
     task = asyncio.ensure_future(start(folder, say))
+    still = ""
     with interrupts.stopping(_Waiting(task)):
         try:
-            await task
+            still = await task or ""
         except asyncio.CancelledError:
             if not interrupts.happened:
                 raise
-    live.state = ""
+    live.state = still
     live.started = time.monotonic()  # loading weights is no part of any speed
     return not interrupts.happened
