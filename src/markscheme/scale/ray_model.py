@@ -89,10 +89,13 @@ class RayModel:
         try:
             completions = await self._group.answer(request)
         except RequestFailed as failure:
-            if failure.kind == "bug":
-                self._breaks[which] += 1
-                failure.fatal = self._breaks[which] >= BREAKS
-            raise
+            if failure.kind != "bug":
+                raise
+            self._breaks[which] += 1
+            if self._breaks[which] < BREAKS:
+                raise
+            message = f"{failure} (the same request has broken {BREAKS} replicas, so it is not the replicas)"
+            raise RequestFailed("bug", message, retryable=False, fatal=True) from None
         self._breaks.pop(which, None)
         return completions
 
