@@ -166,7 +166,9 @@ def test_run_when_a_request_breaks_whoever_has_it_then_fatal_before_all_replicas
     async def scene():
         Scripted.does = dict.fromkeys(range(16), breaks)
         async with standing(tmp_path, replicas=16) as model:
-            with pytest.raises(RequestFailed, match=r"CUDA error: an illegal .* has broken 3 replicas") as failed:
+            with pytest.raises(
+                RequestFailed, match=r"CUDA error: an illegal .* in flight when 3 replicas broke"
+            ) as failed:
                 await ask_again(model)
             assert failed.value.fatal
             assert len(cluster.actors) <= 16 + ray_model.BREAKS
@@ -415,11 +417,11 @@ def test_progress_when_replicas_come_then_how_many_stand_and_what_the_next_one_s
         Scripted.starts = {0: loads, 1: loads}
         said = []
         async with standing(tmp_path, said, replicas=3) as model:
-            await until(lambda: said[-1] == "2 of 3 replicas stand, 1 wait for room (1 core each)")
+            await until(lambda: said[-1] == "2 of 3 replicas stand, 1 waiting for room (1 core each)")
             cluster.grow(1)
             await until(lambda: said[-1] == "")
             assert all(copy.up for copy in model._copies)
-        assert "0 of 3 replicas stand, 1 wait for room (1 core each), replica 0: loading weights, 40 s" in said
+        assert "0 of 3 replicas stand, 1 waiting for room (1 core each), replica 0: loading weights, 40 s" in said
 
     asyncio.run(scene())
 
