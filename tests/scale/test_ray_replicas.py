@@ -1,6 +1,7 @@
 """How the driver deals with replicas that come, fail, break, wait for room and go, on a cluster that is played here."""
 
 import asyncio
+import signal
 from contextlib import asynccontextmanager
 
 import msgspec
@@ -9,7 +10,7 @@ from fake_ray import FakeRay, RayError
 
 import markscheme as ms
 from markscheme.config import make_config
-from markscheme.errors import ModelError, UsageError
+from markscheme.errors import JournalError, ModelError, UsageError
 from markscheme.models import load_model
 from markscheme.models.base import Completion, Request, RequestFailed
 from markscheme.scale import ray_actor, ray_model, ray_replica
@@ -165,7 +166,9 @@ def test_run_when_a_request_breaks_whoever_has_it_then_fatal_before_all_replicas
     async def scene():
         Scripted.does = dict.fromkeys(range(16), breaks)
         async with standing(tmp_path, replicas=16) as model:
-            with pytest.raises(RequestFailed, match="RuntimeError: CUDA error: an illegal memory access") as failed:
+            with pytest.raises(
+                RequestFailed, match=r"CUDA error: an illegal .* in flight when 3 replicas broke"
+            ) as failed:
                 await ask_again(model)
             assert failed.value.fatal
             assert len(cluster.actors) <= 16 + ray_model.BREAKS
@@ -258,6 +261,39 @@ def test_start_when_there_is_no_room_then_says_what_is_needed(cluster, tmp_path)
                 pass
 
     asyncio.run(scene())
+
+
+def test_start_when_it_hangs_then_given_up_after_the_limit(cluster, tmp_path, monkeypatch):
+    async def hangs(_):
+        await asyncio.sleep(60)
+
+    async def scene():
+        Scripted.starts = {0: hangs}
+        monkeypatch.setattr(ray_replica, "GRACE", 0.02)
+        with pytest.raises(ModelError, match=r"replica 0 on .* was not ready after 0.05 s \(--server-timeout\)"):
+            async with standing(tmp_path, server_timeout=0.05):
+                pass
+        assert cluster.room == 100
+
+    asyncio.run(scene())
+
+
+def test_signal_when_ray_takes_it_for_itself_then_given_back(monkeypatch):
+    former = signal.getsignal(signal.SIGTERM)
+    monkeypatch.setattr(ray_model, "connect", lambda _: (signal.signal(signal.SIGTERM, signal.SIG_IGN), False))
+    try:
+        ray_model._connect(None)
+        assert signal.getsignal(signal.SIGTERM) is former
+    finally:
+        signal.signal(signal.SIGTERM, former)
+
+
+def test_run_when_its_folder_is_refused_then_no_cluster_was_touched(cluster, tmp_path, monkeypatch):
+    options = {"model": "solver", "engine": "ray", "limit": 2, "out": tmp_path / "run"}
+    ms.run("countdown-sample", **options)
+    monkeypatch.setattr(ray_model, "connect", lambda _: pytest.fail("connected"))
+    with pytest.raises(JournalError, match="already holds a run"):
+        ms.run("countdown-sample", **options)
 
 
 def test_replica_when_it_waits_for_room_then_for_as_long_as_another_stands(cluster, tmp_path):
@@ -381,11 +417,11 @@ def test_progress_when_replicas_come_then_how_many_stand_and_what_the_next_one_s
         Scripted.starts = {0: loads, 1: loads}
         said = []
         async with standing(tmp_path, said, replicas=3) as model:
-            await until(lambda: said[-1] == "2 of 3 replicas stand, 1 wait for room (1 core each)")
+            await until(lambda: said[-1] == "2 of 3 replicas stand, 1 waiting for room (1 core each)")
             cluster.grow(1)
             await until(lambda: said[-1] == "")
             assert all(copy.up for copy in model._copies)
-        assert "0 of 3 replicas stand, 1 wait for room (1 core each), replica 0: loading weights, 40 s" in said
+        assert "0 of 3 replicas stand, 1 waiting for room (1 core each), replica 0: loading weights, 40 s" in said
 
     asyncio.run(scene())
 

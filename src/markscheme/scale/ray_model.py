@@ -12,6 +12,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +79,7 @@ class RayModel:
             errors = [error for task in starts if (error := task.exception()) is not None]
             raise min(errors, key=lambda error: isinstance(error, NoRoomError))  # another reason says more
         for task, copy in starts.items():
-            task.add_done_callback(lambda task, copy=copy: _came(task, copy))  # type: ignore[misc]
+            task.add_done_callback(partial(_came, copy))
         traits = next(copy.traits for task, copy in starts.items() if _stood(task))
         self.in_process, self.samples_per_request = traits.in_process, traits.samples_per_request
         return self._standing()
@@ -89,10 +90,15 @@ class RayModel:
         try:
             completions = await self._group.answer(request)
         except RequestFailed as failure:
-            if failure.kind == "bug":
-                self._breaks[which] += 1
-                failure.fatal = self._breaks[which] >= BREAKS
-            raise
+            if failure.kind != "bug":
+                raise
+            self._breaks[which] += 1
+            if self._breaks[which] < BREAKS:
+                raise
+            message = (
+                f"{failure} (the same request was in flight when {BREAKS} replicas broke, so it is not the replicas)"
+            )
+            raise RequestFailed("bug", message, retryable=False, fatal=True) from None
         self._breaks.pop(which, None)
         return completions
 
@@ -128,9 +134,9 @@ class RayModel:
         waiting = sum(copy.state == "waiting" for copy in self._copies) - gone
         parts = [f"{up} of {self.replicas} replicas stand"]
         if waiting:
-            parts.append(f"{waiting} wait for room ({self._needs} each)")
+            parts.append(f"{waiting} waiting for room ({self._needs} each)")
         if gone:
-            parts.append(f"{gone} are gone for good")
+            parts.append(f"{gone} gone for good")
         parts += [f"replica {place}: {copy.said}" for place, copy in enumerate(self._copies) if copy.said][:1]
         return ", ".join(parts)
 
@@ -139,7 +145,7 @@ def _stood(task: asyncio.Task[None]) -> bool:
     return task.done() and not task.cancelled() and task.exception() is None
 
 
-def _came(task: asyncio.Task[None], copy: RayReplica) -> None:
+def _came(copy: RayReplica, task: asyncio.Task[None]) -> None:
     """The end of a start, where others stand already: a failure is another try, not the end of the run."""
     if not task.cancelled() and (error := task.exception()) is not None:
         copy.try_again(str(error))
