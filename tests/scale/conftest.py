@@ -71,3 +71,10 @@ def _runs(pid):
         return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
     except FileNotFoundError:
         return False
+
+
+@pytest.fixture
+def small_shards(monkeypatch):
+    """Stored outputs are cut into shards of about 100 rows or 2,000 bytes."""
+    monkeypatch.setattr("markscheme.scale.shards.ROWS", 100)
+    monkeypatch.setattr("markscheme.scale.shards.BYTES", 2000)

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from markscheme.cli.marking_parts import add_engine_arguments, in_parts, mark_parts
 from markscheme.errors import DataError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from markscheme.marking.audit import Score
     from markscheme.marking.outputs import Outputs
-    from markscheme.types import Mark
+    from markscheme.types import Mark, Verdict
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -45,7 +46,13 @@ def add_source_arguments(parser: argparse.ArgumentParser, kinds: str = "RUN|FILE
     parser.add_argument(
         "--think-end", metavar="TOKEN", default="</think>", help="what ends thinking (default: %(default)s)"
     )
-    parser.add_argument("--workers", type=int, metavar="N", help="answers worked on side by side")
+    parser.add_argument("--workers", type=_at_least_one, metavar="N", help="answers worked on side by side")
+
+
+def _at_least_one(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
+    return int(text)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -54,23 +61,33 @@ def run(args: argparse.Namespace) -> int:
     from markscheme.marking.outputs import Outputs
 
     if in_parts(args):
-        scores = mark_parts(args)
-        _print(args, args.benchmark or Path(args.source).name, args.source, scores)
+        done = mark_parts(args)
+        title = args.benchmark or Path(args.source).name
+        about: list[dict[str, Any]] = [
+            {"unmatched": one.outcome.unmatched, "unusable": one.outcome.unusable, "folder": one.folder} for one in done
+        ]
+        _print(args, title, args.source, [one.score for one in done], about)
         return 0
     outputs = Outputs(args.source, args.benchmark, args.data_dir)
     names = args.protocol or [outputs.protocol or _own_protocol(outputs)]
     rules = [get_protocol(name) for name in names]  # a typo stops us before any work
     scores = [_mark(outputs, rule.name, args) for rule in rules]
     warn_of_unmatched(outputs)
-    _print(args, outputs.benchmark, str(outputs.path), scores)
+    _print(args, outputs.benchmark, str(outputs.path), scores, [{"unmatched": outputs.unmatched}] * len(scores))
     return 0
 
 
-def _print(args: argparse.Namespace, title: str, source: str, scores: list[Score]) -> None:
+def _print(
+    args: argparse.Namespace, title: str, source: str, scores: list[Score], about: Sequence[dict[str, Any]]
+) -> None:
+    """The scores; what else is known of each stands only in JSON, for people have been told on the way."""
+    import msgspec
+
     from markscheme.reporting.terminal import print_json
 
     if args.json or args.format == "json":
-        print_json({"benchmark": title, "source": source, "protocols": scores})
+        protocols = [msgspec.to_builtins(score) | more for score, more in zip(scores, about, strict=True)]
+        print_json({"benchmark": title, "source": source, "protocols": protocols})
     elif args.format == "markdown":
         print("\n".join([f"## {title}", "", *score_rows(scores)]))
     else:
@@ -89,11 +106,11 @@ def _mark(outputs: Outputs, protocol: str, args: argparse.Namespace) -> Score:
     from markscheme.marking import get_protocol, mark_many
     from markscheme.marking.audit import score
 
-    tally = []
+    responses: Counter[tuple[str, Verdict]] = Counter()
 
     def marks() -> Iterator[Mark]:
         for found in mark_many(outputs, protocol, workers=args.workers, think_end=args.think_end):
-            tally.append((found.key, found.verdict))
+            responses[found.key, found.verdict] += 1
             yield found
 
     if args.out is not None:
@@ -103,9 +120,9 @@ def _mark(outputs: Outputs, protocol: str, args: argparse.Namespace) -> Score:
     else:
         for _ in marks():
             pass
-    if not tally:
+    if not responses:
         raise DataError(f"no line of {outputs.path} answers a problem of {outputs.benchmark}.")
-    return score(get_protocol(protocol).label, tally)
+    return score(get_protocol(protocol).label, responses)
 
 
 def _write(file: Path, marks: Iterator[Mark]) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from markscheme.errors import DataError, UsageError
 
 if TYPE_CHECKING:
-    from markscheme.marking.audit import Score
+    from markscheme.scale.bulk import Marked
 
 
 def add_engine_arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,7 +24,11 @@ def add_engine_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def in_parts(args: argparse.Namespace) -> bool:
-    """Whether the source is marked part by part."""
+    """Whether the source is marked part by part. Options that would do nothing are refused."""
+    if args.ray_address is not None and args.engine != "ray":
+        raise UsageError("--ray-address is for --engine ray; add that, or leave the address out.")
+    if args.workers is not None and args.engine == "ray":
+        raise UsageError("--workers is for this machine; on a Ray cluster every core marks, so leave it out.")
     source = Path(args.source)
     if not (source / "manifest.json").exists():
         return args.engine is not None or source.is_dir() or source.suffix == ".parquet"
@@ -33,19 +37,24 @@ def in_parts(args: argparse.Namespace) -> bool:
     return False
 
 
-def mark_parts(args: argparse.Namespace) -> list[Score]:
+def mark_parts(args: argparse.Namespace) -> list[Marked]:
     """Mark whatever is not marked yet into the folder `--out`, and score all of it."""
     from markscheme.marking import get_protocol
     from markscheme.scale.bulk import default_protocol, mark_in_bulk
+    from markscheme.scale.shards import find
 
     source = Path(args.source)
     if not source.exists():
         raise DataError(f"{source} is neither a run folder nor a file or folder of stored outputs.")
     if args.out is None:
         raise UsageError(f"{source} is marked part by part, so say with --out DIR where the marks go.")
+    if unread := find(source).unread:
+        more = f" and {len(unread) - 1:,} more" if len(unread) > 1 else ""
+        _say(f"not read, since neither .parquet nor .jsonl: {unread[0]}{more}")
     names = args.protocol or [default_protocol(source, args.benchmark, args.data_dir)]
-    done = [
-        mark_in_bulk(
+    done = []
+    for protocol in [get_protocol(name).name for name in names]:  # a typo stops us before any work
+        marked = mark_in_bulk(
             source,
             protocol,
             Path(args.out),
@@ -57,14 +66,20 @@ def mark_parts(args: argparse.Namespace) -> list[Score]:
             ray_address=args.ray_address,
             say=_say,
         )
-        for protocol in [get_protocol(name).name for name in names]  # a typo stops us before any work
-    ]
-    outcome = done[0].outcome
-    if outcome.unmatched:
-        _say(f"{outcome.unmatched} outputs match no problem of {args.benchmark}")
-    if outcome.unusable:
-        _say(f"{outcome.unusable} rows could not be used; the first: {outcome.example}")
-    return [one.score for one in done]
+        _tell(marked, args.benchmark)
+        done.append(marked)
+    return done
+
+
+def _tell(marked: Marked, benchmark: str | None) -> None:
+    """Where the marks are, and what was left out: of a gold that one protocol cannot judge, another knows more."""
+    _say(
+        f"{marked.outcome.marks:,} marks are in {marked.folder} (parts: {marked.parts}, from before: {marked.earlier})"
+    )
+    if marked.outcome.unmatched:
+        _say(f"{marked.outcome.unmatched:,} outputs match no problem of {benchmark}")
+    if marked.outcome.unusable:
+        _say(f"{marked.outcome.unusable:,} rows could not be used; the first: {marked.outcome.example}")
 
 
 def _say(text: str) -> None:

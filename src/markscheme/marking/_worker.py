@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import importlib
 import os
+import select
 import sys
+import threading
 import time
 from typing import Any, BinaryIO
 
@@ -17,6 +19,7 @@ import msgspec
 
 def main() -> None:
     """Serve tasks until standard input closes, which also happens when the parent dies."""
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     answers = os.fdopen(os.dup(1), "wb")
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
@@ -27,6 +30,16 @@ def main() -> None:
     while (message := _receive(questions)) is not None:
         task, arguments, time_limit = message
         _serve(answers, task, arguments, time_limit)
+
+
+def _end_with_parent() -> None:
+    """End in the middle of a task, too: nobody wants its result, and some take hours."""
+    if not hasattr(select, "poll"):  # not on this system
+        return
+    waiter = select.poll()
+    waiter.register(sys.stdin.fileno(), 0)  # told of the end alone, not of messages
+    waiter.poll()
+    os._exit(1)
 
 
 def _serve(answers: BinaryIO, task: str, arguments: list[Any], time_limit: float) -> None:

@@ -84,7 +84,7 @@ def audit(
     if first is None:
         raise MarkingError("there are no responses to audit.")
     rules = [get_protocol(name) for name in protocols or applicable_protocols(first[1].gold)]
-    tallies: dict[str, list[tuple[str, Verdict]]] = {rule.name: [] for rule in rules}
+    tallies: dict[str, Counter[tuple[str, Verdict]]] = {rule.name: Counter() for rule in rules}
     apart = {one.name: {other.name: 0 for other in rules if other is not one} for one in rules}
     patterns: dict[tuple[str, ...], int] = {}
     examples: dict[tuple[str, ...], list[Difference]] = {}
@@ -95,7 +95,7 @@ def audit(
         keys.add(problem.key)
         errors += marks[rules[0].name].verdict is Verdict.ERROR
         for name, found in marks.items():
-            tallies[name].append((problem.key, found.verdict))
+            tallies[name][problem.key, found.verdict] += 1
         right = tuple(name for name, found in marks.items() if found.correct)
         if not right or len(right) == len(marks):
             continue
@@ -124,13 +124,13 @@ def audit(
     )
 
 
-def score(label: str, tally: Sequence[tuple[str, Verdict]]) -> Score:
-    """The mean over problems with its interval, and the verdicts behind it."""
-    from markscheme.statistics import interval
-    from markscheme.statistics import tally as count
+def score(label: str, responses: Counter[tuple[str, Verdict]]) -> Score:
+    """The mean over problems with its interval, and the verdicts behind it; `responses` by problem key and verdict."""
+    from markscheme.statistics import interval, tally
 
-    verdicts = Counter(verdict for _, verdict in tally)
-    found = interval("accuracy", count(tally))
+    counts = tally(responses)
+    verdicts = counts.totals()
+    found = interval("accuracy", counts)
     defined = found.estimate == found.estimate  # not nan
     return Score(
         protocol=label,

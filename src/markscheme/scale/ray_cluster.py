@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import logging
 import os
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
 from markscheme.errors import ModelError, UsageError
+
+PATIENCE = 20.0
+"""Seconds for the address of a cluster to answer."""
 
 
 def connect(address: str | None) -> tuple[Any, bool]:
@@ -21,13 +25,24 @@ def connect(address: str | None) -> tuple[Any, bool]:
         raise UsageError(f"--engine ray needs Ray ({error}): pip install 'markscheme[ray]'") from None
     if ray.is_initialized():  # by whoever calls us
         return ray, False
-    alone = {} if address or os.environ.get("RAY_ADDRESS") else {"include_dashboard": False}
+    address = address or os.environ.get("RAY_ADDRESS") or None
+    alone = {} if address else {"include_dashboard": False}
     try:
+        if address is not None:
+            _knock(address)
         ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, **alone)
     except (ConnectionError, RuntimeError, ValueError, TimeoutError, OSError) as error:
         reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
         raise ModelError(f"no Ray cluster at {address or 'this machine'}: {reason}") from None
     return ray, True
+
+
+def _knock(address: str) -> None:
+    """Raise `OSError` where nobody listens. Ray itself would try for minutes, with warnings of its own."""
+    host, _, port = address.rpartition(":")
+    if "/" in host or not (host and port.isdecimal()):
+        return  # `auto`, `local`, `ray://…`
+    socket.create_connection((host.strip("[]"), int(port)), timeout=PATIENCE).close()
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from markscheme.errors import JournalError, first_line
 from markscheme.scale.shards import arrow
 from markscheme.statistics.counts import VERDICTS, Counts
 
@@ -64,7 +65,10 @@ def _whole_problems(parts: Sequence[Path], responses: int) -> Iterator[Rows]:
 
 def _rows(part: Path) -> Rows:
     """One row for each problem and verdict in a part."""
-    columns = arrow("pyarrow.parquet").read_table(part, columns=["key", "verdict"])
+    try:
+        columns = arrow("pyarrow.parquet").read_table(part, columns=["key", "verdict"])
+    except (OSError, ValueError) as error:  # pyarrow's errors are ValueErrors
+        raise JournalError(f"{part} is damaged ({first_line(error)}); remove it and give the command again.") from None
     counted = columns.group_by(["key", "verdict"]).aggregate([([], "count_all")])
     rows = np.empty(counted.num_rows, _ROW)
     rows["problem"] = np.fromiter(map(hash, counted["key"].to_pylist()), np.int64, counted.num_rows).view(np.uint64)

@@ -94,7 +94,7 @@ class Counts:
 
 
 def tally(pairs: Iterable[tuple[str, Verdict]], keys: Iterable[str] = ()) -> Counts:
-    """Counts from one (problem key, verdict) pair per response.
+    """Counts from one (problem key, verdict) pair per response, or from a `Counter` of such pairs.
 
     Name all `keys` of the benchmark to fix the order of rows and to keep problems that got no response at all.
     """
