@@ -46,7 +46,7 @@ def test_choice_when_a_server_stays_dead_then_tried_ever_less_often_but_for_ever
     replicas = Replicas(["a", "b"], clock)
     a = replicas.all[0]
     gaps = []
-    for _ in range(10):
+    for _ in range(2000):
         replicas.failed(a, REFUSED)
         gaps.append(a.out_until - clock.now)
         clock.now = a.out_until

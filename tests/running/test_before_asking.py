@@ -2,11 +2,16 @@
 
 import json
 
+import msgspec
 import pytest
 
 import markscheme as ms
 from markscheme.cli import main
+from markscheme.config import make_config
 from markscheme.errors import DataError, UsageError
+from markscheme.running import execute
+from markscheme.running.resuming import resumed_config
+from markscheme.scale.ranks import Ranks
 
 
 def test_run_when_called_twice_in_a_second_then_two_folders(tmp_path, monkeypatch):
@@ -51,3 +56,33 @@ def test_run_when_one_puzzle_is_beyond_the_solver_then_only_that_one_is_missing(
     assert main(["run", str(file), "-m", "solver", "--out", str(tmp_path / "run"), "--json"]) == 3
     summary = json.loads(capsys.readouterr().out)
     assert (summary["responses"], summary["missing"]) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("model", "options", "said"),
+    [
+        ("solver", {"ray_address": "auto"}, "--ray-address is the cluster of --engine ray"),
+        ("solver", {"server_arg": "tp=2"}, "--server-arg is for servers .* not for solver"),
+        ("sglang/http://localhost:1", {"server_arg": "tp=2"}, "--server-arg is for servers .* not for sglang"),
+        ("hf/m", {"gpus_per_replica": 2}, "--gpus-per-replica has no effect on hf"),
+        ("solver", {"gpus_per_replica": 2, "engine": "ray"}, "--gpus-per-replica has no effect on solver"),
+    ],
+)
+def test_run_when_an_option_would_have_no_effect_then_refused_without_a_folder(tmp_path, model, options, said):
+    with pytest.raises(UsageError, match=said):
+        ms.run("countdown-sample", model=model, out=tmp_path / "run", **options)
+    assert not (tmp_path / "run").exists()
+
+
+def test_run_when_both_torchrun_and_ray_would_make_copies_then_refused(tmp_path):
+    config = make_config(benchmark="countdown-sample", model="solver", engine="ray")
+    with pytest.raises(UsageError, match="torchrun has started 2"):
+        execute(config, tmp_path / "run", ranks=Ranks(0, 2))
+
+
+def test_resume_when_it_leaves_the_cluster_then_its_address_is_left_too(tmp_path):
+    run = ms.run("countdown-sample", model="solver", limit=2, out=tmp_path / "run")
+    stored = msgspec.structs.replace(run.manifest.config, engine="ray", ray_address="head:6379")
+    run.save_manifest(msgspec.structs.replace(run.manifest, config=stored))
+    assert resumed_config(run, {}).ray_address == "head:6379"
+    assert resumed_config(run, {"engine": "local"}).ray_address is None

@@ -6,7 +6,9 @@ import resource
 
 import pytest
 
+from markscheme.config import make_config
 from markscheme.errors import UsageError
+from markscheme.running.asking import choose_limit
 from markscheme.running.limits import AutoLimit, FixedLimit, make_room
 
 
@@ -112,3 +114,22 @@ def test_room_when_the_hard_limit_is_too_low_then_says_what_to_raise(file_limit,
     monkeypatch.setattr(resource, "getrlimit", lambda _: (256, 1024))
     with pytest.raises(UsageError, match=r"ulimit -Hn 2128.*--concurrency to 896"):
         make_room(2000)
+
+
+class Anything:
+    name, concurrency, replicas = "anything", None, 64
+
+
+def test_limit_when_each_request_is_a_connection_then_no_more_than_files(monkeypatch):
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (1024, 1024))
+    config = make_config(benchmark="b", model="m", concurrency=64_000)
+    with pytest.raises(UsageError, match="lower --concurrency to 896"):
+        choose_limit(config, Anything(), 100_000)
+
+
+def test_limit_when_requests_are_no_connections_then_open_files_do_not_matter(monkeypatch):
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (1024, 1024))
+    model = Anything()
+    model.connects = False
+    assert choose_limit(make_config(benchmark="b", model="m", concurrency=64_000), model, 100_000).value == 64_000
+    assert choose_limit(make_config(benchmark="b", model="m"), model, 100_000).value == 32 * 64

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from stand_in_server import install
 
+from markscheme.scale.devices import CUDA, HIP, ROCR
+
 
 @pytest.fixture
 def sums(tmp_path):
@@ -25,7 +27,8 @@ def stand_in(tmp_path, monkeypatch):
     """`vllm` on the path, without a GPU in sight."""
     program = install(tmp_path / "bin")
     monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
-    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    for name in (CUDA, HIP, ROCR):
+        monkeypatch.delenv(name, raising=False)
     return program
 
 

@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import sys
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -11,11 +10,7 @@ from pathlib import Path
 import pytest
 
 import markscheme as ms
-from markscheme.config import make_config
-from markscheme.errors import ModelError, UsageError
-from markscheme.models import load_model
-from markscheme.models.managed import as_flags, server_arguments
-from markscheme.models.secrets import hide_config
+from markscheme.errors import ModelError
 from markscheme.nano import WEIGHTS
 
 FAST = ("--protocol", "gsm8k-numeric", "--json", "--out", "run")
@@ -50,29 +45,6 @@ def test_run_when_the_server_is_ours_then_asked_over_http_logged_and_taken_down(
     assert "serve tiny --host 127.0.0.1 --port" in log
     assert "loading tiny" in log
     assert alive() == []
-
-
-def test_run_when_the_program_is_missing_then_one_sentence_and_no_folder(sums, tmp_path, monkeypatch):
-    monkeypatch.setenv("PATH", "/nowhere")
-    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
-    for spec, advice in (("vllm/m", "pip install vllm"), ("transformers/m", "pip install 'transformers")):
-        with pytest.raises(UsageError, match=advice):
-            ms.run(str(sums), model=spec, out=tmp_path / "run")
-    assert not (tmp_path / "run").exists()
-
-
-@pytest.mark.parametrize(
-    ("spec", "advice"),
-    [
-        ("vllm/", "needs a model"),
-        ("sglang/", "needs a model"),
-        ("sglang/Qwen3", "pip install 'sglang"),
-        ("llamacpp/nowhere.gguf", "nowhere.gguf"),
-    ],
-)
-def test_model_when_it_cannot_be_started_then_says_what_is_missing(spec, advice):
-    with pytest.raises(UsageError, match=advice):
-        load_model(spec, make_config(benchmark="b", model=spec))
 
 
 def test_run_when_the_server_crashes_at_start_then_its_last_words_and_nothing_left(sums, tmp_path, stand_in, alive):
@@ -140,14 +112,6 @@ def test_run_when_one_of_two_servers_is_gone_for_good_then_the_other_finishes(su
     assert len(lines(tmp_path)) == 36
 
 
-def test_replicas_when_there_are_gpus_then_each_server_has_its_own_group(sums, tmp_path, stand_in, monkeypatch):
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4,5,6,7")
-    finished = run(
-        sums, tmp_path, samples=2, replicas=2, concurrency=4, server_arg=("tensor-parallel-size=2", "latency=0.01")
-    )
-    assert {one.model for one in finished.responses()} == {"tiny on 4,5", "tiny on 6,7"}
-
-
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_command_when_it_is_killed_in_mid_run_then_no_process_is_left(sums, tmp_path, command, alive, number):
     process = command(
@@ -161,6 +125,23 @@ def test_command_when_it_is_killed_in_mid_run_then_no_process_is_left(sums, tmp_
     assert alive() == []
 
 
+def test_command_when_a_keeper_is_killed_in_mid_run_then_its_server_is_started_again_and_no_process_is_left(
+    sums, tmp_path, command, alive
+):
+    process = command(
+        *("run", sums, "--model", "vllm/tiny", "-n", "4", "--concurrency", "2", *FAST),
+        *args("latency=0.1", "children=1", f"pids={tmp_path / 'pids'}"),
+    )
+    until(lambda: len(lines(tmp_path)) > 3, process)
+    (keeper,) = (one for one, words in commands().items() if keeps(words) and str(tmp_path / "pids") in words)
+    os.kill(keeper, signal.SIGKILL)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 0, said
+    assert len(lines(tmp_path)) == 48
+    assert len((tmp_path / "pids").read_text().split()) == 4
+    assert alive(patience=0) == []
+
+
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 130)])
 def test_command_when_it_is_stopped_in_start_up_then_it_ends_at_once(sums, tmp_path, command, alive, number, code):
     process = command("run", sums, "--model", "vllm/tiny", *FAST, *args("fault=hang", f"pids={tmp_path / 'pids'}"))
@@ -168,6 +149,38 @@ def test_command_when_it_is_stopped_in_start_up_then_it_ends_at_once(sums, tmp_p
     os.kill(process.pid, number)
     _, said = process.communicate(timeout=30)
     assert process.returncode == code, said
+    assert alive(patience=0) == []
+
+
+def test_command_when_it_is_stopped_in_the_start_up_of_several_servers_then_all_are_gone_before_it(
+    sums, tmp_path, command, alive
+):
+    process = command(
+        *("run", sums, "--model", "vllm/tiny", "--replicas", "2", *FAST),
+        *args("fault=hang", f"once={tmp_path / 'once'}", f"pids={tmp_path / 'pids'}", "load=60"),
+    )
+    until(lambda: (tmp_path / "pids").exists() and len((tmp_path / "pids").read_text().split()) == 2, process)
+    time.sleep(0.5)  # until the stubborn one has turned a deaf ear to SIGTERM
+    os.kill(process.pid, signal.SIGINT)
+    time.sleep(1)
+    os.kill(process.pid, signal.SIGINT)  # impatience does not leave a process behind either
+    _, said = process.communicate(timeout=30)
+    assert process.returncode == 130, said
+    assert alive(patience=0) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_command_when_it_is_stopped_while_servers_end_then_the_run_is_closed_and_no_process_is_left(
+    sums, tmp_path, command, alive, number
+):
+    process = command(*("run", sums, "--model", "vllm/tiny", *FAST), *args("linger=3", f"pids={tmp_path / 'pids'}"))
+    log = tmp_path / "run" / "servers" / "0.log"
+    until(lambda: log.exists() and "ending" in log.read_text(), process)
+    os.kill(process.pid, number)
+    _, said = process.communicate(timeout=30)
+    assert process.returncode == 0, said
+    manifest = ms.Run.open(tmp_path / "run").manifest
+    assert (manifest.status, sum(manifest.counts.values())) == ("complete", 12)
     assert alive(patience=0) == []
 
 
@@ -192,22 +205,6 @@ def test_resume_when_the_first_server_could_not_start_then_another_finishes(sums
     assert ms.Run.open(tmp_path / "run").manifest.status == "complete"
 
 
-def test_server_arguments_when_written_either_way_then_the_same_flags():
-    config = make_config(benchmark="b", model="m", server_arg=("tensor-parallel-size=2", "--enforce-eager", "x=a=b"))
-    assert as_flags(server_arguments(config)) == ["--tensor-parallel-size", "2", "--enforce-eager", "--x", "a=b"]
-
-
-@pytest.mark.parametrize("given", ["", "=3", "--a 1 --b 2", "port=8000"])
-def test_server_arguments_when_they_cannot_be_meant_then_refused(given):
-    with pytest.raises(UsageError, match="--server-arg"):
-        server_arguments(make_config(benchmark="b", model="m", server_arg=(given,)))
-
-
-def test_manifest_when_a_server_argument_is_a_key_then_hidden_but_a_tokenizer_is_not():
-    config = make_config(benchmark="b", model="m", server_arg=("api-key=sesame", "tokenizer=org/name"))
-    assert hide_config(config).server_arg == ("api-key=***", "tokenizer=org/name")
-
-
 @pytest.mark.needs("torch", "transformers", "fastapi", "uvicorn")
 def test_transformers_serve_when_it_serves_nano_and_is_killed_in_mid_run_then_nothing_is_missing_or_different(
     tmp_path, command, monkeypatch
@@ -229,11 +226,22 @@ def test_transformers_serve_when_it_serves_nano_and_is_killed_in_mid_run_then_no
     assert {one["key"]: one["text"] for one in lines(tmp_path)} == {one.key: one.text for one in in_process.responses()}
 
 
-def _server_of(model):
-    """The process that serves the model: neither the command that asked for it, nor the keeper."""
-    commands = {}
+def commands():
+    """The command line of every process."""
+    found = {}
     for entry in Path("/proc").glob("[0-9]*/cmdline"):
         with suppress(OSError):
-            commands[int(entry.parent.name)] = entry.read_text(errors="replace").split("\0")
-    served = (one for one, words in commands.items() if "serve" in words and str(model) in words)
-    return next(one for one in served if "keeper.py" not in " ".join(commands[one]))
+            found[int(entry.parent.name)] = entry.read_text(errors="replace").split("\0")
+    return found
+
+
+def keeps(words):
+    """Whether a command line is that of a keeper."""
+    return any(word.endswith("keeper.py") for word in words)
+
+
+def _server_of(model):
+    """The process that serves the model: neither the command that asked for it, nor the keeper."""
+    return next(
+        one for one, words in commands().items() if "serve" in words and str(model) in words and not keeps(words)
+    )

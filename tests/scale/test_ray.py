@@ -2,8 +2,10 @@
 
 import json
 import os
+import signal
 import threading
 import time
+from pathlib import Path
 
 import pytest
 from stand_in_server import install
@@ -66,16 +68,29 @@ def test_run_when_its_replicas_are_on_a_cluster_then_the_same_folder_as_without(
 
 
 def test_run_when_a_replica_cannot_load_its_model_then_its_own_words(cluster, tmp_path):
-    with pytest.raises(ModelError, match=r"replica \d: hf cannot load"):
+    with pytest.raises(ModelError, match=r"replica \d on .*: hf cannot load"):
         ms.run("countdown-sample", model=f"hf/{tmp_path}", engine="ray", replicas=2, out=tmp_path / "run")
 
 
 def test_run_when_no_replica_fits_the_cluster_then_says_what_is_needed(cluster, tmp_path):
     with pytest.raises(ModelError, match=r"needs 1 core and 4 GPUs, and the cluster has \d free cores and 0 free GPUs"):
         ms.run(
-            "countdown-sample", model="solver", engine="ray", gpus_per_replica=4, server_timeout=2.0,
+            "countdown-sample", model="vllm/tiny", engine="ray", gpus_per_replica=4, server_timeout=2.0,
             out=tmp_path / "run",
         )  # fmt: skip
+
+
+def test_run_when_one_server_is_gone_for_good_then_the_other_replica_answers_everything(cluster, sums, tmp_path, alive):
+    run = ms.run(
+        str(sums), model="vllm/tiny", protocol="gsm8k-numeric", samples=10, engine="ray", replicas=2, server_restarts=0,
+        concurrency=8, retry_delay=0.1, out=tmp_path / "run",
+        server_arg=(f"pids={tmp_path / 'pids'}", "latency=0.05", "fault=die", "after=20", f"once={tmp_path / 'once'}"),
+    )  # fmt: skip
+    assert run.manifest.status == "complete"
+    asked = [(line["key"], line["sample"]) for line in lines(run.path)]
+    assert len(asked) == len(set(asked)) == 120
+    assert max(line.get("attempts", 1) for line in lines(run.path)) > 1
+    assert alive() == []
 
 
 def test_marking_when_done_on_a_cluster_then_the_same_marks_as_here(cluster, tmp_path, monkeypatch):
@@ -94,7 +109,7 @@ def test_marking_when_done_on_a_cluster_then_the_same_marks_as_here(cluster, tmp
 def test_run_when_a_node_is_killed_then_nothing_is_lost_nothing_comes_twice_and_no_server_stays(
     cluster, sums, tmp_path, alive
 ):
-    """The last test of the module: it leaves the cluster with one node."""
+    """It leaves the cluster with one node of one core, for the last test of the module."""
     folder = tmp_path / "run"
 
     def kill():
@@ -119,3 +134,37 @@ def test_run_when_a_node_is_killed_then_nothing_is_lost_nothing_comes_twice_and_
     assert max(line.get("attempts", 1) for line in lines(folder)) > 1  # some were in flight on the node
     assert "loading tiny" in (folder / "servers" / "0.log").read_text()
     assert alive() == []
+
+
+def test_run_when_its_worker_is_killed_then_a_replica_that_waited_for_room_takes_over(cluster, sums, tmp_path, alive):
+    """One core is left and two replicas: the one that stands dies, and whichever gets the core next is asked."""
+    folder = tmp_path / "run"
+    started = tmp_path / "pids"
+
+    def kill():
+        deadline = time.monotonic() + 120
+        while len(lines(folder)) < 40 and time.monotonic() < deadline:
+            time.sleep(0.05)
+        server = int(started.read_text().split()[0])
+        os.kill(parent(parent(server)), signal.SIGKILL)  # server, its keeper, the worker
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    try:
+        run = ms.run(
+            str(sums), model="vllm/tiny", protocol="gsm8k-numeric", samples=10, engine="ray", replicas=2,
+            concurrency=8, retry_delay=0.1, request_timeout=300, out=folder,
+            server_arg=(f"pids={started}", "latency=0.05"),
+        )  # fmt: skip
+    finally:
+        killer.join()
+    assert run.manifest.status == "complete"
+    asked = [(line["key"], line["sample"]) for line in lines(folder)]
+    assert len(asked) == len(set(asked)) == 120
+    assert max(line["latency"] for line in lines(folder)) < 60  # nobody sat out the timeout at the one that was lost
+    assert alive() == []
+
+
+def parent(pid):
+    (line,) = (line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith("PPid:"))
+    return int(line.split()[1])

@@ -1,8 +1,10 @@
 """A stand-in for `vllm serve`: the same command line and endpoints, and the faults of real servers on demand.
 
 `install(folder, name)` makes it a program. What it does is chosen by options a user might pass through:
-`--fault crash|hang|die|taken` (`--after N` answers), `--children N` (which ignore SIGTERM and leave the process group),
-`--once FILE` (the fault happens only while the file is not there), `--pids FILE` (every process writes its id there).
+`--fault crash|hang|die|taken` (`--last-words FILE` of a crash, `--after N` answers), `--children N` (which ignore SIGTERM
+and leave group and parents), `--load SECONDS` (before it serves), `--linger SECONDS` (between SIGTERM and its end), `--once
+FILE` (the fault happens only while the file is not there), `--pids FILE` (every process writes its id there).
+Like the real ones it logs its options, keys included, and asks for its key and the name it serves the model by.
 """
 
 from __future__ import annotations
@@ -33,13 +35,19 @@ def main() -> None:
     parser.add_argument("model")
     parser.add_argument("--host", required=True)
     parser.add_argument("--port", type=int, required=True)
-    parser.add_argument("--tensor-parallel-size", type=int, default=1)
+    parser.add_argument("--tensor-parallel-size", "--tensor_parallel_size", type=int, default=1)
+    parser.add_argument("--api-key", "--api_key", default=os.environ.get("VLLM_API_KEY"))
+    parser.add_argument("--hf-token")
+    parser.add_argument("--served-model-name", "--served_model_name")
     parser.add_argument("--fault")
+    parser.add_argument("--last-words", type=Path)
     parser.add_argument("--after", type=int, default=0)
     parser.add_argument("--once", type=Path)
     parser.add_argument("--children", type=int, default=0)
     parser.add_argument("--pids", type=Path)
     parser.add_argument("--latency", type=float, default=0.0)
+    parser.add_argument("--load", type=float, default=0.0)
+    parser.add_argument("--linger", type=float, default=0.0)
     args = parser.parse_args()
     fault = args.fault
     if args.once is not None:
@@ -47,18 +55,22 @@ def main() -> None:
             fault = None
         else:
             args.once.touch()
+    print(f"options: {vars(args)}", flush=True)
     note(args.pids, os.getpid())
     for _ in range(args.children):
         note(args.pids, stubborn_child())
     print(f"loading {args.model} on GPUs {os.environ.get('CUDA_VISIBLE_DEVICES', 'of its choice')}", flush=True)
     if fault == "crash":
-        sys.exit("RuntimeError: CUDA out of memory, says the stand-in")
+        sys.exit(
+            args.last_words.read_text() if args.last_words else "RuntimeError: CUDA out of memory, says the stand-in"
+        )
     if fault == "taken":
         sys.exit(f"OSError: [Errno 98] Address already in use: {args.port}")
     if fault == "hang":
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         while True:
             time.sleep(60)
+    time.sleep(args.load)
     serve(args, fault)
 
 
@@ -69,22 +81,38 @@ def note(file: Path | None, pid: int) -> None:
 
 
 def stubborn_child() -> int:
+    """A daemon, whose parent is gone: only the environment still tells whose it is."""
     code = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(600)"
-    return subprocess.Popen([sys.executable, "-c", code], start_new_session=True).pid
+    between = f"import subprocess, sys; print(subprocess.Popen([sys.executable, '-c', {code!r}], stdout=2).pid)"
+    return int(subprocess.check_output([sys.executable, "-c", between], start_new_session=True))
 
 
 def serve(args: argparse.Namespace, fault: str | None) -> None:
     answered = 0
 
+    def end(*_) -> None:
+        print("ending", flush=True)
+        time.sleep(args.linger)
+        os._exit(0)
+
+    signal.signal(signal.SIGTERM, end)
+
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
         def do_GET(self) -> None:
-            self.reply(200 if self.path in ("/health", "/v1/models") else 404, {})
+            listed = 401 if args.api_key else 200
+            self.reply({"/health": 200, "/v1/models": listed}.get(self.path, 404), {})
 
         def do_POST(self) -> None:
             nonlocal answered
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            if args.api_key and self.headers["Authorization"] != f"Bearer {args.api_key}":
+                self.reply(401, {"error": f"the key is {args.api_key}, not {self.headers['Authorization']}"})
+                return
+            if body["model"] != (args.served_model_name or args.model):
+                self.reply(404, {"error": f"there is no model {body['model']}"})
+                return
             if fault == "die" and answered >= args.after:
                 os.kill(os.getpid(), signal.SIGKILL)
             time.sleep(args.latency)

@@ -31,6 +31,9 @@ BACKENDS = {
 STARTED = ("vllm", "sglang", "transformers", "llamacpp")
 """Those whose servers markscheme starts, one for each replica."""
 
+WITHOUT_GPU = ("nano", "solver")
+"""Those that compute on cores only."""
+
 ENTRY_POINTS = "markscheme.models"
 """Entry-point group through which another package adds a backend."""
 
@@ -41,11 +44,31 @@ def backend_names() -> dict[str, str]:
     return {**plugins, **BACKENDS}
 
 
+def check_backend(spec: str) -> None:
+    """Refuse a spec whose backend does not exist."""
+    backend = spec.partition("/")[0]
+    if backend not in BACKENDS and not entry_points(group=ENTRY_POINTS, name=backend):
+        raise UsageError(f"no model backend {backend!r} (in {spec!r}); there are {', '.join(backend_names())}")
+
+
+def check_options(spec: str, config: RunConfig) -> None:
+    """Refuse options that could have no effect: whoever gives them believes that they have. A plug-in may read them all."""
+    backend, _, target = spec.partition("/")
+    serverless = backend in BACKENDS and (backend not in STARTED or target.startswith(("http://", "https://")))
+    if config.ray_address is not None and config.engine != "ray":
+        raise UsageError("--ray-address is the cluster of --engine ray; give both, or neither")
+    if config.server_arg and serverless:
+        raise UsageError(f"--server-arg is for servers that are started here ({', '.join(STARTED)}), not for {backend}")
+    if config.gpus_per_replica is not None and serverless and (config.engine != "ray" or backend in WITHOUT_GPU):
+        raise UsageError(f"--gpus-per-replica has no effect on {backend}; leave it out")
+
+
 def load_model(spec: str, config: RunConfig) -> Model:
     """The model a spec such as `openai/Qwen3-8B` or `solver` names."""
     from markscheme.models.secrets import check_key_variable
 
     check_key_variable(config)
+    check_options(spec, config)
     backend, _, target = spec.partition("/")
     if config.engine == "ray":
         from markscheme.scale.ray_model import create as place
@@ -53,15 +76,15 @@ def load_model(spec: str, config: RunConfig) -> Model:
         return place(spec, config)
     if config.replicas > 1 and backend not in STARTED:
         raise UsageError(f"--replicas {config.replicas} of {spec} need --engine ray, or a server that is started here")
+    check_backend(spec)
     if backend in BACKENDS:
         module = import_module(f"markscheme.models.{backend}")
         model: Model = module.create(target, config)
         return model
-    for point in entry_points(group=ENTRY_POINTS, name=backend):
-        try:
-            create = point.load()
-        except (ImportError, AttributeError) as error:
-            raise ModelError(f"the backend {backend!r} ({point.value}) cannot be loaded: {error}") from error
-        plugin: Model = create(target, config)
-        return plugin
-    raise UsageError(f"no model backend {backend!r} (in {spec!r}); there are {', '.join(backend_names())}")
+    (point, *_) = entry_points(group=ENTRY_POINTS, name=backend)
+    try:
+        create = point.load()
+    except (ImportError, AttributeError) as error:
+        raise ModelError(f"the backend {backend!r} ({point.value}) cannot be loaded: {error}") from error
+    plugin: Model = create(target, config)
+    return plugin

@@ -6,7 +6,7 @@ Trouble with one request is a `RequestFailed`, which says whether another try ca
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, Protocol
 
 import msgspec
@@ -48,8 +48,9 @@ class Model(Protocol):
     `as_sent(sampling) -> Sampling`, for the manifest. One that answers several samples of a prompt at less cost than
     one by one says how many with `samples_per_request`, which holds unless the user chooses. One that generates in
     this process says `in_process = True`: its requests queue for one machine, and no timeout could end what it
-    computes. One with servers to start has `async start(folder, say)`, called once before the first request: logs go
-    into the folder, progress to `say`.
+    computes. One whose requests are not each a connection of this process says `connects = False`. One with servers to start has `async start(folder, say)`, called once before the first request: logs go
+    into the folder, progress to `say`; it returns what is still worth saying when the run begins, if anything. One that
+    learns only by its start what is sent (its model is elsewhere) has `async settle(sampling) -> Sampling` for that.
     """
 
     name: str
@@ -64,6 +65,14 @@ class Model(Protocol):
 
     async def close(self) -> None:
         """Let go of connections and processes."""
+
+
+def as_sent(model: Model, asked: Sampling) -> Sampling:
+    """What a model really makes of the sampling that is asked for."""
+    if getattr(model, "own_sampling", False):
+        return Sampling()
+    sent: Callable[[Sampling], Sampling] | None = getattr(model, "as_sent", None)
+    return sent(asked) if sent else asked
 
 
 Kind = Literal[
@@ -81,6 +90,8 @@ Kind = Literal[
     "context_length",  # the prompt does not fit this model
     "content_filter",  # the provider refuses this prompt
     "not stored",  # replay has no such output
+    "lost",  # the replica that had it ended: another one is asked
+    "gone",  # every replica has ended for good: no request can succeed
 ]
 """What went wrong with a request, by what can be done about it. Plug-ins may use names of their own."""
 

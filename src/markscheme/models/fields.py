@@ -72,11 +72,17 @@ def extra_fields(options: Sequence[str]) -> dict[str, Any]:
     return fields
 
 
-def api_key(variable: str, urls: Sequence[str], *, required: bool, header: str, form: str = "{}") -> dict[str, str]:
-    """The header that carries the key, if the environment has one. A URL with a password in it needs no other key."""
-    key = os.environ.get(variable, "").strip()
+def api_key(
+    variable: str, urls: Sequence[str], *, required: bool, header: str, form: str = "{}", known: str | None = None
+) -> dict[str, str]:
+    """The header that carries the key: one that is known already, else that of the environment, if it has one.
+
+    A URL with a password in it needs no other key.
+    """
+    key = (known or os.environ.get(variable, "")).strip()
     if not (key.isascii() and key.isprintable()):
-        raise UsageError(f"{variable} is no key: it holds a line break or a letter that no key has")
+        where = "the key of the server" if known else variable
+        raise UsageError(f"{where} is no key: it holds a line break or a letter that no key has")
     if any("@" in urlsplit(url).netloc for url in urls):
         return {}
     if key:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 
 from markscheme.config import RunConfig
 from markscheme.errors import UsageError
-from markscheme.models.managed import LOOPBACK, Managed, as_flags, program, server_arguments
-from markscheme.scale.servers import Launch
+from markscheme.models.managed import Managed, Program, find_program, is_installed
 
 
 def create(target: str, config: RunConfig) -> Managed:
@@ -17,24 +15,16 @@ def create(target: str, config: RunConfig) -> Managed:
     file = Path(target).expanduser()
     if not target or not file.is_file():
         raise UsageError(f"llamacpp needs the path of a GGUF file, and there is none at {target or '(nothing)'!r}")
-    found = program("llama-server")
+    found = find_program("llama-server")
+    model = ["--model", str(file)]
     if found is not None:
-        start, health = [found], "/health"
-    elif find_spec("llama_cpp") is not None:
-        start, health = [sys.executable, "-m", "llama_cpp.server"], "/v1/models"
+        program = Program("llamacpp", [found, *model], key_variable="LLAMA_API_KEY", spreads=True)
+    elif is_installed("llama_cpp"):
+        start = [sys.executable, "-m", "llama_cpp.server", *model]
+        program = Program("llamacpp", start, health="/v1/models", spreads=True)
     else:
         raise UsageError(
             "llamacpp/ starts `llama-server`, and there is no such program here: install llama.cpp, "
             "or pip install 'llama-cpp-python[server]'"
         )
-    flags = as_flags(server_arguments(config))
-    return Managed(
-        Launch(
-            "llamacpp",
-            lambda port: [*start, "--model", str(file), "--host", LOOPBACK, "--port", str(port), *flags],
-            health,
-        ),
-        target,
-        config,
-        spreads=True,
-    )
+    return Managed(program, target, config)

@@ -1,16 +1,19 @@
 """Servers that markscheme starts itself: what `vllm/`, `sglang/`, `transformers/` and `llamacpp/` have in common.
 
 Each replica is a process of its own with its own GPUs and port; requests take the ordinary OpenAI path. A backend
-module says only which command starts its server (`Launch`).
+module says only what is particular about its server (`Program`).
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 
 import msgspec
@@ -20,21 +23,52 @@ from markscheme.errors import UsageError
 from markscheme.models.base import Completion, Request, RequestFailed
 from markscheme.models.group import Group
 from markscheme.models.openai import OpenAI
+from markscheme.models.secrets import Scrubber, secret_values
 from markscheme.scale.devices import device_groups, gpus_of_server, visible_devices
 from markscheme.scale.servers import Launch, Server
 
 LOOPBACK = "127.0.0.1"
 
 
-def program(name: str) -> str | None:
+@dataclass(frozen=True)
+class Program:
+    """One kind of server."""
+
+    name: str
+    """That of its backend, also in messages."""
+    command: Sequence[str]
+    """What starts it, before host, port and the user's options."""
+    health: str = "/health"
+    """Path that answers 200 once requests can be answered."""
+    key_variable: str | None = None
+    """Environment variable from which it takes the key that it asks for."""
+    spreads: bool = False
+    """Whether it takes every GPU it sees, unlike those that are told a number."""
+
+    def launch(self, config: RunConfig) -> Launch:
+        """The command line with the user's options, and what of it must not be written down."""
+        before, after = [*self.command, "--host", LOOPBACK, "--port"], as_flags(server_arguments(config))
+        hide = Scrubber(values=[*secret_values(config), os.environ.get(self.key_variable or "")])
+        return Launch(self.name, lambda port: [*before, str(port), *after], self.health, hide)
+
+
+def find_program(name: str) -> str | None:
     """The program of that name: beside this Python, where its packages have theirs, else on the path."""
-    beside = Path(sys.executable).parent / name
-    return str(beside) if beside.is_file() else shutil.which(name)
+    return shutil.which(name, path=str(Path(sys.executable).parent)) or shutil.which(name)
 
 
-def server_arguments(config: RunConfig) -> dict[str, str]:
-    """`--server-arg` as options: `tensor-parallel-size=2` and `--tensor_parallel_size=2` are the same."""
-    arguments: dict[str, str] = {}
+def is_installed(package: str) -> bool:
+    """Whether there is such a package. A mere folder of its name, which may well be in the working directory, is none."""
+    found = find_spec(package)
+    return found is not None and found.origin is not None
+
+
+def server_arguments(config: RunConfig) -> list[tuple[str, str]]:
+    """`--server-arg` as names and values, in their order: some options of servers may be given more than once.
+
+    Names are left as they are written, since one server wants dashes in them and another underscores.
+    """
+    arguments: list[tuple[str, str]] = []
     for given in config.server_arg:
         name, equals, value = given.partition("=")
         name = name.strip().lstrip("-")
@@ -42,13 +76,13 @@ def server_arguments(config: RunConfig) -> dict[str, str]:
             raise UsageError(f"--server-arg {given!r} is not KEY=VALUE or KEY; repeat the option for each argument")
         if name in ("host", "port"):
             raise UsageError(f"--server-arg {name} is chosen by markscheme; to use a server of your own see --base-url")
-        arguments[name] = value if equals else ""
+        arguments.append((name, value if equals else ""))
     return arguments
 
 
-def as_flags(arguments: Mapping[str, str]) -> list[str]:
+def as_flags(arguments: Iterable[tuple[str, str]]) -> list[str]:
     """The options as a command line has them; one without a value is a switch."""
-    return [word for name, value in arguments.items() for word in ([f"--{name}", value] if value else [f"--{name}"])]
+    return [word for name, value in arguments for word in ([f"--{name}", value] if value else [f"--{name}"])]
 
 
 class _Copy:
@@ -85,16 +119,21 @@ class Managed:
 
     concurrency = None
 
-    def __init__(self, launch: Launch, target: str, config: RunConfig, *, spreads: bool = False) -> None:
-        """`spreads` is true of servers that take every GPU they see, unlike those that are told a number."""
-        self.name = f"{launch.program}/{target}"
+    def __init__(self, program: Program, target: str, config: RunConfig) -> None:
+        self.name = f"{program.name}/{target}"
         if config.base_url:
             raise UsageError(
                 f"{self.name} starts its own server; for one that runs already use openai/{target} with --base-url"
             )
         self.replicas = config.replicas
-        self._config, self._launch, self._target = config, launch, target
-        self._groups = device_groups(visible_devices(), config.replicas, _group_size(config, spreads))
+        self._launch = program.launch(config)
+        self._config = msgspec.structs.replace(config, api_key_env=config.api_key_env or program.key_variable)
+        given = {name.replace("_", "-"): value for name, value in server_arguments(config)}
+        self._asked_for = given.get("served-model-name") or target
+        self._key = given.get("api-key")
+        visible = visible_devices()
+        groups = device_groups(visible.devices, config.replicas, _group_size(config, program.spreads))
+        self._environments = [visible.only(group) for group in groups]
         self.as_sent = self._connect(f"http://{LOOPBACK}/v1").as_sent  # made now, so that a wrong option is noticed now
         self._copies: list[_Copy] = []
         self._group: Group | None = None
@@ -105,16 +144,14 @@ class Managed:
 
         def tell(place: int, text: str) -> None:
             said[place] = text
-            told = [
-                f"server {place}: {text}" if len(self._groups) > 1 else text for place, text in said.items() if text
-            ]
+            told = [f"server {place}: {text}" if self.replicas > 1 else text for place, text in said.items() if text]
             say(told[0] + (f" (and {len(told) - 1} more)" if len(told) > 1 else "") if told else "")
 
-        for place, devices in enumerate(self._groups):
+        for place, environment in enumerate(self._environments):
             server = Server(
                 self._launch,
                 folder / "servers" / f"{first + place}.log",
-                devices=devices,
+                environment=environment,
                 start_limit=self._config.server_timeout,
                 restarts=self._config.server_restarts,
                 say=partial(tell, place),
@@ -125,12 +162,17 @@ class Managed:
             copy.server.on_change = lambda up, copy=copy: group.changed(copy, up=up)  # type: ignore[misc]
         starting = [asyncio.create_task(copy.server.start()) for copy in self._copies]
         try:
-            await asyncio.gather(*starting)
-        except BaseException:  # one that fails or is cancelled takes the others with it
+            await asyncio.wait(starting, return_when=asyncio.FIRST_EXCEPTION)
+        finally:
+            # One that fails ends the others, and so does whoever waits no longer. Only once: cancelled again, a server
+            # that is being taken down would be left to its keeper.
             for task in starting:
                 task.cancel()
-            await asyncio.gather(*starting, return_exceptions=True)
-            raise
+            await asyncio.wait(starting)
+            failures = [task.exception() for task in starting if not task.cancelled()]
+        for failure in failures:
+            if failure is not None:
+                raise failure
 
     async def answer(self, request: Request) -> Sequence[Completion]:
         """Ask the least busy server."""
@@ -139,11 +181,13 @@ class Managed:
 
     async def close(self) -> None:
         """Take every server down."""
-        await asyncio.gather(*(copy.close() for copy in self._copies))
-        await asyncio.gather(*(copy.server.stop() for copy in self._copies))
+        try:
+            await asyncio.gather(*(copy.close() for copy in self._copies))
+        finally:
+            await asyncio.gather(*(copy.server.stop() for copy in self._copies))
 
     def _connect(self, url: str) -> OpenAI:
-        return OpenAI(self._target, msgspec.structs.replace(self._config, base_url=(url,)))
+        return OpenAI(self._asked_for, msgspec.structs.replace(self._config, base_url=(url,)), key=self._key)
 
 
 def _group_size(config: RunConfig, spreads: bool) -> int | None:

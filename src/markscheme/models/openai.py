@@ -30,7 +30,8 @@ def create(target: str, config: RunConfig) -> OpenAI:
 class OpenAI(Served):
     """Asks `/chat/completions` or `/completions`."""
 
-    def __init__(self, name: str, config: RunConfig) -> None:
+    def __init__(self, name: str, config: RunConfig, *, key: str | None = None) -> None:
+        """`key` is that of a server which we have started; any other is in the environment."""
         self._model = name
         self._chat = config.api == "chat"
         bases = config.base_url or (OFFICIAL,)
@@ -39,7 +40,13 @@ class OpenAI(Served):
         urls = [with_path(base, path) for base in bases]
         names = same_names("temperature", "top_p", "top_k", "stop", max_tokens=self._limit_field)
         super().__init__(
-            f"openai/{name}", urls, config, KEY_VARIABLE, key_required=not config.base_url, sampling_names=names
+            f"openai/{name}",
+            urls,
+            config,
+            KEY_VARIABLE,
+            key=key,
+            key_required=not config.base_url,
+            sampling_names=names,
         )
 
     def body(self, request: Request) -> dict[str, Any]:

@@ -105,7 +105,8 @@ class Replicas:
         if replica.out and now < replica.out_until:
             return  # one of many that were under way when it was left out
         if replica.failures >= limit or replica.out:
-            replica.out_until = now + min(OUT_LONGEST, OUT_FIRST * 2.0**replica.out)
+            # Bounded before the power: a server that is away for a night is left out more than a thousand times.
+            replica.out_until = now + min(OUT_LONGEST, OUT_FIRST * 2.0 ** min(replica.out, 10))
             replica.out += 1
             self._sort(replica, well=False)
 

@@ -1,8 +1,8 @@
 """Keys stay out of files, logs and messages.
 
 What can hold one: the key variable, the user and query parts of a URL, an extra field with a telling name, also deep
-inside its value. Each has a hidden form that may be written down; a resumed run that finds a hidden form asks for the
-option again.
+inside its value, an option for a server of ours. Each has a hidden form that may be written down; a resumed run that
+finds a hidden form asks for the option again.
 """
 
 from __future__ import annotations
@@ -170,7 +170,7 @@ def _inside(value: Any, secret: bool = False) -> Iterator[str]:
 
 
 def secret_values(config: RunConfig) -> list[str]:
-    """The values of the extra fields that must not be shown."""
+    """The values of extra fields and of options for a server that must not be shown."""
     found: list[str] = []
     for field in config.extra_field:
         name, _, value = field.partition("=")
@@ -178,7 +178,8 @@ def secret_values(config: RunConfig) -> list[str]:
             found += _inside(msgspec.json.decode(value), is_secret(name))
         except msgspec.DecodeError:
             found += [value] if is_secret(name) else []
-    return found
+    arguments = (argument.partition("=") for argument in config.server_arg)
+    return found + [value for name, _, value in arguments if value and is_secret(name)]
 
 
 def _hide_argument(argument: str) -> str:
@@ -202,9 +203,9 @@ class Scrubber:
         secrets |= {quote(secret, safe="") for secret in secrets}
         secrets |= {msgspec.json.encode(secret).decode()[1:-1] for secret in secrets}
         # Longest first, so that a secret which contains another goes whole; one or two letters are not secrets.
-        self._secrets = sorted((secret for secret in secrets if len(secret) > 2), key=len, reverse=True)
+        self.secrets = sorted((secret for secret in secrets if len(secret) > 2), key=len, reverse=True)
 
     def __call__(self, text: str) -> str:
-        for secret in self._secrets:
+        for secret in self.secrets:
             text = text.replace(secret, HIDDEN)
         return text

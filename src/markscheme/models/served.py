@@ -35,6 +35,7 @@ class Served:
         key_required: bool = False,
         key_header: str = "Authorization",
         key_form: str = "Bearer {}",
+        key: str | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> None:
         self.name = hide_spec(name)
@@ -42,8 +43,8 @@ class Served:
         """What this backend calls each part of `Sampling` in the request, where an extra field can replace it."""
         self.extra = extra_fields(config.extra_field)
         variable = config.api_key_env or key_variable
-        key = api_key(variable, urls, required=key_required, header=key_header, form=key_form)
-        self._transport = Transport(urls, {**key, **(headers or {})}, variable, secret_values(config))
+        keyed = api_key(variable, urls, required=key_required, header=key_header, form=key_form, known=key)
+        self._transport = Transport(urls, {**keyed, **(headers or {})}, variable, secret_values(config))
         self._encoder = msgspec.json.Encoder()
 
     def body(self, request: Request) -> dict[str, Any]:

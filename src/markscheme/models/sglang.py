@@ -7,16 +7,14 @@
 from __future__ import annotations
 
 import sys
-from importlib.util import find_spec
 from typing import Any
 
 from markscheme.config import RunConfig
 from markscheme.errors import UsageError
 from markscheme.models.base import Completion, Request, RequestFailed
 from markscheme.models.fields import as_object, count, finish_reason, plain_prompt, with_path
-from markscheme.models.managed import LOOPBACK, Managed, as_flags, server_arguments
+from markscheme.models.managed import Managed, Program, is_installed
 from markscheme.models.served import Served, present, same_names
-from markscheme.scale.servers import Launch
 
 KEY_VARIABLE = "SGLANG_API_KEY"
 
@@ -27,13 +25,12 @@ def create(target: str, config: RunConfig) -> SGLang | Managed:
         return SGLang(target, config)
     if not target:
         raise UsageError("sglang needs a model (sglang/Qwen/Qwen3-8B) or a server (sglang/http://localhost:30000)")
-    if find_spec("sglang") is None:
+    if not is_installed("sglang"):
         raise UsageError(
             "sglang/ starts `sglang.launch_server`, and sglang is not installed: pip install 'sglang[all]'"
         )
-    start = [sys.executable, "-m", "sglang.launch_server", "--model-path", target, "--host", LOOPBACK]
-    flags = as_flags(server_arguments(config))
-    return Managed(Launch("sglang", lambda port: [*start, "--port", str(port), *flags], "/health"), target, config)
+    start = [sys.executable, "-m", "sglang.launch_server", "--model-path", target]
+    return Managed(Program("sglang", start), target, config)
 
 
 class SGLang(Served):

@@ -2,30 +2,42 @@
 
 from __future__ import annotations
 
+import re
+import sys
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
 from markscheme.config import RunConfig
 from markscheme.errors import UsageError
-from markscheme.models.managed import LOOPBACK, Managed, as_flags, program, server_arguments
-from markscheme.scale.servers import Launch
+from markscheme.models.managed import Managed, Program, find_program
+
+OLDEST = (5, 5)
+"""The first version whose `serve` takes the model as its argument."""
+ADVICE = f"pip install 'transformers[serving]>={OLDEST[0]}.{OLDEST[1]}'"
 
 
 def create(target: str, config: RunConfig) -> Managed:
     """A `transformers serve` for each replica."""
     if not target:
         raise UsageError("transformers needs a model: transformers/Qwen/Qwen3-0.6B, or the path of a checkpoint")
-    found = program("transformers")
+    found = find_program("transformers")
     if found is None:
         raise UsageError(
-            "transformers/ starts `transformers serve`, and there is no program `transformers` here: "
-            "pip install 'transformers[serving]'"
+            f"transformers/ starts `transformers serve`, and there is no program `transformers` here: {ADVICE}"
         )
-    flags = as_flags(server_arguments(config))
-    return Managed(
-        Launch(
-            "transformers",
-            lambda port: [found, "serve", target, "--host", LOOPBACK, "--port", str(port), *flags],
-            "/health",
-        ),
-        target,
-        config,
-        spreads=True,
-    )
+    _check_version(found)
+    return Managed(Program("transformers", [found, "serve", target], spreads=True), target, config)
+
+
+def _check_version(program: str) -> None:
+    """Refuse one that is too old, where it is that of this Python; asking any other would take seconds."""
+    if Path(program).parent != Path(sys.executable).parent:
+        return
+    try:
+        there = version("transformers")
+    except PackageNotFoundError:
+        return
+    if tuple(int(number) for number in re.findall(r"\d+", there)[:2]) < OLDEST:
+        raise UsageError(
+            f"transformers/ starts `transformers serve NAME`, and transformers {there} is too old: {ADVICE}"
+        )

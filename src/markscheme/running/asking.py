@@ -10,6 +10,8 @@ from contextlib import nullcontext, suppress
 from importlib import import_module
 from typing import Any, Protocol, TypeVar
 
+import msgspec
+
 from markscheme.config import RunConfig
 from markscheme.marking import get_protocol
 from markscheme.models.base import Model, Request
@@ -77,25 +79,35 @@ class Asking:
 
     async def run(self) -> None:
         """Ask until nothing is left, something is fatal, or the user has had enough."""
-        try:
-            if not await self._started():
-                self.interrupted = True
-                return
-            await self._ask()
-            while self._rounds is not None and not self.interrupted and self._rounds.advance():
-                self._rounds.keep()
-                await self._ask()
-        finally:
-            await self._model.close()
+        with Interrupts(self._earlier.live) as interrupts:
+            try:
+                if await self._started(interrupts):
+                    await self._settle()
+                    await self._ask(interrupts)
+                while self._rounds is not None and not interrupts.happened and self._rounds.advance():
+                    self._rounds.keep()
+                    await self._ask(interrupts)
+            finally:
+                self.interrupted = interrupts.happened
+                interrupts.closing()
+                await self._model.close()
 
-    async def _started(self) -> bool:
+    async def _started(self, interrupts: Interrupts) -> bool:
         showing = asyncio.create_task(self._show(self._earlier.live))
         try:
-            return await start_model(self._model, self._run.path, self._earlier.live)
+            return await start_model(self._model, self._run.path, self._earlier.live, interrupts)
         finally:
             showing.cancel()
 
-    async def _ask(self) -> None:
+    async def _settle(self) -> None:
+        """Where only a started model knows what it is really asked for, the manifest says so from now on."""
+        settle = getattr(self._model, "settle", None)
+        if settle is not None and (settled := await settle(self._sampling)) != self._sampling:
+            self._sampling = settled
+            self._run.manifest = msgspec.structs.replace(self._run.manifest, sampling=msgspec.to_builtins(settled))
+            self._run.save_manifest(self._run.manifest)
+
+    async def _ask(self, interrupts: Interrupts) -> None:
         """Ask for everything that is planned and missing."""
         protocol = get_protocol(self._run.manifest.protocol.partition("@")[0])
         live = self._earlier.live
@@ -110,7 +122,7 @@ class Asking:
             recorder.on_failure = scheduler.stop
             if hasattr(self._model, "on_room"):
                 self._model.on_room = scheduler.more_room
-            with Interrupts(scheduler, live) as interrupts:
+            with interrupts.stopping(scheduler):
                 beside = [
                     asyncio.create_task(facts.keep_synced(scheduler.stop)),
                     asyncio.create_task(self._show(live)),
@@ -122,7 +134,6 @@ class Asking:
                     await recorder.finish()
                     for task in beside:
                         task.cancel()
-                    self.interrupted = interrupts.happened
                     self.server_model = self.server_model or recorder.server_model
 
     def _requests(self) -> Iterator[Request]:
@@ -157,17 +168,24 @@ async def _load_reporting() -> None:
 
 
 def choose_limit(config: RunConfig, model: Model, missing: int) -> Limit:
-    """How many at once: the user's number, else the model's, else find out. Refuses more than files can be open."""
+    """How many at once: the user's number, else the model's, else find out.
+
+    Refuses more than files can be open, where each request is a connection.
+    """
+    connects = bool(getattr(model, "connects", True))
     chosen = config.concurrency or model.concurrency
     if chosen is None and getattr(model, "room", None) is not None:
         return RoomLimit(lambda: model.room)  # type: ignore[attr-defined]
     if isinstance(chosen, int):
         value = max(1, min(chosen, missing))
-        make_room(value)
+        if connects:
+            make_room(value)
         return FixedLimit(value)
     replicas = int(getattr(model, "replicas", 1))
-    highest = min(MOST_AUTOMATIC * replicas, most_connections())
-    make_room(highest)
+    highest = MOST_AUTOMATIC * replicas
+    if connects:
+        highest = min(highest, most_connections())
+        make_room(highest)
     return AutoLimit(start=32 * replicas, highest=highest)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any
@@ -13,10 +13,10 @@ import msgspec
 
 from markscheme.accounting import Accounts
 from markscheme.config import RunConfig
-from markscheme.errors import JournalError, ModelError
+from markscheme.errors import JournalError, ModelError, UsageError
 from markscheme.marking import get_protocol
 from markscheme.models import load_model
-from markscheme.models.base import Model
+from markscheme.models.base import Model, as_sent
 from markscheme.models.prices import price_of
 from markscheme.models.secrets import hide_config, hide_spec
 from markscheme.prompts import prompts_sha256
@@ -51,6 +51,7 @@ def execute(
     With `ranks`, which all of them must call this with, this process asks its share; the first marks and closes.
     """
     bench, questions, protocol = prepared or prepare(config)
+    _check_ranks(config, ranks)
     model = load_model(config.model, config)
     samples = first_round(config, ranks)
     sampling = _sampling(config, samples, model)
@@ -100,6 +101,7 @@ def resume(
     over; one that changes what is asked is refused.
     """
     config = resumed_config(run, changes or {})
+    _check_ranks(config, ranks)
     first_round(config, ranks)  # refuses what cannot be
     with _lock(run.path, ranks):
         run = Run.open(run.path)  # another process may have finished it while we waited
@@ -130,6 +132,14 @@ def resume(
         sampling = msgspec.convert(run.manifest.sampling, Sampling)
         _finish(run, config, questions, model, sampling, earlier, display, ranks, rounds)
     return run
+
+
+def _check_ranks(config: RunConfig, ranks: Ranks | None) -> None:
+    if ranks is not None and config.engine == "ray":
+        raise UsageError(
+            f"--engine ray feeds all replicas from one process, and torchrun has started {ranks.world}, each of which "
+            "would place its own: leave one of the two out"
+        )
 
 
 def _lock(folder: Path, ranks: Ranks | None) -> RunLock:
@@ -186,8 +196,6 @@ def _finish(
 
 
 def _sampling(config: RunConfig, samples: int, model: Model) -> Sampling:
-    if getattr(model, "own_sampling", False):
-        return Sampling()
     default = 0.0 if samples == 1 else SEVERAL_SAMPLES_TEMPERATURE
     asked = Sampling(
         temperature=default if config.temperature is None else config.temperature,
@@ -196,5 +204,4 @@ def _sampling(config: RunConfig, samples: int, model: Model) -> Sampling:
         max_tokens=config.max_tokens,
         stop=config.stop,
     )
-    as_sent: Callable[[Sampling], Sampling] | None = getattr(model, "as_sent", None)
-    return as_sent(asked) if as_sent else asked
+    return as_sent(model, asked)

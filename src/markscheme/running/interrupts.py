@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import signal
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Protocol, Self
 
 from markscheme.running.live import Live
@@ -21,24 +23,46 @@ class Stoppable(Protocol):
 
 
 class Interrupts:
-    """Stops something on signals while it is entered. Outside the main thread, where there are none, it does nothing."""
+    """Holds the signals while it is entered: from before a model is started until it is closed, or it would be left open.
 
-    def __init__(self, work: Stoppable, live: Live) -> None:
-        self._work, self._live = work, live
-        self._handled: list[int] = []
+    Outside the main thread, where there are none, it does nothing.
+    """
+
+    def __init__(self, live: Live) -> None:
+        self._live = live
+        self._work: Stoppable | None = None
+        self._held = threading.current_thread() is threading.main_thread()
         self.happened = False
 
     def __enter__(self) -> Self:
-        if threading.current_thread() is threading.main_thread():
+        if self._held:
             loop = asyncio.get_running_loop()
-            for number, handler in ((signal.SIGINT, self._asked), (signal.SIGTERM, self._told)):
-                loop.add_signal_handler(number, handler)
-                self._handled.append(number)
+            loop.add_signal_handler(signal.SIGINT, self._asked)
+            loop.add_signal_handler(signal.SIGTERM, self._told)
         return self
 
     def __exit__(self, *_: object) -> None:
-        for number in self._handled:
-            asyncio.get_running_loop().remove_signal_handler(number)
+        if self._held:
+            asyncio.get_running_loop().remove_signal_handler(signal.SIGTERM)
+            asyncio.get_running_loop().remove_signal_handler(signal.SIGINT)
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    @contextmanager
+    def stopping(self, work: Stoppable) -> Iterator[None]:
+        """Signals stop this while it lasts; one that came just before it stops it as well."""
+        self._work = work
+        if self.happened:
+            work.stop()
+        try:
+            yield
+        finally:
+            self._work = None
+
+    def closing(self) -> None:
+        """What is left takes seconds, and whoever interrupts it gets no more: only Ctrl-C pressed again is obeyed."""
+        if self._held:
+            asyncio.get_running_loop().remove_signal_handler(signal.SIGINT)
+            signal.signal(signal.SIGINT, self._again)  # also inside a call that keeps the event loop waiting
 
     def _asked(self) -> None:
         if self.happened:
@@ -46,9 +70,16 @@ class Interrupts:
             return
         self.happened = True
         self._live.state = f"stopping: {self._live.in_flight} requests are still in flight (Ctrl-C again drops them)"
-        self._work.drain()
+        if self._work is not None:
+            self._work.drain()
 
     def _told(self) -> None:
         self.happened = True
         self._live.state = "stopping"
-        self._work.stop()
+        if self._work is not None:
+            self._work.stop()
+
+    def _again(self, *_: object) -> None:
+        if self.happened:
+            raise KeyboardInterrupt
+        self.happened = True

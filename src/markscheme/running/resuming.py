@@ -22,7 +22,10 @@ def resumed_config(run: Run, changes: Mapping[str, Any]) -> RunConfig:
         raise UsageError(
             f"{run.path} was imported from a log, and only the tool that wrote the log can ask for what is missing in it"
         )
-    changed = make_config(**{**msgspec.structs.asdict(stored), **changes})
+    kept = msgspec.structs.asdict(stored)
+    if changes.get("engine") == "local":
+        kept["ray_address"] = None  # of a cluster that is left
+    changed = make_config(**{**kept, **changes})
     hidden = hide_config(changed)
     differences = [
         f"{name}: {_shown(getattr(stored, name))} in the run, {_shown(getattr(hidden, name))} now"

@@ -14,17 +14,18 @@ from markscheme.running.live import Live
 class _Waiting:
     """What a signal ends while nothing has been asked yet."""
 
-    def __init__(self, task: asyncio.Task[None]) -> None:
+    def __init__(self, task: asyncio.Task[str | None]) -> None:
         self._task = task
 
     def drain(self) -> None:
-        self._task.cancel()
+        self.stop()
 
     def stop(self) -> None:
-        self._task.cancel()
+        if not self._task.cancelling():  # a second time would disturb it in cleaning up
+            self._task.cancel()
 
 
-async def start_model(model: Model, folder: Path, live: Live) -> bool:
+async def start_model(model: Model, folder: Path, live: Live, interrupts: Interrupts) -> bool:
     """Whether the model can be asked; false when the user stopped it. Raises `ModelError` when it does not start."""
     start = getattr(model, "start", None)
     if start is None:
@@ -34,12 +35,13 @@ async def start_model(model: Model, folder: Path, live: Live) -> bool:
         live.state = text
 
     task = asyncio.ensure_future(start(folder, say))
-    with Interrupts(_Waiting(task), live) as interrupts:
+    still = ""
+    with interrupts.stopping(_Waiting(task)):
         try:
-            await task
+            still = await task or ""
         except asyncio.CancelledError:
             if not interrupts.happened:
                 raise
-    live.state = ""
+    live.state = still
     live.started = time.monotonic()  # loading weights is no part of any speed
     return not interrupts.happened

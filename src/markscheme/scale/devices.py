@@ -6,26 +6,61 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from math import prod
+from pathlib import Path
+from typing import NamedTuple
 
 from markscheme.errors import UsageError
 
-VARIABLE = "CUDA_VISIBLE_DEVICES"
+CUDA, HIP, ROCR = "CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"
+AMD_NODES = Path("/sys/class/kfd/kfd/topology/nodes")
+"""Where Linux lists what AMD's runtime can compute on, processors included."""
 
+_DEVICE = re.compile(r"\d+|(?:GPU|MIG)-\S+")
 _PARALLEL = (
     ("tensor-parallel-size", "tp-size", "tp"),
     ("pipeline-parallel-size", "pp-size", "pp"),
+    ("prefill-context-parallel-size", "pcp"),
     ("data-parallel-size", "dp-size", "dp"),
 )
 """Options of vLLM and SGLang that each multiply the number of GPUs of one server, under all their names."""
 
 
-def visible_devices() -> tuple[str, ...]:
-    """The GPUs this process may use, by index or UUID: what the environment allows, else all that there are."""
-    allowed = os.environ.get(VARIABLE)
-    if allowed is not None:
-        return tuple(word.strip() for word in allowed.split(",") if word.strip() not in ("", "-1"))
+class Visible(NamedTuple):
+    """The GPUs this process may use, by index or UUID, and the variables that choose among them."""
+
+    devices: tuple[str, ...]
+    variables: tuple[str, ...] = (CUDA,)
+
+    def only(self, devices: Sequence[str] | None) -> dict[str, str]:
+        """The environment in which a server sees these alone; `None` leaves it as it is."""
+        return {} if devices is None else dict.fromkeys(self.variables, ",".join(devices))
+
+
+def visible_devices() -> Visible:
+    """What the environment allows, else all that there are."""
+    # To AMD's runtime the first two mean the same, and vLLM refuses them when they differ; they count within the third.
+    for variables in ((CUDA, HIP), (ROCR,)):
+        if given := tuple(name for name in variables if name in os.environ):
+            return Visible(_named(os.environ[given[0]]), given)
+    if nvidia := _nvidia_devices():
+        return Visible(nvidia)
+    return Visible(_amd_devices(), (CUDA, HIP))
+
+
+def _named(value: str) -> tuple[str, ...]:
+    """As drivers read it: up to the first word that is no device (`-1`, Slurm's `NoDevFiles`)."""
+    devices: dict[str, None] = {}
+    for word in value.split(","):
+        if not _DEVICE.fullmatch(word.strip()):
+            break
+        devices[word.strip()] = None
+    return tuple(devices)
+
+
+def _nvidia_devices() -> tuple[str, ...]:
     program = shutil.which("nvidia-smi")
     if program is None:
         return ()
@@ -42,14 +77,25 @@ def visible_devices() -> tuple[str, ...]:
     return tuple(word for word in listed.split() if re.fullmatch(r"\d+", word))
 
 
-def gpus_of_server(arguments: Mapping[str, str]) -> int:
-    """GPUs that one server with these arguments spreads over."""
+def _amd_devices() -> tuple[str, ...]:
+    gpus = 0
+    for node in AMD_NODES.glob("*/properties"):
+        with suppress(OSError):  # a GPU that a container may not use cannot be read
+            gpus += re.search(r"^simd_count [1-9]", node.read_text(), re.MULTILINE) is not None  # a processor has none
+    return tuple(str(index) for index in range(gpus))
+
+
+def gpus_of_server(arguments: Iterable[tuple[str, str]]) -> int:
+    """GPUs that one server with these arguments spreads over; of an option that is given twice, the last counts."""
+    given = {name.replace("_", "-"): value for name, value in arguments}
     sizes = []
     for names in _PARALLEL:
-        given = next((arguments[name] for name in names if name in arguments), "1")
-        if not given.isdecimal() or int(given) < 1:
-            raise UsageError(f"--server-arg {names[0]}={given} is not a positive whole number")
-        sizes.append(int(given))
+        size = next((given[name] for name in names if name in given), "1")
+        if not size.isdecimal() or int(size) < 1:
+            raise UsageError(f"--server-arg {names[0]}={size} is not a positive whole number")
+        if names[-1] == "dp" and "enable-dp-attention" in given:
+            continue  # SGLang divides the attention among the GPUs of tensor parallelism: they are the same ones
+        sizes.append(int(size))
     return prod(sizes)
 
 
@@ -69,6 +115,6 @@ def device_groups(devices: Sequence[str], replicas: int, size: int | None) -> li
         have = f"{len(devices)} are visible ({','.join(devices)})" if devices else "none is visible"
         raise UsageError(
             f"--replicas {replicas} with {each} GPU{'s' if each > 1 else ''} each need {replicas * each} GPUs, "
-            f"and {have}; lower --replicas, or see {VARIABLE}"
+            f"and {have}; lower --replicas, or see {CUDA}"
         )
     return [tuple(devices[start : start + each]) for start in range(0, replicas * each, each)]

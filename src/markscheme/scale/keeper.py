@@ -5,7 +5,8 @@ standard input ends (its owner closed it, or died, by whatever signal) or it is 
 to end, and after GRACE seconds killed, with everything it started. When the server ends by itself, what it left behind
 is killed too. On Linux the keeper adopts the orphans among its descendants, so that a child which has left the process
 group is found as well. It leaves its owner's family itself, since some owners (Ray's workers) are killed together with
-their children; so it tells its id and at the end the server's exit code through the file descriptor REPORT.
+their children; so it tells its id and the server's, and at the end its exit code, through the descriptor REPORT. Where
+there are secrets, what the server says goes through the keeper, which leaves them out: servers like to log their options.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ import select
 import signal
 import subprocess
 import sys
+import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -25,19 +28,32 @@ PR_SET_CHILD_SUBREAPER = 36
 LOOK_EVERY = 0.1
 KILLING = 10.0
 """Seconds that killing may take: a process inside the driver of a GPU does not end at once."""
+LAST_WORDS = 5.0
+"""Seconds to pass on what the server said last."""
 NOT_STARTED = 127
+SECRETS = "MARKSCHEME_SECRETS"
+"""Environment variable with what must not be logged, a line each; the server does not see it."""
 
 
 class Keeper:
     """The server and its descendants."""
 
-    def __init__(self, command: list[str]) -> None:
+    def __init__(self, command: list[str], secrets: list[bytes]) -> None:
         _prctl(PR_SET_CHILD_SUBREAPER, 1)
         keeper = os.getpid()
-        server = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, process_group=0, preexec_fn=lambda: _share_fate(keeper)
+        self._server = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE if secrets else None,
+            stderr=subprocess.STDOUT if secrets else None,
+            process_group=0,
+            preexec_fn=lambda: _share_fate(keeper),
         )
-        self._group = server.pid
+        self.pid = self._group = self._server.pid
+        self._copying: threading.Thread | None = None
+        if self._server.stdout is not None:
+            self._copying = threading.Thread(target=_copy, args=(self._server.stdout.fileno(), secrets), daemon=True)
+            self._copying.start()
         self.exit_code: int | None = None
 
     def reap(self) -> None:
@@ -62,6 +78,8 @@ class Keeper:
         while not self._gone() and time.monotonic() < deadline:
             self._signal(signal.SIGKILL)
             time.sleep(LOOK_EVERY / 5)
+        if self._copying is not None:
+            self._copying.join(LAST_WORDS)
 
     def _gone(self) -> bool:
         self.reap()
@@ -86,22 +104,27 @@ def main() -> None:
     if os.fork():
         os._exit(0)
     os.setsid()
-    os.write(report, f"{os.getpid()}\n".encode())
-    code = keep(command, grace)
-    with suppress(BrokenPipeError):
-        os.write(report, f"{code}\n".encode())
+
+    def tell(*numbers: int) -> None:
+        with suppress(BrokenPipeError):
+            os.write(report, (" ".join(map(str, numbers)) + "\n").encode())
+
+    tell(keep(command, grace, tell))
 
 
-def keep(command: list[str], grace: float) -> int:
+def keep(command: list[str], grace: float, tell: Callable[[int, int], None]) -> int:
     """Start the command, wait for its end or our owner's, leave nothing behind; returns its exit code."""
     told: list[int] = []
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda number, _: told.append(number))
+    secrets = os.environ.pop(SECRETS, "").encode().split(b"\n")
     try:
-        keeper = Keeper(command)
+        keeper = Keeper(command, [secret for secret in secrets if secret])
     except OSError as error:
         print(f"{command[0]}: {error.strerror}", file=sys.stderr, flush=True)
+        tell(os.getpid(), 0)
         return NOT_STARTED
+    tell(os.getpid(), keeper.pid)
     while keeper.exit_code is None:
         if told or _owner_is_gone():
             keeper.end(grace)
@@ -110,6 +133,16 @@ def keep(command: list[str], grace: float) -> int:
     # What a server leaves behind gets no grace: it had all the time that the server had.
     keeper.kill()
     return 1 if keeper.exit_code is None else keeper.exit_code
+
+
+def _copy(pipe: int, secrets: list[bytes]) -> None:
+    """Pass on what the server says, line by line, without the secrets in it."""
+    with open(pipe, "rb", closefd=False) as said:
+        while line := said.readline(1 << 20):
+            for secret in secrets:
+                line = line.replace(secret, b"***")
+            with suppress(OSError):  # a full disk must not stop the server, which waits for us to read on
+                os.write(sys.stdout.fileno(), line)
 
 
 def _owner_is_gone() -> bool:

@@ -16,12 +16,15 @@ from pathlib import Path
 import msgspec
 
 from markscheme.config import RunConfig
-from markscheme.errors import MarkschemeError
+from markscheme.errors import MarkschemeError, first_line
 from markscheme.models import load_model
-from markscheme.models.base import Completion, Model, Request, RequestFailed
+from markscheme.models.base import Completion, Model, Request, RequestFailed, as_sent
+from markscheme.types import Sampling
 
 GATHER = 0.003
 """Seconds between the first answer of a bundle and its departure."""
+LOOK = 3.0
+"""Seconds after which a replica that is still starting says how far it is."""
 
 
 class Reply(msgspec.Struct, frozen=True):
@@ -34,6 +37,11 @@ class Reply(msgspec.Struct, frozen=True):
     retryable: bool = False
     fatal: bool = False
     retry_after: float | None = None
+
+    @property
+    def last(self) -> bool:
+        """Whether this replica can answer nothing more: its server is gone for good, or something in it broke."""
+        return self.kind in ("gone", "bug")
 
     def failure(self) -> RequestFailed:
         """The failure again, on the driver's side."""
@@ -50,11 +58,14 @@ class Bundle(msgspec.Struct, frozen=True):
 
 
 class Started(msgspec.Struct, frozen=True):
-    """What the driver learns of a replica that stands, or why it does not."""
+    """How a replica is doing: it stands, it has failed, or it is on its way. What only the model itself knows of it."""
 
-    node: str = ""
-    concurrency: int | None = None
+    stands: bool = False
     failed: str = ""
+    said: str = ""
+    concurrency: int | None = None
+    in_process: bool = False
+    samples_per_request: int = 1
 
 
 class ReplicaActor:
@@ -64,30 +75,61 @@ class ReplicaActor:
         self._spec = spec
         self._config = msgspec.msgpack.decode(config, type=RunConfig)
         self._model: Model | None = None
+        self._starting: asyncio.Task[Started] | None = None
+        self._said = ""
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self._replies: list[Reply] = []
         self._waiting: list[asyncio.Future[None]] = []
         self._sending = False
 
+    async def node(self) -> str:
+        """Where it has been placed: the first thing it is asked, which is answered once there was room for it."""
+        return os.uname().nodename
+
     async def start(self, folder: str, place: int) -> bytes:
-        """Load the model, or start its server."""
+        """Begin to load the model, or to start its server; `look` until it stands."""
+        self._starting = asyncio.create_task(self._start(folder, place))
+        return await self.look()
+
+    async def look(self) -> bytes:
+        """How the start is getting on, when it is over or after a while."""
+        assert self._starting is not None
+        done, _ = await asyncio.wait([self._starting], timeout=LOOK)
+        return msgspec.msgpack.encode(self._starting.result() if done else Started(said=self._said))
+
+    async def _start(self, folder: str, place: int) -> Started:
         try:
-            self._model = load_model(self._spec, self._config)
-            start = getattr(self._model, "start", None)
+            self._model = model = load_model(self._spec, self._config)
+            start = getattr(model, "start", None)
             if start is not None:
-                await start(_log_folder(folder), lambda _: None, first=place)
+                await start(_log_folder(folder), self._say, first=place)
         except MarkschemeError as error:  # told in words: our errors need not survive being pickled
-            return msgspec.msgpack.encode(Started(failed=str(error)))
-        return msgspec.msgpack.encode(Started(node=os.uname().nodename, concurrency=self._model.concurrency))
+            return Started(failed=str(error))
+        except Exception as error:  # noqa: BLE001 - a driver of CUDA, a library of the model: told to our driver
+            return Started(failed=f"{type(error).__name__}: {first_line(error)}")
+        return Started(
+            stands=True,
+            concurrency=model.concurrency,
+            in_process=bool(getattr(model, "in_process", False)),
+            samples_per_request=int(getattr(model, "samples_per_request", 1)),
+        )
+
+    def _say(self, text: str) -> None:
+        self._said = text
+
+    async def settle(self, sampling: bytes) -> bytes:
+        """What the model makes of the sampling that is asked for."""
+        assert self._model is not None
+        return msgspec.msgpack.encode(as_sent(self._model, msgspec.msgpack.decode(sampling, type=Sampling)))
 
     async def exchange(self, bundle: bytes) -> bytes:
         """Begin what is new; return with what is done, once there is something or nothing is left to wait for."""
         new = msgspec.msgpack.decode(bundle, type=Bundle)
+        for number, request in new.asked:
+            self._tasks[number] = asyncio.create_task(self._ask(number, request))
         for number in new.dropped:
             if (task := self._tasks.pop(number, None)) is not None:
                 task.cancel()
-        for number, request in new.asked:
-            self._tasks[number] = asyncio.create_task(self._ask(number, request))
         if not self._replies and self._tasks:
             turn = asyncio.get_running_loop().create_future()
             self._waiting.append(turn)
@@ -108,8 +150,8 @@ class ReplicaActor:
             completions: Sequence[Completion] = await self._model.answer(request)
         except RequestFailed as failure:
             reply = Reply(number, [], failure.kind, str(failure), failure.retryable, failure.fatal, failure.retry_after)
-        except Exception as bug:  # noqa: BLE001 - told to the driver, which stops the run
-            reply = Reply(number, [], "bug", f"{type(bug).__name__}: {bug}", fatal=True)
+        except Exception as bug:  # noqa: BLE001 - told to the driver, which gives this replica up
+            reply = Reply(number, [], "bug", f"{type(bug).__name__}: {first_line(bug)}")
         else:
             reply = Reply(number, list(completions))
         self._tasks.pop(number, None)

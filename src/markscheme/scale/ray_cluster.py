@@ -19,13 +19,11 @@ PATIENCE = 20.0
 def connect(address: str | None) -> tuple[Any, bool]:
     """The module `ray`, connected, and whether it is for us to disconnect it."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # an evaluation reports to nobody
-    # GPUs that were not asked for must not vanish from a server that finds its own.
-    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     try:
         ray: Any = import_module("ray")
     except ImportError as error:
         raise UsageError(f"--engine ray needs Ray ({error}): pip install 'markscheme[ray]'") from None
-    if ray.is_initialized():  # by whoever calls us, or by an earlier benchmark of this command
+    if ray.is_initialized():  # by whoever calls us
         return ray, False
     address = address or os.environ.get("RAY_ADDRESS") or None
     alone = {} if address else {"include_dashboard": False}

@@ -12,7 +12,7 @@ import re
 import shlex
 import signal
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,10 +20,10 @@ from pathlib import Path
 import aiohttp
 
 from markscheme.errors import ModelError
+from markscheme.models.secrets import Scrubber
 from markscheme.scale import keeper
-from markscheme.scale.devices import VARIABLE
 from markscheme.scale.kept import Kept
-from markscheme.scale.ports import free_port, is_taken, listens_below
+from markscheme.scale.ports import free_port, is_shared, is_taken, listens_below
 
 GRACE = 10.0
 """Seconds a server has to end by itself when it is told to."""
@@ -34,6 +34,11 @@ LONGEST_PAUSE = 30.0
 LOG_SHOWN = 400
 
 _TAKEN = re.compile(r"address already in use|errno 98|port \d+ is (?:already )?(?:in use|taken)", re.IGNORECASE)
+_STEERING = re.compile(
+    r"\x1b\[[0-?]*[ -/]*[@-~]"  # colours, the cursor
+    r"|\x1b[\]PX^_].*?(?:\x07|\x1b\\|$)"  # titles and other strings
+    r"|\x1b[ -/]*[0-~]?"
+)
 
 
 @dataclass(frozen=True)
@@ -46,6 +51,12 @@ class Launch:
     """The command line for a port."""
     health: str
     """Path that answers 200 once requests can be answered."""
+    hide: Scrubber
+    """Takes out of a text what must not be written down."""
+
+
+class _PortTakenError(ModelError):
+    """Another server has the same port."""
 
 
 class Server:
@@ -56,16 +67,15 @@ class Server:
         launch: Launch,
         log: Path,
         *,
-        devices: Sequence[str] | None = None,
+        environment: Mapping[str, str],
         start_limit: float,
         restarts: int,
         say: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._launch, self._log, self._say = launch, log, say
-        self._devices, self._start_limit, self._restarts = devices, start_limit, restarts
+        self._environment, self._start_limit, self._restarts = environment, start_limit, restarts
         self._process: Kept | None = None
         self._watching: asyncio.Task[None] | None = None
-        self._group: int | None = None  # the server's process group, while it is up
         self._log_from = 0
         self.url = ""
         """Where it listens; another port after each start."""
@@ -74,7 +84,7 @@ class Server:
         self.gone: str | None = None
         """Why it will not come back."""
         self.on_change: Callable[[bool], None] = lambda _: None
-        """Told whether it is up, whenever that changes after the start."""
+        """Told whether it is up, whenever that changes after the start; and once more when it is gone for good."""
 
     async def start(self) -> None:
         """Return when it is up; raises `ModelError` when it does not come up. From then on it is watched."""
@@ -84,87 +94,99 @@ class Server:
 
     async def stop(self) -> None:
         """Take it down, with everything it started."""
-        if self._watching is not None:
-            self._watching.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._watching
-        await self._take_down()
+        try:
+            if self._watching is not None:
+                self._watching.cancel()
+                await asyncio.wait([self._watching])
+        finally:
+            await self._take_down()
 
     async def _watch(self) -> None:
-        """Start it again when it dies, until it has died too often."""
-        left, pause = self._restarts, 1.0
-        while True:
-            assert self._process is not None
-            while self._process.poll() is None:
-                await asyncio.sleep(LOOK_EVERY)
-            self._sweep(self._process)
-            self.settled.clear()
-            self.on_change(False)
-            why = f"{self._launch.program} ended ({self._ending()})"
-            while True:
-                if left == 0:
-                    self.gone = f"{why}; it is not started again (--server-restarts {self._restarts})"
-                    self.settled.set()
-                    return
-                left -= 1
-                self._say(f"{why}; starting it again")
-                await asyncio.sleep(pause)
-                pause = min(LONGEST_PAUSE, 2 * pause)
-                try:
-                    await self._bring_up()
-                except ModelError as error:
-                    why = str(error)
-                else:
-                    break
+        """Start it again whenever it dies. What ends that, foreseen or not, is told: somebody may be waiting for it."""
+        try:
+            self.gone = await self._keep_up()
+        except Exception as bug:  # noqa: BLE001
+            self.gone = f"{self._launch.program} can no longer be watched ({type(bug).__name__}: {bug})"
+        self.settled.set()
+        self.on_change(False)
+
+    async def _keep_up(self) -> str:
+        """Why it is not started any more."""
+        pause = 1.0
+        why = await self._death()
+        for _ in range(self._restarts):
+            self._say(f"{why}; starting it again")
+            await asyncio.sleep(pause)
+            pause = min(LONGEST_PAUSE, 2 * pause)
+            try:
+                await self._bring_up()
+            except ModelError as error:
+                why = str(error)
+                continue
             self._say("")
             self.settled.set()
             self.on_change(True)
+            why = await self._death()
+        return f"{why}; it is not started again (--server-restarts {self._restarts})"
+
+    async def _death(self) -> str:
+        """Wait until it ends, and tell how."""
+        assert self._process is not None
+        while self._process.poll() is None:
+            await asyncio.sleep(LOOK_EVERY)
+        self.settled.clear()
+        self.on_change(False)
+        return f"{self._launch.program} ended ({self._ending()})"
 
     async def _bring_up(self) -> None:
         """Start it and wait until it is healthy; with another port if somebody was quicker with this one."""
-        for attempt in range(1, PORTS + 1):
-            port = free_port()
-            self._spawn(port)
-            try:
-                await self._wait(port)
-            except ModelError:
-                if attempt < PORTS and (is_taken(port) or _TAKEN.search(self._logged())):
-                    self._say(f"{self._launch.program} found port {port} taken; trying another")
-                    continue
-                raise
-            else:
-                self.url = f"http://127.0.0.1:{port}/v1"
-                self._group = min(keeper.descendants(self._process.pid), default=None) if self._process else None
-                return
-
-    def _spawn(self, port: int) -> None:
-        command = list(self._launch.command(port))
-        environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
-        if self._devices is not None:
-            environment[VARIABLE] = ",".join(self._devices)
         try:
-            self._log.parent.mkdir(parents=True, exist_ok=True)
-            with self._log.open("ab") as log:
-                log.write(f"== markscheme starts: {shlex.join(command)}\n".encode())
-                log.flush()
-                self._log_from = log.tell()
-                self._process = Kept(command, log, environment, GRACE)
-        except OSError as error:
+            for _ in range(PORTS - 1):
+                port = free_port()
+                try:
+                    await self._try(port)
+                except ModelError as error:
+                    if not (isinstance(error, _PortTakenError) or is_taken(port) or _TAKEN.search(self._logged())):
+                        raise
+                    self._say(f"{self._launch.program} found port {port} taken; trying another")
+                else:
+                    return
+            await self._try(free_port())
+        except OSError as error:  # a full disk, too many open files …
             raise ModelError(f"{self._launch.program} cannot be started: {error}") from None
 
-    async def _wait(self, port: int) -> None:
-        """Until it is healthy; raises, and leaves nothing running, when it ends first or takes too long."""
-        assert self._process is not None
-        began = time.monotonic()
-        url = f"http://127.0.0.1:{port}{self._launch.health}"
+    async def _try(self, port: int) -> None:
+        """Start it on a port and wait until it is healthy; raises, and leaves nothing running, when it does not come up."""
+        self._process = process = self._spawn(port)
         try:
-            async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=5)) as session:
-                while not (await _answers(session, url) and listens_below(port, self._process.pid)):
-                    self._check_start(self._process, time.monotonic() - began)
-                    await asyncio.sleep(LOOK_EVERY)
+            await self._wait(process, port)
+            self._check_port(process, port)
         except BaseException:
             await self._take_down()
             raise
+        self.url = f"http://127.0.0.1:{port}/v1"
+
+    def _spawn(self, port: int) -> Kept:
+        command = list(self._launch.command(port))
+        environment = {**os.environ, "PYTHONUNBUFFERED": "1", **self._environment}
+        self._log.parent.mkdir(parents=True, exist_ok=True)
+        with self._log.open("ab") as log:
+            log.write(f"== markscheme starts: {shlex.join(map(self._launch.hide, command))}\n".encode())
+            log.flush()
+            self._log_from = log.tell()
+            return Kept(command, log, environment, GRACE, self._launch.hide.secrets)
+
+    async def _wait(self, process: Kept, port: int) -> None:
+        began = time.monotonic()
+        url = f"http://127.0.0.1:{port}{self._launch.health}"
+        async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=5)) as session:
+            while not (await _answers(session, url) and listens_below(port, process.pid)):
+                self._check_start(process, time.monotonic() - began)
+                await asyncio.sleep(LOOK_EVERY)
+
+    def _check_port(self, process: Kept, port: int) -> None:
+        if is_shared(port, process.pid):
+            raise _PortTakenError(f"{self._launch.program} got a port that another server uses too ({port})")
 
     def _check_start(self, process: Kept, seconds: float) -> None:
         """Raise when it has ended or taken too long, else tell how it is doing."""
@@ -182,19 +204,11 @@ class Server:
             return
         process.release()
         deadline = time.monotonic() + GRACE + keeper.KILLING + 5
-        try:
-            while process.poll() is None and time.monotonic() < deadline:
-                await asyncio.sleep(LOOK_EVERY / 4)
-        finally:
-            if process.poll() is None and time.monotonic() >= deadline:
+        while process.poll() is None:
+            if time.monotonic() >= deadline:
                 process.kill()
-            self._sweep(process)
-
-    def _sweep(self, process: Kept) -> None:
-        """If somebody killed the keeper, its server died with it but not the server's children."""
-        if (process.returncode or 0) < 0 and self._group is not None:
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(self._group, signal.SIGKILL)
+                return
+            await asyncio.sleep(LOOK_EVERY / 4)
 
     def _ending(self) -> str:
         """How it ended and what it said last."""
@@ -210,7 +224,7 @@ class Server:
         return f"its log {self._log} ends: {last[-LOG_SHOWN:]}" if last else f"its log {self._log} is empty"
 
     def _last_line(self) -> str:
-        lines = [line.strip() for line in self._logged().splitlines()]
+        lines = [_plain(line) for line in self._logged().splitlines()]
         return next((line for line in reversed(lines) if line), "")
 
     def _logged(self) -> str:
@@ -222,9 +236,14 @@ class Server:
         return ""
 
 
+def _plain(line: str) -> str:
+    """Without colours and whatever else would steer a terminal."""
+    return "".join(letter for letter in _STEERING.sub("", line) if letter.isprintable()).strip()
+
+
 async def _answers(session: aiohttp.ClientSession, url: str) -> bool:
     try:
         async with session.get(url) as answer:
-            return answer.status == 200
+            return answer.status in (200, 401)  # one that asks for a key is ready, too
     except (aiohttp.ClientError, OSError):
         return False
