@@ -190,6 +190,29 @@ def test_failure_when_the_server_is_gone_then_stops_instead_of_trying_every_ques
     assert len(model.attempts) < 200  # of 2,000
 
 
+def test_failure_when_the_server_dies_over_its_first_long_answers_then_they_are_asked_again(monkeypatch):
+    monkeypatch.setattr("markscheme.running.scheduler.PATIENCE", 0.1)
+
+    def trouble(_, attempt):
+        if attempt == 1:
+            raise RequestFailed("connection", "closed in mid-answer", retryable=True)
+
+    asked = Asked(Fake(seconds=lambda _: 0.3, trouble=trouble), [request(n) for n in range(4)])
+    assert [response.error for response in asked.kept] == [None] * 4
+
+
+def test_failure_when_the_server_was_never_there_then_stops_long_before_the_last_try(monkeypatch):
+    monkeypatch.setattr("markscheme.running.scheduler.PATIENCE", 0.1)
+
+    def trouble(*_):
+        raise RequestFailed("connection", "refused", retryable=True)
+
+    fake = Fake(trouble=trouble)
+    with pytest.raises(ModelError, match="refused"):
+        Asked(fake, [request(n) for n in range(40)], retries=1000, delay=0.02)
+    assert max(fake.attempts.values()) < 20
+
+
 def test_failure_when_the_server_comes_back_then_nobody_sleeps_on():
     back = time.monotonic() + 0.3
 

@@ -44,7 +44,7 @@ Sink = Callable[[list[Response]], None]
 class _Job:
     """A request on its way through its attempts."""
 
-    __slots__ = ("attempt", "begun", "epoch", "expected", "failed", "in_a_row", "request", "sent", "told")
+    __slots__ = ("attempt", "away", "begun", "epoch", "expected", "failed", "in_a_row", "request", "sent", "told")
 
     def __init__(self, request: Request) -> None:
         self.request = request
@@ -52,6 +52,7 @@ class _Job:
         self.begun = 0.0  # when the first attempt was sent
         self.sent = 0.0  # and when the last one was
         self.failed = 0.0  # when the last one before it failed
+        self.away: float | None = None  # since when there has been no connection
         self.in_a_row = 0  # failures since the server last answered anybody
         self.told = False  # the server itself said to wait
         self.epoch = 0
@@ -214,7 +215,7 @@ class Scheduler:
         if failure.fatal:
             self.stop(ModelError(str(failure)))
             return
-        if failure.kind == "connection" and self._never_answered(job):
+        if self._is_not_there(job, failure):
             self._give_up(job, failure)
             return
         answers_others = self._last_answer >= job.failed and failure.kind not in BUSY
@@ -239,8 +240,13 @@ class Scheduler:
                 self._due.append(job)
         self._live.retrying = len(self._waiting)
 
-    def _never_answered(self, job: _Job) -> bool:
-        return self._last_answer < 0 and self._loop.time() - job.begun > PATIENCE
+    def _is_not_there(self, job: _Job, failure: RequestFailed) -> bool:
+        """Counted from the first failure: a server that dies after minutes of work on its first answers was there."""
+        if failure.kind != "connection":
+            job.away = None
+            return False
+        job.away = self._loop.time() if job.away is None else job.away
+        return self._last_answer < 0 and self._loop.time() - job.away > PATIENCE
 
     def _later(self, job: _Job, delay: float) -> None:
         def due() -> None:
