@@ -143,7 +143,7 @@ def _stored(luck: random.Random, reach: int) -> dict[str, Any]:
 
 
 def marking(count: int, scratch: Path) -> None:
-    """Rates of marking the same files in four ways."""
+    """Rates of marking the same files in four ways, the better of two tries each."""
     from markscheme.scale.bulk import mark_in_bulk
 
     source = stored_responses(scratch / "stored", count, files=2)
@@ -152,19 +152,21 @@ def marking(count: int, scratch: Path) -> None:
 
     def measure(name: str, **options: Any) -> None:
         # Several small parts, so that every worker has started and loaded its modules before the clock runs.
-        mark_in_bulk(small, "countdown", scratch / f"warm-{len(found)}", **options)
+        mark_in_bulk(small, "countdown", Path(tempfile.mkdtemp(dir=scratch)), **options)
         began = time.perf_counter()
         with Watch() as watch:
-            done = mark_in_bulk(source, "countdown", scratch / f"out-{len(found)}", **options)
-        found[name] = (time.perf_counter() - began, watch.cpu, done.score)
-        print(f"{name}: {found[name][0]:.1f} s", file=sys.stderr, flush=True)
+            done = mark_in_bulk(source, "countdown", Path(tempfile.mkdtemp(dir=scratch)), **options)
+        taken = (time.perf_counter() - began, watch.cpu, done.score)
+        found[name] = min(taken, found.get(name, taken), key=lambda one: one[0])
+        print(f"{name}: {taken[0]:.1f} s", file=sys.stderr, flush=True)
 
-    measure("one process", workers=1)
-    with nodes(1):
-        measure("Ray, one node", engine="ray")
-    with nodes(2):
-        measure("Ray, two nodes", engine="ray")
-    measure("two processes", workers=2)
+    for _ in range(2):  # the better of two, since no machine is quiet all the time
+        measure("one process", workers=1)
+        with nodes(1):
+            measure("Ray, one node", engine="ray")
+        measure("two processes", workers=2)
+        with nodes(2):
+            measure("Ray, two nodes", engine="ray")
     assert len({json.dumps(str(score)) for *_, score in found.values()}) == 1, "the same marks, whoever made them"
     plain = found["one process"][0]
     table(
@@ -211,38 +213,50 @@ def millions(count: int, scratch: Path) -> None:
 
 
 def running(model: str, samples: int, scratch: Path) -> None:
-    """Rates of asking the same model in this process and on Ray nodes."""
+    """Rates of asking the same model by the plain command and on Ray nodes, the better of two tries each.
+
+    Two commands side by side show what two cores can do at all.
+    """
+    found: dict[str, float] = {}
+
+    def measure(name: str, *words: str, commands: int = 1) -> None:
+        folders = [Path(tempfile.mkdtemp(dir=scratch)) / "run" for _ in range(commands)]
+        line = [MARKSCHEME, "run", "countdown-sample", "--model", model, "-n", str(samples // commands), "--json"]
+        line += ["--temperature", "0.8", "--max-tokens", "128", *words]
+        started = [subprocess.Popen([*line, "--out", folder], stdout=subprocess.DEVNULL) for folder in folders]
+        assert [process.wait() for process in started] == [0] * commands
+        rate = _rate(folders)
+        found[name] = max(rate, found.get(name, 0.0))
+        print(f"{name}: {rate:.1f}/s", file=sys.stderr, flush=True)
+
+    for _ in range(2):
+        measure("one command")
+        with nodes(1) as ray:
+            measure("Ray, one node", "--engine", "ray", "--ray-address", ray.get_runtime_context().gcs_address)
+        measure("two commands", commands=2)
+        with nodes(2) as ray:
+            address = ray.get_runtime_context().gcs_address
+            measure("Ray, two nodes", "--engine", "ray", "--ray-address", address, "--replicas", "2")
+    plain = found["one command"]
+    table(
+        [
+            {"asked by": name, "responses/s": f"{rate:.1f}", "× one command": f"{rate / plain:.2f}"}
+            for name, rate in found.items()
+        ]
+    )
+
+
+def _rate(folders: list[Path]) -> float:
+    """Responses a second from when every replica has answered its first batch until before the first queue is empty."""
     import markscheme as ms
     from markscheme.models.nano import BATCH
 
-    rows = []
-
-    def measure(name: str, **options: Any) -> float:
-        run = ms.run(
-            "countdown-sample",
-            model=model,
-            samples=samples,
-            temperature=0.8,
-            max_tokens=128,
-            out=scratch / name,
-            **options,
-        )
-        times = sorted(datetime.fromisoformat(one.created) for one in run.responses() if one.created)
-        # The clock starts when every replica has answered its first batch and stops before the last ones run dry.
-        first, last = 2 * BATCH, len(times) - 2 * BATCH
-        rate = (last - first) / (times[last - 1] - times[first - 1]).total_seconds()
-        rows.append({"asked": name, "responses": f"{len(times):,}", "responses/s": f"{rate:.1f}"})
-        print(f"{name}: {rate:.1f}/s", file=sys.stderr, flush=True)
-        return rate
-
-    plain = measure("in this process")
-    rates = [plain]
-    for count in (1, 2):
-        with nodes(count):
-            rates.append(measure(f"Ray, {count} node{'s' if count > 1 else ''}", engine="ray", replicas=count))
-    for row, rate in zip(rows, rates, strict=True):
-        row["× plain"] = f"{rate / plain:.2f}"
-    table(rows)
+    runs = [
+        sorted(datetime.fromisoformat(one.created) for one in ms.Run.open(folder).responses() if one.created)
+        for folder in folders
+    ]
+    begin, end = max(times[2 * BATCH - 1] for times in runs), min(times[-4 * BATCH] for times in runs)
+    return sum(begin < time <= end for times in runs for time in times) / (end - begin).total_seconds()
 
 
 def feeding(requests: int, scratch: Path) -> None:
@@ -309,7 +323,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name in ("marking", "millions", "running", "feeding", "fleet"):
         parser.add_argument(f"--{name}", action="store_true")
-    parser.add_argument("--responses", type=int, help="default: 1,000,000 to mark, 5,000,000 with --millions")
+    parser.add_argument("--responses", type=int, help="default: 600,000 to mark, 5,000,000 with --millions")
     parser.add_argument("--model", default="nano")
     parser.add_argument("--samples", type=int, default=64, help="of each of the 100 sample puzzles, for --running")
     parser.add_argument("--requests", type=int, default=200_000, help="for --fleet")
@@ -321,7 +335,7 @@ def main() -> None:
         scratch = Path(tempfile.mkdtemp(prefix="markscheme-scale-"))
         try:
             if name == "marking":
-                marking(options.responses or 1_000_000, scratch)
+                marking(options.responses or 600_000, scratch)
             elif name == "millions":
                 millions(options.responses or 5_000_000, scratch)
             elif name == "running":

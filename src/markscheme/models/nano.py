@@ -56,7 +56,7 @@ class Nano:
         # twice the processor time for no gain on idle cores, and many times the seconds on busy ones.
         self._numpy_threads = threadpool_limits(1, user_api="blas")
         cores = usable_cores()
-        self.concurrency = BATCH * cores
+        self.concurrency = 2 * BATCH * cores  # the next batch waits while this one is worked on
         self._batcher = Batcher(self._generate, BATCH, threads=cores)
 
     def as_sent(self, sampling: Sampling) -> Sampling:
