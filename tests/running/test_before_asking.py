@@ -82,7 +82,9 @@ def test_run_when_both_torchrun_and_ray_would_make_copies_then_refused(tmp_path)
 
 def test_resume_when_it_leaves_the_cluster_then_its_address_is_left_too(tmp_path):
     run = ms.run("countdown-sample", model="solver", limit=2, out=tmp_path / "run")
-    stored = msgspec.structs.replace(run.manifest.config, engine="ray", ray_address="head:6379")
+    stored = msgspec.structs.replace(run.manifest.config, engine="ray", ray_address="head:6379", gpus_per_replica=2.0)
     run.save_manifest(msgspec.structs.replace(run.manifest, config=stored))
     assert resumed_config(run, {}).ray_address == "head:6379"
     assert resumed_config(run, {"engine": "local"}).ray_address is None
+    assert resumed_config(run, {"engine": "local"}).gpus_per_replica is None
+    assert resumed_config(run, {}).gpus_per_replica == 2

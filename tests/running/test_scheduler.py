@@ -194,7 +194,7 @@ def test_failure_when_the_server_dies_over_its_first_long_answers_then_they_are_
     monkeypatch.setattr("markscheme.running.scheduler.PATIENCE", 0.1)
 
     def trouble(_, attempt):
-        if attempt == 1:
+        if attempt <= 2:
             raise RequestFailed("connection", "closed in mid-answer", retryable=True)
 
     asked = Asked(Fake(seconds=lambda _: 0.3, trouble=trouble), [request(n) for n in range(4)])

@@ -35,7 +35,7 @@ def test_command_when_asked_for_json_then_it_says_what_was_left_out_and_where_th
     for told in json.loads(shown.out)["protocols"]:
         assert (told["unmatched"], told["unusable"], told["score"]) == (1, 1, 1.0)
         assert told["folder"] == str(tmp_path / "out" / told["protocol"].partition("@")[0])
-    assert f"not read, since neither .parquet nor .jsonl: {tmp_path / 'in' / 'b.jsonl.gz'}\n" in shown.err
+    assert f"not read, since it is no .parquet or .jsonl file: {tmp_path / 'in' / 'b.jsonl.gz'}\n" in shown.err
 
 
 def test_command_when_one_file_of_lines_is_marked_as_a_whole_then_json_says_what_was_left_out(tmp_path, capsys):

@@ -6,7 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from stored_outputs import marks_in, puzzles, write_lines, write_parquet
 
+from markscheme.cli import main
 from markscheme.errors import DataError, MarkingError
+from markscheme.marking import sandbox
 from markscheme.scale.bulk import mark_in_bulk
 from markscheme.scale.shard_parts import Part
 from markscheme.scale.shard_worker import Job, mark_shard
@@ -85,8 +87,39 @@ def test_file_when_a_page_is_corrupt_then_it_is_named_and_the_others_are_marked(
 def test_worker_when_it_fails_in_an_unknown_way_then_the_shard_is_named(tmp_path, monkeypatch):
     monkeypatch.setattr("markscheme.scale.shard_engines.TASK", "os:abort_")
     file = write_parquet(tmp_path / "f.parquet", puzzles(300))
-    with pytest.raises(MarkingError, match=r"a worker failed on \S+f\.parquet \(\d+ to \d+\): AttributeError"):
+    said = r"a worker failed on \S+f\.parquet \(\d+ to \d+\): AttributeError.*; 3 of 3 parts could not be marked"
+    with pytest.raises(MarkingError, match=said):
         mark_in_bulk(file, "countdown", tmp_path / "out", workers=2)
+
+
+def test_worker_when_a_shard_kills_it_then_the_others_are_marked(tmp_path, monkeypatch):
+    def fatal(self, task, arguments, *, time_limit):
+        deadly = arguments[0]["out"].endswith("part-00001.parquet")
+        return run(self, "os:abort" if deadly else task, [] if deadly else arguments, time_limit=time_limit)
+
+    run = sandbox.Pool.run
+    monkeypatch.setattr(sandbox.Pool, "run", fatal)
+    file = write_parquet(tmp_path / "f.parquet", puzzles(300))
+    with pytest.raises(MarkingError, match=r"the worker process ended; 1 of 3 parts"):
+        mark_in_bulk(file, "countdown", tmp_path / "out", workers=2)
+    assert len(list((tmp_path / "out" / "countdown").glob("part-*"))) == 2
+    monkeypatch.setattr(sandbox.Pool, "run", run)
+    assert mark_in_bulk(file, "countdown", tmp_path / "out", workers=2).earlier == 2
+
+
+def test_command_when_a_file_is_damaged_then_every_protocol_marks_the_others(tmp_path, capsys):
+    for name in "ab":
+        write_parquet(
+            tmp_path / "in" / f"{name}.parquet", [{"gold": str(n), "text": f"ANSWER: {n}"} for n in range(90)]
+        )
+    bad = tmp_path / "in" / "b.parquet"
+    content = bytearray(bad.read_bytes())
+    content[40:400] = bytes(360)
+    bad.write_bytes(content)
+    out = tmp_path / "out"
+    assert main(["mark", str(tmp_path / "in"), "-p", "math", "-p", "boxed-exact", "--out", str(out)]) == 1
+    assert "b.parquet cannot be read" in capsys.readouterr().err
+    assert len(list(out.glob("*/part-*"))) == 2
 
 
 def test_part_when_texts_are_long_then_written_before_there_are_many(tmp_path, monkeypatch):

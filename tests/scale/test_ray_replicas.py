@@ -37,13 +37,16 @@ class Scripted:
     closed = 0
 
     def __init__(self):
-        self.place = -1
+        self.first_log = -1
         self.in_process, self.samples_per_request = True, 7
 
-    async def start(self, folder, say, *, first):
-        self.place = first
-        if first in self.starts:
-            await self.starts[first](say)
+    @property
+    def place(self):
+        return self.first_log
+
+    async def start(self, folder, say):
+        if self.place in self.starts:
+            await self.starts[self.place](say)
 
     async def answer(self, asked):
         if self.place in self.does:

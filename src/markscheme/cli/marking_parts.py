@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from markscheme.errors import DataError, UsageError
+from markscheme.errors import DataError, MarkingError, MarkschemeError, UsageError
 
 if TYPE_CHECKING:
     from markscheme.scale.bulk import Marked
@@ -50,24 +50,31 @@ def mark_parts(args: argparse.Namespace) -> list[Marked]:
         raise UsageError(f"{source} is marked part by part, so say with --out DIR where the marks go.")
     if unread := find(source).unread:
         more = f" and {len(unread) - 1:,} more" if len(unread) > 1 else ""
-        _say(f"not read, since neither .parquet nor .jsonl: {unread[0]}{more}")
+        _say(f"not read, since it is no .parquet or .jsonl file: {unread[0]}{more}")
     names = args.protocol or [default_protocol(source, args.benchmark, args.data_dir)]
-    done = []
+    done: list[Marked] = []
+    failed: list[MarkschemeError] = []
     for protocol in [get_protocol(name).name for name in names]:  # a typo stops us before any work
-        marked = mark_in_bulk(
-            source,
-            protocol,
-            Path(args.out),
-            benchmark=args.benchmark,
-            data_dir=args.data_dir,
-            think_end=args.think_end,
-            engine=args.engine or "local",
-            workers=args.workers,
-            ray_address=args.ray_address,
-            say=_say,
-        )
+        try:
+            marked = mark_in_bulk(
+                source,
+                protocol,
+                Path(args.out),
+                benchmark=args.benchmark,
+                data_dir=args.data_dir,
+                think_end=args.think_end,
+                engine=args.engine or "local",
+                workers=args.workers,
+                ray_address=args.ray_address,
+                say=_say,
+            )
+        except (DataError, MarkingError) as error:  # of some part, when all others are marked: so with each protocol
+            failed.append(error)
+            continue
         _tell(marked, args.benchmark)
         done.append(marked)
+    if failed:
+        raise failed[0]
     return done
 
 

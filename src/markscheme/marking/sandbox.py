@@ -118,13 +118,17 @@ class Pool:
         self._lock = threading.Lock()
         self._idle: list[_Worker] = []
         self._busy: set[_Worker] = set()
-        self._closed = False
+        self._closings = 0
 
     def run(self, task: str, arguments: list[Any], *, time_limit: float) -> Outcome:
         """Run `module:function` with these arguments in a worker; the value must be plain data. Never raises."""
         with self._free:
+            closings = self._closings
             for _ in range(2):
                 worker = self._take()
+                if self._closings != closings:  # nobody waits for it any more
+                    self._give_back(worker, keep=False)
+                    return Outcome("died", why="the pool was closed")
                 outcome = self._attempt(worker, task, arguments, time_limit)
                 # An idle worker may have been killed from outside, which says nothing about the task.
                 if outcome is not None:
@@ -174,7 +178,7 @@ class Pool:
         worker.tasks += 1
         with self._lock:
             self._busy.discard(worker)
-            if keep and worker.tasks < TASKS_PER_WORKER and not self._closed:
+            if keep and worker.tasks < TASKS_PER_WORKER:
                 self._idle.append(worker)
                 return
         worker.kill()
@@ -182,6 +186,7 @@ class Pool:
     def close(self) -> None:
         """End all workers. The pool can be used again; it starts new ones."""
         with self._lock:
+            self._closings += 1
             workers = [*self._idle, *self._busy]
             self._idle.clear()
         for worker in workers:

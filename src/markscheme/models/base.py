@@ -48,9 +48,11 @@ class Model(Protocol):
     `as_sent(sampling) -> Sampling`, for the manifest. One that answers several samples of a prompt at less cost than
     one by one says how many with `samples_per_request`, which holds unless the user chooses. One that generates in
     this process says `in_process = True`: its requests queue for one machine, and no timeout could end what it
-    computes. One whose requests are not each a connection of this process says `connects = False`. One with servers to start has `async start(folder, say)`, called once before the first request: logs go
-    into the folder, progress to `say`; it returns what is still worth saying when the run begins, if anything. One that
-    learns only by its start what is sent (its model is elsewhere) has `async settle(sampling) -> Sampling` for that.
+    computes. One whose requests are not each a connection of this process says `connects = False`.
+
+    One with servers to start has `async start(folder, say)`, called once before the first request: logs go into the
+    folder, progress to `say`; it returns what is still worth saying when the run begins, if anything. One that learns
+    only by its start what is sent (its model is elsewhere) has `async settle(sampling) -> Sampling` for that.
     """
 
     name: str
@@ -90,6 +92,7 @@ Kind = Literal[
     "context_length",  # the prompt does not fit this model
     "content_filter",  # the provider refuses this prompt
     "not stored",  # replay has no such output
+    "bug",  # something in the replica that had it raised what it never should
     "lost",  # the replica that had it ended: another one is asked
     "gone",  # every replica has ended for good: no request can succeed
 ]

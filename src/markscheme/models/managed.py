@@ -126,6 +126,8 @@ class Managed:
                 f"{self.name} starts its own server; for one that runs already use openai/{target} with --base-url"
             )
         self.replicas = config.replicas
+        self.first_log = 0
+        """Number of the first server's log, for those who have more servers than these."""
         self._launch = program.launch(config)
         self._config = msgspec.structs.replace(config, api_key_env=config.api_key_env or program.key_variable)
         given = {name.replace("_", "-"): value for name, value in server_arguments(config)}
@@ -138,8 +140,8 @@ class Managed:
         self._copies: list[_Copy] = []
         self._group: Group | None = None
 
-    async def start(self, folder: Path, say: Callable[[str], None], *, first: int = 0) -> None:
-        """Start every server side by side; raises `ModelError` when one does not come up. Logs count from `first`."""
+    async def start(self, folder: Path, say: Callable[[str], None]) -> None:
+        """Start every server side by side; raises `ModelError` when one does not come up."""
         said: dict[int, str] = {}
 
         def tell(place: int, text: str) -> None:
@@ -150,7 +152,7 @@ class Managed:
         for place, environment in enumerate(self._environments):
             server = Server(
                 self._launch,
-                folder / "servers" / f"{first + place}.log",
+                folder / "servers" / f"{self.first_log + place}.log",
                 environment=environment,
                 start_limit=self._config.server_timeout,
                 restarts=self._config.server_restarts,

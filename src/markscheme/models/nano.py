@@ -10,6 +10,7 @@ import os
 import re
 from collections import defaultdict
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -18,6 +19,11 @@ from markscheme.errors import UsageError
 from markscheme.models.base import Completion, Request, RequestFailed
 from markscheme.models.batching import Batcher, Row
 from markscheme.types import Sampling
+
+if TYPE_CHECKING:
+    from threadpoolctl import threadpool_limits
+
+    from markscheme.nano.transformer import Transformer
 
 BATCH = 256
 """Sequences in one batch: more gain nothing and only delay the first answers."""
@@ -47,14 +53,8 @@ class Nano:
     in_process = True
 
     def __init__(self) -> None:
-        from threadpoolctl import threadpool_limits
-
-        from markscheme.nano import load
-
-        self._model = load()
-        # Its matrices are small. Shared between numpy's own threads, each product waits for the slowest of them, spinning:
-        # twice the processor time for no gain on idle cores, and many times the seconds on busy ones.
-        self._numpy_threads = threadpool_limits(1, user_api="blas")
+        self._model: Transformer | None = None
+        self._numpy_threads: threadpool_limits | None = None
         cores = usable_cores()
         self.concurrency = 2 * BATCH * cores  # the next batch waits while this one is worked on
         self._batcher = Batcher(self._generate, BATCH, threads=cores)
@@ -66,16 +66,31 @@ class Nano:
     async def answer(self, request: Request) -> Sequence[Completion]:
         """One completion a sample."""
         tokens = read_puzzle(request)
-        if len(tokens) >= self._model.longest:
-            reason = f"the puzzle has {len(tokens)} words, and nano takes {self._model.longest - 1}"
+        longest = self._loaded().longest
+        if len(tokens) >= longest:
+            reason = f"the puzzle has {len(tokens)} words, and nano takes {longest - 1}"
             raise RequestFailed("context_length", reason, retryable=False)
-        room = min(_limit(request.sampling), self._model.longest - len(tokens))
+        room = min(_limit(request.sampling), longest - len(tokens))
         return await self._batcher.put([Row(tokens, seed, room, request.sampling) for seed in request.seeds])
 
     async def close(self) -> None:
         """End the threads, and with them what they are doing."""
         self._batcher.close()
-        self._numpy_threads.restore_original_limits()
+        if self._numpy_threads is not None:
+            self._numpy_threads.restore_original_limits()
+
+    def _loaded(self) -> Transformer:
+        """The transformer, loaded when it is first needed: whoever only checks an option need not pay for it."""
+        if self._model is None:
+            from threadpoolctl import threadpool_limits
+
+            from markscheme.nano import load
+
+            self._model = load()
+            # Its matrices are small. Shared between numpy's own threads, each product waits for the slowest of them,
+            # spinning: twice the processor time for no gain on idle cores, and many times the seconds on busy ones.
+            self._numpy_threads = threadpool_limits(1, user_api="blas")
+        return self._model
 
     def _generate(self, rows: Sequence[Row]) -> list[Completion]:
         """Complete rows of one kind of sampling; those whose prompts have the same length, together."""
@@ -95,7 +110,7 @@ class Nano:
 
         sampling, room = rows[0].sampling, rows[0].room  # equal lengths leave equal room
         written = generate(
-            self._model,
+            self._loaded(),
             [row.tokens for row in rows],
             np.stack([np.random.default_rng(row.seed).random(room, dtype=np.float32) for row in rows]),
             end=EOS,

@@ -7,7 +7,7 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Protocol, Self
+from typing import Any, Protocol, Self
 
 from markscheme.running.live import Live
 
@@ -32,10 +32,12 @@ class Interrupts:
         self._live = live
         self._work: Stoppable | None = None
         self._held = threading.current_thread() is threading.main_thread()
+        self._former: dict[signal.Signals, Any] = {}
         self.happened = False
 
     def __enter__(self) -> Self:
         if self._held:
+            self._former = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
             loop = asyncio.get_running_loop()
             loop.add_signal_handler(signal.SIGINT, self._asked)
             loop.add_signal_handler(signal.SIGTERM, self._told)
@@ -43,9 +45,9 @@ class Interrupts:
 
     def __exit__(self, *_: object) -> None:
         if self._held:
-            asyncio.get_running_loop().remove_signal_handler(signal.SIGTERM)
-            asyncio.get_running_loop().remove_signal_handler(signal.SIGINT)
-            signal.signal(signal.SIGINT, signal.default_int_handler)
+            for number, handler in self._former.items():
+                asyncio.get_running_loop().remove_signal_handler(number)
+                signal.signal(number, signal.SIG_DFL if handler is None else handler)
 
     @contextmanager
     def stopping(self, work: Stoppable) -> Iterator[None]:

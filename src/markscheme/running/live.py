@@ -29,6 +29,8 @@ class Live:
         """The last failure that was or will be tried again."""
         self.state = ""
         """What the user should know beside the figures, such as that the run is being stopped."""
+        self.servers = ""
+        """What servers and replicas are doing, while there is something to tell."""
         self.started = time.monotonic()
 
     def scored(self, key: str, correct: bool) -> None:

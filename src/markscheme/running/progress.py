@@ -51,7 +51,7 @@ class Lines(Quiet):
 
     def show(self, live: Live) -> None:
         """One line, unless nothing has happened since the last."""
-        now = (live.done, live.errors, live.in_flight, live.retrying, live.state)
+        now = (live.done, live.errors, live.in_flight, live.retrying, live.state, live.servers)
         if self._said is not None and now != self._said:
             print(f"{self._title}: {plain_line(live)}", file=sys.stderr, flush=True)
         self._said = now
@@ -96,9 +96,10 @@ class Panel(Quiet):
         table.add_row(bar)
         for line in _figures(live):
             table.add_row(Text(line))
-        if live.state:
-            table.add_row(Text(live.state, style="yellow"))
-        elif live.trouble and live.retrying:
+        told = [text for text in (live.state, live.servers) if text]
+        for text in told:
+            table.add_row(Text(text, style="yellow"))
+        if not told and live.trouble and live.retrying:
             table.add_row(Text(f"trying again: {live.trouble}"[:200], style="yellow"))
         return table
 
@@ -106,9 +107,9 @@ class Panel(Quiet):
 def plain_line(live: Live) -> str:
     """Everything in one line."""
     parts = [part for part in _figures(live) if part]
-    if live.state:
-        parts.append(live.state)
-    elif live.trouble and live.retrying:
+    told = [text for text in (live.state, live.servers) if text]
+    parts += told
+    if not told and live.trouble and live.retrying:
         parts.append(f"trying again: {live.trouble[:120]}")
     return " · ".join(parts)
 

@@ -9,6 +9,7 @@ import msgspec
 
 from markscheme.config import RunConfig, fixed_options, make_config
 from markscheme.errors import JournalError, UsageError
+from markscheme.models import STARTED
 from markscheme.models.secrets import HIDDEN, hidden_options, hide_config
 from markscheme.prompts import prompts_sha256
 from markscheme.runs import IMPORTED, Run
@@ -23,8 +24,10 @@ def resumed_config(run: Run, changes: Mapping[str, Any]) -> RunConfig:
             f"{run.path} was imported from a log, and only the tool that wrote the log can ask for what is missing in it"
         )
     kept = msgspec.structs.asdict(stored)
-    if changes.get("engine") == "local":
-        kept["ray_address"] = None  # of a cluster that is left
+    if changes.get("engine") == "local" and stored.engine == "ray":  # the cluster is left
+        kept["ray_address"] = None
+        if stored.model.partition("/")[0] not in STARTED:
+            kept["gpus_per_replica"] = None
     changed = make_config(**{**kept, **changes})
     hidden = hide_config(changed)
     differences = [

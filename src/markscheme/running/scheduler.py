@@ -242,11 +242,13 @@ class Scheduler:
 
     def _is_not_there(self, job: _Job, failure: RequestFailed) -> bool:
         """Counted from the first failure: a server that dies after minutes of work on its first answers was there."""
+        now = self._loop.time()
         if failure.kind != "connection":
             job.away = None
             return False
-        job.away = self._loop.time() if job.away is None else job.away
-        return self._last_answer < 0 and self._loop.time() - job.away > PATIENCE
+        if job.away is None or now - job.sent > PATIENCE:
+            job.away = now
+        return self._last_answer < 0 and now - job.away > PATIENCE
 
     def _later(self, job: _Job, delay: float) -> None:
         def due() -> None:

@@ -32,7 +32,7 @@ async def start_model(model: Model, folder: Path, live: Live, interrupts: Interr
         return True
 
     def say(text: str) -> None:
-        live.state = text
+        live.servers = text
 
     task = asyncio.ensure_future(start(folder, say))
     still = ""
@@ -42,6 +42,6 @@ async def start_model(model: Model, folder: Path, live: Live, interrupts: Interr
         except asyncio.CancelledError:
             if not interrupts.happened:
                 raise
-    live.state = still
+    live.servers = still
     live.started = time.monotonic()  # loading weights is no part of any speed
     return not interrupts.happened

@@ -5,17 +5,18 @@ Marks go to `OUT/<protocol>/part-00012.parquet`, one file a shard. Giving the sa
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
-from markscheme.errors import DataError, UsageError
+from markscheme.errors import DataError, MarkingError, UsageError
 from markscheme.marking import get_protocol
 from markscheme.marking.audit import Score
 from markscheme.marking.reading import THINK_END
-from markscheme.scale.shard_engines import mark_here, mark_on_ray, raised
+from markscheme.scale.shard_engines import Ended, mark_here, mark_on_ray, raised
 from markscheme.scale.shard_parts import Outcome, outcome_of, remove_leftovers
 from markscheme.scale.shard_plans import agreed_plan, make_plan
 from markscheme.scale.shard_progress import Progress, Say
@@ -102,18 +103,19 @@ def _earlier(parts: Sequence[Path], say: Say) -> dict[int, Outcome]:
     return found
 
 
-def _all_of(work: Iterator[tuple[int, Outcome | Failure]], jobs: int, progress: Progress) -> dict[int, Outcome]:
-    """All outcomes. An input that cannot be read does not stop the others; it is told when they are done."""
+def _all_of(work: Ended, jobs: int, progress: Progress) -> dict[int, Outcome]:
+    """All outcomes. A shard that cannot be read, or ends its worker, does not stop the others; it is told in the end."""
     done: dict[int, Outcome] = {}
     failed: list[Failure] = []
-    for number, ended in work:
-        if isinstance(ended, Outcome):
-            done[number] = ended
-            progress.add(ended)
-        elif ended.kind == DataError.__name__:
-            failed.append(ended)
-        else:
-            raise raised(ended)
+    with closing(work):
+        for number, ended in work:
+            if isinstance(ended, Outcome):
+                done[number] = ended
+                progress.add(ended)
+            elif ended.kind in (DataError.__name__, MarkingError.__name__):
+                failed.append(ended)
+            else:  # no room on the disk, another version on a node: the others would fare no better
+                raise raised(ended)
     if failed:
         raise raised(failed[0], f"; {len(failed)} of {jobs} parts could not be marked, the others are kept")
     return done

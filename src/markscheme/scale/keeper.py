@@ -136,13 +136,21 @@ def keep(command: list[str], grace: float, tell: Callable[[int, int], None]) -> 
 
 
 def _copy(pipe: int, secrets: list[bytes]) -> None:
-    """Pass on what the server says, line by line, without the secrets in it."""
-    with open(pipe, "rb", closefd=False) as said:
-        while line := said.readline(1 << 20):
-            for secret in secrets:
-                line = line.replace(secret, b"***")
-            with suppress(OSError):  # a full disk must not stop the server, which waits for us to read on
-                os.write(sys.stdout.fileno(), line)
+    """Pass on what the server says, line by line (a progress bar's as well), without the secrets in it."""
+    rest = b""
+    while said := os.read(pipe, 1 << 16):
+        rest += said
+        end = len(rest) if len(rest) > 1 << 20 else max(rest.rfind(b"\n"), rest.rfind(b"\r")) + 1
+        _write(rest[:end], secrets)
+        rest = rest[end:]
+    _write(rest, secrets)
+
+
+def _write(text: bytes, secrets: list[bytes]) -> None:
+    for secret in secrets:
+        text = text.replace(secret, b"***")
+    with suppress(OSError):  # a full disk must not stop the server, which waits for us to read on
+        os.write(sys.stdout.fileno(), text)
 
 
 def _owner_is_gone() -> bool:

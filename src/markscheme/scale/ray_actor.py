@@ -101,8 +101,10 @@ class ReplicaActor:
         try:
             self._model = model = load_model(self._spec, self._config)
             start = getattr(model, "start", None)
+            if hasattr(model, "first_log"):
+                model.first_log = place
             if start is not None:
-                await start(_log_folder(folder), self._say, first=place)
+                await start(_log_folder(folder), self._say)
         except MarkschemeError as error:  # told in words: our errors need not survive being pickled
             return Started(failed=str(error))
         except Exception as error:  # noqa: BLE001 - a driver of CUDA, a library of the model: told to our driver

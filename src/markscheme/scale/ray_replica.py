@@ -18,6 +18,8 @@ from markscheme.types import Sampling
 
 GRACE = 10.0
 """Seconds beyond `--server-timeout` for a server's own word on why it did not start."""
+LOOK = 5.0
+"""Seconds between two looks at whether there is hope, while there is no room."""
 PAUSE = 1.0
 """Seconds between a start that failed and the next."""
 
@@ -79,11 +81,12 @@ class RayReplica:
 
     async def close(self) -> None:
         """Take the replica down, with its server."""
+        if self._line is not None:
+            self._line.close()  # first: a loss noticed from now on would place another replica
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         if self._line is not None:
-            self._line.close()
             assert self._placement is not None
             await self._placement.close(self._actor)
         self._let_go()
@@ -120,11 +123,14 @@ class RayReplica:
 
     async def _placed(self, placement: Placement) -> str:
         """Its node, once there was room. A cluster may grow, so that others suffice for the run is reason to wait on."""
-        limit = self._config.server_timeout
+        limit, clock = self._config.server_timeout, asyncio.get_running_loop().time
+        hopeful = clock()
         placed = asyncio.ensure_future(_result(self._actor.node.remote()))
         try:
-            while not (await asyncio.wait([placed], timeout=limit))[0]:
-                if not self._hope():
+            while not (await asyncio.wait([placed], timeout=min(limit, LOOK)))[0]:
+                if self._hope():
+                    hopeful = clock()
+                elif clock() - hopeful >= limit:
                     raise NoRoomError(
                         f"no room for replica {self._place} after {limit:g} s (--server-timeout); it needs "
                         f"{placement.needs}, and the cluster has {placement.free()}"

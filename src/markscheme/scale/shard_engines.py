@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from typing import Any
 
 import msgspec
 
 from markscheme import errors
-from markscheme.errors import MarkingError
 from markscheme.scale.shard_parts import Outcome
 from markscheme.scale.shard_worker import Failure, Job, mark_shard
 
@@ -21,7 +20,7 @@ LONGEST = 24 * 3600.0
 """Seconds that one shard may take."""
 LOOK_EVERY = 5.0
 
-Ended = Iterator[tuple[int, Outcome | Failure]]
+Ended = Generator[tuple[int, Outcome | Failure], None, None]
 
 
 def mark_here(jobs: Mapping[int, Job], workers: int | None) -> Ended:
@@ -43,9 +42,8 @@ def mark_here(jobs: Mapping[int, Job], workers: int | None) -> Ended:
             while running:
                 for future in wait(running, return_when=FIRST_COMPLETED).done:
                     number, found = running.pop(future), future.result()
-                    if found.status != "done":
-                        raise _lost(jobs[number], found.why)
-                    yield number, _ended(found.value)
+                    done = found.status == "done"
+                    yield number, _ended(found.value) if done else _lost(jobs[number], found.why)
         finally:
             for future in running:
                 future.cancel()
@@ -72,17 +70,16 @@ def mark_on_ray(jobs: Mapping[int, Job], address: str | None, note: Callable[[st
             for reference in done:
                 number = running.pop(reference)
                 try:
-                    found = ray.get(reference)
+                    ended = _ended(ray.get(reference))
                 except ray.exceptions.RayError as error:
-                    reason = (str(error).strip().splitlines() or [type(error).__name__])[-1]
-                    raise _lost(jobs[number], reason) from None
-                yield number, _ended(found)
+                    ended = _lost(jobs[number], (str(error).strip().splitlines() or [type(error).__name__])[-1])
+                yield number, ended
 
 
 def raised(failure: Failure, more: str = "") -> errors.MarkschemeError:
     """The error that ended a shard, as if it had happened here."""
     kind = getattr(errors, failure.kind)
-    error: errors.MarkschemeError = kind(failure.why + more)
+    error: errors.MarkschemeError = kind(failure.why.rstrip(".") + more if more else failure.why)
     return error
 
 
@@ -90,6 +87,8 @@ def _ended(found: object) -> Outcome | Failure:
     return msgspec.convert(found, Outcome | Failure)
 
 
-def _lost(job: Job, reason: str) -> MarkingError:
+def _lost(job: Job, reason: str) -> Failure:
     shard = job.shard
-    return MarkingError(f"a worker failed on {shard.file} ({shard.start} to {shard.end}): {reason}; the rest is kept")
+    return Failure(
+        errors.MarkingError.__name__, f"a worker failed on {shard.file} ({shard.start} to {shard.end}): {reason}"
+    )

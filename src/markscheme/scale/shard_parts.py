@@ -7,6 +7,7 @@ die at any moment and be replaced, and two that work on the same shard do no har
 from __future__ import annotations
 
 import os
+import shutil
 import uuid
 from collections.abc import Sequence
 from contextlib import suppress
@@ -22,6 +23,9 @@ from markscheme.types import Mark
 GROUP_ROWS = 20_000
 GROUP_CHARACTERS = 16 << 20
 """Marks that are in memory before they are written: so many, or so much text."""
+
+COUNTING = ".counting-"
+"""Folders in which verdicts are sorted by problem begin like this."""
 
 _METADATA = b"markscheme"
 
@@ -45,10 +49,12 @@ def outcome_of(file: Path) -> Outcome | None:
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Remove what killed workers left in a folder where every shard is done."""
+    """Remove what killed workers, and a killed counting of verdicts, left in a folder where every shard is done."""
     for file in folder.glob(".part-*.parquet.*"):
         with suppress(OSError):
             file.unlink()
+    for counting in folder.glob(f"{COUNTING}*"):
+        shutil.rmtree(counting, ignore_errors=True)
 
 
 class Part:

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from markscheme.errors import JournalError, first_line
+from markscheme.scale.shard_parts import COUNTING
 from markscheme.scale.shards import arrow
 from markscheme.statistics.counts import VERDICTS, Counts
 
@@ -48,7 +49,7 @@ def _whole_problems(parts: Sequence[Path], responses: int) -> Iterator[Rows]:
     if pieces <= 1:
         yield np.concatenate([_rows(part) for part in parts]) if parts else np.empty(0, _ROW)
         return
-    folder = Path(tempfile.mkdtemp(prefix=".counting-", dir=parts[0].parent))
+    folder = Path(tempfile.mkdtemp(prefix=COUNTING, dir=parts[0].parent))
     try:
         files = [folder / f"{number}" for number in range(pieces)]
         with ExitStack() as stack:
