@@ -35,6 +35,7 @@ demo: $(VENV)/.installed
 	rm -rf runs/demo
 	$(BIN)/markscheme run countdown-sample --model nano -n 16 -k 1,2,4,8,16 --out runs/demo
 	$(BIN)/markscheme report runs/demo --format markdown -o runs/demo/report.md --plots runs/demo/plots
+	@echo "nano is a demonstration model: it plays Countdown and can do nothing else (docs/nano.md)"
 	@echo "every response, in the browser: $(BIN)/markscheme view runs/demo"
 
 test: setup
