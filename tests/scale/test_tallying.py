@@ -4,11 +4,30 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from markscheme.errors import JournalError
 from markscheme.scale import tallying
 from markscheme.statistics import tally
 from markscheme.statistics.counts import VERDICTS
 
 pytestmark = pytest.mark.needs("pyarrow")
+
+
+def test_tally_when_the_disk_is_full_then_one_sentence_and_the_marks_stay(tmp_path, monkeypatch):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    part = tmp_path / "part-00000.parquet"
+    pq.write_table(pa.table({"key": ["a", "b"], "verdict": ["correct", "wrong"]}), part)
+
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(tallying, "AT_ONCE", 1)
+    monkeypatch.setattr("tempfile.mkdtemp", full)
+    with pytest.raises(JournalError, match=r"cannot be counted \(.*No space left on device\); all marks are kept"):
+        tallying.tally_parts([part], 2)
+    assert list(tmp_path.iterdir()) == [part]
+
 
 pairs = st.tuples(st.integers(0, 30).map("problem {}".format), st.sampled_from(VERDICTS))
 

@@ -37,8 +37,14 @@ Rows = npt.NDArray[np.void]
 def tally_parts(parts: Sequence[Path], responses: int) -> tuple[Counts, npt.NDArray[np.int64]]:
     """The different rows of counts there are, and how many problems have each; names of problems are not kept."""
     alike: Counter[tuple[int, ...]] = Counter()
-    for rows in _whole_problems(parts, responses):
-        alike.update(_by_problem(rows))
+    try:
+        for rows in _whole_problems(parts, responses):
+            alike.update(_by_problem(rows))
+    except OSError as error:  # a full disk: counting takes up to 13 bytes a response beside the marks
+        raise JournalError(
+            f"the verdicts in {parts[0].parent} cannot be counted ({first_line(error)}); all marks are kept, so give the "
+            "same command again when there is room"
+        ) from None
     table = np.array(list(alike), dtype=np.int64).reshape(len(alike), len(VERDICTS))
     return Counts((), table), np.array(list(alike.values()), dtype=np.int64)
 
