@@ -8,37 +8,24 @@ import time
 from pathlib import Path
 
 import pytest
+from ray_nodes import two_nodes
 from stand_in_server import install
 
 import markscheme as ms
 from markscheme.config import make_config
 from markscheme.errors import ModelError, UsageError
 from markscheme.models import load_model
-from markscheme.scale.bulk import mark_in_bulk
+from markscheme.nano import WEIGHTS
 
 pytestmark = pytest.mark.needs("ray")
 
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory):
-    """Two nodes, the head with one core and another with two; they find a stand-in for `vllm` on their path."""
-    import ray
-    from ray.cluster_utils import Cluster
-
-    with pytest.MonkeyPatch.context() as patch:
-        program = install(tmp_path_factory.mktemp("bin"))
-        patch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
-        patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
-        patch.setenv("RAY_worker_niceness", "0")  # 15 by default: beside other tests nothing would move
-        cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
-        cluster.second = cluster.add_node(num_cpus=2)
-    try:
-        ray.init(address=cluster.address, log_to_driver=False, logging_level="ERROR")
-        cluster.wait_for_nodes()
+    """Two nodes, which find a stand-in for `vllm` on their path."""
+    program = install(tmp_path_factory.mktemp("bin"))
+    with two_nodes(path=f"{program.parent}:{os.environ['PATH']}") as cluster:
         yield cluster
-    finally:
-        ray.shutdown()
-        cluster.shutdown()
 
 
 def lines(folder):
@@ -67,6 +54,17 @@ def test_run_when_its_replicas_are_on_a_cluster_then_the_same_folder_as_without(
     assert answers[0] == answers[1]
 
 
+@pytest.mark.parametrize("spec", ["nano", pytest.param("hf/WEIGHTS", marks=pytest.mark.needs("torch", "transformers"))])
+def test_run_when_replicas_compute_themselves_then_the_answers_of_one_in_this_process(cluster, tmp_path, spec):
+    asked = {"limit": 6, "max_tokens": 48}
+    here = ms.run("countdown-sample", model="nano", out=tmp_path / "here", **asked)
+    there = ms.run(
+        "countdown-sample", model=spec.replace("WEIGHTS", str(WEIGHTS)), engine="ray", replicas=2, out=tmp_path / "there",
+        **asked,
+    )  # fmt: skip
+    assert {one.key: one.text for one in there.responses()} == {one.key: one.text for one in here.responses()}
+
+
 def test_run_when_a_replica_cannot_load_its_model_then_its_own_words(cluster, tmp_path):
     with pytest.raises(ModelError, match=r"replica \d on .*: hf cannot load"):
         ms.run("countdown-sample", model=f"hf/{tmp_path}", engine="ray", replicas=2, out=tmp_path / "run")
@@ -91,19 +89,6 @@ def test_run_when_one_server_is_gone_for_good_then_the_other_replica_answers_eve
     assert len(asked) == len(set(asked)) == 120
     assert max(line.get("attempts", 1) for line in lines(run.path)) > 1
     assert alive() == []
-
-
-def test_marking_when_done_on_a_cluster_then_the_same_marks_as_here(cluster, tmp_path, monkeypatch):
-    monkeypatch.setattr("markscheme.scale.shards.BYTES", 4000)
-    file = tmp_path / "stored.jsonl"
-    stored = ({"nums": [n % 9, 2, 3], "target": n % 9 + 5, "text": f"<answer>{n % 9} + 5</answer>"} for n in range(300))
-    file.write_text("".join(json.dumps(row) + "\n" for row in stored))
-    here = mark_in_bulk(file, "countdown", tmp_path / "here", workers=1)
-    there = mark_in_bulk(file, "countdown", tmp_path / "there", engine="ray")
-    assert (there.score, there.outcome) == (here.score, here.outcome)
-    names = [sorted(one.name for one in (tmp_path / place / "countdown").iterdir()) for place in ("here", "there")]
-    assert names[0] == names[1]
-    assert len(names[0]) > 3
 
 
 def test_run_when_a_node_is_killed_then_nothing_is_lost_nothing_comes_twice_and_no_server_stays(

@@ -1,10 +1,12 @@
 """Marking on a Ray cluster of two nodes on this machine, one of which is killed on the way."""
 
+import json
 import threading
 import time
 from pathlib import Path
 
 import pytest
+from ray_nodes import two_nodes
 from stored_outputs import marks_in, puzzles, write_lines, write_parquet
 
 from markscheme.errors import DataError, ModelError
@@ -26,24 +28,22 @@ def test_cluster_when_nobody_listens_at_its_address_then_told_before_ray_tries(m
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory):
-    """Two nodes, the head with one core and another with two, started in a folder of their own."""
-    import ray
-    from ray.cluster_utils import Cluster
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
-        patch.setenv("RAY_worker_niceness", "0")  # 15 by default: beside other tests nothing would move
-        patch.delenv("MARKSCHEME_DATA", raising=False)
-        patch.chdir(tmp_path_factory.mktemp("elsewhere"))
-        cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
-        cluster.second = cluster.add_node(num_cpus=2)
-    try:
-        ray.init(address=cluster.address, log_to_driver=False, logging_level="ERROR")
-        cluster.wait_for_nodes()
+    """Two nodes, started in a folder of their own that has no data."""
+    with two_nodes(folder=tmp_path_factory.mktemp("elsewhere"), without=["MARKSCHEME_DATA"]) as cluster:
         yield cluster
-    finally:
-        ray.shutdown()
-        cluster.shutdown()
+
+
+def test_marking_when_done_on_a_cluster_then_the_same_marks_as_here(cluster, tmp_path, monkeypatch):
+    monkeypatch.setattr("markscheme.scale.shards.BYTES", 4000)
+    file = tmp_path / "stored.jsonl"
+    stored = ({"nums": [n % 9, 2, 3], "target": n % 9 + 5, "text": f"<answer>{n % 9} + 5</answer>"} for n in range(300))
+    file.write_text("".join(json.dumps(row) + "\n" for row in stored))
+    here = mark_in_bulk(file, "countdown", tmp_path / "here", workers=1)
+    there = mark_in_bulk(file, "countdown", tmp_path / "there", engine="ray")
+    assert (there.score, there.outcome) == (here.score, here.outcome)
+    names = [sorted(one.name for one in (tmp_path / place / "countdown").iterdir()) for place in ("here", "there")]
+    assert names[0] == names[1]
+    assert len(names[0]) > 3
 
 
 def test_marking_when_paths_are_relative_and_the_data_folder_is_from_the_environment_then_workers_find_them(
