@@ -5,6 +5,7 @@ A backend adds the body it sends and how it reads the answer.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -19,7 +20,7 @@ from markscheme.models.transport import Transport
 from markscheme.types import Sampling
 
 
-class Served:
+class Served(ABC):
     """Asks one or more servers."""
 
     concurrency = None
@@ -47,13 +48,13 @@ class Served:
         self._transport = Transport(urls, {**keyed, **(headers or {})}, variable, secret_values(config))
         self._encoder = msgspec.json.Encoder()
 
+    @abstractmethod
     def body(self, request: Request) -> dict[str, Any]:
         """What is sent, as JSON."""
-        raise NotImplementedError
 
+    @abstractmethod
     def read(self, answer: Any, request: Request, /) -> list[Completion]:
         """The completions in a decoded answer; may stumble over one that has not the promised form."""
-        raise NotImplementedError
 
     async def answer(self, request: Request) -> Sequence[Completion]:
         """One completion a sample, or fewer."""
