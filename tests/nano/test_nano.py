@@ -7,6 +7,8 @@ from threadpoolctl import threadpool_info
 
 import markscheme as ms
 from markscheme.cli import main
+from markscheme.config import make_config
+from markscheme.models import load_model
 from markscheme.models.nano import MOST_CORES, MOST_TOKENS, usable_cores
 from markscheme.nano import WEIGHTS
 from markscheme.reporting.summary import summarize
@@ -74,6 +76,12 @@ def test_nano_when_asked_for_more_than_it_writes_then_the_manifest_tells_what_he
     assert finished.manifest.sampling["max_tokens"] == MOST_TOKENS
     assert all(";" not in response.text for response in finished.responses())
     assert {response.finish_reason for response in finished.responses()} == {"stop"}
+
+
+def test_nano_when_only_made_then_numpy_keeps_its_threads():
+    before = [pool["num_threads"] for pool in threadpool_info()]
+    load_model("nano", make_config(benchmark="b", model="nano"))
+    assert [pool["num_threads"] for pool in threadpool_info()] == before
 
 
 def test_nano_when_it_has_answered_then_numpy_has_its_threads_again(tmp_path):

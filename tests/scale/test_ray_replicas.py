@@ -313,6 +313,24 @@ def test_replica_when_it_waits_for_room_then_for_as_long_as_another_stands(clust
     asyncio.run(scene())
 
 
+def test_replica_when_the_last_other_goes_then_it_waits_for_room_as_long_again(cluster, tmp_path, monkeypatch):
+    monkeypatch.setattr(ray_replica, "LOOK", 0.02)
+
+    async def scene():
+        async with standing(tmp_path, replicas=2, server_timeout=0.5) as model:
+            await until(lambda: all(copy.up for copy in model._copies))
+            for place, seconds in ((1, 0.8), (0, 0.3)):  # the other stands for longer than the limit, then neither does
+                cluster.room = -1
+                cluster.kill(model._copies[place]._actor)
+                model._copies[place]._lost("lost", "nobody was asking it, so it is told")
+                await asyncio.sleep(seconds)
+            cluster.grow(2)
+            await until(lambda: all(copy.up or copy.gone for copy in model._copies))
+            assert [copy.gone for copy in model._copies] == [None, None]
+
+    asyncio.run(scene())
+
+
 def test_run_when_nothing_stands_and_no_room_comes_then_it_ends(cluster, tmp_path):
     async def scene():
         cluster.room = 1
