@@ -31,13 +31,13 @@ def test_runs_page_leads_to_every_page_by_clicking(page, server):
     page.locator(".lines li > a").first.click()
     assert page.locator(".statement math").count() >= 3
     page.locator("#part-answers table").last.locator("tbody a").first.click()
-    assert page.locator("article mark").first.is_visible()
+    page.locator("article mark").first.wait_for()
     page.get_by_role("link", name="first", exact=True).click()
     page.get_by_role("link", name="Audit").click()
-    assert page.locator(".matrix").is_visible()
+    page.locator(".matrix").wait_for()
     assert re.search(r"Gold\s+Extracted", page.locator("#part-list thead").inner_text())
     page.get_by_role("link", name="Responses").click()
-    assert page.get_by_text("96 of 96 responses").is_visible()
+    page.get_by_text("96 of 96 responses").wait_for()
 
 
 def test_two_runs_ticked_are_compared_down_to_both_responses(page, server):
@@ -108,20 +108,20 @@ def test_keys_lead_on_to_the_next_wrong_one_and_the_next_disagreement(page, serv
     page.keyboard.press("u")
     page.wait_for_url(re.compile("/problem/"))
     page.keyboard.press("?")
-    assert page.locator("#keys").is_visible()
+    page.locator("#keys").wait_for()
     page.keyboard.press("?")
-    assert not page.locator("#keys").is_visible()
+    page.locator("#keys").wait_for(state="hidden")
 
 
 def test_raw_text_shows_the_source_and_the_answer_in_both(page, server):
     page.goto(server.url + "/run/first/response/1/0")
-    assert page.locator("article math").first.is_visible()
-    assert not page.locator("article .src").first.is_visible()
+    page.locator("article math").first.wait_for()
+    page.locator("article .src").first.wait_for(state="hidden")
     page.keyboard.press("r")
-    assert not page.locator("article math").first.is_visible()
-    assert page.locator("article .src").first.is_visible()
+    page.locator("article math").first.wait_for(state="hidden")
+    page.locator("article .src").first.wait_for()
     answer = page.locator("article .src mark").last
-    assert answer.is_visible()
+    answer.wait_for()
     assert answer.inner_text() == page.locator("#judgements tr").first.locator("code").inner_text()
     page.keyboard.press("j")
     page.wait_for_function("() => !location.pathname.endsWith('/1/0')")
@@ -131,9 +131,9 @@ def test_raw_text_shows_the_source_and_the_answer_in_both(page, server):
 def test_reasoning_is_folded_until_asked_for(page, server):
     page.goto(server.url + "/run/first/response/1/0")
     thought = page.locator("details .text").get_by_text("Let me check twice.")
-    assert not thought.is_visible()
+    thought.wait_for(state="hidden")
     page.keyboard.press("t")
-    assert thought.is_visible()
+    thought.wait_for()
 
 
 def test_other_protocols_join_the_stored_marks(page, server):
@@ -186,7 +186,7 @@ def test_run_that_starts_while_the_empty_page_is_open_appears_on_it(serve, page,
     folders.finished(tmp_path / "one", problems=2, samples=2)
     page.get_by_role("link", name="one", exact=True).wait_for(timeout=15_000)
     page.get_by_label("Compare one").check()
-    assert page.get_by_text("1 selected").is_visible()
+    page.get_by_text("1 selected").wait_for()
 
 
 def test_comparison_that_takes_its_time_appears_by_itself(serve, page, tmp_path, monkeypatch):
@@ -197,7 +197,7 @@ def test_comparison_that_takes_its_time_appears_by_itself(serve, page, tmp_path,
     folders.finished(tmp_path / "one", problems=3, samples=2, seed=1)
     folders.finished(tmp_path / "two", problems=3, samples=2, seed=2)
     page.goto(serve(tmp_path).url + "/compare?run=one&run=two")
-    assert page.get_by_text("Being worked out").is_visible()
+    page.get_by_text("Being worked out").wait_for()
     page.get_by_text("paired on 3 problems").wait_for()
 
 
@@ -330,9 +330,9 @@ def test_page_works_without_scripts(browser, server):
     page.get_by_role("button", name="Compare the selected runs").click()
     assert "/compare?run=" in page.url
     page.goto(server.url + "/run/first/response/1/0")
-    assert page.locator("article math").first.is_visible()
+    page.locator("article math").first.wait_for()
     page.locator("#raw").check()
-    assert page.locator("article .src").first.is_visible()
+    page.locator("article .src").first.wait_for()
     context.close()
 
 
@@ -366,10 +366,10 @@ def test_exported_site_works_from_the_disk(page, site):
     page.get_by_label("Words").fill("by vieta")
     page.wait_for_function("() => document.querySelectorAll('#static-list tbody tr').length > 0")
     page.locator("#static-list tbody td a").first.click()
-    assert page.locator("article math").first.is_visible()
+    page.locator("article math").first.wait_for()
     page.goto(f"file://{site}/index.html")
     page.get_by_role("link", name="second against first").click()
-    assert page.get_by_text("paired on 4 problems").is_visible()
+    page.get_by_text("paired on 4 problems").wait_for()
 
 
 def test_exported_hostile_run_runs_nothing(page, site):
