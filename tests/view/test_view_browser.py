@@ -29,6 +29,7 @@ def test_runs_page_leads_to_every_page_by_clicking(page, server):
     assert re.search(r"\d+\.\d %", page.locator(".card.main .big").inner_text())
     assert page.locator(".lines .c").count() == 96
     page.locator(".lines li > a").first.click()
+    page.wait_for_load_state()
     assert page.locator(".statement math").count() >= 3
     page.locator("#part-answers table").last.locator("tbody a").first.click()
     page.locator("article mark").first.wait_for()
@@ -49,6 +50,7 @@ def test_two_runs_ticked_are_compared_down_to_both_responses(page, server):
     page.get_by_text("paired on 12 problems").wait_for()
     assert re.search(r"[+-]\d+\.\d points", page.locator(".card.main .big").inner_text())
     page.get_by_role("link", name="side by side").first.click()
+    page.wait_for_load_state()
     assert page.locator(".sides section").count() == 2
     assert page.locator(".sides article math").count() > 2
     assert page.locator(".sides details:not([open])").count() == 2  # the thinking is folded here too
