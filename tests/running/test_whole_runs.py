@@ -1,39 +1,18 @@
-"""Whole runs against a server that misbehaves, processes that are killed, disks that fill: nothing lost, nothing twice."""
+"""Whole runs against a server that misbehaves, and processes that are killed: nothing lost, nothing twice."""
 
 import asyncio
 import json
-import os
 import random
-import shutil
-import signal
-import subprocess
-import sys
-import threading
 import time
 from collections import Counter
 
 import pytest
+from kept_runs import answers, lines, verdicts, wait_until
 from loopback import FAULTS, Loopback, Plan
 
 import markscheme as markscheme_package
 from markscheme.errors import ModelError
 from markscheme.runs import Run
-
-
-def verdicts(folder):
-    run = Run.open(folder)
-    return {(mark.key, mark.sample): str(mark.verdict) for mark in run.marks(run.manifest.protocol)}
-
-
-def lines(folder):
-    """Every whole line of the journal, answers and errors."""
-    journal = folder / "responses.jsonl"
-    content = journal.read_bytes().splitlines() if journal.exists() else []
-    return [json.loads(line) for line in content if line.endswith(b"}")]
-
-
-def answers(folder):
-    return Counter((line["key"], line["sample"]) for line in lines(folder) if "error" not in line)
 
 
 def test_run_when_every_fault_strikes_one_in_ten_then_the_same_verdicts_and_none_twice(
@@ -113,101 +92,6 @@ def wait_for_growth(process, folder, kept, luck):
     return True
 
 
-def test_resume_when_lines_are_torn_or_damaged_then_only_those_are_asked_again(markscheme, sums, right, fast, tmp_path):
-    folder = tmp_path / "run"
-    with Loopback(Plan(answer=right), count=True) as server:
-        markscheme("run", sums(20), *fast, "--base-url", server.url, "--out", folder)
-        before = verdicts(folder)
-        journal = (folder / "responses.jsonl").read_bytes().splitlines(keepends=True)
-        journal[3] = b'{"key":"' + b"\xff" * 20 + b'"}\n'
-        journal[7] = journal[7][:-30] + b"\n"
-        journal[-1] = journal[-1][:25]
-        (folder / "responses.jsonl").write_bytes(b"".join(journal))
-        server.asked.clear()
-        again = markscheme("resume", folder, "--json")
-        assert sum(server.asked.values()) == 3
-    assert again.returncode == 0
-    assert "3 damaged lines" in again.stderr
-    assert verdicts(folder) == before
-    assert len(answers_that_count(folder)) == 20
-
-
-def test_resume_when_a_damaged_answer_cannot_be_asked_again_then_its_old_mark_does_not_make_the_run_complete(
-    markscheme, sums, right, fast, tmp_path
-):
-    folder = tmp_path / "run"
-    with Loopback(Plan(answer=right)) as server:
-        markscheme("run", sums(6), *fast, "--base-url", server.url, "--out", folder)
-        journal = (folder / "responses.jsonl").read_bytes().splitlines(keepends=True)
-        (folder / "responses.jsonl").write_bytes(b"".join([*journal[:2], b'{"key":\n', *journal[3:]]))
-        reported = markscheme("report", folder, "--format", "json")
-        assert json.loads(reported.stdout)["runs"][0]["missing"] == 1
-        server.plan.status = lambda _: (500, {"error": "no"})
-        again = markscheme("resume", folder, "--json", "--max-retries", 0)
-    report = json.loads(again.stdout)
-    assert again.returncode == 3
-    assert (report["missing"], report["responses"], report["verdicts"]["error"]) == (1, 5, 1)
-    assert (report["status"], Run.open(folder).manifest.counts["error"]) == ("incomplete", 1)
-
-
-def test_resume_when_an_answer_was_lost_and_came_anew_without_a_mark_then_the_old_mark_is_not_taken_for_it(
-    markscheme, sums, fast, tmp_path
-):
-    folder = tmp_path / "run"
-    with Loopback(Plan(answer=lambda _: "ANSWER: 7")) as server:  # right for the first problem only
-        markscheme("run", sums(3), *fast, "--base-url", server.url, "--out", folder)
-        journal = (folder / "responses.jsonl").read_bytes().splitlines(keepends=True)
-        [first] = [
-            line for line in journal if json.loads(line)["problem_id"] == Run.open(folder).questions()[0].problem.id
-        ]
-        (folder / "responses.jsonl").write_bytes(b"".join(line for line in journal if line != first))
-        server.plan.status = lambda _: (500, {"error": "no"})
-        markscheme("resume", folder, "--json", "--max-retries", 0)
-        with (folder / "responses.jsonl").open("ab") as out:  # as if killed right after it was kept
-            out.write(first.replace(b"ANSWER: 7", b"ANSWER: 8"))
-        again = markscheme("resume", folder, "--json")
-    assert json.loads(again.stdout)["verdicts"] == {"wrong": 3}
-
-
-def test_resume_when_the_journal_holds_strangers_then_they_do_not_count_as_answers(
-    markscheme, sums, right, fast, tmp_path
-):
-    folder = tmp_path / "run"
-    with Loopback(Plan(answer=right), count=True) as server:
-        markscheme("run", sums(4), *fast, "--base-url", server.url, "--out", folder)
-        journal = (folder / "responses.jsonl").read_bytes().splitlines(keepends=True)
-        stranger = json.dumps({**json.loads(journal[0]), "key": "stranger"}).encode() + b"\n"
-        late = json.dumps({**json.loads(journal[1]), "sample": 7}).encode() + b"\n"
-        (folder / "responses.jsonl").write_bytes(b"".join([*journal[2:], stranger, late]))
-        server.asked.clear()
-        again = markscheme("resume", folder, "--json")
-        assert sum(server.asked.values()) == 2
-    assert json.loads(again.stdout)["missing"] == 0
-
-
-def test_resume_when_the_model_refuses_an_option_then_it_is_not_kept(markscheme, sums, right, fast, tmp_path):
-    folder = tmp_path / "run"
-    with Loopback(Plan(answer=right)) as server:
-        markscheme("run", sums(4), *fast, "--base-url", server.url, "--out", folder)
-        (folder / "responses.jsonl").write_bytes(b"")
-        before = (folder / "manifest.json").read_bytes()
-        for wrong in (("--base-url", "nonsense"), ("--api-key-env", "sk-live"), ("--prices", "nowhere.toml")):
-            refused = markscheme("resume", folder, *wrong)
-            assert (refused.returncode, (folder / "manifest.json").read_bytes()) == (2, before), refused.stderr
-        assert markscheme("resume", folder, "--json").returncode == 0
-
-
-def test_resume_when_a_gold_answer_was_altered_then_refused(markscheme, sums, right, fast, tmp_path):
-    folder = tmp_path / "run"
-    with Loopback(Plan(answer=right)) as server:
-        markscheme("run", sums(4), *fast, "--base-url", server.url, "--out", folder)
-    problems = folder / "problems.jsonl"
-    problems.write_bytes(problems.read_bytes().replace(b'"gold":"7"', b'"gold":"8"'))
-    refused = markscheme("resume", folder)
-    assert refused.returncode == 1
-    assert "gold answer" in refused.stderr
-
-
 def test_report_when_responses_are_missing_then_each_reason_is_told_once(markscheme, sums, right, tmp_path):
     def refuse(body):
         number = int(body["messages"][-1]["content"].split("What is ")[1].split()[0])
@@ -231,104 +115,6 @@ def test_option_when_it_is_no_text_then_refused_in_one_sentence(process, sums, f
     assert said == "markscheme: --system-prompt is not text: it holds bytes that are no UTF-8\n"
 
 
-def answers_that_count(folder):
-    return {(one.key, one.sample) for one in Run.open(folder).responses() if one.error is None}
-
-
-def test_resume_when_the_run_is_complete_then_nothing_is_asked(markscheme, sums, right, fast, tmp_path):
-    folder = tmp_path / "run"
-    with Loopback(Plan(answer=right), count=True) as server:
-        first = markscheme("run", sums(10), *fast, "--base-url", server.url, "--out", folder)
-        again = markscheme("resume", folder, "--json")
-        assert sum(server.asked.values()) == 10
-    assert json.loads(again.stdout)["accuracy"] == json.loads(first.stdout)["accuracy"]
-
-
-def test_resume_when_some_had_failed_then_only_those_are_asked(markscheme, sums, right, fast, tmp_path):
-    folder = tmp_path / "run"
-
-    def refuse(body):
-        return (500, {"error": "no"}) if "What is 3 +" in body["messages"][-1]["content"] else None
-
-    with Loopback(Plan(answer=right, status=refuse), count=True) as server:
-        first = markscheme("run", sums(10), *fast, "--base-url", server.url, "--max-retries", 0, "--out", folder)
-        assert first.returncode == 3
-        assert json.loads(first.stdout)["missing"] == 1
-        assert f"markscheme resume {folder}" in first.stderr
-        server.plan.status = None
-        server.asked.clear()
-        again = markscheme("resume", folder, "--json")
-        assert sum(server.asked.values()) == 1
-    assert again.returncode == 0
-    assert "error" not in json.loads(again.stdout)["verdicts"]
-
-
-def test_resume_when_marks_were_lost_then_made_again_without_asking(markscheme, sums, right, fast, tmp_path):
-    folder = tmp_path / "run"
-    with Loopback(Plan(answer=right), count=True) as server:
-        markscheme("run", sums(10), *fast, "--base-url", server.url, "--out", folder)
-        before = verdicts(folder)
-        marks = folder / "marks" / "gsm8k-numeric.jsonl"
-        marks.write_bytes(b"".join(marks.read_bytes().splitlines(keepends=True)[:4]))
-        markscheme("resume", folder, "--json")
-        assert sum(server.asked.values()) == 10
-    assert verdicts(folder) == before
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (("-t", "0.7"), "temperature: the default in the run, 0.7 now"),
-        (("--fewshot", "3"), "fewshot: the default in the run, 3 now"),
-        (("-n", "4"), "samples: 1 in the run, 4 now"),
-        (("--extra-field", "x=1"), "extra_field: the default in the run, ('x=1',) now"),
-    ],
-)
-def test_resume_when_sampling_or_prompt_change_then_refused_with_the_difference(
-    markscheme, sums, right, fast, tmp_path, options, said
-):
-    folder = tmp_path / "run"
-    with Loopback(Plan(answer=right)) as server:
-        markscheme("run", sums(3), *fast, "--base-url", server.url, "--out", folder)
-        again = markscheme("resume", folder, *options)
-    assert again.returncode == 2
-    assert said in again.stderr
-
-
-def test_resume_when_the_server_moved_then_the_new_address_is_taken(markscheme, sums, right, fast, tmp_path):
-    folder = tmp_path / "run"
-    with Loopback(Plan(answer=right)) as server:
-        markscheme("run", sums(6), *fast, "--base-url", server.url, "--limit", 6, "--out", folder)
-    (folder / "responses.jsonl").write_bytes(b"")
-    with Loopback(Plan(answer=right)) as server:
-        again = markscheme("resume", folder, "--base-url", server.url, "--concurrency", 3, "--json")
-        assert server.requests == 6
-    assert again.returncode == 0
-
-
-def test_resume_when_the_problems_were_edited_then_refused(markscheme, sums, right, fast, tmp_path):
-    folder = tmp_path / "run"
-    with Loopback(Plan(answer=right)) as server:
-        markscheme("run", sums(3), *fast, "--base-url", server.url, "--out", folder)
-    problems = folder / "problems.jsonl"
-    problems.write_bytes(problems.read_bytes().replace(b"What is 1", b"What was 1"))
-    again = markscheme("resume", folder)
-    assert again.returncode == 1
-    assert "is not what this run started with" in again.stderr
-
-
-def test_resume_when_given_a_folder_of_runs_then_each_is_finished(markscheme, sums, right, fast, tmp_path):
-    benchmark = sums(4)
-    with Loopback(Plan(answer=right), count=True) as server:
-        for name in ("a", "b"):
-            markscheme("run", benchmark, *fast, "--base-url", server.url, "--out", tmp_path / "runs" / name)
-            (tmp_path / "runs" / name / "responses.jsonl").write_bytes(b"")
-        server.asked.clear()
-        again = markscheme("resume", tmp_path / "runs", "--json")
-        assert sum(server.asked.values()) == 8
-    assert [report["missing"] for report in json.loads(again.stdout)] == [0, 0]
-
-
 def test_run_when_the_folder_holds_a_run_then_says_how_to_go_on(markscheme, sums, right, fast, tmp_path):
     folder = tmp_path / "run"
     with Loopback(Plan(answer=right)) as server:
@@ -350,130 +136,6 @@ def test_run_when_another_process_is_at_it_then_refused_by_its_number(markscheme
         first.wait()
     assert second.returncode == 1
     assert f"process {first.pid}" in second.stderr
-
-
-def wait_until(happened, seconds=20.0):
-    deadline = time.monotonic() + seconds
-    while not happened():
-        assert time.monotonic() < deadline, "it never happened"
-        time.sleep(0.01)
-
-
-def test_interrupt_when_once_then_what_is_in_flight_is_finished_and_reported(process, sums, right, fast, tmp_path):
-    folder = tmp_path / "run"
-    with Loopback(Plan(answer=right, latency=1.0), count=True) as server:
-        asking = process(*("run", sums(200), *fast, "--base-url", server.url, "--concurrency", 8, "--out", folder))
-        wait_until(lambda: server.in_flight == 8)
-        asking.send_signal(signal.SIGINT)
-        stdout, stderr = asking.communicate(timeout=20)
-        assert sum(server.asked.values()) == 8
-    assert asking.returncode == 130
-    assert len(answers(folder)) == 8
-    assert Run.open(folder).manifest.status == "interrupted"
-    assert json.loads((folder / "report.json").read_bytes())["missing"] == 192 == json.loads(stdout)["missing"]
-    assert f"markscheme resume {folder}" in stderr
-
-
-def test_interrupt_when_twice_then_what_is_in_flight_is_dropped(process, sums, right, fast, tmp_path):
-    folder = tmp_path / "run"
-    with Loopback(Plan(answer=right, latency=60.0)) as server:
-        asking = process("run", sums(20), *fast, "--base-url", server.url, "--out", folder)
-        wait_until(lambda: server.in_flight == 20)
-        asking.send_signal(signal.SIGINT)
-        time.sleep(0.3)
-        assert asking.poll() is None
-        asking.send_signal(signal.SIGINT)
-        _, stderr = asking.communicate(timeout=10)
-    assert asking.returncode == 130
-    assert lines(folder) == []
-    assert "Traceback" not in stderr
-    assert Run.open(folder).manifest.status == "interrupted"
-
-
-def test_termination_when_a_batch_system_asks_then_stops_at_once_with_a_report(process, sums, right, fast, tmp_path):
-    folder = tmp_path / "run"
-    with Loopback(Plan(answer=right, latency=60.0)) as server:
-        asking = process("run", sums(20), *fast, "--base-url", server.url, "--out", folder)
-        wait_until(lambda: server.in_flight == 20)
-        asking.send_signal(signal.SIGTERM)
-        asking.communicate(timeout=10)
-    assert asking.returncode == 130
-    assert (folder / "report.json").exists()
-
-
-@pytest.fixture
-def small_disk(tmp_path):
-    """A file system of its own, of 400 kB."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mount = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=400k", "tmpfs", folder], capture_output=True, check=False
-    )
-    if mount.returncode:
-        pytest.skip(f"no permission to mount: {mount.stderr.decode()}")
-    yield folder
-    subprocess.run(["umount", "-l", folder], check=True)
-
-
-@pytest.mark.skipif(shutil.which("mount") is None or not sys.platform.startswith("linux"), reason="needs Linux")
-@pytest.mark.parametrize("told", ["--json", None])
-def test_disk_when_full_then_stops_cleanly_and_the_folder_says_so(
-    markscheme, process, sums, right, small_disk, tmp_path, told
-):
-    folder, filler = small_disk / "run", small_disk / "filler"
-    filler.write_bytes(bytes(150_000))
-    options = ("--protocol", "gsm8k-numeric", "--model", "openai/m", "--concurrency", 8, "--out", folder)
-    with Loopback(Plan(answer=lambda body: "Well. " * 500 + right(body))) as server:
-        asking = process("run", sums(60), *options, "--base-url", server.url, *([told] if told else []))
-        out, said = asking.communicate(timeout=60)
-        kept = answers(folder)
-        assert asking.returncode == 1
-        assert "No space left on device" in said
-        assert f"{len(kept)} of 60 responses are kept; `markscheme resume {folder}`" in said
-        assert "Traceback" not in said
-        assert 5 < len(kept) < 60
-        assert "accuracy" in out
-        assert Run.open(folder).manifest.status == "stopped"
-        assert json.loads((folder / "report.json").read_bytes())["responses"] == len(kept)
-        assert not (folder / ".reserve").exists()
-        filler.unlink()
-        again = markscheme("resume", folder, "--json")
-    assert again.returncode == 0
-    assert set(answers(folder).values()) == {1}
-    assert len(answers(folder)) == 60
-
-
-def test_report_when_it_cannot_be_kept_then_it_is_still_printed(markscheme, sums, right, fast, tmp_path):
-    folder = tmp_path / "run"
-    with Loopback(Plan(answer=right)) as server:
-        markscheme("run", sums(4), *fast, "--base-url", server.url, "--out", folder)
-    (folder / "report.json").unlink()
-    (folder / "report.json").mkdir()  # in the way
-    again = markscheme("resume", folder, "--json")
-    assert json.loads(again.stdout)["responses"] == 4
-    assert "the report could not be kept" in again.stderr
-
-
-def test_file_when_it_may_not_grow_then_stops_cleanly_with_everything_kept(
-    markscheme, process, sums, right, fast, tmp_path
-):
-    folder = tmp_path / "run"
-    limit = ("bash", "-c", 'ulimit -f 64; exec "$@"', "bash")  # no file above 64 kB
-    with Loopback(Plan(answer=lambda body: "Well. " * 500 + right(body))) as server:
-        options = ("--base-url", server.url, "--concurrency", 8, "--out", folder)
-        asking = process("run", sums(60), *fast, *options, prefix=limit)
-        _, said = asking.communicate(timeout=30)
-        kept = answers(folder)
-        assert asking.returncode == 1
-        assert "File too large" in said
-        assert f"markscheme resume {folder}" in said
-        assert "Traceback" not in said
-        assert 5 < len(kept) < 60
-        assert Run.open(folder).manifest.status == "stopped"
-        again = markscheme("resume", folder, "--json")
-    assert again.returncode == 0
-    assert set(answers(folder).values()) == {1}
-    assert len(answers(folder)) == 60
 
 
 @pytest.mark.parametrize("status", [401, 403])
@@ -644,28 +306,6 @@ def test_progress_when_not_on_a_terminal_then_plain_lines_with_the_figures(
     assert "left" in line
 
 
-def test_resume_when_nothing_is_missing_then_no_model_and_no_key_is_needed(markscheme, sums, right, fast, tmp_path):
-    folder = tmp_path / "run"
-    with Loopback(Plan(answer=right)) as server:
-        markscheme("run", sums(4), *fast, "--base-url", server.url, "--out", folder)
-    manifest = json.loads((folder / "manifest.json").read_text())
-    manifest["config"]["base_url"] = []  # OpenAI itself, which wants a key
-    (folder / "manifest.json").write_text(json.dumps(manifest))
-    assert markscheme("resume", folder, "--json").returncode == 0
-
-
-def test_display_when_nobody_reads_it_then_the_run_goes_on(markscheme, sums, right, tmp_path, monkeypatch):
-    def broken(*_):
-        raise BrokenPipeError
-
-    monkeypatch.setattr("markscheme.running.progress.Lines.show", broken)
-    with Loopback(Plan(answer=right, latency=0.05)) as server:
-        options = ("--model", "openai/m", "--base-url", server.url, "--concurrency", 2, "--out", tmp_path / "run")
-        done = markscheme("run", sums(6), "--protocol", "gsm8k-numeric", *options)
-    assert done.returncode == 0
-    assert len(answers(tmp_path / "run")) == 6
-
-
 def test_python_call_when_an_event_loop_is_running_then_works_as_in_a_notebook(sums, right, tmp_path):
     async def cell(url):
         return markscheme_package.run(
@@ -677,32 +317,6 @@ def test_python_call_when_an_event_loop_is_running_then_works_as_in_a_notebook(s
     assert run.manifest.status == "complete"
     assert run.manifest.usage.responses == 10
     assert (tmp_path / "run" / "report.json").exists()
-
-
-def test_python_call_when_a_notebook_is_interrupted_then_nobody_goes_on_asking(sums, right, tmp_path):
-    async def cell(url):
-        return markscheme_package.run(
-            str(sums(500)), model="openai/m", protocol="gsm8k-numeric", base_url=(url,), out=tmp_path / "run"
-        )
-
-    with Loopback(Plan(answer=right, latency=0.2)) as server:
-
-        def interrupt():
-            wait_until(lambda: server.requests > 40)
-            os.kill(os.getpid(), signal.SIGINT)
-
-        helper = threading.Thread(target=interrupt)
-        helper.start()
-        loop = asyncio.new_event_loop()  # a notebook's: it has no handler of its own for Ctrl-C
-        with pytest.raises(KeyboardInterrupt):
-            loop.run_until_complete(cell(server.url))
-        helper.join()
-        loop.close()
-        asked = server.requests
-        time.sleep(0.4)
-        assert server.requests == asked
-    assert Run.open(tmp_path / "run").manifest.status == "interrupted"
-    assert 0 < len(answers(tmp_path / "run")) < 500
 
 
 def test_python_call_when_the_key_is_refused_then_raises_and_keeps(sums, tmp_path):
