@@ -54,7 +54,7 @@ def finish(process: subprocess.Popen[str]) -> None:
 
 def verdicts(folder: Path) -> dict[tuple[str, int], str]:
     """The verdict of each (problem, sample)."""
-    from markscheme.runs import Run
+    from markscheme.runs.folder import Run
 
     run = Run.open(folder)
     return {(mark.key, mark.sample): str(mark.verdict) for mark in run.mark_heads(run.manifest.protocol)}

@@ -18,7 +18,7 @@ from math import log
 
 from markscheme.config import make_config
 from markscheme.models.base import Completion, Request, RequestFailed
-from markscheme.models.group import Group
+from markscheme.models.fleet.group import Group
 from markscheme.running.limits import FixedLimit
 from markscheme.running.live import Live
 from markscheme.running.pace import Pace

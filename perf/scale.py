@@ -28,7 +28,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Self
 
-from markscheme.scale.keeper import descendants
+from markscheme.models.fleet.keeper import descendants
 
 ROWS_PER_GROUP = 25_000
 MARKSCHEME = Path(sys.executable).with_name("markscheme")
@@ -145,7 +145,7 @@ def _stored(luck: random.Random, reach: int) -> dict[str, Any]:
 
 def marking(count: int, scratch: Path) -> None:
     """Rates of marking the same files in four ways, the better of two tries each."""
-    from markscheme.scale.bulk import mark_in_bulk
+    from markscheme.marking.bulk.campaign import mark_in_bulk
 
     source = stored_responses(scratch / "stored", count, files=2)
     small = stored_responses(scratch / "warm", 40_000, files=8)

@@ -27,7 +27,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "view"))
 import run_folders
 
 from markscheme.reporting.summary import save_report, summarize
-from markscheme.runs import Run
+from markscheme.runs.folder import Run
 from markscheme.types import Mark, Response, Verdict
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from markscheme.accounting import Accounts, Price
+from markscheme.runs.usage import Accounts, Price
 from markscheme.types import Response
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from markscheme.config import make_config
 from markscheme.errors import JournalError
-from markscheme.runs import FORMAT, Manifest, Run, write_atomically
+from markscheme.runs.folder import FORMAT, Manifest, Run, write_atomically
 from markscheme.types import Mark, Message, Problem, Prompt, Question, Response, Verdict
 
 PROBLEM = Problem(id="1", statement="1+1?", gold="2")
@@ -49,7 +49,7 @@ def test_run_when_folder_is_no_run_then_says_so(tmp_path):
 
 
 def test_run_when_written_by_a_newer_version_then_says_so(run, tmp_path, monkeypatch):
-    monkeypatch.setattr("markscheme.runs.FORMAT", 2)
+    monkeypatch.setattr("markscheme.runs.folder.FORMAT", 2)
     Run.create(tmp_path / "newer", MANIFEST, [QUESTION])
     assert Run.open(run.path).manifest.format == 1
     monkeypatch.undo()

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from markscheme.marking import mark as mark
     from markscheme.marking.equality import equal as equal
     from markscheme.running import run as run
-    from markscheme.runs import Run as Run
+    from markscheme.runs.folder import Run as Run
     from markscheme.statistics import pass_at_k as pass_at_k
     from markscheme.types import Mark as Mark
     from markscheme.types import Problem as Problem
@@ -27,7 +27,7 @@ __version__ = "0.1.0"
 
 _HOME = {
     "Benchmark": "markscheme.benchmarks",
-    "Run": "markscheme.runs",
+    "Run": "markscheme.runs.folder",
     "benchmark": "markscheme.benchmarks",
     "equal": "markscheme.marking.equality",
     "mark": "markscheme.marking",

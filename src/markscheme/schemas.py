@@ -8,9 +8,9 @@ from typing import Any
 
 import msgspec
 
-from markscheme.accounting import Ledger
 from markscheme.reporting.summary import Summary
-from markscheme.runs import Manifest
+from markscheme.runs.folder import Manifest
+from markscheme.runs.usage import Ledger
 from markscheme.types import Mark, Question, Response
 
 FILES: dict[str, Any] = {

@@ -10,8 +10,8 @@ import pytest
 from nanochat_files import CHECKOUT, make_checkpoints, make_contests
 
 import markscheme as ms
-from markscheme.doors.aime_files import question_id
-from markscheme.doors.chat_eval import main
+from markscheme.plugins.doors.aime_files import question_id
+from markscheme.plugins.doors.chat_eval import main
 
 pytestmark = pytest.mark.needs("torch")
 
@@ -221,7 +221,7 @@ def test_chat_eval_when_a_flag_is_wrong_then_one_sentence(
 
 
 def test_chat_eval_when_no_task_is_named_then_aime_is_not_among_them():
-    from markscheme.doors.chat_eval import _tasks
+    from markscheme.plugins.doors.chat_eval import _tasks
 
     assert _tasks(None) == ["GSM8K", "MATH-500", "Countdown"]
 

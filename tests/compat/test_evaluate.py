@@ -8,7 +8,7 @@ import pytest
 from loopback import Loopback, Plan
 
 import markscheme as ms
-from markscheme.doors.evaluate import _macro, main
+from markscheme.plugins.doors.evaluate import _macro, main
 from markscheme.reporting.summary import Estimate, Summary
 
 COMPAT = Path(__file__).parents[2] / "compat"

@@ -6,8 +6,8 @@ import pytest
 from loopback import Loopback, Plan
 
 import markscheme as ms
-from markscheme.doors.gsm8k_answers import ask, score
 from markscheme.errors import DataError
+from markscheme.plugins.doors.gsm8k_answers import ask, score
 
 ROWS = [
     {"question": "Five dogs eat two cups each a day. How many cups in three days?", "answer": "5*2*3\n#### 30"},

@@ -6,7 +6,7 @@ import pytest
 
 from markscheme.cli import main
 from markscheme.errors import MarkingError
-from markscheme.marking.audit import applicable_protocols, audit
+from markscheme.marking.bulk.audit import applicable_protocols, audit
 from markscheme.types import CountdownGold, Problem, Response
 
 PROTOCOLS = ["gsm8k-strict", "gsm8k-numeric", "gsm8k-lm-eval-strict"]

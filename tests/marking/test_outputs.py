@@ -6,7 +6,7 @@ import pytest
 
 from markscheme.benchmarks import benchmark
 from markscheme.errors import DataError, UsageError
-from markscheme.marking.outputs import Outputs
+from markscheme.marking.bulk.outputs import Outputs
 from markscheme.types import CountdownGold
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from markscheme.cli import main
-from markscheme.runs import Run
+from markscheme.runs.folder import Run
 
 pytestmark = pytest.mark.needs("torch", "transformers", "fastapi", "uvicorn")
 

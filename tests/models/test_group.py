@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from markscheme.models.base import Completion, Request, RequestFailed
-from markscheme.models.group import Group
+from markscheme.models.fleet.group import Group
 from markscheme.types import Message, Prompt, Sampling
 
 REQUEST = Request(

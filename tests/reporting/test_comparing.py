@@ -8,7 +8,7 @@ import pytest
 from markscheme.cli import main
 from markscheme.errors import UsageError
 from markscheme.reporting.comparing import compare_runs, find_differences
-from markscheme.runs import Run
+from markscheme.runs.folder import Run
 
 
 @pytest.fixture(scope="module")

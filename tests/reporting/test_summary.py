@@ -6,7 +6,7 @@ import pytest
 import markscheme as ms
 from markscheme.errors import UsageError
 from markscheme.reporting.summary import Summary, summarize
-from markscheme.runs import Run
+from markscheme.runs.folder import Run
 
 
 def test_summary_when_counted_by_hand_then_agrees(replayed):

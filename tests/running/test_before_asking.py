@@ -9,9 +9,9 @@ import markscheme as ms
 from markscheme.cli import main
 from markscheme.config import make_config
 from markscheme.errors import DataError, UsageError
+from markscheme.models.fleet.ranks import Ranks
 from markscheme.running import execute
 from markscheme.running.resuming import resumed_config
-from markscheme.scale.ranks import Ranks
 
 
 def test_run_when_called_twice_in_a_second_then_two_folders(tmp_path, monkeypatch):

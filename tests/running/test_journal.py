@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from markscheme.config import make_config
 from markscheme.errors import JournalError
-from markscheme.running.journal import Journal
-from markscheme.running.lock import RunLock
-from markscheme.running.samples import SampleSet
-from markscheme.runs import Manifest, Run
+from markscheme.runs.folder import Manifest, Run
+from markscheme.runs.journal import Journal
+from markscheme.runs.lock import RunLock
+from markscheme.runs.samples import SampleSet
 from markscheme.types import Response
 
 
@@ -122,7 +122,7 @@ HOLD = textwrap.dedent(
     """
     import os, sys, time
     from pathlib import Path
-    from markscheme.running.lock import RunLock
+    from markscheme.runs.lock import RunLock
     with RunLock(Path(sys.argv[1])):
         forked = os.fork() if "fork" in sys.argv else -1
         if forked == 0:

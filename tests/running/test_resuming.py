@@ -6,7 +6,7 @@ import pytest
 from kept_runs import answers_that_count, verdicts
 from loopback import Loopback, Plan
 
-from markscheme.runs import Run
+from markscheme.runs.folder import Run
 
 
 def test_resume_when_lines_are_torn_or_damaged_then_only_those_are_asked_again(markscheme, sums, right, fast, tmp_path):

@@ -11,7 +11,7 @@ from loopback import Loopback, Plan
 
 import markscheme as ms
 from markscheme.reporting.summary import summarize
-from markscheme.runs import Run
+from markscheme.runs.folder import Run
 
 
 def lucky(body):
@@ -163,8 +163,8 @@ def test_until_from_python_when_given_points_then_the_same(sums, tmp_path):
 
 
 def test_until_when_looked_at_in_the_viewer_then_the_same_figures_as_in_the_report(markscheme, sums, fast, tmp_path):
+    from markscheme.runs.index import RunIndex
     from markscheme.view import figures
-    from markscheme.view.index import RunIndex
 
     with Loopback(Plan(answer=lucky)) as server:
         done = markscheme(

@@ -9,7 +9,7 @@ from loopback import Loopback, Plan
 
 from markscheme.marking import Finding, Protocol
 from markscheme.marking import protocol as register
-from markscheme.runs import Run
+from markscheme.runs.folder import Run
 from markscheme.types import Verdict
 
 SECONDS = 0.1

@@ -15,7 +15,7 @@ from kept_runs import answers, lines, wait_until
 from loopback import Loopback, Plan
 
 import markscheme as markscheme_package
-from markscheme.runs import Run
+from markscheme.runs.folder import Run
 
 
 def test_interrupt_when_once_then_what_is_in_flight_is_finished_and_reported(process, sums, right, fast, tmp_path):

@@ -12,7 +12,7 @@ from loopback import FAULTS, Loopback, Plan
 
 import markscheme as markscheme_package
 from markscheme.errors import ModelError
-from markscheme.runs import Run
+from markscheme.runs.folder import Run
 
 
 def test_run_when_every_fault_strikes_one_in_ten_then_the_same_verdicts_and_none_twice(

@@ -4,7 +4,7 @@ import json
 import time
 from collections import Counter
 
-from markscheme.runs import Run
+from markscheme.runs.folder import Run
 
 
 def verdicts(folder):

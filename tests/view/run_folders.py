@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from markscheme.config import RunConfig
-from markscheme.runs import Manifest, Run
+from markscheme.runs.folder import Manifest, Run
 from markscheme.types import Mark, Message, Problem, Prompt, Question, Response, Verdict
 
 SUBJECTS = ("Algebra", "Geometry", "Number Theory", "Probability")

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 import run_folders as folders
 
-from markscheme.runs import Run
+from markscheme.runs.columns import CODE, CORRECT, ERROR, UNMARKED
+from markscheme.runs.folder import Run
+from markscheme.runs.index import RunIndex
+from markscheme.runs.tail import Tail
 from markscheme.types import Mark, Response, Verdict
-from markscheme.view.columns import CODE, CORRECT, ERROR, UNMARKED
-from markscheme.view.index import RunIndex
-from markscheme.view.tail import Tail
 
 
 def indexed(path: Path) -> RunIndex:

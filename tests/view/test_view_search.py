@@ -8,9 +8,9 @@ import run_folders as folders
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from markscheme.runs.index import RunIndex
 from markscheme.types import Response
 from markscheme.view.filters import Filter
-from markscheme.view.index import RunIndex
 from markscheme.view.search import Found, Searches, search
 
 

@@ -304,7 +304,7 @@ def test_protocols_that_the_run_was_not_marked_with_are_judged_on_the_spot(serve
 
 def test_audit_under_every_protocol_is_made_in_memory_and_agrees_with_the_marker(tmp_path, serve):
     from markscheme.marking import mark
-    from markscheme.runs import Run
+    from markscheme.runs.folder import Run
 
     path = folders.finished(tmp_path / "one", problems=3, samples=2)
     before = sorted(path.rglob("*"))
@@ -328,7 +328,7 @@ def test_audit_under_every_protocol_is_made_in_memory_and_agrees_with_the_marker
 def test_command_to_judge_again_judges_this_very_response(server, runs, tmp_path, monkeypatch, capsys):
     from markscheme.cli import main
     from markscheme.marking import mark
-    from markscheme.runs import Run
+    from markscheme.runs.folder import Run
 
     # The shell is real; the command it finds keeps its arguments, which then go to ours without another start of Python.
     (tmp_path / "markscheme").write_text("#!/bin/sh\nprintf '%s\\n' \"$@\" > arguments\n")
@@ -348,7 +348,7 @@ def test_command_to_judge_again_judges_this_very_response(server, runs, tmp_path
 
 
 def test_comparison_of_two_runs_is_that_of_the_statistics_on_their_marks(server, runs):
-    from markscheme.runs import Run
+    from markscheme.runs.folder import Run
     from markscheme.statistics import compare, tally_marks
 
     expected = compare("accuracy", *(tally_marks(Run.open(runs / name).marks("math")) for name in ("first", "second")))
@@ -384,7 +384,7 @@ def test_run_that_nobody_writes_to_any_more_is_called_silent(tmp_path, serve):
 
 def test_report_of_the_run_gives_the_figures_unless_its_marks_are_newer(tmp_path):
     from markscheme.reporting.summary import save_report, summarize
-    from markscheme.runs import Run
+    from markscheme.runs.folder import Run
     from markscheme.view.links import Links
     from markscheme.view.overview import overview
     from markscheme.view.site import Site

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from markscheme.doors.gsm8k import EvaluationResult, Task
-from markscheme.doors.gsm8k import GSM8KBenchmark as _GSM8KBenchmark
+from markscheme.plugins.doors.gsm8k import EvaluationResult, Task
+from markscheme.plugins.doors.gsm8k import GSM8KBenchmark as _GSM8KBenchmark
 
 __all__ = ["EvaluationResult", "GSM8KBenchmark", "Task"]
 

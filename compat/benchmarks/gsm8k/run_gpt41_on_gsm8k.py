@@ -6,7 +6,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from benchmarks.gsm8k.gsm8k_benchmark import GSM8KBenchmark
-from markscheme.doors.gsm8k_answers import ask
+from markscheme.plugins.doors.gsm8k_answers import ask
 
 if __name__ == "__main__":
     raise SystemExit(ask(GSM8KBenchmark, Path(__file__).parent / "data"))

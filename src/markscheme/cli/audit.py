@@ -15,7 +15,7 @@ from markscheme.cli.mark import (
 )
 
 if TYPE_CHECKING:
-    from markscheme.marking.audit import Audit, Difference
+    from markscheme.marking.bulk.audit import Audit, Difference
     from markscheme.types import Mark
 
 
@@ -28,8 +28,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Audit and print."""
-    from markscheme.marking.audit import audit
-    from markscheme.marking.outputs import Outputs
+    from markscheme.marking.bulk.audit import audit
+    from markscheme.marking.bulk.outputs import Outputs
     from markscheme.reporting.terminal import print_json
 
     outputs = Outputs(args.source, args.benchmark, args.data_dir)

@@ -37,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
     """Compare and print."""
     from markscheme.reporting.comparing import compare_runs, save_forest
     from markscheme.reporting.terminal import print_json
-    from markscheme.runs import find_runs
+    from markscheme.runs.folder import find_runs
 
     runs = find_runs(args.runs)
     found = compare_runs(

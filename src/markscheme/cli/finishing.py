@@ -13,7 +13,7 @@ from markscheme.errors import IncompleteRunError, JournalError, MarkschemeError,
 
 if TYPE_CHECKING:
     from markscheme.reporting.summary import Summary
-    from markscheme.runs import Run
+    from markscheme.runs.folder import Run
 
 
 class Reports:
@@ -29,7 +29,7 @@ class Reports:
     @contextmanager
     def of(self, folder: Path) -> Iterator[None]:
         """Around the work on one run: reports it even when it was stopped."""
-        from markscheme.runs import Run
+        from markscheme.runs.folder import Run
 
         if self._silent:
             yield

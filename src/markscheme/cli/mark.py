@@ -14,8 +14,8 @@ from markscheme.errors import DataError, UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from markscheme.marking.audit import Score
-    from markscheme.marking.outputs import Outputs
+    from markscheme.marking.bulk.audit import Score
+    from markscheme.marking.bulk.outputs import Outputs
     from markscheme.types import Mark, Verdict
 
 
@@ -58,7 +58,7 @@ def _at_least_one(text: str) -> int:
 def run(args: argparse.Namespace) -> int:
     """Judge, keep the marks, and print one row a protocol."""
     from markscheme.marking import get_protocol
-    from markscheme.marking.outputs import Outputs
+    from markscheme.marking.bulk.outputs import Outputs
 
     if in_parts(args):
         done = mark_parts(args)
@@ -104,7 +104,7 @@ def _own_protocol(outputs: Outputs) -> str:
 
 def _mark(outputs: Outputs, protocol: str, args: argparse.Namespace) -> Score:
     from markscheme.marking import get_protocol, mark_many
-    from markscheme.marking.audit import score
+    from markscheme.marking.bulk.audit import score
 
     responses: Counter[tuple[str, Verdict]] = Counter()
 
@@ -128,7 +128,7 @@ def _mark(outputs: Outputs, protocol: str, args: argparse.Namespace) -> Score:
 def _write(file: Path, marks: Iterator[Mark]) -> None:
     import msgspec
 
-    from markscheme.runs import write_atomically
+    from markscheme.runs.folder import write_atomically
 
     try:
         file.parent.mkdir(parents=True, exist_ok=True)

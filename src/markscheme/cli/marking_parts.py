@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from markscheme.errors import DataError, MarkingError, MarkschemeError, UsageError
 
 if TYPE_CHECKING:
-    from markscheme.scale.bulk import Marked
+    from markscheme.marking.bulk.campaign import Marked
 
 
 def add_engine_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,8 +40,8 @@ def in_parts(args: argparse.Namespace) -> bool:
 def mark_parts(args: argparse.Namespace) -> list[Marked]:
     """Mark whatever is not marked yet into the folder `--out`, and score all of it."""
     from markscheme.marking import get_protocol
-    from markscheme.scale.bulk import default_protocol, mark_in_bulk
-    from markscheme.scale.shards import find
+    from markscheme.marking.bulk.campaign import default_protocol, mark_in_bulk
+    from markscheme.marking.bulk.shards import find
 
     source = Path(args.source)
     if not source.exists():

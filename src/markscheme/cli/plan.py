@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from markscheme.errors import UsageError
 
 if TYPE_CHECKING:
-    from markscheme.runs import Run
+    from markscheme.runs.folder import Run
     from markscheme.statistics import Plan
 
 
@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Plan and print."""
     from markscheme.reporting.terminal import print_json
-    from markscheme.runs import Run
+    from markscheme.runs.folder import Run
     from markscheme.statistics import plan, planning
 
     pilots = [Run.open(folder) for folder in args.pilot]

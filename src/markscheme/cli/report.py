@@ -11,7 +11,7 @@ from markscheme.errors import UsageError
 
 if TYPE_CHECKING:
     from markscheme.reporting.table import Table
-    from markscheme.runs import Run
+    from markscheme.runs.folder import Run
     from markscheme.statistics import Population
 
 FORMATS = ("table", "markdown", "json", "csv", "latex", "parquet")
@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
     """Summarise, then print or write."""
     from markscheme.reporting.summary import summarize
     from markscheme.reporting.table import make_table
-    from markscheme.runs import find_runs
+    from markscheme.runs.folder import find_runs
 
     runs = find_runs(args.runs)
     ks = _pass_k(args.pass_k)
@@ -67,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
 def _write_or_print(table: Table, form: str, output: str | None) -> None:
     from markscheme.reporting.table import TEXT_FORMATS, write_parquet
     from markscheme.reporting.terminal import print_comparison_table, print_summary
-    from markscheme.runs import write_atomically
+    from markscheme.runs.folder import write_atomically
 
     if form == "parquet":
         if output is None:

@@ -18,10 +18,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Resume each run; 3 when responses are still missing at the end, 130 when interrupted."""
     from markscheme.cli.finishing import Reports
+    from markscheme.models.fleet.ranks import current
     from markscheme.running import resume
     from markscheme.running.progress import progress
-    from markscheme.runs import find_runs
-    from markscheme.scale.ranks import current
+    from markscheme.runs.folder import find_runs
 
     changes = typed_options(args)
     ranks = current()

@@ -11,8 +11,8 @@ from markscheme.errors import UsageError
 
 if TYPE_CHECKING:
     from markscheme.config import RunConfig
+    from markscheme.models.fleet.ranks import Ranks
     from markscheme.running import Display, Prepared
-    from markscheme.scale.ranks import Ranks
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,9 +33,9 @@ def run(args: argparse.Namespace) -> int:
     """Run each benchmark into its own folder; 3 when responses are missing at the end, 130 when interrupted."""
     from markscheme.benchmarks import expand
     from markscheme.cli.finishing import Reports
+    from markscheme.models.fleet.ranks import current
     from markscheme.running import prepare
     from markscheme.running.progress import progress
-    from markscheme.scale.ranks import current
 
     configs = [config_from(args, name) for name in expand(args.benchmarks)]
     # Whatever is wrong with any of them stops us before the first is asked.
@@ -63,7 +63,7 @@ def _ask(config: RunConfig, folder: Path, display: Display, ready: Prepared, ran
     import msgspec
 
     from markscheme.running import execute, resume
-    from markscheme.runs import Run
+    from markscheme.runs.folder import Run
 
     if ranks is not None and ranks.agreed(ranks.restarted and (folder / "manifest.json").exists()):
         resume(Run.open(folder), msgspec.structs.asdict(config), display, ranks)

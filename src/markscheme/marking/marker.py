@@ -15,8 +15,8 @@ from typing import Any
 import msgspec
 
 from markscheme.errors import MarkingError, MarkschemeError, UsageError
+from markscheme.marking.extraction.sections import THINK_END, read
 from markscheme.marking.protocol import Finding, Protocol, get_protocol
-from markscheme.marking.reading import THINK_END, read
 from markscheme.types import CountdownGold, Gold, Mark, Problem, Response, Verdict
 
 

@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from typing import Literal, NamedTuple
 
 from markscheme.errors import UsageError
-from markscheme.marking.reading import Reading
+from markscheme.marking.extraction.sections import Reading
 from markscheme.types import Gold, Verdict
 
 GoldKind = Literal["text", "countdown"]

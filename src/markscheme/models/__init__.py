@@ -71,7 +71,7 @@ def load_model(spec: str, config: RunConfig) -> Model:
     check_options(spec, config)
     backend, _, target = spec.partition("/")
     if config.engine == "ray":
-        from markscheme.scale.ray_model import create as place
+        from markscheme.models.fleet.ray_model import create as place
 
         return place(spec, config)
     if config.replicas > 1 and backend not in STARTED:

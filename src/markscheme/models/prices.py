@@ -14,9 +14,9 @@ from typing import Any
 
 import msgspec
 
-from markscheme.accounting import Price
 from markscheme.config import RunConfig
 from markscheme.errors import UsageError
+from markscheme.runs.usage import Price
 
 ENVIRONMENT_VARIABLE = "MARKSCHEME_PRICES"
 _DATED = re.compile(r"(.+?)[-@](?:20\d{2}-?\d{2}-?\d{2}|latest)")

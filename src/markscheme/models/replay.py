@@ -14,9 +14,9 @@ from typing import Any
 import msgspec
 
 from markscheme.config import RunConfig
+from markscheme.datasets.stored import ID_FIELDS, OUTPUT_FIELDS, QUESTION_FIELDS, output, row_at, rows, squeezed
 from markscheme.errors import ModelError, UsageError
 from markscheme.models.base import Completion, Request, RequestFailed
-from markscheme.stored import ID_FIELDS, OUTPUT_FIELDS, QUESTION_FIELDS, output, row_at, rows, squeezed
 
 
 def create(target: str, config: RunConfig) -> Replay:  # noqa: ARG001 - the signature of every backend

@@ -13,7 +13,7 @@ from markscheme.config import RunConfig
 from markscheme.errors import UsageError
 from markscheme.models.base import Completion, Request, RequestFailed
 from markscheme.models.fields import as_object, count, finish_reason, plain_prompt, with_path
-from markscheme.models.managed import Managed, Program, is_installed
+from markscheme.models.fleet.managed import Managed, Program, is_installed
 from markscheme.models.served import Served, present, same_names
 
 KEY_VARIABLE = "SGLANG_API_KEY"

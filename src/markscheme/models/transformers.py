@@ -9,7 +9,7 @@ from pathlib import Path
 
 from markscheme.config import RunConfig
 from markscheme.errors import UsageError
-from markscheme.models.managed import Managed, Program, find_program
+from markscheme.models.fleet.managed import Managed, Program, find_program
 
 OLDEST = (5, 5)
 """The first version whose `serve` takes the model as its argument."""

@@ -22,7 +22,7 @@ from yarl import URL
 from markscheme.errors import UsageError
 from markscheme.models.base import RequestFailed
 from markscheme.models.failures import failed_body, failed_status, malformed, shorten, text_of
-from markscheme.models.replicas import ELSEWHERE, Replica, Replicas
+from markscheme.models.fleet.replicas import ELSEWHERE, Replica, Replicas
 from markscheme.models.secrets import Scrubber, hide_url
 
 CONNECT_TIMEOUT = 30.0

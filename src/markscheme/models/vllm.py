@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from markscheme.config import RunConfig
 from markscheme.errors import UsageError
-from markscheme.models.managed import Managed, Program, find_program
+from markscheme.models.fleet.managed import Managed, Program, find_program
 
 
 def create(target: str, config: RunConfig) -> Managed:

@@ -18,7 +18,6 @@ from typing import Any
 
 import msgspec
 
-from markscheme.accounting import Accounts
 from markscheme.benchmarks import benchmark as find_benchmark
 from markscheme.benchmarks import custom
 from markscheme.config import make_config
@@ -29,8 +28,9 @@ from markscheme.plugins.records import is_record, problem_of
 from markscheme.prompts import prompts_sha256
 from markscheme.reporting.summary import save_report, summarize
 from markscheme.running.evidence import package_versions
-from markscheme.running.journal import Journal
-from markscheme.runs import IMPORTED, Manifest, Run
+from markscheme.runs.folder import IMPORTED, Manifest, Run
+from markscheme.runs.journal import Journal
+from markscheme.runs.usage import Accounts
 from markscheme.types import Problem, Prompt, Question, Response
 
 

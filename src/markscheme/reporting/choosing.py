@@ -14,7 +14,7 @@ import numpy as np
 
 from markscheme.errors import UsageError
 from markscheme.reporting.summary import Estimate, as_estimate, estimate
-from markscheme.runs import Run
+from markscheme.runs.folder import Run
 from markscheme.statistics import Counts, Vote, best_of_k, classes_of, maj_at_k, mean_interval
 from markscheme.types import Verdict
 

@@ -15,7 +15,7 @@ import msgspec
 from markscheme.errors import UsageError
 from markscheme.reporting.plots import shortened
 from markscheme.reporting.summary import Estimate, tally_run
-from markscheme.runs import IMPORTED, Manifest, Run
+from markscheme.runs.folder import IMPORTED, Manifest, Run
 from markscheme.statistics import Comparison, Counts, Population, Ranking, compare, rank
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from markscheme.errors import UsageError
-from markscheme.runs import Run
+from markscheme.runs.folder import Run
 
 
 def save_results(run: Run, protocol: str, file: Path) -> int:

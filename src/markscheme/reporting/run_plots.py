@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from markscheme.errors import UsageError
 from markscheme.reporting import plots
 from markscheme.reporting.summary import Estimate, Summary, estimate, tally_run
-from markscheme.runs import Run
+from markscheme.runs.folder import Run
 from markscheme.statistics import Counts, accuracy
 
 if TYPE_CHECKING:

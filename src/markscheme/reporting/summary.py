@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import msgspec
 
-from markscheme.accounting import Usage
 from markscheme.errors import UsageError
-from markscheme.runs import Failure, Run, write_atomically
+from markscheme.runs.folder import Failure, Run, write_atomically
+from markscheme.runs.usage import Usage
 from markscheme.statistics import (
     Counts,
     Interval,

@@ -12,7 +12,7 @@ from markscheme.config import make_config
 from markscheme.models.secrets import hide_spec
 from markscheme.running.execute import execute
 from markscheme.running.prepare import prepare
-from markscheme.runs import Run
+from markscheme.runs.folder import Run
 
 
 def run(benchmark: str, *, model: str, out: str | Path | None = None, **options: Any) -> Run:

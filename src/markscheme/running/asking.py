@@ -15,9 +15,8 @@ import msgspec
 from markscheme.config import RunConfig
 from markscheme.marking import get_protocol
 from markscheme.models.base import Model, Request
-from markscheme.running.earlier import Earlier
+from markscheme.models.fleet.ranks import Ranks
 from markscheme.running.interrupts import Interrupts
-from markscheme.running.journal import Journal
 from markscheme.running.limits import AutoLimit, FixedLimit, Limit, RoomLimit, make_room, most_connections
 from markscheme.running.live import Live
 from markscheme.running.pace import Pace
@@ -27,8 +26,9 @@ from markscheme.running.retry import RetryPolicy
 from markscheme.running.rounds import Rounds
 from markscheme.running.scheduler import Scheduler
 from markscheme.running.starting import start_model
-from markscheme.runs import Run
-from markscheme.scale.ranks import Ranks
+from markscheme.runs.earlier import Earlier
+from markscheme.runs.folder import Run
+from markscheme.runs.journal import Journal
 from markscheme.types import Question, Sampling
 
 MOST_AUTOMATIC = 1024

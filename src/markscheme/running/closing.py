@@ -8,11 +8,11 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from markscheme.accounting import Accounts
 from markscheme.marking import mark_many
-from markscheme.running.earlier import Earlier
-from markscheme.running.journal import Journal
-from markscheme.runs import Run, write_atomically
+from markscheme.runs.earlier import Earlier
+from markscheme.runs.folder import Run, write_atomically
+from markscheme.runs.journal import Journal
+from markscheme.runs.usage import Accounts
 from markscheme.types import Mark, Problem, Question, Response
 
 

@@ -11,26 +11,26 @@ from typing import Any
 
 import msgspec
 
-from markscheme.accounting import Accounts
 from markscheme.config import RunConfig
 from markscheme.errors import JournalError, ModelError, UsageError
 from markscheme.marking import get_protocol
 from markscheme.models import load_model
 from markscheme.models.base import Model, as_sent
+from markscheme.models.fleet.ranks import Ranks
 from markscheme.models.prices import price_of
 from markscheme.models.secrets import hide_config, hide_spec
 from markscheme.prompts import prompts_sha256
 from markscheme.running.asking import Asking, Display, choose_limit, run_async
 from markscheme.running.closing import close, forget_old_marks, mark_the_rest, now
-from markscheme.running.earlier import Earlier
 from markscheme.running.evidence import git_revision, package_versions
-from markscheme.running.lock import RunLock
 from markscheme.running.prepare import Prepared, prepare
-from markscheme.running.reserve import Reserve
 from markscheme.running.resuming import check_questions, resumed_config
 from markscheme.running.rounds import Rounds, first_round
-from markscheme.runs import Manifest, Run
-from markscheme.scale.ranks import Ranks
+from markscheme.runs.earlier import Earlier
+from markscheme.runs.folder import Manifest, Run
+from markscheme.runs.lock import RunLock
+from markscheme.runs.reserve import Reserve
+from markscheme.runs.usage import Accounts
 from markscheme.types import Question, Sampling
 
 SEVERAL_SAMPLES_TEMPERATURE = 0.8

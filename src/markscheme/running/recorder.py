@@ -12,12 +12,12 @@ import os
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 
-from markscheme.accounting import Accounts
 from markscheme.errors import MarkschemeError
 from markscheme.marking import Protocol, mark
-from markscheme.running.journal import Journal
 from markscheme.running.live import Live
-from markscheme.running.samples import SampleSet
+from markscheme.runs.journal import Journal
+from markscheme.runs.samples import SampleSet
+from markscheme.runs.usage import Accounts
 from markscheme.types import Mark, Problem, Response, Verdict
 
 BACKLOG = 256

@@ -12,7 +12,7 @@ from markscheme.errors import JournalError, UsageError
 from markscheme.models import STARTED
 from markscheme.models.secrets import HIDDEN, hidden_options, hide_config
 from markscheme.prompts import prompts_sha256
-from markscheme.runs import IMPORTED, Run
+from markscheme.runs.folder import IMPORTED, Run
 from markscheme.types import Problem, Question, content_key
 
 

@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 
 from markscheme.config import RunConfig
 from markscheme.errors import UsageError
+from markscheme.models.fleet.ranks import Ranks
 from markscheme.running.closing import mark_the_rest
-from markscheme.running.earlier import Earlier
-from markscheme.runs import PlannedRound, Run
-from markscheme.scale.ranks import Ranks
+from markscheme.runs.earlier import Earlier
+from markscheme.runs.folder import PlannedRound, Run
 from markscheme.types import Question
 
 FIRST_ROUND = 4

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from markscheme.runs.columns import CORRECT, ERROR, UNMARKED, VERDICTS, Mask, Snapshot
 from markscheme.statistics import Counts, Interval, Round, interval
-from markscheme.view.columns import CORRECT, ERROR, UNMARKED, VERDICTS, Mask, Snapshot
 
 
 def counts(snapshot: Snapshot, protocol: str, rows: Mask | None = None) -> Counts:

@@ -12,8 +12,8 @@ from urllib.parse import urlencode
 import msgspec
 import numpy as np
 
+from markscheme.runs.columns import CODE, FINISH, UNMARKED, Mask, Snapshot
 from markscheme.types import Verdict
-from markscheme.view.columns import CODE, FINISH, UNMARKED, Mask, Snapshot
 
 SORTS = ("problem", "tokens", "length", "latency")
 LONGEST_QUERY = 500

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from markscheme.view.columns import CODE, UNMARKED
+from markscheme.runs.columns import CODE, UNMARKED
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -108,7 +108,7 @@ class Judgings:
 
 def missing_protocols(run: OpenRun) -> list[str]:
     """The protocols that could judge this run and have not."""
-    from markscheme.marking.audit import applicable_protocols
+    from markscheme.marking.bulk.audit import applicable_protocols
 
     question = next((found for n in range(min(3, run.snapshot.problems)) if (found := run.index.question(n))), None)
     if question is None:
@@ -119,8 +119,8 @@ def missing_protocols(run: OpenRun) -> list[str]:
 def _jobs(run: OpenRun, judging: Judging, places: deque[tuple[str, int]]) -> Iterator[Job]:
     from markscheme.errors import MarkingError
     from markscheme.marking import get_protocol
+    from markscheme.marking.extraction.sections import THINK_END
     from markscheme.marking.marker import as_gold
-    from markscheme.marking.reading import THINK_END
 
     rules = [get_protocol(name) for name in judging.verdicts]
     problems: dict[int, Problem | None] = {}

@@ -18,10 +18,10 @@ from pathlib import Path
 
 import msgspec
 
-from markscheme.runs import FORMAT, Manifest
-from markscheme.view.columns import Snapshot
-from markscheme.view.files import read_inside, state_inside
-from markscheme.view.index import RunIndex, decode_or_none
+from markscheme.runs.columns import Snapshot
+from markscheme.runs.folder import FORMAT, Manifest
+from markscheme.runs.index import RunIndex, decode_or_none
+from markscheme.runs.plain_files import read_inside, state_inside
 
 DEEPEST = 4
 """Levels of folders below the given one in which runs are looked for."""

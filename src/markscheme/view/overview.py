@@ -11,15 +11,15 @@ import msgspec
 import numpy as np
 
 from markscheme.reporting.summary import Estimate
-from markscheme.runs import Manifest
+from markscheme.runs.columns import VERDICTS, Snapshot
+from markscheme.runs.folder import Manifest
+from markscheme.runs.index import RunIndex
+from markscheme.runs.plain_files import read_inside
+from markscheme.runs.problems import UNREADABLE
 from markscheme.statistics import Interval
 from markscheme.view import figures
 from markscheme.view.background import Made
-from markscheme.view.columns import VERDICTS, Snapshot
-from markscheme.view.files import read_inside
-from markscheme.view.index import RunIndex
 from markscheme.view.library import SLICE, Entry
-from markscheme.view.problems import UNREADABLE
 from markscheme.view.site import Site
 
 LARGEST_REPORT = 16 << 20

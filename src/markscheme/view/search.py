@@ -20,8 +20,8 @@ from typing import BinaryIO
 import msgspec
 import numpy as np
 
-from markscheme.view.columns import Ints, Snapshot
-from markscheme.view.problems import UNREADABLE
+from markscheme.runs.columns import Ints, Snapshot
+from markscheme.runs.problems import UNREADABLE
 
 PIECE = 192 << 10
 """Bytes read at once; a longer line is read whole. Small enough for memory that is used again: half the time of 4 MB."""

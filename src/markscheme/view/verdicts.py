@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from markscheme.runs.columns import UNMARKED, VERDICTS
 from markscheme.types import Verdict
-from markscheme.view.columns import UNMARKED, VERDICTS
 
 
 @dataclass(frozen=True)

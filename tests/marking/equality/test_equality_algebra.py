@@ -4,14 +4,24 @@ from fractions import Fraction
 
 import pytest
 
-from markscheme.marking.equality import algebra as A  # noqa: N812
-from markscheme.marking.equality.algebra import Expr, add, div, form, int_power, mul, same, sub, variable
-from markscheme.marking.equality.functions import FUNCTIONS, binomial, factorial
-from markscheme.marking.equality.integers import factor
-from markscheme.marking.equality.limits import TooBig, Undefined, fresh_effort
-from markscheme.marking.equality.numeric import approximate, differ
-from markscheme.marking.equality.powers import power, root_power
-from markscheme.marking.equality.trigonometry import sqrt
+from markscheme.marking.equality.algebra import rational_functions as A  # noqa: N812
+from markscheme.marking.equality.algebra.factoring import factor
+from markscheme.marking.equality.algebra.functions import FUNCTIONS, binomial, factorial
+from markscheme.marking.equality.algebra.limits import TooBig, Undefined, fresh_effort
+from markscheme.marking.equality.algebra.numeric import approximate, differ
+from markscheme.marking.equality.algebra.powers import power, root_power
+from markscheme.marking.equality.algebra.rational_functions import (
+    Expr,
+    add,
+    div,
+    form,
+    int_power,
+    mul,
+    same,
+    sub,
+    variable,
+)
+from markscheme.marking.equality.algebra.trigonometry import sqrt
 
 x, y = variable("x"), variable("y")
 sin, cos, tan, ln, exp = (FUNCTIONS[name] for name in ("sin", "cos", "tan", "ln", "exp"))

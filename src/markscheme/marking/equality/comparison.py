@@ -7,13 +7,13 @@ from typing import Final, Literal
 
 import msgspec
 
-from markscheme.marking.equality.answers import Answer, difference, weight
-from markscheme.marking.equality.cleaning import clean
-from markscheme.marking.equality.expressions import Unreadable
-from markscheme.marking.equality.judging import Judge
-from markscheme.marking.equality.keys import key
-from markscheme.marking.equality.limits import TooBig, Undefined, fresh_effort
-from markscheme.marking.equality.reading import MAX_LENGTH, read
+from markscheme.marking.equality.algebra.limits import TooBig, Undefined, fresh_effort
+from markscheme.marking.equality.kinds import Answer, difference, weight
+from markscheme.marking.equality.read.cleaning import clean
+from markscheme.marking.equality.read.expressions import Unreadable
+from markscheme.marking.equality.read.parsing import MAX_LENGTH, read
+from markscheme.marking.equality.rules.keys import key
+from markscheme.marking.equality.rules.table import Judge
 
 Method = Literal["string", "exact", "numeric", "symbolic", "none"]
 """What settled it: the same text, exact arithmetic, a numerical difference, computer algebra, or nothing."""

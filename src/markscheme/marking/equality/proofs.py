@@ -7,11 +7,11 @@ from typing import Any
 
 import sympy
 
-from markscheme.marking.equality.algebra import Expr, Value, variables
-from markscheme.marking.equality.expressions import Unreadable
-from markscheme.marking.equality.judging import Judge
-from markscheme.marking.equality.limits import TooBig, Undefined
-from markscheme.marking.equality.reading import read
+from markscheme.marking.equality.algebra.limits import TooBig, Undefined
+from markscheme.marking.equality.algebra.rational_functions import Expr, Value, variables
+from markscheme.marking.equality.read.expressions import Unreadable
+from markscheme.marking.equality.read.parsing import read
+from markscheme.marking.equality.rules.table import Judge
 
 
 def decide(answer: str, gold: str) -> bool | None:

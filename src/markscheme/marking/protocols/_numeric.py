@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from markscheme.marking.answers import Answer
-from markscheme.marking.numbers import Number, number, undress, unscaled
+from markscheme.marking.extraction.numbers import Number, number, undress, unscaled
+from markscheme.marking.extraction.sentences import is_prose, stated_value
+from markscheme.marking.extraction.stated import Answer
 from markscheme.marking.protocol import Finding
-from markscheme.marking.sentences import is_prose, stated_value
 from markscheme.types import Gold, Verdict
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 
-from markscheme.marking.answers import Answer, explicit_answer
-from markscheme.marking.conclusions import concluded_answer
-from markscheme.marking.numbers import Number, number
+from markscheme.marking.extraction.conclusions import concluded_answer
+from markscheme.marking.extraction.numbers import Number, number
+from markscheme.marking.extraction.sections import Reading
+from markscheme.marking.extraction.stated import Answer, explicit_answer
 from markscheme.marking.protocol import Finding, Protocol
 from markscheme.marking.protocols._numeric import by_equality, gold_number, number_in
-from markscheme.marking.reading import Reading
 from markscheme.types import Gold, Verdict
 
 

@@ -2,9 +2,9 @@ r"""`boxed-exact`: the content of the last `\boxed{…}` is, character for chara
 
 from __future__ import annotations
 
-from markscheme.marking.boxes import last_box
+from markscheme.marking.extraction.boxes import last_box
+from markscheme.marking.extraction.sections import Reading
 from markscheme.marking.protocol import Finding, Protocol
-from markscheme.marking.reading import Reading
 from markscheme.types import Gold, Verdict
 
 

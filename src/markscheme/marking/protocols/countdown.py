@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 
 from markscheme.countdown.judging import judge as judge_answer
-from markscheme.marking.answers import Answer, tagged_answer, trimmed
-from markscheme.marking.boxes import last_box
+from markscheme.marking.extraction.boxes import last_box
+from markscheme.marking.extraction.sections import Reading
+from markscheme.marking.extraction.stated import Answer, tagged_answer, trimmed
 from markscheme.marking.protocol import Finding, Protocol
-from markscheme.marking.reading import Reading
 from markscheme.types import CountdownGold, Gold, Verdict
 
 _OPERATOR = r"(?:[-+*/×÷·∙⋅−–∕⁄✕✖xX:^%]|\\(?:times|div|cdot|ast|over|frac))"

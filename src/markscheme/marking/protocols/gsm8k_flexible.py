@@ -2,11 +2,11 @@ r"""`gsm8k-flexible`: the last number of the response (inside the last `\boxed{}
 
 from __future__ import annotations
 
-from markscheme.marking.boxes import last_box
-from markscheme.marking.numbers import last_number_run, number, run_value
+from markscheme.marking.extraction.boxes import last_box
+from markscheme.marking.extraction.numbers import last_number_run, number, run_value
+from markscheme.marking.extraction.sections import Reading
 from markscheme.marking.protocol import Finding, Protocol
 from markscheme.marking.protocols._numeric import compared
-from markscheme.marking.reading import Reading
 from markscheme.types import Gold, Verdict
 
 

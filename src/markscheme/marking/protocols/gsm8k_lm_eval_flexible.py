@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 
+from markscheme.marking.extraction.sections import Reading
 from markscheme.marking.protocol import Finding, Protocol
 from markscheme.marking.protocols.gsm8k_lm_eval_strict import compared_as_strings
-from markscheme.marking.reading import Reading
 from markscheme.types import Gold, Verdict
 
 _FLEXIBLE = re.compile(r"(-?[$0-9.,]{2,})|(-?[0-9]+)")

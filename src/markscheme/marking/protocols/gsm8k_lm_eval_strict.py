@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 
+from markscheme.marking.extraction.sections import Reading
 from markscheme.marking.protocol import Finding, Protocol
-from markscheme.marking.reading import Reading
 from markscheme.types import Gold, Verdict
 
 _STRICT = re.compile(r"#### (\-?[0-9\.\,]+)")

@@ -6,12 +6,12 @@ or "the answer is" first, and in a closing sentence with several numbers the one
 
 from __future__ import annotations
 
-from markscheme.marking.answers import Answer, explicit_answer
-from markscheme.marking.conclusions import concluded_answer
-from markscheme.marking.numbers import last_number_run, run_value
+from markscheme.marking.extraction.conclusions import concluded_answer
+from markscheme.marking.extraction.numbers import last_number_run, run_value
+from markscheme.marking.extraction.sections import Reading
+from markscheme.marking.extraction.stated import Answer, explicit_answer
 from markscheme.marking.protocol import Finding, Protocol
 from markscheme.marking.protocols._numeric import by_equality, compared, gold_number, is_formula, number_in
-from markscheme.marking.reading import Reading
 from markscheme.types import Gold, Verdict
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from markscheme.marking.answers import hashed_answer, trimmed
-from markscheme.marking.numbers import number
+from markscheme.marking.extraction.numbers import number
+from markscheme.marking.extraction.sections import Reading
+from markscheme.marking.extraction.stated import hashed_answer, trimmed
 from markscheme.marking.protocol import Finding, Protocol
 from markscheme.marking.protocols._numeric import compared
-from markscheme.marking.reading import Reading
 from markscheme.types import Gold, Verdict
 
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from markscheme.marking.answers import Answer, explicit_answer, trimmed
-from markscheme.marking.conclusions import concluded_answer
 from markscheme.marking.equality import Comparison, compare
+from markscheme.marking.extraction.conclusions import concluded_answer
+from markscheme.marking.extraction.rounding import places_asked
+from markscheme.marking.extraction.sections import Reading
+from markscheme.marking.extraction.sentences import is_prose, stated_value
+from markscheme.marking.extraction.stated import Answer, explicit_answer, trimmed
 from markscheme.marking.protocol import Finding, Protocol
-from markscheme.marking.reading import Reading
-from markscheme.marking.rounding import places_asked
-from markscheme.marking.sentences import is_prose, stated_value
 from markscheme.types import Gold, Verdict
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 from markscheme.errors import UsageError
+from markscheme.marking.extraction.sections import Reading
 from markscheme.marking.protocol import Finding, Protocol
-from markscheme.marking.reading import Reading
 from markscheme.types import Gold, Verdict
 
 TIME_LIMIT = 30.0

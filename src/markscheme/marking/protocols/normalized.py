@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from markscheme.marking.boxes import last_box
-from markscheme.marking.numbers import plain
+from markscheme.marking.extraction.boxes import last_box
+from markscheme.marking.extraction.numbers import plain
+from markscheme.marking.extraction.sections import Reading
 from markscheme.marking.protocol import Finding, Protocol
-from markscheme.marking.reading import Reading
 from markscheme.types import Gold, Verdict
 
 _MARKERS = re.compile(

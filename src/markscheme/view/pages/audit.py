@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from markscheme.runs.columns import CORRECT, ERROR, UNMARKED
 from markscheme.statistics import Interval
 from markscheme.view import figures
-from markscheme.view.columns import CORRECT, ERROR, UNMARKED
 from markscheme.view.filters import Filter
 from markscheme.view.judging import missing_protocols
 from markscheme.view.library import OpenRun

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 from markupsafe import Markup, escape
 
+from markscheme.runs.columns import VERDICTS
 from markscheme.statistics import Counts
 from markscheme.view import figures
-from markscheme.view.columns import VERDICTS
 from markscheme.view.library import OpenRun
 from markscheme.view.links import Links
 from markscheme.view.verdicts import look

@@ -12,8 +12,8 @@ import msgspec
 import numpy as np
 from markupsafe import Markup
 
+from markscheme.runs.columns import CORRECT, ERROR, UNMARKED, Ints
 from markscheme.types import Mark, Question, Response
-from markscheme.view.columns import CORRECT, ERROR, UNMARKED, Ints
 from markscheme.view.filters import Filter
 from markscheme.view.library import OpenRun
 from markscheme.view.pages.problem import FORMULA_SECONDS, gold_text, rich
@@ -165,7 +165,7 @@ def other_judgements(site: Site, slug: str, problem: int, sample: int) -> list[J
     """What the protocols say that the run was not marked with: judged now, in memory, nothing is written."""
     from markscheme.errors import MarkingError
     from markscheme.marking import get_protocol, mark
-    from markscheme.marking.audit import applicable_protocols
+    from markscheme.marking.bulk.audit import applicable_protocols
 
     run = site.open(slug)
     response = find_response(site, slug, problem, sample)

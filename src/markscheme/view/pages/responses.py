@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from markupsafe import Markup
 
+from markscheme.runs.columns import Ints
+from markscheme.runs.problems import sorted_labels
 from markscheme.types import Response
-from markscheme.view.columns import Ints
 from markscheme.view.filters import Filter
 from markscheme.view.library import OpenRun
 from markscheme.view.pages.run import header
-from markscheme.view.problems import sorted_labels
 from markscheme.view.search import Found, search
 from markscheme.view.site import Page, Site, live
 from markscheme.view.verdicts import LOOKS, Look, look

@@ -9,14 +9,14 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from markscheme.runs.columns import Snapshot
+from markscheme.runs.plain_files import read_inside
+from markscheme.runs.problems import sorted_labels
 from markscheme.view import figures, plots
-from markscheme.view.columns import Snapshot
-from markscheme.view.files import read_inside
 from markscheme.view.filters import Filter
 from markscheme.view.library import MANIFEST, OpenRun
 from markscheme.view.overview import overview
 from markscheme.view.pages.grid import ORDERS, grid, legend
-from markscheme.view.problems import sorted_labels
 from markscheme.view.site import Page, Site, live
 
 

@@ -1,0 +1,156 @@
+"""How much of a score is the grader: the same responses under several protocols, and where they part.
+
+Streams: of the responses themselves only those on which the protocols differ are kept, and of those a limited number.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+import msgspec
+
+from markscheme.errors import MarkingError
+from markscheme.marking.extraction.sections import THINK_END
+from markscheme.marking.marker import as_gold, judge_many
+from markscheme.marking.protocol import Protocol, get_protocol, protocol_names
+from markscheme.types import CountdownGold, Gold, Mark, Problem, Response, Verdict
+
+TAIL = 400
+"""Characters of a differing response that are kept, from its end: where the answer stands."""
+
+
+class Score(msgspec.Struct, frozen=True, kw_only=True):
+    """What one protocol makes of the responses."""
+
+    protocol: str  # "name@version"
+    score: float | None  # mean over problems of the share that is right; null when nothing could be scored
+    low: float | None
+    high: float | None
+    verdicts: dict[str, int]
+
+
+class Difference(msgspec.Struct, frozen=True, kw_only=True):
+    """One response on which the protocols do not agree."""
+
+    problem: str
+    sample: int
+    gold: Gold
+    ending: str
+    marks: dict[str, Mark]  # by protocol name
+
+
+class Pattern(msgspec.Struct, frozen=True, kw_only=True):
+    """How often exactly these protocols, and no others, called a response right."""
+
+    right: list[str]
+    responses: int
+
+
+class Audit(msgspec.Struct, frozen=True, kw_only=True):
+    """The whole comparison."""
+
+    benchmark: str
+    responses: int
+    problems: int
+    errors: int  # responses that never came: no protocol has an opinion on them
+    scores: list[Score]
+    disagreements: dict[str, dict[str, int]]  # how many responses two protocols judge differently
+    differing: int
+    patterns: list[Pattern]  # of the differing responses, the most frequent first
+    differences: list[Difference]  # examples of every pattern in turn
+
+
+def applicable_protocols(gold: Gold) -> list[str]:
+    """Every protocol that can judge against this kind of gold and is installed."""
+    kind = "countdown" if isinstance(gold, CountdownGold) else "text"
+    rules = [get_protocol(name) for name in protocol_names()]
+    return [rule.name for rule in rules if rule.gold == kind and rule.available()]
+
+
+def audit(
+    pairs: Iterable[tuple[Response, Problem]],
+    protocols: Sequence[str] | None = None,
+    *,
+    benchmark: str = "",
+    keep: int = 50,
+    workers: int | None = None,
+    think_end: str = THINK_END,
+) -> Audit:
+    """Judge every response under every protocol. `keep` bounds how many differing responses are kept in full."""
+    pairs = iter(pairs)
+    first = next(pairs, None)
+    if first is None:
+        raise MarkingError("there are no responses to audit.")
+    rules = [get_protocol(name) for name in protocols or applicable_protocols(first[1].gold)]
+    tallies: dict[str, Counter[tuple[str, Verdict]]] = {rule.name: Counter() for rule in rules}
+    apart = {one.name: {other.name: 0 for other in rules if other is not one} for one in rules}
+    patterns: dict[tuple[str, ...], int] = {}
+    examples: dict[tuple[str, ...], list[Difference]] = {}
+    keys: set[str] = set()
+    responses = errors = 0
+    for response, problem, marks in _judged(itertools.chain([first], pairs), rules, workers, think_end):
+        responses += 1
+        keys.add(problem.key)
+        errors += marks[rules[0].name].verdict is Verdict.ERROR
+        for name, found in marks.items():
+            tallies[name][problem.key, found.verdict] += 1
+        right = tuple(name for name, found in marks.items() if found.correct)
+        if not right or len(right) == len(marks):
+            continue
+        for one in right:
+            for other in marks.keys() - set(right):
+                apart[one][other] += 1
+                apart[other][one] += 1
+        patterns[right] = patterns.get(right, 0) + 1
+        if len(kept := examples.setdefault(right, [])) < keep:
+            ending = response.text[-TAIL:]
+            kept.append(
+                Difference(problem=problem.id, sample=response.sample, gold=problem.gold, ending=ending, marks=marks)
+            )
+    by_count = sorted(patterns, key=lambda pattern: -patterns[pattern])
+    in_turn = itertools.zip_longest(*(examples[pattern] for pattern in by_count))
+    return Audit(
+        benchmark=benchmark,
+        responses=responses,
+        problems=len(keys),
+        errors=errors,
+        scores=[score(rule.label, tallies[rule.name]) for rule in rules],
+        disagreements=apart,
+        differing=sum(patterns.values()),
+        patterns=[Pattern(right=list(pattern), responses=patterns[pattern]) for pattern in by_count],
+        differences=[each for turn in in_turn for each in turn if each is not None][:keep],
+    )
+
+
+def score(label: str, responses: Counter[tuple[str, Verdict]]) -> Score:
+    """The mean over problems with its interval, and the verdicts behind it; `responses` by problem key and verdict."""
+    from markscheme.statistics import interval, tally
+
+    counts = tally(responses)
+    verdicts = counts.totals()
+    found = interval("accuracy", counts)
+    defined = found.estimate == found.estimate  # not nan
+    return Score(
+        protocol=label,
+        score=found.estimate if defined else None,
+        low=found.low if defined else None,
+        high=found.high if defined else None,
+        verdicts={str(verdict): verdicts[verdict] for verdict in Verdict if verdicts[verdict]},
+    )
+
+
+def _judged(
+    pairs: Iterator[tuple[Response, Problem]], rules: Sequence[Protocol], workers: int | None, think_end: str
+) -> Iterator[tuple[Response, Problem, dict[str, Mark]]]:
+    """Each pair with its marks. The pairs run ahead of the marks by what is being worked on, no more."""
+    ours, theirs = itertools.tee(pairs)
+    jobs = (
+        (rule, response, as_gold(problem.gold, rule), think_end, problem.statement)
+        for response, problem in theirs
+        for rule in rules
+    )
+    marks = judge_many(jobs, workers)
+    for response, problem in ours:
+        yield response, problem, {rule.name: next(marks) for rule in rules}

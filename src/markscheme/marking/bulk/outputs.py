@@ -1,0 +1,151 @@
+"""Stored outputs with the problems they answer: a run folder, or any JSON-lines file of somebody's outputs.
+
+A line holds one output or several (`text`, `response`, `output`, `completion` …, also lm-evaluation-harness' sample
+logs) and says which problem it answers: by our key, by the question's text, or by its id. A line that has its own
+gold needs no benchmark. A line that matches no problem is counted, never guessed at. Nothing is judged here.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from markscheme.datasets.stored import ID_FIELDS, OUTPUT_FIELDS, QUESTION_FIELDS, outputs, rows, squeezed
+from markscheme.errors import DataError, UsageError
+from markscheme.runs.folder import Run
+from markscheme.types import CountdownGold, Gold, Problem, Response
+
+GOLD_FIELDS = ("gold", "ground_truth", "target", "expected", "expected_answer", "answer")
+
+
+class Outputs:
+    """What is stored at a place, and the problems it belongs to. Iterate to get (response, problem) pairs, once."""
+
+    def __init__(self, source: str | Path, benchmark: str | None = None, data_dir: str | None = None) -> None:
+        self.path = Path(source)
+        self.run = Run.open(self.path) if (self.path / "manifest.json").exists() else None
+        self.unmatched = 0
+        """Lines so far that answer no problem at hand."""
+        if self.run is None and not self.path.is_file():
+            raise DataError(f"{self.path} is neither a run folder nor a file of stored outputs.")
+        self.benchmark, self.protocol, self.problems = self._expected(benchmark, data_dir)
+
+    def _expected(self, name: str | None, data_dir: str | None) -> tuple[str, str | None, Sequence[Problem]]:
+        """The benchmark's name, its protocol and its problems; for a file with its own golds there are none."""
+        if name is not None:
+            from markscheme.benchmarks import benchmark
+
+            found = benchmark(name, data_dir)
+            return found.name, found.protocol, found.problems
+        if self.run is not None:
+            manifest = self.run.manifest
+            problems = [question.problem for question in self.run.questions()]
+            return manifest.benchmark, manifest.protocol.partition("@")[0], problems
+        return self.path.name, None, ()
+
+    def __iter__(self) -> Iterator[tuple[Response, Problem]]:
+        self.unmatched = 0
+        return self._of_run(self.run) if self.run is not None else self._of_file()
+
+    def _of_run(self, run: Run) -> Iterator[tuple[Response, Problem]]:
+        by_key = {problem.key: problem for problem in self.problems}
+        for response in run.responses():
+            problem = by_key.get(response.key)
+            if problem is None:
+                self.unmatched += 1
+            else:
+                yield response, problem
+
+    def _of_file(self) -> Iterator[tuple[Response, Problem]]:
+        match = Matcher(self.problems)
+        seen: Counter[str] = Counter()
+        for number, _, row in rows(self.path):
+            problem, texts = match(row, str(self.path), f"line {number}")
+            if problem is None:
+                self.unmatched += 1
+                continue
+            for text in texts:
+                sample = row["sample"] if len(texts) == 1 and isinstance(row.get("sample"), int) else seen[problem.key]
+                seen[problem.key] += 1
+                yield response_of(row, text, problem, sample), problem
+
+
+class Matcher:
+    """What a row of stored outputs holds: the texts, and the problem they answer."""
+
+    def __init__(self, problems: Sequence[Problem] = ()) -> None:
+        self._find = _Finder(problems) if problems else None
+
+    def __call__(self, row: dict[str, Any], file: str, place: str) -> tuple[Problem | None, Sequence[str | None]]:
+        """The problem is one of those given, `None` where none fits, or the row's own. Raises for an unusable row."""
+        texts = [None] if row.get("error") else outputs(row)
+        if texts is None:
+            raise DataError(f"{file} {place} holds no output: one of {', '.join(OUTPUT_FIELDS[:4])} … is needed.")
+        return (self._find.of(row) if self._find else _own_problem(row, file, place)), texts
+
+
+class _Finder:
+    """Problems by what a line may call them."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        self._problems = problems
+        self._named = {problem.id: problem for problem in problems}
+        self._named |= {squeezed(problem.statement): problem for problem in problems}
+        self._named |= {problem.key: problem for problem in problems}
+
+    def of(self, row: dict[str, Any]) -> Problem | None:
+        """The content decides before the id: files of other tools number their questions as they like."""
+        inner = row["doc"] if isinstance(row.get("doc"), dict) else {}
+        for fields in (row, inner):
+            for field in (*ID_FIELDS[:1], *QUESTION_FIELDS, *ID_FIELDS[1:]):
+                value = fields.get(field)
+                if isinstance(value, str | int) and (found := self._named.get(squeezed(str(value)))):
+                    return found
+        index = row.get("doc_id")  # lm-evaluation-harness: the position in the data
+        return self._problems[index] if isinstance(index, int) and 0 <= index < len(self._problems) else None
+
+
+def response_of(row: dict[str, Any], text: str | None, problem: Problem, sample: int) -> Response:
+    """The response; our own journal's fields are kept, of anybody else's only those that are of the right type."""
+    known: dict[str, Any] = {} if text is not None else {"error": "the file holds no output here"}
+    for field, kinds in (("reasoning", str), ("finish_reason", str), ("error", str), ("model", str)):
+        if isinstance(row.get(field), kinds) and row[field]:
+            known[field] = row[field]
+    if known.get("finish_reason") not in (None, "stop", "length", "content_filter"):
+        known["finish_reason"] = "other"
+    return Response(key=problem.key, sample=sample, problem_id=problem.id, text=text or "", **known)
+
+
+def _own_problem(row: dict[str, Any], file: str, place: str) -> Problem:
+    try:
+        gold = _own_gold(row)
+    except msgspec.ValidationError as error:
+        raise DataError(f"{file} {place} has a gold that is neither an answer nor a puzzle ({error}).") from None
+    if gold is None:
+        raise UsageError(
+            f"{file} {place} has no gold answer ({', '.join(GOLD_FIELDS[:3])} …); say with -b which benchmark "
+            "the outputs are for."
+        )
+    statement = next((row[field] for field in QUESTION_FIELDS if isinstance(row.get(field), str)), "")
+    name = next((str(row[field]) for field in ID_FIELDS if row.get(field) not in (None, "")), place)
+    protocol = "countdown" if isinstance(gold, CountdownGold) else "math"
+    return Problem(id=name, statement=statement or name, gold=gold, protocol=protocol)
+
+
+def _own_gold(row: dict[str, Any]) -> Gold | None:
+    if isinstance(row.get("nums"), list) and isinstance(row.get("target"), int):
+        return msgspec.convert({"nums": row["nums"], "target": row["target"]}, CountdownGold)
+    output = next((field for field in OUTPUT_FIELDS if isinstance(row.get(field), str)), None)
+    for field in GOLD_FIELDS:
+        value = row.get(field)
+        if field == output or value is None:
+            continue
+        if isinstance(value, dict):
+            return msgspec.convert(value, CountdownGold)
+        if isinstance(value, str | int | float):
+            return str(value)
+    return None

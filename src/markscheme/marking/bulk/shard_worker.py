@@ -1,0 +1,146 @@
+"""What a worker does with a shard, on whatever machine it is: read, mark, write, in bounded memory."""
+
+from __future__ import annotations
+
+import socket
+from contextlib import suppress
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from markscheme.errors import DataError, MarkschemeError, UsageError
+from markscheme.marking import get_protocol, mark
+from markscheme.marking.bulk.outputs import Matcher, response_of
+from markscheme.marking.bulk.shard_parts import Outcome, Part
+from markscheme.marking.bulk.shard_rows import Row, rows_of
+from markscheme.marking.bulk.shards import Shard
+from markscheme.types import Mark, Problem
+
+UNUSABLE = (MarkschemeError, ValueError, OverflowError, RecursionError)
+"""What one row may end in: no output, no gold, a gold that the protocol cannot judge against or that nobody can read."""
+
+
+class Golds(msgspec.Struct, frozen=True):
+    """The benchmark that the outputs answer, so named that every machine finds it and knows that it is the same."""
+
+    benchmark: str
+    data_dir: str
+    sha256: tuple[str, ...]  # of the content of its data files
+
+
+class Job(msgspec.Struct, frozen=True):
+    """What a worker is told: which shard, judged how, and where its marks go. All paths are absolute."""
+
+    shard: Shard
+    out: str
+    protocol: str  # "name@version"
+    golds: Golds | None
+    think_end: str
+
+
+class Failure(msgspec.Struct, frozen=True, tag=True):
+    """Why a shard could not be marked: a class of `markscheme.errors` and its sentence."""
+
+    kind: str
+    why: str
+
+
+def golds_of(benchmark: str, data_dir: str | None) -> Golds:
+    """What the benchmark of that name is here and now."""
+    from markscheme.benchmarks import benchmark as load
+    from markscheme.datasets import locate
+
+    folder = locate(Path(data_dir) if data_dir is not None else None).absolute()
+    name = str(Path(benchmark).absolute()) if benchmark.endswith(".jsonl") else benchmark
+    return Golds(name, str(folder), tuple(file.content_sha256 for file in load(name, folder).files))
+
+
+def mark_shard(told: dict[str, Any]) -> dict[str, Any]:
+    """Mark one shard; plain data in and out, for it runs in another process."""
+    job = msgspec.convert(told, Job)
+    ended: Outcome | Failure
+    try:
+        ended = _mark(job)
+    except MarkschemeError as error:
+        ended = Failure(type(error).__name__, str(error))
+    made: dict[str, Any] = msgspec.to_builtins(ended)
+    return made
+
+
+def _mark(job: Job) -> Outcome:
+    _check_protocol(job.protocol)
+    match = _matcher(job.golds)
+    part = Part(Path(job.out), {"protocol": job.protocol, "source": job.shard.file})
+    name = Path(job.shard.file).name
+    unmatched = unusable = 0
+    example = ""
+    with part:
+        for position, row in rows_of(job.shard):
+            place = f"{name}:{position}"
+            try:
+                found = _marks(row, match, place, job)
+            except UNUSABLE as error:
+                unusable += 1
+                example = example or (str(error) if place in str(error) else f"{place}: {error}")[:500]
+                continue
+            if found is None:
+                unmatched += 1
+                continue
+            for problem_id, sample, each in found:
+                part.add(position, problem_id, sample, each)
+        outcome = Outcome(part.rows, unmatched, unusable, example)
+        part.finish(outcome)
+    return outcome
+
+
+def _marks(row: Row, match: Matcher, place: str, job: Job) -> list[tuple[str, int | None, Mark]] | None:
+    """The marks of a row's outputs with problem and sample; `None` where they answer no problem at hand."""
+    if isinstance(row, str):
+        raise DataError(row)
+    problem, texts = match(row, job.shard.file, place)
+    if problem is None:
+        return None
+    found = []
+    for index, text in enumerate(texts):
+        given = row.get("sample") if len(texts) == 1 else index
+        sample = given if type(given) is int and 0 <= given < 1 << 31 else None  # `true` is an int, too
+        response = response_of(row, text, problem, sample or 0)
+        found.append((problem.id, sample, mark(response, problem, protocol=job.protocol, think_end=job.think_end)))
+    return found
+
+
+def _check_protocol(label: str) -> None:
+    """Marks of one folder must be of one rule: the machine that plans and those that mark may differ."""
+    try:
+        rule = get_protocol(label)
+    except UsageError as error:
+        raise UsageError(f"{socket.gethostname()} has another markscheme: {error}") from None
+    if not rule.available():
+        raise UsageError(f"protocol {rule.name!r} needs {rule.needs}, which {socket.gethostname()} has not.")
+
+
+@lru_cache(maxsize=4)
+def _matcher(golds: Golds | None) -> Matcher:
+    if golds is None:
+        return Matcher()
+    from markscheme.benchmarks import benchmark as load
+
+    found = load(golds.benchmark, golds.data_dir)
+    if tuple(file.content_sha256 for file in found.files) != golds.sha256:
+        raise DataError(
+            f"{golds.benchmark} has other problems on {socket.gethostname()} than where the command was given; give "
+            "every machine the same --data-dir."
+        )
+    return Matcher(found.problems)
+
+
+def first_problem(shard: Shard) -> Problem | None:
+    """The first problem that a shard brings itself."""
+    match = Matcher()
+    for position, row in rows_of(shard):
+        with suppress(*UNUSABLE):
+            if not isinstance(row, str):
+                return match(row, shard.file, str(position))[0]
+    return None

@@ -1,0 +1,94 @@
+"""How often each problem got each verdict, from the parts of a marking: in bounded memory, however many problems there are.
+
+A response's problem is known by 64 bits of its key; with fifty million problems the chance that any two are taken for one
+is 1 in 10,000. Up to `AT_ONCE` responses are counted in memory. More are first sorted by key into files beside the parts,
+so that all responses of a problem stand in one file, and the files are counted one after the other.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from markscheme.errors import JournalError, first_line
+from markscheme.marking.bulk.shard_parts import COUNTING
+from markscheme.marking.bulk.shards import arrow
+from markscheme.statistics.counts import VERDICTS, Counts
+
+AT_ONCE = 1_000_000
+"""Responses counted at a time, about: some 100 MB when every one answers another problem."""
+MOST_FILES = 200
+"""Open at the same time; systems allow 256 and more."""
+
+_ROW = np.dtype([("problem", np.uint64), ("verdict", np.uint8), ("times", np.uint32)])
+_COLUMN = {str(verdict): place for place, verdict in enumerate(VERDICTS)}
+_MIX = np.random.default_rng(0).integers(0, 1 << 64, len(VERDICTS), dtype=np.uint64)
+
+Rows = npt.NDArray[np.void]
+
+
+def tally_parts(parts: Sequence[Path], responses: int) -> tuple[Counts, npt.NDArray[np.int64]]:
+    """The different rows of counts there are, and how many problems have each; names of problems are not kept."""
+    alike: Counter[tuple[int, ...]] = Counter()
+    try:
+        for rows in _whole_problems(parts, responses):
+            alike.update(_by_problem(rows))
+    except OSError as error:  # a full disk: counting takes up to 13 bytes a response beside the marks
+        raise JournalError(
+            f"the verdicts in {parts[0].parent} cannot be counted ({first_line(error)}); all marks are kept, so give the "
+            "same command again when there is room"
+        ) from None
+    table = np.array(list(alike), dtype=np.int64).reshape(len(alike), len(VERDICTS))
+    return Counts((), table), np.array(list(alike.values()), dtype=np.int64)
+
+
+def _whole_problems(parts: Sequence[Path], responses: int) -> Iterator[Rows]:
+    """The rows of all parts, in pieces that hold whole problems."""
+    pieces = min(MOST_FILES, -(-responses // AT_ONCE))
+    if pieces <= 1:
+        yield np.concatenate([_rows(part) for part in parts]) if parts else np.empty(0, _ROW)
+        return
+    folder = Path(tempfile.mkdtemp(prefix=COUNTING, dir=parts[0].parent))
+    try:
+        files = [folder / f"{number}" for number in range(pieces)]
+        with ExitStack() as stack:
+            streams = [stack.enter_context(file.open("wb")) for file in files]
+            for part in parts:
+                rows = _rows(part)
+                owner = rows["problem"] % np.uint64(pieces)
+                for number, stream in enumerate(streams):
+                    stream.write(rows[owner == number].tobytes())
+        yield from (np.fromfile(file, _ROW) for file in files)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _rows(part: Path) -> Rows:
+    """One row for each problem and verdict in a part."""
+    try:
+        columns = arrow("pyarrow.parquet").read_table(part, columns=["key", "verdict"])
+    except (OSError, ValueError) as error:  # pyarrow's errors are ValueErrors
+        raise JournalError(f"{part} is damaged ({first_line(error)}); remove it and give the command again.") from None
+    counted = columns.group_by(["key", "verdict"]).aggregate([([], "count_all")])
+    rows = np.empty(counted.num_rows, _ROW)
+    rows["problem"] = np.fromiter(map(hash, counted["key"].to_pylist()), np.int64, counted.num_rows).view(np.uint64)
+    rows["verdict"] = [_COLUMN[name] for name in counted["verdict"].to_pylist()]
+    rows["times"] = counted["count_all"].to_numpy()
+    return rows
+
+
+def _by_problem(rows: Rows) -> Counter[tuple[int, ...]]:
+    """How many problems have each row of counts."""
+    problems, places = np.unique(rows["problem"], return_inverse=True)
+    table = np.zeros((len(problems), len(VERDICTS)), dtype=np.uint32)
+    np.add.at(table, (places, rows["verdict"]), rows["times"])
+    # Sorting rows takes ten times as long as sorting one number for each, which different rows share as good as never.
+    _, first, times = np.unique(table @ _MIX, return_index=True, return_counts=True)
+    return Counter(dict(zip(map(tuple, table[first].tolist()), times.tolist(), strict=True)))

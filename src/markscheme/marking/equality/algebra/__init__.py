@@ -1,0 +1,1 @@
+"""Exact arithmetic: what an expression is, independent of how it was written."""

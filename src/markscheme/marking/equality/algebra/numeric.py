@@ -1,0 +1,157 @@
+"""Floating-point values of exact expressions: they can show that two values differ, never that they are equal."""
+
+from __future__ import annotations
+
+import cmath
+import math
+from collections.abc import Callable
+from typing import Final
+
+from markscheme.marking.equality.algebra.rational_functions import Expr, Terms, Value
+
+_CONSTANTS: Final = {"π": math.pi, "e": math.e, "#i": 1j}
+
+
+def approximate(value: Value, point: dict[str, complex] | None = None) -> complex | None:
+    """The value at a point, or None where it is undefined or out of range there."""
+    try:
+        return _value(value, point or {}, 0)
+    except (ArithmeticError, ValueError, KeyError, RecursionError, TypeError):
+        return None
+
+
+def _value(value: Value, point: dict[str, complex], depth: int) -> complex:
+    if not isinstance(value, Expr):
+        return complex(value.numerator / value.denominator)
+    if depth > 30:
+        raise RecursionError
+    known: dict[str, complex] = {}
+    for key, inner in (value.atoms or {}).items():
+        known[key] = _FUNCTIONS[inner.kind](*(_value(a, point, depth + 1) for a in inner.args))
+    top = _sum(value.terms, point, known)
+    return top if value.den is None else top / _sum(value.den, point, known)
+
+
+def _sum(terms: Terms, point: dict[str, complex], known: dict[str, complex]) -> complex:
+    total: complex = 0
+    size = 0.0
+    for mono, c in terms.items():
+        product: complex = c.numerator / c.denominator
+        for g, e in mono:
+            base = known.get(g)
+            if base is None:
+                base = _CONSTANTS.get(g)
+                if base is None:
+                    base = complex(int(g[1:])) if g[0] == "#" else point[g]
+            product *= base ** (e if isinstance(e, int) else e.numerator / e.denominator)
+        total += product
+        size = max(size, abs(product))
+    if abs(total) < size * 1e-9:
+        # What cancels to this degree carries no reliable digit; better no value than a wrong one.
+        raise ArithmeticError
+    return total
+
+
+def _real(function: Callable[[float], float]) -> Callable[[complex], complex]:
+    def apply(z: complex) -> complex:
+        if abs(z.imag) > 1e-12 * max(1.0, abs(z)):
+            raise ValueError
+        return complex(function(z.real))
+
+    return apply
+
+
+def _floor(x: float) -> float:
+    if abs(x - round(x)) < 1e-9 * max(1.0, abs(x)):
+        raise ValueError
+    return math.floor(x)
+
+
+_FUNCTIONS: Final[dict[str, Callable[..., complex]]] = {
+    "sin": cmath.sin,
+    "cos": cmath.cos,
+    "arcsin": cmath.asin,
+    "arctan": cmath.atan,
+    "ln": cmath.log,
+    "root": lambda z: z,
+    "pow": lambda b, e: b**e,
+    "power": lambda b, e: b**e,
+    "abs": lambda z: complex(abs(z)),
+    "floor": _real(_floor),
+    "factorial": _real(lambda x: math.gamma(x + 1)),
+    "binomial": lambda n, k: complex(
+        math.exp(math.lgamma(n.real + 1) - math.lgamma(k.real + 1) - math.lgamma(n.real - k.real + 1))
+    ),
+}
+
+
+def points(names: set[str]) -> list[dict[str, complex]]:
+    """Fixed points for these variables, all positive, where roots and logarithms of answers live.
+
+    The last ones are small, for the sake of large powers.
+    """
+    ordered = sorted(names)
+
+    def point(step: float, shift: float, width: float) -> dict[str, complex]:
+        places = (math.fmod((k + 2) * 0.7548776662466927 * step + 0.1234567, 1.0) for k in range(len(ordered)))
+        return {name: complex(shift + width * place) for name, place in zip(ordered, places, strict=True)}
+
+    return [point(1.0, 1, 2), point(2.6180339887, 1, 2), point(5.1773050119, 1, 2), point(1.0, 0, 0.01)]
+
+
+def differ(a: Value, b: Value, names: set[str]) -> bool | None:
+    """True when the values differ at some point, False when they agree at every one, None when none has a value."""
+    seen = False
+    for point in points(names):
+        x, y = approximate(a, point), approximate(b, point)
+        if x is None or y is None or not (cmath.isfinite(x) and cmath.isfinite(y)):
+            continue
+        seen = True
+        if abs(x - y) > 1e-6 * max(abs(x), abs(y)):
+            return True
+        if not names:
+            break
+    return False if seen else _differ_modulo(a, b, names)
+
+
+_PRIME: Final = (1 << 61) - 1
+
+
+def _differ_modulo(a: Value, b: Value, names: set[str]) -> bool | None:
+    """True when two rational functions differ modulo a prime at some point: powers of any size cost nothing there."""
+    for step in (7, 11, 13):
+        point = {name: pow(step, k + 5, _PRIME) + step for k, name in enumerate(sorted(names))}
+        try:
+            x, y = _residue(a, point), _residue(b, point)
+        except (KeyError, ValueError, RecursionError):
+            return None
+        if x != y:
+            return True
+    return False
+
+
+def _residue(value: Value, point: dict[str, int], depth: int = 0) -> int:
+    if not isinstance(value, Expr):
+        return value.numerator * pow(value.denominator, -1, _PRIME) % _PRIME
+    if depth > 20:
+        raise RecursionError
+    known = dict(point)
+    for key, inner in (value.atoms or {}).items():
+        exponent = inner.args[-1]
+        if inner.kind != "power" or not isinstance(exponent, int):
+            raise KeyError
+        known[key] = pow(_residue(inner.args[0], point, depth + 1), exponent, _PRIME)
+
+    def total(terms: Terms) -> int:
+        result = 0
+        for mono, c in terms.items():
+            product = c.numerator * pow(c.denominator, -1, _PRIME)
+            for g, e in mono:
+                if not isinstance(e, int):
+                    raise KeyError
+                product = product * pow(known[g] if g[0] != "#" or g in known else int(g[1:]), e, _PRIME) % _PRIME
+            result += product
+        return result % _PRIME
+
+    top = total(value.terms)
+    return top if value.den is None else top * pow(total(value.den), -1, _PRIME) % _PRIME

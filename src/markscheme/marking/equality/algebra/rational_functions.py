@@ -1,0 +1,433 @@
+"""Exact arithmetic on the expressions of answers: rational functions over Q in variables, constants and radicals.
+
+A value is an `int`, a `Fraction` or an `Expr`. An `Expr` is a sum of monomials over an optional denominator; a
+monomial maps generators to rational exponents. Generators are variables, `π`, `e`, `#i` (the imaginary unit), `#p`
+(the prime p, so that roots of numbers have one form only: products of fractional prime powers are linearly
+independent over Q) and `$…` (atoms: functions that stay unevaluated). Sizes are bounded before anything is computed:
+what would grow too large raises `TooBig`, what has no value raises `Undefined`.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import gcd
+from typing import Final, NamedTuple
+
+from markscheme.marking.equality.algebra.limits import MAX_BITS, MAX_TERMS, TooBig, Undefined, spend
+
+Number = int | Fraction
+Mono = tuple[tuple[str, Number], ...]
+Terms = dict[Mono, Number]
+
+
+class Atom(NamedTuple):
+    """A generator with structure: `kind` names the function, `args` are its exact arguments.
+
+    `complete` says that the canonical form knows every relation the atom takes part in, so that different forms are
+    different values; sin(π/7) for one is not complete.
+    """
+
+    kind: str
+    args: tuple[Value, ...]
+    complete: bool
+
+
+class Expr:
+    """A sum of monomials over an optional denominator. Immutable by convention; made by the functions here."""
+
+    __slots__ = ("atoms", "den", "terms")
+
+    def __init__(self, terms: Terms, den: Terms | None = None, atoms: dict[str, Atom] | None = None) -> None:
+        self.terms = terms
+        self.den = den
+        self.atoms = atoms
+
+
+Value = int | Fraction | Expr
+
+I_BASE: Final = "#i"
+PI: Final = Expr({(("π", 1),): 1})
+EULER: Final = Expr({(("e", 1),): 1})
+IMAGINARY: Final = Expr({((I_BASE, 1),): 1})
+
+
+def variable(name: str) -> Expr:
+    """The variable of that name."""
+    return Expr({((name, 1),): 1})
+
+
+def atom(kind: str, *args: Value, complete: bool = True) -> Expr:
+    """An unevaluated function of exact arguments."""
+    key = "$" + kind + "(" + ";".join(form(a) for a in args) + ")"
+    spend(len(key))
+    return Expr({((key, 1),): 1}, None, {key: Atom(kind, args, complete and all(is_complete(a) for a in args))})
+
+
+def narrow(n: Number) -> Number:
+    """An integer where the fraction is one; refuses coefficients beyond `MAX_BITS`."""
+    if isinstance(n, int):
+        if n.bit_length() > MAX_BITS:
+            raise TooBig
+        return n
+    if n.denominator == 1:
+        return narrow(n.numerator)
+    if n.numerator.bit_length() > MAX_BITS or n.denominator.bit_length() > MAX_BITS:
+        raise TooBig
+    return n
+
+
+def lift(value: Value) -> Expr:
+    """The same value as an `Expr`."""
+    return value if isinstance(value, Expr) else Expr({(): value} if value else {})
+
+
+def settle(terms: Terms, den: Terms | None, atoms: dict[str, Atom] | None) -> Value:
+    """The simplest form of terms/den: a plain number where there is nothing else."""
+    if den is None:
+        if not terms:
+            return 0
+        if len(terms) == 1 and () in terms:
+            return narrow(terms[()])
+        return Expr(terms, None, atoms)
+    if not terms:
+        return 0
+    return _reduce_quotient(terms, den, atoms)
+
+
+def merge_atoms(a: dict[str, Atom] | None, b: dict[str, Atom] | None) -> dict[str, Atom] | None:
+    """Both tables of atoms in one."""
+    if not a:
+        return b
+    if not b or a is b:
+        return a
+    return {**a, **b}
+
+
+def add(a: Value, b: Value) -> Value:
+    """a + b."""
+    if not isinstance(a, Expr) and not isinstance(b, Expr):
+        return narrow(a + b)
+    x, y = lift(a), lift(b)
+    atoms = merge_atoms(x.atoms, y.atoms)
+    if x.den is None and y.den is None:
+        return settle(_add_terms(x.terms, y.terms), None, atoms)
+    if x.den == y.den:
+        return settle(_add_terms(x.terms, y.terms), x.den, atoms)
+    # Over a common denominator; both products may bring atoms' squares back into play, hence through `mul`.
+    left = mul(Expr(x.terms, None, atoms), Expr(y.den or {(): 1}, None, atoms))
+    right = mul(Expr(y.terms, None, atoms), Expr(x.den or {(): 1}, None, atoms))
+    below = mul(Expr(x.den or {(): 1}, None, atoms), Expr(y.den or {(): 1}, None, atoms))
+    return div(add(left, right), below)
+
+
+def neg(a: Value) -> Value:
+    """-a."""
+    if not isinstance(a, Expr):
+        return -a
+    return Expr({m: -c for m, c in a.terms.items()}, a.den, a.atoms)
+
+
+def sub(a: Value, b: Value) -> Value:
+    """a - b."""
+    return add(a, neg(b))
+
+
+def mul(a: Value, b: Value) -> Value:
+    """a · b."""
+    if not isinstance(a, Expr):
+        if not isinstance(b, Expr):
+            return narrow(a * b)
+        a, b = b, a
+    if not isinstance(b, Expr):
+        if b == 0:
+            return 0
+        return Expr({m: narrow(c * b) for m, c in a.terms.items()}, a.den, a.atoms)
+    atoms = merge_atoms(a.atoms, b.atoms)
+    top = _mul_terms(a.terms, b.terms, atoms)
+    if a.den is None and b.den is None:
+        return top
+    if a.den is None or b.den is None:
+        below: Value = Expr(a.den or b.den or {}, None, atoms)
+    else:
+        below = _mul_terms(a.den, b.den, atoms)
+    return div(top, below)
+
+
+def div(a: Value, b: Value) -> Value:
+    """a / b."""
+    if not isinstance(b, Expr):
+        if b == 0:
+            raise Undefined("division by zero")
+        return narrow(Fraction(a, b)) if not isinstance(a, Expr) else mul(a, Fraction(1, b))
+    if b.den is not None:
+        return div(mul(a, Expr(b.den, None, b.atoms)), Expr(b.terms, None, b.atoms))
+    if len(b.terms) == 1:
+        ((mono, coefficient),) = b.terms.items()
+        inverse = _mul_terms({tuple((g, -e) for g, e in mono): Fraction(1) / coefficient}, {(): 1}, b.atoms, tidy=True)
+        return mul(a, inverse)
+    if is_zero(b):
+        raise Undefined("division by zero")
+    conjugate = _rationaliser(b)
+    if conjugate is not None:
+        return div(mul(a, conjugate), mul(b, conjugate))
+    x = lift(a)
+    atoms = merge_atoms(x.atoms, b.atoms)
+    if x.den is None:
+        return settle(x.terms, b.terms, atoms)
+    below = _mul_terms(x.den, b.terms, atoms)
+    return (
+        settle(x.terms, lift(below).terms, atoms) if lift(below).den is None else div(Expr(x.terms, None, atoms), below)
+    )
+
+
+def int_power(a: Value, n: int) -> Value:
+    """a ** n for an integer n, refused before it is computed when the result would be too large."""
+    if n < 0:
+        return div(1, int_power(a, -n))
+    if n == 0:
+        return 1
+    if not isinstance(a, Expr):
+        size = max(abs(a.numerator), a.denominator).bit_length()
+        if size > 1 and (size - 1) * n > MAX_BITS:
+            raise TooBig
+        return narrow(a**n)
+    if len(a.terms) > 1 and n > 64:
+        raise TooBig
+    if len(a.terms) == 1 and a.den is None:
+        ((mono, coefficient),) = a.terms.items()
+        scaled: Terms = {tuple((g, e * n) for g, e in mono): int_power(coefficient, n)}  # type: ignore[dict-item]
+        return _mul_terms(scaled, {(): 1}, a.atoms, tidy=True)
+    result: Value = 1
+    square: Value = a
+    while n:
+        if n & 1:
+            result = mul(result, square)
+        n >>= 1
+        if n:
+            square = mul(square, square)
+    return result
+
+
+def is_zero(a: Value) -> bool:
+    """Whether the canonical form is that of zero."""
+    if not isinstance(a, Expr):
+        return a == 0
+    if not a.terms:
+        return True
+    if a.atoms is None:
+        return False
+    # sin⁻¹ - sin = cos²·sin⁻¹ shows only once the negative powers of atoms are multiplied away.
+    lowest: dict[str, Number] = {}
+    for mono in a.terms:
+        for g, e in mono:
+            if g[0] == "$" and e < 0 and e < lowest.get(g, 0):
+                lowest[g] = e
+    if not lowest:
+        return False
+    cleared = _mul_terms(a.terms, {tuple(sorted((g, -e) for g, e in lowest.items())): 1}, a.atoms)
+    return not isinstance(cleared, Expr) and cleared == 0
+
+
+def same(a: Value, b: Value) -> bool:
+    """Whether a and b have the same canonical form; see `is_complete` for what a difference means."""
+    if not isinstance(a, Expr):
+        a, b = b, a
+    if not isinstance(a, Expr):
+        return a == b
+    if not isinstance(b, Expr):
+        # With neither denominator nor atoms, a number would have been settled as one.
+        return (a.den is not None or a.atoms is not None) and is_zero(sub(a, b))
+    if a.terms == b.terms and a.den == b.den:
+        return True
+    if a.den is None and b.den is None and a.atoms is None and b.atoms is None:
+        return False
+    atoms = merge_atoms(a.atoms, b.atoms)
+    left = mul(Expr(a.terms, None, atoms), Expr(b.den or {(): 1}, None, atoms))
+    right = mul(Expr(b.terms, None, atoms), Expr(a.den or {(): 1}, None, atoms))
+    return is_zero(sub(left, right))
+
+
+def is_complete(a: Value) -> bool:
+    """Whether a different canonical form proves a different value."""
+    return not isinstance(a, Expr) or not a.atoms or all(x.complete for x in a.atoms.values())
+
+
+def generators(a: Value) -> set[str]:
+    """All generators of the expression, those inside its atoms included."""
+    found: set[str] = set()
+    waiting: list[Value] = [a]
+    while waiting:
+        value = waiting.pop()
+        if not isinstance(value, Expr):
+            continue
+        for terms in (value.terms, value.den or {}):
+            for mono in terms:
+                found.update(g for g, _ in mono)
+        for x in (value.atoms or {}).values():
+            waiting.extend(x.args)
+    return found
+
+
+def variables(a: Value) -> set[str]:
+    """The free variables of the expression."""
+    return {g for g in generators(a) if g[0] not in "#$" and g not in ("π", "e")}
+
+
+def form(a: Value) -> str:
+    """A text that two values share only if they are the same."""
+    if not isinstance(a, Expr):
+        return _form_number(a)
+    text = _form_terms(a.terms)
+    return text if a.den is None else f"({text})/({_form_terms(a.den)})"
+
+
+def _form_terms(terms: Terms) -> str:
+    return "+".join(
+        sorted(
+            "*".join([_form_number(c), *(g if e == 1 else f"{g}^{e}" for g, e in mono)]) for mono, c in terms.items()
+        )
+    )
+
+
+def _form_number(c: Number) -> str:
+    # str() of a huge integer is quadratic and refused by Python beyond 4300 digits.
+    if max(c.numerator.bit_length(), c.denominator.bit_length()) < 2000:
+        return str(c)
+    return f"{c.numerator:x}h/{c.denominator:x}h"
+
+
+def _add_terms(a: Terms, b: Terms) -> Terms:
+    result = dict(a)
+    for mono, c in b.items():
+        total = result.get(mono, 0) + c
+        if total == 0:
+            del result[mono]
+        else:
+            result[mono] = narrow(total)
+    spend(len(a) + len(b))
+    if len(result) > MAX_TERMS:
+        raise TooBig
+    return result
+
+
+def _mul_terms(a: Terms, b: Terms, atoms: dict[str, Atom] | None, *, tidy: bool = False) -> Value:
+    """The product of two sums; `tidy` forces the rules of special generators also where one factor is 1."""
+    spend(len(a) * len(b))
+    result: Terms = {}
+    extra: list[tuple[Terms, Value]] = []
+    for m1, c1 in a.items():
+        for m2, c2 in b.items():
+            mono, special = _mul_mono(m1, m2)
+            c = c1 * c2
+            if special or tidy:
+                mono, c, factor = _tidy(mono, c, atoms)
+                if factor is not None:
+                    extra.append(({mono: c}, factor))
+                    continue
+            total = result.get(mono, 0) + c
+            if total == 0:
+                result.pop(mono, None)
+            else:
+                result[mono] = narrow(total)
+    if len(result) > MAX_TERMS:
+        raise TooBig
+    value = settle(result, None, atoms)
+    for rest, factor in extra:
+        value = add(value, mul(settle(rest, None, atoms), factor))
+    return value
+
+
+def _mul_mono(m1: Mono, m2: Mono) -> tuple[Mono, bool]:
+    if not m1:
+        return m2, False
+    if not m2:
+        return m1, False
+    exponents = dict(m1)
+    special = False
+    for g, e in m2:
+        if g in exponents:
+            total = exponents[g] + e
+            if total == 0:
+                del exponents[g]
+                continue
+            exponents[g] = total
+            special = special or g[0] in "#$"
+        else:
+            exponents[g] = e
+    return tuple(sorted(exponents.items())), special
+
+
+def _tidy(mono: Mono, c: Number, atoms: dict[str, Atom] | None) -> tuple[Mono, Number, Value | None]:
+    """Apply the rules of special generators: i² = -1, whole powers of primes, sin² = 1 - cos², (√s)² = s."""
+    from markscheme.marking.equality.algebra.powers import unfold
+
+    kept: list[tuple[str, Number]] = []
+    factor: Value | None = None
+    for g, e in mono:
+        if g == I_BASE:
+            turns = int(e) % 4
+            if turns >= 2:
+                c = -c
+            if turns % 2:
+                kept.append((g, 1))
+        elif g[0] == "#":
+            left, times = _split_prime(int(g[1:]), e)
+            c = narrow(c * times)
+            if left:
+                kept.append((g, left))
+        elif g[0] == "$" and atoms is not None and (done := unfold(atoms[g], e)) is not None:
+            rest, power = done
+            if rest:
+                kept.append((g, rest))
+            factor = power if factor is None else mul(factor, power)
+        else:
+            kept.append((g, e if isinstance(e, int) or e.denominator != 1 else e.numerator))
+    return tuple(kept), c, factor
+
+
+def _split_prime(p: int, e: Number) -> tuple[Number, Number]:
+    """p**e as p**(0 ≤ left < 1) times a rational; a power too large to write out stays whole."""
+    whole = e.numerator // e.denominator
+    if abs(whole) * p.bit_length() > MAX_BITS // 2:
+        return e, 1
+    times = Fraction(p) ** whole if whole < 0 else p**whole
+    left = e - whole
+    return (left if isinstance(left, int) or left.denominator != 1 else left.numerator), times
+
+
+def _rationaliser(b: Expr) -> Value | None:
+    """A factor that frees a constant of square roots and i from one of them, or None."""
+    chosen = ""
+    for mono in b.terms:
+        for g, e in mono:
+            if g != I_BASE and (g[0] != "#" or e != Fraction(1, 2)):
+                return None
+            chosen = max(chosen, g)
+    roots = {g for mono in b.terms for g, _ in mono}
+    if not chosen or len(roots) > 4:
+        return None
+    return Expr({m: (-c if any(g == chosen for g, _ in m) else c) for m, c in b.terms.items()})
+
+
+def _reduce_quotient(terms: Terms, den: Terms, atoms: dict[str, Atom] | None) -> Value:
+    from markscheme.marking.equality.algebra.polynomials import cancel
+
+    spend(200)
+    top, below = cancel(terms, den)
+    if len(below) == 1:
+        return div(Expr(top, None, atoms), Expr(below, None, atoms))
+    lead = below[min(below)]
+    if lead != 1:
+        top = {m: narrow(Fraction(c) / lead) for m, c in top.items()}
+        below = {m: narrow(Fraction(c) / lead) for m, c in below.items()}
+    return Expr(top, below, atoms)
+
+
+def content(terms: Terms) -> Number:
+    """The greatest rational that divides every coefficient into an integer."""
+    top = 0
+    below = 1
+    for c in terms.values():
+        top = gcd(top, c.numerator)
+        below = below * c.denominator // gcd(below, c.denominator)
+    return narrow(Fraction(top, below))

@@ -1,0 +1,132 @@
+"""Reads equations, inequalities and expressions of sets."""
+
+from __future__ import annotations
+
+import itertools
+from abc import abstractmethod
+
+from markscheme.marking.equality.algebra import real_sets as sets
+from markscheme.marking.equality.algebra.rational_functions import variable
+from markscheme.marking.equality.as_sets import as_set
+from markscheme.marking.equality.kinds import Answer, Collection, RealSet, Relation, Scalar, Sequence, Text
+from markscheme.marking.equality.read.expressions import Unreadable
+from markscheme.marking.equality.read.values import ValueReader
+
+
+class RelationReader(ValueReader):
+    """Reads a range with a relation or set operation in it; the sides are read by `answer`."""
+
+    @abstractmethod
+    def answer(self, low: int, high: int, depth: int) -> Answer:
+        """The answer of a range."""
+
+    def relation(self, low: int, high: int, depth: int) -> Answer:
+        marks = [k for k in self.level(low, high) if self.tokens[k].kind == "r"]
+        operators = [self.tokens[k].text for k in marks]
+        if operators[0] == "≈" and len(set(operators)) == 1:
+            return self.approximation(low, marks[0], high, depth)
+        for arrow in ("⇒", "→"):
+            if arrow in operators:
+                return self.answer(marks[len(operators) - 1 - operators[::-1].index(arrow)] + 1, high, depth + 1)
+        bounds = list(itertools.pairwise([low - 1, *marks, high]))
+        ranges = [(a + 1, b) for a, b in bounds]
+        if operators == ["∈"]:
+            inside = self.answer(*ranges[1], depth + 1)
+            if isinstance(inside, Sequence):
+                inside = as_set(inside)
+            name = self.name(*ranges[0])
+            return RealSet(inside.pieces, name) if isinstance(inside, RealSet) else inside
+        if "≈" in operators:
+            # x = √2 ≈ 1.414: what comes before is meant.
+            return self.answer(low, marks[operators.index("≈")], depth + 1)
+        if set(operators) <= {"=", "≡"}:
+            return self.equation(ranges, depth)
+        if set(operators) <= {"<", ">", "≤", "≥"} or operators == ["≠"]:
+            return self.inequality(ranges, operators, depth)
+        raise Unreadable("a chain of different relations")
+
+    def approximation(self, low: int, mark: int, high: int, depth: int) -> Answer:
+        if low == mark or self.name(low, mark):
+            right = self.answer(mark + 1, high, depth + 1)
+            return right if low == mark else Relation("=", Text("name"), right, self.name(low, mark))
+        return self.answer(low, mark, depth + 1)
+
+    def equation(self, ranges: list[tuple[int, int]], depth: int) -> Answer:
+        first, last = ranges[0], ranges[-1]
+        left_name, right_name = self.name(*first), self.name(*last)
+        if first[0] >= first[1]:
+            return self.answer(*last, depth + 1)
+        right = self.side(*last, right_name, depth)
+        left = self.side(*first, left_name, depth)
+        return Relation("=", left, right, left_name or _text(left), right_name or _text(right))
+
+    def side(self, low: int, high: int, name: str, depth: int) -> Answer:
+        try:
+            return self.answer(low, high, depth + 1)
+        except Unreadable:
+            # What cannot be read is taken for the name of what the other side says: \lim f(x) = 5.
+            return Text(name or "".join(t.text for t in self.tokens[low:high]))
+
+    def inequality(self, ranges: list[tuple[int, int]], operators: list[str], depth: int) -> Answer:
+        sides = [self.inequality_side(a, b, depth) for a, b in ranges]
+        values = [s.value if isinstance(s, Scalar) else None for s in sides]
+        found: RealSet | None = None
+        for left, operator, right in zip(values, operators, values[1:], strict=False):
+            if left is None or right is None:
+                found = None
+                break
+            solved = sets.solve(left, operator, right)
+            if solved is None:
+                found = None
+                break
+            found = solved if found is None else sets.intersection(found, solved)
+        if found is not None:
+            return found
+        parts = [Relation(op, a, b) for a, op, b in zip(sides, operators, sides[1:], strict=False)]
+        return parts[0] if len(parts) == 1 else Collection(tuple(parts), False, "and")
+
+    def inequality_side(self, low: int, high: int, depth: int) -> Answer:
+        name = self.name(low, high)
+        return Scalar(variable(name)) if "(" in name else self.answer(low, high, depth + 1)
+
+    def has_union(self, low: int, high: int) -> bool:
+        return any(self.is_union(k, low, high) for k in self.level(low, high))
+
+    def joins_conditions(self, low: int, high: int) -> bool:
+        """Whether set operations stand between conditions: x < 2 ∪ x > 3, but not x ∈ A ∪ B."""
+        kinds = "".join(
+            "u" if self.tokens[k].kind == "u" else "r" if self.tokens[k].kind == "r" else ""
+            for k in self.level(low, high)
+        )
+        return all("r" in part for part in kinds.split("u"))
+
+    def is_union(self, k: int, low: int, high: int) -> bool:
+        """A capital U between two brackets."""
+        return (
+            low < k < high - 1
+            and self.tokens[k][:2] == ("v", "U")
+            and self.tokens[k - 1].kind == ")"
+            and self.tokens[k + 1].kind == "("
+        )
+
+    def set_expression(self, low: int, high: int, depth: int) -> Answer:
+        marks = [k for k in self.level(low, high) if self.tokens[k].kind == "u" or self.is_union(k, low, high)]
+        if not marks:
+            if high - low == 1 and self.tokens[low].text in ("R", "∅"):
+                return sets.REALS if self.tokens[low].text == "R" else sets.EMPTY
+            return self.words(low, high)
+        bounds = list(itertools.pairwise([low - 1, *marks, high]))
+        operands = [as_set(self.answer(a + 1, b, depth + 1)) for a, b in bounds]
+        result = operands[0]
+        for k, operand in zip(marks, operands[1:], strict=True):
+            if self.tokens[k].text == "∩":
+                result = sets.intersection(result, operand)
+            elif self.tokens[k].text == "\\":
+                result = sets.intersection(result, sets.complement(operand))
+            else:
+                result = sets.union(result, operand)
+        return result
+
+
+def _text(answer: Answer) -> str:
+    return answer.words if isinstance(answer, Text) else ""

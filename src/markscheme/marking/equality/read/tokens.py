@@ -1,0 +1,169 @@
+"""Text to tokens: LaTeX and ASCII mathematics in one stream.
+
+A token is (kind, text, spaced), `spaced` meaning white space before it. Kinds: `n` number, `v` variable or constant,
+`f` function, `x` word, `o` operator, `r` relation, `u` set operation, `(` `)` brackets, `{` `}` groups, `|` bar,
+`c` command with arguments, `b` base of a number, and single characters for separators. Never raises on odd text.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple
+
+from markscheme.marking.equality.read.vocabulary import (
+    BINOMIALS,
+    DISCARDED,
+    FONTS,
+    FRACTIONS,
+    SKIPPED,
+    SPACING,
+    UPRIGHT,
+    command,
+    plain,
+)
+
+
+class Token(NamedTuple):
+    """One token; see the module."""
+
+    kind: str
+    text: str
+    spaced: bool = False
+
+
+_MASTER: Final = re.compile(
+    r"(?P<n>\d{1,3}(?: \d{3})+(?![\d])|(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+(?![\w{]))?)"
+    r"|(?P<s>\s+|~)"
+    r"|(?P<w>[^\W\d_]+)"
+    r"|\\(?P<c>[a-zA-Z]+|.|$)"
+    r"|(?P<m>\*\*|<=|>=|!=|==|=>|->|:=|=<|\.\.\.)"
+    r"|(?P<o>.)",
+    re.DOTALL,
+)
+_CHARACTERS: Final[dict[str, tuple[str, str]]] = {
+    "+": ("o", "+"), "-": ("o", "-"), "*": ("o", "*"), "/": ("o", "/"), "^": ("o", "^"), "_": ("o", "_"), "!": ("o", "!"),
+    "%": ("o", "%"), "'": ("o", "'"), "=": ("r", "="), "<": ("r", "<"), ">": ("r", ">"), "(": ("(", "("), ")": (")", ")"),
+    "[": ("(", "["), "]": (")", "]"), "{": ("{", "{"), "}": ("}", "}"), "|": ("|", "|"), ",": (",", ","), ";": (";", ";"),
+    ":": (":", ":"), "&": ("&", "&"), "$": ("$", "$"), ".": (".", "."),
+    "**": ("o", "^"), "<=": ("r", "≤"), "=<": ("r", "≤"), ">=": ("r", "≥"), "!=": ("r", "≠"), "==": ("r", "="), "=>": ("r", "⇒"),
+    "->": ("r", "→"), ":=": ("r", "="), "...": ("x", "..."),
+}  # fmt: skip
+_COMPOUND_UNIT: Final = re.compile(r"[a-zA-Z]{1,4}(?:[/ ][a-zA-Z]{1,4}(?:\^?\{?-?\d\}?)?)+")
+_ROW_SKIP: Final = re.compile(r"\s*\[[^\[\]]{0,20}\]")
+_UNIT_LETTERS: Final = frozenset("mgshLlNJWVKAC")
+
+
+def scan(text: str, *, in_text: bool = False) -> list[Token]:
+    """The tokens of a cleaned text, as they stand; `in_text` takes letters written together for words."""
+    tokens: list[Token] = []
+    spaced = False
+    skip_to = 0
+    for m in _MASTER.finditer(text):
+        if m.start() < skip_to:
+            continue
+        group = m.lastgroup
+        found = m[0]
+        if group == "s":
+            spaced = True
+            continue
+        if group == "n":
+            tokens.append(Token("n", found.replace(" ", "") if " " in found else found, spaced))
+        elif group == "w":
+            if in_text and len(found) > 1:
+                tokens.append(Token("x", found, spaced))
+            else:
+                pieces = plain(found)
+                tokens.append(Token(*pieces[0], spaced))
+                tokens.extend(Token(*p) for p in pieces[1:])
+        elif group == "c":
+            name = m["c"]
+            if name in SPACING:
+                spaced = True
+                continue
+            if name in FONTS or name == "mathbb":
+                skip_to = _font(text, m.end(), name, tokens, spaced)
+            elif name in DISCARDED:
+                skip_to = _braced_text(text, m.end())[1]
+            elif name in ("begin", "end"):
+                environment, skip_to = _braced_text(text, m.end())
+                tokens.append(Token(name, environment, spaced))
+            elif name in SKIPPED:
+                continue
+            else:
+                tokens.append(_command(name, spaced))
+                if name == "\\" and (gap := _ROW_SKIP.match(text, m.end())):
+                    skip_to = gap.end()
+        else:
+            kind, meaning = _CHARACTERS.get(found, ("?", found))
+            tokens.append(Token(kind, meaning, spaced))
+        spaced = False
+    return tokens
+
+
+def _command(name: str, spaced: bool) -> Token:
+    if name in FRACTIONS:
+        return Token("c", "frac", spaced)
+    if name == "sqrt":
+        return Token("c", "sqrt", spaced)
+    if name in BINOMIALS:
+        return Token("c", "binom", spaced)
+    if name in ("overline", "bar", "widebar"):
+        return Token("c", "bar", spaced)
+    known = command(name)
+    return Token(*known, spaced) if known else Token("?", "\\" + name, spaced)
+
+
+def _braced_text(text: str, at: int) -> tuple[str, int]:
+    """The text of the braces that start at or after `at`, and where they end."""
+    while at < len(text) and text[at].isspace():
+        at += 1
+    if at >= len(text) or text[at] != "{":
+        return "", at
+    depth = 0
+    for k in range(at, len(text)):
+        if text[k] == "{":
+            depth += 1
+        elif text[k] == "}":
+            depth -= 1
+            if depth == 0:
+                return text[at + 1 : k], k + 1
+    return text[at + 1 :], len(text)
+
+
+def _font(text: str, at: int, name: str, tokens: list[Token], spaced: bool) -> int:
+    r"""The tokens inside `\text{…}` and its kin. Returns where the main scan goes on."""
+    start = at
+    while start < len(text) and text[start].isspace():
+        start += 1
+    if name == "mathbb" and text[start : start + 1].isalpha():
+        tokens.append(Token("set", text[start], spaced))
+        return start + 1
+    if start >= len(text) or text[start] != "{":
+        return at  # `\mathrm x` or `\bf x`: the command is dropped, what follows stands for itself
+    end = start + 1
+    while end < len(text) and text[end] not in "{}\\":
+        end += 1
+    if end >= len(text) or text[end] != "}":
+        return at  # nested: an ordinary group, scanned like everything else
+    content = text[start + 1 : end]
+    if name == "mathbb":
+        tokens.append(Token("set", content.strip(), spaced))
+        return end + 1
+    stripped = content.strip()
+    after_value = bool(tokens) and (
+        tokens[-1].kind in "n})v" or (tokens[-1].kind == "{" and any(t.kind == "n" for t in tokens[-9:]))
+    )
+    if len(stripped) == 1 and name in UPRIGHT and stripped in _UNIT_LETTERS and after_value:
+        tokens.append(Token("x", stripped, True))
+        return end + 1
+    known = command(stripped) if name in ("operatorname", "mathrm", "text") else None
+    if known is not None and known[0] == "f":
+        tokens.append(Token(*known, spaced))
+        return end + 1
+    inner = scan(content, in_text=True)
+    if after_value and _COMPOUND_UNIT.fullmatch(stripped):
+        inner = [t._replace(kind="x") if t.kind in "vx" else t for t in inner]
+    if inner and (spaced or content[:1].isspace()):
+        inner[0] = inner[0]._replace(spaced=True)
+    tokens.extend(inner)
+    return end + 1

@@ -1,0 +1,155 @@
+"""Units behind a number: what they measure and how they convert. An unknown word is kept as a word.
+
+Only what can be converted exactly is; `5 m` is `500 cm` and never `5 cm`.
+"""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from markscheme.marking.equality.read.vocabulary import words
+
+MAX_LENGTH: Final = 200
+"""Characters of a unit that are read: no unit is longer, and thousands of factors would multiply to millions of digits."""
+ANY: Final = "any"
+"""The dimension of `units`: a length of which the problem does not say more."""
+
+
+class Unit(NamedTuple):
+    """`dimensions` maps base to exponent, sorted; `factor` converts into base units; `word` is set when unknown."""
+
+    dimensions: tuple[tuple[str, int], ...]
+    factor: Fraction
+    word: str = ""
+
+
+def _table() -> dict[str, tuple[str, Fraction]]:
+    f = Fraction
+    rows: list[tuple[str, str, Fraction]] = [
+        ("m", "m meter metre", f(1)), ("m", "cm centimeter centimetre", f(1, 100)), ("m", "mm millimeter millimetre", f(1, 1000)),
+        ("m", "km kilometer kilometre", f(1000)), ("m", "dm decimeter decimetre", f(1, 10)), ("m", "nm nanometer", f(1, 10**9)),
+        ("m", "inch in", f(254, 10000)), ("m", "foot feet ft", f(3048, 10000)), ("m", "yard yd", f(9144, 10000)),
+        ("m", "mile mi", f(1609344, 1000)),
+        ("g", "g gram gramme", f(1)), ("g", "mg milligram", f(1, 1000)), ("g", "kg kilogram kilo", f(1000)),
+        ("g", "lb pound", f(45359237, 100000)), ("g", "oz ounce", f(28349523125, 10**9)),
+        ("ton", "ton tonne", f(1)),
+        ("s", "s sec second", f(1)), ("s", "min minute", f(60)), ("s", "h hr hour", f(3600)), ("s", "day", f(86400)),
+        ("s", "week wk", f(604800)), ("month", "month", f(1)), ("month", "year yr", f(12)), ("month", "decade", f(120)), ("month", "century centurie", f(1200)),
+        ("usd", "dollar usd buck", f(1)), ("usd", "cent penny pennie", f(1, 100)), ("eur", "euro eur", f(1)), ("gbp", "gbp", f(1)),
+        ("inr", "rupee rs inr", f(1)), ("jpy", "yen", f(1)), ("cny", "yuan rmb", f(1)),
+        ("deg", "degree deg °", f(1)), ("rad", "radian rad", f(1)), ("degc", "celsius °c", f(1)), ("degf", "fahrenheit °f", f(1)),
+        (ANY, "unit", f(1)), ("j", "joule", f(1)), ("n", "newton", f(1)), ("w", "watt", f(1)), ("v", "volt", f(1)), ("hz", "hertz hz", f(1)),
+    ]  # fmt: skip
+    return {name: (base, factor) for base, names, factor in rows for name in names.split()}
+
+
+_BASES: Final = _table()
+_LITRE: Final = Fraction(1, 1000)
+_VOLUMES: Final = {
+    "l": _LITRE, "liter": _LITRE, "litre": _LITRE, "ml": _LITRE / 1000, "milliliter": _LITRE / 1000, "millilitre": _LITRE / 1000,
+    "gallon": _LITRE * Fraction(3785411784, 10**9), "gal": _LITRE * Fraction(3785411784, 10**9),
+    "quart": _LITRE * Fraction(946352946, 10**9), "qt": _LITRE * Fraction(946352946, 10**9),
+    "pint": _LITRE * Fraction(473176473, 10**9), "pt": _LITRE * Fraction(473176473, 10**9),
+    "cup": _LITRE * Fraction(2365882365, 10**10), "cc": _LITRE / 1000,
+}  # fmt: skip
+_SPEEDS: Final = {"mph": ("mile", "hour"), "kph": ("km", "hour"), "kmh": ("km", "hour"), "fps": ("foot", "second")}
+_POWERS: Final = {"square": 2, "sq": 2, "squared": 2, "cubic": 3, "cu": 3, "cubed": 3}
+_PIECES: Final = re.compile(r"\^?\{?\(?(-?\d+)\)?\}?|[^\W\d_]+(?:'s)?|°[cfCF]?|/")
+_FILLERS: Final = words("a an the of in and approximately about total long tall wide away old more less each")
+
+
+@lru_cache(maxsize=1024)
+def read_unit(text: str) -> Unit | None:
+    """The unit that a text names, or None for an empty text. A text that starts with a known unit is that unit."""
+    dimensions: dict[str, int] = {}
+    factor = Fraction(1)
+    sign, pending, known = 1, 1, False
+    last: tuple[str, int, Fraction] | None = None
+    unknown: list[str] = []
+    for m in _PIECES.finditer(text[:MAX_LENGTH]):
+        piece = m[0].lower()
+        if m[1] is not None or piece in ("squared", "cubed"):
+            exponent = int(m[1]) if m[1] is not None else _POWERS[piece]
+            if last is None or abs(exponent) > 9:
+                break
+            base, times, size = last
+            dimensions[base] += times * (exponent - 1)
+            factor *= size ** (exponent - 1)
+            last = None
+        elif piece in ("/", "per"):
+            sign = -1
+        elif piece in _POWERS:
+            pending = _POWERS[piece]
+        else:
+            found = _lookup(m[0])
+            if found is None:
+                unknown.append(_stem(piece))
+                if known:
+                    break  # "cm of ribbon"
+                continue
+            for base, times, size in found:
+                power = pending * sign
+                dimensions[base] = dimensions.get(base, 0) + times * power
+                factor *= size**power
+                last = (base, times * power, size**power)
+            known, pending = True, 1
+            if sign < 0:
+                sign = 1
+    if known:
+        return Unit(tuple(sorted((b, e) for b, e in dimensions.items() if e)), factor)
+    word = " ".join(w for w in unknown if w not in _FILLERS)
+    return Unit((), Fraction(1), word) if word else None
+
+
+def _lookup(word: str) -> list[tuple[str, int, Fraction]] | None:
+    """(base, exponent, factor) of one unit word; capitals matter only where SI makes them."""
+    lower = word.lower()
+    for name in (lower, _stem(lower)):
+        if name in _BASES:
+            base, factor = _BASES[name]
+            return [(base, 1, factor)]
+        if name in _VOLUMES:
+            return [("m", 3, _VOLUMES[name])]
+        if name in _SPEEDS:
+            distance, time = _SPEEDS[name]
+            return [("m", 1, _BASES[distance][1]), ("s", -1, 1 / _BASES[time][1])]
+    return None
+
+
+def _stem(word: str) -> str:
+    if word.endswith("ches") or word.endswith("shes"):
+        return word[:-2]
+    return word[:-1] if len(word) > 2 and word.endswith("s") and not word.endswith("ss") else word
+
+
+def angle(unit: Unit) -> str | None:
+    """`deg` or `rad` for a plain angle."""
+    return unit.dimensions[0][0] if unit.dimensions in ((("deg", 1),), (("rad", 1),)) else None
+
+
+def compatible(a: Unit, b: Unit) -> bool:
+    """Whether amounts in these units can be compared: the same dimensions, or `units` on one side."""
+    if a.word or b.word:
+        return bool(set(a.word.split()) & set(b.word.split()))
+    if a.dimensions == b.dimensions or _price(a, b) or _price(b, a):
+        return True
+    return _generic(a, b) or _generic(b, a)
+
+
+def _price(a: Unit, b: Unit) -> bool:
+    """Cents per ounce against cents: a price is given in the unit of money."""
+    return b.dimensions in ((("usd", 1),), (("eur", 1),)) and b.dimensions[0] in a.dimensions and all(
+        e < 0 for base, e in a.dimensions if (base, e) != b.dimensions[0]
+    )  # fmt: skip
+
+
+def _generic(a: Unit, b: Unit) -> bool:
+    """`square units` against square inches."""
+    return (
+        len(a.dimensions) == len(b.dimensions) == 1
+        and a.dimensions[0][0] == ANY
+        and b.dimensions[0] == ("m", a.dimensions[0][1])
+    )

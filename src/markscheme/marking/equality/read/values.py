@@ -1,0 +1,132 @@
+"""Reads one value with what stands around it: currency, unit, percent and degree signs, the base it is written in."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+from fractions import Fraction
+from typing import Final
+
+from markscheme.marking.equality.algebra.evaluation import DEGREE, run, signs_in
+from markscheme.marking.equality.algebra.rational_functions import Expr, Value, neg, variables
+from markscheme.marking.equality.algebra.substitution import substitute
+from markscheme.marking.equality.kinds import Answer, Collection, Scalar
+from markscheme.marking.equality.read.annotations import BASE_WORDS, annotate, read_base
+from markscheme.marking.equality.read.expressions import Unreadable, parse, read_number
+from markscheme.marking.equality.read.token_ranges import TokenRanges
+from markscheme.marking.equality.read.units import Unit, read_unit
+from markscheme.marking.extraction.number_words import number_from_words
+
+_DEGREES: Final = Unit((("deg", 1),), Fraction(1))
+_DOLLARS: Final = Unit((("usd", 1),), Fraction(1))
+
+
+class ValueReader(TokenRanges):
+    """Reads a range that is one value, or words."""
+
+    def scalar(self, low: int, high: int) -> Answer:
+        """One value with what stands around it: currency, unit, percent sign, base."""
+        unit: Unit | None = None
+        kinds = [self.tokens[k].kind for k in range(low, high)]
+        if "$" in kinds:
+            low, high, unit = self.currency(low, high), high - (kinds[-1] == "$"), _DOLLARS
+        if "b" in kinds:
+            return self.based(low, high)
+        cut = next((k for k in self.level(low, high) if self.is_annotation(k, low, high)), high)
+        if cut == low:
+            return self.after_words(low, high)
+        if cut < high:
+            return self.annotated(low, cut, high)
+        percent = False
+        angle = any(self.tokens[k].kind == "f" for k in self.level(low, high))  # sin 30° keeps its sign
+        while high - low > 1 and not angle and self.tokens[high - 1][:2] in (("o", "%"), ("o", "°")):
+            percent = percent or self.tokens[high - 1].text == "%"
+            unit = _DEGREES if self.tokens[high - 1].text == "°" else unit
+            high -= 1
+        if high - low > 2 and self.tokens[high - 2][:2] == ("o", "°") and self.tokens[high - 1].text in ("C", "F"):
+            unit = read_unit("°" + self.tokens[high - 1].text)
+            high -= 2
+        return self.value(low, high, unit, percent)
+
+    def is_annotation(self, k: int, low: int, high: int) -> bool:
+        """Whether words start at k, perhaps in brackets or over a fraction bar: cm, (base 8), m over s."""
+        kind, text, _ = self.tokens[k]
+        if kind in ("x", "mod"):
+            return True
+        if k == low or k + 2 >= high:
+            return False
+        after = self.tokens[k + 2] if (kind, text) == ("c", "frac") else self.tokens[k + 1]
+        return after.kind == "x" and text in ("(", "{", "frac")
+
+    def annotated(self, low: int, cut: int, high: int) -> Answer:
+        rest = self.tokens[cut:high]
+        if rest[0].kind in "({" and self.match[cut] == high - 1:
+            rest = rest[1:-1]
+        words = [t.text.lower() for t in rest[:2]]
+        if words[0] in BASE_WORDS or words == ["in", "base"]:
+            start = 1 if words[0] in BASE_WORDS else 2
+            return read_base(self.tokens[low:cut], "".join(t.text for t in rest[start:]))
+        number = self.scalar(low, cut)
+        if not isinstance(number, Scalar):
+            return self.words(low, high)
+        return annotate(number, rest) or self.words(low, high)
+
+    def value(self, low: int, high: int, unit: Unit | None, percent: bool) -> Answer:
+        if high - low == 1 and self.tokens[low].kind == "n":
+            return Scalar(read_number(self.tokens[low].text), unit, percent)
+        program = parse(self.tokens, low, high)
+        plus_minus, minus_plus = signs_in(program)
+        if not plus_minus + minus_plus:
+            return self.made(run(program), low, high, unit, percent)
+        if plus_minus + minus_plus > 4:
+            raise Unreadable("too many signs to choose")
+        if minus_plus:
+            ups = [1 if op in ("±", "sign ±") else -1 for op, _ in program if op in ("±", "sign ±", "∓", "sign ∓")]
+            choices = [tuple(ups), tuple(-s for s in ups)]
+        else:
+            choices = list(itertools.product((1, -1), repeat=plus_minus))
+        return Collection(tuple(self.made(run(program, s), low, high, unit, percent) for s in choices), False, "or")
+
+    def made(self, value: Value, low: int, high: int, unit: Unit | None, percent: bool) -> Scalar:
+        letters = ""
+        if isinstance(value, Expr):
+            if DEGREE in variables(value):
+                value, unit = substitute(value, DEGREE, 1), unit or _DEGREES
+            if all(self.tokens[k].kind == "v" and len(self.tokens[k].text) == 1 for k in range(low, high)):
+                letters = "".join(self.tokens[k].text for k in range(low, high))
+        return Scalar(value, unit, percent, letters)
+
+    def currency(self, low: int, high: int) -> int:
+        """Where the amount starts after a leading dollar sign; a sign before it moves behind it."""
+        if self.tokens[low].kind == "$":
+            return low + 1
+        if self.tokens[low][:2] == ("o", "-") and low + 1 < high and self.tokens[low + 1].kind == "$":
+            self.tokens[low + 1] = self.tokens[low]
+            return low + 1
+        return low
+
+    def based(self, low: int, high: int) -> Answer:
+        k = next(k for k in range(low, high) if self.tokens[k].kind == "b")
+        if k != high - 1:
+            raise Unreadable("something after a base")
+        return read_base(self.tokens[low:k], self.tokens[k].text)
+
+    def after_words(self, low: int, high: int) -> Answer:
+        """An answer that starts with words: a label (`Area: 5`), a currency, or words altogether."""
+        k = low
+        while k < high and self.tokens[k].kind in ("x", ":"):
+            k += 1
+        if k == high:
+            spelled = number_from_words(" ".join(t.text for t in self.tokens[low:high]))
+            return self.words(low, high) if spelled is None else Scalar(spelled)
+        if self.tokens[k - 1].kind == ":":
+            return self.scalar(k, high)
+        if k - low == 1 and self.tokens[low].text.lower() in ("negative", "minus"):
+            number = self.scalar(k, high)
+            return replace(number, value=neg(number.value)) if isinstance(number, Scalar) else self.words(low, high)
+        unit = read_unit(" ".join(t.text for t in self.tokens[low:k]))
+        if unit is not None and not unit.word and self.tokens[k].kind in ("n", "o"):
+            number = self.scalar(k, high)  # €77, USD 18.90
+            if isinstance(number, Scalar):
+                return replace(number, unit=unit)
+        return self.words(low, high)

@@ -1,0 +1,140 @@
+"""The vocabulary of the tokeniser: commands, functions, constants, and which letters make a word."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from markscheme.marking.extraction.number_words import NUMBER_WORDS
+
+
+def words(text: str) -> frozenset[str]:
+    """The words of a text."""
+    return frozenset(text.split())
+
+
+FUNCTIONS: Final = {
+    "sin": "sin", "cos": "cos", "tan": "tan", "tg": "tan", "cot": "cot", "ctg": "cot", "sec": "sec", "csc": "csc",
+    "cosec": "csc", "arcsin": "arcsin", "asin": "arcsin", "arccos": "arccos", "acos": "arccos", "arctan": "arctan",
+    "atan": "arctan", "arctg": "arctan", "arccot": "arccot", "acot": "arccot", "sinh": "sinh", "cosh": "cosh",
+    "tanh": "tanh", "ln": "ln", "log": "log", "lg": "lg", "exp": "exp", "abs": "abs", "floor": "floor",
+    "ceil": "ceil", "cbrt": "cbrt", "cis": "cis",
+}  # fmt: skip
+"""Function names, as commands and as plain letters, to the name in the program."""
+
+INVERSE: Final = {"sin": "arcsin", "cos": "arccos", "tan": "arctan", "cot": "arccot"}
+
+GREEK: Final = words(
+    "alpha beta gamma delta epsilon varepsilon zeta eta theta vartheta iota kappa lambda mu nu xi rho "
+    "varrho sigma tau upsilon phi varphi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi "
+    "Psi Omega ell hbar "
+)
+_VARIANTS: Final = {"varepsilon": "epsilon", "vartheta": "theta", "varphi": "phi", "varrho": "rho"}
+
+# What a command means, as (kind, text). Commands that only lay out (`\left`, `\displaystyle`) are in SKIPPED.
+COMMANDS: Final[dict[str, tuple[str, str]]] = {
+    "pi": ("v", "π"), "infty": ("inf", "∞"), "imath": ("v", "i"), "jmath": ("v", "j"),
+    "cdot": ("o", "*"), "times": ("o", "*"), "ast": ("o", "*"), "star": ("o", "*"), "bullet": ("o", "*"), "div": ("o", "/"), "over": ("o", "/"),
+    "pm": ("o", "±"), "mp": ("o", "∓"), "circ": ("o", "°"), "degree": ("o", "°"), "degrees": ("o", "°"), "textdegree": ("o", "°"), "top": ("v", "T"), "intercal": ("v", "T"), "textdollar": ("$", "$"), "mathdollar": ("$", "$"), "surd": ("c", "sqrt"), "deg": ("o", "°"), "prime": ("o", "'"), "choose": ("o", "choose"),
+    "%": ("o", "%"), "$": ("$", "$"), "&": ("x", "and"), "#": ("x", "#"), "_": ("o", "_"),
+    "le": ("r", "≤"), "leq": ("r", "≤"), "leqslant": ("r", "≤"), "ge": ("r", "≥"), "geq": ("r", "≥"), "geqslant": ("r", "≥"),
+    "lt": ("r", "<"), "gt": ("r", ">"), "ne": ("r", "≠"), "neq": ("r", "≠"), "approx": ("r", "≈"), "simeq": ("r", "≈"), "cong": ("r", "≈"),
+    "sim": ("r", "≈"), "equiv": ("r", "≡"), "in": ("r", "∈"), "to": ("r", "→"), "rightarrow": ("r", "→"), "implies": ("r", "⇒"),
+    "Rightarrow": ("r", "⇒"), "Longrightarrow": ("r", "⇒"), "Leftrightarrow": ("r", "⇒"), "iff": ("r", "⇒"), "therefore": ("r", "⇒"),
+    "cup": ("u", "∪"), "bigcup": ("u", "∪"), "cap": ("u", "∩"), "setminus": ("u", "\\"), "backslash": ("u", "\\"), "smallsetminus": ("u", "\\"),
+    "emptyset": ("set", "∅"), "varnothing": ("set", "∅"),
+    "{": ("(", "{"), "}": (")", "}"), "lbrace": ("(", "{"), "rbrace": (")", "}"), "lbrack": ("(", "["), "rbrack": (")", "]"),
+    "langle": ("(", "<"), "rangle": (")", ">"), "lfloor": ("(", "⌊"), "rfloor": (")", "⌋"), "lceil": ("(", "⌈"), "rceil": (")", "⌉"),
+    "lvert": ("(", "|"), "rvert": (")", "|"), "vert": ("|", "|"), "mid": ("|", "|"), "|": ("|", "||"), "Vert": ("|", "||"), "lVert": ("|", "||"), "rVert": ("|", "||"), "parallel": ("x", "parallel"),
+    "\\": ("\\\\", ""), "land": ("x", "and"), "wedge": ("x", "and"), "lor": ("x", "or"), "vee": ("x", "or"), "ldots": ("x", "..."), "cdots": ("x", "..."), "dots": ("x", "..."),
+    "angle": ("angle", "∠"), "triangle": ("angle", "△"), "measuredangle": ("angle", "∠"), "colon": (":", ":"), "cent": ("x", "cents"), "textcent": ("x", "cents"), "Re": ("x", "Re"), "Im": ("x", "Im"),
+    "pmod": ("mod", "mod"), "bmod": ("mod", "mod"), "mod": ("mod", "mod"), "bigstar": ("x", "star"),
+}  # fmt: skip
+
+SKIPPED: Final = words(
+    "left right middle big Big bigg Bigg bigl bigr Bigl Bigr biggl biggr Biggl Biggr displaystyle "
+    "textstyle scriptstyle limits nolimits quad qquad , ; : ! > enspace thinspace medspace thickspace "
+    "negthinspace hfill boldmath unboldmath bf rm it sf tt normalsize large Large small scriptsize tiny "
+    "cr hline noindent nobreak allowbreak checkmark blacksquare square qed Box strut mathstrut relax nonumber notag rightarrowfill centering ( "
+    ") [ ] / "
+) | {" ", "\n", "\t"}
+SPACING: Final = frozenset({",", ";", ":", " ", "quad", "qquad", ">", "enspace", "thinspace", "\n", "\t"})
+
+FRACTIONS: Final = frozenset({"frac", "dfrac", "tfrac", "cfrac", "sfrac", "nicefrac", "flatfrac", "xfrac"})
+BINOMIALS: Final = frozenset({"binom", "dbinom", "tbinom"})
+FONTS: Final = words(
+    "text textbf textit textrm textsf texttt textup textnormal textmd textsc emph mbox hbox mathrm mathbf "
+    "mathit mathsf mathtt num mathnormal mathcal mathscr mathfrak boldsymbol bm pmb bold boxed fbox "
+    "operatorname underline overset ensuremath underbrace overbrace cancel vec overrightarrow hat widehat "
+    "tilde mathord mathop mathbin mathrel unit si "
+)
+"""Commands whose braces hold what is meant; the command itself only dresses it."""
+DISCARDED: Final = frozenset({"textcolor", "color", "hspace", "vspace", "phantom", "label", "tag", "style", "class"})
+"""Commands that go away with their first argument."""
+UPRIGHT: Final = frozenset(
+    {"text", "textrm", "mathrm", "mbox", "hbox", "textnormal", "textup", "operatorname", "unit", "si"}
+)
+MATRICES: Final = frozenset(
+    {"pmatrix", "bmatrix", "matrix", "Bmatrix", "smallmatrix", "array", "psmallmatrix", "bsmallmatrix"}
+)
+
+SHORT_WORDS: Final = frozenset(
+    "kgs kms gms mls a an and as at be by cm dm do ft go he if in is it kg km lb me mg mi ml mm my no nm of on or oz so to up us we yd "
+    "am pm th st nd rd hr hrs min mins sec secs lbs mph kph kmh sq cu per day yes not all any bits east west north south "
+    "way man car bag can jar lap map cap hat gas cents cent dollar dollars base mod gal pt qt yr yrs wk ml cc rad hz pct percent usd".lower().split()
+)
+"""Letters that make a word though they could be a product of variables."""
+
+CONNECTIVES: Final = frozenset({"and", "or", "&"})
+
+_PLAIN_CONSTANTS: Final[dict[str, tuple[str, str]]] = {
+    "pi": ("v", "π"), "Pi": ("v", "π"), "PI": ("v", "π"), "infinity": ("inf", "∞"), "Infinity": ("inf", "∞"), "inf": ("inf", "∞"), "infty": ("inf", "∞"),
+    "oo": ("inf", "∞"), "sqrt": ("c", "sqrt"), "union": ("u", "∪"), "deg": ("o", "°"), "equals": ("r", "="),
+    "frac": ("c", "frac"), "times": ("o", "*"), "cdot": ("o", "*"), "pm": ("o", "±"),
+}  # fmt: skip
+
+
+def command(name: str) -> tuple[str, str] | None:
+    """The token of a command without arguments, or None."""
+    known = COMMANDS.get(name)
+    if known is not None:
+        return known
+    if name in FUNCTIONS:
+        return ("f", FUNCTIONS[name])
+    if name in GREEK:
+        return ("v", _VARIANTS.get(name, name))
+    return None
+
+
+def plain(run: str) -> list[tuple[str, str]]:
+    """The tokens of letters written together outside `\\text`: a function, a constant, variables, or a word."""
+    if len(run) == 1:
+        return [("v", run)]
+    known = _PLAIN_CONSTANTS.get(run)
+    if known is not None:
+        return [known]
+    if run in FUNCTIONS:
+        return [("f", FUNCTIONS[run])]
+    if run in GREEK:
+        return [("v", _VARIANTS.get(run, run))]
+    if is_word(run):
+        return [("x", run)]
+    for size in (6, 5, 4, 3, 2):
+        head, rest = run[:size], run[size:]
+        if 0 < len(rest) <= 2 and (head in FUNCTIONS or head in _PLAIN_CONSTANTS):
+            return [*plain(head), *plain(rest)]
+    return [("v", letter) for letter in run]
+
+
+def is_word(run: str) -> bool:
+    """Whether letters are a word rather than a product of variables such as `abc` or `xy`."""
+    lower = run.lower()
+    if lower in SHORT_WORDS or lower in NUMBER_WORDS:
+        return True
+    if not run.isascii() or len(run) > 6:
+        return True
+    if len(run) >= 4 and run.islower() and list(run) != sorted(run):
+        return True  # a product of so many variables is written in order, `abcd`; "ways" and "balls" are words
+    # Three letters or more with e, i, o or u: as variables those would be constants or are hardly ever used.
+    return len(run) >= 3 and any(v in lower for v in "eiou") and not any(
+        lower.startswith(f) and len(lower) - len(f) <= 2 for f in FUNCTIONS
+    ) and not lower.startswith(("pi", "sqrt"))  # fmt: skip

@@ -1,0 +1,144 @@
+"""Rules for equations and inequalities."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from markscheme.marking.equality.algebra import real_sets as sets
+from markscheme.marking.equality.algebra.numeric import approximate, differ
+from markscheme.marking.equality.algebra.rational_functions import (
+    Expr,
+    Value,
+    add,
+    div,
+    is_complete,
+    mul,
+    settle,
+    sub,
+    variables,
+)
+from markscheme.marking.equality.kinds import (
+    Answer,
+    Relation,
+    Scalar,
+)
+from markscheme.marking.equality.rules.comparator import Judge
+
+
+def relations(judge: Judge, a: Relation, b: Relation) -> bool | None:
+    if a.operator in "<≤" and b.operator in ">≥":
+        b = Relation(sets.FLIPPED[b.operator], b.right, b.left)
+    elif a.operator in ">≥" and b.operator in "<≤":
+        a = Relation(sets.FLIPPED[a.operator], a.right, a.left)
+    if a.operator != b.operator:
+        return False
+    sides = (a.left, a.right, b.left, b.right)
+    if all(isinstance(s, Scalar) for s in sides):
+        verdict = _proportional(judge, a, b)
+        if verdict is not False:
+            return verdict
+    if a.operator != "=":
+        return False
+    if a.left_name and b.left_name and _same_name(a.left_name, b.left_name):
+        return judge.same(a.right, b.right)
+    return False
+
+
+def _same_name(a: str, b: str) -> bool:
+    """f(x) and y name the same thing; x and y do not."""
+    if a == b:
+        return True
+    return ("(" in a and b == "y") or ("(" in b and a == "y")
+
+
+def _proportional(judge: Judge, a: Relation, b: Relation) -> bool | None:
+    """Whether the equations are the same up to a non-zero factor (a positive one for inequalities)."""
+    p, q = _difference(a), _difference(b)
+    if p is None or q is None:
+        return False
+    if not isinstance(p, Expr) or not isinstance(q, Expr):
+        return False if (p == 0) != (q == 0) else p == q
+    names = variables(p)
+    if names != variables(q):
+        return False
+    # Multiplied through by their denominators, the equations compare coefficient by coefficient.
+    top, bottom = _coefficients(p, names), _coefficients(q, names)
+    if set(top) != set(bottom):
+        return None if not (is_complete(p) and is_complete(q)) and differ(p, q, names) is False else False
+    first = min(top)
+    if a.operator != "=":
+        factor = approximate(div(top[first], bottom[first]))
+        if factor is None or factor.real <= 0:
+            return False
+    undecided = False
+    for m in top:
+        verdict = judge.values(mul(top[m], bottom[first]), mul(bottom[m], top[first]))
+        if verdict is False:
+            return False
+        undecided = undecided or verdict is None
+    return None if undecided else True
+
+
+def _difference(relation: Relation) -> Value | None:
+    if not isinstance(relation.left, Scalar) or not isinstance(relation.right, Scalar):
+        return None
+    value = sub(relation.left.value, relation.right.value)
+    return settle(value.terms, None, value.atoms) if isinstance(value, Expr) and relation.operator == "=" else value
+
+
+def _coefficients(value: Expr, names: set[str]) -> dict[tuple[tuple[str, int | Fraction], ...], Value]:
+    """The constant coefficient of every monomial in the variables, with common and negative powers divided out."""
+    rows = [dict(m) for m in value.terms]
+    shift = {g: min(r.get(g, 0) for r in rows) for g in {g for r in rows for g in r if g in names}}
+    result: dict[tuple[tuple[str, int | Fraction], ...], Value] = {}
+    for row, c in zip(rows, value.terms.values(), strict=True):
+        inside = tuple(
+            sorted(
+                (g, e - shift.get(g, 0)) for g, e in row.items() if (g in names or g[0] == "$") and e != shift.get(g, 0)
+            )
+        )
+        for g, low in shift.items():
+            if g not in row and low:
+                inside = tuple(sorted((*inside, (g, -low))))
+        outside = settle({tuple((g, e) for g, e in row.items() if g not in names and g[0] != "$"): c}, None, None)
+        result[inside] = add(result.get(inside, 0), outside)
+    return result
+
+
+def relation_other(judge: Judge, a: Relation, b: Answer) -> bool | None:
+    """`x = 5` against 5: a side that only names the other is dropped; any other equation is not its value."""
+    if a.operator != "=":
+        return False
+    named: Answer | None = None
+    if a.left_name and not _occurs(a.left_name, a.right):
+        named = a.right
+    elif a.right_name and not _occurs(a.right_name, a.left):
+        named = a.left
+    elif isinstance(a.left, Scalar) and isinstance(a.right, Scalar) and _names_a_quantity(a.left.value):
+        # m + n = 73 and AB·CD = 12 name a quantity; x² = 5 asks for x. 21 + 49 = 70 is a sum. A gold that is the
+        # equation of a curve, x² + y² = 25, asks for the equation.
+        curve = judge.flipped and {"x", "y"} <= variables(a.left.value)
+        named = None if variables(a.right.value) or curve else a.right
+    if named is None or (not judge.flipped and _is_curve(a, named)):
+        return False
+    verdict = judge.same(named, b)
+    if verdict is not False and isinstance(named, Scalar) and variables(named.value):
+        judge.flag("name dropped")
+    return verdict
+
+
+def _names_a_quantity(left: Value) -> bool:
+    """A number, or a combination of several variables that is no equation of a curve: all coefficients ±1."""
+    if not isinstance(left, Expr) or not variables(left):
+        return True
+    return len(variables(left)) != 1 and () not in left.terms and all(abs(c) == 1 for c in left.terms.values())
+
+
+def _is_curve(equation: Relation, named: Answer) -> bool:
+    """`y = 2x + 3` answers the question for a line, not the one for `2x + 3`; `f(x) = 2x + 3` answers either."""
+    names_y = equation.left_name == "y" if named is equation.right else equation.right_name == "y"
+    return names_y and isinstance(named, Scalar) and "x" in variables(named.value)
+
+
+def _occurs(name: str, answer: Answer) -> bool:
+    return isinstance(answer, Scalar) and name in variables(answer.value)

@@ -1,0 +1,85 @@
+r"""The answer of a response that marks none: what a person takes its last line to say.
+
+Never more than the last few lines are looked at, and code is no conclusion.
+"""
+
+from __future__ import annotations
+
+import re
+
+from markscheme.marking.extraction.sentences import (
+    MAX_SENTENCE,
+    TELLING,
+    is_prose,
+    right_hand_side,
+    stated_value,
+    undelimited,
+)
+from markscheme.marking.extraction.stated import Answer
+
+_LINES = 6
+"""How many lines from the end may be empty talk ("I hope this helps!") before the conclusion."""
+_CODE = re.compile(r"__|\w\(['\"]|\)\.\w+\(|\bimport\s")
+_DISPLAY_ENDS = {"\\]": "\\[", "$$": "$$"}
+_EQUALS = re.compile(r"(?<![<>!\\])=")
+_SENTENCE_END = re.compile(r"[.!?](?=\s+\S)|。(?=.)|।(?=.)")
+
+
+def concluded_answer(text: str, start: int, end: int) -> Answer | None:
+    """What the last telling line says, or `None` when the last lines say nothing."""
+    finish = end
+    for _ in range(_LINES):
+        finish = _without_spaces(text, start, finish)
+        if finish <= start:
+            return None
+        begin = max(text.rfind("\n", start, finish) + 1, start)
+        shown = max(begin, finish - MAX_SENTENCE)
+        line = text[shown:finish].strip()
+        rows = _ROWS_END.search(line)
+        if rows is not None:
+            return _of_rows(text, start, text.rindex("\\end{", shown, finish))
+        if line in _DISPLAY_ENDS:
+            opened = text.rfind(_DISPLAY_ENDS[line], max(start, begin - MAX_SENTENCE), begin)
+            if opened >= 0:
+                return right_hand_side(text, opened + 2, begin)
+        if TELLING.search(line) or (begin == start and len(line) < 100):
+            return None if _CODE.search(line) else _of_line(text, shown, finish)
+        finish = begin
+    return None
+
+
+_ROWS_END = re.compile(
+    r"\\end\{(?:align|aligned|gather|gathered|equation|eqnarray|split|multline|alignat)\*?\}\s*(?:\\\]|\$\$)?[\s.]*\Z"
+)
+_ROW_BEGINS = re.compile(r"\\\\(?!\s*\Z)|\\begin\{(?:align|gather|equation|eqn|split|multline)[^{}]*\}")
+
+
+def _of_rows(text: str, start: int, finish: int) -> Answer:
+    """What the last row of aligned formulas comes to; a matrix in it keeps its rows."""
+    shown = max(start, finish - MAX_SENTENCE)
+    matrix = text.rfind("\\begin{", shown, finish)
+    in_matrix = matrix >= 0 and "matrix" in text[matrix : matrix + 16]
+    row = shown
+    for begins in _ROW_BEGINS.finditer(text, shown, matrix if in_matrix else finish):
+        row = begins.end()
+    return right_hand_side(text, row, finish)
+
+
+def _without_spaces(text: str, start: int, finish: int) -> int:
+    """Where the text before `finish` ends in something to see; invisible megabytes are not worth a look."""
+    window = text[max(start, finish - MAX_SENTENCE) : finish]
+    left = len(window.rstrip())
+    return finish - len(window) + left if left else start
+
+
+def _of_line(text: str, begin: int, finish: int) -> Answer:
+    """A bare value is itself; of sentences the last that tells something states it."""
+    line = text[begin:finish]
+    if finish - begin < 400 and not is_prose(line):
+        chained = len(_EQUALS.findall(line)) > 1 and "," not in line  # L = 4*5 = 20
+        return right_hand_side(text, begin, finish) if chained else undelimited(text, begin, finish)
+    sentence = begin
+    for stop in _SENTENCE_END.finditer(text, begin, finish):
+        if TELLING.search(text, stop.end(), finish):
+            sentence = stop.end()
+    return stated_value(text, sentence, finish)

@@ -1,0 +1,181 @@
+r"""The value that a sentence states: in bold, else its last formula, else the number that was worked out.
+
+A guess, as a reader makes it; whoever calls this has found nothing that is marked as the answer.
+"""
+
+from __future__ import annotations
+
+import re
+
+from markscheme.marking.extraction.meant_numbers import DENIED, WORKED_OUT, meant_number
+from markscheme.marking.extraction.number_words import NUMBER_RUN
+from markscheme.marking.extraction.stated import Answer, is_money, trimmed, value_span
+
+MAX_SENTENCE = 2_000
+"""Of a longer sentence only the end is read."""
+
+_SCRIPTS = r"\u0400-\u04ff\u0590-\u06ff\u0900-\u097f\u0e00-\u0e7f\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af"
+TELLING = re.compile(r"\d|\\[a-zA-Z]{2,}|\$|=|[½⅓⅔¼¾]|\b(?:is|are)\s+\*\*")
+"""What a passage must hold to state a value."""
+
+_WORD = re.compile(rf"(?<![\\A-Za-z{{])[A-Za-z]{{2,}}|[{_SCRIPTS}]")
+_TEXT = re.compile(r"\\(?:text|textbf|textit|textrm|mbox|mathrm|operatorname)\s?\{[^{}]*\}")
+_NO_PROSE = re.compile(
+    r"or|and|sin|cos|tan|cot|sec|csc|log|ln|exp|sqrt|pi|inf|infty|oo|mod|max|min|gcd|lcm|det|deg|text|frac|cup|union"
+    r"|cm|mm|km|kg|mg|ml|ft|in|mi|lb|oz|am|pm|hr",
+    re.IGNORECASE,
+)
+"""Words that stand in formulas, and units."""
+_VALUE_AND_UNIT = re.compile(
+    r"\s*[-+−]?[$€£¥₹]?\\?\$?[\d.,/]+\s*(?:%|\\%|[^\W\d_]+[23²³^]*)?(?:\s+[^\W\d_]+){0,2}\s*\.?\s*"
+)
+_BOLD = re.compile(r"\*\*([^*\n]{1,200})\*\*")
+_FORMULA = re.compile(
+    r"\\\[(.{1,1000}?)\\\]|\\\(([^\n]{1,1000}?)\\\)|\$\$([^$]{1,1000})\$\$|(?<!\\)\$((?:[^$\\\n]|\\.){1,500}+)\$",
+    re.DOTALL,
+)
+_BARE_NAME = re.compile(
+    r"\s*(?:[A-Za-z](?:_\{?\w\}?)?|[a-z]\([a-z]\)|(?:\\(?:triangle|angle|overline)\s?\{?)?[A-Z]{2,4}\}?)[\s.,]*"
+)
+"""What only names something: `x`, `f(x)`, `\\triangle ABC`."""
+
+
+def is_prose(line: str) -> bool:
+    """Whether a line is a sentence around a value, rather than a value (with its unit)."""
+    if _VALUE_AND_UNIT.fullmatch(line):
+        return False
+    words = 0
+    for word in _WORD.finditer(_TEXT.sub("", line)):
+        if not _NO_PROSE.fullmatch(word[0]):
+            words += 1
+            if words >= 2:
+                return True
+    return words == 1 and not line[:1].isdigit() and TELLING.search(line) is not None
+
+
+def stated_value(text: str, begin: int, end: int) -> Answer:
+    """The value that `text[begin:end]` states, or all of it when there is none to be found."""
+    begin = max(begin, end - MAX_SENTENCE)
+    bold = _last(_BOLD, text, begin, end)
+    if bold is not None and (
+        TELLING.search(bold[1]) or _COPULA_BEFORE.search(text[max(begin, bold.start() - 8) : bold.start()])
+    ):
+        begin, end = bold.span(1)
+        if not is_prose(bold[1]):
+            return undelimited(text, begin, end)
+    said = _predicate(text, begin, end)
+    if said is not None:
+        return said
+    formulas = [found for found in _FORMULA.finditer(text, begin, end) if not (found[4] and is_money(found[4]))]
+    telling = [found for found in formulas if not _BARE_NAME.fullmatch(found[found.lastindex or 0])]
+    if formulas:
+        return _formulas(text, telling or formulas)
+    number = meant_number(text, begin, end)
+    if number is None and not TELLING.search(text, begin, end):
+        spelled = list(NUMBER_RUN.finditer(text, begin, end))
+        number = spelled[0].span() if len(spelled) == 1 else None
+    return trimmed(text, *(number or (begin, end)), "concluded")
+
+
+_COPULA = re.compile(
+    r"(?:\b(?:is|are|was|were|(?:will|would|must|should|can)\s+be|equals|equal\s+to)|\bround(?:s|ed)(?:\s+up|\s+down)?\s+to)\s+"
+    r"(?:equal\s+to\s+|either\s+|exactly\s+|simply\s+)?(?=\S)"
+)
+_SUBORDINATE = re.compile(r"\b(?:since|because|if|when|who)\s[^,.]*\Z", re.IGNORECASE)
+_COPULA_BEFORE = re.compile(r"\b(?:is|are|be)\s+\Z")
+_AND_THEN = re.compile(
+    r"[\s.,;:!)*_]*\Z|,?\s\(?(?:(?P<where>attained|achieved|reached|occurring|obtained|when|where|at)|which|with|as|because|since|i\.e|that\sis"
+    r"|or\s(?:about|approximately|roughly)|approximately|about|≈)(?![a-z])"
+    r"|\s?[A-Za-z]+(?:\s[a-z]+){0,2}(?:\$?\^\{?[23]\}?\$?)?[\s.]*\Z"
+)
+"""What may follow the value that a clause ends in: nothing, its unit, where it is attained, or its approximation."""
+MAX_CALCULATION = 300
+_CALCULATION = re.compile(r"[^,]*\d\S*\s*(?:[a-z]{1,9}\s*)?(?:[-+*/×÷·x]|\\times|\\cdot|\\div)\s*[$(]*\d[^,]*=")
+_VALUE_THEN_WORDS = re.compile(r"[^A-Za-z]*[\dπ)}%$²³](?:\s+[A-Za-z]+){0,3}[\s.]*")
+
+
+def _predicate(text: str, begin: int, end: int) -> Answer | None:
+    """What the last clause says something *is*: `The solutions are 1 and -2`, `The ratio is 2:3`."""
+    for copula in reversed(list(_COPULA.finditer(text, begin, end))[-4:]):
+        before = text[max(begin, copula.start() - 60) : copula.start()]
+        if DENIED.search(before) or _SUBORDINATE.search(before):
+            continue
+        start, stop = value_span(text, copula.end(), end)
+        value = text[start:stop]
+        after = _AND_THEN.match(text, stop, end)
+        if after is None or (after["where"] is None and WORKED_OUT.search(text, stop, end)):
+            continue
+        if TELLING.search(value) and (not is_prose(value) or _VALUE_THEN_WORDS.fullmatch(value)):
+            formula = _FORMULA.match(text, start, stop)
+            if formula is not None and not (formula[4] and is_money(formula[4])):
+                if formula.end() < stop or "equation" in text[max(begin, copula.start() - 60) : copula.start()]:
+                    return undelimited(text, start, stop)
+                return right_hand_side(text, *formula.span(formula.lastindex or 0))
+            calculated = len(value) < MAX_CALCULATION and _CALCULATION.match(value)
+            return (right_hand_side if calculated else undelimited)(text, start, stop)
+    return None
+
+
+_JOINED = re.compile(r"(?:,|;)?\s?(?:and|or)?\s")
+
+
+def _formulas(text: str, formulas: list[re.Match[str]]) -> Answer:
+    """The last formula with those that it is listed with: `$x<2$ or $x>3$`, but not `$c=14$ and $a=2c=28$`."""
+    first = last = formulas[-1]
+    name = _side_before_equals(last)
+    for before in reversed(formulas[:-1]):
+        gap = text[before.end() : first.start()]
+        if len(gap) < 2 or not _JOINED.fullmatch(gap) or _side_before_equals(before) != name:
+            break
+        first = before
+    if first is last:
+        return right_hand_side(text, *last.span(last.lastindex or 0))
+    return trimmed(text, first.start(), last.end(), "concluded")
+
+
+def _side_before_equals(formula: re.Match[str]) -> str:
+    left, equals, right = formula[formula.lastindex or 0].partition("=")
+    return (left.strip() if "=" not in right else formula[0]) if equals else ""
+
+
+def _last(pattern: re.Pattern[str], text: str, begin: int, end: int) -> re.Match[str] | None:
+    found = None
+    for found in pattern.finditer(text, begin, end):  # noqa: B007 - the last one is what is wanted
+        pass
+    return found
+
+
+def right_hand_side(text: str, begin: int, end: int) -> Answer:
+    """Of `21 + 49 = 70` the 70; but `x = 70` and `y = 2x + 3` stay whole, for they may be the answer."""
+    equals = text.rfind("=", begin, end)
+    if equals > begin and _LETTER.fullmatch(text, equals + 1, end) and text.find("=", begin, equals) >= 0:
+        end, equals = equals, text.rfind("=", begin, equals)  # 36 - 19 = 17 = x
+    if equals > begin and text[equals - 1] not in "<>\\" and not _NAME.fullmatch(text, begin, equals):
+        begin = equals + 1
+    return undelimited(text, begin, end)
+
+
+_LETTER = re.compile(r"\s*[A-Za-z]\s*[.,]?\s*")
+_NAME = re.compile(r"[\s&{]*\\?[A-Za-z]{1,8}(?:_\{?\w+\}?)?(?:\([^()=]{1,12}\))?'{0,3}[\s&}]*")
+
+
+def undelimited(text: str, begin: int, end: int) -> Answer:
+    """A value without emphasis, bullets, math delimiters and the full stop."""
+    found = trimmed(text, begin, end, "concluded")
+    content, start = found.content, found.start
+    while content and content[0] in "*_>#- \t" and not (content[0] == "-" and content[1:2] != " "):
+        content, start = content[1:], start + 1
+    content = content.rstrip(" \t.,;:。*_")
+    counted = _COUNTED.fullmatch(content)
+    if counted:
+        return Answer(counted[1], start, start + len(counted[1]), "concluded")
+    for opened, closed in (("$$", "$$"), ("\\[", "\\]"), ("\\(", "\\)"), ("$", "$")):
+        if content.startswith(opened) and content.endswith(closed) and len(content) > len(opened) + len(closed):
+            inside = content[len(opened) : -len(closed)]
+            if opened not in inside:
+                return trimmed(text, start + len(opened), start + len(opened) + len(inside), "concluded")
+    return Answer(content, start, start + len(content), "concluded")
+
+
+_COUNTED = re.compile(rf"([-−]?\d[\d,]*(?:\.\d+)?)\s?[{_SCRIPTS}]+")
+"""A number with a measure word of a script in which the comparison knows no units: `3页`."""

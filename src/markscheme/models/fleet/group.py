@@ -1,0 +1,84 @@
+"""Several copies of one model behind one name: each request goes to the copy with the fewest in flight.
+
+A copy is anything with `answer`. One that fails is left out for a while (`replicas.py`), one that is known to be down
+until it says that it is up again. While all are down requests wait for the first that comes back, whichever it is; when
+all are gone for good the run stops, and its message says why the last one went.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from markscheme.models.base import Completion, Request, RequestFailed
+from markscheme.models.fleet.replicas import Replica, Replicas
+
+
+class Member(Protocol):
+    """One copy of the model."""
+
+    @property
+    def gone(self) -> str | None:
+        """Why it will never answer again; `None` while there is hope."""
+
+    async def answer(self, request: Request) -> Sequence[Completion]:
+        """As `Model.answer`; only called while it is up."""
+
+
+class Group:
+    """Asks the least busy of its members. They are taken to be up until `changed` says otherwise."""
+
+    def __init__(self, members: Sequence[Member], clock: Callable[[], float] = time.monotonic) -> None:
+        self._members = tuple(members)
+        self._replicas = Replicas([str(place) for place in range(len(members))], clock)
+        self._down: set[Replica] = set()
+        self._last = members[0]  # the one that was heard of last
+        self._settled = asyncio.Event()  # one is up, or none ever will be
+        self._settled.set()
+
+    async def answer(self, request: Request) -> Sequence[Completion]:
+        """The answer of one member; raises `RequestFailed`, which is fatal when no member is left."""
+        while not self._settled.is_set():
+            await self._settled.wait()
+        self._check()
+        replica = self._replicas.choose()
+        replica.in_flight += 1
+        try:
+            completions = await self._members[int(replica.url)].answer(request)
+        except asyncio.CancelledError:
+            self._replicas.failed(replica, RequestFailed("timeout", "", retryable=True))
+            raise
+        except RequestFailed as failure:
+            if failure.kind != "bad_request":  # which is the request's own fault
+                self._replicas.failed(replica, failure)
+            self._check()
+            raise
+        finally:
+            replica.in_flight -= 1
+        if replica not in self._down:  # an answer may arrive after the news that it was the last
+            self._replicas.answered(replica)
+        return completions
+
+    def changed(self, member: Member, *, up: bool) -> None:
+        """A member is known to be up, or down until further notice; also called when it is gone for good."""
+        self._last = member
+        replica = self._replicas.all[self._members.index(member)]
+        if up:
+            self._down.discard(replica)
+            self._replicas.answered(replica)
+        else:
+            self._down.add(replica)
+            self._replicas.leave_out(replica)
+        if len(self._down) < len(self._members) or self._all_gone():
+            self._settled.set()
+        else:
+            self._settled.clear()
+
+    def _check(self) -> None:
+        if len(self._down) == len(self._members) and self._all_gone():
+            raise RequestFailed("gone", self._last.gone or "no replica is left", retryable=False, fatal=True) from None
+
+    def _all_gone(self) -> bool:
+        return all(member.gone is not None for member in self._members)

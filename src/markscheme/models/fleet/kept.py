@@ -1,0 +1,124 @@
+"""A process and all its children, held by a keeper: `Popen` for what must never be left behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import BinaryIO
+from uuid import uuid4
+
+from markscheme.models.fleet import keeper
+
+KILLED = -signal.SIGKILL
+MARK = "MARKSCHEME_SERVER"
+"""Environment variable that a server's descendants inherit, by which they are found when nothing else leads to them."""
+
+
+class Kept:
+    """Started with the making; `pid` is the keeper's. Raises `OSError` when there is no keeping it."""
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        log: BinaryIO,
+        environment: Mapping[str, str],
+        grace: float,
+        secrets: Sequence[str] = (),
+    ) -> None:
+        """`secrets` are kept out of the log, though the process may say them."""
+        self._mark = uuid4().hex
+        self._report, write = os.pipe()
+        try:
+            # `-I -S`: nothing but the standard library is needed, and it starts in a blink.
+            started = subprocess.Popen(
+                [sys.executable, "-I", "-S", keeper.__file__, str(write), str(grace), *command],
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=log,
+                env={**environment, keeper.SECRETS: "\n".join(secrets), MARK: self._mark},
+                pass_fds=(write,),
+                start_new_session=True,  # Ctrl-C at the keyboard is for us: the server finishes what is in flight
+            )
+        except OSError:
+            os.close(self._report)
+            raise
+        finally:
+            os.close(write)
+        started.wait()  # it has left the family; the keeper lives on
+        assert started.stdin is not None
+        self._life = started.stdin
+        self.returncode: int | None = None
+        self._server = 0  # the process group of the server, too
+        told = self._line().split()
+        if not told:
+            self._end(KILLED)
+            raise OSError("the process that keeps it ended before it was started")
+        self.pid, self._server = map(int, told)
+        os.set_blocking(self._report, False)
+
+    def poll(self) -> int | None:
+        """The exit code of the process (that of a shell: 137 is killed), or `None` while it runs."""
+        if self.returncode is None:
+            with suppress(BlockingIOError):
+                told = self._line()
+                self._end(int(told) if told else KILLED)
+        return self.returncode
+
+    def release(self) -> None:
+        """Have it taken down; `poll` tells when it is."""
+        with suppress(OSError):
+            self._life.close()
+
+    def kill(self) -> None:
+        """Kill all of it, keeper included."""
+        for pid in (*keeper.descendants(self.pid), self.pid):
+            _kill(pid)
+        self._sweep()
+
+    def _end(self, code: int) -> None:
+        self.returncode = code
+        self.release()
+        os.close(self._report)
+        if code == KILLED:  # the keeper ended without a word: its server died with it, but not the server's children
+            self._sweep()
+
+    def _sweep(self) -> None:
+        """Kill the server's process group and whoever bears its mark, also those who are born meanwhile.
+
+        Both, since a process that changes its title (as vLLM's do) may lose the mark, and a daemon leaves the group.
+        """
+        killed: set[int] = set()
+        while found := _marked(f"{MARK}={self._mark}".encode()) - killed:
+            for pid in found:
+                _kill(pid)
+            killed |= found
+        if self._server:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._server, signal.SIGKILL)
+
+    def _line(self) -> str:
+        """What the keeper tells next: a short line, written at once; nothing when it has ended."""
+        line = b""
+        while (letter := os.read(self._report, 1)) not in (b"", b"\n"):
+            line += letter
+        return line.decode()
+
+
+def _marked(mark: bytes) -> set[int]:
+    """Processes with this in their environment; elsewhere than on Linux none."""
+    found: set[int] = set()
+    for environment in Path("/proc").glob("[0-9]*/environ"):
+        with suppress(OSError):  # somebody else's, or just ended
+            if mark in environment.read_bytes().split(b"\0"):
+                found.add(int(environment.parent.name))
+    return found
+
+
+def _kill(pid: int) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.kill(pid, signal.SIGKILL)

@@ -1,0 +1,203 @@
+"""Servers that markscheme starts itself: what `vllm/`, `sglang/`, `transformers/` and `llamacpp/` have in common.
+
+Each replica is a process of its own with its own GPUs and port; requests take the ordinary OpenAI path. A backend
+module says only what is particular about its server (`Program`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+
+import msgspec
+
+from markscheme.config import RunConfig
+from markscheme.errors import UsageError
+from markscheme.models.base import Completion, Request, RequestFailed
+from markscheme.models.fleet.devices import device_groups, gpus_of_server, visible_devices
+from markscheme.models.fleet.group import Group
+from markscheme.models.fleet.servers import Launch, Server
+from markscheme.models.openai import OpenAI
+from markscheme.models.secrets import Scrubber, secret_values
+
+LOOPBACK = "127.0.0.1"
+
+
+@dataclass(frozen=True)
+class Program:
+    """One kind of server."""
+
+    name: str
+    """That of its backend, also in messages."""
+    command: Sequence[str]
+    """What starts it, before host, port and the user's options."""
+    health: str = "/health"
+    """Path that answers 200 once requests can be answered."""
+    key_variable: str | None = None
+    """Environment variable from which it takes the key that it asks for."""
+    spreads: bool = False
+    """Whether it takes every GPU it sees, unlike those that are told a number."""
+
+    def launch(self, config: RunConfig) -> Launch:
+        """The command line with the user's options, and what of it must not be written down."""
+        before, after = [*self.command, "--host", LOOPBACK, "--port"], as_flags(server_arguments(config))
+        hide = Scrubber(values=[*secret_values(config), os.environ.get(self.key_variable or "")])
+        return Launch(self.name, lambda port: [*before, str(port), *after], self.health, hide)
+
+
+def find_program(name: str) -> str | None:
+    """The program of that name: beside this Python, where its packages have theirs, else on the path."""
+    return shutil.which(name, path=str(Path(sys.executable).parent)) or shutil.which(name)
+
+
+def is_installed(package: str) -> bool:
+    """Whether there is such a package. A mere folder of its name, which may well be in the working directory, is none."""
+    found = find_spec(package)
+    return found is not None and found.origin is not None
+
+
+def server_arguments(config: RunConfig) -> list[tuple[str, str]]:
+    """`--server-arg` as names and values, in their order: some options of servers may be given more than once.
+
+    Names are left as they are written, since one server wants dashes in them and another underscores.
+    """
+    arguments: list[tuple[str, str]] = []
+    for given in config.server_arg:
+        name, equals, value = given.partition("=")
+        name = name.strip().lstrip("-")
+        if not name or " " in name:
+            raise UsageError(f"--server-arg {given!r} is not KEY=VALUE or KEY; repeat the option for each argument")
+        if name in ("host", "port"):
+            raise UsageError(f"--server-arg {name} is chosen by markscheme; to use a server of your own see --base-url")
+        arguments.append((name, value if equals else ""))
+    return arguments
+
+
+def as_flags(arguments: Iterable[tuple[str, str]]) -> list[str]:
+    """The options as a command line has them; one without a value is a switch."""
+    return [word for name, value in arguments for word in ([f"--{name}", value] if value else [f"--{name}"])]
+
+
+class _Copy:
+    """One server with the client that asks it."""
+
+    def __init__(self, server: Server, connect: Callable[[str], OpenAI]) -> None:
+        self.server, self._connect = server, connect
+        self._client: OpenAI | None = None
+        self._url = ""
+
+    @property
+    def gone(self) -> str | None:
+        return self.server.gone
+
+    async def answer(self, request: Request) -> Sequence[Completion]:
+        await self.server.settled.wait()
+        if self.server.gone is not None:
+            raise RequestFailed("connection", self.server.gone, retryable=True)
+        if self._client is None or self._url != self.server.url:
+            former, self._url = self._client, self.server.url
+            self._client = self._connect(self._url)
+            if former is not None:
+                await former.close()
+        return await self._client.answer(request)
+
+    async def close(self) -> None:
+        client, self._client = self._client, None
+        if client is not None:
+            await client.close()
+
+
+class Managed:
+    """A model behind servers of our own."""
+
+    concurrency = None
+
+    def __init__(self, program: Program, target: str, config: RunConfig) -> None:
+        self.name = f"{program.name}/{target}"
+        if config.base_url:
+            raise UsageError(
+                f"{self.name} starts its own server; for one that runs already use openai/{target} with --base-url"
+            )
+        self.replicas = config.replicas
+        self.first_log = 0
+        """Number of the first server's log, for those who have more servers than these."""
+        self._launch = program.launch(config)
+        self._config = msgspec.structs.replace(config, api_key_env=config.api_key_env or program.key_variable)
+        given = {name.replace("_", "-"): value for name, value in server_arguments(config)}
+        self._asked_for = given.get("served-model-name") or target
+        self._key = given.get("api-key")
+        visible = visible_devices()
+        groups = device_groups(visible.devices, config.replicas, _group_size(config, program.spreads))
+        self._environments = [visible.only(group) for group in groups]
+        self.as_sent = self._connect(f"http://{LOOPBACK}/v1").as_sent  # made now, so that a wrong option is noticed now
+        self._copies: list[_Copy] = []
+        self._group: Group | None = None
+
+    async def start(self, folder: Path, say: Callable[[str], None]) -> None:
+        """Start every server side by side; raises `ModelError` when one does not come up."""
+        said: dict[int, str] = {}
+
+        def tell(place: int, text: str) -> None:
+            said[place] = text
+            told = [f"server {place}: {text}" if self.replicas > 1 else text for place, text in said.items() if text]
+            say(told[0] + (f" (and {len(told) - 1} more)" if len(told) > 1 else "") if told else "")
+
+        for place, environment in enumerate(self._environments):
+            server = Server(
+                self._launch,
+                folder / "servers" / f"{self.first_log + place}.log",
+                environment=environment,
+                start_limit=self._config.server_timeout,
+                restarts=self._config.server_restarts,
+                say=partial(tell, place),
+            )
+            self._copies.append(_Copy(server, self._connect))
+        self._group = group = Group(self._copies)
+        for copy in self._copies:
+            copy.server.on_change = lambda up, copy=copy: group.changed(copy, up=up)  # type: ignore[misc]
+        starting = [asyncio.create_task(copy.server.start()) for copy in self._copies]
+        try:
+            await asyncio.wait(starting, return_when=asyncio.FIRST_EXCEPTION)
+        finally:
+            # One that fails ends the others, and so does whoever waits no longer. Only once: cancelled again, a server
+            # that is being taken down would be left to its keeper.
+            for task in starting:
+                task.cancel()
+            await asyncio.wait(starting)
+            failures = [task.exception() for task in starting if not task.cancelled()]
+        for failure in failures:
+            if failure is not None:
+                raise failure
+
+    async def answer(self, request: Request) -> Sequence[Completion]:
+        """Ask the least busy server."""
+        assert self._group is not None, "the servers have not been started"
+        return await self._group.answer(request)
+
+    async def close(self) -> None:
+        """Take every server down."""
+        try:
+            await asyncio.gather(*(copy.close() for copy in self._copies))
+        finally:
+            await asyncio.gather(*(copy.server.stop() for copy in self._copies))
+
+    def _connect(self, url: str) -> OpenAI:
+        return OpenAI(self._asked_for, msgspec.structs.replace(self._config, base_url=(url,)), key=self._key)
+
+
+def _group_size(config: RunConfig, spreads: bool) -> int | None:
+    """GPUs of one server; `None` for an even share."""
+    if config.gpus_per_replica is not None:
+        if config.gpus_per_replica != int(config.gpus_per_replica):
+            raise UsageError(f"--gpus-per-replica {config.gpus_per_replica:g}: a server needs whole GPUs")
+        return int(config.gpus_per_replica)
+    if spreads or config.replicas == 1:
+        return None
+    return gpus_of_server(server_arguments(config))

@@ -1,0 +1,161 @@
+"""A model whose replicas are spread over a Ray cluster; the ordinary scheduler feeds them from the one queue.
+
+A replica that is lost, with its worker or its whole node, fails what it had in flight; the scheduler asks that elsewhere,
+and a new replica is placed. Answers of a lost replica are never taken, so that no sample comes twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import threading
+from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from markscheme.config import RunConfig
+from markscheme.models.base import Completion, Request, RequestFailed
+from markscheme.models.fleet.group import Group
+from markscheme.models.fleet.ray_cluster import connect
+from markscheme.models.fleet.ray_placement import Placement, check
+from markscheme.models.fleet.ray_replica import NoRoomError, RayReplica
+from markscheme.types import Sampling
+
+BREAKS = 3
+"""Replicas that may break with a request in flight before the request, or the model, is taken to be the reason."""
+
+
+def create(spec: str, config: RunConfig) -> RayModel:
+    """The model, to be started on the cluster."""
+    return RayModel(spec, check(spec, config), config)
+
+
+class RayModel:
+    """Replicas on a cluster behind one name."""
+
+    concurrency: int | None = None
+    connects = False  # a replica is one connection, however much is in flight
+    in_process = False
+    samples_per_request = 1
+
+    def __init__(self, name: str, spec: str, config: RunConfig) -> None:
+        self.name = name
+        self.replicas = config.replicas
+        self.on_room: Callable[[], None] = lambda: None
+        """Called when more requests than before can be in flight."""
+        self._spec, self._config = spec, config
+        self._ray: Any = None
+        self._ours = False
+        self._needs = ""
+        self._say: Callable[[str], None] = lambda _: None
+        self._copies = [RayReplica(place, config, self._changed, self._hope) for place in range(config.replicas)]
+        self._group = Group(self._copies)
+        for copy in self._copies:
+            self._group.changed(copy, up=False)  # until it stands
+        self._breaks: Counter[tuple[str, int]] = Counter()
+
+    @property
+    def room(self) -> int | None:
+        """Requests that the replicas which stand can take; `None` where servers say so themselves."""
+        each = [copy.traits.concurrency for copy in self._copies if copy.traits.stands]
+        if not each or each[0] is None:
+            return None
+        return max(1, sum(copy.traits.concurrency or 1 for copy in self._copies if copy.up))
+
+    async def start(self, folder: Path, say: Callable[[str], None]) -> str:
+        """Place every replica; return when the first one stands. The others join when they do, as is told."""
+        self._ray, self._ours = _connect(self._config.ray_address)
+        placement = Placement(self._ray, self._spec, self._config)
+        self._say, self._needs = say, placement.needs
+        say(self._standing())
+        starts = {copy.start(placement, str(folder.resolve())): copy for copy in self._copies}
+        coming = set(starts)
+        while coming and not any(map(_stood, starts)):
+            _, coming = await asyncio.wait(coming, return_when=asyncio.FIRST_COMPLETED)
+        if not any(map(_stood, starts)):
+            errors = [error for task in starts if (error := task.exception()) is not None]
+            raise min(errors, key=lambda error: isinstance(error, NoRoomError))  # another reason says more
+        for task, copy in starts.items():
+            task.add_done_callback(partial(_came, copy))
+        traits = next(copy.traits for task, copy in starts.items() if _stood(task))
+        self.in_process, self.samples_per_request = traits.in_process, traits.samples_per_request
+        return self._standing()
+
+    async def answer(self, request: Request) -> Sequence[Completion]:
+        """Ask the least busy replica."""
+        which = request.key, request.samples[0]
+        try:
+            completions = await self._group.answer(request)
+        except RequestFailed as failure:
+            if failure.kind != "bug":
+                raise
+            self._breaks[which] += 1
+            if self._breaks[which] < BREAKS:
+                raise
+            message = (
+                f"{failure} (the same request was in flight when {BREAKS} replicas broke, so it is not the replicas)"
+            )
+            raise RequestFailed("bug", message, retryable=False, fatal=True) from None
+        self._breaks.pop(which, None)
+        return completions
+
+    async def close(self) -> None:
+        """Take every replica down."""
+        await asyncio.gather(*(copy.close() for copy in self._copies))
+        if self._ours:
+            self._ray.shutdown()
+
+    async def settle(self, sampling: Sampling) -> Sampling:
+        """What the model, which only replicas have, makes of the sampling."""
+        for copy in self._copies:
+            with suppress(self._ray.exceptions.RayError):  # lost in this moment: another one knows as well
+                if copy.up:
+                    return await copy.settle(sampling)
+        return sampling
+
+    def _changed(self, copy: RayReplica) -> None:
+        self._group.changed(copy, up=copy.up)
+        self._say(self._standing())
+        if copy.up:
+            self.on_room()
+
+    def _hope(self) -> bool:
+        return any(copy.state != "waiting" for copy in self._copies)
+
+    def _standing(self) -> str:
+        """How many replicas stand and what the others do; nothing when all of them stand."""
+        up = sum(copy.up for copy in self._copies)
+        if up == self.replicas:
+            return ""
+        gone = sum(copy.gone is not None for copy in self._copies)
+        waiting = sum(copy.state == "waiting" for copy in self._copies) - gone
+        parts = [f"{up} of {self.replicas} replicas stand"]
+        if waiting:
+            parts.append(f"{waiting} waiting for room ({self._needs} each)")
+        if gone:
+            parts.append(f"{gone} gone for good")
+        parts += [f"replica {place}: {copy.said}" for place, copy in enumerate(self._copies) if copy.said][:1]
+        return ", ".join(parts)
+
+
+def _stood(task: asyncio.Task[None]) -> bool:
+    return task.done() and not task.cancelled() and task.exception() is None
+
+
+def _came(copy: RayReplica, task: asyncio.Task[None]) -> None:
+    """The end of a start, where others stand already: a failure is another try, not the end of the run."""
+    if not task.cancelled() and (error := task.exception()) is not None:
+        copy.try_again(str(error))
+
+
+def _connect(address: str | None) -> tuple[Any, bool]:
+    """Ray takes SIGTERM for itself when it is started; the run has an ending of its own for it."""
+    former = signal.getsignal(signal.SIGTERM)
+    try:
+        return connect(address)
+    finally:
+        if former is not None and threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, former)

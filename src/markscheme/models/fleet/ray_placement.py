@@ -1,0 +1,156 @@
+"""What may be placed on a Ray cluster, and how: checked on the driver, before there is a run folder."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from markscheme.config import RunConfig
+from markscheme.errors import UsageError, first_line
+from markscheme.models import STARTED, WITHOUT_GPU, check_backend, load_model
+from markscheme.models.fleet.devices import gpus_of_server
+from markscheme.models.fleet.managed import server_arguments
+from markscheme.models.fleet.ray_actor import ReplicaActor
+from markscheme.models.openai import OpenAI
+from markscheme.models.secrets import hide_spec
+from markscheme.types import Sampling
+
+ELSEWHERE = ("openai", "anthropic", "http", "replay")
+"""Backends that ask what is there already: nothing of theirs can be placed on a cluster."""
+
+MOST_CALLS = 10_000
+"""Calls that may wait at one replica at the same time."""
+
+CLOSING = 30.0
+"""Seconds a replica has to let go of its model and take its server down."""
+
+FINDS_GPUS = {"env_vars": {"RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}}
+"""For workers without GPUs of their own: those that Ray does not count must not vanish from a server that finds them.
+
+Said to the worker, since a cluster that runs already does not know the driver's variables; a worker of its own costs a
+second or two, which models that never use a GPU are spared.
+"""
+
+LONGEST = 200
+"""Characters of a reason."""
+
+_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def check(spec: str, config: RunConfig) -> str:
+    """Refuse what cannot be placed; the spec as workers that were started in another folder understand it."""
+    backend, _, target = spec.partition("/")
+    if backend in ELSEWHERE or target.startswith(("http://", "https://")):
+        raise UsageError(
+            f"--engine ray places replicas of a model; {hide_spec(spec)} is asked where it is, so leave --engine out"
+        )
+    check_backend(spec)
+    if find_spec("ray") is None:
+        raise UsageError("--engine ray needs Ray: pip install 'markscheme[ray]'")
+    if backend == "nanochat":
+        raise UsageError(
+            "nanochat's calculator works in the main thread of a process only, which Ray keeps for itself, so its scores "
+            "would be lower; leave --engine out (torchrun uses one process a GPU)"
+        )
+    if backend in STARTED:
+        _check_server(spec, config)
+    elif backend in WITHOUT_GPU:
+        load_model(spec, on_one_node(config))  # costs nothing, and refuses what it would refuse on a node
+    elif (gpus := config.gpus_per_replica or 0) > 1 and gpus % 1:
+        raise UsageError(f"--gpus-per-replica {gpus:g}: Ray divides a single GPU only")
+    return f"{backend}/{_absolute(backend, target)}" if backend == "hf" or backend in STARTED else spec
+
+
+def _check_server(spec: str, config: RunConfig) -> None:
+    backend, _, target = spec.partition("/")
+    if config.base_url:
+        raise UsageError(f"{backend}/ starts its own servers; for those that run already use openai/ with --base-url")
+    if (gpus := config.gpus_per_replica or 0) % 1:
+        raise UsageError(f"--gpus-per-replica {gpus:g}: a server needs whole GPUs")
+    gpus_of_server(server_arguments(config))
+    # Made to be refused: its options are those with which a replica will ask its server.
+    OpenAI(target, msgspec.structs.replace(config, base_url=("http://127.0.0.1/v1",))).as_sent(Sampling())
+
+
+def on_one_node(config: RunConfig) -> RunConfig:
+    """The options of one replica: a single copy, on what Ray gives it."""
+    return msgspec.structs.replace(config, engine="local", replicas=1, gpus_per_replica=None, ray_address=None)
+
+
+def _absolute(backend: str, target: str) -> str:
+    """A path of this folder as a path of any; a name on the Hub stays, and a path that only the nodes may have."""
+    if not target:
+        raise UsageError(f"{backend} needs a model behind the slash: {backend}/NAME, or the path of a checkpoint")
+    path = Path(target).expanduser()
+    if path.exists():
+        return str(path.absolute())
+    if target.startswith((".", "~")) or (backend == "llamacpp" and not path.is_absolute()):
+        raise UsageError(
+            f"{backend}/{target}: there is nothing at {path.absolute()}; for a path of the nodes, give it whole"
+        )
+    return target
+
+
+class Placement:
+    """Places the replicas of one model on a cluster."""
+
+    def __init__(self, ray: Any, spec: str, config: RunConfig) -> None:
+        self._ray, self._spec = ray, spec
+        backend = spec.partition("/")[0]
+        gpus = _gpus(ray, backend, config)
+        self.needs = f"1 core and {gpus:g} GPU{'s' if gpus > 1 else ''}" if gpus else "1 core"
+        """What Ray sets aside for each replica, in words: one core, and the GPUs that its model spreads over."""
+        self._class = ray.remote(ReplicaActor).options(
+            num_cpus=1,
+            num_gpus=gpus,
+            max_concurrency=MOST_CALLS,
+            scheduling_strategy="SPREAD",
+            runtime_env=None if gpus or backend in WITHOUT_GPU else FINDS_GPUS,
+        )
+        self._config = msgspec.msgpack.encode(on_one_node(config))
+
+    def make(self) -> Any:
+        """A new actor; it is placed when there is room for it."""
+        return self._class.remote(self._spec, self._config)
+
+    async def close(self, actor: Any) -> None:
+        """Let an actor that stands take its model down, if it still can."""
+        with suppress(TimeoutError, self._ray.exceptions.RayError):
+            async with asyncio.timeout(CLOSING):
+                await actor.close.remote()
+
+    def kill(self, actor: Any) -> None:
+        """End an actor, also one that waits for its place or lives on behind a broken connection."""
+        with suppress(self._ray.exceptions.RayError):
+            self._ray.kill(actor)
+
+    def free(self) -> str:
+        """What the cluster has to give, in words."""
+        free = self._ray.available_resources()
+        return f"{free.get('CPU', 0):g} free cores and {free.get('GPU', 0):g} free GPUs"
+
+
+def _gpus(ray: Any, backend: str, config: RunConfig) -> float:
+    if config.gpus_per_replica is not None:
+        return config.gpus_per_replica
+    there = ray.cluster_resources().get("GPU", 0) > 0
+    if backend in STARTED:
+        gpus = float(gpus_of_server(server_arguments(config)))
+        return gpus if there or gpus > 1 else 0.0  # a cluster without GPUs serves from its cores
+    return 1.0 if there and backend == "hf" else 0.0
+
+
+def reason_of(error: BaseException) -> str:
+    """Why a call of Ray failed. Its own text begins with where the call ran; what went wrong stands at the end."""
+    cause = getattr(error, "cause", None)
+    if isinstance(cause, Exception):
+        return f"{type(cause).__name__}: {first_line(cause)}"
+    lines = [line.strip() for line in _COLOURS.sub("", str(error)).splitlines()]
+    last = next((line for line in reversed(lines) if line), type(error).__name__)
+    return last if len(last) <= LONGEST else last.partition(". ")[0][:LONGEST]  # the rest is advice

@@ -1,0 +1,249 @@
+"""One server process: started on a free port, watched, started again within a limit, always taken down.
+
+The process itself is held by `keeper.py`, a small program that ends it and all its children when this process ends, in
+whatever way. Requests go elsewhere (`models/`); here a server is only up, down, or gone for good.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import shlex
+import signal
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import aiohttp
+
+from markscheme.errors import ModelError
+from markscheme.models.fleet import keeper
+from markscheme.models.fleet.kept import Kept
+from markscheme.models.fleet.ports import free_port, is_shared, is_taken, listens_below
+from markscheme.models.secrets import Scrubber
+
+GRACE = 10.0
+"""Seconds a server has to end by itself when it is told to."""
+LOOK_EVERY = 0.2
+PORTS = 3
+"""Ports that are tried before a server that finds its port taken is a failure."""
+LONGEST_PAUSE = 30.0
+LOG_SHOWN = 400
+
+_TAKEN = re.compile(r"address already in use|errno 98|port \d+ is (?:already )?(?:in use|taken)", re.IGNORECASE)
+_STEERING = re.compile(
+    r"\x1b\[[0-?]*[ -/]*[@-~]"  # colours, the cursor
+    r"|\x1b[\]PX^_].*?(?:\x07|\x1b\\|$)"  # titles and other strings
+    r"|\x1b[ -/]*[0-~]?"
+)
+
+
+@dataclass(frozen=True)
+class Launch:
+    """How one kind of server is started."""
+
+    program: str
+    """What it is called in messages."""
+    command: Callable[[int], Sequence[str]]
+    """The command line for a port."""
+    health: str
+    """Path that answers 200 once requests can be answered."""
+    hide: Scrubber
+    """Takes out of a text what must not be written down."""
+
+
+class _PortTakenError(ModelError):
+    """Another server has the same port."""
+
+
+class Server:
+    """A server that should be up as long as the run lasts."""
+
+    def __init__(
+        self,
+        launch: Launch,
+        log: Path,
+        *,
+        environment: Mapping[str, str],
+        start_limit: float,
+        restarts: int,
+        say: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        self._launch, self._log, self._say = launch, log, say
+        self._environment, self._start_limit, self._restarts = environment, start_limit, restarts
+        self._process: Kept | None = None
+        self._watching: asyncio.Task[None] | None = None
+        self._log_from = 0
+        self.url = ""
+        """Where it listens; another port after each start."""
+        self.settled = asyncio.Event()
+        """Set while it is up, and when it is gone for good."""
+        self.gone: str | None = None
+        """Why it will not come back."""
+        self.on_change: Callable[[bool], None] = lambda _: None
+        """Told whether it is up, whenever that changes after the start; and once more when it is gone for good."""
+
+    async def start(self) -> None:
+        """Return when it is up; raises `ModelError` when it does not come up. From then on it is watched."""
+        await self._bring_up()
+        self.settled.set()
+        self._watching = asyncio.create_task(self._watch())
+
+    async def stop(self) -> None:
+        """Take it down, with everything it started."""
+        try:
+            if self._watching is not None:
+                self._watching.cancel()
+                await asyncio.wait([self._watching])
+        finally:
+            await self._take_down()
+
+    async def _watch(self) -> None:
+        """Start it again whenever it dies. What ends that, foreseen or not, is told: somebody may be waiting for it."""
+        try:
+            self.gone = await self._keep_up()
+        except Exception as bug:  # noqa: BLE001
+            self.gone = f"{self._launch.program} can no longer be watched ({type(bug).__name__}: {bug})"
+        self.settled.set()
+        self.on_change(False)
+
+    async def _keep_up(self) -> str:
+        """Why it is not started any more."""
+        pause = 1.0
+        why = await self._death()
+        for _ in range(self._restarts):
+            self._say(f"{why}; starting it again")
+            await asyncio.sleep(pause)
+            pause = min(LONGEST_PAUSE, 2 * pause)
+            try:
+                await self._bring_up()
+            except ModelError as error:
+                why = str(error)
+                continue
+            self._say("")
+            self.settled.set()
+            self.on_change(True)
+            why = await self._death()
+        return f"{why}; it is not started again (--server-restarts {self._restarts})"
+
+    async def _death(self) -> str:
+        """Wait until it ends, and tell how."""
+        assert self._process is not None
+        while self._process.poll() is None:
+            await asyncio.sleep(LOOK_EVERY)
+        self.settled.clear()
+        self.on_change(False)
+        return f"{self._launch.program} ended ({self._ending()})"
+
+    async def _bring_up(self) -> None:
+        """Start it and wait until it is healthy; with another port if somebody was quicker with this one."""
+        try:
+            for _ in range(PORTS - 1):
+                port = free_port()
+                try:
+                    await self._try(port)
+                except ModelError as error:
+                    if not (isinstance(error, _PortTakenError) or is_taken(port) or _TAKEN.search(self._logged())):
+                        raise
+                    self._say(f"{self._launch.program} found port {port} taken; trying another")
+                else:
+                    return
+            await self._try(free_port())
+        except OSError as error:  # a full disk, too many open files …
+            raise ModelError(f"{self._launch.program} cannot be started: {error}") from None
+
+    async def _try(self, port: int) -> None:
+        """Start it on a port and wait until it is healthy; raises, and leaves nothing running, when it does not come up."""
+        self._process = process = self._spawn(port)
+        try:
+            await self._wait(process, port)
+            self._check_port(process, port)
+        except BaseException:
+            await self._take_down()
+            raise
+        self.url = f"http://127.0.0.1:{port}/v1"
+
+    def _spawn(self, port: int) -> Kept:
+        command = list(self._launch.command(port))
+        environment = {**os.environ, "PYTHONUNBUFFERED": "1", **self._environment}
+        self._log.parent.mkdir(parents=True, exist_ok=True)
+        with self._log.open("ab") as log:
+            log.write(f"== markscheme starts: {shlex.join(map(self._launch.hide, command))}\n".encode())
+            log.flush()
+            self._log_from = log.tell()
+            return Kept(command, log, environment, GRACE, self._launch.hide.secrets)
+
+    async def _wait(self, process: Kept, port: int) -> None:
+        began = time.monotonic()
+        url = f"http://127.0.0.1:{port}{self._launch.health}"
+        async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=5)) as session:
+            while not (await _answers(session, url) and listens_below(port, process.pid)):
+                self._check_start(process, time.monotonic() - began)
+                await asyncio.sleep(LOOK_EVERY)
+
+    def _check_port(self, process: Kept, port: int) -> None:
+        if is_shared(port, process.pid):
+            raise _PortTakenError(f"{self._launch.program} got a port that another server uses too ({port})")
+
+    def _check_start(self, process: Kept, seconds: float) -> None:
+        """Raise when it has ended or taken too long, else tell how it is doing."""
+        if process.poll() is not None:
+            raise ModelError(f"{self._launch.program} ended before it was ready ({self._ending()})")
+        if seconds > self._start_limit:
+            raise ModelError(
+                f"{self._launch.program} was not ready after {self._start_limit:g} s (--server-timeout); {self._log_end()}"
+            )
+        self._say(f"{self._launch.program} is starting, {seconds:.0f} s: {self._last_line()[:80]}")
+
+    async def _take_down(self) -> None:
+        process, self._process = self._process, None
+        if process is None:
+            return
+        process.release()
+        deadline = time.monotonic() + GRACE + keeper.KILLING + 5
+        while process.poll() is None:
+            if time.monotonic() >= deadline:
+                process.kill()
+                return
+            await asyncio.sleep(LOOK_EVERY / 4)
+
+    def _ending(self) -> str:
+        """How it ended and what it said last."""
+        code = (self._process.returncode if self._process is not None else None) or 0
+        if code > 128 or code < 0:
+            number = code - 128 if code > 0 else -code
+            with suppress(ValueError):
+                return f"killed by {signal.Signals(number).name}; {self._log_end()}"
+        return f"exit code {code}; {self._log_end()}"
+
+    def _log_end(self) -> str:
+        last = self._last_line()
+        return f"its log {self._log} ends: {last[-LOG_SHOWN:]}" if last else f"its log {self._log} is empty"
+
+    def _last_line(self) -> str:
+        lines = [_plain(line) for line in self._logged().splitlines()]
+        return next((line for line in reversed(lines) if line), "")
+
+    def _logged(self) -> str:
+        """The end of what it has written since its last start."""
+        with suppress(OSError), self._log.open("rb") as log:
+            size = log.seek(0, os.SEEK_END)
+            log.seek(max(self._log_from, size - 8192))
+            return log.read().decode("utf-8", "replace")
+        return ""
+
+
+def _plain(line: str) -> str:
+    """Without colours and whatever else would steer a terminal."""
+    return "".join(letter for letter in _STEERING.sub("", line) if letter.isprintable()).strip()
+
+
+async def _answers(session: aiohttp.ClientSession, url: str) -> bool:
+    try:
+        async with session.get(url) as answer:
+            return answer.status in (200, 401)  # one that asks for a key is ready, too
+    except (aiohttp.ClientError, OSError):
+        return False

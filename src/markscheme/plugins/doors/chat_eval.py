@@ -1,0 +1,206 @@
+"""`python -m scripts.chat_eval`: nanochat checkpoints on AIME, GSM8K, MATH-500 and Countdown.
+
+The multiple-choice tasks stay with nanochat's own script. Under torchrun each rank generates its share of the problems.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from markscheme.config import RunConfig, make_config
+from markscheme.errors import MarkschemeError, UsageError
+from markscheme.models.fleet.ranks import Ranks, current
+from markscheme.models.nanochat import SOURCES
+from markscheme.plugins.data import ready
+from markscheme.plugins.doors.aime_files import question_id
+from markscheme.plugins.doors.door_run import exit_code, failed, interrupted, report, run_or_resume, shown
+from markscheme.plugins.doors.flags import positive
+from markscheme.reporting.summary import Summary
+from markscheme.running import new_folder
+from markscheme.runs.folder import Run, write_atomically
+
+
+class Task(NamedTuple):
+    """How a task of this command is asked and marked."""
+
+    benchmark: str
+    prompt: str
+    protocol: str
+    default: bool = False
+
+
+TASKS = {
+    "GSM8K": Task("gsm8k", "bare", "gsm8k-strict", default=True),
+    "MATH-500": Task("math500", "boxed", "math", default=True),
+    "Countdown": Task("countdown", "instruct", "countdown", default=True),
+    "AIME-2024-I": Task("aime-2024-I", "boxed", "boxed-exact"),
+    "AIME-2024-II": Task("aime-2024-II", "boxed", "boxed-exact"),
+    "AIME-2024": Task("aime-2024", "boxed", "boxed-exact"),
+    "AIME-2025": Task("aime-2025", "boxed", "boxed-exact"),
+}
+ELSEWHERE = ("ARC-Easy", "ARC-Challenge", "MMLU", "HumanEval", "SpellingBee")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Evaluate a checkpoint on each task; only rank 0 prints."""
+    parser = _parser()
+    words = list(sys.argv[1:] if argv is None else argv)
+    # `torchrun … -m scripts.chat_eval -- -i sft` hands the two dashes on.
+    args = parser.parse_args(words[1:] if words[:1] == ["--"] else words)
+    try:
+        ranks = current()
+        tasks = _tasks(args.task_name)
+        summaries: list[Summary] = []
+        for name in tasks:
+            if interrupted(summaries):
+                break
+            summary = _evaluate(args, name, ranks, several=len(tasks) > 1)
+            if summary is not None:  # else another rank reports
+                summaries.append(summary)
+    except MarkschemeError as failure:
+        return failed(parser.prog, failure)
+    return exit_code(summaries)
+
+
+def _tasks(typed: str | None) -> list[str]:
+    if typed is None:
+        return [name for name, task in TASKS.items() if task.default]
+    names = typed.split("|")
+    for name in names:
+        if name in ELSEWHERE:
+            raise UsageError(f"{name} is a task of nanochat's own scripts.chat_eval; here are {', '.join(TASKS)}")
+        if name not in TASKS:
+            raise UsageError(f"there is no task {name!r}; there are {', '.join(TASKS)}")
+    return names
+
+
+def _evaluate(args: argparse.Namespace, name: str, ranks: Ranks | None, *, several: bool) -> Summary | None:
+    config = _config(args, name)
+    folder = Path(args.out) / name if args.out else new_folder(name, config.model)
+    if ranks is None or ranks.first:
+        ready(config.benchmark)  # fetched once, before the others look for it
+    if ranks is not None:
+        folder = ranks.agreed(folder)
+    run = run_or_resume(config, folder, name, ranks)
+    if ranks is not None and not ranks.first:
+        return None
+    summary = report(run)
+    _print(name, run, summary, passatk=args.passatk)
+    if args.save_results:
+        file = Path(args.save_results)
+        _save(run, file.with_stem(f"{file.stem}_{name}") if several else file)
+    return summary
+
+
+def _config(args: argparse.Namespace, name: str) -> RunConfig:
+    task = TASKS[name]
+    given = {"model_tag": args.model_tag, "step": args.step, "device_type": args.device_type, "dtype": args.dtype}
+    return make_config(
+        benchmark=task.benchmark,
+        model=f"nanochat/{args.source}",
+        prompt=task.prompt,
+        fewshot=0,
+        protocol=task.protocol,
+        samples=args.num_samples,
+        temperature=args.temperature,
+        top_k=args.top_k,
+        max_tokens=args.max_new_tokens,
+        limit=args.max_problems,
+        pass_k=_ks(args),
+        # As JSON, so that a tag stays text even when it looks like a number.
+        extra_field=tuple(
+            f"{field}={msgspec.json.encode(value).decode()}" for field, value in given.items() if value is not None
+        ),
+    )
+
+
+def _ks(args: argparse.Namespace) -> tuple[int, ...]:
+    """The k that n samples are enough for, as that command has it; the rest is left out."""
+    if not args.passatk:
+        return ()
+    try:
+        ks = sorted({int(word) for word in args.passatk_ks.split(",")})
+    except ValueError:
+        raise UsageError(f"--passatk-ks {args.passatk_ks!r} is not a list such as 1,2,4,8,16") from None
+    if ks[0] < 1:
+        raise UsageError("--passatk-ks must be 1 or more")
+    return tuple(k for k in ks if k <= args.num_samples)
+
+
+def _print(name: str, run: Run, summary: Summary, *, passatk: bool) -> None:
+    solved, asked = _solved(run)
+    share = solved / asked if asked else 0.0
+    print("=" * 50)
+    print(f"Final: {solved}/{asked} ({100 * share:.2f}%)")
+    print(f"Per sample: {shown(summary.accuracy)}")
+    if passatk:
+        print("\nPass@k scores:")
+        for k, estimate in summary.pass_at_k.items():
+            print(f"  Pass@{k}: {shown(estimate)}")
+    print(f"{name} accuracy: {100 * share:.2f}%")
+    print(f"run folder: {run.path}", flush=True)
+
+
+def _solved(run: Run) -> tuple[int, int]:
+    """Problems with a right sample, and problems with any: what that command calls its accuracy."""
+    samples = defaultdict(list)
+    for mark in run.marks(run.manifest.protocol):
+        if mark.score is not None:
+            samples[mark.key].append(mark.correct)
+    return sum(any(correct) for correct in samples.values()), len(samples)
+
+
+def _save(run: Run, file: Path) -> None:
+    """One line a sample: `question_id`, `sample_idx`, `label`, `completion`, and why."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(file, _lines(run))
+    print(f"\nSaved detailed results to {file}")
+
+
+def _lines(run: Run) -> Iterator[bytes]:
+    problems = {question.problem.key: question.problem for question in run.questions()}
+    marks = {(mark.key, mark.sample): mark for mark in run.marks(run.manifest.protocol)}
+    for response in run.responses():
+        opinion = marks[response.key, response.sample]
+        if opinion.score is None:
+            continue
+        line = {
+            "question_id": question_id(run.manifest.benchmark, problems[response.key].id),
+            "sample_idx": response.sample,
+            "label": int(opinion.correct),
+            "completion": response.text,
+            "verdict": opinion.verdict,
+            "why": opinion.why,
+        }
+        yield msgspec.json.encode(line) + b"\n"
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="chat_eval", description="A nanochat checkpoint on AIME, GSM8K, MATH-500 and Countdown."
+    )
+    default = ", ".join(name for name, task in TASKS.items() if task.default)
+    parser.add_argument("-i", "--source", required=True, choices=SOURCES, help="which checkpoint")
+    parser.add_argument("-a", "--task-name", help=f"tasks, with | between them (default: {default})")
+    parser.add_argument("-n", "--num-samples", type=positive, default=1, help="samples per problem (1)")
+    parser.add_argument("-t", "--temperature", type=float, default=0.0, help="0.0 is greedy, the default")
+    parser.add_argument("-k", "--top-k", type=positive, default=50, help="sample from the K likeliest tokens (50)")
+    parser.add_argument("-m", "--max-new-tokens", type=positive, default=512, help="longest response (512)")
+    parser.add_argument("-g", "--model-tag", help="which model, such as d20 (default: the largest)")
+    parser.add_argument("-s", "--step", type=int, help="which step (default: the last)")
+    parser.add_argument("-x", "--max-problems", type=positive, help="only the first so many problems")
+    parser.add_argument("-d", "--dtype", default="bfloat16", choices=["float32", "bfloat16"], help="on a GPU")
+    parser.add_argument("-b", "--batch-size", type=int, default=8, help="for multiple choice; has no effect here")
+    parser.add_argument("--device-type", choices=["cuda", "cpu", "mps"], help="default: the best there is")
+    parser.add_argument("--passatk", action="store_true", help="report pass@k")
+    parser.add_argument("--passatk-ks", default="1,2,4,8,16", help="for these k, as far as -n allows (1,2,4,8,16)")
+    parser.add_argument("--save-results", metavar="FILE", help="one JSON line a sample")
+    parser.add_argument("--out", metavar="DIR", help="run folders; the same command goes on there")
+    return parser

@@ -1,0 +1,80 @@
+"""One run for a door: started, or taken up where it stopped, and reported."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from pathlib import Path
+
+import msgspec
+
+from markscheme.config import RunConfig, check_pass_k
+from markscheme.errors import MarkschemeError
+from markscheme.models.fleet.ranks import Ranks
+from markscheme.reporting.summary import Estimate, Summary, save_report, summarize
+from markscheme.running import execute, resume
+from markscheme.running.progress import progress
+from markscheme.runs.folder import Run
+from markscheme.types import Verdict
+
+MISSING, INTERRUPTED = 3, 130
+"""Exit codes when responses are missing and after Ctrl-C, as those of `markscheme run`."""
+
+
+def run_or_resume(config: RunConfig, folder: Path, title: str, ranks: Ranks | None = None) -> Run:
+    """Into a folder that holds this run already: only what is missing is asked. Another run there is refused."""
+    check_pass_k(config)
+    there = (folder / "manifest.json").exists()
+    if ranks is not None:
+        there = ranks.agreed(there)
+    try:
+        with progress(title, quiet=ranks is not None and not ranks.first) as display:
+            if there:
+                return resume(Run.open(folder), msgspec.structs.asdict(config), display, ranks)
+            return execute(config, folder, display, ranks=ranks)
+    except MarkschemeError as failure:
+        if not (folder / "manifest.json").exists() or Run.open(folder).manifest.status != "stopped":
+            raise  # it never began
+        raise type(failure)(
+            f"{failure}. What came back is kept; `markscheme resume {folder}` asks for the rest"
+        ) from None
+
+
+def report(run: Run) -> Summary:
+    """The figures of a finished run, kept in its folder; why responses failed goes to standard error."""
+    summary = summarize(run)
+    save_report(run, summary)
+    if summary.verdicts.get(Verdict.ERROR):
+        failures = Counter(response.error for response in run.responses() if response.error is not None)
+        ((reason, times),) = failures.most_common(1)
+        print(f"{failures.total()} responses failed, {times} of them: {reason}", file=sys.stderr)
+    return summary
+
+
+def shown(estimate: Estimate) -> str:
+    """A figure with its interval, for a line of a door's report."""
+    if estimate.value is None:
+        return "undefined (too few samples came back)"
+    return f"{estimate.value:.4f}  (95 % interval {estimate.low:.4f} to {estimate.high:.4f})"
+
+
+def exit_code(summaries: list[Summary], again: str | None = None) -> int:
+    """0, or another after saying on standard error what is missing and what asks for it (`markscheme resume`)."""
+    unfinished = [summary for summary in summaries if summary.missing]
+    if not unfinished:
+        return 0
+    missing = sum(summary.missing for summary in unfinished)
+    again = again or f"`markscheme resume {' '.join(summary.run for summary in unfinished)}` asks for them"
+    print(f"{missing} responses are missing and not counted; {again}", file=sys.stderr)
+    return INTERRUPTED if interrupted(summaries) else MISSING
+
+
+def interrupted(summaries: list[Summary]) -> bool:
+    """Whether the last run was stopped by hand: nothing more is to be started then."""
+    return bool(summaries) and summaries[-1].status == "interrupted"
+
+
+def failed(program: str, failure: MarkschemeError) -> int:
+    """One sentence in the way of argparse, and its exit code."""
+    print(f"{program}: error: {failure}", file=sys.stderr)
+    return failure.exit_code

@@ -1,0 +1,225 @@
+"""`evaluate.py`: JSONL data sets, a server, accuracy and pass@k per data set, and the macro average.
+
+Every data set is an ordinary run: asked as written (no prompt around the problem), marked with `normalized`. Accuracy
+is over all samples and pass@k is the unbiased estimate, each with its interval.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
+
+from markscheme.config import RunConfig, make_config
+from markscheme.errors import DataError, MarkschemeError, UsageError
+from markscheme.models.fields import extra_fields
+from markscheme.plugins.doors.door_run import exit_code, failed, interrupted, report, run_or_resume, shown
+from markscheme.plugins.doors.flags import positive
+from markscheme.reporting.summary import Estimate, Summary
+from markscheme.running import new_folder
+from markscheme.runs.folder import Run, write_atomically
+
+DATASETS = ("math500", "aime-24", "aime-25")
+PROTOCOL = "normalized"
+KEY_VARIABLES = {"custom": "MARKSCHEME_HTTP_KEY", "openai": "OPENAI_API_KEY", "sglang": "SGLANG_API_KEY"}
+OPTIONS = {"temperature": "temperature", "top_p": "top_p", "top_k": "top_k"}
+LENGTHS = {"openai": "max_tokens", "sglang": "max_new_tokens"}
+"""What each server calls the options that a manifest should name; the rest are extra fields of the request."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; the exit code is 2 for wrong flags, 1 for what cannot be read or reached, 3 for missing answers."""
+    parser = _parser()
+    args = parser.parse_args(argv)
+    try:
+        configs = {name: _config(args, name) for name in dict.fromkeys(args.datasets)}
+        summaries: list[Summary] = []
+        for name, config in configs.items():
+            if interrupted(summaries):
+                break
+            summaries.append(_evaluate(args, name, config))
+        if args.output_dir:
+            _write_json(args.output_dir / "summary.json", {"macro": _macro(summaries), "datasets": summaries})
+    except MarkschemeError as failure:
+        return failed(parser.prog, failure)
+    print("\n=== Macro Average Across Datasets ===")
+    for name, estimate in _macro(summaries).items():
+        print(f"{name}: {shown(estimate)}")
+    return exit_code(summaries, "the same command asks only for them" if args.output_dir else None)
+
+
+def _evaluate(args: argparse.Namespace, name: str, config: RunConfig) -> Summary:
+    folder = args.output_dir / f"{name}.run" if args.output_dir else new_folder(name, config.model)
+    run = run_or_resume(config, folder, name)
+    summary = report(run)
+    print(f"\nDataset={name}")
+    for figure, estimate in _figures(summary).items():
+        print(f"  {figure}: {shown(estimate)}")
+    if summary.missing:
+        print(f"  missing: {summary.missing} of {summary.problems * summary.samples} responses")
+    print(f"  run folder: {folder}", flush=True)
+    if args.output_dir:
+        write_atomically(args.output_dir / f"{name}.records.jsonl", _records(run))
+        _write_json(args.output_dir / f"{name}.summary.json", summary)
+    return summary
+
+
+def _figures(summary: Summary) -> dict[str, Estimate]:
+    return {"accuracy": summary.accuracy} | {f"pass@{k}": estimate for k, estimate in summary.pass_at_k.items()}
+
+
+def _macro(summaries: Sequence[Summary]) -> dict[str, Estimate]:
+    """Each data set counts the same. They are independent, so distances to the limits add up in squares, side by side.
+
+    Side by side because intervals near 0 or 1 are lopsided; so one data set's macro average has its own interval.
+    """
+    macro = {}
+    for name in _figures(summaries[0]):
+        estimates = [_figures(summary)[name] for summary in summaries]
+        values = [estimate.value for estimate in estimates if estimate.value is not None]
+        if len(values) < len(estimates):
+            macro[name] = Estimate(None)
+            continue
+        mean = sum(values) / len(values)
+        below = math.hypot(*(value - (each.low or 0.0) for value, each in zip(values, estimates, strict=True)))
+        above = math.hypot(*((each.high or 0.0) - value for value, each in zip(values, estimates, strict=True)))
+        problems = sum(each.problems for each in estimates)
+        macro[name] = Estimate(mean, mean - below / len(values), mean + above / len(values), problems=problems)
+    return macro
+
+
+def _records(run: Run) -> Iterator[bytes]:
+    """One line a response: what was asked, what came back, what was made of it."""
+    problems = {question.problem.key: question.problem for question in run.questions()}
+    marks = {(mark.key, mark.sample): mark for mark in run.marks(PROTOCOL)}
+    for response in run.responses():
+        problem, opinion = problems[response.key], marks[response.key, response.sample]
+        record = {
+            "id": problem.id,
+            "sample_id": response.sample,
+            "problem": problem.statement,
+            "gold": problem.gold,
+            "response": response.text,
+            "answer": opinion.answer,
+            "correct": None if opinion.score is None else opinion.correct,
+            "verdict": opinion.verdict,
+            "why": opinion.why,
+        }
+        yield msgspec.json.encode(record) + b"\n"
+
+
+def _write_json(file: Path, value: object) -> None:
+    write_atomically(file, msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n")
+
+
+def _config(args: argparse.Namespace, name: str) -> RunConfig:
+    file = args.data_dir / f"{name}.jsonl"
+    if not file.is_file():
+        raise DataError(f"there is no {file}; --data-dir names the folder, one <dataset>.jsonl each")
+    if max(args.pass_k) > args.num_samples:
+        raise UsageError(f"--pass-k {max(args.pass_k)} is more than --num-samples, which is {args.num_samples}")
+    extras = [pair for group in args.extra_field for pair in group]
+    options, rest = _options(extras, args.backend)
+    model, urls = _model(args)
+    return make_config(
+        benchmark=str(file),
+        model=model,
+        base_url=urls,
+        prompt="bare",
+        system_prompt=args.system_prompt,
+        protocol=PROTOCOL,
+        samples=args.num_samples,
+        pass_k=tuple(sorted(set(args.pass_k))),
+        extra_field=rest,
+        response_field=args.response_field,
+        api_key_env=_key_variable(args),
+        concurrency=args.concurrency,
+        request_interval=args.request_interval,
+        max_retries=args.max_retries,
+        retry_delay=args.retry_delay,
+        request_timeout=args.request_timeout,
+        **options,
+    )
+
+
+def _options(extras: Sequence[str], backend: str) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Extra fields that are sampling options of ours, and the others. The plain contract has no options but fields."""
+    if backend == "custom":
+        extra_fields(extras)  # says what is wrong with them
+        return {}, tuple(extras)
+    names = {**OPTIONS, LENGTHS[backend]: "max_tokens"}
+    options, rest = {}, []
+    for extra in extras:
+        ((field, value),) = extra_fields([extra]).items()
+        if field in names and value is not None:
+            options[names[field]] = float(value) if field in ("temperature", "top_p") and type(value) is int else value
+        else:
+            rest.append(extra)
+    return options, tuple(rest)
+
+
+def _model(args: argparse.Namespace) -> tuple[str, tuple[str, ...]]:
+    """The model spec and the addresses of servers."""
+    url = args.server_url.rstrip("/")
+    if args.backend == "custom":
+        return f"http/{args.server_url}", ()
+    if args.backend == "sglang":
+        return f"sglang/{url}", ()
+    if not args.model:
+        raise UsageError("--backend openai needs --model NAME")
+    if urlsplit(url).hostname == "api.openai.com":
+        if not (args.api_key or os.environ.get(KEY_VARIABLES["openai"])):
+            raise UsageError("OpenAI wants a key: give --api-key, or set OPENAI_API_KEY")
+        return f"openai/{args.model}", ()  # the backend's own address, for which it insists on a key
+    url = url.removesuffix("/chat/completions")
+    return f"openai/{args.model}", (url if url.endswith("/v1") else f"{url}/v1",)
+
+
+def _key_variable(args: argparse.Namespace) -> str:
+    """The environment variable with the key: a key that was typed goes there, so that it reaches no file."""
+    variable = KEY_VARIABLES[args.backend]
+    if args.api_key:
+        os.environ[variable] = args.api_key
+    elif args.backend == "sglang" and variable not in os.environ:
+        return KEY_VARIABLES["openai"]
+    return variable
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="evaluate.py", description="Accuracy and pass@k of a model server on JSONL data sets."
+    )
+    data = parser.add_argument_group("data")
+    data.add_argument("--datasets", nargs="+", default=DATASETS, metavar="NAME", help=f"default: {' '.join(DATASETS)}")
+    data.add_argument(
+        "--data-dir", type=Path, default=Path("datasets"), help="holds <dataset>.jsonl with problem, answer"
+    )
+    data.add_argument("--output-dir", type=Path, help="records, summaries and runs; the same command goes on there")
+    server = parser.add_argument_group("server")
+    server.add_argument("--server-url", required=True, help="where to POST")
+    server.add_argument("--backend", choices=tuple(KEY_VARIABLES), default="custom", help="default: custom")
+    server.add_argument("--model", help="model name, for --backend openai")
+    server.add_argument("--api-key", help="default: $OPENAI_API_KEY or $SGLANG_API_KEY")
+    server.add_argument("--system-prompt", help="a message before every problem")
+    server.add_argument("--response-field", default="answer", help="where a custom server puts the text (answer)")
+    server.add_argument(
+        "--extra-field", action="append", nargs="+", default=[], metavar="KEY=VALUE", help="goes into every request"
+    )
+    sampling = parser.add_argument_group("sampling")
+    sampling.add_argument("--num-samples", type=positive, default=1, help="responses per problem (1)")
+    sampling.add_argument(
+        "--pass-k", type=positive, nargs="+", default=[1], metavar="K", help="each ≤ --num-samples (1)"
+    )
+    pace = parser.add_argument_group("requests")
+    pace.add_argument("--concurrency", type=positive, default=1, help="requests in flight (1)")
+    pace.add_argument("--request-interval", type=float, default=0.0, metavar="SECONDS", help="between two requests (0)")
+    pace.add_argument("--max-retries", type=int, default=2, help="tries after the first (2)")
+    pace.add_argument("--retry-delay", type=float, default=1.0, metavar="SECONDS", help="before the second try (1)")
+    pace.add_argument("--request-timeout", type=float, default=30.0, metavar="SECONDS", help="of one try (30)")
+    return parser

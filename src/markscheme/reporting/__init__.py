@@ -1,0 +1,1 @@
+"""Figures for people and files: terminal, Markdown, LaTeX, CSV, plots, and the comparison of runs."""

@@ -1,0 +1,152 @@
+"""Reads only what was added to a JSON-lines file since the last look, and notices when it is another file.
+
+A line without its end is left for the next look: its writer may be in the middle of it. Never holds more than a line.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import BinaryIO
+
+import msgspec
+
+from markscheme.runs.plain_files import RefusedError, state_inside
+
+LONGEST_LINE = 256 << 20
+"""Bytes. A longer line is not a response; it is counted as damaged and skipped without being held."""
+
+_EVERY = 64
+"""Lines between two looks at the clock."""
+_LINE_END = ord("\n")
+
+
+class Position(msgspec.Struct):
+    """How far a file has been read, and enough of it to tell later that it is still the same file."""
+
+    offset: int = 0
+    inode: int = 0
+    before: bytes = b""  # the last bytes before `offset`
+
+
+class Tail:
+    """One growing file. `grown` says whether there is more to read, `lines` reads it."""
+
+    def __init__(self, file: Path, root: Path) -> None:
+        self.file, self._root = file, root
+        self.position = Position()
+        self.damaged = 0
+        self.refused = False  # it is no file of this folder
+        self.torn = False  # the file ends in the middle of a line
+        self.size = 0
+        self._seen: tuple[int, int] | None = None  # size and mtime when everything had been read
+
+    @property
+    def unread(self) -> int:
+        """Bytes that were not read yet, as of the last look."""
+        return max(0, self.size - self.position.offset)
+
+    def look(self) -> str:
+        """What became of the file: `same`, `grown`, or `replaced` (also: cut short, gone)."""
+        try:
+            found = state_inside(self.file, self._root)
+        except OSError as error:
+            self.size, self.refused = 0, isinstance(error, RefusedError)
+            return "replaced" if self.position.offset else "same"
+        self.size = found.st_size
+        state = (found.st_size, found.st_mtime_ns)
+        if state == self._seen and found.st_ino == self.position.inode:
+            return "same"
+        if self.position.offset and not self._is_the_same(found):
+            return "replaced"
+        if found.st_size == self.position.offset:
+            self._seen = state
+            return "same"
+        return "grown"
+
+    def restart(self) -> None:
+        """Forget everything: the file is another one now."""
+        self.position, self.damaged, self.torn, self._seen = Position(), 0, False, None
+
+    def lines(self, until: float) -> Iterator[tuple[int, bytes]]:
+        """Each new whole line with its offset, until the end or (`until`, a `time.monotonic`) the time is up.
+
+        A last line without its end is given out only if it is a whole JSON value: no beginning of one is.
+        """
+        try:
+            stream = self.file.open("rb")
+        except OSError:
+            self._give_up()
+            return
+        with stream:
+            state = os.fstat(stream.fileno())
+            self.size, self.position.inode, self.torn = state.st_size, state.st_ino, False
+            stream.seek(self.position.offset)
+            try:
+                yield from self._whole_lines(stream, until)
+            finally:
+                self._remember(stream)
+            if self.torn or self.position.offset >= state.st_size:
+                self._seen = (state.st_size, state.st_mtime_ns)
+
+    def _give_up(self) -> None:
+        """A file that is there but cannot be read counts as damage once, until something about it changes."""
+        with suppress(OSError):
+            state = self.file.stat()
+            self.damaged += 1
+            self._seen, self.position.inode = (state.st_size, state.st_mtime_ns), state.st_ino
+
+    def _whole_lines(self, stream: BinaryIO, until: float) -> Iterator[tuple[int, bytes]]:
+        number = 0
+        while line := stream.readline(LONGEST_LINE):
+            offset = self.position.offset
+            if line[-1] != _LINE_END:
+                if len(line) == LONGEST_LINE:
+                    self._skip(stream, len(line))
+                    continue
+                if not _closes(line):
+                    self.torn = True
+                    return
+            self.position.offset = offset + len(line)
+            if line != b"\n":
+                yield offset, line
+            number += 1
+            if number % _EVERY == 0 and time.monotonic() > until:
+                return
+
+    def _skip(self, stream: BinaryIO, read: int) -> None:
+        """Past a line that is too long to be ours."""
+        self.damaged += 1
+        while more := stream.readline(LONGEST_LINE):
+            read += len(more)
+            if more[-1] == _LINE_END:
+                break
+        self.position.offset += read
+
+    def _remember(self, stream: BinaryIO) -> None:
+        """The bytes before the seam, by which the file is known again."""
+        length = min(32, self.position.offset)
+        stream.seek(self.position.offset - length)
+        self.position.before = stream.read(length)
+
+    def _is_the_same(self, found: os.stat_result) -> bool:
+        """A journal only grows. Another inode, a shorter file or other bytes at the seam mean a new one."""
+        if found.st_ino != self.position.inode or found.st_size < self.position.offset:
+            return False
+        try:
+            with self.file.open("rb") as stream:
+                stream.seek(self.position.offset - len(self.position.before))
+                return stream.read(len(self.position.before)) == self.position.before
+        except OSError:
+            return False
+
+
+def _closes(line: bytes) -> bool:
+    try:
+        msgspec.json.decode(line, type=msgspec.Raw)
+    except msgspec.MsgspecError:
+        return False
+    return True

@@ -1,1 +1,0 @@
-"""More than one process, GPU or machine for one run."""
