@@ -77,13 +77,13 @@ def install_plugin(folder, monkeypatch, entry_point, source):
 
 
 PLUGIN = """
-from markscheme.marking import Finding, Protocol
+from markscheme.marking import Assessment, Protocol
 from markscheme.types import Verdict
 
-def judge(reading, gold):
-    if "fail" in reading.final:
+def judge(sections, gold):
+    if "fail" in sections.final:
         raise KeyError("not my day")
-    return Finding(Verdict.CORRECT if reading.final == gold else Verdict.WRONG, reading.final)
+    return Assessment(Verdict.CORRECT if sections.final == gold else Verdict.WRONG, sections.final)
 
 PROTOCOL = Protocol("verbatim", "3", "to the letter", "text", judge)
 """

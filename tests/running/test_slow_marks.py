@@ -7,7 +7,7 @@ from datetime import datetime
 import pytest
 from loopback import Loopback, Plan
 
-from markscheme.marking import Finding, Protocol
+from markscheme.marking import Assessment, Protocol
 from markscheme.marking import protocol as register
 from markscheme.runs.folder import Run
 from markscheme.types import Verdict
@@ -20,11 +20,11 @@ def slow(monkeypatch):
     """A protocol that takes its time, as one does that waits for a worker process."""
     threads = set()
 
-    def judge(reading, gold):
-        if reading.text:
+    def judge(sections, gold):
+        if sections.text:
             threads.add(threading.current_thread().name)
             time.sleep(SECONDS)
-        return Finding(Verdict.CORRECT, gold, "slowly")
+        return Assessment(Verdict.CORRECT, gold, "slowly")
 
     monkeypatch.setitem(register._loaded, "slow", Protocol("slow", "1", "takes its time", "text", judge, slow=True))
     return threads

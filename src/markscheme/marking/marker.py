@@ -16,7 +16,7 @@ import msgspec
 
 from markscheme.errors import MarkingError, MarkschemeError, UsageError
 from markscheme.marking.extraction.sections import THINK_END, read
-from markscheme.marking.protocol import Finding, Protocol, get_protocol
+from markscheme.marking.protocol import Assessment, Protocol, get_protocol
 from markscheme.types import CountdownGold, Gold, Mark, Problem, Response, Verdict
 
 
@@ -107,13 +107,13 @@ def _judge_all(jobs: list[Job]) -> list[Mark]:
 
 def as_gold(gold: str | int | float | Mapping[str, Any] | CountdownGold, rule: Protocol) -> Gold:
     """The gold in the form the protocol judges against, or why it has none."""
-    if rule.gold == "text" and isinstance(gold, str):
-        return gold
     if rule.gold == "countdown":
         return _puzzle(gold, rule)
+    if isinstance(gold, str):
+        return gold
     if isinstance(gold, CountdownGold | Mapping):
         raise MarkingError(f"protocol {rule.name!r} judges against an answer, not against Countdown numbers.")
-    return gold if isinstance(gold, str) else str(gold)
+    return str(gold)
 
 
 def _puzzle(gold: Any, rule: Protocol) -> CountdownGold:
@@ -140,30 +140,30 @@ def _puzzle(gold: Any, rule: Protocol) -> CountdownGold:
 def judge(rule: Protocol, response: str | Response, gold: Gold, think_end: str, statement: str = "") -> Mark:
     """Read the response, let the protocol judge, sign the mark."""
     if isinstance(response, str):
-        return _signed(_find(rule, response, gold, think_end, False, statement), rule, "", 0)
+        return _signed(_assess(rule, response, gold, think_end, False, statement), rule, "", 0)
     if response.error is not None:
-        finding = Finding(Verdict.ERROR, why=response.error)
+        assessment = Assessment(Verdict.ERROR, why=response.error)
     else:
         still_thinking = not response.text and bool(response.reasoning) and response.finish_reason is None
         cut_off = response.finish_reason == "length" or still_thinking
-        finding = _find(rule, response.text, gold, think_end, cut_off, statement)
-    return _signed(finding, rule, response.key, response.sample)
+        assessment = _assess(rule, response.text, gold, think_end, cut_off, statement)
+    return _signed(assessment, rule, response.key, response.sample)
 
 
 FAILED = "the protocol failed"
 
 
-def _find(rule: Protocol, text: str, gold: Gold, think_end: str, cut_off: bool, statement: str) -> Finding:
-    reading = read(text, think_end=think_end, cut_off=cut_off, statement=statement)
+def _assess(rule: Protocol, text: str, gold: Gold, think_end: str, cut_off: bool, statement: str) -> Assessment:
+    sections = read(text, think_end=think_end, cut_off=cut_off, statement=statement)
     try:
-        finding = rule.judge(reading, gold)
+        assessment = rule.judge(sections, gold)
     except MarkschemeError:  # the protocol cannot be used at all: the caller must know
         raise
     except Exception as problem:  # noqa: BLE001 - one response must not end a night's run; the mark says what happened
-        return Finding(Verdict.UNMARKABLE, why=f"{FAILED}: {type(problem).__name__}: {problem}"[:300])
-    if reading.cut_off and finding.verdict is Verdict.NO_ANSWER:
-        return finding._replace(verdict=Verdict.TRUNCATED, why="cut off before an answer")
-    return finding
+        return Assessment(Verdict.UNMARKABLE, why=f"{FAILED}: {type(problem).__name__}: {problem}"[:300])
+    if sections.cut_off and assessment.verdict is Verdict.NO_ANSWER:
+        return assessment._replace(verdict=Verdict.TRUNCATED, why="cut off before an answer")
+    return assessment
 
 
 MAX_ANSWER = 10_000
@@ -175,8 +175,8 @@ def _writable(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
-def _signed(finding: Finding, rule: Protocol, key: str, sample: int) -> Mark:
-    verdict, answer, why, span, flags = finding
+def _signed(assessment: Assessment, rule: Protocol, key: str, sample: int) -> Mark:
+    verdict, answer, why, span, flags = assessment
     if answer is not None:
         answer = _writable(answer[:MAX_ANSWER])
     why = _writable(why)

@@ -1,7 +1,7 @@
-"""What a protocol is, and the register of them: name → the one file that states its rule.
+"""What a protocol is, and how one is got by its name.
 
-A protocol judges; it never reads files, talks to a network or raises on a response. Built-in protocols load on first
-use; another package adds its own through the entry-point group `markscheme.protocols`.
+A protocol judges; it never reads files, talks to a network or raises on a response. The built-in ones stand in
+`protocols/table.py`; another package adds its own through the entry-point group `markscheme.protocols`.
 """
 
 from __future__ import annotations
@@ -9,26 +9,29 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from importlib import import_module
 from importlib.util import find_spec
 from typing import Literal, NamedTuple
 
 from markscheme.errors import UsageError
-from markscheme.marking.extraction.sections import Reading
+from markscheme.marking.extraction.sections import ResponseSections
 from markscheme.types import Gold, Verdict
 
-GoldKind = Literal["text", "countdown"]
+GoldKind = Literal["text", "number", "countdown"]
+"""What a protocol judges against: any answer as text, a number, or the numbers and target of a puzzle."""
 ENTRY_POINTS = "markscheme.protocols"
 
 
-class Finding(NamedTuple):
-    """What a protocol found: the verdict and what a person needs to check it. `mark` makes the `Mark` from it."""
+class Assessment(NamedTuple):
+    """What a protocol says of a response: the verdict and what a person needs to check it. `mark` signs it."""
 
     verdict: Verdict
     answer: str | None = None
     why: str = ""
     span: tuple[int, int] | None = None
     flags: tuple[str, ...] = ()
+
+
+Judge = Callable[[ResponseSections, Gold], Assessment]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +42,7 @@ class Protocol:
     version: str
     description: str
     gold: GoldKind
-    judge: Callable[[Reading, Gold], Finding]
+    judge: Judge
     slow: bool = False  # may wait for a worker process, so that many are better judged side by side
     needs: str = ""  # a package that is not part of the core installation
 
@@ -53,33 +56,21 @@ class Protocol:
         return not self.needs or find_spec(self.needs) is not None
 
 
-_BUILT_IN = {
-    "countdown": "countdown",
-    "gsm8k-strict": "gsm8k_strict",
-    "gsm8k-numeric": "gsm8k_numeric",
-    "gsm8k-flexible": "gsm8k_flexible",
-    "gsm8k-lm-eval-strict": "gsm8k_lm_eval_strict",
-    "gsm8k-lm-eval-flexible": "gsm8k_lm_eval_flexible",
-    "boxed-exact": "boxed_exact",
-    "aime": "aime",
-    "normalized": "normalized",
-    "math": "math",
-    "math-verify": "math_verify",
-}
 _loaded: dict[str, Protocol] = {}
 _lock = threading.Lock()
 
 
 def protocol_names() -> tuple[str, ...]:
     """Every protocol that can be asked for, built-in ones first."""
-    return (*_BUILT_IN, *(name for name in sorted(_entry_points()) if name not in _BUILT_IN))
+    built_in = _built_in()
+    return (*built_in, *(name for name in sorted(_entry_points()) if name not in built_in))
 
 
 def get_protocol(name: str) -> Protocol:
     """The protocol of that name, or of `name@version` when the version is the one at hand."""
-    found = _loaded.get(name)
-    if found is not None:
-        return found
+    known = _loaded.get(name)
+    if known is not None:
+        return known
     bare, _, version = name.partition("@")
     protocol = _load(bare)
     if version and version != protocol.version:
@@ -92,18 +83,24 @@ def get_protocol(name: str) -> Protocol:
 
 
 def _load(name: str) -> Protocol:
-    if name in _BUILT_IN:
-        protocol = import_module("markscheme.marking.protocols." + _BUILT_IN[name]).PROTOCOL
-    elif (point := _entry_points().get(name)) is not None:
+    if (protocol := _built_in().get(name)) is not None:
+        return protocol
+    if (point := _entry_points().get(name)) is not None:
         try:
-            protocol = point()
+            installed = point()
         except (ImportError, AttributeError) as problem:
             raise UsageError(f"protocol {name!r} is installed but cannot be loaded: {problem}.") from None
     else:
         raise UsageError(f"there is no protocol {name!r}; choose one of {', '.join(protocol_names())}.")
-    if not isinstance(protocol, Protocol):
-        raise UsageError(f"the entry point {name!r} in {ENTRY_POINTS} is a {type(protocol).__name__}, not a Protocol.")
-    return protocol
+    if not isinstance(installed, Protocol):
+        raise UsageError(f"the entry point {name!r} in {ENTRY_POINTS} is a {type(installed).__name__}, not a Protocol.")
+    return installed
+
+
+def _built_in() -> dict[str, Protocol]:
+    from markscheme.marking.protocols.table import PROTOCOLS  # here, because the table is made of this module's class
+
+    return {protocol.name: protocol for protocol in PROTOCOLS}
 
 
 def _entry_points() -> dict[str, Callable[[], object]]:

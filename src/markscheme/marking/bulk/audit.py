@@ -64,9 +64,9 @@ class Audit(msgspec.Struct, frozen=True, kw_only=True):
 
 def applicable_protocols(gold: Gold) -> list[str]:
     """Every protocol that can judge against this kind of gold and is installed."""
-    kind = "countdown" if isinstance(gold, CountdownGold) else "text"
+    puzzle = isinstance(gold, CountdownGold)
     rules = [get_protocol(name) for name in protocol_names()]
-    return [rule.name for rule in rules if rule.gold == kind and rule.available()]
+    return [rule.name for rule in rules if (rule.gold == "countdown") == puzzle and rule.available()]
 
 
 def audit(

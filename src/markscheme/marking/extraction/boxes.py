@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from markscheme.marking.extraction.extracted import MAX_CONTENT, TRIES, ExtractedAnswer
+
 _BRACE = re.compile(r"[{}]|\\[^a-zA-Z\s]?")
 _BARE = re.compile(
     r"[-+]?\d[\d,]*(?:\.\d+)?|[-+]?\\[dt]?frac\s*(?:\{[^{}\n]*\}|\d)\s*(?:\{[^{}\n]*\}|\d)|\\?[A-Za-z]+(?:\{[^{}\n]*\})?|[^\s\\{}$.]"
@@ -17,10 +19,6 @@ _UNCLOSED_END = re.compile(r"\n|\$|\\\)|\\\]")
 _SUBSCRIPT = re.compile(r"_(?:\{[^{}\n]{1,20}\}|\d{1,2})")
 MAX_BOXES = 32
 """More boxes in a row than any list of solutions has."""
-MAX_CONTENT = 100_000
-"""A box that has not closed after so many characters is not an answer; looking on would only cost time."""
-TRIES = 64
-"""How many candidates are looked at from the end: an answer before so many non-answers is no final answer."""
 _NEAR = 400
 """How far before a box the box before it may begin to be read as one list with it."""
 
@@ -141,3 +139,32 @@ def last_boxes(text: str, start: int, end: int) -> tuple[Box, ...]:
         boxes.append(before)
     boxes.reverse()
     return tuple(boxes)
+
+
+def boxed_answer(text: str, start: int, end: int) -> ExtractedAnswer | None:
+    """What the last box, or the last list of boxes, holds."""
+    boxes = last_boxes(text, start, end)
+    if len(boxes) < 2:
+        return _with_factor(text, start, end, boxes[0]) if boxes else None
+    parts = tuple(box.content for box in boxes)
+    return ExtractedAnswer(", ".join(parts), boxes[0].start, boxes[-1].end, "boxed", parts, boxes[-1].outer_end)
+
+
+_FACTOR = re.compile(r"\s?(?:\\pi(?![a-zA-Z])|\\sqrt\{[^{}\n]{1,20}\}|\\?%)")
+_BEFORE_A_SIGN = re.compile(r"(?:[$=(\[]|\\[(\[])\s?\Z")
+
+
+def _with_factor(text: str, start: int, end: int, box: Box) -> ExtractedAnswer:
+    r"""A box with the factor or sign that was left outside of it: `\boxed{12}\pi`, `$-\boxed{5}$`."""
+    content, begin, finish = box.content, box.start, box.end
+    factor = _FACTOR.match(text, box.outer_end, end) if box.outer_end > box.end else None
+    if factor is not None:
+        content, finish = content + factor[0], factor.end()
+    at = box.outer_start
+    if (
+        at > start
+        and text[at - 1] == "-"
+        and (at - 1 == start or _BEFORE_A_SIGN.search(text[max(start, at - 5) : at - 1]))
+    ):
+        content, begin = f"-({content})", at - 1
+    return ExtractedAnswer(content, begin, finish, "boxed", (), box.outer_end)

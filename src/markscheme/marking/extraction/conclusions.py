@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from markscheme.marking.extraction.extracted import ExtractedAnswer
 from markscheme.marking.extraction.sentences import (
     MAX_SENTENCE,
     TELLING,
@@ -15,7 +16,6 @@ from markscheme.marking.extraction.sentences import (
     stated_value,
     undelimited,
 )
-from markscheme.marking.extraction.stated import Answer
 
 _LINES = 6
 """How many lines from the end may be empty talk ("I hope this helps!") before the conclusion."""
@@ -25,7 +25,7 @@ _EQUALS = re.compile(r"(?<![<>!\\])=")
 _SENTENCE_END = re.compile(r"[.!?](?=\s+\S)|。(?=.)|।(?=.)")
 
 
-def concluded_answer(text: str, start: int, end: int) -> Answer | None:
+def concluded_answer(text: str, start: int, end: int) -> ExtractedAnswer | None:
     """What the last telling line says, or `None` when the last lines say nothing."""
     finish = end
     for _ in range(_LINES):
@@ -54,7 +54,7 @@ _ROWS_END = re.compile(
 _ROW_BEGINS = re.compile(r"\\\\(?!\s*\Z)|\\begin\{(?:align|gather|equation|eqn|split|multline)[^{}]*\}")
 
 
-def _of_rows(text: str, start: int, finish: int) -> Answer:
+def _of_rows(text: str, start: int, finish: int) -> ExtractedAnswer:
     """What the last row of aligned formulas comes to; a matrix in it keeps its rows."""
     shown = max(start, finish - MAX_SENTENCE)
     matrix = text.rfind("\\begin{", shown, finish)
@@ -72,7 +72,7 @@ def _without_spaces(text: str, start: int, finish: int) -> int:
     return finish - len(window) + left if left else start
 
 
-def _of_line(text: str, begin: int, finish: int) -> Answer:
+def _of_line(text: str, begin: int, finish: int) -> ExtractedAnswer:
     """A bare value is itself; of sentences the last that tells something states it."""
     line = text[begin:finish]
     if finish - begin < 400 and not is_prose(line):

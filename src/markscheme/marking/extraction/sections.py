@@ -13,7 +13,7 @@ from typing import NamedTuple
 THINK_END = "</think>"
 
 
-class Reading(NamedTuple):
+class ResponseSections(NamedTuple):
     """A response text and the region `[start, end)` in which its answer is to be looked for."""
 
     text: str
@@ -29,7 +29,7 @@ class Reading(NamedTuple):
         return self.text[self.start : self.end]
 
 
-def read(text: str, *, think_end: str = THINK_END, cut_off: bool = False, statement: str = "") -> Reading:
+def read(text: str, *, think_end: str = THINK_END, cut_off: bool = False, statement: str = "") -> ResponseSections:
     """Set thinking apart at the last `think_end`; drop what a base model invents after its answer."""
     start, end = 0, len(text)
     if think_end and think_end[0] in text:
@@ -39,7 +39,7 @@ def read(text: str, *, think_end: str = THINK_END, cut_off: bool = False, statem
         opened = text.find(think_end.replace("/", "", 1), start) if "/" in think_end else -1
         if opened >= 0:  # thinking that never ends; what stands before it may still be an answer
             end, cut_off = opened, True
-    return Reading(text, start, _own_end(text, start, end), cut_off, end, statement)
+    return ResponseSections(text, start, _own_end(text, start, end), cut_off, end, statement)
 
 
 # The look-ahead turns away nearly every line at its first character, and possessive quantifiers never try a line twice:

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 
+from markscheme.marking.extraction.extracted import ExtractedAnswer, trimmed
 from markscheme.marking.extraction.meant_numbers import DENIED, WORKED_OUT, meant_number
 from markscheme.marking.extraction.number_words import NUMBER_RUN
-from markscheme.marking.extraction.stated import Answer, is_money, trimmed, value_span
+from markscheme.marking.extraction.value_spans import is_money, value_span
 
 MAX_SENTENCE = 2_000
 """Of a longer sentence only the end is read."""
@@ -53,7 +54,7 @@ def is_prose(line: str) -> bool:
     return words == 1 and not line[:1].isdigit() and TELLING.search(line) is not None
 
 
-def stated_value(text: str, begin: int, end: int) -> Answer:
+def stated_value(text: str, begin: int, end: int) -> ExtractedAnswer:
     """The value that `text[begin:end]` states, or all of it when there is none to be found."""
     begin = max(begin, end - MAX_SENTENCE)
     bold = _last(_BOLD, text, begin, end)
@@ -94,7 +95,7 @@ _CALCULATION = re.compile(r"[^,]*\d\S*\s*(?:[a-z]{1,9}\s*)?(?:[-+*/×÷·x]|\\ti
 _VALUE_THEN_WORDS = re.compile(r"[^A-Za-z]*[\dπ)}%$²³](?:\s+[A-Za-z]+){0,3}[\s.]*")
 
 
-def _predicate(text: str, begin: int, end: int) -> Answer | None:
+def _predicate(text: str, begin: int, end: int) -> ExtractedAnswer | None:
     """What the last clause says something *is*: `The solutions are 1 and -2`, `The ratio is 2:3`."""
     for copula in reversed(list(_COPULA.finditer(text, begin, end))[-4:]):
         before = text[max(begin, copula.start() - 60) : copula.start()]
@@ -119,7 +120,7 @@ def _predicate(text: str, begin: int, end: int) -> Answer | None:
 _JOINED = re.compile(r"(?:,|;)?\s?(?:and|or)?\s")
 
 
-def _formulas(text: str, formulas: list[re.Match[str]]) -> Answer:
+def _formulas(text: str, formulas: list[re.Match[str]]) -> ExtractedAnswer:
     """The last formula with those that it is listed with: `$x<2$ or $x>3$`, but not `$c=14$ and $a=2c=28$`."""
     first = last = formulas[-1]
     name = _side_before_equals(last)
@@ -145,7 +146,7 @@ def _last(pattern: re.Pattern[str], text: str, begin: int, end: int) -> re.Match
     return found
 
 
-def right_hand_side(text: str, begin: int, end: int) -> Answer:
+def right_hand_side(text: str, begin: int, end: int) -> ExtractedAnswer:
     """Of `21 + 49 = 70` the 70; but `x = 70` and `y = 2x + 3` stay whole, for they may be the answer."""
     equals = text.rfind("=", begin, end)
     if equals > begin and _LETTER.fullmatch(text, equals + 1, end) and text.find("=", begin, equals) >= 0:
@@ -159,7 +160,7 @@ _LETTER = re.compile(r"\s*[A-Za-z]\s*[.,]?\s*")
 _NAME = re.compile(r"[\s&{]*\\?[A-Za-z]{1,8}(?:_\{?\w+\}?)?(?:\([^()=]{1,12}\))?'{0,3}[\s&}]*")
 
 
-def undelimited(text: str, begin: int, end: int) -> Answer:
+def undelimited(text: str, begin: int, end: int) -> ExtractedAnswer:
     """A value without emphasis, bullets, math delimiters and the full stop."""
     found = trimmed(text, begin, end, "concluded")
     content, start = found.content, found.start
@@ -168,13 +169,13 @@ def undelimited(text: str, begin: int, end: int) -> Answer:
     content = content.rstrip(" \t.,;:。*_")
     counted = _COUNTED.fullmatch(content)
     if counted:
-        return Answer(counted[1], start, start + len(counted[1]), "concluded")
+        return ExtractedAnswer(counted[1], start, start + len(counted[1]), "concluded")
     for opened, closed in (("$$", "$$"), ("\\[", "\\]"), ("\\(", "\\)"), ("$", "$")):
         if content.startswith(opened) and content.endswith(closed) and len(content) > len(opened) + len(closed):
             inside = content[len(opened) : -len(closed)]
             if opened not in inside:
                 return trimmed(text, start + len(opened), start + len(opened) + len(inside), "concluded")
-    return Answer(content, start, start + len(content), "concluded")
+    return ExtractedAnswer(content, start, start + len(content), "concluded")
 
 
 _COUNTED = re.compile(rf"([-−]?\d[\d,]*(?:\.\d+)?)\s?[{_SCRIPTS}]+")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from markscheme.marking.extraction.extracted import ExtractedAnswer
 from markscheme.marking.extraction.numbers import Number, number, undress, unscaled
 from markscheme.marking.extraction.sentences import is_prose, stated_value
-from markscheme.marking.extraction.stated import Answer
-from markscheme.marking.protocol import Finding
+from markscheme.marking.protocol import Assessment
 from markscheme.types import Gold, Verdict
 
 
@@ -18,7 +18,7 @@ def gold_number(gold: str) -> Number | None:
     return number(gold[gold.rfind("####") + 4 :] if "####" in gold else gold)
 
 
-def number_in(text: str, answer: Answer) -> tuple[Number, Answer] | None:
+def number_in(text: str, answer: ExtractedAnswer) -> tuple[Number, ExtractedAnswer] | None:
     """The number an answer comes to: itself, the plain side of its equation, or the one its sentence states."""
     value = _number_or_side(answer.content)
     if value is not None:
@@ -51,22 +51,22 @@ _DOLLARS_AND_CENTS = re.compile(r"\W*\d[\d,]*\s+dollars?\s+(?:and\s+)?\d+\s+cent
 _TWO = re.compile(r"\W*[\d.,]+\s*(?:or|and|to|[-–])\s*\W?[\d.,]+\W*")
 
 
-def by_equality(answer: Answer, right: Number) -> Finding:
+def by_equality(answer: ExtractedAnswer, right: Number) -> Assessment:
     """The verdict of mathematical equality on an answer that is no plain number."""
     from markscheme.marking.equality import compare
 
     result = compare(answer.content, str(right))
     verdict = Verdict.UNMARKABLE if result.equal is None else Verdict.CORRECT if result.equal else Verdict.WRONG
-    return Finding(verdict, answer.content, result.why, (answer.start, answer.end), result.flags)
+    return Assessment(verdict, answer.content, result.why, (answer.start, answer.end), result.flags)
 
 
-def compared(value: Number | None, content: str, span: tuple[int, int], gold: Gold) -> Finding:
+def compared(value: Number | None, content: str, span: tuple[int, int], gold: Gold) -> Assessment:
     """Right when both are the same number."""
     right = gold_number(str(gold))
     if right is None:
-        return Finding(Verdict.UNMARKABLE, content, f"the gold {str(gold)[:40]!r} is not a number", span)
+        return Assessment(Verdict.UNMARKABLE, content, f"the gold {str(gold)[:40]!r} is not a number", span)
     if value is None:
-        return Finding(Verdict.WRONG, content, f"{content[:40]!r} is not a number", span)
+        return Assessment(Verdict.WRONG, content, f"{content[:40]!r} is not a number", span)
     if value == right or unscaled(content) == right:
-        return Finding(Verdict.CORRECT, content, f"{content[:40]} is {right}", span)
-    return Finding(Verdict.WRONG, content, f"{content[:40]} is not {right}", span)
+        return Assessment(Verdict.CORRECT, content, f"{content[:40]} is {right}", span)
+    return Assessment(Verdict.WRONG, content, f"{content[:40]} is not {right}", span)

@@ -10,9 +10,10 @@ import re
 
 from markscheme.countdown.judging import judge as judge_answer
 from markscheme.marking.extraction.boxes import last_box
-from markscheme.marking.extraction.sections import Reading
-from markscheme.marking.extraction.stated import Answer, tagged_answer, trimmed
-from markscheme.marking.protocol import Finding, Protocol
+from markscheme.marking.extraction.extracted import ExtractedAnswer, trimmed
+from markscheme.marking.extraction.marked import tagged_answer
+from markscheme.marking.extraction.sections import ResponseSections
+from markscheme.marking.protocol import Assessment
 from markscheme.types import CountdownGold, Gold, Verdict
 
 _OPERATOR = r"(?:[-+*/×÷·∙⋅−–∕⁄✕✖xX:^%]|\\(?:times|div|cdot|ast|over|frac))"
@@ -28,19 +29,19 @@ _LINES = 200
 """How many lines from the end are looked at for one that is an equation."""
 
 
-def find(reading: Reading) -> Answer | None:
+def find(sections: ResponseSections) -> ExtractedAnswer | None:
     """The equation, from the most explicit place that has one."""
-    text, start, end = reading.text, reading.start, reading.end
+    text, start, end = sections.text, sections.start, sections.end
     tagged = tagged_answer(text, start, end)
     if tagged is not None:
         return _equation(text, tagged.start, tagged.end) or tagged
     box = last_box(text, start, end)
     if box is not None:
         return _equation(text, box.start, box.end) or trimmed(text, box.start, box.end, "boxed")
-    return _stated(text, start, end) or (None if reading.cut_off else _last_line(text, start, end))
+    return _stated(text, start, end) or (None if sections.cut_off else _last_line(text, start, end))
 
 
-def _stated(text: str, start: int, end: int) -> Answer | None:
+def _stated(text: str, start: int, end: int) -> ExtractedAnswer | None:
     """What follows the last "answer" on its line, or on the next if that line ends there."""
     stop = end
     for _ in range(64):
@@ -61,7 +62,7 @@ def _stated(text: str, start: int, end: int) -> Answer | None:
     return None
 
 
-def _last_line(text: str, start: int, end: int) -> Answer | None:
+def _last_line(text: str, start: int, end: int) -> ExtractedAnswer | None:
     finish = end
     for _ in range(_LINES):
         if finish <= start:
@@ -74,7 +75,7 @@ def _last_line(text: str, start: int, end: int) -> Answer | None:
     return None
 
 
-def _equation(text: str, start: int, end: int) -> Answer | None:
+def _equation(text: str, start: int, end: int) -> ExtractedAnswer | None:
     """The last stretch of a passage that calculates something: what is spelt with digits, operators and brackets."""
     start = max(start, end - MAX_LENGTH)
     if not _CALCULATES.search(text, start, end):
@@ -86,17 +87,12 @@ def _equation(text: str, start: int, end: int) -> Answer | None:
     return trimmed(text, *last.span(), "stated") if last else None
 
 
-def judge(reading: Reading, gold: Gold) -> Finding:
+def judge(sections: ResponseSections, gold: Gold) -> Assessment:
     """Exact arithmetic on the equation found; the reason says what was wrong with it."""
     assert isinstance(gold, CountdownGold)
-    found = find(reading)
+    found = find(sections)
     if found is None:
-        return Finding(Verdict.NO_ANSWER, why="no equation found")
+        return Assessment(Verdict.NO_ANSWER, why="no equation found")
     result = judge_answer(found.content, gold.nums, gold.target)
     why = result.why or f"gives {gold.target}"
-    return Finding(Verdict(result.kind), found.content, why, (found.start, found.end))
-
-
-PROTOCOL = Protocol(
-    "countdown", "1", "every number once, + - * / and parentheses, exactly the target", "countdown", judge
-)
+    return Assessment(Verdict(result.kind), found.content, why, (found.start, found.end))

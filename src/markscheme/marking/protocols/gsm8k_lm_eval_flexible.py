@@ -8,24 +8,19 @@ from __future__ import annotations
 
 import re
 
-from markscheme.marking.extraction.sections import Reading
-from markscheme.marking.protocol import Finding, Protocol
+from markscheme.marking.extraction.sections import ResponseSections
+from markscheme.marking.protocol import Assessment
 from markscheme.marking.protocols.gsm8k_lm_eval_strict import compared_as_strings
 from markscheme.types import Gold, Verdict
 
 _FLEXIBLE = re.compile(r"(-?[$0-9.,]{2,})|(-?[0-9]+)")
 
 
-def judge(reading: Reading, gold: Gold) -> Finding:
+def judge(sections: ResponseSections, gold: Gold) -> Assessment:
     """The last match in the text after thinking."""
     last = None
-    for last in _FLEXIBLE.finditer(reading.text, reading.start, reading.sequel_end):  # noqa: B007 - the last one is what is wanted
+    for last in _FLEXIBLE.finditer(sections.text, sections.start, sections.sequel_end):  # noqa: B007 - the last one is what is wanted
         pass
     if last is None:
-        return Finding(Verdict.NO_ANSWER, why="no match of a number")
+        return Assessment(Verdict.NO_ANSWER, why="no match of a number")
     return compared_as_strings("the last match", last[0], last.span(), gold)
-
-
-PROTOCOL = Protocol(
-    "gsm8k-lm-eval-flexible", "1", "lm-evaluation-harness' flexible-extract as it is, the last match", "text", judge
-)

@@ -8,37 +8,32 @@ from __future__ import annotations
 
 import re
 
-from markscheme.marking.extraction.sections import Reading
-from markscheme.marking.protocol import Finding, Protocol
+from markscheme.marking.extraction.sections import ResponseSections
+from markscheme.marking.protocol import Assessment
 from markscheme.types import Gold, Verdict
 
 _STRICT = re.compile(r"#### (\-?[0-9\.\,]+)")
 
 
-def judge(reading: Reading, gold: Gold) -> Finding:
+def judge(sections: ResponseSections, gold: Gold) -> Assessment:
     """The first match in the text after thinking."""
-    text = reading.text
+    text = sections.text
     # The harness never sees an invented next question cut off, so neither does this: only thinking is set apart.
-    found = _STRICT.search(text, reading.start, reading.sequel_end)
+    found = _STRICT.search(text, sections.start, sections.sequel_end)
     if found is None:
-        return Finding(Verdict.NO_ANSWER, why="no match of '#### N'")
+        return Assessment(Verdict.NO_ANSWER, why="no match of '#### N'")
     return compared_as_strings("the first match", found[1], found.span(1), gold)
 
 
-def compared_as_strings(which: str, answer: str, span: tuple[int, int], gold: Gold) -> Finding:
+def compared_as_strings(which: str, answer: str, span: tuple[int, int], gold: Gold) -> Assessment:
     """The harness' exact_match with the regular expressions this task ignores."""
     right = str(gold)
     right = right[right.rfind("#### ") + 5 :] if "#### " in right else right
     same = _bare(answer) == _bare(right)
     verdict, relation = (Verdict.CORRECT, "is") if same else (Verdict.WRONG, "is not the string")
-    return Finding(verdict, answer, f"{which}, {answer[:40]!r}, {relation} {right[:40]!r}", span)
+    return Assessment(verdict, answer, f"{which}, {answer[:40]!r}, {relation} {right[:40]!r}", span)
 
 
 def _bare(text: str) -> str:
     text = text.replace(",", "").replace("$", "").lower()
     return text[:-1] if text.endswith(".") else text
-
-
-PROTOCOL = Protocol(
-    "gsm8k-lm-eval-strict", "1", "lm-evaluation-harness' strict-match as it is, the first #### N", "text", judge
-)

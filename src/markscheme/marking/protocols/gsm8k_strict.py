@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
+from markscheme.marking.extraction.extracted import trimmed
+from markscheme.marking.extraction.marked import hashed_answer
 from markscheme.marking.extraction.numbers import number
-from markscheme.marking.extraction.sections import Reading
-from markscheme.marking.extraction.stated import hashed_answer, trimmed
-from markscheme.marking.protocol import Finding, Protocol
+from markscheme.marking.extraction.sections import ResponseSections
+from markscheme.marking.protocol import Assessment
 from markscheme.marking.protocols._numeric import compared
 from markscheme.types import Gold, Verdict
 
 
-def judge(reading: Reading, gold: Gold) -> Finding:
+def judge(sections: ResponseSections, gold: Gold) -> Assessment:
     """Compared as numbers, so that `#### 18.0` and `#### $18` are 18."""
-    text, start, end = reading.text, reading.start, reading.end
+    text, start, end = sections.text, sections.start, sections.end
     if text.find("####", start, end) < 0:
         whole = trimmed(text, start, end, "concluded")
         value = number(whole.content, units=False) if whole.content else None
         if value is None:
-            return Finding(Verdict.NO_ANSWER, why="no ####, and the output is not just a number")
+            return Assessment(Verdict.NO_ANSWER, why="no ####, and the output is not just a number")
         return compared(value, whole.content, (whole.start, whole.end), gold)
     found = hashed_answer(text, start, end)
     if found is None:
-        return Finding(Verdict.NO_ANSWER, why="no number behind a ####")
+        return Assessment(Verdict.NO_ANSWER, why="no number behind a ####")
     return compared(number(found.content), found.content, (found.start, found.end), gold)
-
-
-PROTOCOL = Protocol("gsm8k-strict", "1", "the number behind the last ####, else the entire output", "text", judge)

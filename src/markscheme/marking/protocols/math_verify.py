@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 from markscheme.errors import UsageError
-from markscheme.marking.extraction.sections import Reading
-from markscheme.marking.protocol import Finding, Protocol
+from markscheme.marking.extraction.sections import ResponseSections
+from markscheme.marking.protocol import Assessment, get_protocol
 from markscheme.types import Gold, Verdict
 
 TIME_LIMIT = 30.0
@@ -19,24 +19,24 @@ MAX_LENGTH = 200_000
 """Of a longer response only the end is given to it: its patterns take a minute on a megabyte."""
 
 
-def judge(reading: Reading, gold: Gold) -> Finding:
+def judge(sections: ResponseSections, gold: Gold) -> Assessment:
     """What the library says of the text, and which answer it took."""
     from markscheme.marking.sandbox import default_pool
 
-    if not PROTOCOL.available():
+    if not get_protocol("math-verify").available():
         raise UsageError("protocol 'math-verify' needs the library: pip install 'markscheme[math-verify]'.")
-    text = reading.final[-MAX_LENGTH:]
+    text = sections.final[-MAX_LENGTH:]
     outcome = default_pool().run(f"{__name__}:ask", [text, str(gold)], time_limit=TIME_LIMIT)
     if outcome.status != "done":
-        return Finding(Verdict.UNMARKABLE, "", f"Math-Verify: {outcome.why}", (reading.start, reading.end))
+        return Assessment(Verdict.UNMARKABLE, "", f"Math-Verify: {outcome.why}", (sections.start, sections.end))
     right, answer, gold_read = outcome.value
-    span = (reading.start, reading.end)
+    span = (sections.start, sections.end)
     if not gold_read:
-        return Finding(Verdict.UNMARKABLE, answer, "Math-Verify cannot read the gold", span)
+        return Assessment(Verdict.UNMARKABLE, answer, "Math-Verify cannot read the gold", span)
     if not answer:
-        return Finding(Verdict.NO_ANSWER, why="Math-Verify finds no answer")
+        return Assessment(Verdict.NO_ANSWER, why="Math-Verify finds no answer")
     verdict, relation = (Verdict.CORRECT, "is") if right else (Verdict.WRONG, "is not")
-    return Finding(verdict, answer, f"Math-Verify: {answer[:60]} {relation} {str(gold)[:60]}", span)
+    return Assessment(verdict, answer, f"Math-Verify: {answer[:60]} {relation} {str(gold)[:60]}", span)
 
 
 def ask(text: str, gold: str) -> list[Any]:
@@ -47,8 +47,3 @@ def ask(text: str, gold: str) -> list[Any]:
     wanted = parse(gold if "$" in gold or "\\boxed" in gold else f"${gold}$")
     found = parse(text)
     return [bool(wanted) and bool(verify(wanted, found)), str(found[-1]) if found else "", bool(wanted)]
-
-
-PROTOCOL = Protocol(
-    "math-verify", "1", "Math-Verify as it comes, for comparison", "text", judge, slow=True, needs="math_verify"
-)

@@ -10,8 +10,8 @@ from functools import lru_cache
 
 from markscheme.marking.extraction.boxes import last_box
 from markscheme.marking.extraction.numbers import plain
-from markscheme.marking.extraction.sections import Reading
-from markscheme.marking.protocol import Finding, Protocol
+from markscheme.marking.extraction.sections import ResponseSections
+from markscheme.marking.protocol import Assessment
 from markscheme.types import Gold, Verdict
 
 _MARKERS = re.compile(
@@ -30,25 +30,22 @@ def normalize(text: str) -> str:
 _normalized_gold = lru_cache(maxsize=16384)(normalize)
 
 
-def judge(reading: Reading, gold: Gold) -> Finding:
+def judge(sections: ResponseSections, gold: Gold) -> Assessment:
     """No mathematics: `0.5` is not `\\frac{1}{2}` here."""
     assert isinstance(gold, str)
-    box = last_box(reading.text, reading.start, reading.end)
+    box = last_box(sections.text, sections.start, sections.end)
     if box is None:
-        return _whole(reading, gold)
+        return _whole(sections, gold)
     same = normalize(box.content) == _normalized_gold(gold)
     verdict, relation = (Verdict.CORRECT, "is") if same else (Verdict.WRONG, "is not")
-    return Finding(verdict, box.content, f"{box.content[:60]} {relation} {gold[:60]}", (box.start, box.end))
+    return Assessment(verdict, box.content, f"{box.content[:60]} {relation} {gold[:60]}", (box.start, box.end))
 
 
-def _whole(reading: Reading, gold: str) -> Finding:
+def _whole(sections: ResponseSections, gold: str) -> Assessment:
     """Without a box, an output that is just the answer. Only a short text can be that: no need to rewrite a long one."""
-    whole = reading.final.strip()
-    bare = whole and not reading.cut_off and len(whole) <= 4 * len(gold) + 40
+    whole = sections.final.strip()
+    bare = whole and not sections.cut_off and len(whole) <= 4 * len(gold) + 40
     if bare and normalize(whole) == _normalized_gold(gold):
-        start = reading.text.index(whole, reading.start)
-        return Finding(Verdict.CORRECT, whole, f"the whole output is {gold[:60]}", (start, start + len(whole)))
-    return Finding(Verdict.NO_ANSWER, why="no \\boxed, and the whole output is not the answer")
-
-
-PROTOCOL = Protocol("normalized", "1", "the last box, LaTeX markers and spaces removed, equal strings", "text", judge)
+        start = sections.text.index(whole, sections.start)
+        return Assessment(Verdict.CORRECT, whole, f"the whole output is {gold[:60]}", (start, start + len(whole)))
+    return Assessment(Verdict.NO_ANSWER, why="no \\boxed, and the whole output is not the answer")

@@ -1,0 +1,89 @@
+"""Answers that are announced in words: "The answer is …", "Answer: …", a heading and the value below it."""
+
+from __future__ import annotations
+
+import re
+
+from markscheme.marking.extraction.extracted import TRIES, ExtractedAnswer, trimmed
+from markscheme.marking.extraction.value_spans import SEGMENT, value_span
+
+_LEAD = re.compile(
+    r"(?:answer|ANSWER|Answer)s?\b[*_]{0,3}"
+    r"(?:"
+    r"\s{1,3}(?:(?:to|for|of)\s[^.:\n]{1,80}?\s)?(?:is|was|are|would\sbe|will\sbe|should\sbe|must\sbe|equals|comes\sout\sto)\b"
+    r"|\s{0,2}(?:\([^()\n]{0,30}\))?\s{0,2}[*_]{0,3}\s{0,2}[:：=]"
+    r"|\s{0,4}(?=\n)"
+    r")"
+    r"(?:\n\s*[-•]\s(?=\s*\S)|[\s:：*_>=→}]|(?:therefore|thus|then|simply|just|indeed|exactly|equal\sto|given\sby|as\sfollows|approximately|about"
+    r"|the\sfinal\sanswer\sis|The\sfinal\sanswer\sis|the\sanswer\sis|The\sanswer\sis)\b,?)*"
+)
+_LINE_START = re.compile(
+    r"[#>*_\s\-\d.)]*(?:(?:the|my|so|and|final|correct|short|The|My|So|FINAL|Final|Correct|Short)\s+)*"
+)
+_NOT_A_VALUE = re.compile(
+    r"(?:correct|incorrect|verified|confirmed|right|wrong|not|in|an?\s+[a-z]{2,}|always|the|of|found|obtained|to|that|what|we|as|also"
+    r"|our|your|same|still|consistent|valid|reasonable|clear|already|now|below|above|based|expressed|written|it|this|you)\b"
+)
+
+
+_IS_THE_ANSWER = re.compile(
+    r"(?<!\S)([$\\]?[-\d][\d,]*(?:\.\d+)?|\$[^$\n]{1,40}\$)\sis\s(?:the|our)\s(?:final\s|correct\s)?\Z"
+)
+"""`So 80 is the answer`."""
+_NOT_THE_ANSWER = re.compile(
+    r"\b(?:first|second|third|fourth|next|previous|other|another|each|partial)\s\Z"
+    r"|\b(?:check|verify|confirm)(?:ing)?\s(?:(?:our|the|this|that\sthe)\s)?\Z",
+    re.IGNORECASE,
+)
+
+
+def declared_answer(text: str, start: int, end: int) -> ExtractedAnswer | None:
+    """What the last "answer is …", "Answer: …" or answer heading states."""
+    return _declared(text, start, end, plain=False)
+
+
+def plainly_declared_answer(text: str, start: int, end: int) -> ExtractedAnswer | None:
+    """The same for text behind a box, where only a plain value counts."""
+    return _declared(text, start, end, plain=True)
+
+
+def _declared(text: str, start: int, end: int, *, plain: bool) -> ExtractedAnswer | None:
+    stop = end
+    for _ in range(TRIES):
+        at = max(text.rfind("nswer", start, stop), text.rfind("NSWER", start, stop)) - 1
+        if at < start:
+            return None
+        stop = at + 1
+        said = _IS_THE_ANSWER.search(text[max(start, at - 60) : at])
+        if said is not None and not plain:
+            begin = max(start, at - 60) + said.start(1)
+            return trimmed(text, begin, begin + len(said[1]), "declared")
+        lead = _LEAD.match(text, at, end)
+        if lead is None or _NOT_THE_ANSWER.search(text[max(start, at - 24) : at]):
+            continue
+        if "\n" in lead[0] and not _is_heading(text, start, lead):
+            continue
+        begin, finish = value_span(text, lead.end(), end)
+        if begin == finish or _NOT_A_VALUE.match(text, begin, finish):
+            continue
+        if plain and not _PLAIN_VALUE.fullmatch(text, begin, finish):
+            continue
+        formula = SEGMENT.fullmatch(text, begin, finish)
+        if formula is not None:
+            begin, finish = formula.span(formula.lastindex or 0)
+        return trimmed(text, begin, finish, "declared")
+    return None
+
+
+def _is_heading(text: str, start: int, lead: re.Match[str]) -> bool:
+    """Whether the words stand on a line of their own or end in a colon, so that what follows is on the next line."""
+    first_line = lead[0].split("\n", 1)[0].rstrip(" *_")
+    if first_line.endswith((":", "：", "is", "are", "be")):
+        return True
+    line = max(text.rfind("\n", start, lead.start()) + 1, start)
+    return _LINE_START.fullmatch(text, line, lead.start()) is not None
+
+
+_PLAIN_VALUE = re.compile(
+    r"[\s$\\(\[{*]*[-+−]?[$€£¥₹]?\d[\d,]*(?:\.\d+)?(?:\s?/\s?\d+)?[%\s$\\)\]}*.]*|\$[^$\n]{1,60}\$|\\\([^\n]{1,60}?\\\)"
+)

@@ -1,0 +1,66 @@
+r"""Every built-in protocol: one table. A file in this folder says how a rule judges; here stand its name and version.
+
+A version goes up whenever any response would be judged differently. The judging code is imported on first use, because
+mathematical equality takes longer to import than `markscheme list` to run.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from typing import Final
+
+from markscheme.marking.extraction.sections import ResponseSections
+from markscheme.marking.protocol import Assessment, Judge, Protocol
+from markscheme.types import Gold
+
+
+def _in_file(name: str) -> Judge:
+    """The function `judge` of a file in this folder, imported when it is first called."""
+
+    def judge(sections: ResponseSections, gold: Gold) -> Assessment:
+        return _judge_of(name)(sections, gold)
+
+    return judge
+
+
+@cache
+def _judge_of(name: str) -> Judge:
+    judge: Judge = import_module(f"markscheme.marking.protocols.{name}").judge
+    return judge
+
+
+PROTOCOLS: Final = (
+    Protocol(
+        "countdown", "1", "every number once, + - * / and parentheses, exactly the target", "countdown",
+        _in_file("countdown"),
+    ),
+    Protocol(
+        "gsm8k-strict", "1", "the number behind the last ####, else the entire output", "number",
+        _in_file("gsm8k_strict"),
+    ),
+    Protocol(
+        "gsm8k-numeric", "1", "the ANSWER: line as a number, with the usual fallbacks", "number",
+        _in_file("gsm8k_numeric"),
+    ),
+    Protocol("gsm8k-flexible", "1", "the last number in the response", "number", _in_file("gsm8k_flexible")),
+    Protocol(
+        "gsm8k-lm-eval-strict", "1", "lm-evaluation-harness' strict-match as it is, the first #### N", "number",
+        _in_file("gsm8k_lm_eval_strict"),
+    ),
+    Protocol(
+        "gsm8k-lm-eval-flexible", "1", "lm-evaluation-harness' flexible-extract as it is, the last match", "number",
+        _in_file("gsm8k_lm_eval_flexible"),
+    ),
+    Protocol("boxed-exact", "1", "the last \\boxed{} is exactly the gold integer", "number", _in_file("boxed_exact")),
+    Protocol("aime", "1", "the integer from 0 to 999 that is boxed or clearly stated", "number", _in_file("aime")),
+    Protocol(
+        "normalized", "1", "the last box, LaTeX markers and spaces removed, equal strings", "text",
+        _in_file("normalized"),
+    ),
+    Protocol("math", "1", "mathematical equality with the final answer", "text", _in_file("math"), slow=True),
+    Protocol(
+        "math-verify", "1", "Math-Verify as it comes, for comparison", "text", _in_file("math_verify"),
+        slow=True, needs="math_verify",
+    ),
+)  # fmt: skip
