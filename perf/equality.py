@@ -20,7 +20,7 @@ from pathlib import Path
 import rewritings
 from rewritings import Case
 
-from markscheme.marking.equality import compare, comparison
+from markscheme.marking.equality import compare, comparing
 
 Grader = Callable[[str, str], bool]
 
@@ -88,7 +88,7 @@ def cpu(grader: Grader, pairs: list[tuple[str, str]], rounds: int) -> float:
     """CPU microseconds for one comparison, the best of some rounds."""
     best = float("inf")
     for _ in range(rounds):
-        comparison._cache.clear()
+        comparing._cache.clear()
         start = time.process_time()
         for answer, gold in pairs:
             grader(answer, gold)

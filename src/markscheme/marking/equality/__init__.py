@@ -1,8 +1,28 @@
-"""Whether two answers are the same mathematics: `equal` says yes or no, `compare` also says why, or that it cannot say."""
+"""Whether two answers are the same mathematics: `equal` says yes or no, `compare` also says why, or that it cannot say.
 
-from markscheme.marking.equality.comparison import Comparison as Comparison
-from markscheme.marking.equality.comparison import canonical_key as canonical_key
-from markscheme.marking.equality.comparison import compare as compare
-from markscheme.marking.equality.comparison import equal as equal
+An answer goes from text to meaning in `read/`, meanings are compared in `rules/`, and both stand on the exact
+arithmetic of `algebra/`, which knows neither. `comparing` puts them together; what none of them can decide goes to
+sympy in a worker process (`proofs`).
 
-__all__ = ["Comparison", "canonical_key", "compare", "equal"]
+| a new …                            | goes to                                                                        |
+|------------------------------------|--------------------------------------------------------------------------------|
+| spelling of a character or sign    | `read/cleaning.py`, one entry of a table                                       |
+| command, function or constant      | `read/vocabulary.py`, one entry; its value in `algebra/functions.py`           |
+| answer in words, time, choice      | `read/phrases.py`                                                              |
+| unit                               | `units.py`, one row                                                            |
+| notation for lists, sets, matrices | `read/parsing.py`; for equations and inequalities `read/relations.py`          |
+| kind of answer                     | `kinds.py`, and its row in the table of `rules/rulebook.py`                    |
+| rule of equality                   | `rules/scalars.py`, `lists.py` or `equations.py`, and its row in that table    |
+| second meaning of the same text    | `comparing.py`, `_alternatives`                                                |
+
+A text passes `read/`: `cleaning` (characters), `phrases` (words), `tokens`, `arguments` (braces that were left out),
+`token_ranges` (brackets), `parsing` with `relations` and `values`, `expressions` (a postfix program), and is worked out
+by `algebra/programs.py`.
+"""
+
+from markscheme.marking.equality.comparing import AnswerComparison as AnswerComparison
+from markscheme.marking.equality.comparing import canonical_key as canonical_key
+from markscheme.marking.equality.comparing import compare as compare
+from markscheme.marking.equality.comparing import equal as equal
+
+__all__ = ["AnswerComparison", "canonical_key", "compare", "equal"]

@@ -1,4 +1,4 @@
-"""What an answer can be, once read. Plain records; `reading` makes them and `judging` compares them."""
+"""What an answer can be, once read: plain records. `read` makes them, `rules` compares them; here is what all of them have."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
-from markscheme.marking.equality.algebra.rational_functions import Expr, Value
-from markscheme.marking.equality.read.units import Unit
+from markscheme.marking.equality.algebra import real_sets as sets
+from markscheme.marking.equality.algebra.arithmetic import mul
+from markscheme.marking.equality.algebra.exact import Expr, Unreadable, Value, form
+from markscheme.marking.equality.algebra.real_sets import RealSet
+from markscheme.marking.equality.units import Unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +36,7 @@ class Choice:
 
     letter: str
     rest: str = ""
-    value: Answer | None = None  # what is written behind the letter, where that is mathematics
+    value: ParsedAnswer | None = None  # what is written behind the letter, where that is mathematics
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +59,7 @@ class Clock:
 class Sequence:
     """Items in brackets: a point, a vector, or an interval of two ends."""
 
-    items: tuple[Answer, ...]
+    items: tuple[ParsedAnswer, ...]
     left: str
     right: str
 
@@ -65,27 +68,9 @@ class Sequence:
 class Collection:
     """Items in no order: a set in braces, or a list of solutions."""
 
-    items: tuple[Answer, ...]
+    items: tuple[ParsedAnswer, ...]
     braces: bool
     joined: str = ","  # "or", "and" when a word joins them
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """An interval. An end at infinity is open; written as closed, it is another answer."""
-
-    low: Value
-    high: Value
-    low_closed: bool
-    high_closed: bool
-
-
-@dataclass(frozen=True, slots=True)
-class RealSet:
-    """A union of intervals, in order and apart. `variable` is the one an inequality was written in."""
-
-    pieces: tuple[Piece, ...]
-    variable: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +78,8 @@ class Relation:
     """An equation or inequality. `left_name` says that the left side only names the right one: x = …, f(x) = …, Area = …"""
 
     operator: str
-    left: Answer
-    right: Answer
+    left: ParsedAnswer
+    right: ParsedAnswer
     left_name: str = ""
     right_name: str = ""
 
@@ -103,7 +88,7 @@ class Relation:
 class Matrix:
     """Rows of entries."""
 
-    rows: tuple[tuple[Answer, ...], ...]
+    rows: tuple[tuple[ParsedAnswer, ...], ...]
 
 
 _KINDS: Final[dict[type, tuple[str, str]]] = {
@@ -120,7 +105,7 @@ _KINDS: Final[dict[type, tuple[str, str]]] = {
 }
 
 
-def weight(answer: Answer) -> int:
+def weight(answer: ParsedAnswer) -> int:
     """How much an answer holds, in terms."""
     if isinstance(answer, Scalar):
         return len(answer.value.terms) + len(answer.value.den or ()) if isinstance(answer.value, Expr) else 1
@@ -133,7 +118,7 @@ def weight(answer: Answer) -> int:
     return 2 * len(answer.pieces) if isinstance(answer, RealSet) else 1
 
 
-def difference(answer: Answer, gold: Answer) -> str:
+def difference(answer: ParsedAnswer, gold: ParsedAnswer) -> str:
     """Why two unequal answers are not equal, in one clause."""
     if isinstance(answer, Relation) and answer.operator == "=" and not isinstance(gold, Relation):
         answer = answer.right  # x = 5 against 6: the value is what is wrong
@@ -141,4 +126,79 @@ def difference(answer: Answer, gold: Answer) -> str:
     return other if own == expected else f"{own}, not {expected}"
 
 
-Answer = Scalar | Text | Choice | Based | Clock | Sequence | Collection | RealSet | Relation | Matrix
+ParsedAnswer = Scalar | Text | Choice | Based | Clock | Sequence | Collection | RealSet | Relation | Matrix
+
+
+def as_set(answer: ParsedAnswer) -> RealSet:
+    """An answer as a set of real numbers: intervals, points, unions; raises `Unreadable` for anything else."""
+    if isinstance(answer, RealSet):
+        return answer
+    if isinstance(answer, Sequence) and len(answer.items) == 2 and answer.left in "([" and answer.right in ")]":
+        low, high = answer.items
+        if isinstance(low, Scalar) and isinstance(high, Scalar):
+            return sets.interval(_number(low), _number(high), answer.left == "[", answer.right == "]")
+    if isinstance(answer, Collection):
+        if answer.braces:
+            values = [_number(x) for x in answer.items if isinstance(x, Scalar)]
+            if len(values) == len(answer.items):
+                return sets.points(values)
+        else:
+            return combine([as_set(x) for x in answer.items], "or")
+    raise Unreadable("not a set of real numbers")
+
+
+def combine(parts: list[RealSet], joined: str) -> RealSet:
+    """Inequalities in one sentence: all of them hold, or any; a comma or "and" between disjoint ones means any."""
+    result = parts[0]
+    if joined != "or":
+        for p in parts[1:]:
+            result = sets.intersection(result, p)
+        if result.pieces:
+            return result
+        result = parts[0]
+    for p in parts[1:]:
+        result = sets.union(result, p)
+    return result
+
+
+def _number(scalar: Scalar) -> Value:
+    return mul(scalar.value, Fraction(1, 100)) if scalar.percent else scalar.value
+
+
+def key(answer: ParsedAnswer) -> str | None:
+    """The key of a read answer, or None where there is no cheap one."""
+    if isinstance(answer, Scalar):
+        return "=" + _amount(answer.value, answer.unit) + ("%" if answer.percent else "")
+    if isinstance(answer, Text):
+        return "'" + answer.words.replace(" ", "")
+    if isinstance(answer, Choice):
+        return "?" + answer.letter
+    if isinstance(answer, Based):
+        return f"{answer.digits}_{answer.base}"
+    if isinstance(answer, Clock):
+        return ":".join(map(str, answer.parts)) + answer.half
+    if isinstance(answer, Relation):
+        inner = key(answer.right) if answer.operator == "=" and answer.left_name else None
+        return None if inner is None else f"{answer.left_name}{inner}"
+    return _key_of_many(answer)
+
+
+def _key_of_many(answer: Sequence | Collection | RealSet | Matrix) -> str | None:
+    if isinstance(answer, RealSet):
+        ends = ((p.low_closed, form(p.low), form(p.high), p.high_closed) for p in answer.pieces)
+        return "∪".join(f"{'[' if a else '('}{low},{high}{']' if b else ')'}" for a, low, high, b in ends) or "∅"
+    if isinstance(answer, Matrix):
+        rows = [[key(x) for x in row] for row in answer.rows]
+        return "&".join("|".join(k or "" for k in row) for row in rows) if all(None not in r for r in rows) else None
+    keys = [key(x) for x in answer.items]
+    if None in keys:
+        return None
+    if isinstance(answer, Collection):
+        return "{" + ";".join(sorted(k for k in keys if k is not None)) + "}" if not answer.braces else None
+    return answer.left + ";".join(k or "" for k in keys) + answer.right
+
+
+def _amount(value: Value, unit: Unit | None) -> str:
+    if unit is None:
+        return form(value)
+    return f"{form(value)}|{unit.word}{unit.factor}" + "".join(f"{base}{power}" for base, power in unit.dimensions)

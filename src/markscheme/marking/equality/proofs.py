@@ -7,23 +7,21 @@ from typing import Any
 
 import sympy
 
-from markscheme.marking.equality.algebra.limits import TooBig, Undefined
-from markscheme.marking.equality.algebra.rational_functions import Expr, Value, variables
-from markscheme.marking.equality.read.expressions import Unreadable
+from markscheme.marking.equality.algebra.exact import Expr, TooBig, Undefined, Unreadable, Value, variables
 from markscheme.marking.equality.read.parsing import read
-from markscheme.marking.equality.rules.table import Judge
+from markscheme.marking.equality.rules.rulebook import Comparator
 
 
 def decide(answer: str, gold: str) -> bool | None:
     """Compare again, with sympy for the pairs of values that exact arithmetic leaves open."""
     try:
-        return SymbolicJudge().same(read(answer), read(gold))
+        return SymbolicComparator().same(read(answer), read(gold))
     except (Unreadable, Undefined, TooBig, RecursionError):
         return None
 
 
-class SymbolicJudge(Judge):
-    """A judge that asks sympy where exact arithmetic cannot tell."""
+class SymbolicComparator(Comparator):
+    """A comparator that asks sympy where exact arithmetic cannot tell."""
 
     def undecided(self, a: Value, b: Value) -> bool | None:
         """Whether the values are equal: by sympy's proof that their difference is zero, or a sure non-zero value."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from markscheme.marking.equality import Comparison, compare
+from markscheme.marking.equality import AnswerComparison, compare
 from markscheme.marking.extraction.answer_forms import explicit_answer, extract_answer
 from markscheme.marking.extraction.extracted import ExtractedAnswer, trimmed
 from markscheme.marking.extraction.rounding import places_asked
@@ -56,8 +56,8 @@ def _whole(sections: ResponseSections, right: str) -> ExtractedAnswer | None:
 
 
 def _read_again(
-    text: str, answer: ExtractedAnswer, right: str, result: Comparison
-) -> tuple[ExtractedAnswer, Comparison]:
+    text: str, answer: ExtractedAnswer, right: str, result: AnswerComparison
+) -> tuple[ExtractedAnswer, AnswerComparison]:
     """Boxes that all say the same thing are one answer; of a sentence, the value it states is the answer."""
     if answer.parts:
         results = [compare(part, right) for part in answer.parts]

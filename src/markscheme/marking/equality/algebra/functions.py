@@ -11,25 +11,21 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Final
 
-from markscheme.marking.equality.algebra.factoring import factor
-from markscheme.marking.equality.algebra.limits import TooBig, Undefined
-from markscheme.marking.equality.algebra.numeric import approximate
-from markscheme.marking.equality.algebra.powers import MAX_FACTORED_BITS, exponential, power, root_power
-from markscheme.marking.equality.algebra.rational_functions import (
+from markscheme.marking.equality.algebra.arithmetic import add, div, mul, neg, settle, sub
+from markscheme.marking.equality.algebra.exact import (
     I_BASE,
     IMAGINARY,
     Atom,
     Expr,
+    TooBig,
+    Undefined,
     Value,
-    add,
     atom,
-    div,
-    mul,
-    neg,
-    settle,
-    sub,
     variables,
 )
+from markscheme.marking.equality.algebra.factoring import factor
+from markscheme.marking.equality.algebra.numeric import approximate
+from markscheme.marking.equality.algebra.powers import MAX_FACTORED_BITS, exponential, power, root_power
 from markscheme.marking.equality.algebra.trigonometry import (
     arccosine,
     arccotangent,
@@ -201,6 +197,5 @@ FUNCTIONS: Final[dict[str, Callable[[Value], Value]]] = {
     "ceil": ceiling,
 }
 """Functions of one argument by the name the parser gives them."""
-
 TRIGONOMETRIC: Final = frozenset({"sin", "cos", "tan", "cot", "sec", "csc", "cis"})
 """Those whose argument may be in degrees."""

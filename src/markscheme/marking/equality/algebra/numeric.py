@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable
 from typing import Final
 
-from markscheme.marking.equality.algebra.rational_functions import Expr, Terms, Value
+from markscheme.marking.equality.algebra.exact import Expr, Terms, Value
 
 _CONSTANTS: Final = {"π": math.pi, "e": math.e, "#i": 1j}
 

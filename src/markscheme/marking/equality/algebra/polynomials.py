@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from math import gcd
 
-from markscheme.marking.equality.algebra.limits import spend
-from markscheme.marking.equality.algebra.rational_functions import Mono, Number, Terms, narrow
+from markscheme.marking.equality.algebra.exact import Mono, Number, Terms, narrow, spend
 
 MAX_DEGREE = 40
 
@@ -121,3 +121,13 @@ def _remainder(a: list[Fraction], b: list[Fraction]) -> list[Fraction]:
         # Monic remainders keep the coefficients from exploding.
         a = [c / a[-1] for c in a]
     return a
+
+
+def content(terms: Terms) -> Number:
+    """The greatest rational that divides every coefficient into an integer."""
+    top = 0
+    below = 1
+    for c in terms.values():
+        top = gcd(top, c.numerator)
+        below = below * c.denominator // gcd(below, c.denominator)
+    return narrow(Fraction(top, below))

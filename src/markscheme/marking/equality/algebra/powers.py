@@ -9,30 +9,26 @@ from __future__ import annotations
 from fractions import Fraction
 from math import isqrt
 
-from markscheme.marking.equality.algebra.factoring import factor
-from markscheme.marking.equality.algebra.limits import MAX_BITS, TooBig, Undefined
-from markscheme.marking.equality.algebra.numeric import approximate
-from markscheme.marking.equality.algebra.rational_functions import (
+from markscheme.marking.equality.algebra.arithmetic import add, div, int_power, mul, neg, settle, sub
+from markscheme.marking.equality.algebra.exact import (
     EULER,
     I_BASE,
     IMAGINARY,
+    MAX_BITS,
     Atom,
     Expr,
     Mono,
     Number,
+    TooBig,
+    Undefined,
     Value,
-    add,
     atom,
-    content,
-    div,
-    int_power,
     lift,
-    mul,
-    neg,
-    settle,
-    sub,
     variables,
 )
+from markscheme.marking.equality.algebra.factoring import factor
+from markscheme.marking.equality.algebra.numeric import approximate
+from markscheme.marking.equality.algebra.polynomials import content
 
 MAX_FACTORED_BITS = 4096
 
@@ -273,17 +269,3 @@ def exponential(exponent: Value) -> Value:
             factor_ = _generator_power(EULER, settle({mono: c}, None, exponent.atoms))
         result = mul(result, factor_)
     return result
-
-
-def unfold(inner: Atom, e: Number) -> tuple[Number, Value] | None:
-    """An atom's power as (exponent that stays, factor beside it), or None where no rule applies."""
-    if inner.kind == "root":
-        whole = e.numerator // e.denominator
-        return (e - whole, int_power(inner.args[0], whole)) if whole else None
-    if inner.kind == "sin" and e >= 2 and e.denominator == 1:
-        cosine_atom = atom("cos", *inner.args, complete=inner.complete)
-        return e.numerator % 2, int_power(sub(1, mul(cosine_atom, cosine_atom)), e.numerator // 2)
-    if inner.kind == "abs" and (e >= 2 or e <= -1):
-        pairs = e.numerator // e.denominator // 2
-        return (e - 2 * pairs, int_power(inner.args[0], 2 * pairs)) if pairs else None
-    return None

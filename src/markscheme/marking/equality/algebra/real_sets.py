@@ -3,26 +3,33 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
+from markscheme.marking.equality.algebra.arithmetic import add, div, mul, neg, same, settle, sub
+from markscheme.marking.equality.algebra.exact import Expr, Unreadable, Value, variable, variables
 from markscheme.marking.equality.algebra.numeric import approximate
-from markscheme.marking.equality.algebra.rational_functions import (
-    Expr,
-    Value,
-    add,
-    div,
-    mul,
-    neg,
-    same,
-    settle,
-    sub,
-    variable,
-    variables,
-)
 from markscheme.marking.equality.algebra.trigonometry import sqrt
-from markscheme.marking.equality.kinds import Piece, RealSet
-from markscheme.marking.equality.read.expressions import Unreadable
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """An interval. An end at infinity is open; written as closed, it is another answer."""
+
+    low: Value
+    high: Value
+    low_closed: bool
+    high_closed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RealSet:
+    """A union of intervals, in order and apart. `variable` is the one an inequality was written in."""
+
+    pieces: tuple[Piece, ...]
+    variable: str = ""
+
 
 INFINITY: Final = variable("∞")
 MINUS_INFINITY: Final = neg(INFINITY)
@@ -73,38 +80,24 @@ def _touch(a: Piece, b: Piece) -> bool:
 
 
 def _join(a: Piece, b: Piece) -> Piece:
-    if same(a.high, b.high):
-        high, closed = a.high, a.high_closed or b.high_closed
-    elif place(a.high) > place(b.high):
-        high, closed = a.high, a.high_closed
-    else:
-        high, closed = b.high, b.high_closed
+    later = a if place(a.high) > place(b.high) else b
+    closed = a.high_closed or b.high_closed if same(a.high, b.high) else later.high_closed
     low_closed = a.low_closed or (b.low_closed and same(a.low, b.low))
-    return Piece(a.low, high, low_closed, closed)
+    return Piece(a.low, later.high, low_closed, closed)
 
 
 def intersection(a: RealSet, b: RealSet) -> RealSet:
     """All numbers in both."""
-    pieces: list[Piece] = []
-    for p in a.pieces:
-        for q in b.pieces:
-            piece = _meet(p, q)
-            if piece is not None:
-                pieces.append(piece)
-    return RealSet(tuple(pieces), _variable(a, b))
+    met = (_meet(p, q) for p in a.pieces for q in b.pieces)
+    return RealSet(tuple(piece for piece in met if piece is not None), _variable(a, b))
 
 
 def _meet(p: Piece, q: Piece) -> Piece | None:
-    if same(p.low, q.low):
-        low, low_closed = p.low, p.low_closed and q.low_closed
-    else:
-        later = p if place(p.low) > place(q.low) else q
-        low, low_closed = later.low, later.low_closed
-    if same(p.high, q.high):
-        high, high_closed = p.high, p.high_closed and q.high_closed
-    else:
-        sooner = p if place(p.high) < place(q.high) else q
-        high, high_closed = sooner.high, sooner.high_closed
+    later = p if place(p.low) > place(q.low) else q
+    sooner = p if place(p.high) < place(q.high) else q
+    low, high = later.low, sooner.high
+    low_closed = p.low_closed and q.low_closed if same(p.low, q.low) else later.low_closed
+    high_closed = p.high_closed and q.high_closed if same(p.high, q.high) else sooner.high_closed
     if same(low, high):
         return Piece(low, high, True, True) if low_closed and high_closed else None
     return Piece(low, high, low_closed, high_closed) if place(low) < place(high) else None

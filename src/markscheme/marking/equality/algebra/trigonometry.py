@@ -6,22 +6,9 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Final
 
+from markscheme.marking.equality.algebra.arithmetic import add, div, mul, neg, settle, sub
+from markscheme.marking.equality.algebra.exact import IMAGINARY, PI, Expr, Number, Value, atom, form
 from markscheme.marking.equality.algebra.powers import root_power
-from markscheme.marking.equality.algebra.rational_functions import (
-    IMAGINARY,
-    PI,
-    Expr,
-    Number,
-    Value,
-    add,
-    atom,
-    div,
-    form,
-    mul,
-    neg,
-    settle,
-    sub,
-)
 
 HALF: Final = Fraction(1, 2)
 

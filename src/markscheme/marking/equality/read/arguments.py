@@ -5,6 +5,7 @@ After this pass the grammar need not know that `\frac43`, `x^2` and `sqrt(2)` le
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
 from markscheme.marking.equality.read.tokens import Token, scan
@@ -14,7 +15,6 @@ _CLOSE: Final = Token("}", "}")
 _SIGNS: Final = ("+", "-")
 _DEGREES: Final = (("o", "°"), ("v", "o"))
 _ORDINALS: Final = frozenset({"th", "st", "nd", "rd"})
-
 # What an open bracket is closed for.
 _GROUP, _ARGUMENT, _BRACKET, _BRACKET_ARGUMENT, _ADDED = "group", "argument", "bracket", "bracket argument", "added"
 
@@ -24,15 +24,13 @@ def tokenise(text: str) -> list[Token]:
     return _Arranger(scan(text)).arranged()
 
 
+@dataclass(slots=True)
 class _Wait:
     """A command that still takes arguments, at a depth of open brackets."""
 
-    __slots__ = ("depth", "left", "single_digits")
-
-    def __init__(self, depth: int, left: int, single_digits: bool) -> None:
-        self.depth = depth
-        self.left = left
-        self.single_digits = single_digits  # `\frac43` takes 4 and 3, but `\sqrt13` and `2^10` mean whole numbers
+    depth: int
+    left: int
+    single_digits: bool  # `\frac43` takes 4 and 3, but `\sqrt13` and `2^10` mean whole numbers
 
 
 class _Arranger:

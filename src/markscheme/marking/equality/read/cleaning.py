@@ -76,14 +76,12 @@ _SYMBOLS: Final = {
 _INVISIBLE: Final = (
     "\u200b\u200c\u200d\u2060\ufeff\u00ad\u200e\u200f\u2061\u2062\u2063\u2064\ufe0e\ufe0f\u202a\u202c\u0305✓✔✅□■∎"
 )
-
 _TABLE: Final = {
     **{ord(k): v for k, v in _SYMBOLS.items()},
     **{ord(k): "\\" + v + " " for k, v in _GREEK.items()},
     **{ord(k): rf"\frac{{{a}}}{{{b}}}" for k, (a, b) in _FRACTIONS.items()},
     **{ord(c): None for c in _INVISIBLE},
 }
-
 _RAISED: Final = re.compile("[" + "".join(_SUPERSCRIPTS) + "]+")
 _LOWERED: Final = re.compile("[" + "".join(_SUBSCRIPTS) + "]+")
 _THOUSANDS: Final = re.compile(r"(?<=\d)(?:,\s*\\!\s*|\{,\}\s*|\\[,;:! ]\s*|~|')(?=\d{3}(?!\d))")
@@ -109,12 +107,7 @@ _FINAL: Final = ".,;:\\"
 _WRAPPERS: Final = (
     ("\\(", "\\)"),
     ("\\[", "\\]"),
-    ("**", "**"),
-    ("__", "__"),
-    ("*", "*"),
-    ("`", "`"),
-    ('"', '"'),
-    ("'", "'"),
+    *((mark, mark) for mark in ("**", "__", "*", "`", '"', "'")),
     ("“", "”"),
 )
 

@@ -6,38 +6,36 @@ A program is a list of (operation, argument); `evaluation` runs it. What is not 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final
 
+from markscheme.marking.equality.algebra.exact import Unreadable
+from markscheme.marking.equality.algebra.programs import Program
 from markscheme.marking.equality.read.tokens import Token
 from markscheme.marking.equality.read.vocabulary import INVERSE
-
-Program = list[tuple[str, Any]]
 
 # Binding strength. A function without brackets takes the product written after it (sin 2x), hence IMPLICIT_ARGUMENT
 # between it and everything else; otherwise a product by juxtaposition binds like any product: 1/2x is x/2.
 _ADD, _NEGATE, _MULTIPLY, _FUNCTION, _IMPLICIT_ARGUMENT, _POWER, _TIGHT = 10, 15, 20, 25, 30, 40, 50
 _BINARY: Final = {"+": _ADD, "-": _ADD, "±": _ADD, "∓": _ADD, "*": _MULTIPLY, "/": _MULTIPLY, "choose": 5}
 _CLOSES: Final = {"(": ")", "[": "]", "⌊": "⌋", "⌈": "⌉", "<": ">", "{": "}"}
+_EMITTED: Final = {
+    "denominator": ("/", None), "lower": ("choose", None), "root": ("f", "sqrt"), "radicand": ("root", None)
+}  # fmt: skip
 MAX_DIGITS: Final = 4000
 
 
-class Unreadable(ValueError):  # noqa: N818 - reads as what it says
-    """Not an expression this grammar knows."""
-
-
+@dataclass(frozen=True, slots=True)
 class _Frame:
     """An open bracket or argument on the operator stack: what closes it and what to do then."""
 
-    __slots__ = ("action", "arguments", "closer")
-
-    def __init__(self, closer: str, action: str, arguments: Any) -> None:
-        self.closer = closer
-        self.action = action
-        self.arguments = arguments
+    closer: str
+    action: str
+    arguments: Any
 
 
-class _Parser:
+class _ExpressionParser:
     def __init__(self, tokens: Sequence[Token], low: int, high: int) -> None:
         self.tokens = tokens
         self.at = low
@@ -73,13 +71,9 @@ class _Parser:
         kind, text, _ = token
         if kind == "n":
             self.number(text)
-        elif kind == "v":
+        elif kind in ("v", "inf"):
             self.at += 1
             self.program.append(("v", text))
-            self.operand_next = False
-        elif kind == "inf":
-            self.at += 1
-            self.program.append(("v", "∞"))
             self.operand_next = False
         elif kind == "f":
             self.function(text)
@@ -271,16 +265,10 @@ class _Parser:
             self.program.append(("f", frame.arguments))
         elif action in ("numerator", "upper"):
             self.open("}", "denominator" if action == "numerator" else "lower")
-        elif action == "denominator":
-            self.program.append(("/", None))
-        elif action == "lower":
-            self.program.append(("choose", None))
-        elif action == "root":
-            self.program.append(("f", "sqrt"))
+        elif action in _EMITTED:
+            self.program.append(_EMITTED[action])
         elif action == "index":
             self.open("}", "radicand")
-        elif action == "radicand":
-            self.program.append(("root", None))
         elif action == "log base":
             self.operand_next = True
             self.argument("log of base", None)
@@ -301,4 +289,4 @@ def read_number(text: str) -> int | Fraction:
 
 def parse(tokens: Sequence[Token], low: int, high: int) -> Program:
     """The program of tokens[low:high]."""
-    return _Parser(tokens, low, high).parse()
+    return _ExpressionParser(tokens, low, high).parse()

@@ -6,29 +6,31 @@ group cost no recursion.
 
 from __future__ import annotations
 
+import itertools
 import re
 from dataclasses import replace
 from typing import Final
 
 from markscheme.marking.equality.algebra import real_sets as sets
-from markscheme.marking.equality.algebra.evaluation import run
-from markscheme.marking.equality.algebra.limits import TooBig, Undefined
-from markscheme.marking.equality.algebra.rational_functions import Value, mul
-from markscheme.marking.equality.as_sets import as_set, combine
+from markscheme.marking.equality.algebra.arithmetic import mul
+from markscheme.marking.equality.algebra.exact import TooBig, Undefined, Unreadable, Value
+from markscheme.marking.equality.algebra.programs import run
+from markscheme.marking.equality.algebra.real_sets import RealSet
 from markscheme.marking.equality.kinds import (
-    Answer,
     Choice,
     Collection,
     Matrix,
-    RealSet,
+    ParsedAnswer,
     Relation,
     Scalar,
     Sequence,
     Text,
+    as_set,
+    combine,
 )
 from markscheme.marking.equality.read.arguments import tokenise
 from markscheme.marking.equality.read.cleaning import clean
-from markscheme.marking.equality.read.expressions import Unreadable, parse, read_number
+from markscheme.marking.equality.read.expressions import parse, read_number
 from markscheme.marking.equality.read.phrases import read_phrase, undressed
 from markscheme.marking.equality.read.relations import RelationReader
 from markscheme.marking.equality.read.token_ranges import join_thousands
@@ -50,7 +52,7 @@ _LETTERED: Final = re.compile(
 _OUTWARD: Final = re.compile(r"^([\[\]])(.*)([\[\]])$", re.DOTALL)
 
 
-def read(text: str, *, lists: bool = False) -> Answer:
+def read(text: str, *, lists: bool = False) -> ParsedAnswer:
     """The answer that a text states. With `lists`, a comma never separates thousands."""
     if len(text) > MAX_LENGTH:
         raise TooBig
@@ -89,7 +91,7 @@ def _with_value(choice: Choice, text: str) -> Choice:
 class Reader(RelationReader):
     """Reads a range of any kind."""
 
-    def whole(self) -> Answer:
+    def whole(self) -> ParsedAnswer:
         return self.answer(self.label(), len(self.tokens), 0)
 
     def label(self) -> int:
@@ -106,7 +108,7 @@ class Reader(RelationReader):
             words.append(text.lower())
         return 0
 
-    def answer(self, low: int, high: int, depth: int) -> Answer:
+    def answer(self, low: int, high: int, depth: int) -> ParsedAnswer:
         """The answer of a range."""
         if depth > MAX_DEPTH:
             raise Unreadable("lists nested too deeply")
@@ -142,7 +144,7 @@ class Reader(RelationReader):
             self.tokens[k].kind == "," for k in self.level(low + 2, high - 1)
         )
 
-    def transposed(self, answer: Answer) -> Answer:
+    def transposed(self, answer: ParsedAnswer) -> ParsedAnswer:
         if isinstance(answer, Matrix):
             return Matrix(tuple(zip(*answer.rows, strict=True)))
         if isinstance(answer, Sequence):
@@ -166,15 +168,16 @@ class Reader(RelationReader):
             return self.tokens[k - 1].kind == "," if k > low else False
         return self.tokens[k - 1].kind != "x" or self.tokens[k + 1].kind != "x"
 
-    def collection(self, low: int, high: int, cuts: list[tuple[int, str]], depth: int) -> Answer:
+    def items(self, low: int, high: int, cuts: list[tuple[int, str]], depth: int) -> list[ParsedAnswer]:
+        """What stands between the cuts; nothing at all between two of them is passed over."""
         if len(cuts) > MAX_ITEMS:
             raise Unreadable("too many items")
-        items: list[Answer] = []
-        start = low
-        for k, _ in [*cuts, (high, "")]:
-            if self.trim(start, k)[0] < self.trim(start, k)[1]:
-                items.append(self.answer(start, k, depth + 1))
-            start = k + 1
+        bounds = itertools.pairwise([low - 1, *(k for k, _ in cuts), high])
+        ranges = [self.trim(a + 1, b) for a, b in bounds]
+        return [self.answer(a, b, depth + 1) for a, b in ranges if a < b]
+
+    def collection(self, low: int, high: int, cuts: list[tuple[int, str]], depth: int) -> ParsedAnswer:
+        items = self.items(low, high, cuts, depth)
         words = [w for _, w in cuts if w in ("and", "or")]
         joined = words[0] if words else ","
         if len(items) == 1:
@@ -182,28 +185,22 @@ class Reader(RelationReader):
         real = [x for x in items if isinstance(x, RealSet)]
         if items and len(real) == len(items):
             return combine(real, joined)
-        flat: list[Answer] = []
+        flat: list[ParsedAnswer] = []
         for x in items:
             # x = -2 or x = 1 ± √5
             named = x.right if isinstance(x, Relation) and x.left_name and isinstance(x.right, Collection) else x
             flat.extend(named.items if isinstance(named, Collection) and not named.braces else [named])
         return Collection(tuple(flat), False, joined)
 
-    def bracketed(self, low: int, high: int, depth: int) -> Answer:
+    def bracketed(self, low: int, high: int, depth: int) -> ParsedAnswer:
         left, right = self.tokens[low].text, self.tokens[high - 1].text
         if left in "⌊⌈|":
             return self.scalar(low, high)
         if left == "{":
             return self.braces(low + 1, high - 1, depth)
-        cuts = self.separators(low + 1, high - 1)
-        items: list[Answer] = []
-        start = low + 1
-        for k, _ in [*cuts, (high - 1, "")]:
-            if start < k:
-                items.append(self.answer(start, k, depth + 1))
-            start = k + 1
-        if not items or len(items) > MAX_ITEMS:
-            raise Unreadable("brackets with nothing or too much in them")
+        items = self.items(low + 1, high - 1, self.separators(low + 1, high - 1), depth)
+        if not items:
+            raise Unreadable("brackets with nothing in them")
         if len(items) == 1 and left + right in ("()", "[]"):
             return items[0]
         rows = [x.items for x in items if isinstance(x, Sequence) and x.left == "["]
@@ -211,7 +208,7 @@ class Reader(RelationReader):
             return Matrix(tuple(rows))
         return Sequence(tuple(items), left, right)
 
-    def braces(self, low: int, high: int, depth: int) -> Answer:
+    def braces(self, low: int, high: int, depth: int) -> ParsedAnswer:
         r"""`\{…\}`: a list of elements, or a condition after a bar or colon."""
         if low >= high:
             return sets.EMPTY
@@ -223,7 +220,7 @@ class Reader(RelationReader):
             return Collection(inner.items, True)
         return inner if isinstance(inner, RealSet) else Collection((inner,), True)
 
-    def environment(self, low: int, high: int, depth: int) -> Answer:
+    def environment(self, low: int, high: int, depth: int) -> ParsedAnswer:
         begin = next(k for k in self.level(low, high) if self.tokens[k].kind == "begin")
         name = self.tokens[begin].text.rstrip("*")
         end = self.match.get(begin, -1)
@@ -272,8 +269,8 @@ class Reader(RelationReader):
         return rows
 
 
-def _scaled(factor: Value, rows: tuple[tuple[Answer, ...], ...]) -> Matrix:
-    entries: list[tuple[Answer, ...]] = []
+def _scaled(factor: Value, rows: tuple[tuple[ParsedAnswer, ...], ...]) -> Matrix:
+    entries: list[tuple[ParsedAnswer, ...]] = []
     for row in rows:
         if not all(isinstance(x, Scalar) for x in row):
             raise Unreadable("a factor before a matrix of other things than numbers")

@@ -7,8 +7,8 @@ from fractions import Fraction
 from typing import Final
 
 from markscheme.marking.equality.algebra import real_sets as sets
-from markscheme.marking.equality.kinds import Answer, Choice, Clock, Scalar, Text
-from markscheme.marking.equality.read.units import read_unit
+from markscheme.marking.equality.kinds import Choice, Clock, ParsedAnswer, Scalar, Text
+from markscheme.marking.equality.units import read_unit
 from markscheme.marking.extraction.number_words import NUMBER_WORDS, number_from_words
 
 _DRESS: Final = re.compile(
@@ -32,7 +32,7 @@ _AND_A_PART: Final = re.compile(r"(\d{1,9})\s+and\s+((?:a|one|two|three)[\s-][a-
 _WORD: Final = re.compile(r"[^\W\d_]+|\d+(?:\.\d+)?|[^\w\s.,;:!?\"'(){}$*\\]", re.UNICODE)
 _LETTERS: Final = re.compile(r"[A-Za-z][A-Za-z\s,\-]*")
 _ARTICLES: Final = ("the ", "a ", "an ")
-_PHRASES: Final[dict[str, Answer]] = {
+_PHRASES: Final[dict[str, ParsedAnswer]] = {
     "all real numbers": sets.REALS, "all reals": sets.REALS, "all real x": sets.REALS, "all real values": sets.REALS, "real numbers": sets.REALS,
     "no solution": sets.EMPTY, "no solutions": sets.EMPTY, "empty set": sets.EMPTY, "no real solution": sets.EMPTY,
     "no real solutions": sets.EMPTY,
@@ -62,7 +62,7 @@ def without_article(words: str) -> str:
     return words
 
 
-def read_phrase(text: str) -> Answer | None:
+def read_phrase(text: str) -> ParsedAnswer | None:
     """A time, ratio, choice, number in words or well-known phrase; None when the text is none of these."""
     if len(text) > 300:
         return None

@@ -6,10 +6,9 @@ import itertools
 from abc import abstractmethod
 
 from markscheme.marking.equality.algebra import real_sets as sets
-from markscheme.marking.equality.algebra.rational_functions import variable
-from markscheme.marking.equality.as_sets import as_set
-from markscheme.marking.equality.kinds import Answer, Collection, RealSet, Relation, Scalar, Sequence, Text
-from markscheme.marking.equality.read.expressions import Unreadable
+from markscheme.marking.equality.algebra.exact import Unreadable, variable
+from markscheme.marking.equality.algebra.real_sets import RealSet
+from markscheme.marking.equality.kinds import Collection, ParsedAnswer, Relation, Scalar, Sequence, Text, as_set
 from markscheme.marking.equality.read.values import ValueReader
 
 
@@ -17,10 +16,10 @@ class RelationReader(ValueReader):
     """Reads a range with a relation or set operation in it; the sides are read by `answer`."""
 
     @abstractmethod
-    def answer(self, low: int, high: int, depth: int) -> Answer:
+    def answer(self, low: int, high: int, depth: int) -> ParsedAnswer:
         """The answer of a range."""
 
-    def relation(self, low: int, high: int, depth: int) -> Answer:
+    def relation(self, low: int, high: int, depth: int) -> ParsedAnswer:
         marks = [k for k in self.level(low, high) if self.tokens[k].kind == "r"]
         operators = [self.tokens[k].text for k in marks]
         if operators[0] == "≈" and len(set(operators)) == 1:
@@ -45,13 +44,13 @@ class RelationReader(ValueReader):
             return self.inequality(ranges, operators, depth)
         raise Unreadable("a chain of different relations")
 
-    def approximation(self, low: int, mark: int, high: int, depth: int) -> Answer:
+    def approximation(self, low: int, mark: int, high: int, depth: int) -> ParsedAnswer:
         if low == mark or self.name(low, mark):
             right = self.answer(mark + 1, high, depth + 1)
             return right if low == mark else Relation("=", Text("name"), right, self.name(low, mark))
         return self.answer(low, mark, depth + 1)
 
-    def equation(self, ranges: list[tuple[int, int]], depth: int) -> Answer:
+    def equation(self, ranges: list[tuple[int, int]], depth: int) -> ParsedAnswer:
         first, last = ranges[0], ranges[-1]
         left_name, right_name = self.name(*first), self.name(*last)
         if first[0] >= first[1]:
@@ -60,14 +59,14 @@ class RelationReader(ValueReader):
         left = self.side(*first, left_name, depth)
         return Relation("=", left, right, left_name or _text(left), right_name or _text(right))
 
-    def side(self, low: int, high: int, name: str, depth: int) -> Answer:
+    def side(self, low: int, high: int, name: str, depth: int) -> ParsedAnswer:
         try:
             return self.answer(low, high, depth + 1)
         except Unreadable:
             # What cannot be read is taken for the name of what the other side says: \lim f(x) = 5.
             return Text(name or "".join(t.text for t in self.tokens[low:high]))
 
-    def inequality(self, ranges: list[tuple[int, int]], operators: list[str], depth: int) -> Answer:
+    def inequality(self, ranges: list[tuple[int, int]], operators: list[str], depth: int) -> ParsedAnswer:
         sides = [self.inequality_side(a, b, depth) for a, b in ranges]
         values = [s.value if isinstance(s, Scalar) else None for s in sides]
         found: RealSet | None = None
@@ -85,7 +84,7 @@ class RelationReader(ValueReader):
         parts = [Relation(op, a, b) for a, op, b in zip(sides, operators, sides[1:], strict=False)]
         return parts[0] if len(parts) == 1 else Collection(tuple(parts), False, "and")
 
-    def inequality_side(self, low: int, high: int, depth: int) -> Answer:
+    def inequality_side(self, low: int, high: int, depth: int) -> ParsedAnswer:
         name = self.name(low, high)
         return Scalar(variable(name)) if "(" in name else self.answer(low, high, depth + 1)
 
@@ -109,7 +108,7 @@ class RelationReader(ValueReader):
             and self.tokens[k + 1].kind == "("
         )
 
-    def set_expression(self, low: int, high: int, depth: int) -> Answer:
+    def set_expression(self, low: int, high: int, depth: int) -> ParsedAnswer:
         marks = [k for k in self.level(low, high) if self.tokens[k].kind == "u" or self.is_union(k, low, high)]
         if not marks:
             if high - low == 1 and self.tokens[low].text in ("R", "∅"):
@@ -128,5 +127,5 @@ class RelationReader(ValueReader):
         return result
 
 
-def _text(answer: Answer) -> str:
+def _text(answer: ParsedAnswer) -> str:
     return answer.words if isinstance(answer, Text) else ""

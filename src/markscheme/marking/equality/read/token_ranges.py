@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from markscheme.marking.equality.algebra.exact import Unreadable
 from markscheme.marking.equality.kinds import Text
-from markscheme.marking.equality.read.expressions import Unreadable
 from markscheme.marking.equality.read.phrases import without_article
 from markscheme.marking.equality.read.tokens import Token
 from markscheme.marking.equality.read.vocabulary import words

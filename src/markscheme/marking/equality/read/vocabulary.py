@@ -20,16 +20,13 @@ FUNCTIONS: Final = {
     "ceil": "ceil", "cbrt": "cbrt", "cis": "cis",
 }  # fmt: skip
 """Function names, as commands and as plain letters, to the name in the program."""
-
 INVERSE: Final = {"sin": "arcsin", "cos": "arccos", "tan": "arctan", "cot": "arccot"}
-
 GREEK: Final = words(
     "alpha beta gamma delta epsilon varepsilon zeta eta theta vartheta iota kappa lambda mu nu xi rho "
     "varrho sigma tau upsilon phi varphi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi "
     "Psi Omega ell hbar "
 )
 _VARIANTS: Final = {"varepsilon": "epsilon", "vartheta": "theta", "varphi": "phi", "varrho": "rho"}
-
 # What a command means, as (kind, text). Commands that only lay out (`\left`, `\displaystyle`) are in SKIPPED.
 COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "pi": ("v", "π"), "infty": ("inf", "∞"), "imath": ("v", "i"), "jmath": ("v", "j"),
@@ -49,7 +46,6 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "angle": ("angle", "∠"), "triangle": ("angle", "△"), "measuredangle": ("angle", "∠"), "colon": (":", ":"), "cent": ("x", "cents"), "textcent": ("x", "cents"), "Re": ("x", "Re"), "Im": ("x", "Im"),
     "pmod": ("mod", "mod"), "bmod": ("mod", "mod"), "mod": ("mod", "mod"), "bigstar": ("x", "star"),
 }  # fmt: skip
-
 SKIPPED: Final = words(
     "left right middle big Big bigg Bigg bigl bigr Bigl Bigr biggl biggr Biggl Biggr displaystyle "
     "textstyle scriptstyle limits nolimits quad qquad , ; : ! > enspace thinspace medspace thickspace "
@@ -58,7 +54,6 @@ SKIPPED: Final = words(
     ") [ ] / "
 ) | {" ", "\n", "\t"}
 SPACING: Final = frozenset({",", ";", ":", " ", "quad", "qquad", ">", "enspace", "thinspace", "\n", "\t"})
-
 FRACTIONS: Final = frozenset({"frac", "dfrac", "tfrac", "cfrac", "sfrac", "nicefrac", "flatfrac", "xfrac"})
 BINOMIALS: Final = frozenset({"binom", "dbinom", "tbinom"})
 FONTS: Final = words(
@@ -76,16 +71,13 @@ UPRIGHT: Final = frozenset(
 MATRICES: Final = frozenset(
     {"pmatrix", "bmatrix", "matrix", "Bmatrix", "smallmatrix", "array", "psmallmatrix", "bsmallmatrix"}
 )
-
 SHORT_WORDS: Final = frozenset(
     "kgs kms gms mls a an and as at be by cm dm do ft go he if in is it kg km lb me mg mi ml mm my no nm of on or oz so to up us we yd "
     "am pm th st nd rd hr hrs min mins sec secs lbs mph kph kmh sq cu per day yes not all any bits east west north south "
     "way man car bag can jar lap map cap hat gas cents cent dollar dollars base mod gal pt qt yr yrs wk ml cc rad hz pct percent usd".lower().split()
 )
 """Letters that make a word though they could be a product of variables."""
-
 CONNECTIVES: Final = frozenset({"and", "or", "&"})
-
 _PLAIN_CONSTANTS: Final[dict[str, tuple[str, str]]] = {
     "pi": ("v", "π"), "Pi": ("v", "π"), "PI": ("v", "π"), "infinity": ("inf", "∞"), "Infinity": ("inf", "∞"), "inf": ("inf", "∞"), "infty": ("inf", "∞"),
     "oo": ("inf", "∞"), "sqrt": ("c", "sqrt"), "union": ("u", "∪"), "deg": ("o", "°"), "equals": ("r", "="),

@@ -3,29 +3,19 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from markscheme.marking.equality.algebra import real_sets as sets
+from markscheme.marking.equality.algebra.arithmetic import add, div, mul, settle, sub
+from markscheme.marking.equality.algebra.exact import Expr, Value, is_complete, variables
 from markscheme.marking.equality.algebra.numeric import approximate, differ
-from markscheme.marking.equality.algebra.rational_functions import (
-    Expr,
-    Value,
-    add,
-    div,
-    is_complete,
-    mul,
-    settle,
-    sub,
-    variables,
-)
-from markscheme.marking.equality.kinds import (
-    Answer,
-    Relation,
-    Scalar,
-)
-from markscheme.marking.equality.rules.comparator import Judge
+from markscheme.marking.equality.kinds import ParsedAnswer, Relation, Scalar
+
+if TYPE_CHECKING:
+    from markscheme.marking.equality.rules.rulebook import Comparator
 
 
-def relations(judge: Judge, a: Relation, b: Relation) -> bool | None:
+def relations(comparator: Comparator, a: Relation, b: Relation) -> bool | None:
     if a.operator in "<≤" and b.operator in ">≥":
         b = Relation(sets.FLIPPED[b.operator], b.right, b.left)
     elif a.operator in ">≥" and b.operator in "<≤":
@@ -34,13 +24,13 @@ def relations(judge: Judge, a: Relation, b: Relation) -> bool | None:
         return False
     sides = (a.left, a.right, b.left, b.right)
     if all(isinstance(s, Scalar) for s in sides):
-        verdict = _proportional(judge, a, b)
+        verdict = _proportional(comparator, a, b)
         if verdict is not False:
             return verdict
     if a.operator != "=":
         return False
     if a.left_name and b.left_name and _same_name(a.left_name, b.left_name):
-        return judge.same(a.right, b.right)
+        return comparator.same(a.right, b.right)
     return False
 
 
@@ -51,7 +41,7 @@ def _same_name(a: str, b: str) -> bool:
     return ("(" in a and b == "y") or ("(" in b and a == "y")
 
 
-def _proportional(judge: Judge, a: Relation, b: Relation) -> bool | None:
+def _proportional(comparator: Comparator, a: Relation, b: Relation) -> bool | None:
     """Whether the equations are the same up to a non-zero factor (a positive one for inequalities)."""
     p, q = _difference(a), _difference(b)
     if p is None or q is None:
@@ -72,7 +62,7 @@ def _proportional(judge: Judge, a: Relation, b: Relation) -> bool | None:
             return False
     undecided = False
     for m in top:
-        verdict = judge.values(mul(top[m], bottom[first]), mul(bottom[m], top[first]))
+        verdict = comparator.values(mul(top[m], bottom[first]), mul(bottom[m], top[first]))
         if verdict is False:
             return False
         undecided = undecided or verdict is None
@@ -105,11 +95,11 @@ def _coefficients(value: Expr, names: set[str]) -> dict[tuple[tuple[str, int | F
     return result
 
 
-def relation_other(judge: Judge, a: Relation, b: Answer) -> bool | None:
+def relation_other(comparator: Comparator, a: Relation, b: ParsedAnswer) -> bool | None:
     """`x = 5` against 5: a side that only names the other is dropped; any other equation is not its value."""
     if a.operator != "=":
         return False
-    named: Answer | None = None
+    named: ParsedAnswer | None = None
     if a.left_name and not _occurs(a.left_name, a.right):
         named = a.right
     elif a.right_name and not _occurs(a.right_name, a.left):
@@ -117,13 +107,13 @@ def relation_other(judge: Judge, a: Relation, b: Answer) -> bool | None:
     elif isinstance(a.left, Scalar) and isinstance(a.right, Scalar) and _names_a_quantity(a.left.value):
         # m + n = 73 and AB·CD = 12 name a quantity; x² = 5 asks for x. 21 + 49 = 70 is a sum. A gold that is the
         # equation of a curve, x² + y² = 25, asks for the equation.
-        curve = judge.flipped and {"x", "y"} <= variables(a.left.value)
+        curve = comparator.flipped and {"x", "y"} <= variables(a.left.value)
         named = None if variables(a.right.value) or curve else a.right
-    if named is None or (not judge.flipped and _is_curve(a, named)):
+    if named is None or (not comparator.flipped and _is_curve(a, named)):
         return False
-    verdict = judge.same(named, b)
+    verdict = comparator.same(named, b)
     if verdict is not False and isinstance(named, Scalar) and variables(named.value):
-        judge.flag("name dropped")
+        comparator.flag("name dropped")
     return verdict
 
 
@@ -134,11 +124,11 @@ def _names_a_quantity(left: Value) -> bool:
     return len(variables(left)) != 1 and () not in left.terms and all(abs(c) == 1 for c in left.terms.values())
 
 
-def _is_curve(equation: Relation, named: Answer) -> bool:
+def _is_curve(equation: Relation, named: ParsedAnswer) -> bool:
     """`y = 2x + 3` answers the question for a line, not the one for `2x + 3`; `f(x) = 2x + 3` answers either."""
     names_y = equation.left_name == "y" if named is equation.right else equation.right_name == "y"
     return names_y and isinstance(named, Scalar) and "x" in variables(named.value)
 
 
-def _occurs(name: str, answer: Answer) -> bool:
+def _occurs(name: str, answer: ParsedAnswer) -> bool:
     return isinstance(answer, Scalar) and name in variables(answer.value)

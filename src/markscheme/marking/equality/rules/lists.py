@@ -4,30 +4,20 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from markscheme.marking.equality.algebra import real_sets as sets
+from markscheme.marking.equality.algebra.arithmetic import add, mul
+from markscheme.marking.equality.algebra.exact import Expr, Unreadable, variables
 from markscheme.marking.equality.algebra.numeric import approximate
-from markscheme.marking.equality.algebra.rational_functions import (
-    Expr,
-    add,
-    mul,
-    variables,
-)
-from markscheme.marking.equality.as_sets import as_set
-from markscheme.marking.equality.kinds import (
-    Answer,
-    Collection,
-    Matrix,
-    Relation,
-    Scalar,
-    Sequence,
-)
-from markscheme.marking.equality.read.expressions import Unreadable
-from markscheme.marking.equality.read.units import Unit
-from markscheme.marking.equality.rules.comparator import Judge
+from markscheme.marking.equality.kinds import Collection, Matrix, ParsedAnswer, Relation, Scalar, Sequence, as_set
+from markscheme.marking.equality.units import Unit
+
+if TYPE_CHECKING:
+    from markscheme.marking.equality.rules.rulebook import Comparator
 
 
-def sequences(judge: Judge, a: Sequence, b: Sequence) -> bool | None:
+def sequences(comparator: Comparator, a: Sequence, b: Sequence) -> bool | None:
     if len(a.items) != len(b.items):
         return False
     if (a.left, a.right) != (b.left, b.right):
@@ -36,37 +26,37 @@ def sequences(judge: Judge, a: Sequence, b: Sequence) -> bool | None:
             return False
         if len(a.items) == 2 and "<" not in (a.left, b.left):
             return False
-        judge.flag("other brackets")
-    return judge.all(list(zip(a.items, b.items, strict=True)))
+        comparator.flag("other brackets")
+    return comparator.all(list(zip(a.items, b.items, strict=True)))
 
 
-def collections(judge: Judge, a: Collection, b: Collection) -> bool | None:
+def collections(comparator: Comparator, a: Collection, b: Collection) -> bool | None:
     left, right = list(a.items), list(b.items)
     if a.braces or b.braces:
-        left, right = _distinct(left), _distinct(right)
+        left, right = _distinct(comparator, left), _distinct(comparator, right)
     if len(left) != len(right):
         return False
-    return _matching(judge, left, right)
+    return _matching(comparator, left, right)
 
 
-def _distinct(items: list[Answer]) -> list[Answer]:
-    kept: list[Answer] = []
+def _distinct(comparator: Comparator, items: list[ParsedAnswer]) -> list[ParsedAnswer]:
+    kept: list[ParsedAnswer] = []
     for x in items:
-        if not any(Judge().same(x, y) for y in kept):
+        if not any(comparator.fresh().same(x, y) for y in kept):
             kept.append(x)
     return kept
 
 
-def _matching(judge: Judge, left: list[Answer], right: list[Answer]) -> bool | None:
+def _matching(comparator: Comparator, left: list[ParsedAnswer], right: list[ParsedAnswer]) -> bool | None:
     """Whether the items pair off. Items that cannot be told apart from two others leave it undecided."""
     undecided = False
     for x in left:
         maybe: int | None = None
         for k, y in enumerate(right):
-            attempt = type(judge)(flipped=judge.flipped, places=judge.places)
+            attempt = comparator.fresh()
             verdict = attempt.same(x, y)
             if verdict:
-                judge.flags.extend(f for f in attempt.flags if f not in judge.flags)
+                comparator.flags.extend(f for f in attempt.flags if f not in comparator.flags)
                 del right[k]
                 break
             if verdict is None and maybe is None:
@@ -79,26 +69,28 @@ def _matching(judge: Judge, left: list[Answer], right: list[Answer]) -> bool | N
     return None if undecided else True
 
 
-def collection_sequence(judge: Judge, a: Collection, b: Sequence) -> bool | None:
+def collection_sequence(comparator: Comparator, a: Collection, b: Sequence) -> bool | None:
     """x = 1, y = 2 against (1, 2); a list against the same list in brackets; never a set against a point."""
     if a.braces:
         return False
     if any(isinstance(x, Sequence) for x in a.items):
-        return collection_set(judge, a, b)
+        return as_sets(comparator, a, b)
     if len(a.items) != len(b.items):
         return False
     items = list(a.items)
     named = all(isinstance(x, Relation) and x.left_name for x in items)
-    if judge.flipped and not named:
+    if comparator.flipped and not named:
         # The gold is a list of solutions: square brackets may hold them; a point or an interval is something else.
-        return b.left + b.right == "[]" and not _is_interval(b) and collections(judge, a, Collection(b.items, False))
+        return (
+            b.left + b.right == "[]" and not _is_interval(b) and collections(comparator, a, Collection(b.items, False))
+        )
     if b.left + b.right != "()" or any(_is_infinite(x) for x in b.items):
         return False  # an interval needs its brackets
     if named:
         items.sort(key=lambda x: x.left_name if isinstance(x, Relation) else "")
-    verdict = judge.all(list(zip(items, b.items, strict=True)))
+    verdict = comparator.all(list(zip(items, b.items, strict=True)))
     if verdict is not False:
-        judge.flag("other brackets")
+        comparator.flag("other brackets")
     return verdict
 
 
@@ -110,16 +102,12 @@ def _is_interval(answer: Sequence) -> bool:
     return True
 
 
-def _is_infinite(answer: Answer) -> bool:
+def _is_infinite(answer: ParsedAnswer) -> bool:
     return isinstance(answer, Scalar) and "∞" in variables(answer.value)
 
 
-def collection_set(judge: Judge, a: Collection, b: Answer) -> bool | None:
+def as_sets(comparator: Comparator, a: ParsedAnswer, b: ParsedAnswer) -> bool | None:
     """Intervals in a row against their union; x = … against a set of points."""
-    return as_sets(judge, a, b)
-
-
-def as_sets(judge: Judge, a: Answer, b: Answer) -> bool | None:
     try:
         x, y = as_set(a), as_set(b)
     except Unreadable:
@@ -129,32 +117,32 @@ def as_sets(judge: Judge, a: Answer, b: Answer) -> bool | None:
     return sets.same_set(x, y)
 
 
-def collection_scalar(judge: Judge, a: Collection, b: Scalar) -> bool | None:
+def collection_scalar(comparator: Comparator, a: Collection, b: Scalar) -> bool | None:
     """Amounts that add up to one: `137 and 1/2`, `18 dollars and 90 cents`; one value said twice: `3/4 or 0.75`."""
     if len(b.letters) == len(a.items) and b.letters.isupper():
         # Several choices, A, C and D, written as ACD.
         return sorted(b.letters) == sorted(x.letters if isinstance(x, Scalar) else "" for x in a.items)
-    if a.joined == "or" and not judge.flipped:
-        return _said_twice(judge, a, b)
+    if a.joined == "or" and not comparator.flipped:
+        return _said_twice(comparator, a, b)
     first, second = a.items if len(a.items) == 2 else (None, None)
     if a.joined != "and" or not isinstance(first, Scalar) or not isinstance(second, Scalar):
         return False
     if first.unit is None and second.unit is None:
         if not isinstance(first.value, int) or not isinstance(second.value, Fraction) or not 0 < second.value < 1:
             return False
-        return judge.values(first.value + second.value, b.value)
+        return comparator.values(first.value + second.value, b.value)
     if first.unit is None or second.unit is None or first.unit.dimensions != second.unit.dimensions or first.unit.word:
         return False
     total = add(mul(first.value, first.unit.factor), mul(second.value, second.unit.factor))
-    return judge.same(Scalar(total, Unit(first.unit.dimensions, Fraction(1))), b)
+    return comparator.same(Scalar(total, Unit(first.unit.dimensions, Fraction(1))), b)
 
 
-def _said_twice(judge: Judge, a: Collection, b: Scalar) -> bool | None:
+def _said_twice(comparator: Comparator, a: Collection, b: Scalar) -> bool | None:
     """The value itself first, then the same in another form or rounded."""
-    if judge.same(a.items[0], b) is not True:
+    if comparator.same(a.items[0], b) is not True:
         return False
     for item in a.items[1:]:
-        if not isinstance(item, Scalar) or not (Judge().same(item, b) or _is_rounding(item, b)):
+        if not isinstance(item, Scalar) or not (comparator.fresh().same(item, b) or _is_rounding(item, b)):
             return False
     return True
 
@@ -171,17 +159,17 @@ def _is_rounding(item: Scalar, exact: Scalar) -> bool:
     return abs(float(item.value * scale) - size.real) <= 0.51 * 10.0**-places * float(scale)
 
 
-def matrices(judge: Judge, a: Matrix, b: Matrix) -> bool | None:
+def matrices(comparator: Comparator, a: Matrix, b: Matrix) -> bool | None:
     if len(a.rows) != len(b.rows) or len(a.rows[0]) != len(b.rows[0]):
         return False
-    return judge.all([(x, y) for r, s in zip(a.rows, b.rows, strict=True) for x, y in zip(r, s, strict=True)])
+    return comparator.all([(x, y) for r, s in zip(a.rows, b.rows, strict=True) for x, y in zip(r, s, strict=True)])
 
 
-def matrix_sequence(judge: Judge, a: Matrix, b: Sequence) -> bool | None:
+def matrix_sequence(comparator: Comparator, a: Matrix, b: Sequence) -> bool | None:
     """A column against the same numbers in a row: a vector either way."""
     if len(a.rows[0]) != 1 or len(a.rows) != len(b.items):
         return False
-    verdict = judge.all([(row[0], y) for row, y in zip(a.rows, b.items, strict=True)])
+    verdict = comparator.all([(row[0], y) for row, y in zip(a.rows, b.items, strict=True)])
     if verdict is not False:
-        judge.flag("column written as a row")
+        comparator.flag("column written as a row")
     return verdict

@@ -4,81 +4,74 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
+from markscheme.marking.equality.algebra.arithmetic import div, mul
+from markscheme.marking.equality.algebra.exact import PI
 from markscheme.marking.equality.algebra.numeric import approximate
-from markscheme.marking.equality.algebra.rational_functions import (
-    PI,
-    div,
-    mul,
-)
-from markscheme.marking.equality.kinds import (
-    Answer,
-    Based,
-    Choice,
-    Clock,
-    Scalar,
-    Text,
-)
-from markscheme.marking.equality.read.units import angle, compatible
-from markscheme.marking.equality.rules.comparator import Judge
+from markscheme.marking.equality.kinds import Based, Choice, Clock, ParsedAnswer, Scalar, Text
+from markscheme.marking.equality.units import angle, compatible
+
+if TYPE_CHECKING:
+    from markscheme.marking.equality.rules.rulebook import Comparator
 
 
-def scalars(judge: Judge, a: Scalar, b: Scalar) -> bool | None:
+def scalars(comparator: Comparator, a: Scalar, b: Scalar) -> bool | None:
     if a.letters and b.letters and a.letters != b.letters and max(len(a.letters), len(b.letters)) == 1:
         # Choice letters are often given in lower case; beyond H it is rather a variable, and e is a number.
         return a.letters.lower() == b.letters.lower() and a.letters.lower() in "abcdfgh"
     if a.percent != b.percent:
-        return _percent(judge, *((a, b) if a.percent else (b, a)))
+        return _percent(comparator, *((a, b) if a.percent else (b, a)))
     if a.unit is None or b.unit is None:
         if a.unit is not None or b.unit is not None:
             unit = a.unit or b.unit
             if unit is not None and angle(unit) == "deg":
-                return _degrees(judge, *((a, b) if a.unit else (b, a)))
-            verdict = judge.values(a.value, b.value)
+                return _degrees(comparator, *((a, b) if a.unit else (b, a)))
+            verdict = comparator.values(a.value, b.value)
             if verdict is not False:
-                judge.flag("unit ignored")
+                comparator.flag("unit ignored")
             return verdict
-        return judge.values(a.value, b.value)
+        return comparator.values(a.value, b.value)
     if not compatible(a.unit, b.unit):
         if {angle(a.unit), angle(b.unit)} == {"deg", "rad"}:
-            return _degrees(judge, *((a, b) if angle(a.unit) == "deg" else (b, a)))
+            return _degrees(comparator, *((a, b) if angle(a.unit) == "deg" else (b, a)))
         return False
     if a.unit.dimensions != b.unit.dimensions:
         # Square units against square inches, cents per ounce against cents: only the number can be compared.
-        judge.flag("unit ignored")
-        return judge.values(a.value, b.value)
+        comparator.flag("unit ignored")
+        return comparator.values(a.value, b.value)
     if a.unit.factor == b.unit.factor:
-        return judge.values(a.value, b.value)
-    return judge.values(mul(a.value, a.unit.factor), mul(b.value, b.unit.factor))
+        return comparator.values(a.value, b.value)
+    return comparator.values(mul(a.value, a.unit.factor), mul(b.value, b.unit.factor))
 
 
-def _degrees(judge: Judge, degrees: Scalar, other: Scalar) -> bool | None:
+def _degrees(comparator: Comparator, degrees: Scalar, other: Scalar) -> bool | None:
     """90° against 90 or against π/2 radians."""
-    verdict = judge.exact(degrees.value, other.value) if other.unit is None else False
+    verdict = comparator.exact(degrees.value, other.value) if other.unit is None else False
     if verdict is not False:
-        judge.flag("unit ignored")
+        comparator.flag("unit ignored")
         return verdict
     if other.unit is not None and angle(other.unit) == "rad":
-        return judge.exact(mul(degrees.value, div(PI, 180)), other.value)
+        return comparator.exact(mul(degrees.value, div(PI, 180)), other.value)
     return False
 
 
-def _percent(judge: Judge, percent: Scalar, number: Scalar) -> bool | None:
+def _percent(comparator: Comparator, percent: Scalar, number: Scalar) -> bool | None:
     """10% against 0.1, which it is, or against 10, where the question asked for a percentage."""
-    verdict = judge.exact(div(percent.value, 100), number.value)
+    verdict = comparator.exact(div(percent.value, 100), number.value)
     if verdict is not False:
         return verdict
-    verdict = judge.exact(percent.value, number.value) if number.unit is None else False
+    verdict = comparator.exact(percent.value, number.value) if number.unit is None else False
     if verdict:
         size = approximate(number.value)
         # Below one the sign matters: half a percent is not a half.
         if size is None or abs(size) <= 1:
             return False
-        judge.flag("percent sign ignored")
+        comparator.flag("percent sign ignored")
     return verdict
 
 
-def texts(judge: Judge, a: Text, b: Text) -> bool | None:
+def texts(comparator: Comparator, a: Text, b: Text) -> bool | None:
     return _bare(a.words) == _bare(b.words)
 
 
@@ -96,50 +89,50 @@ _INTRODUCING = frozenset(("on", "due", "in", "to", "towards", "toward", "the", "
 _CLASSING = frozenset(("function", "functions", "direction"))
 
 
-def text_scalar(judge: Judge, a: Text, b: Scalar) -> bool | None:
+def text_scalar(comparator: Comparator, a: Text, b: Scalar) -> bool | None:
     return bool(b.letters) and a.words.replace(" ", "") == b.letters.lower()
 
 
-def choices(judge: Judge, a: Choice, b: Choice) -> bool | None:
+def choices(comparator: Comparator, a: Choice, b: Choice) -> bool | None:
     return a.letter == b.letter
 
 
-def choice_scalar(judge: Judge, a: Choice, b: Scalar) -> bool | None:
+def choice_scalar(comparator: Comparator, a: Choice, b: Scalar) -> bool | None:
     if len(b.letters) == 1 and b.letters.upper() == a.letter:
         return True
-    return choice_value(judge, a, b)
+    return choice_value(comparator, a, b)
 
 
-def choice_value(judge: Judge, a: Choice, b: Answer) -> bool | None:
+def choice_value(comparator: Comparator, a: Choice, b: ParsedAnswer) -> bool | None:
     """`(C) 12` against 12: the answer gives the letter and what stands behind it."""
-    return False if judge.flipped or a.value is None else judge.same(a.value, b)
+    return False if comparator.flipped or a.value is None else comparator.same(a.value, b)
 
 
-def choice_text(judge: Judge, a: Choice, b: Text) -> bool | None:
+def choice_text(comparator: Comparator, a: Choice, b: Text) -> bool | None:
     return b.words.replace(" ", "") in (a.letter.lower(), (a.letter + a.rest).lower().replace(" ", ""))
 
 
-def based(judge: Judge, a: Based, b: Based) -> bool | None:
+def based(comparator: Comparator, a: Based, b: Based) -> bool | None:
     return a == b
 
 
-def based_scalar(judge: Judge, a: Based, b: Scalar) -> bool | None:
+def based_scalar(comparator: Comparator, a: Based, b: Scalar) -> bool | None:
     """A gold's subscript is often dropped, since the problem states the base; an answer's is never to be ignored."""
     plain = b.unit is None and not b.percent and isinstance(b.value, int) and b.value.bit_length() < 1000
     if plain and a.base == 10 and str(b.value) == a.digits:
         return True
-    if judge.flipped and plain and str(b.value) == a.digits:
-        judge.flag("base not stated")
+    if comparator.flipped and plain and str(b.value) == a.digits:
+        comparator.flag("base not stated")
         return True
     return False
 
 
-def clocks(judge: Judge, a: Clock, b: Clock) -> bool | None:
+def clocks(comparator: Comparator, a: Clock, b: Clock) -> bool | None:
     if a.half or b.half:
         if _seconds(a) == _seconds(b):
             return True
         if bool(a.half) != bool(b.half) and _seconds(Clock(a.parts)) == _seconds(Clock(b.parts)):
-            judge.flag("am or pm not stated")
+            comparator.flag("am or pm not stated")
             return True
         return False
     if a.parts == b.parts or (_seconds(a) is not None and _seconds(a) == _seconds(b)):
@@ -161,14 +154,14 @@ def _ratio(parts: tuple[Fraction, ...]) -> tuple[Fraction, ...]:
     return tuple(p / parts[0] for p in parts) if all(parts) else parts
 
 
-def clock_scalar(judge: Judge, a: Clock, b: Scalar) -> bool | None:
+def clock_scalar(comparator: Comparator, a: Clock, b: Scalar) -> bool | None:
     """The ratio 3:4 against 3/4; 2:00 pm against 2."""
     if not any(a.parts[1:]) and b.value == a.parts[0]:
-        judge.flag("unit ignored")
+        comparator.flag("unit ignored")
         return True
     if a.half or len(a.parts) != 2 or not a.parts[1]:
         return False
-    verdict = judge.values(a.parts[0] / a.parts[1], b.value)
+    verdict = comparator.values(a.parts[0] / a.parts[1], b.value)
     if verdict:
-        judge.flag("ratio written as a fraction")
+        comparator.flag("ratio written as a fraction")
     return verdict

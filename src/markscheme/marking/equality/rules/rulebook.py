@@ -1,33 +1,62 @@
-"""One comparison of two read answers: finds the rule for their kinds, compares values, and keeps what it noticed."""
+"""The rules of equality, one for two kinds of answers, and the comparator that applies them and keeps what it noticed."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Final, Self
 
-from markscheme.marking.equality.algebra.evaluation import COMMON_LOG
+from markscheme.marking.equality.algebra.arithmetic import div, same
+from markscheme.marking.equality.algebra.exact import I_BASE, IMAGINARY, Expr, Value, generators, is_complete, variables
 from markscheme.marking.equality.algebra.functions import logarithm
 from markscheme.marking.equality.algebra.numeric import approximate, differ
-from markscheme.marking.equality.algebra.rational_functions import (
-    I_BASE,
-    IMAGINARY,
-    Expr,
-    Value,
-    div,
-    generators,
-    is_complete,
-    same,
-    variables,
-)
-from markscheme.marking.equality.algebra.substitution import substitute, whole_angles
+from markscheme.marking.equality.algebra.programs import COMMON_LOG, substitute, whole_angles
+from markscheme.marking.equality.algebra.real_sets import RealSet
 from markscheme.marking.equality.kinds import (
-    Answer,
+    Based,
+    Choice,
+    Clock,
     Collection,
+    Matrix,
+    ParsedAnswer,
+    Relation,
+    Scalar,
+    Sequence,
+    Text,
 )
+from markscheme.marking.equality.rules import equations, lists, scalars
+
+Rule = Callable[..., bool | None]
+RULES: Final[dict[tuple[type, type], Rule]] = {
+    (Scalar, Scalar): scalars.scalars,
+    (Text, Text): scalars.texts,
+    (Text, Scalar): scalars.text_scalar,
+    (Choice, Choice): scalars.choices,
+    (Choice, Scalar): scalars.choice_scalar,
+    (Choice, Text): scalars.choice_text,
+    **{(Choice, kind): scalars.choice_value for kind in (Sequence, Collection, RealSet, Matrix)},
+    (Based, Based): scalars.based,
+    (Based, Scalar): scalars.based_scalar,
+    (Clock, Clock): scalars.clocks,
+    (Clock, Scalar): scalars.clock_scalar,
+    (Sequence, Sequence): lists.sequences,
+    (Collection, Collection): lists.collections,
+    (Collection, Sequence): lists.collection_sequence,
+    (Collection, Scalar): lists.collection_scalar,
+    **{(kind, RealSet): lists.as_sets for kind in (Collection, Sequence, RealSet)},
+    (Matrix, Matrix): lists.matrices,
+    (Matrix, Sequence): lists.matrix_sequence,
+    (Relation, Relation): equations.relations,
+    **{
+        (Relation, kind): equations.relation_other
+        for kind in (Scalar, Sequence, Collection, RealSet, Matrix, Text, Based, Clock, Choice)
+    },
+}
+"""The rule for two kinds, stated in one order and tried in both: kinds that no row names are never equal."""
 
 
 @dataclass(slots=True)
-class Judge:
+class Comparator:
     """One comparison: what it noticed on the way, and what it could not decide."""
 
     flags: list[str] = field(default_factory=list)
@@ -38,11 +67,15 @@ class Judge:
     numeric: bool = False
     exhausted: bool = False
 
+    def fresh(self) -> Self:
+        """The same question asked of other answers, with nothing noticed yet."""
+        return type(self)(flipped=self.flipped, places=self.places)
+
     def flag(self, text: str) -> None:
         if text not in self.flags:
             self.flags.append(text)
 
-    def same(self, a: Answer, b: Answer) -> bool | None:
+    def same(self, a: ParsedAnswer, b: ParsedAnswer) -> bool | None:
         """Whether two answers are equal; None when that could not be told."""
         a, b = plain(a), plain(b)
         rule = RULES.get((type(a), type(b)))
@@ -100,7 +133,7 @@ class Judge:
             verdicts.append(self.exact(substitute(a, COMMON_LOG, scale), substitute(b, COMMON_LOG, scale)))
         return True if True in verdicts else (None if None in verdicts else False)
 
-    def all(self, pairs: list[tuple[Answer, Answer]]) -> bool | None:
+    def all(self, pairs: list[tuple[ParsedAnswer, ParsedAnswer]]) -> bool | None:
         """Whether every pair is equal."""
         undecided = False
         for a, b in pairs:
@@ -124,13 +157,8 @@ def _is_rounded(given: Value, gold: Value, places: int) -> bool:
     return abs(float(given) - size.real) <= 0.5 * 10.0**-places * (1 + 1e-9)
 
 
-def plain(answer: Answer) -> Answer:
+def plain(answer: ParsedAnswer) -> ParsedAnswer:
     """A set of one element stands for the element."""
     while isinstance(answer, Collection) and len(answer.items) == 1:
         (answer,) = answer.items
     return answer
-
-
-Rule = Callable[..., bool | None]
-RULES: dict[tuple[type, type], Rule] = {}
-"""The rule for each pair of kinds, in one order; `rules` fills it."""

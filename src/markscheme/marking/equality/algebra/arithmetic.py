@@ -1,84 +1,28 @@
-"""Exact arithmetic on the expressions of answers: rational functions over Q in variables, constants and radicals.
-
-A value is an `int`, a `Fraction` or an `Expr`. An `Expr` is a sum of monomials over an optional denominator; a
-monomial maps generators to rational exponents. Generators are variables, `π`, `e`, `#i` (the imaginary unit), `#p`
-(the prime p, so that roots of numbers have one form only: products of fractional prime powers are linearly
-independent over Q) and `$…` (atoms: functions that stay unevaluated). Sizes are bounded before anything is computed:
-what would grow too large raises `TooBig`, what has no value raises `Undefined`.
-"""
+"""Arithmetic on exact values. What would grow too large raises `TooBig` before it is computed, what has no value `Undefined`."""
 
 from __future__ import annotations
 
 from fractions import Fraction
-from math import gcd
-from typing import Final, NamedTuple
 
-from markscheme.marking.equality.algebra.limits import MAX_BITS, MAX_TERMS, TooBig, Undefined, spend
-
-Number = int | Fraction
-Mono = tuple[tuple[str, Number], ...]
-Terms = dict[Mono, Number]
-
-
-class Atom(NamedTuple):
-    """A generator with structure: `kind` names the function, `args` are its exact arguments.
-
-    `complete` says that the canonical form knows every relation the atom takes part in, so that different forms are
-    different values; sin(π/7) for one is not complete.
-    """
-
-    kind: str
-    args: tuple[Value, ...]
-    complete: bool
-
-
-class Expr:
-    """A sum of monomials over an optional denominator. Immutable by convention; made by the functions here."""
-
-    __slots__ = ("atoms", "den", "terms")
-
-    def __init__(self, terms: Terms, den: Terms | None = None, atoms: dict[str, Atom] | None = None) -> None:
-        self.terms = terms
-        self.den = den
-        self.atoms = atoms
-
-
-Value = int | Fraction | Expr
-
-I_BASE: Final = "#i"
-PI: Final = Expr({(("π", 1),): 1})
-EULER: Final = Expr({(("e", 1),): 1})
-IMAGINARY: Final = Expr({((I_BASE, 1),): 1})
-
-
-def variable(name: str) -> Expr:
-    """The variable of that name."""
-    return Expr({((name, 1),): 1})
-
-
-def atom(kind: str, *args: Value, complete: bool = True) -> Expr:
-    """An unevaluated function of exact arguments."""
-    key = "$" + kind + "(" + ";".join(form(a) for a in args) + ")"
-    spend(len(key))
-    return Expr({((key, 1),): 1}, None, {key: Atom(kind, args, complete and all(is_complete(a) for a in args))})
-
-
-def narrow(n: Number) -> Number:
-    """An integer where the fraction is one; refuses coefficients beyond `MAX_BITS`."""
-    if isinstance(n, int):
-        if n.bit_length() > MAX_BITS:
-            raise TooBig
-        return n
-    if n.denominator == 1:
-        return narrow(n.numerator)
-    if n.numerator.bit_length() > MAX_BITS or n.denominator.bit_length() > MAX_BITS:
-        raise TooBig
-    return n
-
-
-def lift(value: Value) -> Expr:
-    """The same value as an `Expr`."""
-    return value if isinstance(value, Expr) else Expr({(): value} if value else {})
+from markscheme.marking.equality.algebra.exact import (
+    I_BASE,
+    MAX_BITS,
+    MAX_TERMS,
+    Atom,
+    Expr,
+    Mono,
+    Number,
+    Terms,
+    TooBig,
+    Undefined,
+    Value,
+    atom,
+    lift,
+    merge_atoms,
+    narrow,
+    spend,
+)
+from markscheme.marking.equality.algebra.polynomials import cancel
 
 
 def settle(terms: Terms, den: Terms | None, atoms: dict[str, Atom] | None) -> Value:
@@ -92,15 +36,6 @@ def settle(terms: Terms, den: Terms | None, atoms: dict[str, Atom] | None) -> Va
     if not terms:
         return 0
     return _reduce_quotient(terms, den, atoms)
-
-
-def merge_atoms(a: dict[str, Atom] | None, b: dict[str, Atom] | None) -> dict[str, Atom] | None:
-    """Both tables of atoms in one."""
-    if not a:
-        return b
-    if not b or a is b:
-        return a
-    return {**a, **b}
 
 
 def add(a: Value, b: Value) -> Value:
@@ -247,55 +182,6 @@ def same(a: Value, b: Value) -> bool:
     return is_zero(sub(left, right))
 
 
-def is_complete(a: Value) -> bool:
-    """Whether a different canonical form proves a different value."""
-    return not isinstance(a, Expr) or not a.atoms or all(x.complete for x in a.atoms.values())
-
-
-def generators(a: Value) -> set[str]:
-    """All generators of the expression, those inside its atoms included."""
-    found: set[str] = set()
-    waiting: list[Value] = [a]
-    while waiting:
-        value = waiting.pop()
-        if not isinstance(value, Expr):
-            continue
-        for terms in (value.terms, value.den or {}):
-            for mono in terms:
-                found.update(g for g, _ in mono)
-        for x in (value.atoms or {}).values():
-            waiting.extend(x.args)
-    return found
-
-
-def variables(a: Value) -> set[str]:
-    """The free variables of the expression."""
-    return {g for g in generators(a) if g[0] not in "#$" and g not in ("π", "e")}
-
-
-def form(a: Value) -> str:
-    """A text that two values share only if they are the same."""
-    if not isinstance(a, Expr):
-        return _form_number(a)
-    text = _form_terms(a.terms)
-    return text if a.den is None else f"({text})/({_form_terms(a.den)})"
-
-
-def _form_terms(terms: Terms) -> str:
-    return "+".join(
-        sorted(
-            "*".join([_form_number(c), *(g if e == 1 else f"{g}^{e}" for g, e in mono)]) for mono, c in terms.items()
-        )
-    )
-
-
-def _form_number(c: Number) -> str:
-    # str() of a huge integer is quadratic and refused by Python beyond 4300 digits.
-    if max(c.numerator.bit_length(), c.denominator.bit_length()) < 2000:
-        return str(c)
-    return f"{c.numerator:x}h/{c.denominator:x}h"
-
-
 def _add_terms(a: Terms, b: Terms) -> Terms:
     result = dict(a)
     for mono, c in b.items():
@@ -359,8 +245,6 @@ def _mul_mono(m1: Mono, m2: Mono) -> tuple[Mono, bool]:
 
 def _tidy(mono: Mono, c: Number, atoms: dict[str, Atom] | None) -> tuple[Mono, Number, Value | None]:
     """Apply the rules of special generators: i² = -1, whole powers of primes, sin² = 1 - cos², (√s)² = s."""
-    from markscheme.marking.equality.algebra.powers import unfold
-
     kept: list[tuple[str, Number]] = []
     factor: Value | None = None
     for g, e in mono:
@@ -375,7 +259,7 @@ def _tidy(mono: Mono, c: Number, atoms: dict[str, Atom] | None) -> tuple[Mono, N
             c = narrow(c * times)
             if left:
                 kept.append((g, left))
-        elif g[0] == "$" and atoms is not None and (done := unfold(atoms[g], e)) is not None:
+        elif g[0] == "$" and atoms is not None and (done := _unfold(atoms[g], e)) is not None:
             rest, power = done
             if rest:
                 kept.append((g, rest))
@@ -410,8 +294,6 @@ def _rationaliser(b: Expr) -> Value | None:
 
 
 def _reduce_quotient(terms: Terms, den: Terms, atoms: dict[str, Atom] | None) -> Value:
-    from markscheme.marking.equality.algebra.polynomials import cancel
-
     spend(200)
     top, below = cancel(terms, den)
     if len(below) == 1:
@@ -423,11 +305,15 @@ def _reduce_quotient(terms: Terms, den: Terms, atoms: dict[str, Atom] | None) ->
     return Expr(top, below, atoms)
 
 
-def content(terms: Terms) -> Number:
-    """The greatest rational that divides every coefficient into an integer."""
-    top = 0
-    below = 1
-    for c in terms.values():
-        top = gcd(top, c.numerator)
-        below = below * c.denominator // gcd(below, c.denominator)
-    return narrow(Fraction(top, below))
+def _unfold(inner: Atom, e: Number) -> tuple[Number, Value] | None:
+    """An atom's power as (exponent that stays, factor beside it), or None where no rule applies."""
+    if inner.kind == "root":
+        whole = e.numerator // e.denominator
+        return (e - whole, int_power(inner.args[0], whole)) if whole else None
+    if inner.kind == "sin" and e >= 2 and e.denominator == 1:
+        cosine_atom = atom("cos", *inner.args, complete=inner.complete)
+        return e.numerator % 2, int_power(sub(1, mul(cosine_atom, cosine_atom)), e.numerator // 2)
+    if inner.kind == "abs" and (e >= 2 or e <= -1):
+        pairs = e.numerator // e.denominator // 2
+        return (e - 2 * pairs, int_power(inner.args[0], 2 * pairs)) if pairs else None
+    return None

@@ -10,8 +10,6 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from markscheme.marking.equality.read.vocabulary import words
-
 MAX_LENGTH: Final = 200
 """Characters of a unit that are read: no unit is longer, and thousands of factors would multiply to millions of digits."""
 ANY: Final = "any"
@@ -58,7 +56,27 @@ _VOLUMES: Final = {
 _SPEEDS: Final = {"mph": ("mile", "hour"), "kph": ("km", "hour"), "kmh": ("km", "hour"), "fps": ("foot", "second")}
 _POWERS: Final = {"square": 2, "sq": 2, "squared": 2, "cubic": 3, "cu": 3, "cubed": 3}
 _PIECES: Final = re.compile(r"\^?\{?\(?(-?\d+)\)?\}?|[^\W\d_]+(?:'s)?|°[cfCF]?|/")
-_FILLERS: Final = words("a an the of in and approximately about total long tall wide away old more less each")
+_FILLERS: Final = frozenset(
+    [
+        "a",
+        "an",
+        "the",
+        "of",
+        "in",
+        "and",
+        "approximately",
+        "about",
+        "total",
+        "long",
+        "tall",
+        "wide",
+        "away",
+        "old",
+        "more",
+        "less",
+        "each",
+    ]
+)
 
 
 @lru_cache(maxsize=1024)
