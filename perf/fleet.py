@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from math import log
 
 from markscheme.config import make_config
-from markscheme.models.base import Completion, Request, RequestFailed
+from markscheme.models.base import Completion, Model, Request, RequestFailed
 from markscheme.models.fleet.group import Group
 from markscheme.running.limits import FixedLimit
 from markscheme.running.live import Live
@@ -145,15 +145,14 @@ def _finish(future: asyncio.Future[None]) -> None:
         future.set_result(None)
 
 
-class _Model:
+class _Model(Model):
     name = "fleet"
-    concurrency = None
 
     def __init__(self, group: Group) -> None:
-        self.answer = group.answer
+        self._group = group
 
-    async def close(self) -> None:
-        """Nothing to let go of."""
+    async def answer(self, request: Request) -> Sequence[Completion]:
+        return await self._group.answer(request)
 
 
 def lengths_of(fleet: Fleet) -> list[int]:

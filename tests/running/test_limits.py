@@ -8,6 +8,7 @@ import pytest
 
 from markscheme.config import make_config
 from markscheme.errors import UsageError
+from markscheme.models.base import Model
 from markscheme.running.asking import choose_limit
 from markscheme.running.limits import AutoLimit, FixedLimit, make_room
 
@@ -116,8 +117,11 @@ def test_room_when_the_hard_limit_is_too_low_then_says_what_to_raise(file_limit,
         make_room(2000)
 
 
-class Anything:
-    name, concurrency, replicas = "anything", None, 64
+class Anything(Model):
+    name, replicas = "anything", 64
+
+    async def answer(self, request):
+        raise AssertionError("nothing is asked here")
 
 
 def test_limit_when_each_request_is_a_connection_then_no_more_than_files(monkeypatch):

@@ -8,7 +8,7 @@ import pytest
 
 from markscheme.config import make_config
 from markscheme.errors import ModelError
-from markscheme.models.base import Completion, Request, RequestFailed
+from markscheme.models.base import Completion, Model, Request, RequestFailed
 from markscheme.running.limits import FixedLimit
 from markscheme.running.live import Live
 from markscheme.running.pace import Pace
@@ -30,11 +30,10 @@ def request(number, samples=1):
     )
 
 
-class Fake:
+class Fake(Model):
     """Answers after `seconds(request)`; `trouble(request, attempt)` may raise instead."""
 
     name = "fake"
-    concurrency = None
 
     def __init__(self, seconds=lambda _: 0.0, trouble=lambda *_: None, give=None):
         self.seconds, self.trouble, self.give = seconds, trouble, give
@@ -51,9 +50,6 @@ class Fake:
             self.in_flight -= 1
         self.trouble(asked, attempt)
         return [Completion(text="t", completion_tokens=5)] * min(len(asked.samples), self.give or 99)
-
-    async def close(self):
-        pass
 
 
 class Asked:

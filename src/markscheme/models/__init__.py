@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
 from importlib.metadata import entry_points
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from markscheme.errors import ModelError, UsageError
 
@@ -12,27 +13,40 @@ if TYPE_CHECKING:
     from markscheme.config import RunConfig
     from markscheme.models.base import Model
 
+
+class Backend(NamedTuple):
+    """A row of the table; the module of a backend has its name, and a function `create(target, config) -> Model`."""
+
+    computes: Literal["elsewhere", "in servers", "here", "on cores"]
+    """Where answers come from: somebody's server or file, servers that markscheme starts (one for each replica), this
+    process, or this process without a GPU."""
+    summary: str
+
+
 BACKENDS = {
-    "openai": "OpenAI and compatible servers (vLLM, SGLang, llama.cpp …): openai/NAME with --base-url",
-    "anthropic": "Anthropic's Messages API: anthropic/NAME",
-    "http": "a server of your own, plain contract: http/http://localhost:8000/generate",
-    "vllm": "starts `vllm serve` for you: vllm/Qwen/Qwen3-8B",
-    "sglang": "starts SGLang for you: sglang/NAME; or its native /generate: sglang/http://localhost:30000",
-    "transformers": "starts `transformers serve` for you: transformers/NAME",
-    "llamacpp": "starts `llama-server` for you: llamacpp/FILE.gguf",
-    "hf": "a Hugging Face model in this process: hf/PATH",
-    "nanochat": "a checkpoint of nanochat, from its checkout: nanochat/sft",
-    "nano": "the small Countdown model in the box, a demonstration: needs nothing",
-    "solver": "exact Countdown solver: the upper bound, needs nothing",
-    "replay": "stored outputs: replay/FILE.jsonl, needs nothing",
+    "openai": Backend(
+        "elsewhere", "OpenAI and compatible servers (vLLM, SGLang, llama.cpp …): openai/NAME with --base-url"
+    ),
+    "anthropic": Backend("elsewhere", "Anthropic's Messages API: anthropic/NAME"),
+    "http": Backend("elsewhere", "a server of your own, plain contract: http/http://localhost:8000/generate"),
+    "vllm": Backend("in servers", "starts `vllm serve` for you: vllm/Qwen/Qwen3-8B"),
+    "sglang": Backend(
+        "in servers", "starts SGLang for you: sglang/NAME; or its native /generate: sglang/http://localhost:30000"
+    ),
+    "transformers": Backend("in servers", "starts `transformers serve` for you: transformers/NAME"),
+    "llamacpp": Backend("in servers", "starts `llama-server` for you: llamacpp/FILE.gguf"),
+    "hf": Backend("here", "a Hugging Face model in this process: hf/PATH"),
+    "nanochat": Backend("here", "a checkpoint of nanochat, from its checkout: nanochat/sft"),
+    "nano": Backend("on cores", "the small Countdown model in the box, a demonstration: needs nothing"),
+    "solver": Backend("on cores", "exact Countdown solver: the upper bound, needs nothing"),
+    "replay": Backend("elsewhere", "stored outputs: replay/FILE.jsonl, needs nothing"),
 }
-"""Built-in backends; the module of each has the same name."""
+"""The backends in the box. Nothing of theirs is imported before it is asked for."""
 
-STARTED = ("vllm", "sglang", "transformers", "llamacpp")
-"""Those whose servers markscheme starts, one for each replica."""
-
-WITHOUT_GPU = ("nano", "solver")
-"""Those that compute on cores only."""
+ELSEWHERE, STARTED, WITHOUT_GPU = (
+    tuple(name for name, backend in BACKENDS.items() if backend.computes == where)
+    for where in ("elsewhere", "in servers", "on cores")
+)
 
 ENTRY_POINTS = "markscheme.models"
 """Entry-point group through which another package adds a backend."""
@@ -41,7 +55,7 @@ ENTRY_POINTS = "markscheme.models"
 def backend_names() -> dict[str, str]:
     """Every backend with its one line of description, installed plug-ins included."""
     plugins = {point.name: f"from {point.value.partition(':')[0]}" for point in entry_points(group=ENTRY_POINTS)}
-    return {**plugins, **BACKENDS}
+    return {**plugins, **{name: backend.summary for name, backend in BACKENDS.items()}}
 
 
 def check_backend(spec: str) -> None:
@@ -65,6 +79,7 @@ def check_options(spec: str, config: RunConfig) -> None:
 
 def load_model(spec: str, config: RunConfig) -> Model:
     """The model a spec such as `openai/Qwen3-8B` or `solver` names."""
+    from markscheme.models.base import Model
     from markscheme.models.secrets import check_key_variable
 
     check_key_variable(config)
@@ -76,15 +91,25 @@ def load_model(spec: str, config: RunConfig) -> Model:
         return place(spec, config)
     if config.replicas > 1 and backend not in STARTED:
         raise UsageError(f"--replicas {config.replicas} of {spec} need --engine ray, or a server that is started here")
+    model = _factory(spec)(target, config)
+    if not isinstance(model, Model):
+        raise ModelError(
+            f"the backend {backend!r} made a {type(model).__name__}, which is no Model: derive it from "
+            "markscheme.models.base.Model, as CONTRIBUTING.md shows; what it has of its own can stay"
+        )
+    return model
+
+
+def _factory(spec: str) -> Callable[[str, RunConfig], object]:
+    """The `create` of a spec's backend."""
     check_backend(spec)
+    backend = spec.partition("/")[0]
     if backend in BACKENDS:
-        module = import_module(f"markscheme.models.{backend}")
-        model: Model = module.create(target, config)
-        return model
+        create: Callable[[str, RunConfig], object] = import_module(f"markscheme.models.{backend}").create
+        return create
     (point, *_) = entry_points(group=ENTRY_POINTS, name=backend)
     try:
-        create = point.load()
+        plugin: Callable[[str, RunConfig], object] = point.load()
     except (ImportError, AttributeError) as error:
         raise ModelError(f"the backend {backend!r} ({point.value}) cannot be loaded: {error}") from error
-    plugin: Model = create(target, config)
     return plugin

@@ -1,4 +1,4 @@
-"""What a backend is: one async method that answers a request. It never sees a gold answer.
+"""What a backend is: a `Model` with one async method that answers a request. It never sees a gold answer.
 
 A backend module has `create(target, config) -> Model`; `target` is what stands behind the slash in `backend/target`.
 Trouble with one request is a `RequestFailed`, which says whether another try can help; the scheduler does the trying.
@@ -6,8 +6,10 @@ Trouble with one request is a `RequestFailed`, which says whether another try ca
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, Protocol
+from pathlib import Path
+from typing import Any, Literal
 
 import msgspec
 
@@ -40,41 +42,68 @@ class Completion(msgspec.Struct, frozen=True, kw_only=True):
     metadata: dict[str, Any] = {}
 
 
-class Model(Protocol):
-    """Answers requests. Make one with `markscheme.models.load_model`.
+class Model(ABC):
+    """Answers requests. A backend derives from this; `answer` is all it must write, the rest has a default.
 
-    A model that does not use `Request.sampling` says so with a further attribute, `own_sampling = True`: the manifest
-    then claims no temperature. One that sends something else (an extra field in place of an option) has a method
-    `as_sent(sampling) -> Sampling`, for the manifest. One that answers several samples of a prompt at less cost than
-    one by one says how many with `samples_per_request`, which holds unless the user chooses. One that generates in
-    this process says `in_process = True`: its requests queue for one machine, and no timeout could end what it
-    computes. One whose requests are not each a connection of this process says `connects = False`.
-
-    One with servers to start has `async start(folder, say)`, called once before the first request: logs go into the
-    folder, progress to `say`; it returns what is still worth saying when the run begins, if anything. One that learns
-    only by its start what is sent (its model is elsewhere) has `async settle(sampling) -> Sampling` for that.
+    Make one with `markscheme.models.load_model`.
     """
 
     name: str
-    concurrency: int | None
-    """How many requests at once are sensible when the user does not say; `None` lets the scheduler find out."""
+    """What the display and the report call it."""
 
+    concurrency: int | None = None
+    """Requests in flight that are sensible when the user does not say; `None` lets the scheduler find out."""
+
+    samples_per_request: int = 1
+    """Samples of one prompt that cost less in one request than one by one; holds unless the user chooses."""
+
+    own_sampling: bool = False
+    """It does not use `Request.sampling`: the manifest then claims no temperature."""
+
+    in_process: bool = False
+    """It generates in this process: requests queue for one machine, and no timeout could end what it computes."""
+
+    connects: bool = True
+    """Each request is a connection of this process, and so an open file."""
+
+    replicas: int = 1
+    """Copies of the model that answer side by side."""
+
+    first_log: int = 0
+    """Number of its first server's log; set before `start`, where others log into the same folder."""
+
+    @property
+    def room(self) -> int | None:
+        """Requests that can be in flight at this moment, where replicas come and go; `None` where that is not known."""
+        return None
+
+    def watch_room(self, grown: Callable[[], None]) -> None:  # noqa: B027 - of no use to most
+        """`grown` is to be called whenever `room` has grown."""
+
+    async def start(self, folder: Path, say: Callable[[str], None]) -> str | None:  # noqa: ARG002 - for those who need it
+        """Called once, before the first request: start servers, with their logs in the folder and progress to `say`.
+
+        Returns what is still worth saying when the run begins; raises `ModelError`.
+        """
+        return None
+
+    @abstractmethod
     async def answer(self, request: Request) -> Sequence[Completion]:
         """Completions for `request.samples`, in that order; raises `RequestFailed`.
 
         Fewer than asked for is allowed (not every server knows `n`): the rest is asked again.
         """
 
-    async def close(self) -> None:
+    async def close(self) -> None:  # noqa: B027 - most have nothing to let go of
         """Let go of connections and processes."""
 
+    def as_sent(self, sampling: Sampling) -> Sampling:
+        """What it makes of the sampling that is asked for (an extra field in place of an option), for the manifest."""
+        return Sampling() if self.own_sampling else sampling
 
-def as_sent(model: Model, asked: Sampling) -> Sampling:
-    """What a model really makes of the sampling that is asked for."""
-    if getattr(model, "own_sampling", False):
-        return Sampling()
-    sent: Callable[[Sampling], Sampling] | None = getattr(model, "as_sent", None)
-    return sent(asked) if sent else asked
+    async def settle(self, sampling: Sampling) -> Sampling:
+        """The same once it has started, for those who learn only then what is sent (the model is elsewhere)."""
+        return sampling
 
 
 Kind = Literal[

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from markscheme.config import RunConfig
 from markscheme.errors import ModelError, UsageError, first_line
-from markscheme.models.base import Completion, Request, RequestFailed
+from markscheme.models.base import Completion, Model, Request, RequestFailed
 from markscheme.models.batching import Batcher, Row
 from markscheme.models.fields import extra_fields, plain_prompt
 from markscheme.types import Prompt, Sampling
@@ -43,7 +43,7 @@ def create(target: str, config: RunConfig) -> HuggingFace:
     return HuggingFace(target, chat=config.api == "chat", **options)
 
 
-class HuggingFace:
+class HuggingFace(Model):
     """A loaded model with its tokenizer and a thread that generates."""
 
     in_process = True

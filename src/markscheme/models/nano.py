@@ -16,7 +16,7 @@ import msgspec
 
 from markscheme.config import RunConfig
 from markscheme.errors import UsageError
-from markscheme.models.base import Completion, Request, RequestFailed
+from markscheme.models.base import Completion, Model, Request, RequestFailed
 from markscheme.models.batching import Batcher, Row
 from markscheme.types import Sampling
 
@@ -46,7 +46,7 @@ def create(target: str, config: RunConfig) -> Nano:
     return Nano()
 
 
-class Nano:
+class Nano(Model):
     """The transformer, and the threads that it works in."""
 
     name = "nano"

@@ -23,7 +23,7 @@ from typing import Any
 
 from markscheme.config import RunConfig
 from markscheme.errors import ModelError, UsageError, first_line
-from markscheme.models.base import Completion, Request, RequestFailed
+from markscheme.models.base import Completion, Model, Request, RequestFailed
 from markscheme.models.fields import extra_fields
 from markscheme.types import Prompt
 
@@ -49,7 +49,7 @@ def create(target: str, config: RunConfig) -> NanoChat:
     return NanoChat(target, **options)
 
 
-class NanoChat:
+class NanoChat(Model):
     """A loaded checkpoint. It answers one request at a time, in the calling thread, and lets others run after each token.
 
     In the calling thread because the engine's calculator times itself out with SIGALRM, which Python allows in the
@@ -144,9 +144,6 @@ class NanoChat:
             seed=request.seeds[0],
         ):
             yield step[0] if isinstance(step, tuple) else step
-
-    async def close(self) -> None:
-        """Nothing to let go of."""
 
 
 def conversation(prompt: Prompt) -> dict[str, Any]:

@@ -16,7 +16,7 @@ import msgspec
 from markscheme.config import RunConfig
 from markscheme.datasets.stored import ID_FIELDS, OUTPUT_FIELDS, QUESTION_FIELDS, output, row_at, rows, squeezed
 from markscheme.errors import ModelError, UsageError
-from markscheme.models.base import Completion, Request, RequestFailed
+from markscheme.models.base import Completion, Model, Request, RequestFailed
 
 
 def create(target: str, config: RunConfig) -> Replay:  # noqa: ARG001 - the signature of every backend
@@ -26,7 +26,7 @@ def create(target: str, config: RunConfig) -> Replay:  # noqa: ARG001 - the sign
     return Replay(Path(target))
 
 
-class Replay:
+class Replay(Model):
     """Stored outputs by question. A line's `sample` says which sample it is; without one, the order does."""
 
     concurrency = 16
@@ -71,9 +71,6 @@ class Replay:
             )
         with self._file.open("rb") as lines:
             return [_completion(lines, places[sample]) for sample in request.samples]
-
-    async def close(self) -> None:
-        """Nothing to let go of."""
 
 
 def _completion(lines: Any, offset: int) -> Completion:

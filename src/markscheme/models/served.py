@@ -5,7 +5,7 @@ A backend adds the body it sends and how it reads the answer.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,17 +13,15 @@ import msgspec
 
 from markscheme.config import RunConfig
 from markscheme.errors import UsageError
-from markscheme.models.base import Completion, Request
+from markscheme.models.base import Completion, Model, Request
 from markscheme.models.fields import api_key, extra_fields
 from markscheme.models.secrets import hide_spec, secret_values
 from markscheme.models.transport import Transport
 from markscheme.types import Sampling
 
 
-class Served(ABC):
+class Served(Model):
     """Asks one or more servers."""
-
-    concurrency = None
 
     def __init__(
         self,
@@ -68,6 +66,7 @@ class Served(ABC):
 
     def as_sent(self, sampling: Sampling) -> Sampling:
         """With the extra fields that take the place of an option, for the manifest to tell the truth."""
+        sampling = super().as_sent(sampling)
         replaced = {ours: self.extra[name] for ours, name in self._sampling_names.items() if name in self.extra}
         merged = {**msgspec.to_builtins(sampling), **replaced}
         if isinstance(merged.get("stop"), str):

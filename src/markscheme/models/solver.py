@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from markscheme.config import RunConfig
 from markscheme.errors import UsageError
-from markscheme.models.base import Completion, Request, RequestFailed
+from markscheme.models.base import Completion, Model, Request, RequestFailed
 
 _PUZZLE = re.compile(r"numbers ([\d, ]+).*?target (?:of )?(\d+)", re.DOTALL)
 
@@ -23,7 +23,7 @@ def create(target: str, config: RunConfig) -> Solver:  # noqa: ARG001 - the sign
     return Solver()
 
 
-class Solver:
+class Solver(Model):
     """Finds one exact solution, or says that there is none."""
 
     name = "solver"
@@ -37,9 +37,6 @@ class Solver:
         except UsageError as error:  # a puzzle it cannot take, such as one of nine numbers
             raise RequestFailed("not solvable here", str(error), retryable=False) from None
         return [Completion(text=text, finish_reason="stop", model=self.name) for _ in request.samples]
-
-    async def close(self) -> None:
-        """Nothing to let go of."""
 
 
 def _solve(statement: str) -> str:

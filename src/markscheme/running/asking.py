@@ -101,8 +101,7 @@ class Asking:
 
     async def _settle(self) -> None:
         """Where only a started model knows what it is really asked for, the manifest says so from now on."""
-        settle = getattr(self._model, "settle", None)
-        if settle is not None and (settled := await settle(self._sampling)) != self._sampling:
+        if (settled := await self._model.settle(self._sampling)) != self._sampling:
             self._sampling = settled
             self._run.manifest = msgspec.structs.replace(self._run.manifest, sampling=msgspec.to_builtins(settled))
             self._run.save_manifest(self._run.manifest)
@@ -120,8 +119,7 @@ class Asking:
             )
             scheduler = self._scheduler(recorder, live)
             recorder.on_failure = scheduler.stop
-            if hasattr(self._model, "on_room"):
-                self._model.on_room = scheduler.more_room
+            self._model.watch_room(scheduler.more_room)
             with interrupts.stopping(scheduler):
                 beside = [
                     asyncio.create_task(facts.keep_synced(scheduler.stop)),
@@ -137,7 +135,7 @@ class Asking:
                     self.server_model = self.server_model or recorder.server_model
 
     def _requests(self) -> Iterator[Request]:
-        step = self._config.samples_per_request or int(getattr(self._model, "samples_per_request", 1))
+        step = self._config.samples_per_request or self._model.samples_per_request
         wanted = self._rounds.missing() if self._rounds is not None else None
         return requests(self._run.manifest, self._questions, self._sampling, self._earlier.answered, step, wanted)
 
@@ -150,7 +148,7 @@ class Asking:
             limit=choose_limit(config, self._model, live.total - live.done),
             pace=Pace(config),
             retry=RetryPolicy(config.max_retries, config.retry_delay),
-            timeout=None if getattr(self._model, "in_process", False) else config.request_timeout,
+            timeout=None if self._model.in_process else config.request_timeout,
             live=live,
         )
 
@@ -172,21 +170,19 @@ def choose_limit(config: RunConfig, model: Model, missing: int) -> Limit:
 
     Refuses more than files can be open, where each request is a connection.
     """
-    connects = bool(getattr(model, "connects", True))
     chosen = config.concurrency or model.concurrency
-    if chosen is None and getattr(model, "room", None) is not None:
-        return RoomLimit(lambda: model.room)  # type: ignore[attr-defined]
+    if chosen is None and model.room is not None:
+        return RoomLimit(lambda: model.room)
     if isinstance(chosen, int):
         value = max(1, min(chosen, missing))
-        if connects:
+        if model.connects:
             make_room(value)
         return FixedLimit(value)
-    replicas = int(getattr(model, "replicas", 1))
-    highest = MOST_AUTOMATIC * replicas
-    if connects:
+    highest = MOST_AUTOMATIC * model.replicas
+    if model.connects:
         highest = min(highest, most_connections())
         make_room(highest)
-    return AutoLimit(start=32 * replicas, highest=highest)
+    return AutoLimit(start=32 * model.replicas, highest=highest)
 
 
 T = TypeVar("T")

@@ -15,7 +15,7 @@ from markscheme.config import RunConfig
 from markscheme.errors import JournalError, ModelError, UsageError
 from markscheme.marking import get_protocol
 from markscheme.models import load_model
-from markscheme.models.base import Model, as_sent
+from markscheme.models.base import Model
 from markscheme.models.fleet.ranks import Ranks
 from markscheme.models.prices import price_of
 from markscheme.models.secrets import hide_config, hide_spec
@@ -204,4 +204,4 @@ def _sampling(config: RunConfig, samples: int, model: Model) -> Sampling:
         max_tokens=config.max_tokens,
         stop=config.stop,
     )
-    return as_sent(model, asked)
+    return model.as_sent(asked)

@@ -27,14 +27,11 @@ class _Waiting:
 
 async def start_model(model: Model, folder: Path, live: Live, interrupts: Interrupts) -> bool:
     """Whether the model can be asked; false when the user stopped it. Raises `ModelError` when it does not start."""
-    start = getattr(model, "start", None)
-    if start is None:
-        return True
 
     def say(text: str) -> None:
         live.servers = text
 
-    task = asyncio.ensure_future(start(folder, say))
+    task = asyncio.ensure_future(model.start(folder, say))
     still = ""
     with interrupts.stopping(_Waiting(task)):
         try:

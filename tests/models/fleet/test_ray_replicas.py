@@ -12,7 +12,7 @@ import markscheme as ms
 from markscheme.config import make_config
 from markscheme.errors import JournalError, ModelError, UsageError
 from markscheme.models import load_model
-from markscheme.models.base import Completion, Request, RequestFailed
+from markscheme.models.base import Completion, Model, Request, RequestFailed
 from markscheme.models.fleet import ray_actor, ray_model, ray_replica
 from markscheme.models.fleet.ray_placement import check, reason_of
 from markscheme.types import Message, Prompt, Sampling
@@ -27,7 +27,7 @@ def request(number=0):
     )  # fmt: skip
 
 
-class Scripted:
+class Scripted(Model):
     """What a replica holds. Its place decides what it does: `does[place]` is called for every request."""
 
     name = "scripted"
@@ -407,11 +407,12 @@ def test_sampling_when_the_replicas_know_better_then_theirs(cluster, tmp_path, m
         async with standing(tmp_path, replicas=2) as model:
             await until(lambda: all(copy.up for copy in model._copies))
             assert await model.settle(asked) == asked
-            monkeypatch.setattr(Scripted, "as_sent", as_sent, raising=False)
+            monkeypatch.setattr(Scripted, "as_sent", as_sent)
             assert await model.settle(asked) == Sampling(temperature=0.5, top_k=20)
             cluster.kill(cluster.actors[0])
             assert await model.settle(asked) == Sampling(temperature=0.5, top_k=20)
-            monkeypatch.setattr(Scripted, "own_sampling", True, raising=False)
+            monkeypatch.setattr(Scripted, "as_sent", Model.as_sent)
+            monkeypatch.setattr(Scripted, "own_sampling", True)
             assert await model.settle(asked) == Sampling()
 
     asyncio.run(scene())

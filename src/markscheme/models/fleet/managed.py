@@ -20,12 +20,13 @@ import msgspec
 
 from markscheme.config import RunConfig
 from markscheme.errors import UsageError
-from markscheme.models.base import Completion, Request, RequestFailed
+from markscheme.models.base import Completion, Model, Request, RequestFailed
 from markscheme.models.fleet.devices import device_groups, gpus_of_server, visible_devices
 from markscheme.models.fleet.group import Group
 from markscheme.models.fleet.servers import Launch, Server
 from markscheme.models.openai import OpenAI
 from markscheme.models.secrets import Scrubber, secret_values
+from markscheme.types import Sampling
 
 LOOPBACK = "127.0.0.1"
 
@@ -114,10 +115,8 @@ class _Copy:
             await client.close()
 
 
-class Managed:
+class Managed(Model):
     """A model behind servers of our own."""
-
-    concurrency = None
 
     def __init__(self, program: Program, target: str, config: RunConfig) -> None:
         self.name = f"{program.name}/{target}"
@@ -126,8 +125,6 @@ class Managed:
                 f"{self.name} starts its own server; for one that runs already use openai/{target} with --base-url"
             )
         self.replicas = config.replicas
-        self.first_log = 0
-        """Number of the first server's log, for those who have more servers than these."""
         self._launch = program.launch(config)
         self._config = msgspec.structs.replace(config, api_key_env=config.api_key_env or program.key_variable)
         given = {name.replace("_", "-"): value for name, value in server_arguments(config)}
@@ -136,7 +133,7 @@ class Managed:
         visible = visible_devices()
         groups = device_groups(visible.devices, config.replicas, _group_size(config, program.spreads))
         self._environments = [visible.only(group) for group in groups]
-        self.as_sent = self._connect(f"http://{LOOPBACK}/v1").as_sent  # made now, so that a wrong option is noticed now
+        self._client = self._connect(f"http://{LOOPBACK}/v1")  # made now, so that a wrong option is noticed now
         self._copies: list[_Copy] = []
         self._group: Group | None = None
 
@@ -187,6 +184,10 @@ class Managed:
             await asyncio.gather(*(copy.close() for copy in self._copies))
         finally:
             await asyncio.gather(*(copy.server.stop() for copy in self._copies))
+
+    def as_sent(self, sampling: Sampling) -> Sampling:
+        """As its OpenAI client sends it."""
+        return self._client.as_sent(sampling)
 
     def _connect(self, url: str) -> OpenAI:
         return OpenAI(self._asked_for, msgspec.structs.replace(self._config, base_url=(url,)), key=self._key)

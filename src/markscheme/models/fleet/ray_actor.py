@@ -18,7 +18,7 @@ import msgspec
 from markscheme.config import RunConfig
 from markscheme.errors import MarkschemeError, first_line
 from markscheme.models import load_model
-from markscheme.models.base import Completion, Model, Request, RequestFailed, as_sent
+from markscheme.models.base import Completion, Model, Request, RequestFailed
 from markscheme.types import Sampling
 
 GATHER = 0.003
@@ -100,11 +100,8 @@ class ReplicaActor:
     async def _start(self, folder: str, place: int) -> Started:
         try:
             self._model = model = load_model(self._spec, self._config)
-            start = getattr(model, "start", None)
-            if hasattr(model, "first_log"):
-                model.first_log = place
-            if start is not None:
-                await start(_log_folder(folder), self._say)
+            model.first_log = place
+            await model.start(_log_folder(folder), self._say)
         except MarkschemeError as error:  # told in words: our errors need not survive being pickled
             return Started(failed=str(error))
         except Exception as error:  # noqa: BLE001 - a driver of CUDA, a library of the model: told to our driver
@@ -112,8 +109,8 @@ class ReplicaActor:
         return Started(
             stands=True,
             concurrency=model.concurrency,
-            in_process=bool(getattr(model, "in_process", False)),
-            samples_per_request=int(getattr(model, "samples_per_request", 1)),
+            in_process=model.in_process,
+            samples_per_request=model.samples_per_request,
         )
 
     def _say(self, text: str) -> None:
@@ -122,7 +119,7 @@ class ReplicaActor:
     async def settle(self, sampling: bytes) -> bytes:
         """What the model makes of the sampling that is asked for."""
         assert self._model is not None
-        return msgspec.msgpack.encode(as_sent(self._model, msgspec.msgpack.decode(sampling, type=Sampling)))
+        return msgspec.msgpack.encode(self._model.as_sent(msgspec.msgpack.decode(sampling, type=Sampling)))
 
     async def exchange(self, bundle: bytes) -> bytes:
         """Begin what is new; return with what is done, once there is something or nothing is left to wait for."""

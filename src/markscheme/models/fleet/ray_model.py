@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from markscheme.config import RunConfig
-from markscheme.models.base import Completion, Request, RequestFailed
+from markscheme.models.base import Completion, Model, Request, RequestFailed
 from markscheme.models.fleet.group import Group
 from markscheme.models.fleet.ray_cluster import connect
 from markscheme.models.fleet.ray_placement import Placement, check
@@ -33,19 +33,15 @@ def create(spec: str, config: RunConfig) -> RayModel:
     return RayModel(spec, check(spec, config), config)
 
 
-class RayModel:
+class RayModel(Model):
     """Replicas on a cluster behind one name."""
 
-    concurrency: int | None = None
     connects = False  # a replica is one connection, however much is in flight
-    in_process = False
-    samples_per_request = 1
 
     def __init__(self, name: str, spec: str, config: RunConfig) -> None:
         self.name = name
         self.replicas = config.replicas
-        self.on_room: Callable[[], None] = lambda: None
-        """Called when more requests than before can be in flight."""
+        self._room_grown: Callable[[], None] = lambda: None
         self._spec, self._config = spec, config
         self._ray: Any = None
         self._ours = False
@@ -64,6 +60,10 @@ class RayModel:
         if not each or each[0] is None:
             return None
         return max(1, sum(copy.traits.concurrency or 1 for copy in self._copies if copy.up))
+
+    def watch_room(self, grown: Callable[[], None]) -> None:
+        """Room grows when a replica comes up."""
+        self._room_grown = grown
 
     async def start(self, folder: Path, say: Callable[[str], None]) -> str:
         """Place every replica; return when the first one stands. The others join when they do, as is told."""
@@ -120,7 +120,7 @@ class RayModel:
         self._group.changed(copy, up=copy.up)
         self._say(self._standing())
         if copy.up:
-            self.on_room()
+            self._room_grown()
 
     def _hope(self) -> bool:
         return any(copy.state != "waiting" for copy in self._copies)

@@ -13,16 +13,13 @@ import msgspec
 
 from markscheme.config import RunConfig
 from markscheme.errors import UsageError, first_line
-from markscheme.models import STARTED, WITHOUT_GPU, check_backend, load_model
+from markscheme.models import ELSEWHERE, STARTED, WITHOUT_GPU, check_backend, load_model
 from markscheme.models.fleet.devices import gpus_of_server
 from markscheme.models.fleet.managed import server_arguments
 from markscheme.models.fleet.ray_actor import ReplicaActor
 from markscheme.models.openai import OpenAI
 from markscheme.models.secrets import hide_spec
 from markscheme.types import Sampling
-
-ELSEWHERE = ("openai", "anthropic", "http", "replay")
-"""Backends that ask what is there already: nothing of theirs can be placed on a cluster."""
 
 MOST_CALLS = 10_000
 """Calls that may wait at one replica at the same time."""
