@@ -155,8 +155,8 @@ class Asking:
     async def _show(self, live: Live) -> None:
         with suppress(OSError):  # whoever closed our standard error did not mean to stop the run
             while self._display is not None:
+                await asyncio.sleep(self._display.every)  # first: what starts at once has nothing to show
                 self._display.show(live)
-                await asyncio.sleep(self._display.every)
 
 
 async def _load_reporting() -> None:

@@ -52,7 +52,7 @@ class Lines(Quiet):
     def show(self, live: Live) -> None:
         """One line, unless nothing has happened since the last."""
         now = (live.done, live.errors, live.in_flight, live.retrying, live.state, live.servers)
-        if self._said is not None and now != self._said:
+        if now != self._said:
             print(f"{self._title}: {plain_line(live)}", file=sys.stderr, flush=True)
         self._said = now
 
