@@ -1,12 +1,16 @@
 # demo   the main job from a fresh clone, with the model in the box  setup  a virtual environment with the package and its tools
 # test   sets up, then every test that this machine can run        setup-all  the same with torch, lm_eval, inspect_ai
-# lint   style and types                                           perf   the benchmarks
+# lint   style, types, who imports whom                            perf   the benchmarks
+# fuzz   property tests on new examples, until stopped or for FUZZ_SECONDS
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 PERF   := countdown endings equality hostile marking overhead summary view  # scale needs Ray (`make setup-all`); the rest of perf/ are servers and clients
 
-.PHONY: demo setup setup-all test lint perf
+WORKERS ?= 2  # processes that share the tests
+FUZZ_SECONDS ?= 0
+
+.PHONY: demo setup setup-all test fuzz lint perf
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else "markscheme needs Python 3.11 or newer: make PYTHON=python3.12 …")'
@@ -39,12 +43,16 @@ demo: $(VENV)/.installed
 	@echo "every response, in the browser: $(BIN)/markscheme view runs/demo"
 
 test: setup
-	$(BIN)/python -m pytest -q
+	$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
+
+fuzz: setup
+	$(BIN)/python tests/support/fuzz.py --seconds $(FUZZ_SECONDS) --workers $(WORKERS)
 
 lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 
 perf: setup
 	for name in $(PERF); do $(BIN)/python perf/$$name.py || exit 1; done

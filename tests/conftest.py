@@ -5,6 +5,12 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# `make test` tries the same examples on every machine; `make fuzz` looks for new ones.
+settings.register_profile("same", derandomize=True, database=None, deadline=None)
+settings.register_profile("fuzz", derandomize=False, database=None, deadline=None, print_blob=False)
+settings.load_profile("same")
 
 
 @pytest.fixture(scope="session")

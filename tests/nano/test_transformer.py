@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from markscheme.nano import WEIGHTS, load
@@ -68,6 +68,7 @@ logits = st.lists(st.floats(-30, 30, width=32), min_size=2, max_size=12)
 
 @settings(max_examples=100, deadline=None)
 @given(row=logits, at=st.floats(0, 1, exclude_max=True, width=32), top_k=st.none() | st.integers(1, 12))
+@example(row=[0.0, -1e-9], at=0.75, top_k=1)  # two logits whose chances are one float32
 def test_draw_when_top_k_then_among_the_likeliest(row, at, top_k):
     array = np.array([row], dtype=np.float32)
     (drawn,) = choose(array, np.array([at], dtype=np.float32), 0.8, top_k)

@@ -85,9 +85,12 @@ def serve():
         running.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser():
-    """Headless Chromium of the system, driven by Playwright."""
+    """Headless Chromium of the system, driven by Playwright.
+
+    Not longer than a module: Playwright keeps an event loop running in this thread, where no test could start another.
+    """
     required = os.environ.get("MARKSCHEME_REQUIRE_ALL") == "1"
     try:
         from playwright.sync_api import sync_playwright
@@ -105,7 +108,7 @@ def browser():
         found.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def tab(browser):
     """One tab for all tests: a new one costs half a second. With it what went wrong in it."""
     context = browser.new_context(

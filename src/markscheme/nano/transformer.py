@@ -167,8 +167,9 @@ def choose(
         return likeliest
     chances = np.exp((logits - logits.max(axis=1, keepdims=True)) / np.float32(temperature))
     if top_k is not None and top_k < chances.shape[1]:
-        least = np.partition(chances, -top_k, axis=1)[:, -top_k, None]
-        chances = np.where(chances >= least, chances, 0)
+        # Ranked before the division: it may round two neighbouring logits to one chance, and both would be let in.
+        least = np.partition(logits, -top_k, axis=1)[:, -top_k, None]
+        chances = np.where(logits >= least, chances, 0)
     if top_p is not None:
         ranked = -np.sort(-chances, axis=1)
         total = np.cumsum(ranked, axis=1)
