@@ -52,7 +52,7 @@ lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/lint-imports
+	$(BIN)/lint-imports --config contracts.toml
 
 perf: setup
 	for name in $(PERF); do $(BIN)/python perf/$$name.py || exit 1; done
