@@ -38,7 +38,7 @@ def main() -> None:
 
 def _solutions(name: str, *, train: bool = False) -> Iterable[Case]:
     found = benchmark(name)
-    for problem in found.fewshot_pool if train else found.problems:
+    for problem in found.pool if train else found.problems:
         if problem.solution:
             yield problem.solution, str(problem.gold)
 

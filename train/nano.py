@@ -24,7 +24,7 @@ from tokenizers import Regex, Tokenizer, normalizers, pre_tokenizers, processors
 from tokenizers.models import WordLevel
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
-from markscheme.datasets.packaged import read_sample
+from markscheme.benchmarks import benchmark
 from markscheme.nano import tokenizer as words
 from markscheme.types import CountdownGold
 
@@ -37,7 +37,7 @@ TOKENS = 6_000
 def excluded_puzzles(files: list[Path]) -> list[CountdownGold]:
     """The puzzles of these files and of the sample that the package itself is shown on."""
     rows = [json.loads(line) for file in files for line in file.read_text().splitlines()]
-    rows += read_sample("countdown-sample")[0]
+    rows += benchmark("countdown-sample").rows()
     return [CountdownGold(tuple(row["nums"]), row["target"]) for row in rows]
 
 

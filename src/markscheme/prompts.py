@@ -1,7 +1,8 @@
 """What is really sent: templates, few-shot examples, and the hash that pins them.
 
-Examples come from a pool that is never the evaluated split, are drawn with a seed, and stand in the system message
-in the order drawn. Placeholders are replaced, not formatted: statements are full of braces.
+Examples come from a pool that is never the evaluated split, and are drawn with a seed or fixed by the template. They
+stand in the system message, before the question, or as turns. Placeholders are replaced, not formatted: statements are
+full of braces.
 """
 
 from __future__ import annotations
@@ -10,23 +11,67 @@ import hashlib
 import random
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal
 
 import msgspec
 
 from markscheme.errors import UsageError
 from markscheme.types import Message, Problem, Prompt
 
-_PLACEHOLDER = re.compile(r"\{(statement|solution|gold)\}")
+_PLACEHOLDER = re.compile(r"\{(statement|solution|gold|answer)\}")
+
+Wording = str | dict[str, str]
+"""A text, or one for each language (`en`, `de` …) that problems name in their metadata."""
 
 
-class Template(msgspec.Struct, frozen=True, kw_only=True):
-    """One way to put a problem to a model. `{statement}`, `{solution}` and `{gold}` stand for the problem's parts."""
+class Template(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One way to put a problem to a model.
 
-    summary: str
-    user: str
-    system: str | None = None
-    example: str | None = None
-    """How one worked example reads; a template without it takes no few-shot examples."""
+    `{statement}` stands for the question; in worked examples also `{solution}`, `{gold}`, and `{answer}`: the solution,
+    or where there is none, the gold in a box.
+    """
+
+    user: Wording
+    summary: str = ""
+    system: Wording | None = None
+    example: Wording | None = None
+    """How one worked example reads, for `style` system and user."""
+    reply: str = "{answer}"
+    """What the assistant says in a worked example, for `style` turns; the question reads as `user`."""
+    style: Literal["system", "user", "turns"] | None = None
+    """Where worked examples stand (default: in the system message where there is an `example`, else as turns)."""
+    fewshot: int | None = None
+    """Worked examples unless the user says otherwise (default: the benchmark's)."""
+    examples: tuple[str, ...] = ()
+    """Ids or keys of the pool's problems that are the examples, in this order; else they are drawn."""
+    stop: tuple[str, ...] = ()
+    """Ends a response, unless the user says otherwise: where a base model would begin the next question."""
+
+    @property
+    def where(self) -> Literal["system", "user", "turns"]:
+        """Where worked examples stand."""
+        return self.style or ("turns" if self.example is None else "system")
+
+
+def check_template(template: Template) -> None:
+    """`ValueError` for a template that asks nothing, or that gives the answer away."""
+    for text in template.user.values() if isinstance(template.user, dict) else (template.user,):
+        if "{statement}" not in text:
+            raise ValueError("`user` has no {statement}, so nothing would be asked")
+        if found := _PLACEHOLDER.search(text.replace("{statement}", "")):
+            raise ValueError(f"`user` has {found[0]}, which would give the answer away")
+    if template.example is None and template.where != "turns":
+        raise ValueError(f"examples in the {template.where} message need `example`: how one of them reads")
+
+
+def custom_template(user: str) -> Template:
+    """The template of a text that somebody typed."""
+    template = Template(summary="given by the user", user=user)
+    try:
+        check_template(template)
+    except ValueError as problem:
+        raise UsageError(f"this prompt cannot be used: {problem}") from None
+    return template
 
 
 def draw_examples(pool: Sequence[Problem], count: int, seed: int, evaluated: Iterable[Problem]) -> list[Problem]:
@@ -42,6 +87,18 @@ def draw_examples(pool: Sequence[Problem], count: int, seed: int, evaluated: Ite
     return random.Random(seed).sample(allowed, count)
 
 
+def fixed_examples(pool: Sequence[Problem], names: Sequence[str], count: int) -> list[Problem]:
+    """The first `count` of the pool's problems that a template names by id or key."""
+    if count > len(names):
+        raise UsageError(f"--fewshot {count} is more than the {len(names)} examples that this prompt fixes")
+    named = {name: problem for problem in pool for name in (problem.id, problem.key) if name in names}
+    if missing := [name for name in names[:count] if name not in named]:
+        raise UsageError(
+            f"the few-shot pool has no problem {missing[0]}, which this prompt shows; is it another split?"
+        )
+    return [named[name] for name in names[:count]]
+
+
 def build_prompt(template: Template, problem: Problem, examples: Sequence[Problem], seed: int | None) -> Prompt:
     """The messages for one problem."""
     return next(build_prompts(template, [problem], examples, seed))
@@ -50,21 +107,35 @@ def build_prompt(template: Template, problem: Problem, examples: Sequence[Proble
 def build_prompts(
     template: Template, problems: Iterable[Problem], examples: Sequence[Problem], seed: int | None
 ) -> Iterator[Prompt]:
-    """The messages for each problem; the examples are written out once and shared."""
-    system = template.system
-    if examples:
-        if template.example is None:
-            raise UsageError("this prompt variant takes no few-shot examples; leave --fewshot out or choose another")
-        shown = "\n\n".join(_fill(template.example, example) for example in examples)
-        system = f"{system}\n\n{shown}" if system else shown
-    before = (Message("system", system),) if system else ()
+    """The messages for each problem; the examples are written out once (for each language) and shared."""
     ids = tuple(example.id for example in examples)
+    drawn = seed if examples and not template.examples else None
+    written: dict[str, tuple[str, tuple[Message, ...], str]] = {}
     for problem in problems:
-        yield Prompt(
-            messages=(*before, Message("user", _fill(template.user, problem))),
-            fewshot_ids=ids,
-            fewshot_seed=seed if examples else None,
-        )
+        language = str(problem.metadata.get("language", ""))
+        if language not in written:
+            written[language] = (_worded(template.user, language), *_before(template, examples, language))
+        user, messages, prefix = written[language]
+        last = Message("user", prefix + _fill(user, problem))
+        yield Prompt(messages=(*messages, last), fewshot_ids=ids, fewshot_seed=drawn)
+
+
+def _before(template: Template, examples: Sequence[Problem], language: str) -> tuple[tuple[Message, ...], str]:
+    """The messages before the question, and the text before it in its own message."""
+    system = _worded(template.system, language) if template.system is not None else ""
+    turns: list[Message] = []
+    shown = ""
+    if template.where == "turns":
+        for example in examples:
+            turns.append(Message("user", _fill(_worded(template.user, language), example)))
+            turns.append(Message("assistant", _fill(template.reply, example)))
+    elif examples and template.example is not None:
+        form = _worded(template.example, language)
+        shown = "\n\n".join(_fill(form, example) for example in examples)
+        if template.where == "system":
+            system, shown = f"{system}\n\n{shown}" if system else shown, ""
+    first = (Message("system", system),) if system else ()
+    return (*first, *turns), f"{shown}\n\n" if shown else ""
 
 
 def prompts_sha256(prompts: Iterable[Prompt]) -> str:
@@ -75,7 +146,16 @@ def prompts_sha256(prompts: Iterable[Prompt]) -> str:
     return digest.hexdigest()
 
 
+def _worded(wording: Wording, language: str) -> str:
+    if isinstance(wording, str):
+        return wording
+    if language not in wording:
+        raise UsageError(f"this prompt has no wording for the language {language!r}; it has {', '.join(wording)}")
+    return wording[language]
+
+
 def _fill(text: str, problem: Problem) -> str:
     parts = {"statement": problem.statement, "solution": problem.solution or "", "gold": str(problem.gold)}
+    parts["answer"] = problem.solution or f"\\boxed{{{problem.gold}}}"
     # One pass, so that a statement which itself contains "{gold}" is left as it is.
     return _PLACEHOLDER.sub(lambda match: parts[match[1]], text)

@@ -39,6 +39,8 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     solution: str | None = None
     metadata: dict[str, Any] = {}
     key: str = ""
+    cluster: str | None = None
+    """What problems that are not independent of each other share: their contest, say."""
 
     def __post_init__(self) -> None:
         if not self.key:

@@ -5,7 +5,7 @@ import json
 import pytest
 
 import markscheme as ms
-from markscheme.benchmarks import BENCHMARKS, benchmark, expand
+from markscheme.benchmarks import benchmark, benchmarks, expand
 from markscheme.errors import DataError, UsageError
 from markscheme.types import Message
 
@@ -69,7 +69,7 @@ def test_aime_when_both_parts_then_ids_name_contest_and_number(real_data):
 
 
 def test_gsm8k_when_loaded_then_solution_has_no_calculator_notes(real_data):
-    pool = benchmark("gsm8k", real_data).fewshot_pool
+    pool = benchmark("gsm8k", real_data).pool
     assert len(pool) == 7473
     assert not any("<<" in (problem.solution or "") for problem in pool)
 
@@ -87,12 +87,12 @@ def test_sample_benchmark_when_offline_then_loads(name, tmp_path):
 def test_every_benchmark_when_listed_then_has_a_known_protocol():
     from markscheme.marking import protocol_names
 
-    assert {bench.protocol for bench in BENCHMARKS.values()} <= set(protocol_names())
+    assert {bench.protocol for bench in benchmarks().values()} <= set(protocol_names())
 
 
 def test_missing_data_when_asked_then_one_sentence_says_how_to_get_it_and_what_runs_now(tmp_path):
     with pytest.raises(DataError) as caught:
-        _ = benchmark("gsm8k", tmp_path).problems
+        _ = benchmark("gsm8k", tmp_path).problems[0]
     assert "markscheme data prepare gsm8k" in str(caught.value)
     assert "gsm8k-sample" in str(caught.value)
 
@@ -112,7 +112,7 @@ def test_own_file_when_a_row_lacks_its_answer_then_names_file_and_row(tmp_path):
     file = tmp_path / "mine.jsonl"
     file.write_text('{"problem": "1+1?", "answer": "2"}\n{"problem": "2+2?"}\n')
     with pytest.raises(DataError, match=r"mine\.jsonl, row 2.*answer"):
-        _ = ms.benchmark(str(file)).problems
+        list(ms.benchmark(str(file)).problems)
 
 
 def test_same_problem_twice_when_loaded_then_both_are_asked(tmp_path):
@@ -159,13 +159,12 @@ def test_own_file_when_a_value_is_of_the_wrong_kind_then_says_so(tmp_path, row, 
     file = tmp_path / "odd.jsonl"
     file.write_text(row + "\n")
     with pytest.raises(DataError, match=said):
-        _ = ms.benchmark(str(file)).problems
+        list(ms.benchmark(str(file)).problems)
 
 
 def test_countdown_sample_when_generated_again_then_is_the_packaged_one(tmp_path):
     from markscheme.cli import main
-    from markscheme.datasets import read_sample
 
     file = tmp_path / "again.jsonl"
     assert main(["countdown", "generate", "--count", "100", "--seed", "2026", "-o", str(file)]) == 0
-    assert [json.loads(line) for line in file.read_text().splitlines()] == read_sample("countdown-sample")[0]
+    assert [json.loads(line) for line in file.read_text().splitlines()] == list(benchmark("countdown-sample").rows())

@@ -4,8 +4,11 @@ import json
 
 import pytest
 
+from markscheme.benchmarks import benchmarks
 from markscheme.cli import main
-from markscheme.datasets.catalogue import FILES
+
+WHOLE = [each for each in benchmarks().values() if each.name == each.definition.name]
+FILES = [s for each in WHOLE for s in each.sources if s.hubs and not s.borrowed]
 
 PUZZLES = [{"nums": [n, 2, 3], "target": n + 5} for n in range(1, 1001)]
 
@@ -29,8 +32,10 @@ def test_data_list_when_asked_for_json_then_only_json_is_printed(tmp_path, capsy
     assert main(["data", "list", "--json", "--data-dir", str(tmp_path)]) == 0
     listed = json.loads(capsys.readouterr().out)
     states = {file["name"]: file["state"] for file in listed["files"]}
-    assert states == {name: "stand-in" if name == "countdown/test.jsonl" else "missing" for name in FILES}
-    assert [file["pinned"] for file in listed["files"]] == [True] * 7 + [False]
+    assert states == {s.file: "stand-in" if s.file == "countdown/test.jsonl" else "missing" for s in FILES}
+    pinned = {file["dataset"] for file in listed["files"] if file["pinned"]}
+    assert {"gsm8k", "math500", "aime-2024", "aime-2025"} <= pinned
+    assert "countdown" not in pinned
 
 
 @pytest.mark.parametrize(("names", "code"), [([], 0), (["gsm8k"], 1)])

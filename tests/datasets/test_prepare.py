@@ -1,17 +1,17 @@
 """Fetching through the real Hub client from a loopback Hub: what is right is kept, anything else leaves nothing."""
 
 import sys
-from dataclasses import replace
+from typing import NamedTuple
 
 import msgspec
 import pytest
 from hub_server import COMMIT, jsonl, parquet
 from rich.progress import Progress
 
-from markscheme.datasets import content_hash, read_rows
-from markscheme.datasets.catalogue import DATASETS, UNPINNED, HubFile, OfficialDataset, OfficialFile
+from markscheme.benchmarks import Benchmark, benchmark
+from markscheme.benchmarks.examining import examiner
+from markscheme.datasets import HubFile, Source, content_hash, read_rows
 from markscheme.datasets.prepare import prepare
-from markscheme.datasets.rows import countdown_row, every_puzzle_solvable, first_contest, gsm8k_row, second_contest
 from markscheme.errors import DataError
 
 ROWS = [{"question": f"What is {n} + {n}? ½", "answer": f"{n} + {n} = {2 * n}\n#### {2 * n}"} for n in range(20)]
@@ -19,27 +19,37 @@ PUZZLES = [{"nums": [n, 2, 3], "target": n + 5} for n in range(1, 1001)]
 PINNED = "ab" * 20
 
 
+class Made(NamedTuple):
+    """A made-up data set: its files, and the benchmark whose rows they hold."""
+
+    files: tuple[Source, ...]
+    like: Benchmark
+
+
 def words(path="data/test.parquet", rows=ROWS):
     """A made-up data set in the form of GSM8K whose hash is that of `rows`."""
-    source = HubFile("somebody/words", PINNED, path)
-    file = OfficialFile("words/test.jsonl", len(rows), gsm8k_row, (source,), content_hash(rows))
-    return OfficialDataset("words", "none", "gsm8k-sample", (file,))
+    hub = HubFile(repo="somebody/words", revision=PINNED, path=path)
+    like = benchmark("gsm8k")
+    columns = like.definition.columns
+    file = Source(file="words/test.jsonl", rows=len(rows), hub=hub, sha256=content_hash(rows), columns=columns)
+    return Made((file,), like)
 
 
 def puzzles():
     """A made-up data set in the form of Countdown: two sources, and no hash that is known beforehand."""
-    sources = (HubFile("first/puzzles", UNPINNED, "a.parquet"), HubFile("second/puzzles", UNPINNED, "b.jsonl"))
-    file = OfficialFile("puzzles/test.jsonl", len(PUZZLES), countdown_row, sources, None, examine=every_puzzle_solvable)
-    return OfficialDataset("puzzles", "none", "countdown-sample", (file,))
+    like = benchmark("countdown")
+    hubs = (HubFile(repo="first/puzzles", path="a.parquet"), HubFile(repo="second/puzzles", path="b.jsonl"))
+    file = Source(file="puzzles/test.jsonl", rows=len(PUZZLES), hub=hubs, columns=like.definition.columns)
+    return Made((file,), like)
 
 
 def run(dataset, folder, force=False):
     with Progress(disable=True) as progress:
-        return prepare(dataset, folder, progress, force=force)
+        return prepare(dataset.files, folder, progress, examiner(dataset.like), force=force)
 
 
 def source_of(dataset, index=0):
-    return dataset.files[0].sources[index]
+    return dataset.files[0].hubs[index]
 
 
 def names_in(folder):
@@ -54,7 +64,7 @@ def test_prepare_when_the_rows_are_right_then_they_are_kept_with_their_source(hu
     assert (prepared.action, prepared.file.check, prepared.note) == ("fetched", "content", "")
     assert prepared.file.source == f"hf://datasets/somebody/words@{PINNED}/{path}"
     assert prepared.file.sha256 == prepared.file.content_sha256 == dataset.files[0].sha256
-    assert read_rows(tmp_path / "words/test.jsonl") == [dict(sorted(row.items())) for row in ROWS]
+    assert list(read_rows(tmp_path / "words/test.jsonl")) == [dict(sorted(row.items())) for row in ROWS]
     assert names_in(tmp_path) == ["words/test.jsonl", "words/test.source.json"]
 
 
@@ -63,7 +73,7 @@ def test_prepare_when_it_fetches_then_the_bar_counts_every_byte(hub, tmp_path):
     content = parquet(ROWS)
     hub.add(source_of(dataset), content)
     with Progress(disable=True) as progress:
-        prepare(dataset, tmp_path, progress)
+        prepare(dataset.files, tmp_path, progress, examiner(dataset.like))
         (task,) = progress.tasks
     assert (task.completed, task.total, task.finished) == (len(content), len(content), True)
 
@@ -117,7 +127,7 @@ def test_prepare_when_the_new_file_is_wrong_then_the_old_one_stays(hub, tmp_path
     [
         ("data/test.parquet", b"PAR1 but not really", "not a readable Parquet file"),
         ("test.jsonl", b'{"question": "?", "answer"', "line 1: not valid JSON"),
-        ("test.jsonl", b'{"question": "?", "answer": "3"}\n', "row 1: the last line of `answer`"),
+        ("test.jsonl", b'{"question": "?", "answer": "3"}\n', "row 1: answer has no text after `####`"),
         ("test.jsonl", b'{"question": 7, "answer": "#### 3"}\n', "row 1: `question` must be a text, not 7"),
     ],
 )
@@ -212,24 +222,31 @@ def test_prepare_when_the_first_source_only_fails_for_now_then_the_second_is_not
 
 def test_prepare_when_both_contests_are_in_one_file_then_it_is_fetched_once_and_divided(hub, tmp_path):
     both = [{"problem_idx": n, "problem": f"Find {7 * n}.", "answer": 7 * n} for n in range(1, 31)]
-    source = HubFile("somebody/contests", PINNED, "data/train.parquet")
-    official = DATASETS["aime2025"].files
+    official = benchmark("aime-2025")
     halves = [[(n, 7 * n) for n in range(1, 16)], [(n, 7 * (n + 15)) for n in range(1, 16)]]
     files = tuple(
-        replace(
-            file,
-            sources=(replace(source, select=select),),
-            sha256=content_hash({"answer": answer, "problem_idx": number} for number, answer in half),
+        msgspec.structs.replace(
+            file, sha256=content_hash({"answer": answer, "problem_idx": number} for number, answer in half)
         )
-        for file, select, half in zip(official, (first_contest, second_contest), halves, strict=True)
+        for file, half in zip(official.sources, halves, strict=True)
     )
-    hub.add(source, parquet(both[::-1]))
-    prepared = run(OfficialDataset("aime2025", "", "aime-sample", files), tmp_path)
+    hub.add(files[0].hubs[0], parquet(both[::-1]))
+    prepared = run(Made(files, official), tmp_path)
     assert [each.file.check for each in prepared] == ["answers", "answers"]
     assert sum(request.startswith("GET /datasets") for request in hub.requests) == 1
     rows = read_rows(tmp_path / "aime2025/II.jsonl")
     assert [row["problem_idx"] for row in rows] == list(range(1, 16))
     assert rows[0]["problem"] == "Find 112."
+
+
+def test_prepare_when_a_split_is_several_files_then_they_are_read_one_after_the_other(hub, tmp_path):
+    dataset = words(path=("a.parquet", "b.parquet"))
+    (source,) = dataset.files[0].hubs
+    for path, rows in zip(source.paths, (ROWS[:7], ROWS[7:]), strict=True):
+        hub.add(HubFile(repo=source.repo, path=path), parquet(rows))
+    (prepared,) = run(dataset, tmp_path)
+    assert prepared.file.check == "content"
+    assert prepared.file.source == f"hf://datasets/somebody/words@{PINNED}/{{a.parquet,b.parquet}}"
 
 
 def test_prepare_when_the_client_is_not_installed_then_one_sentence_names_the_extra(tmp_path, monkeypatch):
@@ -248,14 +265,16 @@ def test_prepare_when_the_folder_cannot_be_written_then_one_sentence(hub, tmp_pa
 
 def test_prepare_when_every_official_set_is_served_then_all_are_verified(hub, tmp_path, real_data):
     contests = {}
-    for name in ("gsm8k", "math500", "aime2024", "aime2025"):
-        for file in DATASETS[name].files:
-            (source,) = file.sources
-            rows = read_rows(real_data / file.name)
-            if name == "aime2025":
+    for name in ("gsm8k", "math500", "aime-2024", "aime-2025"):
+        bench = benchmark(name)
+        own = tuple(file for file in bench.sources if not file.borrowed)
+        for file in own:
+            (source,) = file.hubs
+            rows = list(read_rows(real_data / file.file))
+            if name == "aime-2025":
                 done = contests.setdefault(source.path, [])
                 done += [{**row, "problem_idx": row["problem_idx"] + len(done)} for row in rows]
                 rows = done
             hub.add(source, parquet(rows) if source.path.endswith(".parquet") else jsonl(rows))
-        prepared = run(DATASETS[name], tmp_path)
+        prepared = run(Made(own, bench), tmp_path)
         assert {each.file.check for each in prepared} == ({"answers"} if "aime" in name else {"content"})

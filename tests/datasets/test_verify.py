@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from markscheme.datasets.catalogue import FILES
+from markscheme.benchmarks import benchmark
 from markscheme.datasets.verify import inspect, unmarkable_golds
 from markscheme.types import CountdownGold, Mark, Problem, Verdict
 
@@ -30,10 +30,10 @@ def write(folder, name, rows):
 def test_inspect_when_the_file_is_in_a_state_then_it_is_reported(tmp_path, present, rows, state, detail):
     if present:
         write(tmp_path, present, rows)
-    report, read = inspect(FILES["countdown/test.jsonl"], tmp_path)
+    report = inspect(benchmark("countdown").sources[0], tmp_path)
     assert (report.name, report.state) == ("countdown/test.jsonl", state)
     assert detail in report.detail
-    assert len(read) == (0 if state in ("missing", "unreadable") else len(rows))
+    assert (report.file.rows if report.file else 0) == (0 if state in ("missing", "unreadable") else len(rows))
 
 
 def problem(gold, protocol="math"):

@@ -1,58 +1,140 @@
-"""Benchmarks by name, by the other names people type, and by path."""
+"""Benchmarks by name, by the other names people type, from plug-in packages, and by path."""
 
 from __future__ import annotations
 
-import dataclasses
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from functools import cache
+from importlib.metadata import entry_points
 from pathlib import Path
 
-from markscheme.benchmarks import aime, countdown, custom, gsm8k, math500
-from markscheme.benchmarks.base import Benchmark
-from markscheme.errors import UsageError
+import msgspec
 
-OFFICIAL = (countdown.COUNTDOWN, gsm8k.GSM8K, math500.MATH500)
-"""What `all` means. AIME is not in it: thirty problems are asked for by name or not at all."""
+from markscheme.benchmarks.benchmark import Benchmark, DataProblems
+from markscheme.benchmarks.definition import SHIPPED, Definition, load_definition
+from markscheme.benchmarks.fields import ProblemMaker
+from markscheme.datasets import Source, read_rows
+from markscheme.datasets.files import SUFFIXES, Row
+from markscheme.errors import DataError, UsageError
+from markscheme.types import Problem
 
-BENCHMARKS: dict[str, Benchmark] = {
-    benchmark.name: benchmark
-    for benchmark in (
-        *OFFICIAL,
-        *aime.CONTESTS,
-        countdown.COUNTDOWN_SAMPLE,
-        gsm8k.GSM8K_SAMPLE,
-        math500.MATH_SAMPLE,
-        aime.AIME_SAMPLE,
+ENTRY_POINTS = "markscheme.benchmarks"
+"""Entry points of this group are a `Benchmark`, or the path of a benchmark's TOML file."""
+
+OWN = "own"
+"""The definition that a bare file of problems is read by."""
+
+
+def benchmark(name: str | Path, data_dir: str | Path | None = None) -> Benchmark:
+    """A benchmark by name, alias (`math-500`, `aime24`, `AIME-2024-I` …) or path: of a benchmark's `.toml` file, or of
+    problems as `.jsonl`, `.csv`, `.tsv` or `.parquet`.
+
+    Its `problems` are read on first use, from `data_dir`, else `$MARKSCHEME_DATA`, else the user cache.
+    """
+    folder = Path(data_dir) if data_dir is not None else None
+    typed = str(name)
+    if typed.endswith(SUFFIXES):
+        return _from_rows(Path(typed).absolute())
+    if typed.endswith(".toml"):
+        return next(_benchmarks(load_definition(Path(typed)), folder))
+    squashed = _squash(typed)
+    for file in SHIPPED.glob("*.toml"):  # most often the name is a file's, and the others need not be read
+        if _squash(file.stem) == squashed and file.stem != OWN:
+            return next(_benchmarks(load_definition(file), folder))
+    known = {_squash(each): each for each in benchmarks()}
+    if squashed not in known:
+        close = difflib.get_close_matches(typed.lower(), known.values(), n=1)
+        hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(known.values())}."
+        raise UsageError(f"no benchmark {typed!r}; {hint} A path to a .toml, .jsonl, .csv or .parquet file works too.")
+    found = benchmarks()[known[squashed]]
+    if found.definition is None:
+        return found
+    return next(each for each in _benchmarks(found.definition, folder) if each.name == found.name)
+
+
+@cache
+def benchmarks() -> dict[str, Benchmark]:
+    """Every benchmark by its name: the shipped ones with their parts, then those of other packages."""
+    files = sorted(SHIPPED.glob("*.toml"), key=lambda file: (file.stem.endswith("-sample"), file.stem))
+    shipped = (each for file in files if file.stem != OWN for each in _benchmarks(load_definition(file), None))
+    return {each.name: each for each in (*shipped, *_plugged_in())}
+
+
+def expand(names: Iterable[str]) -> list[str]:
+    """Names with `all` replaced by the default benchmarks, each once, in order."""
+    full = []
+    for name in names:
+        defaults = (each for each in benchmarks().values() if each.definition and each.definition.default)
+        full += sorted(each.name for each in defaults) if name == "all" else [name]
+    return list(dict.fromkeys(full))
+
+
+def own_problem(index: int, row: Row) -> Problem:
+    """The problem of a row that names its question and answer as most files do; `ValueError` or `KeyError` if not."""
+    definition = load_definition(SHIPPED / ("countdown.toml" if _is_puzzle(row) else f"{OWN}.toml"))
+    return ProblemMaker(definition.fields, definition.protocol)(index, row)
+
+
+def _benchmarks(definition: Definition, data_dir: Path | None) -> Iterator[Benchmark]:
+    """The benchmark of a definition, and each of its parts."""
+    parts = [(definition.name, definition.evaluated, definition.summary)]
+    for part in definition.own_parts:
+        source = definition.data[part]
+        parts.append((f"{definition.name}-{part}", (part,), source.summary or f"{definition.name}, only {part}"))
+    few = definition.fewshot
+    for name, asked, summary in parts:
+        yield Benchmark(
+            name,
+            DataProblems(definition, asked, name, data_dir),
+            templates=definition.prompts,
+            protocol=definition.protocol,
+            summary=summary,
+            pool=DataProblems(definition, (few.pool,), name, data_dir, pool=True) if few else None,
+            fewshot=few.count if few else 0,
+            sampling=definition.sampling,
+            definition=definition,
+        )
+
+
+def _from_rows(path: Path) -> Benchmark:
+    """The benchmark of a bare file: puzzles are asked and marked as Countdown, everything else as MATH-500."""
+    kind = "countdown" if _holds_puzzles(path) else OWN
+    definition = load_definition(SHIPPED / f"{kind}.toml")
+    source = Source(file=path.name, folder=str(path.parent))
+    made = msgspec.structs.replace(
+        definition, name=path.stem, summary=f"problems of {path}", data={"test": source}, columns={}, fewshot=None
     )
-}
+    return next(_benchmarks(made, None))
+
+
+def _holds_puzzles(path: Path) -> bool:
+    """Whether the first row is a Countdown puzzle. A file that cannot be read is complained of when it is loaded."""
+    try:
+        rows = read_rows(path)
+        return len(rows) > 0 and _is_puzzle(rows[0])
+    except DataError:
+        return False
+
+
+def _is_puzzle(row: Row) -> bool:
+    return "nums" in row and "target" in row
+
+
+def _plugged_in() -> Iterator[Benchmark]:
+    for point in entry_points(group=ENTRY_POINTS):
+        found = point.load()
+        if isinstance(found, Benchmark):
+            yield found
+        elif isinstance(found, str | Path):
+            yield from _benchmarks(load_definition(Path(found)), None)
+        else:
+            raise UsageError(
+                f"the entry point {point.name} of {ENTRY_POINTS} is {type(found).__name__}, where a Benchmark or the "
+                "path of a .toml file belongs; mend or remove that package"
+            )
 
 
 def _squash(name: str) -> str:
     """`AIME-2024-I`, `aime_2024_i` and `aime24-I` are one name: case, separators and the century do not count."""
     squashed = "".join(character for character in name.lower() if character.isalnum())
     return squashed.replace("aime20", "aime")
-
-
-_BY_SQUASHED = {_squash(name): name for name in BENCHMARKS}
-
-
-def benchmark(name: str, data_dir: str | Path | None = None) -> Benchmark:
-    """A benchmark by name, alias (`math-500`, `aime24`, `AIME-2024-I` …) or path of a `.jsonl` file.
-
-    Its `problems` are read on first use, from `data_dir`, else `$MARKSCHEME_DATA`, else the user cache.
-    """
-    folder = Path(data_dir) if data_dir is not None else None
-    if name.endswith(".jsonl"):
-        return custom.from_file(Path(name).absolute())
-    known = _BY_SQUASHED.get(_squash(name))
-    if known is None:
-        close = difflib.get_close_matches(name.lower(), BENCHMARKS, n=1)
-        hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(BENCHMARKS)}."
-        raise UsageError(f"no benchmark {name!r}; {hint} A path to a .jsonl file works too.")
-    return dataclasses.replace(BENCHMARKS[known], data_dir=folder)
-
-
-def expand(names: Iterable[str]) -> list[str]:
-    """Names with `all` replaced by the default benchmarks, each once, in order."""
-    full = [each for name in names for each in ([b.name for b in OFFICIAL] if name == "all" else [name])]
-    return list(dict.fromkeys(full))

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-    from markscheme.datasets.catalogue import OfficialDataset, OfficialFile
+    from markscheme.benchmarks import Benchmark
+    from markscheme.datasets import Source
     from markscheme.datasets.verify import BadGold, FileReport
 
 
@@ -19,12 +20,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The three actions and their options."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     listing = actions.add_parser("list", help="what there is, from where, and whether it is here")
+    listing.add_argument("names", nargs="*", metavar="NAME", help="benchmarks, or .toml files (default: all that ship)")
     preparing = actions.add_parser("prepare", help="fetch from the Hugging Face Hub, check, and keep")
-    preparing.add_argument("names", nargs="*", metavar="NAME", help="data sets, such as gsm8k")
-    preparing.add_argument("--all", action="store_true", help="every data set")
+    preparing.add_argument("names", nargs="*", metavar="NAME", help="benchmarks, such as gsm8k, or .toml files")
+    preparing.add_argument("--all", action="store_true", help="every benchmark that ships")
     preparing.add_argument("--force", action="store_true", help="fetch again what is there already")
     verifying = actions.add_parser("verify", help="check the files again, and mark every gold against itself")
-    verifying.add_argument("names", nargs="*", metavar="NAME", help="data sets (default: whatever is here)")
+    verifying.add_argument("names", nargs="*", metavar="NAME", help="benchmarks or files (default: whatever is here)")
     for action in (listing, preparing, verifying):
         action.add_argument(
             "--data-dir", type=Path, metavar="DIR", help="data folder (default: $MARKSCHEME_DATA, or the user cache)"
@@ -42,54 +44,68 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _list(args: argparse.Namespace, folder: Path) -> int:
-    from markscheme.datasets.catalogue import DATASETS
     from markscheme.datasets.verify import inspect
 
-    listed = [(dataset, file, inspect(file, folder)[0]) for dataset in DATASETS.values() for file in dataset.files]
+    listed = [(bench, source, inspect(source, folder)) for bench in _chosen(args.names) for source in _once(bench)]
     if args.json:
         _print_json({"data_dir": str(folder), "files": [_described(*each) for each in listed]})
         return 0
     print(f"data folder: {folder}\n")
     _print_columns(
         ("name", "file", "rows", "state", "source"),
-        [(d.name, f.name, f"{f.rows:,}", report.state, _short_source(f)) for d, f, report in listed],
+        [(b.name, s.file, f"{s.rows:,}" if s.rows else "?", report.state, _short_source(s)) for b, s, report in listed],
     )
+    notes = {bench.name: bench.definition.unchecked for bench, *_ in listed if bench.definition}
+    for name, note in notes.items():
+        if note:
+            print(f"{name}: {note}")
     return 0
 
 
-def _described(dataset: OfficialDataset, file: OfficialFile, report: FileReport) -> dict[str, Any]:
+def _once(bench: Benchmark) -> list[Source]:
+    """The files of this benchmark, not those that it borrows from another one."""
+    return [source for source in bench.sources if not source.borrowed]
+
+
+def _described(bench: Benchmark, source: Source, report: FileReport) -> dict[str, Any]:
     return {
-        "dataset": dataset.name,
-        "name": file.name,
-        "rows": file.rows,
-        "licence": dataset.licence,
-        "sources": [str(source) for source in file.sources],
-        "pinned": file.sources[0].pinned,
-        "sha256": file.sha256,
-        "sha256_fields": list(file.hashed),
+        "dataset": bench.name,
+        "name": source.file,
+        "rows": source.rows,
+        "licence": bench.definition.licence if bench.definition else "",
+        "sources": [str(hub) for hub in source.hubs],
+        "pinned": bool(source.hubs) and source.hubs[0].pinned,
+        "sha256": source.sha256,
+        "sha256_fields": list(source.hashed),
+        "unchecked": bench.definition.unchecked if bench.definition else "",
         "state": report.state,
         "detail": report.detail,
         "file": report.file,
     }
 
 
-def _short_source(file: OfficialFile) -> str:
-    source = file.sources[0]
-    return f"{source.repo}@{source.revision[:7]}" if source.pinned else f"{source.repo} (not pinned)"
+def _short_source(source: Source) -> str:
+    if not source.hubs:
+        return "a file of yours"
+    hub = source.hubs[0]
+    if not hub.pinned:
+        return f"{hub.repo} (not pinned)"
+    return f"{hub.repo}@{hub.revision[:7]}" + ("" if source.sha256 else " (rows not checked)")
 
 
 def _prepare(args: argparse.Namespace, folder: Path) -> int:
-    from markscheme.datasets.catalogue import DATASETS
+    from markscheme.benchmarks.examining import examiner
     from markscheme.datasets.files import REMARKS
     from markscheme.datasets.prepare import prepare
     from markscheme.errors import UsageError
 
     if bool(args.names) == args.all:
-        raise UsageError(f"Name what to prepare ({', '.join(DATASETS)}), or say --all.")
+        names = ", ".join(bench.name for bench in _chosen([]))
+        raise UsageError(f"Name what to prepare ({names}), or say --all.")
     done = []
-    for dataset in _chosen(args.names):
+    for bench in _chosen(args.names):
         with _progress() as progress:
-            prepared = prepare(dataset, folder, progress, force=args.force)
+            prepared = prepare(bench.sources, folder, progress, examiner(bench), force=args.force)
         done += prepared
         for file, action, note in prepared:
             if note:
@@ -105,13 +121,18 @@ def _prepare(args: argparse.Namespace, folder: Path) -> int:
 
 
 def _verify(args: argparse.Namespace, folder: Path) -> int:
+    from markscheme.benchmarks.examining import bad_golds
     from markscheme.datasets.verify import inspect
+    from markscheme.marking import mark
 
-    checked = []
-    for dataset in _chosen(args.names):
-        for file in dataset.files:
-            report, rows = inspect(file, folder)
-            checked.append((report, len(rows), _bad_golds(file, rows)))
+    checked: list[tuple[FileReport, int, list[BadGold]]] = []
+    for bench in _chosen(args.names):
+        for source in bench.sources if args.names else _once(bench):
+            report = inspect(source, folder)
+            if report.file is None:
+                checked.append((report, 0, []))
+            else:
+                checked.append((report, report.file.rows, bad_golds(bench, source, folder, mark)))
     if args.json:
         files = [{"report": report, "golds": golds, "bad_golds": bad} for report, golds, bad in checked]
         _print_json({"data_dir": str(folder), "files": files})
@@ -120,22 +141,6 @@ def _verify(args: argparse.Namespace, folder: Path) -> int:
     # Asked for by name, a missing file is a failure; asked for "whatever is here", it is only mentioned.
     wrong = {"differs", "unreadable"} | ({"missing", "stand-in"} if args.names else set())
     return 1 if any(report.state in wrong or bad for report, _, bad in checked) else 0
-
-
-def _bad_golds(file: OfficialFile, rows: list[dict[str, Any]]) -> list[BadGold]:
-    """Every gold of a file given to the marker as if a model had written it."""
-    from markscheme.benchmarks import BENCHMARKS
-    from markscheme.countdown.solver import solve
-    from markscheme.datasets.verify import unmarkable_golds
-    from markscheme.marking import mark
-
-    def solution(numbers: tuple[int, ...], target: int) -> str | None:
-        found = solve(numbers, target)
-        return found.expression if found else None
-
-    parts = (part for benchmark in BENCHMARKS.values() for part in (*benchmark.parts, *benchmark.pool))
-    reader = next(part.to_problem for part in parts if part.file == file.name)
-    return unmarkable_golds([reader(index, row) for index, row in enumerate(rows)], mark, solution)
 
 
 def _print_verified(folder: Path, checked: Sequence[tuple[FileReport, int, list[BadGold]]]) -> None:
@@ -150,11 +155,14 @@ def _print_verified(folder: Path, checked: Sequence[tuple[FileReport, int, list[
             print(f"{report.name}, problem {bad.problem}: gold {bad.gold} is marked {bad.verdict}: {bad.why}")
 
 
-def _chosen(names: Sequence[str]) -> list[OfficialDataset]:
-    from markscheme.datasets.catalogue import DATASETS, find_dataset
+def _chosen(names: Sequence[str]) -> list[Benchmark]:
+    """The benchmarks that are meant; without a name, every one whose problems are fetched."""
+    from markscheme.benchmarks import benchmark, benchmarks
 
-    found = [find_dataset(name) for name in names] if names else list(DATASETS.values())
-    return list(dict.fromkeys(found))
+    if names:
+        return list({bench.name: bench for bench in map(benchmark, names)}.values())
+    whole = (bench for bench in benchmarks().values() if bench.definition and bench.name == bench.definition.name)
+    return [bench for bench in whole if any(source.hubs for source in bench.sources)]
 
 
 def _progress() -> Progress:

@@ -13,7 +13,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print three tables, or one JSON object."""
-    from markscheme.benchmarks import BENCHMARKS
+    from markscheme.benchmarks import benchmarks as all_benchmarks
     from markscheme.marking import get_protocol, protocol_names
     from markscheme.models import backend_names
     from markscheme.reporting.terminal import print_json, print_table
@@ -25,7 +25,7 @@ def run(args: argparse.Namespace) -> int:
             "prompts": list(benchmark.templates),
             "summary": benchmark.summary,
         }
-        for benchmark in BENCHMARKS.values()
+        for benchmark in all_benchmarks().values()
     ]
     protocols = [
         {"name": protocol.name, "version": protocol.version, "summary": protocol.description}

@@ -1,4 +1,4 @@
-"""Reading one JSONL file and saying exactly what was read.
+"""Reading one data file (JSON lines, a JSON array, CSV, TSV or Parquet) and saying exactly what was read.
 
 A bad line stops the reading, with file and line number: a benchmark with a row missing is another benchmark.
 """
@@ -6,9 +6,9 @@ A bad line stops the reading, with file and line number: a benchmark with a row 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 import msgspec
 
@@ -27,7 +27,13 @@ REMARKS: dict[Check, str] = {
     "none": "nothing to compare with",
 }
 
+TABLES = {".csv": ",", ".tsv": "\t"}
+"""Files with one row a line, and what stands between their columns."""
+
+SUFFIXES = (".jsonl", ".json", *TABLES, ".parquet")
+
 _BOM = b"\xef\xbb\xbf"
+_Line = tuple[int, bytes]  # its number, from 1, and what it holds
 
 
 class DataFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,19 +50,6 @@ class DataFile(msgspec.Struct, frozen=True, kw_only=True):
     content_sha256: str
     source: str
     check: Check = "none"
-
-
-def describe(name: str, path: Path, rows: list[Row], sha256: str, source: str, check: Check = "none") -> DataFile:
-    """The `DataFile` of rows that were read from `path`, whose bytes have `sha256`."""
-    return DataFile(
-        name=name,
-        path=str(path.absolute()),
-        sha256=sha256,
-        rows=len(rows),
-        content_sha256=content_hash(rows),
-        source=source,
-        check=check,
-    )
 
 
 def content_hash(rows: Iterable[Row]) -> str:
@@ -76,26 +69,53 @@ def encode_lines(rows: Iterable[Row]) -> Iterator[bytes]:
     return (encoder.encode(row) + b"\n" for row in rows)
 
 
-def read_rows(path: Path) -> list[Row]:
-    """The objects of a JSONL file, in order; blank lines are skipped."""
-    return read_rows_and_hash(path)[0]
-
-
-def read_rows_and_hash(path: Path, label: str | None = None) -> tuple[list[Row], str]:
-    """The rows of a JSONL file and the sha256 of its bytes, in one pass; errors name `label` or else the path."""
+def read_rows(path: Path, label: str | None = None, header: Sequence[str] = ()) -> Rows:
+    """The rows of a file, in order, each read when it is asked for; errors name `label` or else the path."""
     name = label or str(path)
-    digest = hashlib.sha256()
-    rows: list[Row] = []
     try:
-        with path.open("rb") as lines:
-            for number, line in enumerate(lines, start=1):
-                digest.update(line)
-                text = line.removeprefix(_BOM) if number == 1 else line
-                if text.strip():
-                    rows.append(_decode(text, name, number))
+        content = path.read_bytes()
     except OSError as problem:
         raise DataError(f"{name} cannot be read: {problem.strerror or problem}.") from problem
-    return rows, digest.hexdigest()
+    text = content.removeprefix(_BOM)
+    rows: Sequence[_Line | Row]
+    if path.suffix == ".parquet":
+        rows = _parquet(path, name)
+    elif path.suffix in TABLES:
+        rows = _table(text, TABLES[path.suffix], name, header)
+    elif path.suffix == ".json" and text.lstrip().startswith(b"["):
+        rows = _array(text, name)
+    else:
+        rows = [(number, line) for number, line in enumerate(text.split(b"\n"), start=1) if line.strip()]
+    return Rows(name, hashlib.sha256(content).hexdigest(), rows)
+
+
+class Rows(Sequence[Row]):
+    """The rows of one file. A line of JSON is decoded when it is asked for: of a pool of thousands, a run needs ten."""
+
+    def __init__(self, name: str, sha256: str, rows: Sequence[_Line | Row]) -> None:
+        self.name, self.sha256 = name, sha256
+        """`sha256` is of the file's bytes."""
+        self._rows = rows
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @overload
+    def __getitem__(self, index: int) -> Row: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Row]: ...
+    def __getitem__(self, index: int | slice) -> Row | list[Row]:
+        if isinstance(index, slice):
+            return [self[each] for each in range(*index.indices(len(self)))]
+        row = self._rows[index]
+        return row if isinstance(row, dict) else _decode(row[1], self.name, row[0])
+
+
+def _array(content: bytes, name: str) -> list[Row]:
+    try:
+        return msgspec.json.decode(content, type=list[Row])
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as problem:
+        raise DataError(f"{name} is not a JSON array of objects ({problem}).") from problem
 
 
 def _decode(line: bytes, name: str, number: int) -> Row:
@@ -107,3 +127,42 @@ def _decode(line: bytes, name: str, number: int) -> Row:
     if not isinstance(row, dict):
         raise DataError(f"{name}, line {number}: expected a JSON object, found {type(row).__name__}.")
     return row
+
+
+def _table(content: bytes, delimiter: str, name: str, header: Sequence[str]) -> list[Row]:
+    import csv
+
+    try:
+        text = content.decode()
+    except UnicodeDecodeError as problem:
+        raise DataError(f"{name} is not UTF-8 text ({problem}); save it as UTF-8.") from None
+    # In a TSV quotation marks are text like any other; a CSV needs them around commas.
+    quoting: Literal[0, 3] = csv.QUOTE_MINIMAL if delimiter == "," else csv.QUOTE_NONE
+    reader = csv.reader(text.splitlines(keepends=True), delimiter=delimiter, quoting=quoting, strict=True)
+    rows: list[Row] = []
+    names = list(header)
+    try:
+        for cells in reader:
+            if not names:
+                names = [cell.strip() for cell in cells]
+            elif cells:
+                if len(cells) != len(names):
+                    raise DataError(
+                        f"{name}, line {reader.line_num}: {len(cells)} cells where the header has {len(names)}."
+                    )
+                rows.append(dict(zip(names, cells, strict=True)))
+    except csv.Error as problem:
+        raise DataError(f"{name}, line {reader.line_num}: {problem}.") from None
+    return rows
+
+
+def _parquet(path: Path, name: str) -> list[Row]:
+    try:
+        import pyarrow.parquet
+    except ImportError:
+        raise DataError(f"{name} is Parquet, which needs pyarrow: run `pip install 'markscheme[data]'`.") from None
+    try:
+        rows: list[Row] = pyarrow.parquet.read_table(path).to_pylist()
+    except (OSError, ValueError) as problem:  # ArrowInvalid is a ValueError
+        raise DataError(f"{name} is not a readable Parquet file ({problem}).") from problem
+    return rows

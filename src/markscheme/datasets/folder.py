@@ -1,4 +1,4 @@
-"""The data folder: where it is, and reading an official file out of it.
+"""The data folder: where it is, and reading a benchmark's file out of it.
 
 It never fetches anything: a missing file is one sentence that says what fetches it. Another file than the official
 one is read too, but the record of it says so.
@@ -7,16 +7,19 @@ one is read too, but the record of it says so.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 
-from markscheme.datasets.catalogue import DATASETS, FILES, OfficialFile
-from markscheme.datasets.files import Check, DataFile, Row, content_hash, describe, read_rows_and_hash
-from markscheme.datasets.rows import canonical
+from markscheme.datasets.files import Check, DataFile, Row, Rows, content_hash, read_rows
+from markscheme.datasets.sources import Source
 from markscheme.errors import DataError
 
 ENVIRONMENT_VARIABLE = "MARKSCHEME_DATA"
+
+SAMPLES = Path(__file__).parent / "samples"
+"""Original problems that ship with the package, so that everything works offline."""
 
 
 class SourceRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,66 +49,79 @@ def _user_cache() -> Path:
     return named if named.is_absolute() else Path.home() / ".cache"
 
 
-def read_data_file(relative_name: str, data_dir: Path | None, benchmark: str) -> tuple[list[Row], DataFile]:
-    """The rows of a data file and what was read: an official one by its name, such as `gsm8k/test.jsonl`, or any path.
+class SourceRows(Sequence[Row]):
+    """The canonical rows of one source, each made when it is asked for, and what is known of the whole file."""
 
-    Official rows come in their canonical form. Where only a stand-in for the official file is there
-    (`countdown/sample.jsonl`), that is read, and the record carries its name, not the official one. `benchmark` is the
-    name that the user typed, for the sentence about a missing file.
-    """
-    folder = locate(data_dir)
-    official = FILES.get(relative_name)
-    if official is None:
-        path = folder / relative_name
-        rows, sha256 = read_rows_and_hash(path)
-        return rows, describe(relative_name, path, rows, sha256, "the user's own file")
-    if (folder / relative_name).is_file():
-        return read_official(official, folder)
-    if official.stand_in and (folder / official.stand_in).is_file():
-        path = folder / official.stand_in
-        rows, sha256 = _read_canonical(official, path)
-        return rows, describe(official.stand_in, path, rows, sha256, f"stand-in: not the official {official.name}")
-    raise DataError(_missing(official, folder, benchmark))
+    def __init__(self, source: Source, folder: Path) -> None:
+        """Raises `FileNotFoundError` where neither the file nor its stand-in is there."""
+        self._source = source
+        self._folder = Path(source.folder) if source.folder is not None else folder
+        present = [name for name in (source.file, source.stand_in) if name and (self._folder / name).is_file()]
+        if not present and not (source.folder is not None and not source.hubs):  # our own is complained of by name
+            raise FileNotFoundError(source.file)
+        self.name = present[0] if present else source.file
+        self.path = self._folder / self.name
+        self._rows: Rows = read_rows(self.path, header=source.header)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __getitem__(self, index: int) -> Row:  # type: ignore[override]  # slices are never asked for
+        try:
+            return self._source.canonical(self._rows[index])
+        except ValueError as problem:
+            raise DataError(f"{self.path}, row {index + 1}: {problem}.") from None
+
+    def describe(self) -> DataFile:
+        """What a manifest says of it. The rows of a file whose bytes are known are not read for it."""
+        source, sha256 = self._source, self._rows.sha256
+        record = read_record(source, self._folder) if source.hubs else None
+        known = {sha256 for sha256 in (source.sha256, record and record.content_sha256) if not source.hashed}
+        if source.sha256 is not None and sha256 in source.same:
+            content = source.sha256
+        else:  # what `prepare` wrote is canonical: its bytes are its rows
+            content = sha256 if sha256 in known else content_hash(self)
+        origin, check = "found in the data folder", self._check(content, record)
+        if source.folder is not None:
+            own = self._folder != SAMPLES
+            origin = "the user's own file" if own else "packaged with markscheme"
+        elif self.name != source.file:
+            origin, check = f"stand-in: not the official {source.file}", "none"
+        elif record is not None and record.content_sha256 == content:
+            origin = record.source
+        return DataFile(
+            name=self.name if origin != "packaged with markscheme" else f"samples/{self.name}",
+            path=str(self.path.absolute()),
+            sha256=sha256,
+            rows=len(self),
+            content_sha256=content,
+            source=origin,
+            check=check,
+        )
+
+    def _check(self, content: str, record: SourceRecord | None) -> Check:
+        source = self._source
+        if source.rows is not None and len(self) != source.rows:
+            return "differs"
+        if source.sha256 is not None and not source.hashed:
+            return "content" if content == source.sha256 else "differs"
+        if source.sha256 is not None and source.hash_of(self) != source.sha256:
+            return "differs"
+        if record is not None and record.content_sha256 != content:
+            return "differs"
+        if source.sha256 is not None:
+            return "answers"
+        return "recorded" if record is not None else "none"
 
 
-def read_official(official: OfficialFile, folder: Path) -> tuple[list[Row], DataFile]:
-    """The file that is there under the official name, compared with what it should be."""
-    path = folder / official.name
-    rows, sha256 = _read_canonical(official, path)
-    record = read_record(official, folder)
-    source = "found in the data folder"
-    if record is not None and record.content_sha256 == content_hash(rows):
-        source = record.source
-    return rows, describe(official.name, path, rows, sha256, source, _check(official, rows, record))
-
-
-def _read_canonical(official: OfficialFile, path: Path) -> tuple[list[Row], str]:
-    raw, sha256 = read_rows_and_hash(path)
-    return canonical(raw, official.form, str(path)), sha256
-
-
-def _check(official: OfficialFile, rows: list[Row], record: SourceRecord | None) -> Check:
-    if len(rows) != official.rows:
-        return "differs"
-    if official.sha256 is not None and official.hash_of(rows) != official.sha256:
-        return "differs"
-    if official.sha256 is not None and not official.hashed:
-        return "content"
-    if record is not None and record.content_sha256 != content_hash(rows):
-        return "differs"
-    if official.sha256 is not None:
-        return "answers"
-    return "recorded" if record is not None else "none"
-
-
-def record_path(official: OfficialFile, folder: Path) -> Path:
+def record_path(source: Source, folder: Path) -> Path:
     """Where the source record of a file lies, whether or not there is one."""
-    return (folder / official.name).with_suffix(".source.json")
+    return (folder / source.file).with_suffix(".source.json")
 
 
-def read_record(official: OfficialFile, folder: Path) -> SourceRecord | None:
+def read_record(source: Source, folder: Path) -> SourceRecord | None:
     """The record of the first fetch, or nothing if the file was not fetched."""
-    path = record_path(official, folder)
+    path = record_path(source, folder)
     try:
         return msgspec.json.decode(path.read_bytes(), type=SourceRecord)
     except (FileNotFoundError, NotADirectoryError):
@@ -114,11 +130,3 @@ def read_record(official: OfficialFile, folder: Path) -> SourceRecord | None:
         raise DataError(
             f"{path} is not a readable source record ({problem}); delete it to have it made again."
         ) from None
-
-
-def _missing(official: OfficialFile, folder: Path, benchmark: str) -> str:
-    dataset = DATASETS[official.name.partition("/")[0]]
-    return (
-        f"{benchmark} needs {official.name}, which is not in {folder}: "
-        f"`markscheme data prepare {dataset.name}` fetches it, and `{dataset.sample}` runs now without it."
-    )

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from markscheme.datasets.catalogue import HubFile
+from markscheme.datasets.sources import HubFile
 from markscheme.errors import DataError
 
 if TYPE_CHECKING:
@@ -38,8 +38,8 @@ class _GaveUpError(Exception):
     """The client wanted to retry once more than `_RETRIES`."""
 
 
-def download(source: HubFile, folder: Path, progress: Progress) -> Download:
-    """Fetch one file of a data set into `folder`, showing it in `progress`.
+def download(source: HubFile, file: str, folder: Path, progress: Progress) -> Download:
+    """Fetch one of a source's files into `folder`, showing it in `progress`.
 
     `HF_ENDPOINT`, `HF_TOKEN`, `HF_HUB_DOWNLOAD_TIMEOUT` and the other settings of the client apply.
     """
@@ -53,17 +53,17 @@ def download(source: HubFile, folder: Path, progress: Progress) -> Download:
         with _bounded_retries():
             path = hf_hub_download(
                 source.repo,
-                source.path,
+                file,
                 repo_type="dataset",
                 revision=source.revision,
                 cache_dir=folder,
                 # Without this the client answers a stalled connection with further attempts of 60 seconds each.
                 force_download=True,
                 endpoint=_server(),
-                tqdm_class=_bar_class(progress, source),
+                tqdm_class=_bar_class(progress, f"{source.repo} {file}"),
             )
     except expected as problem:
-        raise _explain(problem, source) from problem
+        raise _explain(problem, source, file) from problem
     return Download(Path(path), _commit(Path(path)))
 
 
@@ -123,14 +123,14 @@ def _bounded_retries() -> Iterator[None]:
         client.removeFilter(counter)
 
 
-def _bar_class(progress: Progress, source: HubFile) -> type[Any]:
+def _bar_class(progress: Progress, title: str) -> type[Any]:
     """What the client takes for a tqdm bar, drawn in `progress`."""
 
     class Bar:
         def __init__(self, total: float | None = None, initial: int = 0, **_: Any) -> None:
             self.n = initial
             self.total = total
-            self._task = progress.add_task(f"{source.repo} {source.path}", total=total, completed=initial)
+            self._task = progress.add_task(title, total=total, completed=initial)
 
         def update(self, count: float = 1) -> None:
             self.n += int(count)
@@ -152,14 +152,14 @@ def _bar_class(progress: Progress, source: HubFile) -> type[Any]:
     return Bar
 
 
-def _explain(problem: BaseException, source: HubFile) -> DataError:
+def _explain(problem: BaseException, source: HubFile, file: str) -> DataError:
     """The failure as one sentence: what, where, what to do."""
     chain = list(_chain(problem))
-    what = f"{source.path} of {source.repo}"
+    what = f"{file} of {source.repo}"
     for link in chain:
         status = getattr(getattr(link, "response", None), "status_code", None)
         if status is not None:
-            return _explain_status(status, source)
+            return _explain_status(status, source, file)
     names = " ".join(type(link).__name__ for link in chain)
     server = _server()
     if "OfflineMode" in names:
@@ -173,8 +173,8 @@ def _explain(problem: BaseException, source: HubFile) -> DataError:
     return DataError(f"{what} was not fetched from {server}: {_last_line(chain)}.")
 
 
-def _explain_status(status: int, source: HubFile) -> DataError:
-    where = f"{source.path} of {source.repo} at revision {source.revision}"
+def _explain_status(status: int, source: HubFile, file: str) -> DataError:
+    where = f"{file} of {source.repo} at revision {source.revision}"
     if status == 404:
         return NotOnHubError(f"The Hub has no {where} (HTTP 404): check HF_ENDPOINT, or look for a newer markscheme.")
     if status in (401, 403):

@@ -11,9 +11,9 @@ from typing import Literal
 
 import msgspec
 
-from markscheme.datasets.catalogue import OfficialFile
-from markscheme.datasets.files import REMARKS, Check, DataFile, Row
-from markscheme.datasets.folder import read_data_file
+from markscheme.datasets.files import REMARKS, Check, DataFile
+from markscheme.datasets.folder import SourceRows
+from markscheme.datasets.sources import Source
 from markscheme.errors import DataError
 from markscheme.types import CountdownGold, Mark, Problem, Verdict
 
@@ -33,7 +33,7 @@ _OTHER_ANSWER = "\\boxed{31337}"
 
 
 class FileReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What there is of one official file."""
+    """What there is of one file."""
 
     name: str
     state: State
@@ -50,21 +50,23 @@ class BadGold(msgspec.Struct, frozen=True, kw_only=True):
     why: str
 
 
-def inspect(official: OfficialFile, folder: Path) -> tuple[FileReport, list[Row]]:
-    """The state of one file of the data folder, and its rows if they can be read."""
-    present = [name for name in (official.name, official.stand_in) if name and (folder / name).is_file()]
-    if not present:
-        return FileReport(name=official.name, state="missing", detail="not fetched yet"), []
+def inspect(source: Source, folder: Path) -> FileReport:
+    """The state of one file of the data folder."""
     try:
-        rows, file = read_data_file(official.name, folder, official.name)
+        rows = SourceRows(source, folder)
+        for _ in rows:
+            pass  # every row is read: one that does not fit is told
+        file = rows.describe()
+    except FileNotFoundError:
+        return FileReport(name=source.file, state="missing", detail="not fetched yet")
     except DataError as problem:
-        return FileReport(name=official.name, state="unreadable", detail=str(problem)), []
-    if file.name != official.name:
-        return FileReport(name=official.name, state="stand-in", detail=f"only {file.name} is there", file=file), rows
+        return FileReport(name=source.file, state="unreadable", detail=str(problem))
+    if file.name != source.file and source.folder is None:
+        return FileReport(name=source.file, state="stand-in", detail=f"only {file.name} is there", file=file)
     detail = REMARKS[file.check]
-    if len(rows) != official.rows:
-        detail = f"{len(rows)} rows instead of {official.rows}"
-    return FileReport(name=official.name, state=_STATES[file.check], detail=detail, file=file), rows
+    if source.rows is not None and file.rows != source.rows:
+        detail = f"{file.rows} rows instead of {source.rows}"
+    return FileReport(name=source.file, state=_STATES[file.check], detail=detail, file=file)
 
 
 def unmarkable_golds(

@@ -6,8 +6,7 @@ import sys
 from pathlib import Path
 
 from markscheme.benchmarks import Benchmark, benchmark
-from markscheme.datasets import locate
-from markscheme.errors import DataError
+from markscheme.datasets import Source, locate
 
 SAMPLES = {"countdown": "countdown-sample", "gsm8k": "gsm8k-sample", "math500": "math-sample"}
 
@@ -17,32 +16,25 @@ def ready(name: str, data_dir: str | Path | None = None, *, sample: bool = False
     if sample:
         return benchmark("aime-sample" if name.startswith("aime") else SAMPLES[name])
     bench = benchmark(name, data_dir)
-    try:
-        _ = bench.problems, bench.fewshot_pool
-    except DataError:
-        missing = _missing(bench)
-        if not missing:
-            raise
-        _fetch(missing, locate(bench.data_dir))
-        return benchmark(name, data_dir)
+    folder = locate(Path(data_dir) if data_dir is not None else None)
+    missing = [source for source in bench.sources if source.hubs and not _is_there(source, folder)]
+    if missing:
+        _fetch(bench, missing, folder)
     return bench
 
 
-def _missing(bench: Benchmark) -> list[str]:
-    folder = locate(bench.data_dir)
-    files = [part.file for part in (*bench.parts, *bench.pool) if not part.packaged]
-    return [file for file in files if not (folder / file).is_file()]
+def _is_there(source: Source, folder: Path) -> bool:
+    return any((folder / name).is_file() for name in (source.file, source.stand_in) if name)
 
 
-def _fetch(files: list[str], folder: Path) -> None:
+def _fetch(bench: Benchmark, missing: list[Source], folder: Path) -> None:
     """The same as `markscheme data prepare`: pinned, and checked before it is kept."""
     from rich.console import Console
     from rich.progress import Progress
 
-    from markscheme.datasets.catalogue import DATASETS
+    from markscheme.benchmarks.examining import examiner
     from markscheme.datasets.prepare import prepare
 
-    for name in dict.fromkeys(file.partition("/")[0] for file in files):
-        print(f"markscheme: fetching {name} into {folder}", file=sys.stderr)
-        with Progress(console=Console(stderr=True), disable=not sys.stderr.isatty()) as progress:
-            prepare(DATASETS[name], folder, progress)
+    print(f"markscheme: fetching {bench.name} into {folder}", file=sys.stderr)
+    with Progress(console=Console(stderr=True), disable=not sys.stderr.isatty()) as progress:
+        prepare(missing, folder, progress, examiner(bench))

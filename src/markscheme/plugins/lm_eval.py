@@ -32,7 +32,9 @@ def load(benchmark: str, data_dir: str | None = None, sample: bool = False, **_:
     from datasets import Dataset
 
     bench = ready(benchmark, data_dir, sample=sample)
-    splits = {"test": bench.problems} | ({"train": bench.fewshot_pool} if bench.pool else {})
+    splits: dict[str, Sequence[Problem]] = {"test": bench.problems} | (
+        {"train": bench.pool} if bench.pool is not None else {}
+    )
     return {
         name: Dataset.from_list([_document(problem, bench) for problem in problems])
         for name, problems in splits.items()

@@ -19,7 +19,7 @@ from typing import Any
 import msgspec
 
 from markscheme.benchmarks import benchmark as find_benchmark
-from markscheme.benchmarks import custom
+from markscheme.benchmarks.registry import own_problem
 from markscheme.config import make_config
 from markscheme.datasets import DataFile
 from markscheme.errors import DataError, JournalError, UsageError
@@ -163,7 +163,7 @@ class _Questions:
     def _foreign(self, entry: Entry) -> Problem:
         """The problem of another's task, as its log has it."""
         try:
-            return custom.to_problem(len(self._asked), entry.fields)
+            return own_problem(len(self._asked), entry.fields)
         except (KeyError, TypeError, ValueError) as error:
             raise DataError(
                 f"question {entry.asked} of the log has no statement and answer that could be read ({error}); "

@@ -8,6 +8,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from markscheme.benchmarks import Benchmark
 from markscheme.config import make_config
 from markscheme.models.secrets import hide_spec
 from markscheme.running.execute import execute
@@ -15,16 +16,17 @@ from markscheme.running.prepare import prepare
 from markscheme.runs.folder import Run
 
 
-def run(benchmark: str, *, model: str, out: str | Path | None = None, **options: Any) -> Run:
-    """Ask a model every question of a benchmark, mark every response, and return the run.
+def run(benchmark: str | Benchmark, *, model: str, out: str | Path | None = None, **options: Any) -> Run:
+    """Ask a model every question of a benchmark (by name, path or as an object), mark every response, and return the run.
 
     `options` are those of `RunConfig`, by the same names as the command line's: `samples=16`, `temperature=0.8`,
     `limit=100` … The run folder is `out`, or a new one below `runs/`.
     """
     from markscheme.reporting.summary import save_report, summarize
 
-    config = make_config(benchmark=benchmark, model=model, **options)
-    prepared = prepare(config)
+    given = benchmark if isinstance(benchmark, Benchmark) else None
+    config = make_config(benchmark=given.name if given else benchmark, model=model, **options)
+    prepared = prepare(config, given)
     folder = Path(out) if out is not None else new_folder(prepared.benchmark.name, model)
     finished = execute(config, folder, prepared=prepared)
     save_report(finished, summarize(finished))

@@ -21,11 +21,14 @@ class Prepared(NamedTuple):
     protocol: Protocol
 
 
-def prepare(config: RunConfig) -> Prepared:
-    """Read the data, write the prompts, find the protocol; whatever is wrong with the options is raised here."""
+def prepare(config: RunConfig, bench: Benchmark | None = None) -> Prepared:
+    """Read the data, write the prompts, find the protocol; whatever is wrong with the options is raised here.
+
+    `bench` is given where the benchmark of the config is an object and has no name to be found by.
+    """
     check_pass_k(config)
     first_round(config)
-    bench = find_benchmark(config.benchmark, config.data_dir)
+    bench = bench or find_benchmark(config.benchmark, config.data_dir)
     questions = bench.questions(
         variant=config.prompt,
         fewshot=config.fewshot,

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from markscheme.benchmarks.gsm8k import to_problem
-from markscheme.datasets import locate, read_data_file, read_rows
+from markscheme.benchmarks import benchmark
+from markscheme.datasets import locate, read_rows
 from markscheme.errors import DataError, UsageError
 from markscheme.marking import mark
 from markscheme.types import Problem
@@ -66,10 +66,11 @@ class GSM8KBenchmark:
         self.file, rows = self._rows(None if data_dir is None else Path(data_dir))
         self._tasks: dict[str, Task] = {}
         self._problems: dict[str, Problem] = {}
+        make = benchmark("gsm8k").make_problem
         for index, row in enumerate(rows):
             name = f"{index:04d}"
             try:
-                self._problems[name] = to_problem(index, row)
+                self._problems[name] = make(index, row)
             except (KeyError, TypeError, ValueError) as error:
                 raise DataError(f"{self.file}, row {index + 1}, is not a task of GSM8K: {error}") from None
             self._tasks[name] = Task(name, self.name, {"question": row["question"], "answer": row["answer"]})
@@ -93,15 +94,15 @@ class GSM8KBenchmark:
 
     def _rows(self, data_dir: Path | None) -> tuple[Path, list[dict[str, Any]]]:
         if data_dir is not None:
-            return data_dir / FILE, read_rows(data_dir / FILE)
+            return data_dir / FILE, list(read_rows(data_dir / FILE))
         if self.beside is not None and (self.beside / FILE).is_file():
-            return self.beside / FILE, read_rows(self.beside / FILE)
+            return self.beside / FILE, list(read_rows(self.beside / FILE))
         official = f"gsm8k/{FILE}"
         if self.beside is None or (locate() / official).is_file():
-            return locate() / official, read_data_file(official, None, "gsm8k")[0]
+            return locate() / official, list(benchmark("gsm8k").rows())
         placeholders = self.beside / "placeholder.jsonl"
         print(
             f"GSM8K is not here, so these are placeholders ({placeholders}): `markscheme data prepare gsm8k` fetches it",
             file=sys.stderr,
         )
-        return placeholders, read_rows(placeholders)
+        return placeholders, list(read_rows(placeholders))

@@ -1,0 +1,216 @@
+"""What a benchmark is: problems, the ways to ask them, and the defaults.
+
+Problems are made from their rows when they are asked for; a bad row names its file and line.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import overload
+
+import msgspec
+
+from markscheme.benchmarks.definition import Definition
+from markscheme.benchmarks.fields import ProblemMaker
+from markscheme.datasets import DataFile, Source, SourceRows, locate
+from markscheme.datasets.files import Row
+from markscheme.errors import DataError, UsageError
+from markscheme.prompts import Template, build_prompts, custom_template, draw_examples, fixed_examples
+from markscheme.types import Problem, Question, Sampling
+
+BOXED = Template(
+    summary="step by step, answer in \\boxed{}",
+    user="{statement}\n\nReason step by step, and put your final answer within \\boxed{}.",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Benchmark:
+    """A named list of problems with its prompts, few-shot pool and defaults. `ms.benchmark(name)` gets one.
+
+    `Benchmark("mine", problems)` makes one out of any sequence of `Problem`.
+    """
+
+    name: str
+    problems: Sequence[Problem]
+    templates: Mapping[str, Template] = field(default_factory=lambda: {"boxed": BOXED})
+    """Prompt variants by name; the first is the default."""
+    protocol: str = "math"
+    summary: str = ""
+    pool: Sequence[Problem] | None = None
+    """Where worked examples are drawn from: never the evaluated split."""
+    fewshot: int = 0
+    """Worked examples in the prompt unless the user says otherwise."""
+    sampling: Sampling = field(default_factory=Sampling)
+    """How to sample where the user says nothing."""
+    definition: Definition | None = None
+
+    @property
+    def files(self) -> tuple[DataFile, ...]:
+        """The data files the problems came from, with their hashes."""
+        return self.problems.files if isinstance(self.problems, DataProblems) else ()
+
+    @property
+    def pool_files(self) -> tuple[DataFile, ...]:
+        """The data files the few-shot pool came from."""
+        return self.pool.files if isinstance(self.pool, DataProblems) else ()
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """The files it is made of, the few-shot pool's included."""
+        if self.definition is not None and self.definition.name == self.name:
+            return tuple(self.definition.data.values())
+        kept = (each for each in (self.problems, self.pool) if isinstance(each, DataProblems))
+        return tuple(source for each in kept for source in each.sources.values())
+
+    def rows(self) -> Iterator[Row]:
+        """The rows of its data, in their canonical form."""
+        return self.problems.rows() if isinstance(self.problems, DataProblems) else iter(())
+
+    def make_problem(self, index: int, row: Row) -> Problem:
+        """A row in the form of its data as a problem; `ValueError`, `KeyError` or `TypeError` if it is none."""
+        assert self.definition is not None
+        return ProblemMaker(self.definition.fields, self.definition.protocol)(index, row)
+
+    def template(self, variant: str | None) -> Template:
+        """A prompt variant by name, or a prompt of one's own with `{statement}` in it; `None` is the default."""
+        if variant is None:
+            return next(iter(self.templates.values()))
+        if "{" in variant:
+            return custom_template(variant)
+        if variant not in self.templates:
+            raise UsageError(
+                f"{self.name} has no prompt variant {variant!r}; there are {', '.join(self.templates)}, and a text with "
+                "{statement} in it is a prompt of your own"
+            )
+        return self.templates[variant]
+
+    def questions(
+        self,
+        *,
+        variant: str | None = None,
+        fewshot: int | None = None,
+        fewshot_seed: int = 42,
+        limit: int | None = None,
+        limit_seed: int | None = None,
+        system_prompt: str | None = None,
+    ) -> list[Question]:
+        """The problems with the prompts really sent; with `limit_seed`, `limit` of them drawn at random, in order."""
+        template = self.template(variant)
+        if system_prompt is not None:
+            template = msgspec.structs.replace(template, system=system_prompt)
+        examples = self._examples(template, fewshot, fewshot_seed)
+        asked = _some(self.problems, limit, limit_seed)
+        prompts = build_prompts(template, asked, examples, fewshot_seed)
+        return [Question(problem=problem, prompt=prompt) for problem, prompt in zip(asked, prompts, strict=True)]
+
+    def _examples(self, template: Template, fewshot: int | None, seed: int) -> list[Problem]:
+        usual = template.fewshot if template.fewshot is not None else len(template.examples)
+        count = fewshot if fewshot is not None else usual or (self.fewshot if template.example else 0)
+        if not count:
+            return []
+        if self.pool is None:
+            raise UsageError(
+                f"{self.name} has no pool of worked examples; name one with --fewshot-pool, or leave --fewshot out"
+            )
+        if template.examples:
+            return fixed_examples(self.pool, template.examples, count)
+        return draw_examples(self.pool, count, seed, () if self._disjoint else self.problems)
+
+    @property
+    def _disjoint(self) -> bool:
+        """Whether it was checked for exactly these files that no question of the pool is evaluated."""
+        stated = (
+            self.definition is not None and self.definition.fewshot is not None and self.definition.fewshot.disjoint
+        )
+        return stated and all(file.check == "content" for file in (*self.files, *self.pool_files))
+
+
+class DataProblems(Sequence[Problem]):
+    """The problems of some data files of a benchmark. Files are read on first use, problems made one by one."""
+
+    def __init__(
+        self,
+        definition: Definition,
+        parts: Sequence[str],
+        name: str,
+        data_dir: Path | None = None,
+        *,
+        pool: bool = False,
+    ) -> None:
+        self.sources = {part: definition.data[part] for part in parts}
+        self._definition, self._name, self._data_dir, self._pool = definition, name, data_dir, pool
+        self._make = ProblemMaker(definition.fields, definition.protocol)
+        self._made: list[Problem] = []
+        self._seen: Counter[str] = Counter()
+
+    @cached_property
+    def files(self) -> tuple[DataFile, ...]:
+        """What was read, with its hashes."""
+        return tuple(rows.describe() for rows in self._rows.values())
+
+    @cached_property
+    def _rows(self) -> dict[str, SourceRows]:
+        return {part: self._open(source) for part, source in self.sources.items()}
+
+    @cached_property
+    def _places(self) -> list[tuple[str, int]]:
+        return [(part, index) for part, rows in self._rows.items() for index in range(len(rows))]
+
+    def rows(self) -> Iterator[Row]:
+        """Every row, in its canonical form."""
+        return (row for rows in self._rows.values() for row in rows)
+
+    def _open(self, source: Source) -> SourceRows:
+        folder = locate(self._data_dir)
+        try:
+            return SourceRows(source, folder)
+        except FileNotFoundError:
+            sample = self._definition.sample
+            raise DataError(
+                f"{self._name} needs {source.file}, which is not in {folder}: `markscheme data prepare {self._name}` "
+                f"fetches it{f', and `{sample}` runs now without it' if sample else ''}."
+            ) from None
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    @overload
+    def __getitem__(self, index: int) -> Problem: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Problem]: ...
+    def __getitem__(self, index: int | slice) -> Problem | Sequence[Problem]:
+        if isinstance(index, slice):
+            return [self[each] for each in range(*index.indices(len(self)))]
+        place = range(len(self))[index]
+        if self._pool:
+            return self._problem(*self._places[place])
+        for each in self._places[len(self._made) : place + 1]:
+            self._made.append(self._with_distinct_key(self._problem(*each)))
+        return self._made[place]
+
+    def _problem(self, part: str, index: int) -> Problem:
+        rows = self._rows[part]
+        row = rows[index]
+        try:
+            return self._make(index, row, part, self.sources[part].language)
+        except (KeyError, TypeError, ValueError) as error:
+            raise DataError(f"{rows.path}, row {index + 1}, is not a problem of {self._name}: {error}") from None
+
+    def _with_distinct_key(self, problem: Problem) -> Problem:
+        """A problem that really stands twice in the data is asked twice: the second copy's key gets `-2`."""
+        self._seen[problem.key] += 1
+        copies = self._seen[problem.key]
+        return problem if copies == 1 else msgspec.structs.replace(problem, key=f"{problem.key}-{copies}")
+
+
+def _some(problems: Sequence[Problem], limit: int | None, seed: int | None) -> Sequence[Problem]:
+    if limit is None or seed is None or limit >= len(problems):
+        return problems[:limit]
+    chosen = sorted(random.Random(seed).sample(range(len(problems)), limit))
+    return [problems[index] for index in chosen]

@@ -1,0 +1,227 @@
+"""A benchmark as data: one small TOML file says what is asked, where it comes from, and how it is marked.
+
+A mistake in the file is one sentence with its line and what to do about it.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from markscheme.benchmarks.fields import Fields
+from markscheme.datasets.folder import SAMPLES
+from markscheme.datasets.sources import HubFile, Source, check_kind
+from markscheme.errors import DataError
+from markscheme.prompts import Template, check_template
+from markscheme.types import Sampling
+
+SHIPPED = Path(__file__).parent / "shipped"
+
+
+class FewShot(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Where worked examples come from, and how many there are unless the user says otherwise."""
+
+    pool: str
+    """The name of one of the data files."""
+    count: int = 0
+    disjoint: bool = False
+    """No question of the pool is evaluated, as was checked once for the pinned rows: it need not be checked again."""
+
+
+class Definition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a benchmark's file holds."""
+
+    name: str = ""
+    summary: str = ""
+    like: str | None = None
+    """Another benchmark: whatever is not said here is as it is there."""
+    licence: str = "not stated"
+    sample: str | None = None
+    """The packaged set that runs in its place when the data is not there."""
+    unchecked: str = ""
+    """What could not be compared with the original when this file was written."""
+    default: bool = False
+    """Part of `all`."""
+    protocol: str = "math"
+    data: dict[str, Source] = {}
+    evaluate: tuple[str, ...] = ()
+    """The data files that are asked, one after the other (default: all but the pool)."""
+    parts: tuple[str, ...] | None = None
+    """Those that are benchmarks of their own, too (default: all that are asked, where they are several)."""
+    columns: dict[str, str] = {}
+    fields: Fields = Fields()
+    prompts: dict[str, Template] = {}
+    fewshot: FewShot | None = None
+    sampling: Sampling = Sampling()
+    """Used where the user says nothing."""
+
+    @property
+    def evaluated(self) -> tuple[str, ...]:
+        """The data files that are asked."""
+        pool = self.fewshot.pool if self.fewshot else None
+        return self.evaluate or tuple(name for name in self.data if name != pool)
+
+    @property
+    def own_parts(self) -> tuple[str, ...]:
+        """Data files that can be asked alone, as NAME-PART."""
+        return self.parts if self.parts is not None else self.evaluated if len(self.evaluated) > 1 else ()
+
+
+def load_definition(path: Path) -> Definition:
+    """The definition in a file, with whatever it leaves to another one filled in."""
+    raw, text = _read(path)
+    name = raw.get("name", path.stem)
+    try:
+        merged = _merged(raw)
+        made = msgspec.convert(merged, Definition)
+        _check(made)
+    except msgspec.ValidationError as problem:
+        raise DataError(f"{path}, {_complaint(str(problem), text)}.") from None
+    except _MistakeError as problem:
+        raise DataError(f"{path}, line {_line(text, problem.where)}: {problem}.") from None
+    data = {key: _placed(source, f"{name}/{key}.jsonl", made.columns, path) for key, source in made.data.items()}
+    return msgspec.structs.replace(made, name=name, data=data)
+
+
+class _MistakeError(ValueError):
+    """What is wrong, and at which key."""
+
+    def __init__(self, where: str, what: object) -> None:
+        super().__init__(str(what))
+        self.where = where
+
+
+def _read(path: Path) -> tuple[dict[str, Any], str]:
+    try:
+        text = path.read_text(encoding="utf-8")
+        return tomllib.loads(text), text
+    except (OSError, UnicodeDecodeError) as problem:
+        raise DataError(f"{path} cannot be read: {getattr(problem, 'strerror', None) or problem}.") from None
+    except tomllib.TOMLDecodeError as problem:
+        where = re.search(r"line (\d+)", str(problem))
+        line = f", line {where[1]}" if where else ""
+        raise DataError(f"{path}{line}: not valid TOML ({problem}).") from None
+
+
+def _shipped(name: object, where: str) -> dict[str, Any]:
+    file = SHIPPED / f"{name}.toml"
+    if not file.is_file():
+        known = sorted(each.stem for each in SHIPPED.glob("*.toml"))
+        close = difflib.get_close_matches(str(name), known, n=1)
+        raise _MistakeError(
+            where,
+            f"there is no benchmark {name!r}; "
+            + (f"did you mean {close[0]}?" if close else f"there are {', '.join(known)}"),
+        )
+    return _merged(_read(file)[0])
+
+
+def _merged(raw: dict[str, Any]) -> dict[str, Any]:
+    """With what another benchmark has, key by key, and files of other benchmarks (`train = "math:train"`) in place."""
+    base = _shipped(raw["like"], "like") if "like" in raw else {}
+    full = {
+        **{key: value for key, value in base.items() if key not in ("name", "summary", "sample", "unchecked")},
+        **raw,
+    }
+    if "like" not in raw and "prompts" not in raw:
+        full["prompts"] = _shipped("math500", "prompts")["prompts"]
+    data = full.get("data")
+    if isinstance(data, dict):
+        full["data"] = {key: _borrowed(value, f"data.{key}") for key, value in data.items()}
+    return full
+
+
+def _borrowed(value: object, where: str) -> object:
+    if not isinstance(value, str):
+        return value
+    name, _, part = value.partition(":")
+    data = _shipped(name, where)["data"]
+    if part not in data:
+        raise _MistakeError(where, f"{name} has no data file {part!r}; write BENCHMARK:PART, such as math:train")
+    return {"file": f"{name}/{part}.jsonl", **data[part], "borrowed": True}
+
+
+def _placed(source: Source, default: str, columns: dict[str, str], path: Path) -> Source:
+    """With its columns, and where it lies: what the Hub has in the data folder, our own beside the benchmark's file."""
+    folder = None
+    if not source.hubs:
+        folder = str(SAMPLES if path.parent == SHIPPED else path.parent.absolute())
+    return msgspec.structs.replace(source, file=source.file or default, columns=columns, folder=folder)
+
+
+def _check(made: Definition) -> None:
+    """What the types cannot say."""
+    for key, source in made.data.items():
+        if not source.hubs and not source.file:
+            raise _MistakeError(f"data.{key}", "name a `file`, or the `hub` that has it")
+    for key, names in (("evaluate", made.evaluate), ("parts", made.parts or ())):
+        for name in names:
+            if name not in made.data:
+                raise _MistakeError(key, f"there is no [data.{name}]; there are {', '.join(made.data)}")
+    if made.fewshot is not None and made.fewshot.pool not in made.data:
+        raise _MistakeError("fewshot.pool", f"there is no [data.{made.fewshot.pool}]; there are {', '.join(made.data)}")
+    if not made.evaluated:
+        raise _MistakeError("data", "nothing is asked: add [data.test] with its `file` or `hub`")
+    if not made.prompts:
+        raise _MistakeError("prompts", "there is no prompt; leave [prompts] out for the usual one")
+    for key, kind in made.columns.items():
+        _checked(f"columns.{key}", check_kind, kind)
+    for key, template in made.prompts.items():
+        _checked(f"prompts.{key}", check_template, template)
+
+
+def _checked(where: str, check: Callable[[Any], None], value: object) -> None:
+    try:
+        check(value)
+    except ValueError as problem:
+        raise _MistakeError(where, problem) from None
+
+
+def _complaint(error: str, text: str) -> str:
+    """msgspec's sentence, with the line of the key it means and the nearest name for one that is unknown."""
+    reason, _, path = error.partition(" - at `$")
+    where = path.rstrip("`").lstrip(".").replace("[...]", "")
+    if found := re.match(r"Object contains unknown field `(.*)`", reason):
+        where = f"{where}.{found[1]}".lstrip(".")
+        known = _names_at(where.rpartition(".")[0])
+        close = difflib.get_close_matches(found[1], known, n=1)
+        reason = f"there is no `{found[1]}`; " + (
+            f"did you mean `{close[0]}`?" if close else f"there are {', '.join(known)}"
+        )
+    elif found := re.match(r"Object missing required field `(.*)`", reason):
+        reason = f"`{found[1]}` is missing"
+    else:
+        reason = f"`{where.rpartition('.')[2]}`: {reason[0].lower()}{reason[1:]}"
+    return f"line {_line(text, where)}: {reason}"
+
+
+def _names_at(where: str) -> tuple[str, ...]:
+    """The names that a table of the file may have."""
+    tables: dict[str, Any] = {
+        "": Definition, "data": Source, "data.hub": HubFile, "fields": Fields, "prompts": Template, "fewshot": FewShot,
+        "sampling": Sampling,
+    }  # fmt: skip
+    table = re.sub(r"^(data|prompts)\.[^.]+", r"\1", where)
+    return tuple(tables[table].__struct_fields__) if table in tables else ()
+
+
+def _line(text: str, where: str) -> int:
+    """The line of a dotted key, or of the nearest table above it that is written down."""
+    wanted, table, best = where.split("."), list[str](), (0, 1)
+    for number, line in enumerate(text.splitlines(), start=1):
+        if header := re.match(r"\s*\[+([^\]]+)\]", line):
+            table = [each.strip().strip('"') for each in header[1].split(".")]
+            key = table
+        elif assigned := re.match(r"\s*([\w.\"-]+)\s*=", line):
+            key = [*table, *(each.strip('"') for each in assigned[1].split("."))]
+        else:
+            continue
+        if key == wanted[: len(key)] and len(key) > best[0]:
+            best = (len(key), number)
+    return best[1]
