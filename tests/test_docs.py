@@ -1,7 +1,7 @@
 """Every command and every Python example in the README and the docs works as written.
 
 A page is a session: its ```console blocks run in order, in one scratch folder, each line that starts with `$ `; then
-its ```python blocks as one script. `make` commands are run by `.ci/run`, which this checks.
+its ```python blocks as one script. A ```toml block that begins with `# NAME.toml` is that file. `make` commands are run by `.ci/run`, which this checks.
 """
 
 import os
@@ -34,6 +34,8 @@ def test_page_when_its_commands_are_typed_then_they_work(page, tmp_path):
     environment.pop("MARKSCHEME_DATA", None)
     environment["XDG_CACHE_HOME"] = str(tmp_path / "cache")
     (tmp_path / "work").mkdir()
+    for name, content in re.findall(r"^```toml\n# (\S+\.toml)\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE):
+        (tmp_path / "work" / name).write_text(content)
     for command in commands(page):
         if command.startswith("make "):
             assert command in (ROOT / ".ci" / "run").read_text(), f"{command} is shown but never run"

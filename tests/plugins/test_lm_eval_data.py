@@ -31,8 +31,8 @@ def test_ready_when_a_sample_is_asked_for_then_the_packaged_set_of_the_same_kind
 def test_ready_when_a_file_is_missing_then_its_data_set_is_fetched_first(real_data, monkeypatch, tmp_path):
     fetched = []
 
-    def fetch(files, folder):
-        fetched.append((files, folder))
+    def fetch(bench, missing, folder):
+        fetched.append(([source.file for source in missing], folder))
         shutil.copytree(real_data / "gsm8k", folder / "gsm8k", dirs_exist_ok=True)
 
     monkeypatch.setattr(data, "_fetch", fetch)
@@ -53,4 +53,4 @@ def test_ready_when_a_file_is_damaged_then_it_is_not_fetched_over(monkeypatch, t
     (tmp_path / "math500").mkdir()
     (tmp_path / "math500" / "test.jsonl").write_text("{\n")
     with pytest.raises(DataError, match="line 1"):
-        ready("math500", tmp_path)
+        list(ready("math500", tmp_path).problems)

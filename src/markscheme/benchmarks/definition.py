@@ -222,6 +222,7 @@ def _line(text: str, where: str) -> int:
             key = [*table, *(each.strip('"') for each in assigned[1].split("."))]
         else:
             continue
-        if key == wanted[: len(key)] and len(key) > best[0]:
-            best = (len(key), number)
+        common = min(len(key), len(wanted))
+        if key[:common] == wanted[:common] and common > best[0]:
+            best = (common, number)
     return best[1]

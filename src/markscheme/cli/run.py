@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "benchmarks",
         nargs="+",
         metavar="BENCHMARK",
-        help="names from `markscheme list`, paths of .jsonl files, or `all` (which leaves AIME out)",
+        help="names from `markscheme list`, paths of .toml, .jsonl, .csv … files, or `all` (countdown gsm8k math500)",
     )
     parser.add_argument("--model", "-m", required=True, metavar="SPEC", help="backend/model, see `markscheme list`")
     add_run_options(parser)

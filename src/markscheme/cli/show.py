@@ -9,7 +9,7 @@ from markscheme.errors import UsageError
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Which benchmark, which problem, which way of asking."""
-    parser.add_argument("benchmark", metavar="BENCHMARK", help="a name from `markscheme list`, or a .jsonl file")
+    parser.add_argument("benchmark", metavar="BENCHMARK", help="a name from `markscheme list`, or a .toml or data file")
     parser.add_argument("--problem", metavar="ID", help="a problem's id or key (default: the first)")
     parser.add_argument("--prompt", metavar="NAME", help="prompt variant")
     parser.add_argument("--fewshot", type=int, metavar="N", help="worked examples in the prompt")
