@@ -46,7 +46,7 @@ def score_batch(
         if gold is not None:
             rule = get_protocol(name or _default_protocol(gold))
             scorable.append((index, rule, as_gold(gold, rule)))
-    jobs = ((rule, text_of(completions[index]), gold, think_end, "") for index, rule, gold in scorable)
+    jobs = ((rule, text_of(completions[index]), gold, think_end, None) for index, rule, gold in scorable)
     for (index, _, _), found in zip(scorable, judge_many(jobs, workers), strict=True):
         scores[index] = reward_of(found, format_score)
     return scores

@@ -1,4 +1,7 @@
-"""Every case of cases/*.jsonl: {response, gold, protocol, verdict, source}. A new report is one more line."""
+"""Every case of cases/*.jsonl: {response, gold, protocol, verdict, source}, and where they matter {statement, choices}.
+
+A new report is one more line.
+"""
 
 import json
 from pathlib import Path
@@ -6,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from markscheme.marking import mark
+from markscheme.types import Problem
 
 CASES = [
     (f"{path.stem}:{number}", json.loads(line))
@@ -16,7 +20,9 @@ CASES = [
 
 @pytest.mark.parametrize("case", [case for _, case in CASES], ids=[name for name, _ in CASES])
 def test_mark_on_a_recorded_case_gives_the_recorded_verdict(case):
-    found = mark(case["response"], gold=case["gold"], protocol=case["protocol"])
+    asked = {key: case[key] for key in ("statement", "choices") if key in case}
+    problem = Problem(id="1", **{"statement": "", **asked}, gold=case["gold"]) if asked else None
+    found = mark(case["response"], problem, gold=case["gold"], protocol=case["protocol"])
     assert found.verdict == case["verdict"], (case["response"], case["gold"], found)
     if found.span is not None:
         assert 0 <= found.span[0] <= found.span[1] <= len(case["response"])

@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from markscheme.errors import MarkingError, MarkschemeError, UsageError
+from markscheme.marking.extraction.endings import is_cut_off
 from markscheme.marking.extraction.sections import THINK_END, read
 from markscheme.marking.protocol import Assessment, Protocol, get_protocol
 from markscheme.types import CountdownGold, Gold, Mark, Problem, Response, Verdict
@@ -47,8 +48,8 @@ def mark_many(
     return judge_many((_job(response, problem, None, protocol, think_end) for response, problem in pairs), workers)
 
 
-Job = tuple[Protocol, str | Response, Gold, str, str]
-"""Protocol, response, gold, what ends thinking, and the problem's statement where it is known."""
+Job = tuple[Protocol, str | Response, Gold, str, Problem | None]
+"""Protocol, response, gold, what ends thinking, and the problem where it is known."""
 
 
 def _job(
@@ -68,7 +69,7 @@ def _job(
     if protocol is None:
         protocol = "math" if isinstance(gold, str | int | float) else "countdown"
     rule = get_protocol(protocol)
-    return rule, response, as_gold(gold, rule), think_end, problem.statement if problem is not None else ""
+    return rule, response, as_gold(gold, rule), think_end, problem
 
 
 _CHUNK = 32
@@ -137,31 +138,33 @@ def _puzzle(gold: Any, rule: Protocol) -> CountdownGold:
     return puzzle
 
 
-def judge(rule: Protocol, response: str | Response, gold: Gold, think_end: str, statement: str = "") -> Mark:
+def judge(rule: Protocol, response: str | Response, gold: Gold, think_end: str, problem: Problem | None = None) -> Mark:
     """Read the response, let the protocol judge, sign the mark."""
     if isinstance(response, str):
-        return _signed(_assess(rule, response, gold, think_end, False, statement), rule, "", 0)
+        return _signed(_assess(rule, response, gold, think_end, False, problem), rule, "", 0)
     if response.error is not None:
         assessment = Assessment(Verdict.ERROR, why=response.error)
     else:
         still_thinking = not response.text and bool(response.reasoning) and response.finish_reason is None
         cut_off = response.finish_reason == "length" or still_thinking
-        assessment = _assess(rule, response.text, gold, think_end, cut_off, statement)
+        assessment = _assess(rule, response.text, gold, think_end, cut_off, problem)
     return _signed(assessment, rule, response.key, response.sample)
 
 
 FAILED = "the protocol failed"
 
 
-def _assess(rule: Protocol, text: str, gold: Gold, think_end: str, cut_off: bool, statement: str) -> Assessment:
-    sections = read(text, think_end=think_end, cut_off=cut_off, statement=statement)
+def _assess(
+    rule: Protocol, text: str, gold: Gold, think_end: str, cut_off: bool, problem: Problem | None
+) -> Assessment:
+    sections = read(text, think_end=think_end, cut_off=cut_off, problem=problem)
     try:
         assessment = rule.judge(sections, gold)
     except MarkschemeError:  # the protocol cannot be used at all: the caller must know
         raise
-    except Exception as problem:  # noqa: BLE001 - one response must not end a night's run; the mark says what happened
-        return Assessment(Verdict.UNMARKABLE, why=f"{FAILED}: {type(problem).__name__}: {problem}"[:300])
-    if sections.cut_off and assessment.verdict is Verdict.NO_ANSWER:
+    except Exception as failure:  # noqa: BLE001 - one response must not end a night's run; the mark says what happened
+        return Assessment(Verdict.UNMARKABLE, why=f"{FAILED}: {type(failure).__name__}: {failure}"[:300])
+    if assessment.verdict is Verdict.NO_ANSWER and is_cut_off(sections):
         return assessment._replace(verdict=Verdict.TRUNCATED, why="cut off before an answer")
     return assessment
 

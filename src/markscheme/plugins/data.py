@@ -17,7 +17,9 @@ def ready(name: str, data_dir: str | Path | None = None, *, sample: bool = False
         return benchmark("aime-sample" if name.startswith("aime") else SAMPLES[name])
     bench = benchmark(name, data_dir)
     folder = locate(Path(data_dir) if data_dir is not None else None)
-    missing = [source for source in bench.sources if source.hubs and not source.borrowed and not _is_there(source, folder)]
+    missing = [
+        source for source in bench.sources if source.hubs and not source.borrowed and not _is_there(source, folder)
+    ]
     if missing:
         _fetch(bench, missing, folder)
     return bench

@@ -140,7 +140,7 @@ def _jobs(run: OpenRun, judging: Judging, places: deque[tuple[str, int]]) -> Ite
             except MarkingError:
                 continue  # another kind of gold than the first problem's
             places.append((rule.name, row))
-            yield rule, response, gold, THINK_END, problem.statement
+            yield rule, response, gold, THINK_END, problem
 
 
 def _stamp(run: OpenRun) -> Stamp:

@@ -8,6 +8,7 @@ import pytest
 from stored_outputs import puzzles, write_lines, write_parquet
 
 from markscheme.errors import DataError, JournalError, UsageError
+from markscheme.marking import get_protocol
 from markscheme.marking.bulk.campaign import mark_in_bulk
 from markscheme.marking.bulk.shard_worker import Golds, Job, golds_of, mark_shard
 from markscheme.marking.bulk.shards import PLAN_FILE, Shard
@@ -66,7 +67,9 @@ def test_marking_when_workers_were_killed_then_nothing_of_them_stays(begun):
 def test_marking_when_another_worker_was_faster_and_all_is_tidied_up_then_no_harm(tmp_path, monkeypatch):
     file = write_lines(tmp_path / "f.jsonl", puzzles(3))
     out = tmp_path / "part-00000.parquet"
-    job = msgspec.to_builtins(Job(Shard(str(file), 0, 10_000), str(out), "countdown@1", None, "</think>"))
+    job = msgspec.to_builtins(
+        Job(Shard(str(file), 0, 10_000), str(out), get_protocol("countdown").label, None, "</think>")
+    )
     mark_shard(job)
     real = os.fsync
 

@@ -147,7 +147,7 @@ def _judged(
     """Each pair with its marks. The pairs run ahead of the marks by what is being worked on, no more."""
     ours, theirs = itertools.tee(pairs)
     jobs = (
-        (rule, response, as_gold(problem.gold, rule), think_end, problem.statement)
+        (rule, response, as_gold(problem.gold, rule), think_end, problem)
         for response, problem in theirs
         for rule in rules
     )

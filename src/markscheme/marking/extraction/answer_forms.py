@@ -6,13 +6,16 @@ a person would read it; that is a guess, and it is not made for a response that 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final, Literal, NamedTuple
 
 from markscheme.marking.extraction.boxes import boxed_answer
 from markscheme.marking.extraction.conclusions import concluded_answer
 from markscheme.marking.extraction.declarations import declared_answer, plainly_declared_answer
+from markscheme.marking.extraction.endings import is_cut_off
 from markscheme.marking.extraction.extracted import ExtractedAnswer
+from markscheme.marking.extraction.json_replies import json_answer
+from markscheme.marking.extraction.languages import declared_abroad
 from markscheme.marking.extraction.marked import hashed_answer, tagged_answer
 from markscheme.marking.extraction.sections import ResponseSections
 
@@ -35,6 +38,9 @@ class AnswerForm(NamedTuple):
 
 
 ANSWER_FORMS: Final = (
+    # {"reasoning": "…", "answer": "73"}, also with broken quoting: ZeroEval's prompts and structured outputs. First, for
+    # what its reasoning says is not the answer.
+    AnswerForm("json", "typeset", json_answer),
     # \boxed{73}, \fbox{73}, \boxed 73, unclosed boxes, a list in several boxes. MATH's own solutions, and what nearly
     # every prompt since Minerva asks for.
     AnswerForm("boxed", "typeset", boxed_answer),
@@ -44,35 +50,49 @@ ANSWER_FORMS: Final = (
     AnswerForm("hashes", "announced", hashed_answer),
     # "The answer is 73", "ANSWER: 73", "**Final Answer**" above it: Minerva's, Inspect's and simple-evals' prompts.
     AnswerForm("declared", "announced", declared_answer, plainly_declared_answer),
+    # 答案是 73, Die Antwort ist 73, Ответ: 73: MGSM's worked examples, GAOKAO-Bench, CMATH.
+    AnswerForm("abroad", "announced", declared_abroad),
     # "She has 73 apples left." as the last line: chat models that were asked for nothing in particular.
     AnswerForm("concluded", "implied", concluded_answer),
 )
 
-_TYPESET: Final = tuple(form.find for form in ANSWER_FORMS if form.strength == "typeset")
-_ANNOUNCED: Final = tuple(form.find for form in ANSWER_FORMS if form.strength == "announced")
-_LATER: Final = tuple(form.find_later or form.find for form in ANSWER_FORMS if form.strength == "announced")
-_IMPLIED: Final = tuple(form.find for form in ANSWER_FORMS if form.strength == "implied")
+
+class FormTable:
+    """The finders of a table by their strength, ready to be asked."""
+
+    def __init__(self, forms: Iterable[AnswerForm]) -> None:
+        forms = tuple(forms)
+        announced = [form for form in forms if form.strength == "announced"]
+        self.typeset = tuple(form.find for form in forms if form.strength == "typeset")
+        self.announced = tuple(form.find for form in announced)
+        self.later = tuple(form.find_later or form.find for form in announced)
+        self.implied = tuple(form.find for form in forms if form.strength == "implied")
+
+
+ALL_FORMS: Final = FormTable(ANSWER_FORMS)
+NUMERIC_FORMS: Final = FormTable(form for form in ANSWER_FORMS if form.name not in ("json", "abroad"))
+"""What `gsm8k-numeric` was published with."""
 
 
 def extract_answer(sections: ResponseSections) -> ExtractedAnswer | None:
     """The answer of a response: the last explicit one, else the implied one of a response that ended by itself."""
     answer = explicit_answer(sections.text, sections.start, sections.end)
-    return answer if answer is not None or sections.cut_off else implied_answer(sections)
+    return answer if answer is not None or is_cut_off(sections) else implied_answer(sections)
 
 
-def explicit_answer(text: str, start: int, end: int) -> ExtractedAnswer | None:
+def explicit_answer(text: str, start: int, end: int, forms: FormTable = ALL_FORMS) -> ExtractedAnswer | None:
     """The last answer that is typeset or announced as one."""
-    typeset = _last(_TYPESET, text, start, end)
+    typeset = _last(forms.typeset, text, start, end)
     if typeset is None:
-        return _last(_ANNOUNCED, text, start, end)
+        return _last(forms.announced, text, start, end)
     if end - typeset.outer_end > 5:  # "####1" is the shortest that could follow
-        return _last(_LATER, text, typeset.outer_end, end) or typeset
+        return _last(forms.later, text, typeset.outer_end, end) or typeset
     return typeset
 
 
 def implied_answer(sections: ResponseSections) -> ExtractedAnswer | None:
     """What a reader takes a response to say that marks no answer."""
-    return _last(_IMPLIED, sections.text, sections.start, sections.end)
+    return _last(ALL_FORMS.implied, sections.text, sections.start, sections.end)
 
 
 def _last(finders: tuple[Finder, ...], text: str, start: int, end: int) -> ExtractedAnswer | None:

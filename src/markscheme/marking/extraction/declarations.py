@@ -8,7 +8,7 @@ from markscheme.marking.extraction.extracted import TRIES, ExtractedAnswer, trim
 from markscheme.marking.extraction.value_spans import SEGMENT, value_span
 
 _LEAD = re.compile(
-    r"(?:answer|ANSWER|Answer)s?\b[*_]{0,3}"
+    r"(?:(?:answer|ANSWER|Answer)s?|inal\s(?:value|result|number|count|total|amount|score))\b[*_]{0,3}"
     r"(?:"
     r"\s{1,3}(?:(?:to|for|of)\s[^.:\n]{1,80}?\s)?(?:is|was|are|would\sbe|will\sbe|should\sbe|must\sbe|equals|comes\sout\sto)\b"
     r"|\s{0,2}(?:\([^()\n]{0,30}\))?\s{0,2}[*_]{0,3}\s{0,2}[:：=]"
@@ -17,6 +17,8 @@ _LEAD = re.compile(
     r"(?:\n\s*[-•]\s(?=\s*\S)|[\s:：*_>=→}]|(?:therefore|thus|then|simply|just|indeed|exactly|equal\sto|given\sby|as\sfollows|approximately|about"
     r"|the\sfinal\sanswer\sis|The\sfinal\sanswer\sis|the\sanswer\sis|The\sanswer\sis)\b,?)*"
 )
+_FINAL_WORDS = ("inal value", "inal result", "inal number", "inal count", "inal total", "inal amount", "inal score")
+"""Of "final value is", "Final result:": TheoremQA's and MathVista's models say these instead of "answer"."""
 _LINE_START = re.compile(
     r"[#>*_\s\-\d.)]*(?:(?:the|my|so|and|final|correct|short|The|My|So|FINAL|Final|Correct|Short)\s+)*"
 )
@@ -49,8 +51,11 @@ def plainly_declared_answer(text: str, start: int, end: int) -> ExtractedAnswer 
 
 def _declared(text: str, start: int, end: int, *, plain: bool) -> ExtractedAnswer | None:
     stop = end
+    final = text.find("inal ", start, end) >= 0
     for _ in range(TRIES):
         at = max(text.rfind("nswer", start, stop), text.rfind("NSWER", start, stop)) - 1
+        if final:
+            at = max(at, *(text.rfind(word, start, stop) for word in _FINAL_WORDS))
         if at < start:
             return None
         stop = at + 1
@@ -66,6 +71,8 @@ def _declared(text: str, start: int, end: int, *, plain: bool) -> ExtractedAnswe
         begin, finish = value_span(text, lead.end(), end)
         if begin == finish or _NOT_A_VALUE.match(text, begin, finish):
             continue
+        if finish == end and _is_unfinished_repeat(text, start, at, begin, end):
+            continue
         if plain and not _PLAIN_VALUE.fullmatch(text, begin, finish):
             continue
         formula = SEGMENT.fullmatch(text, begin, finish)
@@ -73,6 +80,18 @@ def _declared(text: str, start: int, end: int, *, plain: bool) -> ExtractedAnswe
             begin, finish = formula.span(formula.lastindex or 0)
         return trimmed(text, begin, finish, "declared")
     return None
+
+
+def _is_unfinished_repeat(text: str, start: int, at: int, begin: int, end: int) -> bool:
+    """Whether the text breaks off within what it said before: `The answer is [3, 2].` many times, then `The answer is [`."""
+    said = text[at:end].rstrip()
+    if len(said) > 200:
+        return False
+    before = text.rfind(said, start, at)
+    # A whole repetition ends where the earlier statement ends; an unfinished one goes on in the earlier place.
+    return (before >= 0 and text[before + len(said) : before + len(said) + 1] not in ("", "\n", ".", " ")) or (
+        begin == end and before >= 0
+    )
 
 
 def _is_heading(text: str, start: int, lead: re.Match[str]) -> bool:

@@ -22,6 +22,9 @@ def meant_number(text: str, begin: int, end: int) -> tuple[int, int] | None:
     named = _NAMED.search(text, begin, end)
     if named is not None:
         return named.span(1)
+    counted = _COUNTED.match(text, begin, end)
+    if counted is not None:
+        return counted.span(counted.lastindex or 1)
     reason = _REASON.match(text, begin, end)
     if reason is not None and _NUMBER.search(text, reason.end(), end):
         begin = reason.end()
@@ -58,6 +61,11 @@ WORKED_OUT = re.compile(r"=[^=\n]*\d")
 """A calculation with its result."""
 _NAMED = re.compile(r"(?<![\w.,])(-?\d[\d,]*(?:\.\d+)?)\s*=\s*[A-Za-z]\W*\Z")
 """`10 = b` at the end."""
+_COUNTED = re.compile(
+    r"\s*(?:(?:So|Thus|Therefore|Hence|In\stotal|Altogether),?\s)?(?:[Tt]here\s(?:are|is|were|was|will\sbe|would\sbe)\s(?:a\stotal\sof\s|exactly\s|only\s)?"
+    r"(\d[\d,]*+(?:\.\d++)?+)\s+[a-z]|(\d[\d,]*+)\s[a-z]+\s(?:think|believe|prefer|chose|voted|said|say|like|want|have|has)\s)(?![^\n]*[=;])"
+)
+"""`There are 30 boxes in 6 crates`, `16 people think that horse 12 will win`: the count that the sentence begins with."""
 _REASON = re.compile(r"\s*(?:Since|As|Because|If|When|Given)\s[^,]*(?:,(?!\s)[^,]*)*,\s")
 _CONSEQUENCE = re.compile(r"[,;]\s*(?:and\s+)?(?:so|therefore|thus|hence|meaning|which means)\s")
 _CONDITION = re.compile(r"\s(if|because|assuming)\s")

@@ -14,9 +14,22 @@ MAX_LENGTH = 300
 
 Number = int | Fraction
 
-_LOOK_ALIKES = str.maketrans(
+# Where the digits of a script begin: Arabic and Persian, the Indian ones from Devanagari to Malayalam, Thai, Lao, Tibetan,
+# Burmese, Khmer, Mongolian, full-width.
+_ZEROS = (
+    0x660, 0x6F0, 0x966, 0x9E6, 0xA66, 0xAE6, 0xB66, 0xBE6, 0xC66, 0xCE6, 0xD66, 0xE50, 0xED0, 0xF20, 0x1040, 0x17E0,
+    0x1810, 0xFF10,
+)  # fmt: skip
+_NATIVE_DIGITS = {zero + digit: str(digit) for zero in _ZEROS for digit in range(10)} | {0x66B: ".", 0x66C: ","}
+
+
+def ascii_digits(text: str) -> str:
+    """The text with the digits of every script as 0 to 9."""
+    return text if text.isascii() else text.translate(_NATIVE_DIGITS)
+
+
+_LOOK_ALIKES = _NATIVE_DIGITS | str.maketrans(
     {
-        **{chr(0xFF10 + digit): str(digit) for digit in range(10)},
         **dict.fromkeys("−﹣－‐‑‒–", "-"),
         **dict.fromkeys("\u200b\u200c\u200d\u2060\ufeff\u00ad\u200e\u200f", ""),
         **dict.fromkeys("\u00a0\u2002\u2003\u2007\u2008\u2009\u200a\u202f\u3000", " "),

@@ -8,7 +8,9 @@ characters a gate costs 0.05 µs and a needle 2 µs.
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from typing import Final, NamedTuple
+
+from markscheme.types import Problem
 
 THINK_END = "</think>"
 
@@ -22,6 +24,7 @@ class ResponseSections(NamedTuple):
     cut_off: bool = False  # generation or thinking did not end: only an explicit answer counts, else `truncated`
     sequel_end: int = 0  # where the text ends that is no thinking, an invented sequel included
     statement: str = ""  # what was asked, where it is known
+    choices: tuple[str, ...] = ()  # the options it was asked with
 
     @property
     def final(self) -> str:
@@ -29,17 +32,64 @@ class ResponseSections(NamedTuple):
         return self.text[self.start : self.end]
 
 
-def read(text: str, *, think_end: str = THINK_END, cut_off: bool = False, statement: str = "") -> ResponseSections:
+def read(
+    text: str,
+    *,
+    think_end: str = THINK_END,
+    cut_off: bool = False,
+    problem: Problem | None = None,
+) -> ResponseSections:
     """Set thinking apart at the last `think_end`; drop what a base model invents after its answer."""
     start, end = 0, len(text)
-    if think_end and think_end[0] in text:
-        closed = text.rfind(think_end)
+    asked = (problem.statement, problem.choices) if problem is not None else ("", ())
+    for opening, closing in _marks_of_thinking(text, think_end):
+        closed = text.rfind(closing, start)
         if closed >= 0:
-            start = closed + len(think_end)
-        opened = text.find(think_end.replace("/", "", 1), start) if "/" in think_end else -1
-        if opened >= 0:  # thinking that never ends; what stands before it may still be an answer
-            end, cut_off = opened, True
-    return ResponseSections(text, start, _own_end(text, start, end), cut_off, end, statement)
+            start = closed + len(closing)
+        opened = text.find(opening, start, end) if opening else -1
+        if opened >= 0 and not (opening in _LOOSE and text.find("<answer>", opened) >= 0):
+            end, cut_off = opened, True  # thinking that never ends; what stands before it may still be an answer
+    if end == len(text) and text[-1:] in ">]":
+        marks = _END_MARKS.search(text, max(start, end - 200))
+        end = marks.start() if marks else end
+    return ResponseSections(text, start, _own_end(text, start, end), cut_off, end, *asked)
+
+
+MARKS_OF_THINKING: Final = (
+    # Opening and closing mark, and where they were seen; of the default `</think>` all are known.
+    ("<think>", "</think>"),  # DeepSeek-R1, Qwen3 and most others
+    ("<|im_start|>think", "<|im_start|>answer"),  # s1
+    ("<|begin_of_thought|>", "<|end_of_thought|>"),  # Sky-T1
+    ("<|channel|>analysis<|message|>", "<|channel|>final<|message|>"),  # gpt-oss
+    ("<thinking>", "</thinking>"),  # prompts for Claude
+    ("<thought>", "</thought>"),
+    ("<reasoning>", "</reasoning>"),
+    ("<reason>", "</reason>"),
+    ("<seed:think>", "</seed:think>"),  # Seed-OSS
+    ("[THINK]", "[/THINK]"),  # Magistral
+    ("◁think▷", "◁/think▷"),  # Kimi
+)
+_LOOSE: Final = ("<reasoning>", "<reason>", "<thought>", "<thinking>")
+"""Marks that models asked for `<answer>` as well forget to close."""
+_HEAD: Final = 200
+"""Thinking opens a response: further in, the rarer marks are not looked for."""
+_END_MARKS: Final = re.compile(
+    r"(?:\s{0,20}+(?:<eo[a-z]>|<\|[a-z_]{1,30}+\|>|</s>|<end_of_turn>|<eos>|\[/?INST\]|\[UNUSED_TOKEN_\d{1,3}\]))*+\Z"
+)
+"""What serving software should have cut off: InternLM's `<eoa>`, `<|im_end|>`, `</s>`."""
+
+
+def _marks_of_thinking(text: str, think_end: str) -> tuple[tuple[str, str], ...]:
+    """The marks that may stand in this text. A gate of one character costs nothing; a needle costs 1 µs each."""
+    if think_end != THINK_END:
+        return ((think_end.replace("/", "", 1) if "/" in think_end else "", think_end),) if think_end else ()
+    marks: tuple[tuple[str, str], ...] = ()
+    if "<" in text:
+        marks = MARKS_OF_THINKING[:4] if "|>" in text else MARKS_OF_THINKING[:1]
+    head = text[:_HEAD]
+    if "<" in head or "[" in head or "◁" in head:
+        marks += tuple(pair for pair in MARKS_OF_THINKING[len(marks) :] if pair[0] in head)
+    return marks
 
 
 # The look-ahead turns away nearly every line at its first character, and possessive quantifiers never try a line twice:

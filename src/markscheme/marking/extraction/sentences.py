@@ -15,7 +15,7 @@ from markscheme.marking.extraction.value_spans import is_money, value_span
 MAX_SENTENCE = 2_000
 """Of a longer sentence only the end is read."""
 
-_SCRIPTS = r"\u0400-\u04ff\u0590-\u06ff\u0900-\u097f\u0e00-\u0e7f\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af"
+_SCRIPTS = r"\u0400-\u04ff\u0590-\u06ff\u0900-\u0dff\u0e00-\u0e7f\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af"
 TELLING = re.compile(r"\d|\\[a-zA-Z]{2,}|\$|=|[½⅓⅔¼¾]|\b(?:is|are)\s+\*\*")
 """What a passage must hold to state a value."""
 

@@ -6,7 +6,7 @@ or "the answer is" first, and in a closing sentence with several numbers the one
 
 from __future__ import annotations
 
-from markscheme.marking.extraction.answer_forms import explicit_answer, implied_answer
+from markscheme.marking.extraction.answer_forms import NUMERIC_FORMS, explicit_answer, implied_answer
 from markscheme.marking.extraction.extracted import ExtractedAnswer
 from markscheme.marking.extraction.numbers import last_number_run, run_value
 from markscheme.marking.extraction.sections import ResponseSections
@@ -18,7 +18,7 @@ from markscheme.types import Gold, Verdict
 def judge(sections: ResponseSections, gold: Gold) -> Assessment:
     """The most explicit place that holds a number decides."""
     text, start, end = sections.text, sections.start, sections.end
-    stated = explicit_answer(text, start, end)
+    stated = explicit_answer(text, start, end, NUMERIC_FORMS)
     found = _of(text, stated, gold) if stated else None
     if found is None and sections.cut_off:
         return Assessment(Verdict.NO_ANSWER, why="no answer was stated")

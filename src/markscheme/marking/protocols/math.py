@@ -6,15 +6,19 @@ is `unmarkable`, never a guess.
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 
 from markscheme.marking.equality import AnswerComparison, compare
 from markscheme.marking.extraction.answer_forms import explicit_answer, extract_answer
+from markscheme.marking.extraction.choice_letters import letter_in
 from markscheme.marking.extraction.extracted import ExtractedAnswer, trimmed
+from markscheme.marking.extraction.numbers import ascii_digits
 from markscheme.marking.extraction.rounding import places_asked
 from markscheme.marking.extraction.sections import ResponseSections
 from markscheme.marking.extraction.sentences import is_prose, stated_value
 from markscheme.marking.protocol import Assessment
+from markscheme.marking.protocols._closed_answers import by_letter, by_word, gold_letter, text_of_choice
 from markscheme.types import Gold, Verdict
 
 
@@ -22,24 +26,29 @@ from markscheme.types import Gold, Verdict
 def gold_answer(gold: str) -> str:
     r"""The answer in a gold that comes as `\boxed{42}` or `<answer>42</answer>`, or with solution text around it."""
     if "\\boxed" in gold or "<answer>" in gold:
-        found = explicit_answer(gold, 0, len(gold))
-        if found is not None:
-            return found.content
-    return gold.strip()
+        answer = explicit_answer(gold, 0, len(gold))
+        if answer is not None:
+            return ascii_digits(answer.content)
+    return ascii_digits(gold.strip())
 
 
 def judge(sections: ResponseSections, gold: Gold) -> Assessment:
     """Correct, wrong, or why neither can be said."""
-    text = sections.text
+    right = gold_answer(str(gold))
+    letter = gold_letter(right)
+    closed = by_letter(sections, letter) if letter is not None else by_word(sections, right)
+    if closed is not None:
+        return closed
     answer = extract_answer(sections)
     if answer is None or not answer.content:
         return Assessment(Verdict.NO_ANSWER, why="no answer was stated")
-    right = gold_answer(str(gold))
+    if not answer.content.isascii():
+        answer = answer._replace(content=ascii_digits(answer.content))
     if answer.form == "concluded":
         answer = _whole(sections, right) or answer
     result = compare(answer.content, right)
     if not result.equal:
-        answer, result = _read_again(text, answer, right, result)
+        answer, result = _read_again(sections, answer, right, result)
     if not result.equal and (places := places_asked(sections.statement)) is not None:
         rounded = compare(answer.content, right, places=places)
         result = rounded if rounded.equal else result
@@ -55,16 +64,62 @@ def _whole(sections: ResponseSections, right: str) -> ExtractedAnswer | None:
     return whole if compare(whole.content, right).equal else None
 
 
+_WITH_LETTER = re.compile(r"[\s*_$]*[(\[]?(?:[A-Ja-j][)\]]|[A-J][.:])[\s*_]*(?=\S)")
+
+
+def _value_of_chain(content: str, right: str) -> str | None:
+    """Of `24x - 14y = 38` and `S_1:S_2 = 7:32` the value, where the gold is no equation; `x^2 = 5` does not say 5."""
+    left, equals, value = content.rpartition("=")
+    if not equals or "=" in right or len(content) > 300 or left[-1:] in "<>!\\":
+        return None
+    unknowns = set(re.findall(r"(?<![\\a-zA-Z])[a-zA-Z](?:_\{?\w\}?)?(?![a-zA-Z])", left))
+    return value if len(unknowns) > 1 and not re.search(r"[<>\u2264\u2265]|\\[lg]e", left) else None
+
+
+def _said_before_letter(sections: ResponseSections, answer: ExtractedAnswer, right: str) -> bool:
+    """Whether a bare letter follows a sentence that names the gold: "The begin time is 11:55 A.M. The answer is D." """
+    if letter_in(answer.content) is None or len(answer.content) > 5 or len(right) < 3 or sections.choices:
+        return False
+    before = sections.text[max(sections.start, answer.start - 300) : answer.start].replace("\\n", "\n").rstrip()
+    sentences = [each for each in _SENTENCE.split(before) if each.strip()][-2:]
+    said = sentences[0].lower() if len(sentences) == 2 else ""
+    at = said.find(right.lower())
+    return (
+        at >= 0
+        and " than " not in said[:at]
+        and re.search(rf"(?<!\w){re.escape(right.lower())}(?!\w)", said) is not None
+    )
+
+
+_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z])|\n")
+_MEASURED = re.compile(r"([-−]?[$¥€£]?\d[\d,]*+(?:\.\d++)?+(?:/\d++)?+)\s?[^\x00-\u024f\u2000-\u2bff]{1,12}[.。]?")
+
+
+def _counted(content: str) -> str | None:
+    """The number of `18元`, `3页` or `18 долларов`: measure words of scripts in which equality knows no units."""
+    measured = None if content.isascii() or len(content) > 60 else _MEASURED.fullmatch(content)
+    return measured[1] if measured else None
+
+
 def _read_again(
-    text: str, answer: ExtractedAnswer, right: str, result: AnswerComparison
+    sections: ResponseSections, answer: ExtractedAnswer, right: str, result: AnswerComparison
 ) -> tuple[ExtractedAnswer, AnswerComparison]:
-    """Boxes that all say the same thing are one answer; of a sentence, the value it states is the answer."""
+    """Boxes that all say the same thing are one answer; a choice says what stands behind its letter; of a sentence,
+    the value it states is the answer."""
     if answer.parts:
         results = [compare(part, right) for part in answer.parts]
-        if all(each.equal for each in results):
-            return answer, results[-1]
-    elif answer.form != "boxed" and is_prose(answer.content):
-        meant = stated_value(text, answer.start, answer.end)
+        return (answer, results[-1]) if all(each.equal for each in results) else (answer, result)
+    content = text_of_choice(sections, answer.content)
+    if content is None and (letter := _WITH_LETTER.match(answer.content)) is not None:
+        content = answer.content[letter.end() :]
+    for other in (content, _value_of_chain(answer.content, right), _counted(answer.content)):
+        if other is not None and (same := compare(other, right)).equal:
+            return answer, same
+    if _said_before_letter(sections, answer, right):
+        return answer, AnswerComparison(True, "named before its letter", ("choice",), "string")
+    if answer.form not in ("boxed", "json") and is_prose(answer.content):
+        meant = stated_value(sections.text, answer.start, answer.end)
         if meant.content and meant.content != answer.content:
+            meant = meant._replace(content=ascii_digits(meant.content))
             return meant, compare(meant.content, right)
     return answer, result

@@ -32,7 +32,7 @@ def _judge_of(name: str) -> Judge:
 
 PROTOCOLS: Final = (
     Protocol(
-        "countdown", "1", "every number once, + - * / and parentheses, exactly the target", "countdown",
+        "countdown", "2", "every number once, + - * / and parentheses, exactly the target", "countdown",
         _in_file("countdown"),
     ),
     Protocol(
@@ -40,7 +40,7 @@ PROTOCOLS: Final = (
         _in_file("gsm8k_strict"),
     ),
     Protocol(
-        "gsm8k-numeric", "1", "the ANSWER: line as a number, with the usual fallbacks", "number",
+        "gsm8k-numeric", "2", "the ANSWER: line as a number, with the usual fallbacks", "number",
         _in_file("gsm8k_numeric"),
     ),
     Protocol("gsm8k-flexible", "1", "the last number in the response", "number", _in_file("gsm8k_flexible")),
@@ -53,12 +53,12 @@ PROTOCOLS: Final = (
         _in_file("gsm8k_lm_eval_flexible"),
     ),
     Protocol("boxed-exact", "1", "the last \\boxed{} is exactly the gold integer", "number", _in_file("boxed_exact")),
-    Protocol("aime", "1", "the integer from 0 to 999 that is boxed or clearly stated", "number", _in_file("aime")),
+    Protocol("aime", "2", "the integer from 0 to 999 that is boxed or clearly stated", "number", _in_file("aime")),
     Protocol(
         "normalized", "1", "the last box, LaTeX markers and spaces removed, equal strings", "text",
         _in_file("normalized"),
     ),
-    Protocol("math", "1", "mathematical equality with the final answer", "text", _in_file("math"), slow=True),
+    Protocol("math", "2", "mathematical equality with the final answer", "text", _in_file("math"), slow=True),
     Protocol(
         "math-verify", "1", "Math-Verify as it comes, for comparison", "text", _in_file("math_verify"),
         slow=True, needs="math_verify",
