@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final, Literal
 
 import msgspec
 
 from markscheme.marking.equality.algebra.exact import TooBig, Undefined, Unreadable, fresh_effort
-from markscheme.marking.equality.kinds import ParsedAnswer, difference, key, weight
+from markscheme.marking.equality.kinds import Choice, ParsedAnswer, Scalar, difference, key, weight
+from markscheme.marking.equality.read.arguments import tokenise
 from markscheme.marking.equality.read.cleaning import clean
 from markscheme.marking.equality.read.parsing import MAX_LENGTH, read
 from markscheme.marking.equality.rules.rulebook import Comparator
+from markscheme.marking.equality.units import read_unit
 
 Method = Literal["string", "exact", "numeric", "symbolic", "none"]
 """What settled it: the same text, exact arithmetic, a numerical difference, computer algebra, or nothing."""
@@ -19,7 +23,9 @@ _WHOLE: Final = re.compile(r"\s*[-+]?[0-9]{1,1000}\s*")
 _SPACES: Final = re.compile(r"(?<!\d)\s+|\s+(?!\d)")
 _LIST_LIKE: Final = re.compile(r"\d,\s?\d{3}(?!\d)")
 _SPACED_GROUPS: Final = re.compile(r"\s*[-+$\\]*\d{1,3}(?:, \d{3})+(?!\d)[^,]*")
-_BARE_UNIT: Final = re.compile(r"([-\d.,/\s]*\d)\s+([mgshL](?:/[mgshL])?)((?:\^\{?[23]\}?)?)\s*\.?")
+_BARE_UNIT: Final = re.compile(
+    r"([-\d.,/\s]*\d)\s*(?:\s([mgshL](?:/[mgshL])?)((?:\^\{?[23]\}?)?)|\(([A-Za-z]{1,3})\)())\s*\.?"
+)
 _DECIMAL_COMMA: Final = re.compile(
     r"(?P<sign>[-+]?\s?\\?\$?\s?)(?:(?P<groups>\d{1,3}(?:\.\d{3})+)|(?P<whole>\d+)(?=,))(?:,(?P<part>\d+))?(?P<tail>[^\d,.].*)?"
 )
@@ -53,18 +59,63 @@ class _Reading(msgspec.Struct, frozen=True):
     problem: str = ""
 
 
-def compare(answer: str, gold: str, *, places: int | None = None, time_limit: float = 3.0) -> AnswerComparison:
+def compare(
+    answer: str,
+    gold: str,
+    *,
+    places: int | None = None,
+    unit: str = "",
+    choices: Mapping[str, str] | None = None,
+    time_limit: float = 3.0,
+) -> AnswerComparison:
     """Whether an extracted answer earns the mark for a gold answer.
 
-    `places` is the number of decimal places where the problem asks for rounding; without it a decimal equals only
-    what it is exactly. `time_limit` bounds the symbolic work in seconds.
+    What the problem says may be given: `places`, the decimal places where it asks for rounding (without it a decimal
+    equals only what it is exactly); `unit`, in which it asks for the answer, so that $0.25 is 25 where cents are asked
+    for; `choices`, from letter to text: the two then stand for each other. `time_limit` bounds the symbolic work in
+    seconds.
     """
     if answer == gold:
         return _SAME_TEXT
     try:
+        if choices and (settled := _by_choice(answer, gold, choices, time_limit)) is not None:
+            return settled
+        if unit and _in_unit(answer, gold, unit):
+            return AnswerComparison(True, "equal", ("unit converted",), "exact")
         return _compare(answer, gold, places, time_limit)
     except Exception as problem:  # noqa: BLE001 - a bug here must cost one mark, flagged, and not a night's run
         return AnswerComparison(None, f"internal error: {type(problem).__name__}: {problem}"[:300])
+
+
+def _by_choice(answer: str, gold: str, choices: Mapping[str, str], time_limit: float) -> AnswerComparison | None:
+    """The verdict where one side is the letter of a choice; None where neither is."""
+    left, right = _letter(answer, choices), _letter(gold, choices)
+    if left and right:
+        return AnswerComparison(left == right, "the same choice" if left == right else "another choice", method="exact")
+    if not left and not right:
+        return None
+    texts = (answer, choices[right]) if right else (choices[left], gold)
+    result = compare(*texts, time_limit=time_limit)
+    return msgspec.structs.replace(result, flags=("choice by its text",)) if result.equal else None
+
+
+def _letter(text: str, choices: Mapping[str, str]) -> str:
+    """The letter of the choice that a text names, or an empty text."""
+    parsed = _read(text).answer
+    letter = (
+        parsed.letter if isinstance(parsed, Choice) else parsed.letters.upper() if isinstance(parsed, Scalar) else ""
+    )
+    return letter if letter in choices else ""
+
+
+def _in_unit(answer: str, gold: str, unit: str) -> bool:
+    """Whether an amount is so many of a unit: $0.25 is 25 cents."""
+    left, right, asked = _read(answer).answer, _read(gold).answer, read_unit(unit)
+    if not isinstance(left, Scalar) or not isinstance(right, Scalar) or left.unit is None or right.unit is not None:
+        return False
+    if asked is None or asked.word or asked == left.unit:
+        return False
+    return _same(Comparator(), left, replace(right, unit=asked)) is True
 
 
 def _compare(answer: str, gold: str, places: int | None, time_limit: float) -> AnswerComparison:
@@ -77,7 +128,8 @@ def _compare(answer: str, gold: str, places: int | None, time_limit: float) -> A
     comparator = Comparator(places=places)
     verdict = _same(comparator, left.answer, right.answer)
     if verdict is False:
-        if _SPACES.sub("", answer) == _SPACES.sub("", gold):
+        scalars = isinstance(left.answer, Scalar) and isinstance(right.answer, Scalar)
+        if _SPACES.sub("", answer) == _SPACES.sub("", gold) or (not scalars and squeezed(answer) == squeezed(gold)):
             return _SAME_TEXT
         other = _other_readings(answer, gold)
         if other is not None:
@@ -123,8 +175,8 @@ def canonical_key(answer: str) -> str | None:
 
 
 def squeezed(text: str) -> str:
-    """The cleaned text without white space, for answers that are the same but beyond reading."""
-    return _SPACES.sub("", clean(text[:MAX_LENGTH]))
+    """The tokens of a text, for answers that are the same but beyond reading."""
+    return " ".join(t.text for t in tokenise(clean(text[:MAX_LENGTH])))
 
 
 def _same(comparator: Comparator, a: ParsedAnswer, b: ParsedAnswer) -> bool | None:
@@ -174,7 +226,7 @@ def _alternatives(answer: str, gold: str) -> list[tuple[tuple[str, bool], tuple[
     for own, other, flip in ((answer, gold, False), (gold, answer, True)):
         m = _BARE_UNIT.fullmatch(own) if len(own) < 100 else None
         if m is not None:
-            pair = ((rf"{m[1]}\text{{ {m[2]}}}{m[3]}", False), (other, False))
+            pair = ((rf"{m[1]}\text{{ {m[2] or m[4]}}}{m[3] or ''}", False), (other, False))
             found.append((pair[1], pair[0]) if flip else pair)
         rewritten = [_point_for_comma(own), _CHOOSE.sub(_binomial, own) if "C" in own and len(own) < 300 else None]
         for text in rewritten:

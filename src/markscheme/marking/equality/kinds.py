@@ -133,6 +133,13 @@ def as_set(answer: ParsedAnswer) -> RealSet:
     """An answer as a set of real numbers: intervals, points, unions; raises `Unreadable` for anything else."""
     if isinstance(answer, RealSet):
         return answer
+    if (
+        isinstance(answer, Relation)
+        and answer.operator == "="
+        and answer.left_name
+        and isinstance(answer.right, Scalar)
+    ):
+        return RealSet(sets.points([_number(answer.right)]).pieces, answer.left_name)  # x < 0 or x = 1
     if isinstance(answer, Sequence) and len(answer.items) == 2 and answer.left in "([" and answer.right in ")]":
         low, high = answer.items
         if isinstance(low, Scalar) and isinstance(high, Scalar):

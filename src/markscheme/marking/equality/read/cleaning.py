@@ -71,6 +71,7 @@ _SYMBOLS: Final = {
     "∣": "|", "∥": r"\parallel ", "∧": r"\text{ and }", "∨": r"\text{ or }", "¢": r"\text{ cents}", "€": r"\text{ euros}", "£": r"\text{ pounds sterling}",
     "％": r"\%", "，": ",", "、": ",", "；": ";", "：": ":", "。": ".", "（": "(", "）": ")",
     "\u00a0": " ", "\u2009": r"\,", "\u202f": r"\,", "\u2007": r"\,", "\u2008": r"\,", "\u200a": r"\,", "\u2002": " ", "\u2003": " ",
+    "٫": ".", "٬": "", "٪": r"\%", "➗": r"\div ", "⊘": r"\emptyset ", "Ø": r"\emptyset ",
     "ⅈ": "i", "ⅇ": "e", "𝑖": "i", "𝑒": "e", "ℯ": "e", "ı": "i",
 }  # fmt: skip
 _INVISIBLE: Final = (
@@ -82,6 +83,7 @@ _TABLE: Final = {
     **{ord(k): rf"\frac{{{a}}}{{{b}}}" for k, (a, b) in _FRACTIONS.items()},
     **{ord(c): None for c in _INVISIBLE},
 }
+_NATIVE_DIGIT: Final = re.compile(r"[^\D0-9]")
 _RAISED: Final = re.compile("[" + "".join(_SUPERSCRIPTS) + "]+")
 _LOWERED: Final = re.compile("[" + "".join(_SUBSCRIPTS) + "]+")
 _THOUSANDS: Final = re.compile(r"(?<=\d)(?:,\s*\\!\s*|\{,\}\s*|\\[,;:! ]\s*|~|')(?=\d{3}(?!\d))")
@@ -102,6 +104,13 @@ _SYSTEM: Final = re.compile(
 _REPEATED_DOTS: Final = re.compile(r"(?<!\d)(\d{0,30})\.(\d{0,10}?)(\d{2,3})\3{1,20}\s*(?:\.\.\.|\\(?:l|c)?dots)")
 _COORDINATE: Final = r"-?(?:\d[\d./]*(?:\\sqrt\{\d+\})?|\\[dt]?frac\{-?\d+\}\{\d+\}|\\sqrt\{\d+\})"
 _ANGLES: Final = re.compile(rf"<\s*({_COORDINATE}(?:\s*,\s*{_COORDINATE})+)\s*>")
+_LIBRARY: Final = re.compile(r"(?<![A-Za-z])(?:np|numpy|math|sp|sympy)\.(?=[a-z])")
+_BARE_POINT: Final = re.compile(r"(?<=\d)\.(?=\s?[-+*/^)])")
+_PRIME: Final = r"(?:\^\{?\s?\\prime\s?\}?|')"
+_MINUTES: Final = re.compile(
+    rf"(\d{{1,9}})\s?\^\s?\{{?\s?\\circ\s?\}}?\s?(\d{{1,9}}(?:\.\d{{1,9}})?)\s?{_PRIME}"
+    rf"(?:\s?(\d{{1,9}}(?:\.\d{{1,9}})?)\s?(?:\^\{{?\s?\\prime\s?\\prime\s?\}}?|''))?"
+)
 _DOLLARS: Final = re.compile(r"(?<!\\)\$")
 _FINAL: Final = ".,;:\\"
 _WRAPPERS: Final = (
@@ -139,6 +148,10 @@ def clean(text: str) -> str:
             text = _REPEATED_DOTS.sub(_repeating_decimal, _TRAILING_DOTS.sub(_repeating_decimal, text))
     elif "..." in text:
         text = _REPEATED_DOTS.sub(_repeating_decimal, _TRAILING_DOTS.sub(_repeating_decimal, text))
+    if "." in text:
+        text = _LIBRARY.sub("", _BARE_POINT.sub("", text))  # np.sqrt(2), 1./3
+    if "circ" in text and ("'" in text or "prime" in text):
+        text = _MINUTES.sub(_in_degrees, text)
     if "<" in text and "," in text:
         text = _ANGLES.sub(r"\\langle \1\\rangle ", text)  # <1, -2, 3>
     return text
@@ -149,7 +162,8 @@ def _to_ascii(text: str) -> str:
     text = _LOWERED.sub(lambda m: "_{" + "".join(_SUBSCRIPTS[c] for c in m[0]) + "}", text)
     text = text.translate(_TABLE)
     # Full-width digits and letters, ligatures, mathematical alphabets: all compatibility forms of plain ones.
-    return unicodedata.normalize("NFKC", text).translate(_TABLE)
+    text = unicodedata.normalize("NFKC", text).translate(_TABLE)
+    return text if text.isascii() else _NATIVE_DIGIT.sub(lambda m: str(unicodedata.decimal(m[0])), text)
 
 
 def strip_wrappers(text: str) -> str:
@@ -169,7 +183,7 @@ def strip_wrappers(text: str) -> str:
     if "$" in text:
         marks = len(_DOLLARS.findall(text))
         # A pair delimits maths; a single one is money.
-        text = _DOLLARS.sub("" if marks % 2 == 0 else r"\\$", text)
+        text = _DOLLARS.sub("" if marks % 2 == 0 else r"\\$", text).rstrip(" .")
     return text.strip() if text[:1].isspace() or text[-1:].isspace() else text
 
 
@@ -178,6 +192,11 @@ def _single_backslashes(text: str) -> str:
     if "\\\\begin" in text:
         return text.replace("\\\\", "\\")
     return text if "\\begin" in text else text.replace("\\\\", "\\")
+
+
+def _in_degrees(m: re.Match[str]) -> str:
+    """63° 45′ as a number of degrees."""
+    return rf"({m[1]}+\frac{{{m[2]}}}{{60}}+\frac{{{m[3] or 0}}}{{3600}})^\circ "
 
 
 def _repeating_decimal(m: re.Match[str]) -> str:

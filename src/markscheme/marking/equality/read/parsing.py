@@ -24,17 +24,17 @@ from markscheme.marking.equality.kinds import (
     Relation,
     Scalar,
     Sequence,
-    Text,
     as_set,
     combine,
 )
 from markscheme.marking.equality.read.arguments import tokenise
 from markscheme.marking.equality.read.cleaning import clean
 from markscheme.marking.equality.read.expressions import parse, read_number
-from markscheme.marking.equality.read.phrases import read_phrase, undressed
+from markscheme.marking.equality.read.phrases import read_phrase
 from markscheme.marking.equality.read.relations import RelationReader
-from markscheme.marking.equality.read.token_ranges import join_thousands
+from markscheme.marking.equality.read.token_ranges import join_thousands, letters_for_words
 from markscheme.marking.equality.read.vocabulary import CONNECTIVES, MATRICES
+from markscheme.marking.equality.read.wording import in_words, undressed, words_of
 
 MAX_LENGTH: Final = 100_000  # characters of an answer
 MAX_DEPTH: Final = 12  # of lists in lists; brackets that only group do not count
@@ -46,9 +46,11 @@ _EXCEPTION: Final = re.compile(
     r"(?:except|other than|but|besides|excluding)\s+(?:for\s+)?(?:[a-z]\s*=\s*)?([^a-zA-Z]{1,60})"
 )
 _LETTERED: Final = re.compile(
-    r"(?:\\(?:text|textbf|mathrm|mathbf|textrm)\s*\{\s*)?\(?[A-Z]\s*\)\s*(?:\}|\\[ ,;:]|~|\\q?quad|\s)*([^\s}].*)",
+    r"(?:\\(?:text|textbf|mathrm|mathbf|textrm)\s*\{\s*)?\(?[A-Z]\s*[).:]{1,2}\s*(?:\}|\\[ ,;:]|~|\\q?quad|\s)*([^\s}].*)",
     re.DOTALL,
 )
+_IN_TEXT: Final = re.compile(r"\\text\s?\{([^{}\\]*[0-9/][^{}\\]*)\}")
+_PROSE: Final = re.compile(r"[\w\s.,;:!?'’\"$%-]*")
 _OUTWARD: Final = re.compile(r"^([\[\]])(.*)([\[\]])$", re.DOTALL)
 
 
@@ -69,23 +71,33 @@ def read(text: str, *, lists: bool = False) -> ParsedAnswer:
         cleaned = _OUTWARD.sub(lambda m: ("[" if m[1] == "[" else "(") + m[2] + ("]" if m[3] == "]" else ")"), cleaned)
     if "&" in cleaned and "matrix" not in cleaned and "array" not in cleaned and "cases" not in cleaned:
         cleaned = cleaned.replace("\\&", " and ").replace("&", "")  # where lines are aligned
+    if m := _IN_TEXT.fullmatch(cleaned):
+        cleaned = m[1]
     exception = _EXCEPTION.fullmatch(undressed(cleaned)) if len(cleaned) < 300 else None
     if exception is not None:
         return RealSet(
             sets.intersection(sets.REALS, sets.complement(as_set(read("\\{" + exception[1] + "\\}")))).pieces
         )
     tokens = tokenise(cleaned)
-    return Reader(tokens if lists else join_thousands(tokens)).whole()
+    try:
+        return Reader(tokens if lists else join_thousands(tokens)).whole()
+    except Unreadable:
+        letters = letters_for_words(tokens)
+        if letters != tokens:
+            return Reader(letters).whole()
+        if len(cleaned) < 300 and _PROSE.fullmatch(cleaned) and any(t.kind == "x" for t in tokens):
+            return in_words(words_of(cleaned))
+        raise
 
 
 def _with_value(choice: Choice, text: str) -> Choice:
-    r"""The choice with the value behind its letter, `\textbf{(A) }\frac12`; without one where that is in words."""
+    r"""The choice with the value behind its letter, `\textbf{(A) }\frac12`; without one where that cannot be read."""
     m = _LETTERED.fullmatch(text)
     try:
         value = read(m[1]) if m else None
     except (Unreadable, Undefined, TooBig):
         return choice
-    return choice if value is None or isinstance(value, Text | Choice) else replace(choice, value=value)
+    return choice if value is None or isinstance(value, Choice) else replace(choice, value=value)
 
 
 class Reader(RelationReader):
@@ -120,6 +132,8 @@ class Reader(RelationReader):
         kinds = {self.tokens[k].kind for k in self.level(low, high)}
         if not kinds.isdisjoint(_CUTTING) and (cuts := self.separators(low, high)):
             return self.collection(low, high, cuts, depth)
+        if ":" in kinds and (said := self.ratio(low, high, depth)) is not None:
+            return said
         if "r" in kinds and not ("u" in kinds and self.joins_conditions(low, high)):
             return self.relation(low, high, depth)
         if not kinds.isdisjoint(_SETS) or ("(" in kinds and self.has_union(low, high)):
@@ -128,11 +142,19 @@ class Reader(RelationReader):
             return self.environment(low, high, depth)
         if self.tokens[low].kind in "({" and self.match.get(low) == high - 1:
             return self.bracketed(low, high, depth)
+        if (start := self.scaled_matrix(low, high)) is not None:
+            return _scaled(self.factor(low, start), self.answer(start, high, depth + 1))
         if self.is_named_point(low, high):
             return self.bracketed(low + 1, high, depth)
         if [t.text for t in self.tokens[high - 4 : high]] == ["^", "{", "T", "}"] and self.tokens[low].kind == "(":
             return self.transposed(self.answer(low, high - 4, depth + 1))
         return self.scalar(low, high)
+
+    def scaled_matrix(self, low: int, high: int) -> int | None:
+        """Where the brackets of a matrix start that stands behind a factor."""
+        start = next((k for k in self.level(low, high) if self.match.get(k) == high - 1), low)
+        inside = start > low and self.tokens[start].kind == "(" and self.tokens[start + 1].kind == "begin"
+        return start if inside and self.match[start + 1] == high - 2 else None
 
     def is_named_point(self, low: int, high: int) -> bool:
         """P(2, 4)."""
@@ -238,7 +260,7 @@ class Reader(RelationReader):
                 raise Unreadable("rows of different lengths")
             if len(entries) == len(entries[0]) == 1 and low == begin:
                 return entries[0][0]
-            return Matrix(entries) if low == begin else _scaled(self.factor(low, begin), entries)
+            return Matrix(entries) if low == begin else _scaled(self.factor(low, begin), Matrix(entries))
         if low != begin:
             raise Unreadable("something before a system")
         # cases, aligned and their kin: one statement a row.
@@ -269,10 +291,8 @@ class Reader(RelationReader):
         return rows
 
 
-def _scaled(factor: Value, rows: tuple[tuple[ParsedAnswer, ...], ...]) -> Matrix:
-    entries: list[tuple[ParsedAnswer, ...]] = []
-    for row in rows:
-        if not all(isinstance(x, Scalar) for x in row):
-            raise Unreadable("a factor before a matrix of other things than numbers")
-        entries.append(tuple(Scalar(mul(factor, x.value)) for x in row if isinstance(x, Scalar)))
-    return Matrix(tuple(entries))
+def _scaled(factor: Value, matrix: ParsedAnswer) -> Matrix:
+    rows = matrix.rows if isinstance(matrix, Matrix) else ((matrix,),)
+    if not all(isinstance(x, Scalar) for row in rows for x in row):
+        raise Unreadable("a factor before a matrix of other things than numbers")
+    return Matrix(tuple(tuple(Scalar(mul(factor, x.value)) for x in row if isinstance(x, Scalar)) for row in rows))

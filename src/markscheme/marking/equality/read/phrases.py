@@ -1,4 +1,4 @@
-"""Answers in words, times of day, ratios and choice letters: what is told from the whole text rather than its tokens."""
+"""Answers told from the whole text rather than its tokens: times, ratios, choice letters, counts and numbers in words."""
 
 from __future__ import annotations
 
@@ -6,78 +6,42 @@ import re
 from fractions import Fraction
 from typing import Final
 
-from markscheme.marking.equality.algebra import real_sets as sets
-from markscheme.marking.equality.kinds import Choice, Clock, ParsedAnswer, Scalar, Text
+from markscheme.marking.equality.kinds import Choice, Clock, ParsedAnswer, Scalar
+from markscheme.marking.equality.read.wording import MONTHS, meaning, undressed, words_of
 from markscheme.marking.equality.units import read_unit
 from markscheme.marking.extraction.number_words import NUMBER_WORDS, number_from_words
 
-_DRESS: Final = re.compile(
-    r"\\(?:text(?:bf|it|rm|sf|tt|up|normal|md|sc)?|mbox|hbox|math(?:rm|bf|it|sf|tt)|emph|boldsymbol|bm|operatorname|boxed|fbox)"
-    r"\s*(?=\{)"
-)
-_COLON: Final = re.compile(r"\s*\\colon(?![a-zA-Z])\s*")
-_SPACING: Final = re.compile(r"\\[,;:! ]|\\q?quad(?![a-zA-Z])|~")
+_HALF: Final = r"(?:(?P<half>[ap])\.?\s*m\b\.?|in the (?P<part>morning|afternoon|evening)|o'clock)"
 _CLOCK: Final = re.compile(
-    r"(\d{1,6}(?:\.\d{1,6})?(?:\s*:\s*\d{1,6}(?:\.\d{1,6})?){1,3})\s*(?:([ap])\.?\s*m\b\.?)?", re.IGNORECASE
+    rf"(?P<parts>\d{{1,6}}(?:\.\d{{1,6}})?(?:\s*:\s*\d{{1,6}}(?:\.\d{{1,6}})?){{1,3}})\s*{_HALF}?", re.IGNORECASE
 )
+_HOUR: Final = re.compile(rf"(?P<parts>\d{{1,2}})\s*{_HALF}", re.IGNORECASE)
+_NOON: Final = {"noon": "pm", "12 noon": "pm", "midday": "pm", "midnight": "am", "12 midnight": "am"}
 _RATIO: Final = re.compile(r"(\d{1,6})\s+to\s+(\d{1,6})")
-_HOUR: Final = re.compile(r"(\d{1,2})\s*(?:([ap])\.?\s*m\b\.?|o'clock)", re.IGNORECASE)
 _CHOICE: Final = re.compile(
     r"(?:(?:option|choice|answer|letter)\s*:?\s*)?"
-    r"(?:\(\s*([A-Z])\s*\)|([A-Z])\s*\)|([A-Z])[.:](?=\s))(?:\s+(?![-+*/^=<>]|\\(?:cup|cap|cdot|times|in)\b)(.*))?",
+    r"(?:(?:\(\s*([A-Z])\s*\)|([A-Z])\s*\))(?:[.:]|(?=\s|[\d$]|\Z))|([A-Z])[.:](?=\s))"
+    r"\s*(?:(?![-+*/^=<>]|\\(?:cup|cap|cdot|times|in)\b)(.+))?",
     re.DOTALL,
 )
 _NAMED_CHOICE: Final = re.compile(r"(?:option|choice|answer|letter)\s*:?\s*\(?([A-Za-z])\)?", re.IGNORECASE)
 _AND_A_PART: Final = re.compile(r"(\d{1,9})\s+and\s+((?:a|one|two|three)[\s-][a-z]+)", re.IGNORECASE)
-_WORD: Final = re.compile(r"[^\W\d_]+|\d+(?:\.\d+)?|[^\w\s.,;:!?\"'(){}$*\\]", re.UNICODE)
-_LETTERS: Final = re.compile(r"[A-Za-z][A-Za-z\s,\-]*")
-_ARTICLES: Final = ("the ", "a ", "an ")
-_PHRASES: Final[dict[str, ParsedAnswer]] = {
-    "all real numbers": sets.REALS, "all reals": sets.REALS, "all real x": sets.REALS, "all real values": sets.REALS, "real numbers": sets.REALS,
-    "no solution": sets.EMPTY, "no solutions": sets.EMPTY, "empty set": sets.EMPTY, "no real solution": sets.EMPTY,
-    "no real solutions": sets.EMPTY,
-    "dne": Text("does not exist"), "infinity": Scalar(sets.INFINITY), "negative infinity": Scalar(sets.MINUS_INFINITY),
-}  # fmt: skip
-
-
-def undressed(text: str) -> str:
-    r"""The text without font commands, spacing and braces: what `\text{(C) Plane}` says."""
-    if "\\" in text:
-        text = _SPACING.sub(" ", _DRESS.sub("", _COLON.sub(":", text)))
-    return text.replace("{", "").replace("}", "").strip()
-
-
-def words_of(text: str) -> str:
-    """The words of a text in lower case, without punctuation and without an article in front."""
-    return without_article(" ".join(_WORD.findall(undressed(text).lower())))
-
-
-def without_article(words: str) -> str:
-    """Words without "the", "a" or "an" in front, nor what they are said of: "it is an ellipse"."""
-    for verb in (" is ", " are "):
-        words = words.rpartition(verb)[2] or words
-    for article in _ARTICLES:
-        if words.startswith(article) and len(words) > len(article):
-            return words[len(article) :]
-    return words
+_COUNTED: Final = re.compile(
+    r"(\d{1,30}(?:[.,]\d{1,30})?)\s*"
+    r"(?:\(\s*((?!base\b|mod\b|in base\b)[A-Za-z][A-Za-z' -]{2,60})\)|\s([A-Za-z]{1,20}-[A-Za-z-]{3,20}(?: [A-Za-z]{2,20}){0,3}))"
+)
+_LETTERS: Final = re.compile(r"[^\W\d_](?:[^\W\d_]|[\s,'’\-])*")
 
 
 def read_phrase(text: str) -> ParsedAnswer | None:
-    """A time, ratio, choice, number in words or well-known phrase; None when the text is none of these."""
+    """A time, ratio, choice, count, number in words or well-known phrase; None when the text is none of these."""
     if len(text) > 300:
         return None
     plain = undressed(text)
     if not plain:
         return None
     if plain[0].isdigit():
-        if m := _RATIO.fullmatch(plain):
-            return Clock((Fraction(m[1]), Fraction(m[2])))
-        if (":" in plain or plain[-1] in "mM.k") and (clock := _clock(plain)) is not None:
-            return clock
-        if m := _AND_A_PART.fullmatch(plain):
-            part = number_from_words(m[2])
-            return Scalar(int(m[1]) + part) if isinstance(part, Fraction) and 0 < part < 1 else None
-        return None
+        return _from_digits(plain)
     if plain[0] in "(ABCDEFGHIJKLMNOPQRSTUVWXYZoclO":
         m = _CHOICE.fullmatch(plain)
         if m is not None:
@@ -85,18 +49,40 @@ def read_phrase(text: str) -> ParsedAnswer | None:
         m = _NAMED_CHOICE.fullmatch(plain)
         if m is not None:
             return Choice(m[1].upper())
-    if _LETTERS.fullmatch(plain) and len(plain) > 2:
-        return _spelled_number(plain) or _PHRASES.get(words_of(plain))
-    return None
+    if len(plain) > 2 and _LETTERS.fullmatch(plain):
+        return _spelled_number(plain) or _noon(plain) or meaning(words_of(plain))
+    return meaning(words_of(plain)) if plain[:3].lower() in MONTHS else None  # March 3, 2014
+
+
+def _from_digits(plain: str) -> ParsedAnswer | None:
+    if m := _RATIO.fullmatch(plain):
+        return Clock((Fraction(m[1]), Fraction(m[2])))
+    if (":" in plain or plain[-1] in "mM.kgn") and (clock := _clock(plain)) is not None:
+        return clock
+    if m := _AND_A_PART.fullmatch(plain):
+        part = number_from_words(m[2])
+        return Scalar(int(m[1]) + part) if isinstance(part, Fraction) and 0 < part < 1 else None
+    if m := _COUNTED.fullmatch(plain):
+        value = Fraction(m[1].replace(",", "" if len(m[1].rpartition(",")[2]) == 3 else "."))
+        unit = None if m[2] == "times" else read_unit((m[2] or m[3]).replace("-", ""))
+        return Scalar(value.numerator if value.denominator == 1 else value, unit)  # 15 (balls), 32 sit-ups
+    return meaning(words_of(plain)) if plain[-1].isalnum() and not plain.isdigit() and " " in plain else None
 
 
 def _clock(plain: str) -> Clock | None:
-    m = _CLOCK.fullmatch(plain)
-    if m is not None:
-        parts = tuple(Fraction(p.strip()) for p in m[1].split(":"))
-        return Clock(parts, f"{m[2].lower()}m" if m[2] else "")
-    m = _HOUR.fullmatch(plain)
-    return Clock((Fraction(m[1]), Fraction(0)), f"{m[2].lower()}m" if m[2] else "") if m else None
+    m = _CLOCK.fullmatch(plain) or _HOUR.fullmatch(plain)
+    if m is None:
+        return _noon(plain)
+    parts = tuple(Fraction(p.strip()) for p in m["parts"].split(":"))
+    half = f"{m['half'].lower()}m" if m["half"] else ""
+    if m["part"]:
+        half = "am" if m["part"].lower() == "morning" else "pm"
+    return Clock(parts if len(parts) > 1 else (*parts, Fraction(0)), half)
+
+
+def _noon(plain: str) -> Clock | None:
+    half = _NOON.get(plain.lower())
+    return Clock((Fraction(12), Fraction(0)), half) if half else None
 
 
 def _spelled_number(plain: str) -> Scalar | None:

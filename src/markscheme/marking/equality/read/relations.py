@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from abc import abstractmethod
+from fractions import Fraction
 
 from markscheme.marking.equality.algebra import real_sets as sets
-from markscheme.marking.equality.algebra.exact import Unreadable, variable
+from markscheme.marking.equality.algebra.arithmetic import div
+from markscheme.marking.equality.algebra.exact import Expr, Unreadable, variable
 from markscheme.marking.equality.algebra.real_sets import RealSet
-from markscheme.marking.equality.kinds import Collection, ParsedAnswer, Relation, Scalar, Sequence, Text, as_set
+from markscheme.marking.equality.kinds import Clock, Collection, ParsedAnswer, Relation, Scalar, Sequence, Text, as_set
 from markscheme.marking.equality.read.values import ValueReader
 
 
@@ -44,6 +47,27 @@ class RelationReader(ValueReader):
             return self.inequality(ranges, operators, depth)
         raise Unreadable("a chain of different relations")
 
+    def ratio(self, low: int, high: int, depth: int) -> ParsedAnswer | None:
+        """a : b, or a condition and behind the colon the set it describes; None where the colon is of another kind."""
+        marks = [k for k in self.level(low, high) if self.tokens[k].kind == ":"]
+        bounds = list(itertools.pairwise([low - 1, *marks, high]))
+        related = [any(self.tokens[k].kind == "r" for k in self.level(a + 1, b)) for a, b in bounds]
+        if any(related):
+            if related != [True, False] or self.tokens[marks[0] + 1].kind not in "({":
+                return None
+            described = self.answer(low, marks[0], depth + 1)
+            named = as_set(self.answer(marks[0] + 1, high, depth + 1)) if isinstance(described, RealSet) else sets.EMPTY
+            return described if isinstance(described, RealSet) and sets.same_set(named, described) else None
+        if any(self.tokens[k].kind in ("x", "set", "u") for k in range(low, high)):
+            return None
+        parts = [self.scalar(a + 1, b) for a, b in bounds]
+        values = [x.value for x in parts if isinstance(x, Scalar) and x.unit is None]
+        if len(values) != len(parts):
+            return None
+        if not any(isinstance(v, Expr) for v in values):
+            return Clock(tuple(Fraction(v) for v in values if not isinstance(v, Expr)))
+        return Scalar(div(*values)) if len(values) == 2 else None
+
     def approximation(self, low: int, mark: int, high: int, depth: int) -> ParsedAnswer:
         if low == mark or self.name(low, mark):
             right = self.answer(mark + 1, high, depth + 1)
@@ -68,6 +92,10 @@ class RelationReader(ValueReader):
 
     def inequality(self, ranges: list[tuple[int, int]], operators: list[str], depth: int) -> ParsedAnswer:
         sides = [self.inequality_side(a, b, depth) for a, b in ranges]
+        if operators == ["≠"] and isinstance(sides[0], Scalar) and isinstance(sides[1], Collection):
+            apart = [sets.solve(sides[0].value, "≠", x.value) for x in sides[1].items if isinstance(x, Scalar)]
+            if all(part is not None for part in apart) and len(apart) == len(sides[1].items):
+                return functools.reduce(sets.intersection, (part for part in apart if part is not None))  # x ≠ ±5
         values = [s.value if isinstance(s, Scalar) else None for s in sides]
         found: RealSet | None = None
         for left, operator, right in zip(values, operators, values[1:], strict=False):

@@ -6,13 +6,14 @@ from collections.abc import Iterator
 from typing import Final
 
 from markscheme.marking.equality.algebra.exact import Unreadable
-from markscheme.marking.equality.kinds import Text
-from markscheme.marking.equality.read.phrases import without_article
+from markscheme.marking.equality.kinds import ParsedAnswer
 from markscheme.marking.equality.read.tokens import Token
 from markscheme.marking.equality.read.vocabulary import words
+from markscheme.marking.equality.read.wording import in_words
 
 _STRAY: Final = frozenset({",", ";", ".", ":", "&", "\\\\"})
-_HEDGES: Final = words("either both about approximately roughly exactly")
+_HEDGES: Final = words("either both about approximately roughly exactly around nearly after only just")
+_SHORT: Final = words("an as at ax be by do go he if me my so us we")
 _PUNCTUATION: Final = frozenset({"{", "}", "(", ")", ",", ";", ".", ":", "$", "&"})
 
 
@@ -48,17 +49,17 @@ class TokenRanges:
                 break
         return low, high
 
-    def words(self, low: int, high: int) -> Text:
+    def words(self, low: int, high: int) -> ParsedAnswer:
         """A range as words."""
-        found = " ".join(t.text.lower() for t in self.tokens[low:high] if t.kind not in _PUNCTUATION)
-        return Text(without_article(found))
+        tokens = [t for t in self.tokens[low:high] if t.kind not in _PUNCTUATION and t.text != "'"]
+        return in_words("".join((" " if t.spaced or t.kind == "x" else "") + t.text.lower() for t in tokens).strip())
 
     def name(self, low: int, high: int) -> str:
         r"""What a side only names: `x`, `f(x)`, `AB`, `\angle ABC`, `\text{Area}`; else an empty text."""
         tokens = self.tokens[low:high]
         kinds = {t.kind for t in tokens}
         text = "".join(t.text for t in tokens)
-        if not tokens or len(tokens) > 40:
+        if not tokens or len(tokens) > 40 or "begin" in kinds:
             return ""
         if len(tokens) == 1 and tokens[0].kind == "v":
             return "" if text in ("π", "e", "i") else text
@@ -69,8 +70,8 @@ class TokenRanges:
             return text
         if tokens[0].kind == "f" and len(kinds) <= 3 and kinds <= {"f", "v", "{", "}", "(", ")"}:
             return text  # \cos A
-        if kinds <= {"v"} and text.isupper():
-            return text
+        if (kinds <= {"v"} and text.isupper()) or kinds == {"v", ":"}:
+            return text  # AB; S_1 : S_2
         if tokens[0].kind == "|" and tokens[-1].kind == "|" and kinds <= {"|", "v"}:
             return text
         inner = {t.kind for t in tokens[1:-1]}
@@ -106,6 +107,13 @@ def join_thousands(tokens: list[Token]) -> list[Token]:
         elif not starts:
             last = 0
     return joined
+
+
+def letters_for_words(tokens: list[Token]) -> list[Token]:
+    """Words of two letters taken for products of variables, as in (ay - by)/2."""
+    if not any(t.kind == "x" and t.text in _SHORT for t in tokens):
+        return tokens
+    return [piece for t in tokens for piece in ([Token("v", c) for c in t.text] if t.text in _SHORT else [t])]
 
 
 def _match(tokens: list[Token]) -> dict[int, int]:

@@ -49,6 +49,7 @@ _CHARACTERS: Final[dict[str, tuple[str, str]]] = {
     "->": ("r", "→"), ":=": ("r", "="), "...": ("x", "..."),
 }  # fmt: skip
 _COMPOUND_UNIT: Final = re.compile(r"[a-zA-Z]{1,4}(?:[/ ][a-zA-Z]{1,4}(?:\^?\{?-?\d\}?)?)+")
+_WORD_NEXT: Final = re.compile(r" (?!sin|cos|tan|log|sqrt|and|or|if)[A-Za-z]{3,}")
 _ROW_SKIP: Final = re.compile(r"\s*\[[^\[\]]{0,20}\]")
 _UNIT_LETTERS: Final = frozenset("mgshLlNJWVKAC")
 
@@ -73,6 +74,8 @@ def scan(text: str, *, in_text: bool = False) -> list[Token]:
                 tokens.append(Token("x", found, spaced))
             else:
                 pieces = plain(found)
+                if len(pieces) > 1 and spaced and tokens and tokens[-1].kind == "n" and _counted(found, text, m.end()):
+                    pieces = [("x", found)]
                 tokens.append(Token(*pieces[0], spaced))
                 tokens.extend(Token(*p) for p in pieces[1:])
         elif group == "c":
@@ -98,6 +101,11 @@ def scan(text: str, *, in_text: bool = False) -> list[Token]:
             tokens.append(Token(kind, meaning, spaced))
         spaced = False
     return tokens
+
+
+def _counted(run: str, text: str, end: int) -> bool:
+    """Whether letters behind a number are rather what is counted than variables: 4 apps, 8 bad oranges."""
+    return (len(run) > 2 and run.endswith("s")) or bool(_WORD_NEXT.match(text, end))
 
 
 def _command(name: str, spaced: bool) -> Token:
@@ -157,7 +165,9 @@ def _font(text: str, at: int, name: str, tokens: list[Token], spaced: bool) -> i
         tokens.append(Token("x", stripped, True))
         return end + 1
     known = command(stripped) if name in ("operatorname", "mathrm", "text") else None
-    if known is not None and known[0] == "f":
+    if stripped == "sec" and tokens and (after_value or tokens[-1][:2] == ("o", "/")):
+        known = ("x", "sec")  # rather a second than a secant
+    if known is not None and known[0] in "fx":
         tokens.append(Token(*known, spaced))
         return end + 1
     inner = scan(content, in_text=True)

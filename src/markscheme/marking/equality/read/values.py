@@ -68,8 +68,8 @@ class ValueReader(TokenRanges):
             start = 1 if words[0] in BASE_WORDS else 2
             return read_base(self.tokens[low:cut], "".join(t.text for t in rest[start:]))
         number = self.scalar(low, cut)
-        if not isinstance(number, Scalar):
-            return self.words(low, high)
+        if not isinstance(number, Scalar) or len(number.letters) > 2:
+            return self.words(low, high)  # Mrs Hilt
         return annotate(number, rest) or self.words(low, high)
 
     def value(self, low: int, high: int, unit: Unit | None, percent: bool) -> ParsedAnswer:
@@ -158,8 +158,8 @@ def annotate(number: Scalar, tokens: Sequence[Token]) -> Scalar | None:
         return replace(number, unit=Unit((), Fraction(1), "mod" + "".join(t.text for t in rest[1:] if t.kind == "n")))
     if not rest:
         return number
-    unit = read_unit(_spelled(rest))
     more = _second_amount(rest)
+    unit = read_unit(_spelled(rest[:more]))
     if more is not None and unit is not None:
         return _compound(number, unit, rest[more:])
     if unit is None:

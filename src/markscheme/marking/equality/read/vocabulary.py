@@ -38,13 +38,13 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "sim": ("r", "≈"), "equiv": ("r", "≡"), "in": ("r", "∈"), "to": ("r", "→"), "rightarrow": ("r", "→"), "implies": ("r", "⇒"),
     "Rightarrow": ("r", "⇒"), "Longrightarrow": ("r", "⇒"), "Leftrightarrow": ("r", "⇒"), "iff": ("r", "⇒"), "therefore": ("r", "⇒"),
     "cup": ("u", "∪"), "bigcup": ("u", "∪"), "cap": ("u", "∩"), "setminus": ("u", "\\"), "backslash": ("u", "\\"), "smallsetminus": ("u", "\\"),
-    "emptyset": ("set", "∅"), "varnothing": ("set", "∅"),
+    "emptyset": ("set", "∅"), "oslash": ("set", "∅"), "varnothing": ("set", "∅"),
     "{": ("(", "{"), "}": (")", "}"), "lbrace": ("(", "{"), "rbrace": (")", "}"), "lbrack": ("(", "["), "rbrack": (")", "]"),
     "langle": ("(", "<"), "rangle": (")", ">"), "lfloor": ("(", "⌊"), "rfloor": (")", "⌋"), "lceil": ("(", "⌈"), "rceil": (")", "⌉"),
     "lvert": ("(", "|"), "rvert": (")", "|"), "vert": ("|", "|"), "mid": ("|", "|"), "|": ("|", "||"), "Vert": ("|", "||"), "lVert": ("|", "||"), "rVert": ("|", "||"), "parallel": ("x", "parallel"),
     "\\": ("\\\\", ""), "land": ("x", "and"), "wedge": ("x", "and"), "lor": ("x", "or"), "vee": ("x", "or"), "ldots": ("x", "..."), "cdots": ("x", "..."), "dots": ("x", "..."),
     "angle": ("angle", "∠"), "triangle": ("angle", "△"), "measuredangle": ("angle", "∠"), "colon": (":", ":"), "cent": ("x", "cents"), "textcent": ("x", "cents"), "Re": ("x", "Re"), "Im": ("x", "Im"),
-    "pmod": ("mod", "mod"), "bmod": ("mod", "mod"), "mod": ("mod", "mod"), "bigstar": ("x", "star"),
+    "pmod": ("mod", "mod"), "bmod": ("mod", "mod"), "mod": ("mod", "mod"), "bigstar": ("x", "star"), "max": ("x", "max"), "min": ("x", "min"),
 }  # fmt: skip
 SKIPPED: Final = words(
     "left right middle big Big bigg Bigg bigl bigr Bigl Bigr biggl biggr Biggl Biggr displaystyle "

@@ -27,11 +27,9 @@ def relations(comparator: Comparator, a: Relation, b: Relation) -> bool | None:
         verdict = _proportional(comparator, a, b)
         if verdict is not False:
             return verdict
-    if a.operator != "=":
-        return False
-    if a.left_name and b.left_name and _same_name(a.left_name, b.left_name):
+    if a.operator == "=" and a.left_name and b.left_name and _same_name(a.left_name, b.left_name):
         return comparator.same(a.right, b.right)
-    return False
+    return comparator.all([(a.left, b.left), (a.right, b.right)])
 
 
 def _same_name(a: str, b: str) -> bool:
@@ -109,6 +107,10 @@ def relation_other(comparator: Comparator, a: Relation, b: ParsedAnswer) -> bool
         # equation of a curve, x² + y² = 25, asks for the equation.
         curve = comparator.flipped and {"x", "y"} <= variables(a.left.value)
         named = None if variables(a.right.value) or curve else a.right
+    elif not isinstance(a.left, Scalar) and isinstance(a.right, Scalar) and not variables(a.right.value):
+        named = a.right  # a binomial coefficient written as a column, and its value
+    elif not isinstance(a.right, Scalar) and (isinstance(a.left, Scalar) or comparator.fresh().same(a.left, a.right)):
+        named = a.right  # B⁻¹ = a matrix; an interval, and the same simplified
     if named is None or (not comparator.flipped and _is_curve(a, named)):
         return False
     verdict = comparator.same(named, b)

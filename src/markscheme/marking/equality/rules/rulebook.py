@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Final, Self
 
 from markscheme.marking.equality.algebra.arithmetic import div, same
@@ -92,11 +93,13 @@ class Comparator:
     def values(self, a: Value, b: Value) -> bool | None:
         """Whether two values are equal: exactly, or as rounded as the problem asks."""
         verdict = self.exact(a, b)
-        if verdict is not True and self.places is not None:
-            given, gold = (b, a) if self.flipped else (a, b)
-            if _is_rounded(given, gold, self.places):
-                self.flag("rounded")
-                return True
+        given, gold = (b, a) if self.flipped else (a, b)
+        if verdict is not True and self.places is not None and _is_rounded(given, gold, self.places):
+            self.flag("rounded")
+            return True
+        if verdict is not True and (_is_float_of(a, b) or _is_float_of(b, a)):
+            self.flag("floating point")
+            return True
         return verdict
 
     def exact(self, a: Value, b: Value) -> bool | None:
@@ -155,6 +158,24 @@ def _is_rounded(given: Value, gold: Value, places: int) -> bool:
     if size is None or abs(size.imag) > 1e-12:
         return False
     return abs(float(given) - size.real) <= 0.5 * 10.0**-places * (1 + 1e-9)
+
+
+def _is_float_of(printed: Value, value: Value) -> bool:
+    """Whether a decimal of 16 or 17 digits, as code prints a double, is a value but for its last digits."""
+    if _digits(printed) not in (16, 17) or _digits(value) > 12:
+        return False
+    size = approximate(value)
+    if size is None or size.imag:
+        return False
+    return abs(float(printed) - size.real) <= 1e-12 * abs(size.real)  # type: ignore[arg-type]
+
+
+def _digits(value: Value) -> int:
+    """The significant digits of a decimal; none for what is no decimal, or a whole number."""
+    if not isinstance(value, Fraction) or value.denominator > 10**40:
+        return 0
+    places = next((k for k in range(1, 41) if 10**k % value.denominator == 0), 0)
+    return len(str(abs(value.numerator) * 10**places // value.denominator)) if places else 0
 
 
 def plain(answer: ParsedAnswer) -> ParsedAnswer:

@@ -6,9 +6,10 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from markscheme.marking.equality.algebra.arithmetic import div, mul
+from markscheme.marking.equality.algebra.arithmetic import div, mul, same
 from markscheme.marking.equality.algebra.exact import PI
 from markscheme.marking.equality.algebra.numeric import approximate
+from markscheme.marking.equality.algebra.real_sets import INFINITY
 from markscheme.marking.equality.kinds import Based, Choice, Clock, ParsedAnswer, Scalar, Text
 from markscheme.marking.equality.units import angle, compatible
 
@@ -72,24 +73,16 @@ def _percent(comparator: Comparator, percent: Scalar, number: Scalar) -> bool | 
 
 
 def texts(comparator: Comparator, a: Text, b: Text) -> bool | None:
-    return _bare(a.words) == _bare(b.words)
-
-
-def _bare(words: str) -> str:
-    """Words without spaces, and without what only introduces or classes the one that matters."""
-    found = words.split()
-    while len(found) > 1 and found[0] in _INTRODUCING:
-        del found[0]
-    if len(found) == 2 and found[1] in _CLASSING:
-        del found[1]
-    return "".join(found)
-
-
-_INTRODUCING = frozenset(("on", "due", "in", "to", "towards", "toward", "the", "a", "an"))
-_CLASSING = frozenset(("function", "functions", "direction"))
+    one, two = sorted((a.words, b.words), key=len)
+    if one.startswith("date ") and len(one.split()) == 3 and two.startswith(one + " "):
+        comparator.flag("year not stated")
+        return True
+    return one.replace(" ", "") == two.replace(" ", "")
 
 
 def text_scalar(comparator: Comparator, a: Text, b: Scalar) -> bool | None:
+    if a.words == "infinitely many" and b.unit is None:
+        return same(b.value, INFINITY)
     return bool(b.letters) and a.words.replace(" ", "") == b.letters.lower()
 
 
@@ -104,11 +97,13 @@ def choice_scalar(comparator: Comparator, a: Choice, b: Scalar) -> bool | None:
 
 
 def choice_value(comparator: Comparator, a: Choice, b: ParsedAnswer) -> bool | None:
-    """`(C) 12` against 12: the answer gives the letter and what stands behind it."""
-    return False if comparator.flipped or a.value is None else comparator.same(a.value, b)
+    """`(C) 12` against 12: the letter and what stands behind it, against one of the two."""
+    return False if a.value is None else comparator.same(a.value, b)
 
 
 def choice_text(comparator: Comparator, a: Choice, b: Text) -> bool | None:
+    if isinstance(a.value, Text) and comparator.same(a.value, b):
+        return True
     return b.words.replace(" ", "") in (a.letter.lower(), (a.letter + a.rest).lower().replace(" ", ""))
 
 

@@ -1,0 +1,113 @@
+r"""What words mean: a table of the ways to say yes, no solution, infinitely many, a day … read top to bottom.
+
+Words that no row names stay words, in lower case, without punctuation and without what only introduces them.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from markscheme.marking.equality.algebra import real_sets as sets
+from markscheme.marking.equality.kinds import ParsedAnswer, Scalar, Text
+
+_DRESS: Final = re.compile(
+    r"\\(?:text(?:bf|it|rm|sf|tt|up|normal|md|sc)?|mbox|hbox|math(?:rm|bf|it|sf|tt)|emph|boldsymbol|bm|operatorname|boxed|fbox)"
+    r"\s*(?=\{)"
+)
+_COLON: Final = re.compile(r"\s*\\colon(?![a-zA-Z])\s*")
+_SPACING: Final = re.compile(r"\\[,;:! ]|\\q?quad(?![a-zA-Z])|~")
+_WORD: Final = re.compile(r"[^\W\d_]+|\d+(?:\.\d+)?|[^\w\s.,;:!?\"'(){}$*\\]", re.UNICODE)
+_ARTICLES: Final = ("the ", "a ", "an ")
+_INTRODUCING: Final = frozenset(["on", "due", "in", "to", "towards", "toward", "at", "the", "a", "an"])
+_CLASSING: Final = frozenset(["function", "functions", "direction", "number", "numbers", "triangle"])
+_MONTHS: Final = [
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+]
+MONTHS: Final = frozenset(month[:3] for month in _MONTHS)
+_DAYS: Final = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
+_QUADRANTS: Final = ("first 1st i 1", "second 2nd ii 2", "third 3rd iii 3", "fourth 4th iv 4")
+_THINGS: Final = r"(?:(?:real|integer|such|positive|possible|valid|common|other) )*"
+
+_MEANINGS: Final[tuple[tuple[ParsedAnswer, str], ...]] = (
+    (Text("yes"), r"yes|true|correct|yes it is|yes they are|yes it does|是|是的|对|正确|да|sí|oui|ja|はい|ndiyo|ใช่|হ্যাঁ|అవును"),
+    (Text("no"), r"no|false|incorrect|not true|no it is not|no it does not|否|不是|不|错|错误|нет|não|non|nein|いいえ|hapana|ไม่|না|లేదు"),
+    (Text("even"), r"even|偶|偶数|偶函数"),
+    (Text("odd"), r"odd|奇|奇数|奇函数"),
+    (Text("neither"), r"neither(?: even nor odd| odd nor even| of (?:them|these|the two))?|非奇非偶(?:函数)?"),
+    (Text("infinitely many"), r"(?:infinite|infinitely many|infinite number|infinite number of|unlimited|∞)(?: \w+){0,2}|无数个?|无穷多个?"),
+    (sets.EMPTY, rf"no {_THINGS}(?:solutions?|roots?|values?|numbers?|pairs?|triples?|integers?|functions?|[xyzn])(?: exists?)?|"
+                 r"(?:has|have) no solutions?|none|(?:empty|null) set|empty|无解|空集|没有解"),
+    (Text("does not exist"), r"(?:limit )?(?:dne|do(?:es)? not exist|doesn t exist|undefined|not defined|no limit)|不存在|无意义"),
+    (Text("cannot be determined"), r"(?:cannot|can not|can t|could not) be determined(?: \w+){0,6}|not enough info(?:rmation)?(?: \w+){0,4}|"
+                                   r"insufficient information|无法确定|不能确定"),
+    (Text("equal"), r"equal|same|they are (?:the same|equal)|一样多?|相等"),
+    (sets.REALS, r"(?:all |any |every )?real (?:numbers?|values?|x)|all reals|全体实数|任意实数"),
+    (Scalar(sets.INFINITY), r"(?:positive |plus )?infinity|正?无穷大?"),
+    (Scalar(sets.MINUS_INFINITY), r"(?:negative |minus )infinity|负无穷大?"),
+    *((Text(day), rf"{day}s?|{day[:3]}|{day[:4]}") for day in _DAYS),
+    *((Text(month), rf"{month}|{month[:3]}") for month in _MONTHS if month != "may"),
+    *((Text(f"quadrant {k}"), rf"(?:{'|'.join(names.split())}) quadrant|quadrant (?:{'|'.join(names.split())})")
+      for k, names in enumerate(_QUADRANTS, 1)),
+)  # fmt: skip
+"""What is meant, and how it is said: a pattern for all of the words. The first row that fits wins."""
+_SAID: Final = re.compile("|".join(f"(?P<m{k}>{pattern})" for k, (_, pattern) in enumerate(_MEANINGS)))
+_LONGEST: Final = 80
+_DATE: Final = re.compile(
+    rf"(?:(?P<a>\d{{1,2}})(?: ?(?:st|nd|rd|th))?(?: of)? )?(?P<month>{'|'.join(f'{m}|{m[:3]}' for m in _MONTHS)})"
+    r"(?: (?P<b>\d{1,2})(?: ?(?:st|nd|rd|th))?)?(?: (?P<year>\d{4}))?"
+)
+
+
+def undressed(text: str) -> str:
+    r"""The text without font commands, spacing and braces: what `\text{(C) Plane}` says."""
+    if "\\" in text:
+        text = _SPACING.sub(" ", _DRESS.sub("", _COLON.sub(":", text)))
+    return text.replace("{", "").replace("}", "").strip()
+
+
+def words_of(text: str) -> str:
+    """The words of a text in lower case, without punctuation."""
+    return " ".join(_WORD.findall(undressed(text).lower()))
+
+
+def meaning(words: str) -> ParsedAnswer | None:
+    """What words in lower case mean, where a row of the table or a date says so."""
+    if len(words) > _LONGEST:
+        return None
+    for said in (words, _without_introduction(words)):
+        if m := _SAID.fullmatch(said):
+            return _MEANINGS[int((m.lastgroup or "m0")[1:])][0]
+    m = _DATE.fullmatch(words)
+    if m is None or (m["a"] is None) == (m["b"] is None):
+        return None
+    return Text(f"date {m['month'][:3]} {int(m['a'] or m['b'])} {m['year'] or ''}".strip())
+
+
+def in_words(words: str) -> ParsedAnswer:
+    """What words in lower case mean; words without a meaning in the table are their own."""
+    known = meaning(words)
+    return known if known is not None else Text(_without_introduction(words))
+
+
+def _without_introduction(words: str) -> str:
+    """Words without what they are said of ("it is an ellipse"), and without what only introduces or classes them."""
+    for verb in (" is ", " are "):
+        words = words.rpartition(verb)[2] or words
+    parts = words.split()
+    while len(parts) > 1 and parts[0] in _INTRODUCING:
+        del parts[0]
+    if len(parts) == 2 and parts[1] in _CLASSING:
+        del parts[1]
+    return " ".join(parts)
