@@ -5,6 +5,7 @@
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 PERF   := countdown endings equality hostile marking overhead summary view  # scale needs Ray (`make setup-all`); the rest of perf/ are servers and clients
 
 WORKERS ?= 2  # processes that share the tests
@@ -17,18 +18,18 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 # Stamps, so that a second call starts at once and a changed dependency list installs again.
-$(VENV)/.installed: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[plots]'
+$(VENV)/.installed: pyproject.toml constraints.txt | $(BIN)/python
+	$(PIP) -e '.[plots]'
 	touch $@
 
-$(VENV)/.ready: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+$(VENV)/.ready: pyproject.toml constraints.txt | $(BIN)/python
+	$(PIP) -e '.[dev]'
 	touch $@ $(VENV)/.installed
 
-# torch first and pinned: a looser requirement takes a build with gigabytes of CUDA libraries.
-$(VENV)/.ready-all: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,all]'
+# torch first: with everything else beside it pip may take a build with gigabytes of CUDA libraries.
+$(VENV)/.ready-all: pyproject.toml constraints.txt | $(BIN)/python
+	$(PIP) torch
+	$(PIP) -e '.[dev,all]'
 	touch $@ $(VENV)/.ready $(VENV)/.installed
 
 setup: $(VENV)/.ready
