@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from warm_commands import warm_commands
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
@@ -28,9 +29,17 @@ def commands(page: Path) -> list[str]:
     return [line.removeprefix("$ ") for line in lines if line.startswith("$ ")]
 
 
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory):
+    """The folder of `markscheme`, to be first on the path."""
+    with warm_commands(tmp_path_factory.mktemp("commands")) as folder:
+        yield folder
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_page_when_its_commands_are_typed_then_they_work(page, tmp_path):
-    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "COLUMNS": "100"}
+def test_page_when_its_commands_are_typed_then_they_work(page, programs, tmp_path):
+    path = f"{programs}:{Path(sys.executable).parent}:{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path, "COLUMNS": "100"}
     environment.pop("MARKSCHEME_DATA", None)
     environment["XDG_CACHE_HOME"] = str(tmp_path / "cache")
     (tmp_path / "work").mkdir()
@@ -54,7 +63,7 @@ def test_readme_when_it_shows_what_you_get_then_the_demo_prints_that(tmp_path):
     shown = blocks(ROOT / "README.md", "text").partition("run folder")[0]
     demo = re.search(r"markscheme (run countdown-sample .*) --out", (ROOT / "Makefile").read_text())
     done = subprocess.run(
-        [sys.executable, "-m", "markscheme", *demo[1].split(), "--out", str(tmp_path / "demo")],
+        [sys.executable, "-m", "markscheme", *demo[1].split(), "--out", tmp_path / "demo"],
         capture_output=True, text=True, check=True, env={**os.environ, "COLUMNS": "100"},
     )  # fmt: skip
     printed = done.stdout.partition("run folder")[0]

@@ -16,14 +16,15 @@ from markscheme.runs.folder import Run
 pytestmark = pytest.mark.needs("torch", "transformers", "fastapi", "uvicorn")
 
 
-@pytest.fixture
-def serve(tiny_llama, tmp_path):
+@pytest.fixture(scope="module")
+def serve(tiny_llama, tmp_path_factory):
     """Start the server on a port; returns its process."""
+    folder = tmp_path_factory.mktemp("serve")
     started = []
 
     def serve(port):
         command = [str(Path(sys.executable).parent / "transformers"), "serve", str(tiny_llama), "--port", str(port)]
-        log = (tmp_path / "serve.log").open("a")
+        log = (folder / "serve.log").open("a")
         process = subprocess.Popen(
             [*command, "--device", "cpu"], stdout=log, stderr=log, env={**os.environ, "HF_HUB_OFFLINE": "1"}
         )
@@ -55,14 +56,22 @@ def free_port():
         return unused.getsockname()[1]
 
 
+@pytest.fixture(scope="module")
+def served(serve):
+    """A server that is up, for all tests of the module: each start takes it six seconds of a core."""
+    port = free_port()
+    server = serve(port)
+    wait_for(port, server)
+    return server, port
+
+
 def test_transformers_serve_when_asked_then_whole_runs_over_chat_and_completions(
-    serve, tiny_llama, tmp_path, monkeypatch, capsys
+    served, tiny_llama, tmp_path, monkeypatch, capsys
 ):
+    _, port = served
     monkeypatch.chdir(tmp_path)
     rows = [{"question": f"What is {n} + {n}?", "answer": str(2 * n)} for n in range(5)]
     (tmp_path / "sums.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    port = free_port()
-    wait_for(port, serve(port))
     for api in ("chat", "completions"):
         status = main(
             [
@@ -85,13 +94,12 @@ def test_transformers_serve_when_asked_then_whole_runs_over_chat_and_completions
 
 
 def test_transformers_serve_when_it_dies_in_mid_run_and_comes_back_then_the_run_completes(
-    serve, tiny_llama, tmp_path, monkeypatch
+    served, serve, tiny_llama, tmp_path
 ):
+    """The last test of the module: it leaves another server behind."""
+    server, port = served
     rows = [{"question": f"What is {n} + {n}?", "answer": str(2 * n)} for n in range(12)]
     (tmp_path / "sums.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    port = free_port()
-    server = serve(port)
-    wait_for(port, server)
     command = [
         *(sys.executable, "-m", "markscheme", "run", "sums.jsonl", "--protocol", "gsm8k-numeric", "--out", "run"),
         *("--model", f"openai/{tiny_llama}", "--base-url", f"http://localhost:{port}/v1", "--max-tokens", "8"),

@@ -23,9 +23,9 @@ def texts(run):
 
 
 def test_nano_when_asked_for_samples_then_most_puzzles_are_solved(tmp_path):
-    summary = summarize(run(tmp_path, samples=8), pass_k=(1, 8))
+    summary = summarize(run(tmp_path, samples=4, limit=50), pass_k=(1, 4))
     assert summary.accuracy.value > 0.5
-    assert summary.pass_at_k["8"].value > 0.8
+    assert summary.pass_at_k["4"].value > 0.7
 
 
 def test_nano_when_run_again_in_other_batches_then_the_same_responses(tmp_path):

@@ -151,7 +151,7 @@ def test_mean_interval_when_alike_problems_are_counted_then_as_if_they_were_writ
         assert getattr(counted, name) == pytest.approx(getattr(written_out, name), abs=1e-9, nan_ok=True)
 
 
-@pytest.mark.parametrize("n", [50_000, 500_000, 2_000_000, 10_000_000])
+@pytest.mark.parametrize("n", [50_000, 500_000, 3_000_000])
 def test_mean_interval_when_there_are_millions_of_problems_then_still_the_beta_interval(n):
     beta = pytest.importorskip("scipy.stats").beta
     for c in (1, 50, n // 1000, n // 10, n // 2, n - n // 1000, n - 50, n):

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import markscheme as ms
+from markscheme.cli import main
 from markscheme.errors import UsageError
 from markscheme.models.fleet import ranks
 from markscheme.models.fleet.ranks import Ranks
@@ -77,7 +78,7 @@ def environment():
 
 
 @pytest.mark.needs("torch", "transformers")
-def test_run_when_a_rank_is_killed_then_nothing_is_lost_and_the_rest_can_be_asked(tiny_llama, tmp_path):
+def test_run_when_a_rank_is_killed_then_nothing_is_lost_and_the_rest_can_be_asked(tiny_llama, tmp_path, capsys):
     folder = tmp_path / "run"
     options = ("--samples", "4", "--max-tokens", "64", "--limit", "20", "--fewshot", "0")
     words = ("run", "gsm8k-sample", "--model", f"hf/{tiny_llama}", *options, "--extra-field", "batch_size=4")
@@ -109,16 +110,9 @@ def test_run_when_a_rank_is_killed_then_nothing_is_lost_and_the_rest_can_be_aske
     before = {(row["key"], row["sample"]) for row in map(json.loads, kept[0] + kept[1])}
     assert 0 < len(before) < 80
 
-    again = subprocess.run(
-        [BIN / "markscheme", "resume", folder, "--json"],
-        env=environment(),
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert again.returncode == 0, again.stderr
-    report = json.loads(again.stdout)
+    capsys.readouterr()
+    assert main(["resume", str(folder), "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
     assert (report["responses"], report["missing"], report["status"]) == (80, 0, "complete")
     asked_again = [json.loads(line) for line in lines(folder / "responses.jsonl")]
     assert len(asked_again) == 80 - len(before)
