@@ -8,7 +8,7 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 PERF   := countdown endings equality hostile marking overhead summary view  # scale needs Ray (`make setup-all`); the rest of perf/ are servers and clients
 
-WORKERS ?= 2  # processes that share the tests
+WORKERS ?= 3  # processes that share the tests: on two cores one of them mostly waits for a server
 FUZZ_SECONDS ?= 0
 
 .PHONY: demo setup setup-all test fuzz lint perf
