@@ -113,9 +113,7 @@ def test_evaluate_when_compared_with_a_run_on_the_same_responses_then_equal_and_
             ),
         )
         first = figures(door(*command).stdout)
-        asked = len(server.seen)
-        assert figures(door(*command).stdout) == first
-        assert len(server.seen) == asked == 15
+        assert len(server.seen) == 15
     # By hand: two problems always right and one on one sample of three.
     assert first["math500"] == {
         "accuracy": pytest.approx(7 / 9, abs=1e-4),
@@ -125,19 +123,33 @@ def test_evaluate_when_compared_with_a_run_on_the_same_responses_then_equal_and_
     assert first["aime-24"] == {"accuracy": 0.5, "pass@1": 0.5, "pass@3": 0.5}
     assert first["macro"]["pass@3"] == 0.75
 
-    records = [json.loads(line) for line in (out / "math500.records.jsonl").read_text().splitlines()]
-    assert len(records) == 9
+    (folder,) = out.glob("math500-*")
+    records = json.loads((folder / "records.json").read_text())
+    assert [one["top1_correct"] for one in records] == [True, True, False]
+    assert records[2]["pass_hits"] == {"1": 0, "3": 1}
+    assert (records[2]["normalized_outputs"], records[2]["normalized_gold"]) == (["0", "7", "0"], "7")
     stored = tmp_path / "stored.jsonl"
-    lines = [{"question": one["problem"], "sample": one["sample_id"], "text": one["response"]} for one in records]
+    lines = [
+        {"question": one["input"], "sample": sample, "text": text}
+        for one in records
+        for sample, text in enumerate(one["outputs"])
+    ]
     stored.write_text("".join(json.dumps(line) + "\n" for line in lines))
     run = ms.run(
         str(data / "math500.jsonl"), model=f"replay/{stored}", samples=3, protocol="normalized", out=tmp_path / "run"
     )
-    same = {(mark.key, mark.sample): mark.correct for mark in run.marks("normalized")}
+    right = {(mark.key, mark.sample): mark.correct for mark in run.marks("normalized")}
     keys = {question.problem.statement: question.problem.key for question in run.questions()}
-    assert {(keys[one["problem"]], one["sample_id"]): one["correct"] for one in records} == same
-    summary = json.loads((out / "math500.summary.json").read_text())
-    assert summary["accuracy"] == json.loads((tmp_path / "run" / "report.json").read_text())["accuracy"]
+    assert {
+        (keys[one["input"]], sample): answer == one["normalized_gold"]
+        for one in records
+        for sample, answer in enumerate(one["normalized_outputs"])
+    } == right
+    summary = json.loads((folder / "summary.json").read_text())
+    plain = json.loads((tmp_path / "run" / "report.json").read_text())["accuracy"]
+    assert summary["metrics"]["accuracy"] == plain["value"]
+    assert summary["intervals"]["accuracy"] == [plain["low"], plain["high"]]
+    assert summary["first_samples"] == {"accuracy": pytest.approx(2 / 3), "pass@1": pytest.approx(2 / 3), "pass@3": 1}
     assert json.loads((out / "summary.json").read_text())["macro"]["pass@3"]["value"] == 0.75
 
 
@@ -155,7 +167,8 @@ def test_evaluate_when_the_backend_is_openai_then_chat_messages_with_key_and_sys
     assert b"sk-secret" in head
     assert body["messages"] == [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "first?"}]
     assert (body["model"], body["temperature"], body["max_tokens"]) == ("gpt-4o-mini", 0.2, 512)
-    manifest = json.loads((tmp_path / "out" / "aime-24.run" / "manifest.json").read_text())
+    (file,) = (tmp_path / "out").glob("aime-24-*/run/manifest.json")
+    manifest = json.loads(file.read_text())
     assert manifest["sampling"] == {"temperature": 0.2, "max_tokens": 512}
     assert not any("sk-secret" in file.read_text() for file in (tmp_path / "out").rglob("*") if file.is_file())
 
@@ -164,11 +177,12 @@ def test_evaluate_when_the_backend_is_sglang_then_text_and_sampling_params(door,
     with Loopback(Native(answer=lambda body: "73"), keep=True) as server:
         door(
             *("python3", COMPAT / "evaluate.py", "--backend", "sglang", "--server-url", server.url.removesuffix("/v1")),
-            *("--datasets", "aime-24", "--data-dir", data),
+            *("--datasets", "aime-24", "--data-dir", data, "--output-dir", ""),
             *("--extra-field", "temperature=0", "--extra-field", "max_new_tokens=256"),
-            cwd=data.parent,  # without --output-dir the run goes below the folder one stands in
+            cwd=data.parent,  # without an output folder the run goes below the folder one stands in
         )
         assert list(data.parent.glob("runs/*aime-24*/report.json"))
+        assert not (data.parent / "outputs").exists()
         head, body = server.seen[0]
     body = json.loads(body)
     assert head.lower().startswith(b"post /generate")
@@ -240,8 +254,9 @@ def test_evaluate_when_the_server_goes_away_then_what_came_is_kept_and_the_sente
         words = ["--server-url", server.url, "--datasets", "aime-24", "--data-dir", str(data)]
         assert main([*words, "--output-dir", str(tmp_path / "out")]) == 1
     said = capsys.readouterr().err
-    assert f"markscheme resume {tmp_path / 'out' / 'aime-24.run'}" in said
-    assert len((tmp_path / "out" / "aime-24.run" / "responses.jsonl").read_text().splitlines()) == 1
+    (folder,) = (tmp_path / "out").glob("aime-24-*/run")
+    assert f"markscheme resume {folder}" in said
+    assert len((folder / "responses.jsonl").read_text().splitlines()) == 1
 
 
 def test_evaluate_when_the_answer_is_not_where_it_is_looked_for_then_says_so_and_how_to_go_on(
@@ -254,8 +269,8 @@ def test_evaluate_when_the_answer_is_not_where_it_is_looked_for_then_says_so_and
     said = capsys.readouterr()
     assert "accuracy: undefined" in said.out
     assert "2 responses failed, 1 of them: the answer has not the promised form: {'answer': " in said.err
-    (folder,) = tmp_path.glob("runs/*aime-24*")
-    assert f"`markscheme resume {folder.relative_to(tmp_path)}` asks for them" in said.err
+    assert list(tmp_path.glob("outputs/aime-24-*/records.json"))
+    assert "the same command asks only for them" in said.err
 
 
 def test_macro_when_intervals_are_lopsided_then_each_side_adds_up_by_itself():
@@ -291,3 +306,35 @@ def test_evaluate_when_interrupted_then_the_next_data_set_is_not_started(data, t
         assert main([*words, "--output-dir", str(tmp_path / "out")]) == 130
         assert {json.loads(body)["dataset"] for _, body in server.seen} == {"math500"}
     assert "responses are missing" in capsys.readouterr().err
+
+
+def test_evaluate_when_normalize_answer_is_edited_in_the_script_then_the_marks_change(door, data, tmp_path):
+    script = tmp_path / "evaluate.py"
+    shipped = (COMPAT / "evaluate.py").read_text()
+    edited = shipped.replace("return box_without_markers(answer)", 'return "the same" if answer else ""')
+    assert edited != shipped
+    accuracies, protocols = [], []
+    with Loopback(Contract(answer=answer)) as server:
+        for number, text in enumerate((shipped, edited)):
+            script.write_text(text)
+            out = tmp_path / f"out{number}"
+            words = ("--server-url", server.url, "--datasets", "aime-24", "--data-dir", data, "--output-dir", out)
+            accuracies.append(figures(door("python3", script, *words).stdout)["aime-24"]["accuracy"])
+            (file,) = out.glob("aime-24-*/summary.json")
+            protocols.append(json.loads(file.read_text())["protocol"])
+            # The run itself keeps a protocol that everybody has, so that it can be resumed and reported by itself.
+            assert ms.Run.open(file.parent / "run").manifest.protocol.startswith("normalized@")
+    assert accuracies == [0.5, 1.0]
+    assert protocols[0] != protocols[1]
+
+
+def test_evaluate_when_an_evaluation_is_complete_then_the_same_command_begins_another(data, tmp_path, monkeypatch):
+    times = iter(["20260101-000000", "20260101-000001"])
+    monkeypatch.setattr("markscheme.plugins.doors.evaluate.time.strftime", lambda form: next(times))
+    with Loopback(Contract(answer=answer), keep=True) as server:
+        words = ["--server-url", server.url, "--datasets", "aime-24", "--data-dir", str(data)]
+        for _ in range(2):
+            assert main([*words, "--output-dir", str(tmp_path / "out")]) == 0
+        assert len(server.seen) == 4
+    folders = sorted(folder.name for folder in (tmp_path / "out").iterdir() if folder.is_dir())
+    assert folders == ["aime-24-20260101-000000", "aime-24-20260101-000001"]

@@ -40,10 +40,14 @@ def run_or_resume(config: RunConfig, folder: Path, title: str, ranks: Ranks | No
         ) from None
 
 
-def report(run: Run) -> Summary:
-    """The figures of a finished run, kept in its folder; why responses failed goes to standard error."""
-    summary = summarize(run)
-    save_report(run, summary)
+def report(run: Run, protocol: str | None = None) -> Summary:
+    """The figures of a finished run, kept in its folder; why responses failed goes to standard error.
+
+    Under another `protocol` than the run's own, the folder keeps the run's own.
+    """
+    own = summarize(run)
+    save_report(run, own)
+    summary = own if protocol is None else summarize(run, protocol)
     if summary.verdicts.get(Verdict.ERROR):
         failures = Counter(response.error for response in run.responses() if response.error is not None)
         ((reason, times),) = failures.most_common(1)

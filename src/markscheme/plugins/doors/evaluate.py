@@ -1,7 +1,8 @@
-"""`evaluate.py`: JSONL data sets, a server, accuracy and pass@k per data set, and the macro average.
+r"""`evaluate.py`: JSONL data sets, a server, accuracy and pass@k per data set, and the macro average.
 
-Every data set is an ordinary run: asked as written (no prompt around the problem), marked with `normalized`. Accuracy
-is over all samples and pass@k is the unbiased estimate, each with its interval.
+Every data set is an ordinary run, asked as written (no prompt around the problem) and marked twice: with `normalized`, so
+that the run stands by itself, and with the `normalize_answer` of the script, which people edit; the figures are of that one.
+Accuracy is over all samples and pass@k is the unbiased estimate, each with its interval.
 """
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ from __future__ import annotations
 import argparse
 import math
 import os
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -17,9 +19,16 @@ from urllib.parse import urlsplit
 import msgspec
 
 from markscheme.config import RunConfig, make_config
-from markscheme.errors import DataError, MarkschemeError, UsageError
+from markscheme.errors import DataError, JournalError, MarkschemeError, UsageError
 from markscheme.models.fields import extra_fields
 from markscheme.plugins.doors.door_run import exit_code, failed, interrupted, report, run_or_resume, shown
+from markscheme.plugins.doors.evaluate_records import (
+    Normalize,
+    first_sample_figures,
+    mark_with,
+    normalize_answer,
+    problem_records,
+)
 from markscheme.plugins.doors.flags import positive
 from markscheme.reporting.summary import Estimate, Summary
 from markscheme.running import new_folder
@@ -27,23 +36,25 @@ from markscheme.runs.folder import Run, write_atomically
 
 DATASETS = ("math500", "aime-24", "aime-25")
 PROTOCOL = "normalized"
+RUN = "run"
 KEY_VARIABLES = {"custom": "MARKSCHEME_HTTP_KEY", "openai": "OPENAI_API_KEY", "sglang": "SGLANG_API_KEY"}
 OPTIONS = {"temperature": "temperature", "top_p": "top_p", "top_k": "top_k"}
 LENGTHS = {"openai": "max_tokens", "sglang": "max_new_tokens"}
 """What each server calls the options that a manifest should name; the rest are extra fields of the request."""
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def main(argv: Sequence[str] | None = None, normalized: Normalize = normalize_answer) -> int:
     """Run the command; the exit code is 2 for wrong flags, 1 for what cannot be read or reached, 3 for missing answers."""
     parser = _parser()
     args = parser.parse_args(argv)
+    started = time.strftime("%Y%m%d-%H%M%S")
     try:
         configs = {name: _config(args, name) for name in dict.fromkeys(args.datasets)}
         summaries: list[Summary] = []
         for name, config in configs.items():
             if interrupted(summaries):
                 break
-            summaries.append(_evaluate(args, name, config))
+            summaries.append(_evaluate(args, name, config, started, normalized))
         if args.output_dir:
             _write_json(args.output_dir / "summary.json", {"macro": _macro(summaries), "datasets": summaries})
     except MarkschemeError as failure:
@@ -54,20 +65,54 @@ def main(argv: Sequence[str] | None = None) -> int:
     return exit_code(summaries, "the same command asks only for them" if args.output_dir else None)
 
 
-def _evaluate(args: argparse.Namespace, name: str, config: RunConfig) -> Summary:
-    folder = args.output_dir / f"{name}.run" if args.output_dir else new_folder(name, config.model)
+def _evaluate(args: argparse.Namespace, name: str, config: RunConfig, started: str, normalized: Normalize) -> Summary:
+    folder = _folder(args.output_dir, name, started) if args.output_dir else new_folder(name, config.model)
     run = run_or_resume(config, folder, name)
-    summary = report(run)
+    summary = report(run, mark_with(run, normalized))
+    records = problem_records(run, args.pass_k, normalized)
+    first = first_sample_figures(records, args.pass_k)
     print(f"\nDataset={name}")
     for figure, estimate in _figures(summary).items():
-        print(f"  {figure}: {shown(estimate)}")
+        beside = f"; of the first samples alone {first[figure]:.4f}" if args.num_samples > 1 and figure in first else ""
+        print(f"  {figure}: {shown(estimate)}{beside}")
     if summary.missing:
         print(f"  missing: {summary.missing} of {summary.problems * summary.samples} responses")
     print(f"  run folder: {folder}", flush=True)
     if args.output_dir:
-        write_atomically(args.output_dir / f"{name}.records.jsonl", _records(run))
-        _write_json(args.output_dir / f"{name}.summary.json", summary)
+        _write_json(folder.parent / "records.json", records)
+        _write_json(folder.parent / "summary.json", _summary(args, name, started, summary, first))
     return summary
+
+
+def _folder(output: Path, name: str, started: str) -> Path:
+    """`<dataset>-<time>/run`: a new one, or the newest there is if answers are missing in it."""
+    for earlier in sorted(output.glob(f"{name}-[0-9]*/{RUN}"), reverse=True)[:1]:
+        try:
+            if Run.open(earlier).manifest.status != "complete":
+                return earlier
+        except JournalError:  # not a run: left alone
+            continue
+    return output / f"{name}-{started}" / RUN
+
+
+def _summary(
+    args: argparse.Namespace, name: str, started: str, summary: Summary, first: dict[str, float]
+) -> dict[str, Any]:
+    figures = _figures(summary)
+    return {
+        "dataset": name,
+        "timestamp": started,
+        "num_problems": summary.problems,
+        "num_samples": args.num_samples,
+        "backend": args.backend,
+        "server_url": args.server_url,
+        "pass_k": sorted(set(args.pass_k)),
+        "metrics": {figure: estimate.value for figure, estimate in figures.items()},
+        "intervals": {figure: [estimate.low, estimate.high] for figure, estimate in figures.items()},
+        "first_samples": first,
+        "missing": summary.missing,
+        "protocol": summary.protocol,
+    }
 
 
 def _figures(summary: Summary) -> dict[str, Estimate]:
@@ -92,26 +137,6 @@ def _macro(summaries: Sequence[Summary]) -> dict[str, Estimate]:
         problems = sum(each.problems for each in estimates)
         macro[name] = Estimate(mean, mean - below / len(values), mean + above / len(values), problems=problems)
     return macro
-
-
-def _records(run: Run) -> Iterator[bytes]:
-    """One line a response: what was asked, what came back, what was made of it."""
-    problems = {question.problem.key: question.problem for question in run.questions()}
-    marks = {(mark.key, mark.sample): mark for mark in run.marks(PROTOCOL)}
-    for response in run.responses():
-        problem, opinion = problems[response.key], marks[response.key, response.sample]
-        record = {
-            "id": problem.id,
-            "sample_id": response.sample,
-            "problem": problem.statement,
-            "gold": problem.gold,
-            "response": response.text,
-            "answer": opinion.answer,
-            "correct": None if opinion.score is None else opinion.correct,
-            "verdict": opinion.verdict,
-            "why": opinion.why,
-        }
-        yield msgspec.json.encode(record) + b"\n"
 
 
 def _write_json(file: Path, value: object) -> None:
@@ -191,6 +216,10 @@ def _key_variable(args: argparse.Namespace) -> str:
     return variable
 
 
+def _folder_or_none(word: str) -> Path | None:
+    return Path(word) if word else None
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="evaluate.py", description="Accuracy and pass@k of a model server on JSONL data sets."
@@ -200,7 +229,12 @@ def _parser() -> argparse.ArgumentParser:
     data.add_argument(
         "--data-dir", type=Path, default=Path("datasets"), help="holds <dataset>.jsonl with problem, answer"
     )
-    data.add_argument("--output-dir", type=Path, help="records, summaries and runs; the same command goes on there")
+    data.add_argument(
+        "--output-dir",
+        type=_folder_or_none,
+        default=Path("outputs"),
+        help="records, summaries and runs (outputs); '' writes none, and the run goes below runs/",
+    )
     server = parser.add_argument_group("server")
     server.add_argument("--server-url", required=True, help="where to POST")
     server.add_argument("--backend", choices=tuple(KEY_VARIABLES), default="custom", help="default: custom")
@@ -221,5 +255,5 @@ def _parser() -> argparse.ArgumentParser:
     pace.add_argument("--request-interval", type=float, default=0.0, metavar="SECONDS", help="between two requests (0)")
     pace.add_argument("--max-retries", type=int, default=2, help="tries after the first (2)")
     pace.add_argument("--retry-delay", type=float, default=1.0, metavar="SECONDS", help="before the second try (1)")
-    pace.add_argument("--request-timeout", type=float, default=30.0, metavar="SECONDS", help="of one try (30)")
+    pace.add_argument("--request-timeout", type=float, default=3000.0, metavar="SECONDS", help="of one try (3000)")
     return parser
