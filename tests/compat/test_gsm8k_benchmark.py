@@ -57,6 +57,45 @@ def test_benchmark_when_nothing_is_prepared_then_the_three_documented_examples_s
     assert "no ####" in results[1].score_explanation
 
 
+def test_documented_example_when_the_official_data_is_there_too_then_its_own_scores(door, real_data):
+    printed = door("python", "examples/documented_gsm8k.py", env={"MARKSCHEME_DATA": str(real_data)}).stdout
+    assert [line.split()[0] for line in printed.splitlines()] == ["1.0", "0.0", "1.0"]
+    assert printed.splitlines()[0] == "1.0  Correct answer"
+    assert "Expected: 30, Got: None" in printed
+
+
+def test_task_when_used_as_a_mapping_then_like_its_data(benchmark_class, data):
+    from benchmarks.gsm8k import GSM8KBenchmark
+
+    assert GSM8KBenchmark is benchmark_class
+    task = benchmark_class(data).get_task("0000")
+    assert dict(task.items()) == ROWS[0]
+    assert list(task.keys()) == ["question", "answer"]
+    other = task.copy()
+    other.update({"subject": "dogs"})
+    assert other["subject"] == "dogs"
+    assert "subject" not in task
+
+
+@pytest.mark.parametrize(
+    ("output", "ours", "letter"),
+    [
+        ("#### 30", 1, 1),
+        ("#### 30 cups for 5 dogs", 1, 1),
+        ("#### 30 = 10 * 3", 1, 1),
+        ("#### 30.0", 1, 0),
+        ("#### $30", 1, 0),
+        ("#### 30 … no, #### 31", 0, 1),
+        ("30", 1, 0),
+        ("", 0, 0),
+        ("#### 10 * 3 = 30", 1, 0),
+    ],
+)
+def test_evaluate_when_the_originals_letter_is_asked_for_then_it_decides(benchmark_class, data, output, ours, letter):
+    assert benchmark_class(data).evaluate("0000", output).score == ours
+    assert benchmark_class(data, protocol="gsm8k-benchmark").evaluate("0000", output).score == letter
+
+
 def test_benchmark_when_the_official_data_is_there_then_all_its_tasks(benchmark_class, real_data, monkeypatch):
     monkeypatch.setenv("MARKSCHEME_DATA", str(real_data))
     benchmark = benchmark_class()

@@ -20,17 +20,18 @@ def gold_number(gold: str) -> Number | None:
 
 def number_in(text: str, answer: ExtractedAnswer) -> tuple[Number, ExtractedAnswer] | None:
     """The number an answer comes to: itself, the plain side of its equation, or the one its sentence states."""
-    value = _number_or_side(answer.content)
+    value = number_or_side(answer.content)
     if value is not None:
         return value, answer
     if is_formula(answer.content):
         return None
     meant = stated_value(text, answer.start, answer.end)
-    value = _number_or_side(meant.content)
+    value = number_or_side(meant.content)
     return None if value is None else (value, meant)
 
 
-def _number_or_side(content: str) -> Number | None:
+def number_or_side(content: str) -> Number | None:
+    """One number, or the plain side of an equation that has one: `9 * 2 = 18`."""
     value = number(content)
     if value is None and "=" in content:
         first, _, rest = content.partition("=")

@@ -36,7 +36,7 @@ PROTOCOLS: Final = (
         _in_file("countdown"),
     ),
     Protocol(
-        "gsm8k-strict", "1", "the number behind the last ####, else the entire output", "number",
+        "gsm8k-strict", "2", "the number behind the last ####, else the entire output", "number",
         _in_file("gsm8k_strict"),
     ),
     Protocol(
@@ -52,8 +52,16 @@ PROTOCOLS: Final = (
         "gsm8k-lm-eval-flexible", "1", "lm-evaluation-harness' flexible-extract as it is, the last match", "number",
         _in_file("gsm8k_lm_eval_flexible"),
     ),
+    Protocol(
+        "gsm8k-benchmark", "1", "GSM8KBenchmark as published: the first #### N, as a string", "number",
+        _in_file("gsm8k_benchmark"),
+    ),
     Protocol("boxed-exact", "1", "the last \\boxed{} is exactly the gold integer", "number", _in_file("boxed_exact")),
     Protocol("aime", "2", "the integer from 0 to 999 that is boxed or clearly stated", "number", _in_file("aime")),
+    Protocol(
+        "nanochat-aime", "1", "nanochat's AIME tasks as published: the last \\boxed{…} as a string", "number",
+        _in_file("nanochat_aime"),
+    ),
     Protocol(
         "normalized", "1", "the last box, LaTeX markers and spaces removed, equal strings", "text",
         _in_file("normalized"),

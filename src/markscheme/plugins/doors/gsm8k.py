@@ -1,13 +1,14 @@
 """`GSM8KBenchmark`: tasks by zero-padded id, and a score with its reason for an output.
 
-An output is marked with `gsm8k-strict`: the number behind `####`, else the whole output if it is just a number.
+An output is marked with `gsm8k-strict`: the number behind `####`, else the whole output if it is just a number. With
+`protocol="gsm8k-benchmark"` it is marked by the original's letter.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import ItemsView, Iterator, KeysView
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -15,7 +16,7 @@ from markscheme.benchmarks import benchmark
 from markscheme.datasets import locate, read_rows
 from markscheme.errors import DataError, UsageError
 from markscheme.marking import mark
-from markscheme.types import Problem
+from markscheme.types import Mark, Problem
 
 PROTOCOL = "gsm8k-strict"
 FILE = "test.jsonl"
@@ -25,34 +26,51 @@ class NoSuchTaskError(UsageError, ValueError):
     """An id that is not among `get_task_ids()`."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class Task:
-    """A task: `task["question"]` and `task["answer"]`, the worked solution that ends in `#### N`."""
+    """A task: `task["question"]` and `task["answer"]`, the worked solution that ends in `#### N`; further data may be added."""
 
     task_id: str
     benchmark: str
-    data: dict[str, Any]
+    data: dict[str, Any] = field(default_factory=dict)
 
-    def __getitem__(self, field: str) -> Any:
-        return self.data[field]
+    def __getitem__(self, name: str) -> Any:
+        return self.data[name]
 
-    def __contains__(self, field: str) -> bool:
-        return field in self.data
+    def __contains__(self, name: str) -> bool:
+        return name in self.data
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.data)
 
-    def get(self, field: str, default: Any = None) -> Any:
+    def get(self, name: str, default: Any = None) -> Any:
         """A field, or `default` where there is none."""
-        return self.data.get(field, default)
+        return self.data.get(name, default)
+
+    def keys(self) -> KeysView[str]:
+        """The names of the fields."""
+        return self.data.keys()
+
+    def items(self) -> ItemsView[str, Any]:
+        """The fields with their names."""
+        return self.data.items()
+
+    def update(self, other_data: dict[str, Any]) -> None:
+        """Add fields, or replace them. What is judged stays: gold answers are read when the benchmark is made."""
+        self.data.update(other_data)
+
+    def copy(self) -> Task:
+        """A task of its own with the same fields."""
+        return Task(self.task_id, self.benchmark, self.data.copy())
 
 
-@dataclass(frozen=True)
+@dataclass
 class EvaluationResult:
-    """What an output is worth, and why."""
+    """What an output is worth, and why; `mark` has the verdict and the reason in full."""
 
-    score: float
-    score_explanation: str
+    score: float = 0.0
+    score_explanation: str | None = None
+    mark: Mark | None = None
 
 
 class GSM8KBenchmark:
@@ -62,7 +80,8 @@ class GSM8KBenchmark:
     beside: ClassVar[Path | None] = None
     """A folder that may hold `test.jsonl`, and holds the placeholders."""
 
-    def __init__(self, data_dir: str | Path | None = None) -> None:
+    def __init__(self, data_dir: str | Path | None = None, protocol: str = PROTOCOL) -> None:
+        self.protocol = protocol
         self.file, rows = self._rows(None if data_dir is None else Path(data_dir))
         self._tasks: dict[str, Task] = {}
         self._problems: dict[str, Problem] = {}
@@ -89,8 +108,11 @@ class GSM8KBenchmark:
     def evaluate(self, task_id: str, output: str) -> EvaluationResult:
         """1.0 when the final number is right, else 0.0; never raises on an output."""
         self.get_task(task_id)
-        opinion = mark(str(output), self._problems[task_id], protocol=PROTOCOL)
-        return EvaluationResult(float(opinion.correct), f"{opinion.verdict}: {opinion.why}")
+        problem = self._problems[task_id]
+        opinion = mark(str(output), problem, protocol=self.protocol)
+        if opinion.correct:
+            return EvaluationResult(1.0, "Correct answer", opinion)
+        return EvaluationResult(0.0, f"Expected: {problem.gold}, Got: {opinion.answer} ({opinion.why})", opinion)
 
     def _rows(self, data_dir: Path | None) -> tuple[Path, list[dict[str, Any]]]:
         if data_dir is not None:
