@@ -87,7 +87,12 @@ class NanoChat(Model):
                 f"nanochat finds no checkpoint for {source}, tag {model_tag or 'any'}, step {'the last' if step is None else step}: {error}; "
                 "NANOCHAT_BASE_DIR says where they are"
             ) from None
-        except (OSError, AssertionError, KeyError, RuntimeError, TypeError, ValueError) as error:
+        except KeyError as error:  # the loader's table of sources; later versions have no `mid`
+            raise ModelError(
+                f"this nanochat has no checkpoints of {source} ({error} is not known to it); of {', '.join(SOURCES)} name one "
+                "that its checkpoint_manager.py knows"
+            ) from None
+        except (OSError, AssertionError, RuntimeError, TypeError, ValueError) as error:
             # Its checks are assertions; what does not fit a checkpoint is whatever torch makes of it.
             raise ModelError(f"nanochat cannot load {source} on {kind}: {first_line(error)}") from None
         self._engine = engine(self._model, self._tokenizer)
@@ -173,7 +178,7 @@ def _import() -> tuple[Callable[..., tuple[Any, Any, Any]], Any, bool]:
     except ImportError as error:
         raise ModelError(
             f"nanochat cannot be imported ({error}): it is a repository, not a package, so clone it, install what it "
-            "needs, and set NANOCHAT_DIR to its folder or run from inside it"
+            "needs, and set NANOCHAT_DIR to its folder"
         ) from None
     return load, engine.Engine, hasattr(common, "COMPUTE_DTYPE")
 

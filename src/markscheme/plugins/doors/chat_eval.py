@@ -16,6 +16,7 @@ import msgspec
 
 from markscheme.config import RunConfig, make_config
 from markscheme.errors import MarkschemeError, UsageError
+from markscheme.marking import mark_many
 from markscheme.models.fleet.ranks import Ranks, current
 from markscheme.models.nanochat import SOURCES
 from markscheme.plugins.data import ready
@@ -45,6 +46,8 @@ TASKS = {
     "AIME-2024": Task("aime-2024", "boxed", "boxed-exact"),
     "AIME-2025": Task("aime-2025", "boxed", "boxed-exact"),
 }
+LETTER = "nanochat-aime"
+"""The rule of nanochat's own AIME tasks; shown beside ours, which reads `\\boxed {73}` and nested boxes too."""
 ELSEWHERE = ("ARC-Easy", "ARC-Challenge", "MMLU", "HumanEval", "SpellingBee")
 
 
@@ -91,6 +94,9 @@ def _evaluate(args: argparse.Namespace, name: str, ranks: Ranks | None, *, sever
     run = run_or_resume(config, folder, name, ranks)
     if ranks is not None and not ranks.first:
         return None
+    if name.startswith("AIME"):
+        golds = {question.problem.key: question.problem for question in run.questions()}
+        run.save_marks(LETTER, mark_many(((each, golds[each.key]) for each in run.responses()), LETTER))
     summary = report(run)
     _print(name, run, summary, passatk=args.passatk)
     if args.save_results:
@@ -139,6 +145,9 @@ def _print(name: str, run: Run, summary: Summary, *, passatk: bool) -> None:
     share = solved / asked if asked else 0.0
     print("=" * 50)
     print(f"Final: {solved}/{asked} ({100 * share:.2f}%)")
+    if name.startswith("AIME"):
+        letter, _ = _solved(run, LETTER)
+        print(f"By nanochat's own rule: {letter}/{asked} ({LETTER}; ours is {summary.protocol})")
     print(f"Per sample: {shown(summary.accuracy)}")
     if passatk:
         print("\nPass@k scores:")
@@ -148,10 +157,10 @@ def _print(name: str, run: Run, summary: Summary, *, passatk: bool) -> None:
     print(f"run folder: {run.path}", flush=True)
 
 
-def _solved(run: Run) -> tuple[int, int]:
+def _solved(run: Run, protocol: str | None = None) -> tuple[int, int]:
     """Problems with a right sample, and problems with any: what that command calls its accuracy."""
     samples = defaultdict(list)
-    for mark in run.marks(run.manifest.protocol):
+    for mark in run.marks(protocol or run.manifest.protocol):
         if mark.score is not None:
             samples[mark.key].append(mark.correct)
     return sum(any(correct) for correct in samples.values()), len(samples)
@@ -204,3 +213,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--save-results", metavar="FILE", help="one JSON line a sample")
     parser.add_argument("--out", metavar="DIR", help="run folders; the same command goes on there")
     return parser
+
+
+if __name__ == "__main__":  # from inside nanochat's folder, `-m scripts.chat_eval` is nanochat's own
+    raise SystemExit(main())
