@@ -2,10 +2,28 @@
 
 from inspect_ai import Task, task
 
-from markscheme.plugins.inspect_tasks import make_task
+from markscheme.plugins.inspect_gsm8k import published_gsm8k
 
 
 @task
-def gsm8k(fewshot: int = 10, fewshot_seed: int = 42, data_dir: str | None = None, sample: bool = False) -> Task:
-    """Worked examples from the train split; `-T sample=true` takes the packaged problems instead of the official."""
-    return make_task("gsm8k", fewshot=fewshot, fewshot_seed=fewshot_seed, data_dir=data_dir, sample=sample)
+def gsm8k(
+    fewshot: int = 10,
+    fewshot_seed: int = 42,
+    shuffle_fewshot: bool = True,
+    prompt: str | None = None,
+    protocol: str | None = None,
+    unanswered: str = "I",
+    data_dir: str | None = None,
+    sample: bool = False,
+) -> Task:
+    """The published task; `-T prompt=answer-line` has our words, `-T protocol=match` its scorer, `-T sample=true` no official data."""
+    return published_gsm8k(
+        fewshot=fewshot,
+        fewshot_seed=fewshot_seed,
+        shuffle_fewshot=shuffle_fewshot,
+        prompt=prompt,
+        protocol=protocol,
+        unanswered=unanswered,
+        data_dir=data_dir,
+        sample=sample,
+    )

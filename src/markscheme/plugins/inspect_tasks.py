@@ -57,15 +57,17 @@ def stderr() -> Metric:
     return of
 
 
-def _scorer(protocol: str) -> Callable[[], Scorer]:
+def _scorer(protocol: str) -> Callable[..., Scorer]:
     @scorer(metrics=[accuracy(), stderr()], name=protocol.replace("-", "_"))
-    def marked() -> Scorer:
+    def marked(unanswered: str = NOANSWER) -> Scorer:
+        """`unanswered` is the value of a response without an answer: `N`, or `I` where there is only right and wrong."""
+
         async def score(state: TaskState, target: Target) -> Score:
             gold = state.metadata.get("gold", target.text)
             response = response_of(state.output, key="", sample=state.epoch - 1)
             # In a thread: a symbolic comparison may take seconds, and other samples should go on.
             opinion = await anyio.to_thread.run_sync(partial(mark, response, gold=gold, protocol=protocol))
-            value = CORRECT if opinion.correct else NOANSWER if opinion.verdict in _UNANSWERED else INCORRECT
+            value = CORRECT if opinion.correct else unanswered if opinion.verdict in _UNANSWERED else INCORRECT
             return Score(
                 value=value,
                 answer=opinion.answer,
@@ -82,6 +84,15 @@ SCORERS = {name: _scorer(name) for name in protocol_names()}
 """One for each protocol, `gsm8k-strict` as `markscheme/gsm8k_strict`."""
 
 
+def number_of_examples(fewshot: int | bool) -> int:
+    """What `-T fewshot=…` says; `false` is none."""
+    if fewshot is False:
+        return 0
+    if type(fewshot) is not int or fewshot < 0:
+        raise UsageError(f"-T fewshot={fewshot}: the number of worked examples is a whole number, 0 or more, or false")
+    return fewshot
+
+
 def make_task(
     name: str,
     *,
@@ -94,8 +105,7 @@ def make_task(
 ) -> Task:
     """The Inspect task of a benchmark; `sample` takes the packaged problems of the same kind."""
     rule = get_protocol(protocol) if protocol else None
-    if fewshot is not None and (type(fewshot) is not int or fewshot < 0):
-        raise UsageError(f"-T fewshot={fewshot}: the number of worked examples is a whole number, 0 or more")
+    fewshot = fewshot if fewshot is None else number_of_examples(fewshot)
     bench = ready(name, data_dir, sample=sample)
     questions = bench.questions(variant=prompt, fewshot=fewshot, fewshot_seed=fewshot_seed)
     return Task(

@@ -1,0 +1,98 @@
+"""GSM8K as Inspect's published task asks it: the same samples, worked examples and words, with our marks or its own.
+
+The examples are those that the published task draws: the same permutation of the train split for the same seed, worked
+solutions with their calculator notes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import numpy as np
+from inspect_ai import Task
+from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.scorer import INCORRECT, NOANSWER, Scorer, match
+from inspect_ai.solver import Solver, generate, prompt_template, system_message
+
+from markscheme.datasets import locate, read_rows, read_sample
+from markscheme.errors import UsageError
+from markscheme.plugins.data import ready
+from markscheme.plugins.inspect_tasks import SCORERS, make_task, number_of_examples
+from markscheme.plugins.records import record
+
+# To the letter: scores of the published task are comparable only with its own words.
+WORDING = """
+Solve the following math problem step by step. The last line of your response should be of the form "ANSWER: $ANSWER" (without quotes) where $ANSWER is the answer to the problem.
+
+{prompt}
+
+Remember to put your answer on its own line at the end in the form "ANSWER: $ANSWER" (without quotes) where $ANSWER is the answer to the problem, and you do not need to use a \\boxed command.
+
+Reasoning:
+""".strip()
+
+MATCH = "match"
+"""`-T protocol=match`: the scorer of the published task, which compares five significant digits."""
+
+
+def published_gsm8k(
+    *,
+    fewshot: int | bool,
+    fewshot_seed: int,
+    shuffle_fewshot: bool,
+    prompt: str | None,
+    protocol: str | None,
+    unanswered: str,
+    data_dir: str | None,
+    sample: bool,
+) -> Task:
+    """The task; with a `prompt` of ours it is `markscheme/gsm8k`, whose words and draws are those of `markscheme run`."""
+    count = number_of_examples(fewshot)
+    if unanswered not in (INCORRECT, NOANSWER):
+        raise UsageError(f"-T unanswered={unanswered}: it is {INCORRECT} (incorrect) or {NOANSWER} (no answer)")
+    rule: Scorer = match(numeric=True) if protocol == MATCH else SCORERS[_protocol(protocol)](unanswered=unanswered)
+    if prompt is not None:
+        made = make_task(
+            "gsm8k", prompt=prompt, fewshot=count, fewshot_seed=fewshot_seed, data_dir=data_dir, sample=sample
+        )
+        made.scorer = [rule]
+        return made
+    bench = ready("gsm8k", data_dir, sample=sample)
+    test, train = _rows("test", data_dir, sample=sample), _rows("train", data_dir, sample=sample)
+    samples = [_sample(row, record(problem, bench)) for row, problem in zip(test, bench.problems, strict=True)]
+    solvers: list[Solver] = [prompt_template(WORDING), generate()]
+    if count:
+        drawn = np.random.default_rng(fewshot_seed).permutation(len(train)) if shuffle_fewshot else range(len(train))
+        examples = [_sample(train[int(index)], {}) for index in list(drawn)[:count]]
+        solvers.insert(0, system_message("\n\n".join(map(_example, examples))))
+    return Task(dataset=MemoryDataset(samples, name=bench.name), solver=solvers, scorer=rule)
+
+
+def _protocol(name: str | None) -> str:
+    name = name or "gsm8k-numeric"
+    if name not in SCORERS:
+        raise UsageError(f"-T protocol={name}: there are {', '.join((MATCH, *SCORERS))}")
+    return name
+
+
+def _rows(split: str, data_dir: str | None, *, sample: bool) -> list[dict[str, Any]]:
+    if sample:
+        return read_sample("gsm8k-sample" if split == "test" else "gsm8k-sample-fewshot")[0]
+    return read_rows(locate(data_dir) / "gsm8k" / f"{split}.jsonl")
+
+
+def _sample(row: dict[str, Any], fields: dict[str, Any]) -> Sample:
+    reasoning, _, target = row["answer"].rpartition("####")
+    digest = hashlib.md5(row["question"].encode(), usedforsecurity=False).hexdigest()[:8]
+    return Sample(
+        id=f"gsm8k_{digest}",
+        input=row["question"],
+        target=target.strip(),
+        metadata={"reasoning": reasoning.strip(), **fields},
+    )
+
+
+def _example(sample: Sample) -> str:
+    reasoning = (sample.metadata or {})["reasoning"]
+    return f"{sample.input}\n\nReasoning:\n{reasoning}\n\nANSWER: {sample.target}"
