@@ -23,4 +23,3 @@ def judge(sections: ResponseSections, gold: Gold) -> Assessment:
     right = wanted[1] if wanted else None
     verdict, relation = (Verdict.CORRECT, "is") if stated[1] == right else (Verdict.WRONG, "is not the string")
     return Assessment(verdict, stated[1], f"{stated[1][:40]} {relation} {right}", stated.span(1))
-

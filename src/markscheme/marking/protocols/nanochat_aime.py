@@ -35,4 +35,3 @@ def _last(text: str) -> tuple[int, int] | None:
             last = (begin, end)
         at = text.find(_OPEN, end if end > begin else begin)
     return last
-
