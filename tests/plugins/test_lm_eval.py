@@ -29,8 +29,69 @@ def test_compute_score_when_as_documented_then_one_or_zero():
 
 
 def test_results_when_a_task_repeats_then_the_share_of_right_responses():
-    assert countdown_results({"nums": [3, 5, 2], "target": 16}, [["(3+5)*2", "3+5"]]) == {"score": 0.5}
+    assert countdown_results({"nums": [3, 5, 2], "target": 16}, [["(3+5)*2", "3+5"]]) == {
+        "countdown_score": 0.5,
+        "score": 0.5,
+    }
     assert process_results({"gold": "18", "protocol": "gsm8k-numeric"}, ["ANSWER: 18"]) == {"score": 1.0}
+
+
+def test_door_when_its_task_file_is_compared_then_it_is_the_packaged_one():
+    folder = Path(__file__).parents[2] / "compat" / "countdown"
+    assert (folder / "countdown.yaml").read_text() == (TASKS / "countdown.yaml").read_text()
+
+
+@pytest.mark.needs("lm_eval", "torch", "transformers", "accelerate")
+def test_countdown_when_named_with_nothing_else_then_found_in_the_folder_of_the_doors_and_among_linked_tasks(
+    tiny_llama, tmp_path
+):
+    # `lm_eval --tasks countdown` takes a folder of that name for a task if it knows none; after `plugins link lm_eval`
+    # it knows one anywhere. Both without reading lm_eval's own 14,000 files, which would take minutes here.
+    script = """
+import json, shutil, sys
+from pathlib import Path
+import lm_eval.tasks
+from lm_eval import simple_evaluate
+from lm_eval.config.evaluate_config import EvaluatorConfig
+from lm_eval.models.huggingface import HFLM
+from markscheme.plugins.lm_eval import TASKS
+model, out, scratch = sys.argv[1:]
+lm_eval.tasks.manager.__file__ = str(Path(scratch) / "manager.py")  # an lm_eval that has no tasks of its own
+made = {}
+config = EvaluatorConfig(model="hf", tasks=["countdown"], metadata={"sample": True})
+manager = config.process_tasks({"sample": True})
+lm = HFLM(pretrained=model, device="cpu")
+def figures(tasks, manager, shots):
+    results = simple_evaluate(
+        lm, tasks=tasks, task_manager=manager, limit=1, gen_kwargs={"max_gen_toks": 4}, bootstrap_iters=0, num_fewshot=shots,
+    )
+    (name,) = results["results"]
+    return sorted(results["results"][name]), results["samples"][name][0]["arguments"][0][0]
+made["folder"] = figures(config.tasks, manager, 0)
+shutil.copytree(TASKS, Path(scratch) / "markscheme")  # where `plugins link` puts them
+config = EvaluatorConfig(model="hf", tasks=["countdown"], metadata={"sample": True})
+manager = config.process_tasks({"sample": True})
+made["linked"] = figures(config.tasks, manager, 3)
+json.dump(made, open(out, "w"))
+"""
+    (tmp_path / "tasks").mkdir()
+    out = tmp_path / "out.json"
+    done = subprocess.run(
+        [sys.executable, "-c", script, tiny_llama, out, tmp_path / "tasks"],
+        cwd=Path(__file__).parents[2] / "compat",
+        env={**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT,
+    )
+    assert done.returncode == 0, done.stderr
+    made = json.loads(out.read_text())
+    for metrics, prompt in made.values():
+        assert {"countdown_score,none", "score,none"} <= set(metrics)
+        assert prompt.endswith("?\n\nAnswer:")
+    assert made["linked"][1].count("Answer:") == 4
+    (shot, *_) = re.findall(r"numbers ([\d, ]+), how.*target (\d+)\?\n\nAnswer: (.*) = (\d+)\n", made["linked"][1])
+    assert compute_score(shot[2], [int(number) for number in shot[0].split(", ")], int(shot[1])) == 1.0
 
 
 def test_path_when_asked_for_then_the_folder_with_every_task():
@@ -71,8 +132,9 @@ def test_command_when_it_asks_a_server_then_scores_and_samples_equal_our_own_run
         assert done.returncode == 0, done.stderr
         sent = json.loads(server.seen[0][1])
     right = sum(gold.target % 2 for gold in puzzles)
-    shown = re.search(r"\|countdown *\|.*\|score *\|↑ *\| *([\d.]+)\|", done.stdout)  # in lm_eval's own table
-    assert float(shown[1]) == pytest.approx(right / 30, abs=1e-4)
+    for metric in ("countdown_score", "score"):  # in lm_eval's own table
+        shown = re.search(rf"\|{metric} *\|↑ *\| *([\d.]+)\|", done.stdout)
+        assert float(shown[1]) == pytest.approx(right / 30, abs=1e-4)
     assert sent["max_tokens"] == 8192  # the task leaves the limit to the model's arguments
     assert [message["role"] for message in sent["messages"]] == ["user"]
 

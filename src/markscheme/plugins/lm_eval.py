@@ -1,16 +1,20 @@
 """What the task files in `lm_eval_tasks/` call: documents from our benchmarks, scores from our marking.
 
 Give lm-evaluation-harness the folder with `--include_path $(markscheme plugins path lm_eval)`, or say `markscheme
-lm-eval …`, which does so. `--metadata '{"sample": true}'` takes the packaged problems, `"data_dir"` another folder.
+lm-eval …`, which does so, or put the files among lm_eval's own with `markscheme plugins link lm_eval`. `--metadata '{"sample": true}'` takes the packaged problems, `"data_dir"` another folder.
 """
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from markscheme.benchmarks import Benchmark
+from markscheme.countdown import generate
+from markscheme.countdown.solver import solve
+from markscheme.errors import DataError, UsageError
 from markscheme.marking import mark
 from markscheme.plugins.data import ready
 from markscheme.plugins.records import record
@@ -35,10 +39,24 @@ def load(benchmark: str, data_dir: str | None = None, sample: bool = False, **_:
     splits: dict[str, Sequence[Problem]] = {"test": bench.problems} | (
         {"train": bench.pool} if bench.pool is not None else {}
     )
-    return {
-        name: Dataset.from_list([_document(problem, bench) for problem in problems])
-        for name, problems in splits.items()
-    }
+    documents = {name: [_document(problem, bench) for problem in problems] for name, problems in splits.items()}
+    if benchmark == "countdown" and "train" not in splits:
+        documents["train"] = _fresh_puzzles(bench)
+    return {name: Dataset.from_list(rows) for name, rows in documents.items()}
+
+
+def _fresh_puzzles(bench: Benchmark) -> list[dict[str, Any]]:
+    """Puzzles for worked examples where the published train split is not at hand: from a seed, none of them asked."""
+    asked = [problem.gold for problem in bench.problems if isinstance(problem.gold, CountdownGold)]
+    return [{"nums": list(gold.nums), "target": gold.target} for gold in generate(1000, seed=1, exclude=asked)]
+
+
+def countdown_prompt(doc: Mapping[str, Any]) -> str:
+    """The published task's words, to the letter: line breaks included, they are what a base model goes on from."""
+    return (
+        f"Given the numbers {', '.join(map(str, doc['nums']))}, how can you use each number exactly once with basic "
+        f"arithmetic operations (+, -, *, /) to reach the target {doc['target']}?\n\nAnswer:"
+    )
 
 
 def _document(problem: Problem, bench: Benchmark) -> dict[str, Any]:
@@ -48,20 +66,43 @@ def _document(problem: Problem, bench: Benchmark) -> dict[str, Any]:
     return {**record(problem, bench), "prompt": prompt.messages[-1].content, "worked": worked}
 
 
+def worked_equation(doc: Mapping[str, Any]) -> str:
+    """What stands behind a puzzle in a worked example: solved when it is shown, since a train split has half a million."""
+    solution = solve(doc["nums"], doc["target"])
+    return "" if solution is None else f" {solution} = {doc['target']}"
+
+
 def process_results(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str, float]:
     """`score` of one document: 1.0 or 0.0, or the share of its responses that earn the mark where a task repeats."""
     return _mean([float(mark(text, gold=doc["gold"], protocol=doc["protocol"]).correct) for text in _texts(results)])
 
 
 def countdown_results(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str, float]:
-    """The same for `countdown`, from the fields of its data set."""
-    return _mean([compute_score(text, doc["nums"], doc["target"]) for text in _texts(results)])
+    """The same for `countdown`, from the fields of its data set, and under the published task's name too."""
+    scores = _mean([compute_score(text, doc["nums"], doc["target"]) for text in _texts(results)])
+    return {"countdown_score": scores["score"], **scores}
 
 
 def compute_score(response: str, nums: Sequence[int], target: int) -> float:
     """Countdown: 1.0 for an equation that uses every number exactly once and hits the target, else 0.0."""
     gold = CountdownGold(nums=tuple(nums), target=target)
     return float(mark(response, gold=gold, protocol="countdown").correct)
+
+
+def link_tasks() -> Path:
+    """Copy the task files among lm_eval's own, so that it finds them without being told; returns the folder."""
+    try:
+        import lm_eval.tasks
+    except ImportError as error:
+        raise UsageError(f"lm_eval cannot be imported ({error}): pip install 'markscheme[lm-eval]'") from None
+    folder = Path(lm_eval.tasks.__file__).parent / "markscheme"
+    try:
+        shutil.copytree(TASKS, folder, dirs_exist_ok=True)
+    except OSError as error:
+        raise DataError(
+            f"cannot write to {folder}: {error.strerror}; `--include_path {TASKS}` needs no writing"
+        ) from None
+    return folder
 
 
 def _texts(results: Sequence[Any]) -> list[str]:
