@@ -114,27 +114,64 @@ def test_tasks_when_evaluated_through_the_entry_point_then_logs_equal_our_own_ru
         assert run.manifest.prompt_sha256 == again.manifest.prompt_sha256
 
 
-def test_door_when_typed_as_documented_then_few_shot_counts_and_seeds_are_obeyed(tmp_path):
-    from markscheme.plugins.inspect_tasks import make_task
+def test_door_when_typed_as_documented_then_the_published_words_and_draws(tmp_path):
+    from datasets import Dataset
 
-    prompts = {}
+    from markscheme.datasets import read_sample
+    from markscheme.plugins.inspect_gsm8k import WORDING
+
+    pool = Dataset.from_list(read_sample("gsm8k-sample-fewshot")[0])
+    asked = [row["question"] for row in read_sample("gsm8k-sample")[0][:2]]
+    flags = {
+        (10, 123): ("-T", "fewshot=10", "-T", "fewshot_seed=123"),
+        (0, 42): ("-T", "fewshot=false"),
+        (3, None): ("-T", "fewshot=3", "-T", "shuffle_fewshot=false"),
+    }
     with Loopback(Model(), keep=True) as server:
-        for count, flags in ((10, ("-T", "fewshot=10", "-T", "fewshot_seed=123")), (0, ("-T", "fewshot=0"))):
+        for (count, seed), words in flags.items():
             server.seen.clear()
             inspect(
-                *("eval", "gsm8k/task.py", *flags, "-T", "sample=true", "--model", "openai-api/loop/m"),
+                *("eval", "gsm8k/task.py", *words, "-T", "sample=true", "--model", "openai-api/loop/m"),
                 *("--limit", "2", "--display", "none", "--log-dir", tmp_path / "logs"),
                 server=server,
                 scratch=tmp_path,
             )
-            prompts[count, 123 if count else 42] = [json.loads(body)["messages"] for _, body in server.seen]
-    made = make_task("gsm8k", fewshot=5, sample=True)
-    prompts[5, 42] = [[{"content": one.text} for one in sample.input] for sample in made.dataset[:2]]
-    for (count, seed), asked in prompts.items():
-        expected = ms.benchmark("gsm8k-sample").questions(fewshot=count, fewshot_seed=seed, limit=2)
-        sent = sorted([message["content"] for message in messages] for messages in asked)
-        assert sent == sorted([message.content for message in one.prompt.messages] for one in expected)
-        assert len(sent[0]) == (2 if count else 1)
+            sent = sorted([one["content"] for one in json.loads(body)["messages"]] for _, body in server.seen)
+            # The published task shuffles with the `datasets` package; its draw is the expectation here.
+            drawn = (pool.shuffle(seed=seed) if seed is not None else pool).select(range(count)).to_list()
+            shots = []
+            for row in drawn:
+                reasoning, target = row["answer"].rsplit("####", 1)
+                shots.append(f"{row['question']}\n\nReasoning:\n{reasoning.strip()}\n\nANSWER: {target.strip()}")
+            system = ["\n\n".join(shots)] if shots else []
+            assert sent == sorted([*system, WORDING.replace("{prompt}", question)] for question in asked)
+
+
+def test_door_when_a_response_gives_no_answer_then_incorrect_unless_the_setting_says_otherwise(tmp_path):
+    from inspect_ai import eval
+    from inspect_ai.model import ModelOutput, ModelUsage, get_model
+
+    from markscheme.plugins.inspect_gsm8k import published_gsm8k
+
+    def values(**options):
+        usual = {"fewshot": 0, "fewshot_seed": 42, "shuffle_fewshot": True, "prompt": None, "data_dir": None}
+        task = published_gsm8k(**usual, **{"protocol": None, "unanswered": "I", "sample": True, **options})
+        said = ModelOutput.from_content("m", "Let me think.")
+        said.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)  # else it fetches a tokenizer to count
+        model = get_model("mockllm/model", custom_outputs=lambda *_: said)
+        (log,) = eval(task, model=model, limit=1, display="none", log_dir=str(tmp_path))
+        (sample,) = log.samples
+        assert sample.metadata["reasoning"]
+        assert isinstance(sample.input, str) == (options.get("prompt") is None)
+        (score,) = sample.scores.values()
+        return score.value
+
+    assert values() == "I"
+    assert values(unanswered="N") == "N"
+    assert values(protocol="match") == "I"
+    for wrong in ({"unanswered": "X"}, {"protocol": "nope"}):
+        with pytest.raises(UsageError, match=next(iter(wrong.values()))):
+            values(**wrong)
 
 
 def test_log_when_samples_failed_or_were_cut_off_then_so_in_the_run(tmp_path):
@@ -211,6 +248,7 @@ def test_scorers_when_a_foreign_log_is_scored_again_then_by_the_protocol_named(t
     [
         ({"protocol": "nope"}, "there is no protocol 'nope'"),
         ({"fewshot": -1}, "-T fewshot=-1"),
+        ({"fewshot": True}, "-T fewshot=True"),
         ({"fewshot": "many"}, "-T fewshot=many"),
     ],
 )
