@@ -69,7 +69,7 @@ def _document(problem: Problem, bench: Benchmark) -> dict[str, Any]:
 def worked_equation(doc: Mapping[str, Any]) -> str:
     """What stands behind a puzzle in a worked example: solved when it is shown, since a train split has half a million."""
     solution = solve(doc["nums"], doc["target"])
-    return "" if solution is None else f" {solution} = {doc['target']}"
+    return "" if solution is None else f" {solution.expression} = {doc['target']}"
 
 
 def process_results(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str, float]:
