@@ -90,7 +90,9 @@ json.dump(made, open(out, "w"))
         assert {"countdown_score,none", "score,none"} <= set(metrics)
         assert prompt.endswith("?\n\nAnswer:")
     assert made["linked"][1].count("Answer:") == 4
-    (shot, *_) = re.findall(r"numbers ([\d, ]+), how.*target (\d+)\?\n\nAnswer: ([-+*/() \d]+) = (\d+)\n", made["linked"][1])
+    (shot, *_) = re.findall(
+        r"numbers ([\d, ]+), how.*target (\d+)\?\n\nAnswer: ([-+*/() \d]+) = (\d+)\n", made["linked"][1]
+    )
     assert compute_score(shot[2], [int(number) for number in shot[0].split(", ")], int(shot[1])) == 1.0
 
 
