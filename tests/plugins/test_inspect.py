@@ -117,11 +117,11 @@ def test_tasks_when_evaluated_through_the_entry_point_then_logs_equal_our_own_ru
 def test_door_when_typed_as_documented_then_the_published_words_and_draws(tmp_path):
     from datasets import Dataset
 
-    from markscheme.datasets import read_sample
     from markscheme.plugins.inspect_gsm8k import WORDING
 
-    pool = Dataset.from_list(read_sample("gsm8k-sample-fewshot")[0])
-    asked = [row["question"] for row in read_sample("gsm8k-sample")[0][:2]]
+    bench = ms.benchmark("gsm8k-sample")
+    pool = Dataset.from_list(list(bench.pool_rows()))
+    asked = [problem.statement for problem in bench.problems[:2]]
     flags = {
         (10, 123): ("-T", "fewshot=10", "-T", "fewshot_seed=123"),
         (0, 42): ("-T", "fewshot=false"),

@@ -72,6 +72,15 @@ class Benchmark:
         """The rows of its data, in their canonical form."""
         return self.problems.rows() if isinstance(self.problems, DataProblems) else iter(())
 
+    def pool_rows(self) -> Iterator[Row]:
+        """The rows of its few-shot pool, in their canonical form."""
+        return self.pool.rows() if isinstance(self.pool, DataProblems) else iter(())
+
+    @property
+    def pool_sources(self) -> tuple[Source, ...]:
+        """The files of its few-shot pool alone."""
+        return tuple(self.pool.sources.values()) if isinstance(self.pool, DataProblems) else ()
+
     def make_problem(self, index: int, row: Row) -> Problem:
         """A row in the form of its data as a problem; `ValueError`, `KeyError` or `TypeError` if it is none."""
         assert self.definition is not None

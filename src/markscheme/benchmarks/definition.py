@@ -132,6 +132,8 @@ def _merged(raw: dict[str, Any]) -> dict[str, Any]:
     if "like" not in raw and "prompts" not in raw:
         full["prompts"] = _shipped("math500", "prompts")["prompts"]
     data = full.get("data")
+    if "fewshot" not in raw and isinstance(data, dict) and (base.get("fewshot") or {}).get("pool") not in data:
+        full.pop("fewshot", None)  # its examples lie in the other benchmark's data
     if isinstance(data, dict):
         full["data"] = {key: _borrowed(value, f"data.{key}") for key, value in data.items()}
     return full

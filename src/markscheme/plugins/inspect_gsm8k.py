@@ -15,7 +15,6 @@ from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.scorer import INCORRECT, NOANSWER, Scorer, match
 from inspect_ai.solver import Solver, generate, prompt_template, system_message
 
-from markscheme.datasets import locate, read_rows, read_sample
 from markscheme.errors import UsageError
 from markscheme.plugins.data import ready
 from markscheme.plugins.inspect_tasks import SCORERS, make_task, number_of_examples
@@ -59,10 +58,10 @@ def published_gsm8k(
         made.scorer = [rule]
         return made
     bench = ready("gsm8k", data_dir, sample=sample)
-    test, train = _rows("test", data_dir, sample=sample), _rows("train", data_dir, sample=sample)
-    samples = [_sample(row, record(problem, bench)) for row, problem in zip(test, bench.problems, strict=True)]
+    samples = [_sample(row, record(problem, bench)) for row, problem in zip(bench.rows(), bench.problems, strict=True)]
     solvers: list[Solver] = [prompt_template(WORDING), generate()]
     if count:
+        train = list(bench.pool_rows())
         drawn = np.random.default_rng(fewshot_seed).permutation(len(train)) if shuffle_fewshot else range(len(train))
         examples = [_sample(train[int(index)], {}) for index in list(drawn)[:count]]
         solvers.insert(0, system_message("\n\n".join(map(_example, examples))))
@@ -74,12 +73,6 @@ def _protocol(name: str | None) -> str:
     if name not in SCORERS:
         raise UsageError(f"-T protocol={name}: there are {', '.join((MATCH, *SCORERS))}")
     return name
-
-
-def _rows(split: str, data_dir: str | None, *, sample: bool) -> list[dict[str, Any]]:
-    if sample:
-        return read_sample("gsm8k-sample" if split == "test" else "gsm8k-sample-fewshot")[0]
-    return read_rows(locate(data_dir) / "gsm8k" / f"{split}.jsonl")
 
 
 def _sample(row: dict[str, Any], fields: dict[str, Any]) -> Sample:

@@ -6,6 +6,7 @@ lm-eval …`, which does so, or put the files among lm_eval's own with `marksche
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -36,17 +37,19 @@ def load(benchmark: str, data_dir: str | None = None, sample: bool = False, **_:
     from datasets import Dataset
 
     bench = ready(benchmark, data_dir, sample=sample)
-    splits: dict[str, Sequence[Problem]] = {"test": bench.problems} | (
-        {"train": bench.pool} if bench.pool is not None else {}
-    )
-    documents = {name: [_document(problem, bench) for problem in problems] for name, problems in splits.items()}
-    if benchmark == "countdown" and "train" not in splits:
-        documents["train"] = _fresh_puzzles(bench)
+    documents = {"test": [_document(problem, bench) for problem in bench.problems]}
+    if benchmark == "countdown":
+        documents["train"] = _train_puzzles(bench)
+    elif bench.pool is not None:
+        documents["train"] = [_document(problem, bench) for problem in bench.pool]
     return {name: Dataset.from_list(rows) for name, rows in documents.items()}
 
 
-def _fresh_puzzles(bench: Benchmark) -> list[dict[str, Any]]:
-    """Puzzles for worked examples where the published train split is not at hand: from a seed, none of them asked."""
+def _train_puzzles(bench: Benchmark) -> list[dict[str, Any]]:
+    """Puzzles for worked examples: the published train split if it is there, else some from a seed, none of them asked."""
+    with contextlib.suppress(DataError):
+        if rows := [{"nums": row["nums"], "target": row["target"]} for row in bench.pool_rows()]:
+            return rows
     asked = [problem.gold for problem in bench.problems if isinstance(problem.gold, CountdownGold)]
     return [{"nums": list(gold.nums), "target": gold.target} for gold in generate(1000, seed=1, exclude=asked)]
 

@@ -60,7 +60,7 @@ class AIMETask:
 
     def _rows(self) -> list[dict[str, Any]]:
         if self.folder is not None and (self.folder / f"{self.file}.jsonl").is_file():
-            return read_rows(self.folder / f"{self.file}.jsonl")
+            return list(read_rows(self.folder / f"{self.file}.jsonl"))
         benchmark = FILES[self.file]
         return [
             {"question_id": question_id(benchmark, each.id), "problem": each.statement, "answer": str(each.gold)}
