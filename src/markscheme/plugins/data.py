@@ -17,16 +17,11 @@ def ready(name: str, data_dir: str | Path | None = None, *, sample: bool = False
         return benchmark("aime-sample" if name.startswith("aime") else SAMPLES[name])
     bench = benchmark(name, data_dir)
     folder = locate(Path(data_dir) if data_dir is not None else None)
-<<<<<<< HEAD
-    missing = [
-        source for source in bench.sources if source.hubs and not source.borrowed and not _is_there(source, folder)
-=======
     pool = bench.pool_sources if bench.fewshot == 0 else ()  # examples that nobody asked for are not fetched
     missing = [
         source
         for source in bench.sources
         if source.hubs and not source.borrowed and source not in pool and not _is_there(source, folder)
->>>>>>> 143ddf8 (Countdown's train split, for worked examples in lm_eval)
     ]
     if missing:
         _fetch(bench, missing, folder)
