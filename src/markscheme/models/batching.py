@@ -1,6 +1,7 @@
-"""Batches for models that run in this process: rows wait, threads take those that fit together, futures are answered.
+"""Rows that wait for a model in this process, and batches of them: threads take rows, futures are answered.
 
-A batch is made of rows of like length around the one that has waited longest, so padding is small and nothing starves.
+`RowQueue` is the line in which they wait. `Batcher` makes batches of rows of like length around the one that has waited
+longest, so padding is small and nothing starves; the engine in `local/` takes rows whenever it has room.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from markscheme.models.base import Completion
 from markscheme.types import Sampling
 
 LINGER = 0.005
-"""Seconds between the first row and the batch: requests that start together arrive together."""
+"""Seconds without a new row after which those that wait are taken: requests that start together arrive together."""
 LAST_TOKEN = 10.0
 """Seconds to wait at the end for the token that is being generated."""
 
@@ -41,12 +42,9 @@ class _Job:
         self.done[index] = completion
         completions = [one for one in self.done if one is not None]
         if len(completions) == len(self.done):
-            self._tell(lambda: self.future.set_result(completions))
+            self.tell(lambda: self.future.set_result(completions))
 
-    def fail(self, error: BaseException) -> None:
-        self._tell(lambda: self.future.set_exception(error))
-
-    def _tell(self, tell: Callable[[], None]) -> None:
+    def tell(self, tell: Callable[[], None]) -> None:
         def once() -> None:
             if not self.future.done():
                 tell()
@@ -56,81 +54,120 @@ class _Job:
             loop.call_soon_threadsafe(once)
 
 
-class Batcher:
+class Entry(NamedTuple):
+    """A row in the line, with its place in the request that it belongs to."""
+
+    row: Row
+    job: _Job
+    index: int
+
+    @property
+    def abandoned(self) -> bool:
+        """Whether nobody waits for it any more."""
+        return self.job.future.cancelled()
+
+    def finish(self, completion: Completion) -> None:
+        """Answer; the request is answered when all its rows are."""
+        self.job.settle(self.index, completion)
+
+    def fail(self, error: BaseException) -> None:
+        """The whole request gets no answer."""
+        self.job.tell(lambda: self.job.future.set_exception(error))
+
+
+class RowQueue:
+    """The line. `work` is called in each of the threads, which begin with the first row, and ends when it is closed."""
+
+    def __init__(self, work: Callable[[], None], *, threads: int = 1) -> None:
+        self._work, self._number = work, threads
+        self.waiting: list[Entry] = []
+        self.changed = threading.Condition()
+        self.closed = False
+        """Nobody waits for an answer any more: whoever generates may stop at the next token."""
+        self._threads: list[threading.Thread] = []
+
+    async def put(self, rows: Sequence[Row]) -> list[Completion]:
+        """The completions of these rows, in their order."""
+        job = _Job(rows, asyncio.get_running_loop().create_future())
+        with self.changed:
+            while len(self._threads) < self._number:
+                # Daemons: a process that is told to end must not wait for a generation that does not stop.
+                self._threads.append(threading.Thread(target=self._work, name="generating", daemon=True))
+                self._threads[-1].start()
+            self.waiting += [Entry(row, job, index) for index, row in enumerate(rows)]
+            self.changed.notify_all()
+        return await job.future
+
+    def wait(self) -> bool:
+        """Return when rows wait and no more arrive for the moment; false when the line is closed."""
+        with self.changed:
+            while not self.waiting and not self.closed:
+                self.changed.wait()
+        before = -1
+        while not self.closed and len(self.waiting) != before:
+            before = len(self.waiting)
+            time.sleep(LINGER)
+        return not self.closed
+
+    def take(self) -> list[Entry]:
+        """All rows that wait and that somebody still waits for."""
+        with self.changed:
+            rows, self.waiting = self.waiting, []
+        return [entry for entry in rows if not entry.abandoned]
+
+    def close(self) -> None:
+        """Drop what waits and give the rows that are being generated a moment to stop."""
+        with self.changed:
+            self.closed = True
+            self.waiting.clear()
+            self.changed.notify_all()
+        deadline = time.monotonic() + LAST_TOKEN
+        for thread in self._threads:
+            thread.join(max(0.0, deadline - time.monotonic()))
+
+
+class Batcher(RowQueue):
     """Feeds rows to `generate`, at most `size` at a time and all of one sampling.
 
     With several `threads`, `generate` is called in each of them, and rows that are too few for full batches are shared.
     """
 
     def __init__(self, generate: Callable[[Sequence[Row]], list[Completion]], size: int, *, threads: int = 1) -> None:
-        self._generate, self._size = generate, size
-        self._number = self._idle = threads
-        self._waiting: list[tuple[Row, _Job, int]] = []
-        self._changed = threading.Condition()
-        self.closed = False
-        """Nobody waits for an answer any more: `generate` may stop at the next token."""
-        self._threads: list[threading.Thread] = []
+        super().__init__(self._batches, threads=threads)
+        self._generate, self._size, self._idle = generate, size, threads
 
-    async def put(self, rows: Sequence[Row]) -> list[Completion]:
-        """The completions of these rows, in their order."""
-        job = _Job(rows, asyncio.get_running_loop().create_future())
-        with self._changed:
-            while len(self._threads) < self._number:
-                # Daemons: a process that is told to end must not wait for a generation that does not stop.
-                self._threads.append(threading.Thread(target=self._work, name="generating", daemon=True))
-                self._threads[-1].start()
-            self._waiting += [(row, job, index) for index, row in enumerate(rows)]
-            self._changed.notify_all()
-        return await job.future
-
-    def close(self) -> None:
-        """Drop what waits and give the batches that are being generated a moment to stop."""
-        with self._changed:
-            self.closed = True
-            self._waiting.clear()
-            self._changed.notify_all()
-        deadline = time.monotonic() + LAST_TOKEN
-        for thread in self._threads:
-            thread.join(max(0.0, deadline - time.monotonic()))
-
-    def _work(self) -> None:
-        while True:
-            with self._changed:
-                while not self._waiting and not self.closed:
-                    self._changed.wait()
-            time.sleep(LINGER)
-            with self._changed:
-                if self.closed:
-                    return
+    def _batches(self) -> None:
+        while self.wait():
+            with self.changed:
                 batch = self._next()
                 self._idle -= 1
             if batch:
                 self._run(batch)
-            with self._changed:
+            with self.changed:
                 self._idle += 1
 
-    def _next(self) -> list[tuple[Row, _Job, int]]:
+    def _next(self) -> list[Entry]:
         """The rows nearest in length to the one that has waited longest."""
-        self._waiting = [entry for entry in self._waiting if not entry[1].future.cancelled()]
-        if not self._waiting:
+        self.waiting = [entry for entry in self.waiting if not entry.abandoned]
+        if not self.waiting:
             return []
-        oldest = self._waiting[0]
-        alike = [entry for entry in self._waiting if entry[0].sampling == oldest[0].sampling]
-        alike.sort(key=lambda entry: len(entry[0].tokens))
+        oldest = self.waiting[0]
+        alike = [entry for entry in self.waiting if entry.row.sampling == oldest.row.sampling]
+        alike.sort(key=lambda entry: len(entry.row.tokens))
         at = next(place for place, entry in enumerate(alike) if entry is oldest)
         size = min(self._size, -(-len(alike) // self._idle))
         first = max(0, min(at - size // 2, len(alike) - size))
         batch = alike[first : first + size]
         chosen = {id(entry) for entry in batch}
-        self._waiting = [entry for entry in self._waiting if id(entry) not in chosen]
+        self.waiting = [entry for entry in self.waiting if id(entry) not in chosen]
         return batch
 
-    def _run(self, batch: list[tuple[Row, _Job, int]]) -> None:
+    def _run(self, batch: list[Entry]) -> None:
         try:
-            completions = self._generate([row for row, _, _ in batch])
+            completions = self._generate([entry.row for entry in batch])
         except BaseException as error:  # noqa: BLE001 - carried to whoever waits, whatever it is
-            for _, job, _ in batch:
-                job.fail(error)
+            for entry in batch:
+                entry.fail(error)
             return
-        for (_, job, index), completion in zip(batch, completions, strict=True):
-            job.settle(index, completion)
+        for entry, completion in zip(batch, completions, strict=True):
+            entry.finish(completion)

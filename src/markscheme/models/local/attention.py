@@ -1,0 +1,168 @@
+"""Attention over cohorts and prefixes, in the place of a model's own: `transformers` calls it by the name `markscheme`.
+
+The tokens of a step stand in one line, whatever rows they belong to, so every product with the weights is one product for
+all of them. Here the line is cut: each cohort's tokens look at what their rows have read, each prompt's at the prompt.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from markscheme.models.local.cohorts import Cohort, Prefix
+
+if TYPE_CHECKING:
+    import torch
+
+NAME = "markscheme"
+
+
+@dataclass
+class Part:
+    """A stretch of the line: the newest token of each row of a cohort, or the next tokens of a prompt."""
+
+    of: Cohort[Any] | Prefix
+    start: int
+    end: int
+    _masks: dict[tuple[Any, ...], torch.Tensor | None] = field(default_factory=dict)
+
+    def mask(self, like: torch.Tensor, tokens: int, columns: int, window: int | None, *, always: bool) -> Any:
+        """Which columns each of the last `tokens` of a prompt may look at; `None` for plain causal attention.
+
+        It is the same in every layer that has the same window.
+        """
+        import torch
+
+        kind = (like.device, window, always)
+        if kind not in self._masks:
+            mask = None
+            if always or tokens < columns or (window and columns > window):
+                mask = torch.ones(tokens, columns, device=like.device, dtype=torch.bool).tril_(columns - tokens)
+                if window:
+                    mask = mask.triu_(columns - tokens - window + 1)
+            self._masks[kind] = mask
+        return self._masks[kind]
+
+
+class Current(threading.local):
+    """What the forward pass of this thread is about. Not every model hands unknown arguments down to its attention."""
+
+    parts: list[Part]
+
+
+current = Current()
+
+
+def register() -> None:
+    """Make the name known to transformers. Without a mask function of that name, models make no mask."""
+    from transformers import AttentionInterface
+
+    AttentionInterface.register(NAME, attend)
+
+
+class Rule(NamedTuple):
+    """How a layer attends."""
+
+    layer: int
+    scale: float
+    window: int | None
+    """Tokens that a token looks back at, itself included."""
+    softcap: float | None
+    """Bound on the scores (Gemma 2)."""
+    sinks: torch.Tensor | None
+    """A score for each head that takes its share of the attention to nothing (gpt-oss)."""
+
+    def weights(self, scores: torch.Tensor, sinks: torch.Tensor | None) -> torch.Tensor:
+        """Softmax over the scores, and over the sinks where there are any."""
+        import torch
+
+        if sinks is None:
+            return scores.float().softmax(dim=-1).to(scores.dtype)
+        column = sinks.expand(*scores.shape[:-1], 1)
+        return torch.cat([scores.float(), column.float()], dim=-1).softmax(dim=-1)[..., :-1].to(scores.dtype)
+
+    def scores(self, query: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
+        """Scaled and bounded, not masked."""
+        import torch
+
+        scores = query @ keys.transpose(-1, -2) * self.scale
+        return scores if self.softcap is None else self.softcap * torch.tanh(scores / self.softcap)
+
+
+def attend(
+    module: Any,
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    attention_mask: torch.Tensor | None,  # noqa: ARG001 - ours are made here
+    scaling: float | None = None,
+    sliding_window: int | None = None,
+    softcap: float | None = None,
+    s_aux: torch.Tensor | None = None,
+    **_: Any,
+) -> tuple[torch.Tensor, None]:
+    """As transformers has it: 1 × heads × tokens × width in, 1 × tokens × heads × width out."""
+    scale = scaling if scaling is not None else query.shape[-1] ** -0.5
+    rule = Rule(module.layer_idx, scale, sliding_window, softcap, s_aux)
+    out = value.new_empty((1, query.shape[2], query.shape[1], value.shape[-1]))
+    for part in current.parts:
+        here = slice(part.start, part.end)
+        compute = _decode if isinstance(part.of, Cohort) else _read
+        out[0, here] = compute(part, rule, query[0, :, here], key[0, :, here], value[0, :, here])
+    return out, None
+
+
+def _decode(part: Part, rule: Rule, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
+    """One token a row of a cohort: rows × heads × width."""
+    import torch
+
+    cohort: Any = part.of
+    keys, values = cohort.write(rule.layer, key.transpose(0, 1), value.transpose(0, 1))
+    if rule.window:
+        keys, values = keys[:, :, -rule.window :], values[:, :, -rule.window :]
+    rows, heads = keys.shape[:2]
+    # The heads that share their keys become further queries: no copy of the keys for each.
+    grouped = query.transpose(0, 1).reshape(rows, heads, -1, query.shape[-1])
+    mask = cohort.mask(query, rule.window)
+    if cohort.stem is None and rule.softcap is None and rule.sinks is None:
+        out = torch.nn.functional.scaled_dot_product_attention(grouped, keys, values, attn_mask=mask, scale=rule.scale)
+        return out.reshape(rows, -1, out.shape[-1])
+    scores = rule.scores(grouped, keys)
+    scores = scores if mask is None else scores + mask
+    sinks = None if rule.sinks is None else rule.sinks.view(heads, -1, 1)
+    if cohort.stem is None:
+        return (rule.weights(scores, sinks) @ values).reshape(rows, -1, values.shape[-1])
+    # All rows look at the stem with one product: it is read once, not once a row.
+    stem_keys, stem_values = cohort.stem.keys[rule.layer], cohort.stem.values[rule.layer]
+    length = stem_keys.shape[1]
+    together = grouped.transpose(0, 1).reshape(heads, -1, grouped.shape[-1])
+    shared = rule.scores(together, stem_keys).view(heads, rows, -1, length).transpose(0, 1)
+    weights = rule.weights(torch.cat([shared, scores], dim=-1), sinks)
+    out = weights[..., :length].transpose(0, 1).reshape(heads, -1, length) @ stem_values
+    out = out.view(heads, rows, -1, out.shape[-1]).transpose(0, 1) + weights[..., length:] @ values
+    return out.reshape(rows, -1, out.shape[-1])
+
+
+def _read(part: Part, rule: Rule, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
+    """The next tokens of a prompt: tokens × heads × width."""
+    import torch
+
+    prefix: Any = part.of
+    keys, values = prefix.write(rule.layer, key, value)
+    if prefix.stem is not None:
+        keys = torch.cat([prefix.stem.keys[rule.layer], keys], dim=1)
+        values = torch.cat([prefix.stem.values[rule.layer], values], dim=1)
+    heads, tokens = keys.shape[0], query.shape[1]
+    plain = rule.softcap is None and rule.sinks is None
+    mask = part.mask(query, tokens, keys.shape[1], rule.window, always=not plain)
+    if plain:
+        out = torch.nn.functional.scaled_dot_product_attention(
+            query[None], keys[None], values[None],
+            attn_mask=mask, is_causal=mask is None and tokens > 1, scale=rule.scale, enable_gqa=heads != query.shape[0],
+        )[0]  # fmt: skip
+        return out.transpose(0, 1)
+    scores = rule.scores(query.view(heads, -1, *query.shape[1:]), keys[:, None]).masked_fill(~mask, -torch.inf)
+    sinks = None if rule.sinks is None else rule.sinks.view(heads, -1, 1, 1)
+    out = rule.weights(scores, sinks) @ values[:, None]
+    return out.reshape(-1, tokens, out.shape[-1]).transpose(0, 1)

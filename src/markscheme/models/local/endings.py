@@ -1,0 +1,63 @@
+"""When a row is done, and what it then is: its end token, a stop text, or its limit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+from markscheme.models.base import Completion
+from markscheme.models.batching import Row
+
+TAIL = 8
+"""Further tokens that are looked at for a stop text: it may begin in the middle of one, and a letter may take several."""
+
+
+class Endings:
+    """Watches rows for their end; knows the tokenizer."""
+
+    def __init__(self, tokenizer: Any, ends: Sequence[int], model: str) -> None:
+        self._tokenizer, self._model = tokenizer, model
+        added = tokenizer.added_tokens_decoder
+        special = {str(token): number for number, token in added.items() if token.special}
+        # A special token does not stand in the text, where a stop is looked for.
+        self.tokens = cache(
+            lambda stop: frozenset(ends) | {special[text] for text in stop if text in special}
+        )
+        """The tokens that end a row with these stop texts."""
+        self._may_close = cache(self._can_close)
+
+    def reason(self, row: Row, written: Sequence[int]) -> str | None:
+        """`stop` or `length` when the token that was written last is the end."""
+        last, stop = written[-1], row.sampling.stop
+        if last in self.tokens(stop):
+            return "stop"
+        if stop and self._may_close(last, stop) and self._closes(written, stop):
+            return "stop"
+        return "length" if len(written) >= row.room else None
+
+    def completion(self, row: Row, written: Sequence[int], **metadata: Any) -> Completion:
+        """The row's text: up to its end token, its stop text, or its limit."""
+        ends = self.tokens(row.sampling.stop)
+        end = next((at for at, token in enumerate(written) if token in ends), None)
+        tokens = written[:end]
+        text: str = self._tokenizer.decode(tokens, skip_special_tokens=True)
+        places = [at for stop in row.sampling.stop if (at := text.find(stop)) >= 0]
+        return Completion(
+            text=text[: min(places)] if places else text,
+            finish_reason="stop" if places or end is not None else "length",
+            prompt_tokens=len(row.tokens),
+            completion_tokens=len(tokens),
+            model=self._model,
+            metadata=metadata,
+        )
+
+    def _can_close(self, token: int, stop: tuple[str, ...]) -> bool:
+        """Whether a stop text can end in this token: a look at most tokens spares reading the text at every one."""
+        piece = self._tokenizer.decode([token])
+        return "�" in piece or any(text[-1].isspace() or text[-1] in piece for text in stop)
+
+    def _closes(self, written: Sequence[int], stop: tuple[str, ...]) -> bool:
+        longest = max(map(len, stop)) + TAIL  # a token has at least one letter, or is part of one
+        text = self._tokenizer.decode(written[-longest:], skip_special_tokens=True)
+        return any(one in text for one in stop)

@@ -1,0 +1,213 @@
+"""A model of transformers, loaded and tried out: which way of generating reproduces its own logits."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from markscheme.errors import ModelError, UsageError, first_line
+from markscheme.models.local.attention import NAME, Part, current, register
+from markscheme.models.local.cohorts import Cohort, Prefix
+from markscheme.models.local.endings import Endings
+from markscheme.models.local.engine import Engine, Forward
+
+if TYPE_CHECKING:
+    import torch
+
+OPTIONS = ("adapter", "batch_size", "compile", "device", "device_map", "dtype", "engine", "logprobs")
+SLOTS = {"cpu": 64, "cuda": 256}
+"""Rows at a time where memory allows: more gain little, by measurement on a processor and by its nature on a GPU."""
+PLAIN_BATCH = 16
+MEMORY = 0.6
+"""Share of the free memory that keys and values may take."""
+CLOSE = 2e-3
+"""Difference of logits, relative to the largest, that rounding explains (a half-precision model is tried in its own)."""
+
+
+@dataclass
+class Loaded:
+    """A model that can answer."""
+
+    model: Any
+    tokenizer: Any
+    endings: Endings
+    context: int
+    slots: int
+    logprobs: bool
+    forward: Forward | None
+    """`None` when only plain `generate` is right."""
+    said: str
+    """How it is computed, for the log."""
+
+    def engine(self) -> Engine:
+        """The loop over this model."""
+        assert self.forward is not None
+        return Engine(
+            self.forward,
+            self.endings,
+            slots=self.slots,
+            budget=int(MEMORY * free_memory(self.model.device)),
+            stems=not _windows(self.model.config),
+            logprobs=self.logprobs,
+        )
+
+
+def load(
+    target: str,
+    *,
+    adapter: str | None = None,
+    batch_size: int | None = None,
+    compile: bool = False,  # noqa: A002 - as users and torch call it
+    device: str | None = None,
+    device_map: str | None = None,
+    dtype: str | None = None,
+    engine: str = "auto",
+    logprobs: bool = False,
+) -> Loaded:
+    """The model of a folder or a name on the Hub."""
+    try:
+        import torch
+
+        hub: Any = import_module("transformers")  # typed in parts only
+    except ImportError as error:
+        raise UsageError(f"hf cannot load its libraries ({error}): pip install 'markscheme[hf]'") from None
+    if batch_size is not None and (type(batch_size) is not int or batch_size < 1):
+        raise UsageError(f"--extra-field batch_size={batch_size} is not a positive whole number")
+    if engine not in ("auto", "plain"):
+        raise UsageError(f"--extra-field engine={engine} is neither auto nor plain")
+    try:
+        place = torch.device(device or default_device())
+    except RuntimeError as error:
+        raise UsageError(f"--extra-field device={device} is no device: {first_line(error)}") from None
+    if dtype is not None and not isinstance(getattr(torch, str(dtype), None), torch.dtype):
+        raise UsageError(f"--extra-field dtype={dtype} is no type of torch; say bfloat16, float16 or float32")
+    # Half precision on a CPU is slower than single, so there it is only used when asked for.
+    kind = dtype or ("float32" if place.type == "cpu" else "auto")
+    path = str(Path(target).expanduser()) if Path(target).expanduser().exists() else target
+    try:
+        tokenizer = hub.AutoTokenizer.from_pretrained(path, padding_side="left")
+        model = hub.AutoModelForCausalLM.from_pretrained(path, dtype=kind, device_map=device_map)
+        model = _with_adapter(model, adapter) if adapter else model
+        model = (model if device_map else model.to(place)).eval()
+    except (OSError, ValueError, KeyError, RuntimeError, AssertionError) as error:
+        raise ModelError(f"hf cannot load {target!r}: {first_line(error)}") from None
+    ends = _ends(model, tokenizer, hub)
+    forward, said = (None, "") if engine == "plain" else _forward(model, compile=compile)
+    said = said or f"hf/: plain `generate`, in batches of {batch_size or PLAIN_BATCH}"
+    if forward is None and logprobs:
+        raise UsageError("--extra-field logprobs needs the engine, and this model is left to plain `generate`")
+    slots = batch_size or (SLOTS.get(model.device.type, 64) if forward else PLAIN_BATCH)
+    context = getattr(model.config, "max_position_embeddings", None) or 1 << 30
+    return Loaded(model, tokenizer, Endings(tokenizer, ends, target), context, slots, logprobs, forward, said)
+
+
+def _with_adapter(model: Any, adapter: str) -> Any:
+    """The model with a LoRA adapter in its weights."""
+    try:
+        peft: Any = import_module("peft")
+    except ImportError as error:
+        raise UsageError(f"--extra-field adapter needs peft ({error}): pip install 'markscheme[lora]'") from None
+    return peft.PeftModel.from_pretrained(model, str(Path(adapter).expanduser())).merge_and_unload()
+
+
+def _ends(model: Any, tokenizer: Any, hub: Any) -> Sequence[int]:
+    """The tokens that end an answer. What else the model's own defaults say is taken away from `generate`."""
+    own = model.generation_config.eos_token_id
+    own = own if own is not None else tokenizer.eos_token_id
+    ends = [own] if isinstance(own, int) else list(own or ())
+    if tokenizer.pad_token_id is None:  # padding is masked out, so any token will do
+        tokenizer.pad_token_id = ends[0] if ends else 0
+    model.generation_config = hub.GenerationConfig(eos_token_id=ends or None, pad_token_id=tokenizer.pad_token_id)
+    return ends
+
+
+def _forward(model: Any, *, compile: bool) -> tuple[Forward | None, str]:  # noqa: A002
+    """The model's pass with our attention, if it then gives the logits that it gives with its own; and what to say."""
+    import torch
+
+    register()
+    own = model.config._attn_implementation
+    run = torch.compile(model, dynamic=True) if compile else model
+
+    def forward(tokens: torch.Tensor, positions: torch.Tensor, keep: torch.Tensor) -> torch.Tensor:
+        device = model.device
+        out = run(
+            input_ids=tokens.to(device), position_ids=positions.to(device), use_cache=False, logits_to_keep=keep.to(device)
+        )
+        logits: torch.Tensor = out.logits[0]
+        return logits
+
+    probe = list(range(3, 3 + 11))
+    try:
+        with torch.inference_mode():
+            expected = model(torch.tensor([probe], device=model.device), use_cache=False).logits[0, -3:].float()
+            model.set_attn_implementation(NAME)
+            found = _probe(forward, probe, stems=not _windows(model.config)).float()
+        if found.shape == expected.shape and (found - expected).abs().max() <= _tolerance(model) * expected.abs().max():
+            return forward, ""
+        why = "its logits differ when its attention is ours"
+    except Exception as error:  # noqa: BLE001 - whatever a model makes of it, plain `generate` is left
+        why = first_line(error)
+    model.set_attn_implementation(own)
+    return None, f"hf/: plain `generate`, in batches of {PLAIN_BATCH}: the engine does not suit this model ({why})"
+
+
+def _tolerance(model: Any) -> float:
+    import torch
+
+    return max(CLOSE, 8 * torch.finfo(model.dtype).eps)
+
+
+def _probe(forward: Forward, tokens: Sequence[int], *, stems: bool) -> torch.Tensor:
+    """Logits of the last three tokens: of a prompt (behind a stem), and two of a row."""
+    import torch
+
+    def read(prefix: Prefix) -> torch.Tensor:
+        current.parts = [Part(prefix, 0, prefix.left)]
+        new = range(prefix.before, len(prefix.tokens))
+        logits = forward(torch.tensor([[tokens[at] for at in new]]), torch.tensor([new]), torch.tensor([len(new) - 1]))
+        prefix.done = len(new)
+        return logits
+
+    prompt = Prefix(tokens[:-2], Prefix(tokens[:4]) if stems else None)
+    logits = [read(prefix) for prefix in (prompt.stem, prompt) if prefix][-1:]
+    cohort: Cohort[int] = Cohort(1, prompt.done, prompt.stem)
+    cohort.add(0, prompt)
+    for at in (len(tokens) - 2, len(tokens) - 1):
+        current.parts = [Part(cohort, 0, 1)]
+        logits.append(forward(torch.tensor([[tokens[at]]]), torch.tensor([[at]]), torch.tensor([0])))
+        cohort.advance()
+    return torch.cat(logits)
+
+
+def _windows(config: Any) -> bool:
+    """Whether some layer sees only the last tokens: then a stem would have to be cut for each row."""
+    kinds = getattr(config, "layer_types", None)
+    if kinds is not None:
+        return any(kind != "full_attention" for kind in kinds)
+    return getattr(config, "sliding_window", None) is not None
+
+
+def free_memory(device: torch.device) -> int:
+    """Bytes that are free on a device."""
+    import torch
+
+    if device.type == "cuda":
+        return int(torch.cuda.mem_get_info(device)[0])
+    try:
+        return int(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    except (ValueError, OSError, AttributeError):  # not every system says
+        return 4 << 30
+
+
+def default_device() -> str:
+    """A GPU where there is one: under torchrun the one of the local rank."""
+    import torch
+
+    if torch.cuda.is_available():
+        return f"cuda:{int(os.environ.get('LOCAL_RANK', 0)) % torch.cuda.device_count()}"
+    return "mps" if torch.backends.mps.is_available() else "cpu"
