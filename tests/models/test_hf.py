@@ -72,24 +72,6 @@ def test_answer_when_sampled_then_a_seed_decides_whatever_else_is_in_the_batch(m
     assert crowd[2][0].text != alone
 
 
-def test_sampling_when_many_seeds_draw_then_the_frequencies_are_the_probabilities():
-    import torch
-
-    from markscheme.models.hf import seeded_sampling
-
-    logits = torch.tensor([2.0, 1.0, 0.0, -1.0, 0.5])
-    draws = 8000
-    draw = seeded_sampling(range(draws), Sampling(temperature=0.7, top_k=4), torch.device("cpu"))
-    chosen = draw(None, logits.repeat(draws, 1)).argmax(dim=1)
-    counts = torch.bincount(chosen, minlength=5).float()
-    kept = torch.tensor([2.0, 1.0, 0.0, float("-inf"), 0.5])  # the four likeliest
-    expected = torch.softmax(kept / 0.7, dim=0) * draws
-    assert counts[3] == 0
-    likely = expected > 0
-    chi_squared = (((counts - expected) ** 2)[likely] / expected[likely]).sum()
-    assert chi_squared < 16.3  # three degrees of freedom: a fair sampler exceeds this once in a thousand
-
-
 def test_answer_when_top_k_is_one_then_greedy_at_any_temperature(model):
     greedy, narrow, tiny = ask(
         model,

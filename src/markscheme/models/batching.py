@@ -59,7 +59,7 @@ class Entry(NamedTuple):
 
     row: Row
     job: _Job
-    index: int
+    place: int
 
     @property
     def abandoned(self) -> bool:
@@ -68,7 +68,7 @@ class Entry(NamedTuple):
 
     def finish(self, completion: Completion) -> None:
         """Answer; the request is answered when all its rows are."""
-        self.job.settle(self.index, completion)
+        self.job.settle(self.place, completion)
 
     def fail(self, error: BaseException) -> None:
         """The whole request gets no answer."""

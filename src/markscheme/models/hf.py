@@ -18,7 +18,7 @@ from markscheme.models.base import Completion, Model, Request, RequestFailed
 from markscheme.models.batching import Batcher, Row, RowQueue
 from markscheme.models.fields import extra_fields, plain_prompt
 from markscheme.models.local.engine import Engine
-from markscheme.models.local.loading import OPTIONS, Loaded, load
+from markscheme.models.local.loading import OPTIONS, load
 from markscheme.models.local.plain import PlainGenerate
 from markscheme.types import Prompt
 
@@ -55,7 +55,7 @@ class HuggingFace(Model):
             self._rows = Batcher(plain, loaded.slots)
         self.concurrency = 2 * loaded.slots  # enough waiting that no slot is ever empty
 
-    async def start(self, folder: Path, say: Callable[[str], None]) -> str:
+    async def start(self, folder: Path, say: Callable[[str], None]) -> str:  # noqa: ARG002
         """Nothing to start; says how the model is computed."""
         return self._loaded.said
 

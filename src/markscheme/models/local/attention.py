@@ -117,7 +117,8 @@ def _decode(part: Part, rule: Rule, query: torch.Tensor, key: torch.Tensor, valu
     """One token a row of a cohort: rows × heads × width."""
     import torch
 
-    cohort: Any = part.of
+    cohort = part.of
+    assert isinstance(cohort, Cohort)
     keys, values = cohort.write(rule.layer, key.transpose(0, 1), value.transpose(0, 1))
     if rule.window:
         keys, values = keys[:, :, -rule.window :], values[:, :, -rule.window :]
@@ -127,7 +128,7 @@ def _decode(part: Part, rule: Rule, query: torch.Tensor, key: torch.Tensor, valu
     mask = cohort.mask(query, rule.window)
     if cohort.stem is None and rule.softcap is None and rule.sinks is None:
         out = torch.nn.functional.scaled_dot_product_attention(grouped, keys, values, attn_mask=mask, scale=rule.scale)
-        return out.reshape(rows, -1, out.shape[-1])
+        return out.flatten(1, 2)
     scores = rule.scores(grouped, keys)
     scores = scores if mask is None else scores + mask
     sinks = None if rule.sinks is None else rule.sinks.view(heads, -1, 1)
@@ -148,7 +149,8 @@ def _read(part: Part, rule: Rule, query: torch.Tensor, key: torch.Tensor, value:
     """The next tokens of a prompt: tokens × heads × width."""
     import torch
 
-    prefix: Any = part.of
+    prefix = part.of
+    assert isinstance(prefix, Prefix)
     keys, values = prefix.write(rule.layer, key, value)
     if prefix.stem is not None:
         keys = torch.cat([prefix.stem.keys[rule.layer], keys], dim=1)

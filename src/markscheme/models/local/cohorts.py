@@ -114,7 +114,9 @@ class Cohort(Generic[Row]):
 
     def grow(self) -> None:
         """A further block of columns."""
-        longer = [{layer: _longer(one, len(self.rows)) for layer, one in kept.items()} for kept in (self.keys, self.values)]
+        longer = [
+            {layer: _longer(one, len(self.rows)) for layer, one in kept.items()} for kept in (self.keys, self.values)
+        ]
         self.keys, self.values = longer
 
     def growth(self) -> int:

@@ -21,9 +21,7 @@ class Endings:
         added = tokenizer.added_tokens_decoder
         special = {str(token): number for number, token in added.items() if token.special}
         # A special token does not stand in the text, where a stop is looked for.
-        self.tokens = cache(
-            lambda stop: frozenset(ends) | {special[text] for text in stop if text in special}
-        )
+        self.tokens = cache(lambda stop: frozenset(ends) | {special[text] for text in stop if text in special})
         """The tokens that end a row with these stop texts."""
         self._may_close = cache(self._can_close)
 

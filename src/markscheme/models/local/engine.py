@@ -235,6 +235,8 @@ class Engine:
                 positions += range(first, first + part.end - part.start)
                 tokens += part.of.tokens[first : first + part.end - part.start]
         current.parts = parts
+        if not tokens:  # every prompt is read, and all their rows so far ended at once
+            return torch.empty(0)
         logits = self._forward(torch.tensor([tokens]), torch.tensor([positions]), torch.tensor(keep))
         if not self._token_bytes:
             self._token_bytes = _token_bytes(parts)
@@ -313,9 +315,9 @@ class Engine:
         return sum(len(cohort.rows) for cohort in self._cohorts) + len(self._entering)
 
     def _bytes(self) -> int:
-        prefixes = {id(one): one for one in (*self._stems, *(prefix for _, prefix in self._entering))}
-        prefixes |= {id(group.prefix): group.prefix for group in self._reading if group.prefix}
-        return sum(one.size() for one in (*self._cohorts, *prefixes.values()))
+        prefixes = {*self._stems, *(prefix for _, prefix in self._entering)}
+        prefixes |= {group.prefix for group in self._reading if group.prefix}
+        return sum(one.size() for one in self._cohorts) + sum(one.size() for one in prefixes)
 
 
 def _common(first: Sequence[int], second: Sequence[int]) -> int:

@@ -61,7 +61,7 @@ def load(
     *,
     adapter: str | None = None,
     batch_size: int | None = None,
-    compile: bool = False,  # noqa: A002 - as users and torch call it
+    compile: bool = False,
     device: str | None = None,
     device_map: str | None = None,
     dtype: str | None = None,
@@ -96,7 +96,7 @@ def load(
     except (OSError, ValueError, KeyError, RuntimeError, AssertionError) as error:
         raise ModelError(f"hf cannot load {target!r}: {first_line(error)}") from None
     ends = _ends(model, tokenizer, hub)
-    forward, said = (None, "") if engine == "plain" else _forward(model, compile=compile)
+    forward, said = (None, "") if engine == "plain" else adopt(model, compile=compile)
     said = said or f"hf/: plain `generate`, in batches of {batch_size or PLAIN_BATCH}"
     if forward is None and logprobs:
         raise UsageError("--extra-field logprobs needs the engine, and this model is left to plain `generate`")
@@ -125,7 +125,7 @@ def _ends(model: Any, tokenizer: Any, hub: Any) -> Sequence[int]:
     return ends
 
 
-def _forward(model: Any, *, compile: bool) -> tuple[Forward | None, str]:  # noqa: A002
+def adopt(model: Any, *, compile: bool = False) -> tuple[Forward | None, str]:
     """The model's pass with our attention, if it then gives the logits that it gives with its own; and what to say."""
     import torch
 
@@ -136,7 +136,10 @@ def _forward(model: Any, *, compile: bool) -> tuple[Forward | None, str]:  # noq
     def forward(tokens: torch.Tensor, positions: torch.Tensor, keep: torch.Tensor) -> torch.Tensor:
         device = model.device
         out = run(
-            input_ids=tokens.to(device), position_ids=positions.to(device), use_cache=False, logits_to_keep=keep.to(device)
+            input_ids=tokens.to(device),
+            position_ids=positions.to(device),
+            use_cache=False,
+            logits_to_keep=keep.to(device),
         )
         logits: torch.Tensor = out.logits[0]
         return logits

@@ -54,9 +54,7 @@ class PlainGenerate:
                 tokenizer=self._tokenizer if rows[0].sampling.stop else None,
             )
         written = out[:, width:].tolist()
-        return [
-            self._endings.completion(row, tokens[: row.room]) for row, tokens in zip(rows, written, strict=True)
-        ]
+        return [self._endings.completion(row, tokens[: row.room]) for row, tokens in zip(rows, written, strict=True)]
 
     def _nobody_waits(self, ids: torch.Tensor, _scores: Any, **_: Any) -> torch.Tensor:
         """Asked by `generate` after each token: an interrupted run does not wait for thousands more."""

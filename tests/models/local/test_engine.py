@@ -1,0 +1,277 @@
+"""The loop gives what plain `generate` gives, for every kind of attention, whatever shares the batch."""
+
+import pytest
+
+from markscheme.models.base import Completion, RequestFailed
+from markscheme.models.batching import Entry, Row
+from markscheme.types import Sampling
+
+pytestmark = pytest.mark.needs("torch", "transformers")
+
+SMALL = {
+    "vocab_size": 200, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 3, "num_attention_heads": 4,
+    "num_key_value_heads": 2, "head_dim": 8, "max_position_embeddings": 512, "eos_token_id": 1, "pad_token_id": 0,
+    "bos_token_id": None, "initializer_range": 0.5,
+}  # fmt: skip
+
+KINDS = {
+    "Llama": {},
+    "Qwen2": {},
+    "Qwen3": {},
+    "Mistral": {"sliding_window": 9},  # much shorter than prompts and answers
+    "Gemma2": {"sliding_window": 9, "attn_logit_softcapping": 5.0, "final_logit_softcapping": 10.0},
+    "GPT2": {"n_embd": 32, "n_layer": 3, "n_head": 4, "n_positions": 512},
+    "Olmo2": {},
+    "Phi3": {"num_key_value_heads": 4},
+    "GptOss": {"sliding_window": 9, "num_local_experts": 4, "num_experts_per_tok": 2},  # sinks beside the scores
+}
+
+
+class Job:
+    """Takes completions as a request would."""
+
+    class future:  # noqa: N801
+        given_up = False
+
+        @classmethod
+        def cancelled(cls):
+            return False
+
+    def __init__(self):
+        self.done = {}
+
+    def settle(self, index, completion):
+        self.done[index] = completion
+
+    def tell(self, tell):
+        raise AssertionError("a row failed")
+
+
+class Words:
+    """As little of a tokenizer as an ending needs."""
+
+    added_tokens_decoder = {}  # noqa: RUF012
+    pad_token_id = 0
+    eos_token_id = 1
+
+    def decode(self, tokens, **_):
+        return " ".join(map(str, tokens))
+
+
+def make(kind, **more):
+    import torch
+    import transformers
+
+    torch.set_num_threads(1)
+    torch.manual_seed(3)
+    config = getattr(transformers, f"{kind}Config")(**{**SMALL, **KINDS[kind], **more})
+    return transformers.AutoModelForCausalLM.from_config(config).eval()
+
+
+def engine_of(model, **options):
+    from markscheme.models.local.endings import Endings
+    from markscheme.models.local.engine import Engine
+    from markscheme.models.local.loading import adopt
+
+    if not hasattr(model, "adopted"):
+        model.adopted = adopt(model)
+    forward, why = model.adopted
+    assert forward is not None, why
+    stems = not any(kind != "full_attention" for kind in getattr(model.config, "layer_types", None) or ())
+    return Engine(forward, Endings(Words(), [1], "m"), **{"slots": 5, "budget": 1 << 30, "stems": stems, **options})
+
+
+def generate(engine, rows):
+    import torch
+
+    job = Job()
+    with torch.inference_mode():
+        engine.add([Entry(row, job, index) for index, row in enumerate(rows)])
+        while engine.busy:
+            engine.step()
+    return [job.done[index] for index in range(len(rows))]
+
+
+def rows_of(*prompts, samples=1, room=24, **sampling):
+    asked = Sampling(**{"temperature": 0.0, **sampling})
+    return [
+        Row(list(prompt), 100 * place + sample, room, asked)
+        for place, prompt in enumerate(prompts)
+        for sample in range(samples)
+    ]
+
+
+def prompts_of(number, shared=0):
+    import random
+
+    luck = random.Random(1)
+    begin = [luck.randrange(2, 200) for _ in range(shared)]
+    return [begin + [luck.randrange(2, 200) for _ in range(luck.randrange(1, 40))] for _ in range(number)]
+
+
+def plain(model, row):
+    import torch
+
+    with torch.inference_mode():
+        ids = torch.tensor([row.tokens])
+        out = model.generate(ids, attention_mask=torch.ones_like(ids), max_new_tokens=row.room, do_sample=False)
+    return out[0, len(row.tokens) :].tolist()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_engine_when_greedy_then_the_tokens_of_plain_generate(kind):
+    model = make(kind)
+    rows = rows_of(*prompts_of(13), prompts_of(1, shared=150)[0])
+    expected = [plain(model, row) for row in rows]
+    found = generate(engine_of(model), rows)
+    for completion, tokens in zip(found, expected, strict=True):
+        written = [token for token in tokens if token != 1]
+        assert completion.text == Words().decode(written)
+        assert completion.finish_reason == ("stop" if 1 in tokens else "length")
+
+
+def test_adopt_when_a_model_has_positions_of_another_kind_then_it_is_left_to_plain_generate():
+    from transformers import BloomConfig, BloomForCausalLM
+
+    from markscheme.models.local.loading import adopt
+
+    model = BloomForCausalLM(BloomConfig(vocab_size=200, hidden_size=32, n_layer=2, n_head=4)).eval()
+    before = model.config._attn_implementation
+    forward, why = adopt(model)
+    assert forward is None
+    assert "plain `generate`" in why
+    assert model.config._attn_implementation == before
+
+
+def test_engine_when_slots_stems_and_company_differ_then_a_seed_gives_the_same_text():
+    prompts = prompts_of(7, shared=160)
+    rows = rows_of(*prompts, samples=3, temperature=0.8)
+    model = make("Llama", initializer_range=0.1)
+    many = generate(engine_of(model, slots=64), rows)
+    few = generate(engine_of(model, slots=2), rows)
+    alone = [generate(engine_of(model, stems=False), [row])[0] for row in rows[:4]]
+    assert [one.text for one in many] == [one.text for one in few]
+    assert [one.text for one in many[:4]] == [one.text for one in alone]
+    assert len({one.text for one in many}) == len(rows)
+
+
+def test_engine_when_prompts_begin_alike_then_that_part_is_computed_once():
+    import torch
+
+    seen = []
+    engine = engine_of(make("Llama"))
+    forward = engine._forward
+    engine._forward = lambda tokens, positions, keep: (seen.append(tokens.shape[1]), forward(tokens, positions, keep))[
+        1
+    ]
+    prompts = prompts_of(6, shared=200)
+    with torch.inference_mode():
+        generate(engine, rows_of(*prompts, samples=4, room=1))
+    assert sum(seen) <= 200 + sum(len(prompt) - 200 for prompt in prompts)  # and each prompt once for its four samples
+
+
+def test_engine_when_memory_runs_out_then_fewer_slots_and_the_same_texts():
+    import torch
+
+    model = make("Llama", initializer_range=0.1)
+    rows = rows_of(*prompts_of(9), samples=2, temperature=0.8)
+    expected = generate(engine_of(model, slots=16), rows)
+    engine = engine_of(model, slots=16)
+    forward, sizes = engine._forward, []
+
+    def small_machine(tokens, positions, keep):
+        sizes.append(len(keep))
+        if len(keep) > 4:
+            raise torch.OutOfMemoryError("no more")
+        return forward(tokens, positions, keep)
+
+    engine._forward = small_machine
+    found = generate(engine, rows)
+    assert max(sizes) > 4
+    assert engine.slots <= 4
+    assert [one.text for one in found] == [one.text for one in expected]
+    tight = engine_of(model, slots=16, budget=200_000)
+    assert [one.text for one in generate(tight, rows)] == [one.text for one in expected]
+
+
+def test_engine_when_one_row_alone_is_too_much_then_its_request_fails_and_says_why():
+    import torch
+
+    engine = engine_of(make("Llama"))
+
+    def no_memory(*_):
+        raise torch.OutOfMemoryError("tried to allocate 9 GiB\nand more")
+
+    engine._forward = no_memory
+    failures = []
+    job = Job()
+    job.tell = lambda tell: failures.append(tell)
+    job.future.set_exception = staticmethod(lambda error: failures.append(error))
+    engine.add([Entry(rows_of([5, 6])[0], job, 0)])
+    while engine.busy:
+        engine.step()
+    failures[0]()
+    assert isinstance(failures[1], RequestFailed)
+    assert str(failures[1]) == "tried to allocate 9 GiB"
+
+
+def test_engine_when_log_probabilities_are_asked_for_then_those_of_the_model_itself():
+    import torch
+
+    model = make("Qwen3", initializer_range=0.1)
+    reference = make("Qwen3", initializer_range=0.1)
+    (row,) = rows_of(prompts_of(1)[0], temperature=0.7, top_k=20)
+    (found,) = generate(engine_of(model, logprobs=True), [row])
+    tokens = [int(word) for word in found.text.split()]
+    with torch.inference_mode():
+        logits = reference(torch.tensor([row.tokens + tokens])).logits[0, len(row.tokens) - 1 : -1]
+    expected = logits.log_softmax(-1).gather(-1, torch.tensor(tokens)[:, None]).squeeze(-1)
+    assert found.metadata["logprobs"][: len(tokens)] == pytest.approx(expected.tolist(), abs=1e-4)
+
+
+def test_engine_when_a_stop_text_is_written_then_the_row_ends_there_and_not_later():
+    model = make("Llama", initializer_range=0.1)
+    (row,) = rows_of(prompts_of(1)[0], temperature=1.0, room=60)
+    (whole,) = generate(engine_of(model), [row])
+    words = whole.text.split()
+    stop = f"{words[9][-1]} {words[10]}"
+    (stopped,) = generate(engine_of(model), rows_of(row.tokens, temperature=1.0, room=60, stop=(stop,)))
+    assert stopped.text == whole.text[: whole.text.index(stop)]
+    assert stopped.finish_reason == "stop"
+    assert stopped.completion_tokens <= 12
+    assert isinstance(stopped, Completion)
+
+
+def test_draws_when_many_seeds_draw_then_the_frequencies_are_the_probabilities():
+    import torch
+
+    from markscheme.models.local.draws import choose, luck_of
+
+    logits = torch.tensor([2.0, 1.0, 0.0, -1.0, 0.5])
+    draws = 8000
+    luck = torch.tensor([float(luck_of(seed, 1)[0]) for seed in range(draws)], dtype=torch.float64)
+    chosen = choose(logits.repeat(draws, 1), luck, Sampling(temperature=0.7, top_k=4))
+    counts = torch.bincount(chosen, minlength=5).float()
+    kept = torch.tensor([2.0, 1.0, 0.0, float("-inf"), 0.5])  # the four likeliest
+    expected = torch.softmax(kept / 0.7, dim=0) * draws
+    assert counts[3] == 0
+    likely = expected > 0
+    chi_squared = (((counts - expected) ** 2)[likely] / expected[likely]).sum()
+    assert chi_squared < 16.3  # three degrees of freedom: a fair sampler exceeds this once in a thousand
+
+
+@pytest.mark.parametrize("top_p", [0.1, 0.5, 0.9, 0.999])
+def test_draws_when_top_p_is_given_then_as_numpys_in_nano(top_p):
+    import numpy as np
+    import torch
+
+    from markscheme.models.local.draws import choose
+    from markscheme.nano.transformer import choose as in_numpy
+
+    luck = np.random.default_rng(4).random(500, dtype=np.float32)
+    logits = np.random.default_rng(5).normal(size=(500, 700)).astype(np.float32) * 2
+    found = choose(
+        torch.tensor(logits), torch.tensor(luck, dtype=torch.float64), Sampling(temperature=0.9, top_p=top_p)
+    )
+    expected = in_numpy(logits, luck, 0.9, None, top_p)
+    assert (found.numpy() == expected).mean() > 0.99  # sums over a vocabulary round
