@@ -34,7 +34,10 @@ def test_status_when_request_is_wrong_then_not_retried_and_the_servers_words_are
 
 
 def test_status_when_model_is_unknown_then_stops_the_run():
-    assert failure(404, "model not found").fatal
+    unknown = failure(404, "model not found")
+    assert unknown.fatal
+    assert not unknown.retryable
+    assert "check the address and the model's name" in str(unknown)
 
 
 @pytest.mark.parametrize(
@@ -64,7 +67,9 @@ def test_status_when_content_filter_then_it_is_that_problems_error():
 
 def test_status_when_money_is_out_then_stops_instead_of_retrying():
     body = b'{"error":{"message":"You exceeded your current quota","code":"insufficient_quota"}}'
-    assert failed_status(429, body, {}, None).fatal
+    unpaid = failed_status(429, body, {}, None)
+    assert (unpaid.kind, unpaid.fatal, unpaid.retryable) == ("quota", True, False)
+    assert "You exceeded your current quota" in str(unpaid)
 
 
 def test_status_when_redirected_then_says_where_to():
@@ -130,9 +135,18 @@ def test_retry_after_when_seconds_or_a_date_then_read(value, seconds):
 
 
 @pytest.mark.parametrize(
-    "value",
-    ["Fri, 31 Dec 9999 23:59:59 -2359", "Mon, 01 Jan 0001 00:00:00 +2300", "1 2 3 4 5", "soon", "-3", "١٢x", ","],
+    ("value", "seconds"),
+    [
+        ("Fri, 31 Dec 9999 23:59:59 -2359", 251_635_118_339.0),  # beyond the last date that UTC has
+        ("Mon, 01 Jan 0001 00:00:00 +2300", 0.0),  # before the first
+        ("Thu, 01 Jan 2026 12:00:30", 30.0),  # no zone
+        ("1 2 3 4 5", None),
+        ("١٢", 12.0),
+        ("١٢x", None),
+        ("1.2.3", None),
+        ("inf", None),
+        (",", None),
+    ],
 )
-def test_retry_after_when_odd_then_no_crash(value):
-    found = retry_after({"Retry-After": value})
-    assert found is None or found >= 0
+def test_retry_after_when_odd_then_the_time_it_names_or_none(value, seconds):
+    assert retry_after({"Retry-After": value}, NOW) == seconds

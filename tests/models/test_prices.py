@@ -19,10 +19,10 @@ def table(tmp_path):
 
 
 def test_price_when_the_model_is_known_then_its_own_with_the_date():
-    found = price("openai/gpt-4.1")
-    assert found is not None
-    assert found.of(1_000_000, 1_000_000) == found.input + found.output
-    assert "as of 20" in str(found)
+    known = price("openai/gpt-4.1")
+    assert (known.input, known.output) == (2.0, 8.0)
+    assert known.of(1_000_000, 500_000) == 2.0 + 4.0
+    assert str(known) == "2 / 8 USD per million tokens in / out (as of 2025-08-07)"
 
 
 @pytest.mark.parametrize("dated", ["openai/gpt-4.1-2025-04-14", "openai/gpt-4.1-latest"])
@@ -43,8 +43,10 @@ def test_price_when_somebody_elses_server_answers_then_only_the_users_table_coun
 
 
 def test_price_when_the_variable_names_a_table_then_it_is_read(table, monkeypatch):
+    assert price("openai/Qwen3-8B") is None
     monkeypatch.setenv("MARKSCHEME_PRICES", table)
-    assert price("openai/Qwen3-8B") is not None
+    assert price("openai/Qwen3-8B").of(2_000_000, 1_000_000) == 2 * 0.5 + 1.5
+    assert price("openai/gpt-4.1").input == 2.0  # the table of the box still counts for the others
 
 
 @pytest.mark.parametrize(

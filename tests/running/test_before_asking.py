@@ -16,8 +16,11 @@ from markscheme.running.resuming import resumed_config
 
 def test_run_when_called_twice_in_a_second_then_two_folders(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    folders = {ms.run("countdown-sample", model="solver", limit=1).path for _ in range(3)}
-    assert len(folders) == 3
+    runs = [ms.run("countdown-sample", model="solver", limit=1) for _ in range(3)]
+    assert sorted((tmp_path / "runs").iterdir()) == sorted(tmp_path / run.path for run in runs)
+    assert [len(list(run.responses())) for run in runs] == [1, 1, 1]
+    assert len({run.path for run in runs}) == 3
+    assert all("-countdown-sample-solver" in run.path.name for run in runs)
 
 
 @pytest.mark.parametrize("extra", [["gsm8k"], ["gsm8k-sample", "--protocol", "countdown"]])

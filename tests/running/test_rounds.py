@@ -159,7 +159,10 @@ def test_until_from_python_when_given_points_then_the_same(sums, tmp_path):
             protocol="gsm8k-numeric",
             out=tmp_path / "r",
         )
-    assert summarize(run).until.reached
+    until = summarize(run).until
+    assert until.reached
+    assert until.points == 9
+    assert (until.score.high - until.score.low) / 2 <= 0.09
 
 
 def test_until_when_looked_at_in_the_viewer_then_the_same_figures_as_in_the_report(markscheme, sums, fast, tmp_path):
