@@ -134,6 +134,12 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
             metavar="VARIABLE",
         ),
     ] = None
+    header: Annotated[
+        tuple[str, ...],
+        _option(
+            "one more HTTP header of every request; may be repeated", "--header", group=MODEL, metavar="'NAME: VALUE'"
+        ),
+    ] = ()
     extra_field: Annotated[
         tuple[str, ...],
         _option(
@@ -144,6 +150,30 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
             metavar="KEY=VALUE",
         ),
     ] = ()
+    chat_template_kwarg: Annotated[
+        tuple[str, ...],
+        _option(
+            "an argument of the server's chat template, such as enable_thinking=false; may be repeated",
+            "--chat-template-kwarg",
+            group=MODEL,
+            fixed=True,
+            metavar="KEY=VALUE",
+        ),
+    ] = ()
+    reasoning_effort: Annotated[
+        str | None,
+        _option(
+            "how long the model should think, in the server's words: low, high …",
+            "--reasoning-effort",
+            group=MODEL,
+            fixed=True,
+            metavar="EFFORT",
+        ),
+    ] = None
+    thinking_budget: Annotated[
+        Count | None,
+        _option("tokens that the model may think (anthropic/)", "--thinking-budget", group=MODEL, fixed=True),
+    ] = None
     response_field: Annotated[
         str, _option("where http/ finds the text in the answer", "--response-field", group=MODEL, fixed=True)
     ] = "answer"
@@ -280,7 +310,14 @@ def make_config(**options: Any) -> RunConfig:
         raise UsageError(
             f"unknown option {sorted(unknown)[0]!r}; the options are {', '.join(RunConfig.__struct_fields__)}"
         )
-    for name in ("base_url", "stop", "extra_field", "server_arg"):  # one is as good as a list of one
+    for name in (
+        "base_url",
+        "stop",
+        "header",
+        "extra_field",
+        "chat_template_kwarg",
+        "server_arg",
+    ):  # one is as good as a list of one
         if isinstance(options.get(name), str):
             options[name] = (options[name],)
     for name, value in options.items():

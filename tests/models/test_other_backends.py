@@ -182,3 +182,46 @@ def test_sampling_when_an_extra_field_is_no_number_then_refused():
     config = make_config(benchmark="b", model="openai/m", base_url=("http://h",), extra_field=("temperature=hot",))
     with pytest.raises(UsageError, match="--extra-field"):
         load_model("openai/m", config).as_sent(Sampling())
+
+
+def test_options_when_the_server_knows_them_then_they_stand_in_the_request(ask):
+    with Loopback(keep=True) as server:
+        ask(
+            "openai/m", base_url=(server.url,), reasoning_effort="high", header=("X-Team: maths", "x-trace=7"),
+            chat_template_kwarg=("enable_thinking=false", "style=short"),
+        )  # fmt: skip
+        [(head, body)] = server.seen
+    sent = json.loads(body)
+    assert sent["reasoning_effort"] == "high"
+    assert sent["chat_template_kwargs"] == {"enable_thinking": False, "style": "short"}
+    assert b"x-team: maths\r\n" in head.lower()
+    assert b"x-trace: 7\r\n" in head.lower()
+
+
+def test_anthropic_when_a_thinking_budget_is_given_then_it_thinks_without_temperature(ask):
+    with Loopback(Scripted(MESSAGE), keep=True) as server:
+        ask("anthropic/m", base_url=(server.url,), thinking_budget=2048, sampling=Sampling(temperature=0.5))
+        sent = json.loads(server.seen[0][1])
+    assert sent["thinking"] == {"type": "enabled", "budget_tokens": 2048}
+    assert "temperature" not in sent
+
+
+@pytest.mark.parametrize(
+    ("spec", "options"),
+    [
+        ("openai/m", {"thinking_budget": 5}),
+        ("anthropic/m", {"reasoning_effort": "low"}),
+        ("http/http://h", {"chat_template_kwarg": ("a=1",)}),
+        ("solver", {"header": ("A: b",)}),
+        ("nano", {"reasoning_effort": "low"}),
+        ("openai/m", {"header": ("no sign",)}),
+        ("openai/m", {"header": ("A: two\nlines",)}),
+        ("openai/m", {"header": ("Sp ace: x",)}),
+        ("openai/m", {"chat_template_kwarg": ("nothing",)}),
+    ],
+)
+def test_option_when_it_could_have_no_effect_then_refused_by_its_flag(spec, options):
+    (name,) = options
+    where = {} if spec in ("solver", "nano") or "http" in spec else {"base_url": ("http://h/v1",)}
+    with pytest.raises(UsageError, match="--" + name.replace("_", "-")):
+        load_model(spec, make_config(benchmark="b", model=spec, **options, **where))

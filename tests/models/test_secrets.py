@@ -1,19 +1,24 @@
 """Keys, passwords and tokens have a form that may be written down."""
 
+import json
+from urllib.parse import quote
+
 import pytest
 
+from markscheme import redaction
 from markscheme.config import make_config
 from markscheme.errors import UsageError
 from markscheme.models import load_model
 from markscheme.models.secrets import (
-    Scrubber,
+    address_secrets,
+    guard,
     hidden_options,
     hide_config,
     hide_spec,
     hide_url,
-    is_secret,
     secret_values,
 )
+from markscheme.redaction import Scrubber, is_secret
 
 SECRET = """key api_key apiKey x-api-key apikey token access_token hf_token client_secret password Authorization
 aws_credentials private_key sig"""
@@ -48,7 +53,7 @@ def test_config_when_stored_then_secret_fields_are_hidden_and_named():
 
 
 def test_scrubber_when_a_server_repeats_a_key_then_it_is_taken_out():
-    scrub = Scrubber(["https://bob:hunter2@host/v1?sig=abcdef"], ["sk-live-123", None, ""])
+    scrub = Scrubber([*address_secrets(["https://bob:hunter2@host/v1?sig=abcdef"]), "sk-live-123", None, ""])
     assert scrub("bad key sk-live-123 for bob with hunter2 and abcdef") == "bad key *** for *** with *** and ***"
 
 
@@ -68,11 +73,11 @@ def test_field_when_its_value_holds_a_secret_then_that_is_hidden_and_the_rest_is
     [proxy, key, stop] = hide_config(config).extra_field
     assert proxy == 'proxy={"url":"x","headers":[{"Authorization":"***"}],"password":"***"}'
     assert (key, stop) == ("api_key=***", "stop_token_ids=[7]")
-    assert secret_values(config) == ["Bearer abc", "123456", "tok-1"]
+    assert secret_values(config) == ["Bearer abc", "123456", "tok-1", "abc"]
 
 
 def test_scrubber_when_a_secret_is_written_in_another_way_then_it_is_taken_out_too():
-    scrub = Scrubber(["http://bob:p%40ss%2Fword@host"], ['quo"te'])
+    scrub = Scrubber([*address_secrets(["http://bob:p%40ss%2Fword@host"]), 'quo"te'])
     assert scrub(r"p@ss/word p%40ss%2Fword Basic Ym9iOnBAc3Mvd29yZA== quo\"te quo%22te") == "*** *** Basic *** *** ***"
 
 
@@ -90,3 +95,130 @@ def test_key_when_it_holds_a_line_break_then_refused_without_showing_it(monkeypa
     with pytest.raises(UsageError, match="OPENAI_API_KEY") as refused:
         load_model("openai/m", config)
     assert "sk-" not in str(refused.value)
+
+
+KEY = "zq7Rk2Wx9LmP4vTn8BsY1c"
+"""As a provider of which nobody has heard might issue it."""
+
+
+@pytest.mark.parametrize(
+    "field",
+    [
+        f"openai_key={KEY}",
+        f"OPENAI-KEY={KEY}",
+        f"hf_pat={KEY}",
+        f"Cookie=session={KEY}",
+        f'headers={{"Authorization": "Bearer {KEY}",}}',
+        f'headers=["Authorization: Bearer {KEY}"]',
+        f'headers=[["Authorization", "Bearer {KEY}"]]',
+        f'headers=[{{"name": "X-Api-Key", "value": "{KEY}"}}]',
+        f'headers=["Authorization", "Bearer {KEY}",]',
+        f"curl=-H 'Authorization: Bearer {KEY}'",
+        f'deep={{"a": [{{"b": {{"client_secret": ["{KEY}"]}}}}]}}',
+        "note=sk-proj-abcdefghijklmnop1234",
+        "note=hf_abcdefghijklmnopqrst",
+        'note={"a": "ghp_abcdefghijklmnop1234"}',
+    ],
+)
+def test_field_when_it_holds_a_key_however_it_is_written_then_hidden(field):
+    config = make_config(benchmark="b", model="openai/m", extra_field=(field,), base_url=("http://h/v1",))
+    stored = hide_config(config)
+    assert KEY not in str(stored)
+    assert "abcdefghijklmnop" not in str(stored)
+    assert hidden_options(stored) == ["extra_field"]
+    assert any(KEY in value or "abcdefghijklmnop" in value for value in secret_values(config))
+
+
+@pytest.mark.parametrize(
+    "field",
+    [
+        "prompt_cache_key=a",
+        "note=Name the key idea, then stop",
+        "stop=[7]",
+        "min_p=0.1",
+        "n=null",
+        "a={}",
+        "t=Qwen3-8B",
+    ],
+)
+def test_field_when_it_holds_no_key_then_kept_to_the_letter(field):
+    config = make_config(benchmark="b", model="openai/m", extra_field=(field,))
+    assert hide_config(config) == config
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        f"http://user:{KEY}@host/v1",
+        f"https://host/{KEY}/v1",
+        f"https://host/v1?x={KEY}",
+        "https://host/sk-proj-abcdefghijklmnop1234/v1",
+    ],
+)
+def test_address_when_a_key_stands_anywhere_in_it_then_hidden(url):
+    assert KEY not in hide_url(url)
+    assert "abcdefghijklmnop" not in hide_url(url)
+    assert "***" in hide_spec(f"http/{url}")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://node1:8000/v1",
+        "https://gateway.example/v1/0123456789abcdef0123456789abcdef/models/Qwen3Coder30BA3BInstruct2507FP8",
+        "http://[::1]:8000/v1?api-version=2024-10-21",
+        "http://[bad/v1",
+    ],
+)
+def test_address_when_it_holds_no_key_then_kept_to_the_letter(url):
+    assert hide_url(url) == url
+
+
+def test_field_when_it_is_the_key_of_the_environment_then_hidden_whatever_its_name(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "hunter")  # short, and a word
+    monkeypatch.setenv("SOME_SERVICE_TOKEN", KEY)
+    config = make_config(
+        benchmark="b", model="openai/m", extra_field=("note=hunter", "title=the hunter"), system_prompt=f"use {KEY}"
+    )
+    stored = hide_config(config)
+    assert stored.extra_field == ("note=***", "title=the hunter")
+    assert stored.system_prompt == "use ***"
+
+
+def test_gate_when_a_key_is_known_then_it_passes_in_no_form(monkeypatch):
+    monkeypatch.setenv("SOME_SERVICE_TOKEN", f'{KEY}"/+')
+    redaction.remember(["another-Secret-1"])
+    line = json.dumps({"text": f'{KEY}"/+ or {quote(KEY + chr(34) + "/+", safe="")} and another-Secret-1'})
+    assert redaction.redacted(line.encode()) == b'{"text": "*** or *** and ***"}'
+    assert redaction.redacted_text(f'{KEY}"/+') == "***"
+
+
+@pytest.mark.parametrize("word", ["EMPTY", "dummy", "password", "12345678901234", "token", "secret", "Placeholder", ""])
+def test_gate_when_a_key_may_be_an_ordinary_word_then_facts_are_not_altered(monkeypatch, word):
+    monkeypatch.setenv("OPENAI_API_KEY", word)
+    redaction.remember([word])
+    text = f"The answer is {word}, as the password said."
+    assert redaction.redacted(text.encode()) == text.encode()
+
+
+def test_warning_when_something_looks_like_a_key_nobody_told_us_of_then_the_field_is_named_and_not_its_value():
+    config = make_config(benchmark="b", model="openai/m", extra_field=(f"session={KEY}", "revision=" + "0a" * 20))
+    (warning,) = guard(config)
+    assert "session" in warning
+    assert KEY not in warning
+
+
+@pytest.mark.parametrize("text", ["plain", "zwei\nZeilen\tund", "→ π"])
+def test_printable_when_harmless_then_unchanged(text):
+    assert redaction.printable(text) == text
+
+
+@pytest.mark.parametrize("text", ["\x1b[2J", "\x9b31m", "\x1b]0;title\x07", "a\rb", "\u202egnp.exe", "\x7f", "\x00"])
+def test_printable_when_a_terminal_would_obey_then_shown_and_not_done(text):
+    assert all(one.isprintable() for one in redaction.printable(text))
+
+
+def test_environment_when_a_telling_name_holds_a_path_then_that_is_no_secret(monkeypatch):
+    monkeypatch.setenv("PWD", "/home/someone/runs2")
+    monkeypatch.setenv("SSH_AUTH_SOCK", "/tmp/ssh-Xy12/agent.7")
+    assert redaction.redacted_text("see /home/someone/runs2/x and /tmp/ssh-Xy12/agent.7").count("***") == 0

@@ -7,7 +7,8 @@ import pytest
 from loopback import Loopback, Plan
 
 from markscheme.models.base import RequestFailed
-from markscheme.models.transport import Transport, decode
+from markscheme.models.bodies import decode
+from markscheme.models.transport import Transport
 
 
 def post(urls, times=1, headers=None, key_variable=None):
@@ -61,7 +62,7 @@ def test_post_when_the_body_ends_early_then_a_retryable_connection_failure():
 
 
 def test_post_when_the_answer_has_no_end_then_it_is_not_read_for_ever(monkeypatch):
-    monkeypatch.setattr("markscheme.models.transport.LARGEST_BODY", 1000)
+    monkeypatch.setattr("markscheme.models.bodies.LARGEST_BODY", 1000)
     chunk = b"400\r\n" + b" " * 1024 + b"\r\n"
     with raw_server(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + 50 * chunk) as url:
         [failure] = post([url])

@@ -36,7 +36,7 @@ def test_interrupt_when_once_then_what_is_in_flight_is_finished_and_reported(pro
 def test_interrupt_when_twice_then_what_is_in_flight_is_dropped(process, sums, right, fast, tmp_path):
     folder = tmp_path / "run"
     with Loopback(Plan(answer=right, latency=60.0)) as server:
-        asking = process("run", sums(20), *fast, "--base-url", server.url, "--out", folder)
+        asking = process("run", sums(20), *fast, "--base-url", server.url, "--concurrency", 20, "--out", folder)
         wait_until(lambda: server.in_flight == 20)
         asking.send_signal(signal.SIGINT)
         time.sleep(0.3)
@@ -52,7 +52,7 @@ def test_interrupt_when_twice_then_what_is_in_flight_is_dropped(process, sums, r
 def test_termination_when_a_batch_system_asks_then_stops_at_once_with_a_report(process, sums, right, fast, tmp_path):
     folder = tmp_path / "run"
     with Loopback(Plan(answer=right, latency=60.0)) as server:
-        asking = process("run", sums(20), *fast, "--base-url", server.url, "--out", folder)
+        asking = process("run", sums(20), *fast, "--base-url", server.url, "--concurrency", 20, "--out", folder)
         wait_until(lambda: server.in_flight == 20)
         asking.send_signal(signal.SIGTERM)
         asking.communicate(timeout=10)

@@ -7,12 +7,13 @@ A command module has `add_arguments(parser)` and `run(args) -> int`.
 from __future__ import annotations
 
 import gc
+import io
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 COMMANDS = {
     "run": "ask a model every question, mark every response, report",
@@ -54,13 +55,44 @@ def build_parser(command: str) -> argparse.ArgumentParser:
     import argparse
 
     summary = COMMANDS[command]
-    parser = argparse.ArgumentParser(
-        prog=f"markscheme {command}", description=f"{summary[0].upper()}{summary[1:]}.", allow_abbrev=False
-    )
+
+    class Parser(argparse.ArgumentParser):
+        """One line instead of the usage, which is longer than the screen; a flag that is not there with the nearest."""
+
+        def error(self, message: str) -> NoReturn:
+            print(f"{self.prog}: {message}; `{self.prog} --help` lists the options", file=sys.stderr)
+            sys.exit(EXIT_USAGE)
+
+        def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+            parsed, unknown = self.parse_known_args(args, namespace)
+            if unknown:
+                self.error(_unknown(unknown, [*_flags(self)]))
+            return parsed
+
+    parser = Parser(prog=f"markscheme {command}", description=f"{summary[0].upper()}{summary[1:]}.", allow_abbrev=False)
     module = _module(command)
     module.add_arguments(parser)
     parser.set_defaults(run=module.run)
     return parser
+
+
+def _flags(parser: argparse.ArgumentParser) -> Iterator[str]:
+    """Every flag of a command and its subcommands."""
+    for action in parser._actions:
+        yield from action.option_strings
+        if isinstance(action.choices, dict):
+            for one in action.choices.values():
+                yield from _flags(one)
+
+
+def _unknown(arguments: Sequence[str], known: Sequence[str]) -> str:
+    flag = next((one for one in arguments if one.startswith("-")), None)
+    if flag is None:
+        return f"{' '.join(arguments)!r} is one argument too many"
+    from difflib import get_close_matches
+
+    near = get_close_matches(flag.partition("=")[0].replace("_", "-"), known, 1)
+    return f"there is no {flag.partition('=')[0]}" + (f"; do you mean {near[0]}?" if near else "")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -69,6 +101,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         # Most of what a command makes lives to its end; looking through it for cycles again and again cost a sixth of
         # the processor time of a run (perf/overhead.py).
         gc.set_threshold(100_000, 10, 10)
+    _open_streams()
     try:
         # Not list(…): once the command `list` is imported, that name is its module.
         status = _main([*(sys.argv[1:] if argv is None else argv)])
@@ -109,11 +142,34 @@ def _run(args: argparse.Namespace) -> int:
     try:
         return int(args.run(args))
     except MarkschemeError as problem:
-        print(f"markscheme: {problem}", file=sys.stderr)
+        complain(str(problem))
         return problem.exit_code
     except KeyboardInterrupt:
         print("markscheme: interrupted", file=sys.stderr)
         return EXIT_INTERRUPTED
+
+
+def complain(message: str) -> None:
+    """One message on standard error, without secrets and without anything that a terminal would obey."""
+    from markscheme.redaction import printable, redacted_text
+
+    print(f"markscheme: {printable(redacted_text(message))}", file=sys.stderr)
+
+
+def _open_streams() -> None:
+    """A stream that was closed (`>&-`) goes nowhere; one that cannot write every letter writes a question mark."""
+    import os
+
+    for name, number in (("stdout", 1), ("stderr", 2)):
+        stream = getattr(sys, name)
+        if stream is None:
+            handle = os.open(os.devnull, os.O_WRONLY)
+            if handle != number:  # so that no file of ours gets the number of a stream
+                os.dup2(handle, number)
+                os.close(handle)
+            setattr(sys, name, os.fdopen(number, "w"))
+        elif isinstance(stream, io.TextIOWrapper) and stream.errors in ("strict", "surrogateescape"):
+            stream.reconfigure(errors="replace")
 
 
 def _forget_stdout() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -62,7 +63,8 @@ def check_backend(spec: str) -> None:
     """Refuse a spec whose backend does not exist."""
     backend = spec.partition("/")[0]
     if backend not in BACKENDS and not entry_points(group=ENTRY_POINTS, name=backend):
-        raise UsageError(f"no model backend {backend!r} (in {spec!r}); there are {', '.join(backend_names())}")
+        meant = "" if "://" in spec else f"; perhaps you mean openai/{spec}"
+        raise UsageError(f"no model backend {backend!r} (in {spec!r}){meant}; there are {', '.join(backend_names())}")
 
 
 def check_options(spec: str, config: RunConfig) -> None:
@@ -71,6 +73,10 @@ def check_options(spec: str, config: RunConfig) -> None:
     serverless = backend in BACKENDS and (backend not in STARTED or target.startswith(("http://", "https://")))
     if config.ray_address is not None and config.engine != "ray":
         raise UsageError("--ray-address is the cluster of --engine ray; give both, or neither")
+    if backend in BACKENDS and (BACKENDS[backend].computes in ("here", "on cores") or backend == "replay"):
+        for name in ("header", "chat_template_kwarg", "reasoning_effort", "thinking_budget"):
+            if getattr(config, name) not in (None, ()):
+                raise UsageError(f"--{name.replace('_', '-')} is sent to servers, and {backend} is none; leave it out")
     if config.server_arg and serverless:
         raise UsageError(f"--server-arg is for servers that are started here ({', '.join(STARTED)}), not for {backend}")
     if config.gpus_per_replica is not None and serverless and (config.engine != "ray" or backend in WITHOUT_GPU):
@@ -79,11 +85,14 @@ def check_options(spec: str, config: RunConfig) -> None:
 
 def load_model(spec: str, config: RunConfig) -> Model:
     """The model a spec such as `openai/Qwen3-8B` or `solver` names."""
+    from markscheme.models.addresses import with_environment
     from markscheme.models.base import Model
-    from markscheme.models.secrets import check_key_variable
+    from markscheme.models.secrets import check_key_variable, guard
 
     check_key_variable(config)
     check_options(spec, config)
+    for warning in guard(config := with_environment(config)):
+        print(f"markscheme: {warning}", file=sys.stderr)
     backend, _, target = spec.partition("/")
     if config.engine == "ray":
         from markscheme.models.fleet.ray_model import create as place

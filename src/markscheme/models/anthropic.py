@@ -8,12 +8,12 @@ import msgspec
 
 from markscheme.config import RunConfig
 from markscheme.errors import UsageError
+from markscheme.models.addresses import OFFICIAL
 from markscheme.models.base import Completion, Request
 from markscheme.models.fields import as_object, count, finish_reason, with_path
 from markscheme.models.served import Served, present, same_names
 from markscheme.types import Sampling
 
-OFFICIAL = "https://api.anthropic.com"
 KEY_VARIABLE = "ANTHROPIC_API_KEY"
 API_VERSION = "2023-06-01"
 MAX_TOKENS = 8192
@@ -34,7 +34,7 @@ class Anthropic(Served):
         if (config.samples_per_request or 1) > 1:
             raise UsageError("the Messages API gives one sample a request; leave --samples-per-request out")
         self._model = name
-        bases = config.base_url or (OFFICIAL,)
+        bases = config.base_url or (OFFICIAL["anthropic"],)
         super().__init__(
             f"anthropic/{name}",
             [with_path(base.rstrip("/").removesuffix("/v1"), "v1/messages") for base in bases],
@@ -46,6 +46,12 @@ class Anthropic(Served):
             key_form="{}",
             headers={"anthropic-version": API_VERSION},
         )
+
+    def options(self, config: RunConfig) -> dict[str, Any]:
+        """The budget of thinking is a field of its own; the other two are not this API's."""
+        super().options(msgspec.structs.replace(config, thinking_budget=None))
+        budget = config.thinking_budget
+        return {} if budget is None else {"thinking": {"type": "enabled", "budget_tokens": budget}}
 
     def as_sent(self, sampling: Sampling) -> Sampling:
         """The API refuses a temperature or top_k beside thinking, and demands a token limit."""

@@ -77,6 +77,11 @@ class Model(ABC):
         """Requests that can be in flight at this moment, where replicas come and go; `None` where that is not known."""
         return None
 
+    @property
+    def reached(self) -> bool:
+        """Whether somebody listens at the other end; false only while that is not known."""
+        return True
+
     def watch_room(self, grown: Callable[[], None]) -> None:  # noqa: B027 - of no use to most
         """`grown` is to be called whenever `room` has grown."""
 
@@ -86,6 +91,10 @@ class Model(ABC):
         Returns what is still worth saying when the run begins; raises `ModelError`.
         """
         return None
+
+    def route(self) -> str:
+        """Where requests go and with whose key, for the user to see before the first; empty where there is no way to go."""
+        return ""
 
     @abstractmethod
     async def answer(self, request: Request) -> Sequence[Completion]:

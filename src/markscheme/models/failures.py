@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from markscheme.models.base import RequestFailed
+from markscheme.redaction import printable
 
 MESSAGE_LIMIT = 600
 """Characters of a server's message that are shown and kept: some answer with a whole HTML page."""
@@ -116,5 +117,5 @@ def text_of(body: bytes) -> str:
 
 def shorten(text: str) -> str:
     """A message in one line, with an end."""
-    text = " ".join(text.split())
+    text = printable(" ".join(text.split()))
     return text if len(text) <= MESSAGE_LIMIT else text[:MESSAGE_LIMIT] + " …"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
@@ -58,17 +59,31 @@ def plain_prompt(prompt: Prompt) -> str:
     return "\n\n".join(message.content for message in prompt.messages)
 
 
-def extra_fields(options: Sequence[str]) -> dict[str, Any]:
+def extra_fields(options: Sequence[str], flag: str = "--extra-field") -> dict[str, Any]:
     """`--extra-field key=value`: JSON where it can be read as JSON, else the text itself."""
     fields: dict[str, Any] = {}
     for option in options:
         name, equals, value = option.partition("=")
         if not equals or not name.strip():
-            raise UsageError(f"--extra-field {option!r} is not KEY=VALUE")
+            raise UsageError(f"{flag} {option!r} is not KEY=VALUE")
         try:
             fields[name.strip()] = msgspec.json.decode(value)
         except msgspec.DecodeError:
             fields[name.strip()] = value
+    return fields
+
+
+def header_fields(options: Sequence[str]) -> dict[str, str]:
+    """`--header 'NAME: VALUE'`, or with `=` between."""
+    fields: dict[str, str] = {}
+    for option in options:
+        sign = next((one for one in option if one in ":="), ":")
+        name, between, value = (part.strip() for part in option.partition(sign))
+        if not between or not re.fullmatch(r"[\w!#$%&'*+.^`|~-]+", name, re.ASCII):
+            raise UsageError("--header is not 'NAME: VALUE'")  # not repeated: it may hold a key
+        if not value.isprintable() or not value.isascii():
+            raise UsageError(f"--header {name} holds a line break or a letter that no header has")
+        fields[name] = value
     return fields
 
 
@@ -83,7 +98,7 @@ def api_key(
     if not (key.isascii() and key.isprintable()):
         where = "the key of the server" if known else variable
         raise UsageError(f"{where} is no key: it holds a line break or a letter that no key has")
-    if any("@" in urlsplit(url).netloc for url in urls):
+    if any("@" in url.partition("//")[2].partition("/")[0] for url in urls):
         return {}
     if key:
         return {header: form.format(key)}
@@ -94,9 +109,20 @@ def api_key(
     return {}
 
 
+def host_of(url: str) -> str:
+    """The host of an address; empty where it is none, which is said elsewhere."""
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""
+
+
 def with_path(base: str, path: str) -> str:
     """The address of an endpoint below a base address; one that is already given whole stays."""
-    parts = urlsplit(base)
+    try:
+        parts = urlsplit(base)
+    except ValueError:  # no address, as whoever connects to it will say
+        return base
     stem = parts.path.rstrip("/")
     if not stem.endswith("/" + path):
         stem = f"{stem}/{path}"

@@ -8,15 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
-from urllib.parse import urlsplit
 
 from markscheme.config import RunConfig
 from markscheme.errors import UsageError
+from markscheme.models.addresses import OFFICIAL
 from markscheme.models.base import Completion, Request, RequestFailed
-from markscheme.models.fields import as_object, as_text, count, finish_reason, plain_prompt, share_tokens, with_path
+from markscheme.models.fields import (
+    as_object,
+    as_text,
+    count,
+    extra_fields,
+    finish_reason,
+    host_of,
+    plain_prompt,
+    share_tokens,
+    with_path,
+)
 from markscheme.models.served import Served, present, same_names
 
-OFFICIAL = "https://api.openai.com/v1"
 KEY_VARIABLE = "OPENAI_API_KEY"
 
 
@@ -34,7 +43,7 @@ class OpenAI(Served):
         """`key` is that of a server which we have started; any other is in the environment."""
         self._model = name
         self._chat = config.api == "chat"
-        bases = config.base_url or (OFFICIAL,)
+        bases = config.base_url or (OFFICIAL["openai"],)
         self._limit_field = config.max_tokens_field or _limit_field(bases)
         path = "chat/completions" if self._chat else "completions"
         urls = [with_path(base, path) for base in bases]
@@ -43,11 +52,21 @@ class OpenAI(Served):
             f"openai/{name}",
             urls,
             config,
-            KEY_VARIABLE,
+            _key_variable(bases),
             key=key,
             key_required=not config.base_url,
             sampling_names=names,
         )
+
+    def options(self, config: RunConfig) -> dict[str, Any]:
+        """As vLLM, SGLang and OpenAI call them."""
+        if config.thinking_budget is not None:
+            raise UsageError(
+                "servers call the budget of thinking differently, so --thinking-budget is for anthropic/; "
+                "use --extra-field with your server's name for it"
+            )
+        template = extra_fields(config.chat_template_kwarg, "--chat-template-kwarg")
+        return present({"reasoning_effort": config.reasoning_effort, "chat_template_kwargs": template or None})
 
     def body(self, request: Request) -> dict[str, Any]:
         """As both endpoints have it."""
@@ -92,6 +111,13 @@ class OpenAI(Served):
         )
 
 
+def _key_variable(bases: Sequence[str]) -> str:
+    """Hugging Face's router and endpoints take its own token; OpenAI's key is none of their business."""
+    hosts = [host_of(base) for base in bases]
+    ours = all(host.endswith((".huggingface.co", ".huggingface.cloud", ".hf.space")) for host in hosts)
+    return "HF_TOKEN" if ours else KEY_VARIABLE
+
+
 def _limit_field(bases: Sequence[str]) -> str:
     """OpenAI's reasoning models refuse `max_tokens`; most other servers know nothing else."""
-    return "max_completion_tokens" if urlsplit(bases[0]).hostname == "api.openai.com" else "max_tokens"
+    return "max_completion_tokens" if host_of(bases[0]) == "api.openai.com" else "max_tokens"

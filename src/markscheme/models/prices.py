@@ -16,6 +16,7 @@ import msgspec
 
 from markscheme.config import RunConfig
 from markscheme.errors import UsageError
+from markscheme.models.addresses import with_environment
 from markscheme.runs.usage import Price
 
 ENVIRONMENT_VARIABLE = "MARKSCHEME_PRICES"
@@ -33,7 +34,7 @@ def price_of(config: RunConfig) -> Price | None:
         found = _find(_read(Path(own)), config.model)
         if found is not None:
             return found
-    if config.base_url:
+    if with_environment(config).base_url:
         return None
     packaged = files("markscheme.models") / "prices.toml"
     return _find(tomllib.loads(packaged.read_text("utf-8")), config.model)

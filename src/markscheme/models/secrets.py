@@ -1,8 +1,9 @@
-"""Keys stay out of files, logs and messages.
+"""Keys stay out of files, logs and messages: which parts of a run's options hold one.
 
-What can hold one: the key variable, the user and query parts of a URL, an extra field with a telling name, also deep
-inside its value, an option for a server of ours. Each has a hidden form that may be written down; a resumed run that
-finds a hidden form asks for the option again.
+What can hold one: the key variable, the user, path and query of an address, a header, an extra field with a telling name
+(also deep inside its value, or in a text that is no JSON), an option for a server of ours. Each has a hidden form that may
+be written down; a resumed run that finds a hidden form asks for the option again. What slips through here is stopped by
+the gate (`redaction.py`), which knows the values.
 """
 
 from __future__ import annotations
@@ -10,75 +11,34 @@ from __future__ import annotations
 import os
 import re
 from base64 import b64encode
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from typing import Any
-from urllib.parse import parse_qsl, quote, unquote, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
 
 import msgspec
 
 from markscheme.config import RunConfig
 from markscheme.errors import UsageError
+from markscheme.redaction import (
+    HIDDEN,
+    ISSUED,
+    Scrubber,
+    environment_secrets,
+    is_secret,
+    looks_random,
+    remember,
+    unmistakable,
+)
 
-HIDDEN = "***"
-
+KEY_VARIABLES = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "SGLANG_API_KEY", "MARKSCHEME_HTTP_KEY", "HF_TOKEN")
+NAMED = ("extra_field", "header", "server_arg", "chat_template_kwarg")
+"""Options of the form `NAME=VALUE`."""
 _URL = re.compile(r"https?://[^\s'\"]+")
-_WORDS = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z0-9]+")
-_SECRET_WORDS = frozenset(
-    [
-        "secret",
-        "password",
-        "passwd",
-        "pwd",
-        "passphrase",
-        "credential",
-        "credentials",
-        "auth",
-        "authorization",
-        "bearer",
-        "apikey",
-        "sig",
-        "signature",
-    ]
+_PAIR = re.compile(
+    r"""(?<![\w-])(?P<name>[A-Za-z][\w-]*)(?P<sign>["']?\s*[:=]\s*["']?|["']\s*,\s*["'])(?P<value>[^"',;{}\[\]\n]+)""",
+    re.ASCII,
 )
-_KEY_OF = frozenset(
-    ["api", "access", "secret", "private", "account", "service", "subscription", "auth", "license", "signing"]
-)
-"""What stands before `key` in the name of a key; `prompt_cache_key` is none."""
-_TOKEN_OF_TEXT = frozenset(
-    [
-        "stop",
-        "eos",
-        "bos",
-        "pad",
-        "unk",
-        "sep",
-        "cls",
-        "mask",
-        "end",
-        "start",
-        "begin",
-        "first",
-        "last",
-        "next",
-        "special",
-        "image",
-        "think",
-    ]
-)
-"""What stands before `token` where it means a piece of text; any other `…_token` opens a door."""
-
-
-def is_secret(name: str) -> bool:
-    """Whether a field of this name holds something secret. Whole words decide: `max_tokens` and `stop_token_ids` do not."""
-    words = [word.lower() for word in _WORDS.findall(name)]
-    if not words:
-        return False
-    before, last = words[-2] if len(words) > 1 else None, words[-1]
-    if last == "key":
-        return before is None or before in _KEY_OF
-    if last == "token":
-        return before not in _TOKEN_OF_TEXT
-    return not _SECRET_WORDS.isdisjoint(words)
+"""A name with its value in a text that is no JSON: `Authorization: Bearer x`, `{"token": "x",}`."""
 
 
 def check_key_variable(config: RunConfig) -> None:
@@ -96,17 +56,25 @@ def check_key_variable(config: RunConfig) -> None:
 
 
 def hide_url(url: str) -> str:
-    """The address without user, password and whatever is secret in its query."""
-    parts = urlsplit(url)
+    """The address without user, password and whatever is secret in its path and its query."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:  # no address at all, as whoever uses it will say
+        return HIDDEN if "@" in url else url
     host = parts.netloc.rpartition("@")[2]
     where = f"{HIDDEN}@{host}" if "@" in parts.netloc else host
+    path = "/".join(HIDDEN if _is_key(step) else step for step in parts.path.split("/"))
     query = "&".join(_hide_parameter(parameter) for parameter in parts.query.split("&"))
-    return urlunsplit((parts.scheme, where, parts.path, query, ""))
+    return urlunsplit((parts.scheme, where, path, query, ""))
+
+
+def _is_key(text: str) -> bool:
+    return bool(ISSUED.search(text)) or looks_random(text) is not None
 
 
 def _hide_parameter(parameter: str) -> str:
-    name, equals, _ = parameter.partition("=")
-    return f"{name}={HIDDEN}" if equals and _secret_parameter(unquote(name)) else parameter
+    name, equals, value = parameter.partition("=")
+    return f"{name}={HIDDEN}" if equals and (_secret_parameter(unquote(name)) or _is_key(value)) else parameter
 
 
 def _secret_parameter(name: str) -> bool:
@@ -115,97 +83,158 @@ def _secret_parameter(name: str) -> bool:
 
 def hide_spec(spec: str) -> str:
     """A model spec such as `http/https://user:password@host/generate` without what must not be shown."""
-    return _URL.sub(lambda found: hide_url(found[0]), spec)
+    return _URL.sub(lambda match: hide_url(match[0]), spec)
 
 
 def hide_config(config: RunConfig) -> RunConfig:
     """The form of the options that goes into the manifest."""
-    return msgspec.structs.replace(
-        config,
-        model=hide_spec(config.model),
-        base_url=tuple(hide_url(url) for url in config.base_url),
-        extra_field=tuple(_hide_field(field) for field in config.extra_field),
-        server_arg=tuple(_hide_argument(argument) for argument in config.server_arg),
-    )
+    known = known_secrets(config)
+    scrub = Scrubber(value for value in known if unmistakable(value))
+    hidden: dict[str, Callable[[str], str]] = {
+        "model": hide_spec,
+        "base_url": hide_url,
+        **dict.fromkeys(NAMED, lambda option: _hide_named(option, known)),
+    }
+    changed: dict[str, Any] = {}
+    for name, value in msgspec.structs.asdict(config).items():
+        hide = hidden.get(name, str)
+        if isinstance(value, str):
+            changed[name] = scrub(hide(value))
+        elif isinstance(value, tuple) and name != "pass_k":
+            changed[name] = tuple(scrub(hide(one)) for one in value)
+    return msgspec.structs.replace(config, **changed)
 
 
 def hidden_options(config: RunConfig) -> list[str]:
     """Options of a stored config whose values were hidden, so that they must be given again."""
-    fields = {
-        "model": (config.model,),
-        "base_url": config.base_url,
-        "extra_field": config.extra_field,
-        "server_arg": config.server_arg,
-    }
-    return [name for name, values in fields.items() if any(HIDDEN in value for value in values)]
+    return [
+        name
+        for name, value in msgspec.structs.asdict(config).items()
+        if any(isinstance(one, str) and HIDDEN in one for one in (value if isinstance(value, tuple) else (value,)))
+    ]
 
 
-def _hide_field(field: str) -> str:
-    name, _, value = field.partition("=")
-    if is_secret(name):
-        return f"{name}={HIDDEN}"
+def _hide_named(option: str, known: Container[str] = ()) -> str:
+    """`NAME=VALUE` or `NAME: VALUE`, whose value may be JSON; one that is a known secret goes, however short."""
+    name, sign, value = _divided(option)
+    if is_secret(name) or value.strip() in known:
+        return f"{name}{sign}{HIDDEN}" if sign else option
     try:
         read = msgspec.json.decode(value)
     except msgspec.DecodeError:
-        return field
-    return f"{name}={msgspec.json.encode(_hide_inside(read)).decode()}" if any(_inside(read)) else field
+        return f"{name}{sign}{_hide_text(value)}"
+    if isinstance(read, dict | list) and any(_inside(read)):
+        return f"{name}{sign}{msgspec.json.encode(_hide_inside(read)).decode()}"
+    return ISSUED.sub(HIDDEN, option)
 
 
-def _hide_inside(value: Any) -> Any:
+def _named(config: RunConfig) -> Iterator[str]:
+    for name in NAMED:
+        yield from getattr(config, name)
+
+
+def _divided(option: str) -> tuple[str, str, str]:
+    """Name, sign and value, at the first `=` or `:`; without one, all of it is the name."""
+    sign = next((one for one in option if one in "=:"), "=")
+    return option.partition(sign)
+
+
+def _hide_text(text: str) -> str:
+    def hide(match: re.Match[str]) -> str:
+        return f"{match['name']}{match['sign']}{HIDDEN}" if is_secret(match["name"]) else match[0]
+
+    return ISSUED.sub(HIDDEN, _PAIR.sub(hide, text))
+
+
+def _hide_inside(value: Any, secret: bool = False) -> Any:
     if isinstance(value, dict):
-        return {name: HIDDEN if is_secret(name) else _hide_inside(one) for name, one in value.items()}
-    return [_hide_inside(one) for one in value] if isinstance(value, list) else value
+        named = secret or _names_secret(value)
+        return {name: _hide_inside(one, is_secret(name) or (named and name == "value")) for name, one in value.items()}
+    if isinstance(value, list):
+        secret = secret or _pair(value)
+        return [_hide_inside(one, secret and (place > 0 or not _pair(value))) for place, one in enumerate(value)]
+    if secret and value is not None:
+        return HIDDEN
+    return _hide_text(value) if isinstance(value, str) else value
 
 
-def _inside(value: Any, secret: bool = False) -> Iterator[str]:
-    """The secrets in a JSON value."""
+def _names_secret(value: dict[str, Any]) -> bool:
+    """`{"name": "Authorization", "value": …}`."""
+    return any(isinstance(value.get(field), str) and is_secret(value[field]) for field in ("name", "key"))
+
+
+def _pair(value: list[Any]) -> bool:
+    """`["Authorization", …]`."""
+    return len(value) == 2 and isinstance(value[0], str) and is_secret(value[0])
+
+
+def _inside(value: Any) -> Iterator[str]:
+    """The secrets in a JSON value: what stands where its hidden form has something else."""
+    yield from _differences(value, _hide_inside(value))
+
+
+def _differences(value: Any, hidden: Any) -> Iterator[str]:
     if isinstance(value, dict):
         for name, one in value.items():
-            yield from _inside(one, secret or is_secret(name))
+            yield from _differences(one, hidden[name])
     elif isinstance(value, list):
-        for one in value:
-            yield from _inside(one, secret)
-    elif secret and value is not None:
+        for one, other in zip(value, hidden, strict=True):
+            yield from _differences(one, other)
+    elif hidden == HIDDEN:
         yield str(value)
+    elif value != hidden:
+        yield from _in_text(value)
+
+
+def _in_text(text: str) -> Iterator[str]:
+    yield from (match["value"].strip() for match in _PAIR.finditer(text) if is_secret(match["name"]))
+    yield from ISSUED.findall(text)
 
 
 def secret_values(config: RunConfig) -> list[str]:
-    """The values of extra fields and of options for a server that must not be shown."""
-    found: list[str] = []
-    for field in config.extra_field:
-        name, _, value = field.partition("=")
+    """The values of options that must not be shown."""
+    values: list[str] = []
+    for option in _named(config):
+        name, _, value = _divided(option)
         try:
-            found += _inside(msgspec.json.decode(value), is_secret(name))
+            read = msgspec.json.decode(value)
         except msgspec.DecodeError:
-            found += [value] if is_secret(name) else []
-    arguments = (argument.partition("=") for argument in config.server_arg)
-    return found + [value for name, _, value in arguments if value and is_secret(name)]
+            read = value.strip()
+        if read:
+            values += _inside({name: read})
+    bare = [value.partition(" ")[2] for value in values if value.lower().startswith(("bearer ", "basic "))]
+    return values + bare
 
 
-def _hide_argument(argument: str) -> str:
-    name, equals, _ = argument.partition("=")
-    return f"{name}={HIDDEN}" if equals and is_secret(name) else argument
-
-
-class Scrubber:
-    """Takes known secrets out of a text: servers like to repeat the key they refuse."""
-
-    def __init__(self, urls: Iterable[str] = (), values: Iterable[str | None] = ()) -> None:
-        secrets = {value for value in values if value}
-        for url in urls:
+def address_secrets(urls: Iterable[str]) -> Iterator[str]:
+    """What an address holds that must not be shown, in every form in which it may come back."""
+    for url in urls:
+        try:
             parts = urlsplit(url)
-            user, password = unquote(parts.username or ""), unquote(parts.password or "")
-            secrets |= {user, password, parts.username or "", parts.password or ""}
-            if user or password:
-                secrets.add(b64encode(f"{user}:{password}".encode()).decode())  # as the Authorization header has it
-            secrets |= {value for name, value in parse_qsl(parts.query) if _secret_parameter(name)}
-        # As they stand in an address and in a JSON document, too.
-        secrets |= {quote(secret, safe="") for secret in secrets}
-        secrets |= {msgspec.json.encode(secret).decode()[1:-1] for secret in secrets}
-        # Longest first, so that a secret which contains another goes whole; one or two letters are not secrets.
-        self.secrets = sorted((secret for secret in secrets if len(secret) > 2), key=len, reverse=True)
+        except ValueError:
+            continue
+        user, password = unquote(parts.username or ""), unquote(parts.password or "")
+        yield from (user, password, parts.username or "", parts.password or "")
+        if user or password:
+            yield b64encode(f"{user}:{password}".encode()).decode()  # as the Authorization header has it
+        yield from (step for step in parts.path.split("/") if _is_key(step))
+        yield from (value for name, value in parse_qsl(parts.query) if _secret_parameter(name) or _is_key(value))
 
-    def __call__(self, text: str) -> str:
-        for secret in self.secrets:
-            text = text.replace(secret, HIDDEN)
-        return text
+
+def known_secrets(config: RunConfig) -> set[str]:
+    """Everything that must not be shown: the options', the addresses' and the environment's."""
+    variables = [os.environ.get(name, "").strip() for name in (config.api_key_env or "", *KEY_VARIABLES)]
+    addresses = [*config.base_url, *_URL.findall(config.model)]
+    values = {*variables, *secret_values(config), *address_secrets(addresses), *environment_secrets()}
+    return {value for value in values if value}
+
+
+def guard(config: RunConfig) -> list[str]:
+    """Close the gate for what this run's options hold; returns warnings about what only looks like a key."""
+    remember(known_secrets(config))
+    suspects = [_divided(option)[0] for option in _named(hide_config(config)) if looks_random(option)]
+    return [
+        f"the value of {name} looks like a key and is written into the run folder; if it is one, "
+        "give it in a variable that --api-key-env names, or in a field whose name says so"
+        for name in suspects
+    ]

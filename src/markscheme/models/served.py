@@ -14,8 +14,8 @@ import msgspec
 from markscheme.config import RunConfig
 from markscheme.errors import UsageError
 from markscheme.models.base import Completion, Model, Request
-from markscheme.models.fields import api_key, extra_fields
-from markscheme.models.secrets import hide_spec, secret_values
+from markscheme.models.fields import api_key, extra_fields, header_fields
+from markscheme.models.secrets import hide_spec, known_secrets
 from markscheme.models.transport import Transport
 from markscheme.types import Sampling
 
@@ -40,11 +40,32 @@ class Served(Model):
         self.name = hide_spec(name)
         self._sampling_names = sampling_names or {}
         """What this backend calls each part of `Sampling` in the request, where an extra field can replace it."""
-        self.extra = extra_fields(config.extra_field)
+        self.extra = {**self.options(config), **extra_fields(config.extra_field)}
         variable = config.api_key_env or key_variable
         keyed = api_key(variable, urls, required=key_required, header=key_header, form=key_form, known=key)
-        self._transport = Transport(urls, {**keyed, **(headers or {})}, variable, secret_values(config))
+        own = header_fields(config.header)
+        secrets = {*known_secrets(config), key or ""}
+        self._transport = Transport(urls, {**keyed, **(headers or {}), **own}, variable, secrets)
+        self._keyed = variable if keyed and not key else None
         self._encoder = msgspec.json.Encoder()
+
+    def options(self, config: RunConfig) -> dict[str, Any]:
+        """The request's fields for options that only some backends know; here none of them."""
+        for name in ("chat_template_kwarg", "reasoning_effort", "thinking_budget"):
+            if getattr(config, name) not in (None, ()):
+                raise UsageError(
+                    f"{self.name} knows no --{name.replace('_', '-')}; what the server calls it can be an --extra-field"
+                )
+        return {}
+
+    @property
+    def reached(self) -> bool:
+        """Whether there ever was a connection."""
+        return self._transport.reached
+
+    def route(self) -> str:
+        """The addresses, the variable of the key and the proxy."""
+        return self._transport.route(self._keyed)
 
     @abstractmethod
     def body(self, request: Request) -> dict[str, Any]:

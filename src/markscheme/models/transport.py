@@ -7,30 +7,29 @@ bound the number of requests: both are the scheduler's business. Failures come o
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import socket
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
-from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
-import msgspec
 from yarl import URL
 
 from markscheme.errors import UsageError
+from markscheme.models.addresses import environment_addresses, proxy_of
 from markscheme.models.base import RequestFailed
-from markscheme.models.failures import failed_body, failed_status, malformed, shorten, text_of
+from markscheme.models.bodies import BodyReader, decode
+from markscheme.models.failures import failed_body, failed_status, shorten
 from markscheme.models.fleet.replicas import ELSEWHERE, Replica, Replicas
-from markscheme.models.secrets import Scrubber, hide_url
+from markscheme.models.secrets import address_secrets, hide_url
+from markscheme.redaction import Scrubber
 
 CONNECT_TIMEOUT = 30.0
+FIRST_CONTACT = 7.0
+"""Seconds for a connection, the host's name included, before any came about: a wrong address is noticed soon."""
 KEEP_IDLE = 4.0
 """Seconds an idle connection is kept: less than the 5 s after which uvicorn (vLLM, SGLang …) closes it under us."""
-LARGEST_BODY = 64 * 2**20
-"""Bytes of an answer that are read: 32,000 tokens with log-probabilities fit, a server gone mad does not fill memory."""
-
 _PROBES = {"TCP_KEEPIDLE": 60, "TCP_KEEPINTVL": 15, "TCP_KEEPCNT": 4}
 """A generation may be silent for half an hour. Probes keep its connection alive and notice a dead host in two minutes."""
 
@@ -48,15 +47,28 @@ class Transport:
         secrets: Iterable[str] = (),
     ) -> None:
         for url in urls:
-            if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname:
-                raise UsageError(f"{hide_url(url)!r} is not an address; it should be like http://localhost:8000/v1")
+            _check(url)
         self._replicas = Replicas(urls)
         self._urls = {url: URL(url) for url in urls}
-        self._proxies = {url: _proxy(url) for url in urls}
+        self._proxies = {url: proxy_of(url) for url in urls}
         self._headers = {"Content-Type": "application/json", **headers}
         self._key_variable = key_variable
-        self._scrub = Scrubber(urls, [os.environ.get(key_variable or "", "").strip(), *secrets])
+        key = os.environ.get(key_variable or "", "").strip()
+        self._scrub = Scrubber([key, *address_secrets(urls), *secrets])
         self._session: aiohttp.ClientSession | None = None
+        self._first: aiohttp.ClientSession | None = None
+        self._reader = BodyReader()
+        self.reached = False
+        """There was a connection, at least once."""
+
+    def route(self, key_variable: str | None) -> str:
+        """Where requests go, in words."""
+        first, *others = self._urls
+        source = next((f" (from {name})" for name, base in environment_addresses() if first.startswith(base)), "")
+        parts = [hide_url(first) + source + (f" and {len(others)} more" if others else "")]
+        parts += [f"key from {key_variable}"] if key_variable else []
+        parts += [f"proxy {hide_url(proxy)}" for proxy in dict.fromkeys(self._proxies.values()) if proxy]
+        return ", ".join(parts)
 
     async def ask(self, body: bytes, read: Callable[[Any], T]) -> T:
         """What `read` makes of the decoded JSON answer; raises `RequestFailed`, the only way out for a failure.
@@ -112,83 +124,95 @@ class Transport:
         session = self._session or self._open()
         try:
             async with session.post(
-                self._urls[url], data=body, allow_redirects=False, proxy=self._proxies[url]
+                self._urls[url],
+                data=body,
+                allow_redirects=False,
+                proxy=self._proxies[url],
+                timeout=_USUAL if self.reached else _FIRST,
             ) as answer:
-                content = await _read(answer)
+                content = await self._reader.read(answer)
         except (aiohttp.ClientError, OSError) as error:  # TimeoutError is an OSError
-            raise _failed_connection(hide_url(url), error) from None
+            raise _failed_connection(hide_url(url), error, self.reached) from None
         if not 200 <= answer.status < 300:
-            raise failed_status(answer.status, content, answer.headers, self._key_variable)
+            raise self._failed_status(answer, content)
         return decode(content)
+
+    def _failed_status(self, answer: aiohttp.ClientResponse, content: bytes) -> RequestFailed:
+        failure = failed_status(answer.status, content, answer.headers, self._key_variable)
+        if answer.status == 404 and "/v1" not in answer.url.path:
+            failure.args = (f"perhaps the address lacks a /v1 at its end; {failure}",)
+        return failure
 
     async def close(self) -> None:
         """Close every connection."""
-        if self._session is not None:
-            await self._session.close()
+        if self._session is not None and self._session.connector is not None:
+            await self._session.connector.close()
 
     def _open(self) -> aiohttp.ClientSession:
         connector = aiohttp.TCPConnector(
             limit=0, keepalive_timeout=KEEP_IDLE, ttl_dns_cache=300, socket_factory=_socket
         )
-        self._session = aiohttp.ClientSession(
-            connector=connector,
-            headers=self._headers,
-            cookie_jar=aiohttp.DummyCookieJar(),
-            timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_TIMEOUT),
-        )
+        trace = aiohttp.TraceConfig()
+        trace.on_connection_create_end.append(self._connected)
+        self._session = self._on(connector, [trace])
         return self._session
 
+    async def _connected(self, session: aiohttp.ClientSession, *_: Any) -> None:
+        """The first connection: from now on without watching for one, which would cost every request."""
+        if not self.reached:
+            self.reached = True
+            self._first = session  # others still use it
+            self._session = self._on(session.connector, [])
 
-async def _read(answer: aiohttp.ClientResponse) -> bytes:
-    size = answer.content_length
-    if size is not None and size <= LARGEST_BODY and "Content-Encoding" not in answer.headers:
-        return await answer.read()
-    chunks, size = [], 0
-    async for chunk in answer.content.iter_any():
-        chunks.append(chunk)
-        size += len(chunk)
-        if size > LARGEST_BODY:
-            raise malformed(f"the answer is longer than {LARGEST_BODY >> 20} MB")
-    return b"".join(chunks)
+    def _on(self, connector: aiohttp.BaseConnector | None, traces: list[aiohttp.TraceConfig]) -> aiohttp.ClientSession:
+        return aiohttp.ClientSession(
+            connector=connector,
+            connector_owner=False,
+            headers=self._headers,
+            cookie_jar=aiohttp.DummyCookieJar(),
+            trace_configs=traces,
+            auto_decompress=False,  # a small answer can hold gigabytes: `BodyReader` unpacks, and counts
+        )
 
 
-def decode(content: bytes) -> Any:
-    """JSON as servers write it: half of a surrogate pair, which strict readers refuse, becomes a replacement mark."""
+def _check(url: str) -> None:
+    """Refuse what is no address."""
     try:
-        return msgspec.json.decode(content)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        parts = urlsplit(url)
+        if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0:
+            URL(url)
+            return
+    except ValueError:  # half a bracket, a port beyond 65535
         pass
-    try:
-        text = content.decode("utf-8", "replace")
-        return msgspec.json.decode(json.dumps(json.loads(text), ensure_ascii=False).encode("utf-8", "replace"))
-    except (ValueError, RecursionError, msgspec.DecodeError):
-        raise malformed(f"the answer is not JSON: {text_of(content)!r}" if content else "the answer is empty") from None
+    raise UsageError(f"{hide_url(url)!r} is not an address; it should be like http://localhost:8000/v1")
 
 
-def _failed_connection(url: str, error: Exception) -> RequestFailed:
+_USUAL = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_TIMEOUT)
+_FIRST = aiohttp.ClientTimeout(total=None, connect=FIRST_CONTACT)
+
+
+def _failed_connection(url: str, error: Exception, reached: bool) -> RequestFailed:
+    """`reached` says whether the server has ever answered anything, which decides how long we waited for it."""
     if isinstance(error, aiohttp.ClientPayloadError | aiohttp.ServerDisconnectedError):
         return RequestFailed("connection", f"{url} closed the connection in mid-answer", retryable=True)
     if isinstance(error, TimeoutError):
-        return RequestFailed("timeout", f"no connection to {url} within {CONNECT_TIMEOUT:g} s", retryable=True)
+        seconds = CONNECT_TIMEOUT if reached else FIRST_CONTACT
+        said = f"no connection to {url} within {seconds:g} s"
+        return RequestFailed("timeout", said, retryable=True)
     if isinstance(error, aiohttp.ClientConnectorDNSError):
         return RequestFailed("connection", f"the host of {url} is not known", retryable=True)
     if isinstance(error, aiohttp.InvalidURL | aiohttp.ClientSSLError):
         return RequestFailed("connection", f"cannot talk to {url}: {error}", retryable=False, fatal=True)
+    if isinstance(error, aiohttp.ClientHttpProxyError):
+        said = f"the proxy does not let us through to {url}: {error.status} {error.message}"
+        return RequestFailed("connection", said, retryable=error.status >= 500, fatal=error.status < 500)
     if isinstance(error, aiohttp.ClientConnectorError):
         reason = os.strerror(error.os_error.errno) if error.os_error.errno else str(error)
-        return RequestFailed("connection", f"cannot connect to {url}: {reason}", retryable=True)
-    reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+        through = " (the proxy)" if isinstance(error, aiohttp.ClientProxyConnectionError) else ""
+        where = f"{error.host}:{error.port}{through}" if through else url
+        return RequestFailed("connection", f"cannot connect to {where}: {reason}", retryable=True)
+    reason = (error.strerror if isinstance(error, OSError) else "") or str(error) or type(error).__name__
     return RequestFailed("connection", f"the connection to {url} broke: {reason}", retryable=True)
-
-
-def _proxy(url: str) -> str | None:
-    """The proxy that the environment names for this address, looked up once: aiohttp would do so for each request."""
-    parts = urlsplit(url)
-    host = parts.hostname or ""
-    # A proxy's loopback is not ours, whether or not `no_proxy` says so.
-    if host in ("localhost", "::1") or host.startswith("127.") or proxy_bypass(host):
-        return None
-    return getproxies().get(parts.scheme)
 
 
 def _socket(address: Any) -> socket.socket:

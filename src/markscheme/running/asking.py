@@ -17,7 +17,7 @@ from markscheme.marking import get_protocol
 from markscheme.models.base import Model, Request
 from markscheme.models.fleet.ranks import Ranks
 from markscheme.running.interrupts import Interrupts
-from markscheme.running.limits import AutoLimit, FixedLimit, Limit, RoomLimit, make_room, most_connections
+from markscheme.running.limits import FIRST, AutoLimit, FixedLimit, Limit, RoomLimit, make_room, most_connections
 from markscheme.running.live import Live
 from markscheme.running.pace import Pace
 from markscheme.running.plan import requests
@@ -46,6 +46,9 @@ class Display(Protocol):
 
     def show(self, live: Live) -> None:
         """Display the figures."""
+
+    def say(self, line: str) -> None:
+        """Tell the user something once."""
 
 
 class Asking:
@@ -81,6 +84,8 @@ class Asking:
         """Ask until nothing is left, something is fatal, or the user has had enough."""
         with Interrupts(self._earlier.live) as interrupts:
             try:
+                if self._display is not None and (route := self._model.route()):
+                    self._display.say(f"asking {route}")
                 if await self._started(interrupts):
                     await self._settle()
                     await self._ask(interrupts)
@@ -182,7 +187,7 @@ def choose_limit(config: RunConfig, model: Model, missing: int) -> Limit:
     if model.connects:
         highest = min(highest, most_connections())
         make_room(highest)
-    return AutoLimit(start=32 * model.replicas, highest=highest)
+    return AutoLimit(32 * model.replicas, highest, first=None if model.reached else FIRST)
 
 
 T = TypeVar("T")

@@ -15,6 +15,7 @@ from markscheme.config import RunConfig
 from markscheme.errors import JournalError, ModelError, UsageError
 from markscheme.marking import get_protocol
 from markscheme.models import load_model
+from markscheme.models.addresses import with_environment
 from markscheme.models.base import Model
 from markscheme.models.fleet.ranks import Ranks
 from markscheme.models.prices import price_of
@@ -50,6 +51,7 @@ def execute(
     for good (a refused key, a full disk) is raised, after everything that came back has been kept and counted.
     With `ranks`, which all of them must call this with, this process asks its share; the first marks and closes.
     """
+    config = with_environment(config)
     bench, questions, protocol = prepared or prepare(config)
     _check_ranks(config, ranks)
     model = load_model(config.model, config)

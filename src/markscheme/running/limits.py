@@ -12,7 +12,11 @@ OVERLOAD = frozenset({"rate_limit", "overloaded", "timeout"})
 """Kinds of failure that say: too much at once."""
 
 SPARE_FILES = 128
-"""Open files beside the connections: the journal, pipes of marking workers, libraries."""
+"""Open files beside the connections: the journal, pipes of marking workers, libraries. Half of a limit that is lower than
+twice as many: about 25 are really open."""
+
+FIRST = 8
+"""Requests in flight until the first answer: an address that nobody has answered from is not flooded."""
 
 
 class Limit(Protocol):
@@ -85,10 +89,13 @@ class AutoLimit:
     REFUSED = 0.5  # share of refusals in a window that needs no further judgement
     BACK = 0.8  # what remains then
 
-    def __init__(self, start: int = 32, highest: int = 1024) -> None:
-        self.value = min(start, highest)
+    def __init__(self, start: int = 32, highest: int = 1024, first: int | None = None) -> None:
+        """`first` requests at once until the first answer, then `start`."""
+        self._start = min(start, highest)
+        self.value = min(first or self._start, self._start)
         self.epoch = 0
         self._highest = highest
+        self._answered = False  # anything, ever
         self._careful = False
         self._rest = 0
         self._up = True
@@ -99,6 +106,9 @@ class AutoLimit:
 
     def answered(self, latency: float, tokens: int | None, epoch: int) -> None:
         """Count towards the window; at its end, decide."""
+        if not self._answered:
+            self._answered = True
+            self._set(self._start)
         if epoch == self.epoch:
             self._answers += 1
             self._tokens += tokens or 0
@@ -118,7 +128,7 @@ class AutoLimit:
         if self._refused >= self.REFUSED * window:
             self._careful, self._trial, self._rest, self._up = True, None, self.REST, True
             self._set(max(1, int(self.value * self.BACK)))
-        elif self._attempts < window:
+        elif self._attempts < window or not self._answered:
             return
         else:
             done = self._tokens if self._counted and self._tokens else self._answers
@@ -164,11 +174,13 @@ def make_room(wanted: int) -> None:
     needed = wanted + SPARE_FILES
     if soft == resource.RLIM_INFINITY or soft >= needed:
         return
-    if hard != resource.RLIM_INFINITY and hard < needed:
+    if hard != resource.RLIM_INFINITY and wanted > most_connections():
         raise UsageError(
-            f"{wanted} requests in flight need {needed} open files and this process may have {hard}; "
-            f"raise it (`ulimit -Hn {needed}`, or LimitNOFILE of the service) or lower --concurrency to {hard - SPARE_FILES}"
+            f"{wanted} requests in flight need {needed} open files and this process may have {hard}; let it have more "
+            f"(`ulimit -Hn {needed}` as root, or LimitNOFILE of the service) or lower --concurrency to {most_connections()}"
         )
+    if hard != resource.RLIM_INFINITY:
+        needed = min(needed, hard)
     try:
         resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
     except (OSError, ValueError):  # macOS promises no limit and keeps one
@@ -181,4 +193,4 @@ def make_room(wanted: int) -> None:
 def most_connections() -> int:
     """How many connections this process can have open, whatever the soft limit is now."""
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    return 1_000_000 if hard == resource.RLIM_INFINITY else max(1, hard - SPARE_FILES)
+    return 1_000_000 if hard == resource.RLIM_INFINITY else max(1, hard - min(SPARE_FILES, hard // 2))

@@ -33,6 +33,9 @@ class Quiet:
     def show(self, live: Live) -> None:
         """Nothing."""
 
+    def say(self, line: str) -> None:
+        """Nothing."""
+
     def __enter__(self) -> Self:
         return self
 
@@ -49,11 +52,15 @@ class Lines(Quiet):
         self._title = title
         self._said: tuple[object, ...] | None = None
 
+    def say(self, line: str) -> None:
+        """The line itself."""
+        print(f"{self._title}: {line}", file=sys.stderr, flush=True)
+
     def show(self, live: Live) -> None:
         """One line, unless nothing has happened since the last."""
         now = (live.done, live.errors, live.in_flight, live.retrying, live.state, live.servers)
         if now != self._said:
-            print(f"{self._title}: {plain_line(live)}", file=sys.stderr, flush=True)
+            self.say(plain_line(live))
         self._said = now
 
 
@@ -78,6 +85,13 @@ class Panel(Quiet):
     def __exit__(self, *_: object) -> None:
         if self._screen is not None:
             self._screen.stop()
+
+    def say(self, line: str) -> None:
+        """Above the table, to stay."""
+        from rich.text import Text
+
+        if self._screen is not None:
+            self._screen.console.print(Text(f"{self._title}: {line}"))
 
     def show(self, live: Live) -> None:
         """Redraw."""

@@ -10,8 +10,9 @@ import msgspec
 from markscheme.config import RunConfig, fixed_options, make_config
 from markscheme.errors import JournalError, UsageError
 from markscheme.models import STARTED
-from markscheme.models.secrets import HIDDEN, hidden_options, hide_config
+from markscheme.models.secrets import hidden_options, hide_config
 from markscheme.prompts import prompts_sha256
+from markscheme.redaction import HIDDEN
 from markscheme.runs.folder import IMPORTED, Run
 from markscheme.types import Problem, Question, content_key
 

@@ -31,6 +31,9 @@ ALL_REFUSED = 50
 PATIENCE = 60.0
 """Seconds without a connection after which a server that never answered anything is taken to be not there."""
 
+UNREACHED = 7.5
+"""Seconds from the start of a run after which, without a single connection, nobody is taken to listen there."""
+
 SHARED_REASONS = frozenset({"bad_request", "connection", "timeout"})
 """Kinds of failure that strike one request by chance but, without a single answer in between, all of them."""
 
@@ -80,6 +83,7 @@ class Scheduler:
         self._waiting: dict[asyncio.TimerHandle, _Job] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._wake: asyncio.TimerHandle | None = None
+        self._unreached: asyncio.TimerHandle | None = None
         self._exhausted = False
         self._draining = False
         self._last_answer = float("-inf")
@@ -92,11 +96,14 @@ class Scheduler:
     async def run(self) -> None:
         """Ask everything; raises what stopped it (`ModelError`, `JournalError` or a bug)."""
         self._loop = asyncio.get_running_loop()
+        self._began = self._loop.time()
         self._fill()
         try:
             await self._over.wait()
         finally:
             self._exhausted = self._draining = True
+            if self._unreached is not None:
+                self._unreached.cancel()
             for task in self._tasks:
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -215,6 +222,9 @@ class Scheduler:
         if failure.fatal:
             self.stop(ModelError(str(failure)))
             return
+        if self._unreached is None and not self._model.reached:
+            left = self._began + UNREACHED - self._loop.time()
+            self._unreached = self._loop.call_later(max(0.0, left), self._nobody_listens, failure)
         if self._is_not_there(job, failure):
             self._give_up(job, failure)
             return
@@ -239,6 +249,13 @@ class Scheduler:
                 del self._waiting[timer]
                 self._due.append(job)
         self._live.retrying = len(self._waiting)
+
+    def _nobody_listens(self, failure: RequestFailed) -> None:
+        if not self._model.reached:
+            message = (
+                f"{failure}; nobody has ever listened there, so start the server or check its address (--base-url)"
+            )
+            self.stop(ModelError(message))
 
     def _is_not_there(self, job: _Job, failure: RequestFailed) -> bool:
         """Counted from the first failure: a server that dies after minutes of work on its first answers was there."""

@@ -27,6 +27,7 @@ import msgspec
 from markscheme.config import RunConfig
 from markscheme.datasets import DataFile
 from markscheme.errors import JournalError
+from markscheme.redaction import redacted
 from markscheme.runs.usage import Usage
 from markscheme.types import FinishReason, Mark, Question, Response, Verdict
 
@@ -403,7 +404,7 @@ def write_atomically(file: Path, content: bytes | Iterable[bytes]) -> None:
         raise JournalError(f"cannot write {file}: {error.strerror}") from None
     try:
         with os.fdopen(handle, "wb") as out:
-            out.writelines([content] if isinstance(content, bytes) else content)
+            out.writelines(map(redacted, [content] if isinstance(content, bytes) else content))
             out.flush()
             os.fsync(out.fileno())
         Path(temporary).chmod(0o666 & ~_umask())  # mkstemp makes private files; ours are as the user wants new ones

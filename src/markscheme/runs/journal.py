@@ -15,6 +15,7 @@ from typing import Self
 import msgspec
 
 from markscheme.errors import JournalError
+from markscheme.redaction import redacted
 
 SYNC_EVERY = 1.0
 
@@ -58,7 +59,7 @@ class Journal:
             self._encoder.encode_into(item, lines, -1)
             lines += b"\n"
         try:
-            self._append(lines)
+            self._append(redacted(bytes(lines)))
         except OSError as error:
             raise JournalError(
                 f"cannot write {self.file}: {error.strerror}; everything before is kept, "

@@ -14,7 +14,7 @@ from markscheme.errors import ModelError
 from markscheme.models.fleet import keeper
 from markscheme.models.fleet.kept import Kept
 from markscheme.models.fleet.servers import Launch, Server
-from markscheme.models.secrets import Scrubber
+from markscheme.redaction import Scrubber
 
 
 @pytest.fixture

@@ -25,7 +25,8 @@ from markscheme.models.fleet.devices import device_groups, gpus_of_server, visib
 from markscheme.models.fleet.group import Group
 from markscheme.models.fleet.servers import Launch, Server
 from markscheme.models.openai import OpenAI
-from markscheme.models.secrets import Scrubber, secret_values
+from markscheme.models.secrets import known_secrets
+from markscheme.redaction import Scrubber
 from markscheme.types import Sampling
 
 LOOPBACK = "127.0.0.1"
@@ -49,7 +50,7 @@ class Program:
     def launch(self, config: RunConfig) -> Launch:
         """The command line with the user's options, and what of it must not be written down."""
         before, after = [*self.command, "--host", LOOPBACK, "--port"], as_flags(server_arguments(config))
-        hide = Scrubber(values=[*secret_values(config), os.environ.get(self.key_variable or "")])
+        hide = Scrubber([*known_secrets(config), os.environ.get(self.key_variable or "")])
         return Launch(self.name, lambda port: [*before, str(port), *after], self.health, hide)
 
 

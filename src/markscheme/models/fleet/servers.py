@@ -23,7 +23,7 @@ from markscheme.errors import ModelError
 from markscheme.models.fleet import keeper
 from markscheme.models.fleet.kept import Kept
 from markscheme.models.fleet.ports import free_port, is_shared, is_taken, listens_below
-from markscheme.models.secrets import Scrubber
+from markscheme.redaction import Scrubber
 
 GRACE = 10.0
 """Seconds a server has to end by itself when it is told to."""

@@ -1,0 +1,125 @@
+"""The body of an answer: read and unpacked within limits, and decoded as leniently as what was paid for deserves.
+
+A body of a few kilobytes can unpack to gigabytes. It is unpacked piece by piece; one that becomes large waits for its turn,
+so that what all requests hold together stays bounded however many are in flight.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import zlib
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from typing import Any, Protocol
+
+import aiohttp
+import msgspec
+
+from markscheme.models.failures import malformed, text_of
+
+LARGEST_BODY = 64 * 2**20
+"""Bytes of an answer that are read: 32,000 tokens with log-probabilities fit, a server gone mad does not fill memory."""
+LARGE_BODY = 2**18
+"""Bytes beyond which an answer takes one of few places; 64 kB of text are already 16,000 tokens."""
+LARGE_AT_ONCE = 2
+PIECE = 2**16
+LONGEST_NUMBER = 300
+"""Digits. Longer ones are nothing that we read, and Python takes quadratic time for them."""
+
+
+class _Unpacker(Protocol):
+    @property
+    def unconsumed_tail(self) -> bytes: ...
+    @property
+    def unused_data(self) -> bytes: ...
+    @property
+    def eof(self) -> bool: ...
+    def decompress(self, data: bytes, max_length: int, /) -> bytes: ...
+
+
+class BodyReader:
+    """Reads the answers of all requests of a transport."""
+
+    def __init__(self) -> None:
+        self._large = asyncio.Semaphore(LARGE_AT_ONCE)
+
+    async def read(self, answer: aiohttp.ClientResponse) -> bytes:
+        """The unpacked body; raises `RequestFailed` for one that is too long or cannot be unpacked."""
+        packed = "Content-Encoding" in answer.headers
+        if not packed and answer.content_length is not None and answer.content_length <= LARGE_BODY:
+            return await answer.read()
+        content = bytearray()
+        async with AsyncExitStack() as place:
+            async for piece in _unpacked(answer) if packed else answer.content.iter_chunked(PIECE):
+                if len(content) <= LARGE_BODY < len(content) + len(piece):
+                    await place.enter_async_context(self._large)
+                content += piece
+                if len(content) > LARGEST_BODY:
+                    content.clear()  # a failure keeps its frames, and they the content
+                    raise malformed(f"the answer is longer than {LARGEST_BODY >> 20} MB")
+        return bytes(content)
+
+
+async def _unpacked(answer: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
+    coding = answer.headers["Content-Encoding"].strip().lower()
+    if coding not in ("gzip", "x-gzip", "deflate", "identity", ""):
+        raise malformed(f"the answer is packed as {coding[:40]!r}, which was not asked for")
+    unpacker: _Unpacker | None = None
+    async for packed in answer.content.iter_chunked(PIECE):
+        rest = packed
+        if coding in ("identity", ""):
+            yield packed
+            continue
+        while rest:
+            if unpacker is None or unpacker.eof:
+                unpacker = _unpacker(coding, rest)
+            try:
+                piece = unpacker.decompress(rest, PIECE)
+            except zlib.error as error:
+                raise malformed(f"the answer is packed as {coding}, and that is damaged: {error}") from None
+            rest = unpacker.unconsumed_tail or (unpacker.unused_data if unpacker.eof else b"")
+            if unpacker.eof and not rest.strip(b"\0"):
+                rest = b""
+            if piece:
+                yield piece
+    if unpacker is not None and not unpacker.eof:
+        raise malformed("the answer is cut off: its packed form has no end")
+
+
+def _unpacker(coding: str, start: bytes) -> _Unpacker:
+    """`deflate` means the zlib format, and some servers send it bare."""
+    if coding == "deflate":
+        return zlib.decompressobj(zlib.MAX_WBITS if start[0] & 0x0F == 8 else -zlib.MAX_WBITS)
+    return zlib.decompressobj(16 + zlib.MAX_WBITS)
+
+
+def decode(content: bytes) -> Any:
+    """JSON as servers write it.
+
+    Strict readers refuse half of a surrogate pair, a byte order mark, NaN and Infinity, a raw line break in a text and
+    whatever follows the document. The answer was paid for: half a pair becomes a replacement mark, no number `null`.
+    """
+    try:
+        return msgspec.json.decode(content)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        pass
+    try:
+        text = content.decode("utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig", "replace")
+        value, _ = _LENIENT.raw_decode(text.lstrip())
+        return msgspec.json.decode(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
+    except (ValueError, RecursionError, msgspec.DecodeError):
+        raise malformed(f"the answer is not JSON: {text_of(content)!r}" if content else "the answer is empty") from None
+
+
+def _whole(digits: str) -> int | None:
+    return int(digits) if len(digits) <= LONGEST_NUMBER else None
+
+
+def _finite(digits: str) -> float | None:
+    number = float(digits)
+    return number if math.isfinite(number) else None
+
+
+_LENIENT = json.JSONDecoder(parse_constant=lambda _: None, parse_int=_whole, parse_float=_finite, strict=False)

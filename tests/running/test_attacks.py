@@ -1,0 +1,183 @@
+"""Attacks on a whole run, as they were made: keys that want into files, servers that want the terminal, no server at all."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from loopback import Loopback, Plan
+
+KEY = "zq7Rk2Wx9LmP4vTn8BsY1c"
+
+
+def everything_in(folder):
+    """All bytes of all files below a folder, with their names."""
+    return b"".join(str(file).encode() + file.read_bytes() for file in sorted(folder.rglob("*")) if file.is_file())
+
+
+def test_key_when_it_stands_everywhere_and_the_server_repeats_it_then_in_no_file_and_no_message(
+    markscheme, sums, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("HF_TOKEN", "hf_" + KEY)
+
+    def echo(body):
+        if "What is 3 " in body["messages"][-1]["content"]:
+            return 400, {"error": {"message": f"no such key: {KEY}"}}
+        text = f"your key is {KEY}, or hf_{KEY}\nANSWER: 7"
+        choice = {"message": {"content": text, "reasoning": KEY}, "finish_reason": "stop"}
+        return 200, {"model": f"gateway/{KEY}", "choices": [choice], "usage": {"completion_tokens": 3}}
+
+    with Loopback(Plan(status=echo)) as server:
+        done = markscheme(
+            *("run", sums(5), "--protocol", "gsm8k-numeric", "--model", "openai/m", "--base-url", server.url),
+            *("--extra-field", f"note={KEY}", "--extra-field", f'headers=["Authorization: Bearer {KEY}"]'),
+            *("--header", f"X-Forwarded-Key: {KEY}", "--system-prompt", f"Be brief. {KEY}", "--stop", KEY),
+            *("--out", tmp_path / "run"),
+        )
+        assert done.returncode == 3
+    kept = everything_in(tmp_path / "run")
+    assert b"your key is ***, or ***" in kept
+    assert KEY.encode() not in kept
+    assert KEY not in done.stdout + done.stderr
+
+
+def test_key_when_an_option_is_refused_then_the_message_does_not_repeat_it(markscheme, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    for wrong in (["--header", KEY], ["--extra-field", KEY], ["--base-url", f"ftp://{KEY}"], ["--limit-seed", KEY]):
+        try:
+            said = markscheme("run", "gsm8k-sample", "--model", "openai/m", *wrong).stderr
+        except SystemExit:
+            said = ""  # argparse has spoken, below
+        assert KEY not in said
+
+
+def test_server_when_its_message_holds_escape_sequences_then_the_terminal_gets_none(markscheme, sums, tmp_path):
+    evil = {"error": {"message": "no\x1b[2J\x1b]0;owned\x07 such \x9b31m model\r\u202e"}}
+    with Loopback(Plan(status=lambda _: (400, evil))) as server:
+        done = markscheme("run", sums(5), "--model", "openai/m", "--base-url", server.url, "--out", tmp_path / "run")
+        shown = markscheme("report", tmp_path / "run")
+    for text in (done.stderr, done.stdout, shown.stdout, shown.stderr):
+        assert all(one.isprintable() or one == "\n" for one in text), ascii(text)
+    assert "such" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "address", ["http://127.0.0.1:99999/v1", "http://[bad/v1", "http://:80/v1", "localhost:8000", "http://h:0"]
+)
+def test_address_when_it_is_none_then_one_sentence_and_no_folder(markscheme, address, tmp_path):
+    done = markscheme("run", "gsm8k-sample", "--model", "openai/m", "--base-url", address, "--out", "run")
+    assert done.returncode == 2
+    assert "is not an address; it should be like http://localhost:8000/v1" in done.stderr
+    assert not (tmp_path / "run").exists()
+
+
+def test_server_when_nobody_listens_then_the_run_stops_soon_and_says_what_to_do(markscheme, sums, tmp_path):
+    with Loopback() as server:
+        gone = server.url
+    done = markscheme("run", sums(3), "--model", "openai/m", "--base-url", gone, "--out", tmp_path / "run")
+    assert done.returncode == 1
+    assert f"cannot connect to {gone}/chat/completions" in done.stderr
+    assert "start the server or check its address" in done.stderr
+
+
+def test_server_when_it_comes_up_a_moment_later_then_the_run_waits_for_it(sums, right, tmp_path, process):
+    with Loopback() as server:
+        gone = server.url
+    port = int(gone.rpartition(":")[2].split("/")[0])
+    run = process("run", sums(3), "--model", "openai/m", "--base-url", gone, "--protocol", "gsm8k-numeric",
+                  "--out", tmp_path / "run")  # fmt: skip
+    while "trying again" not in (line := run.stderr.readline()):
+        assert line, "it ended before it had tried again"
+    with Loopback(Plan(answer=right), port=port):
+        run.communicate(timeout=60)
+    assert run.returncode == 0
+
+
+def test_address_when_v1_is_missing_then_the_message_says_so(markscheme, sums, tmp_path):
+    with Loopback(Plan(status=lambda _: (404, {"detail": "Not Found"}))) as server:
+        done = markscheme(
+            *("run", sums(3), "--model", "openai/m", "--base-url", server.url.removesuffix("/v1")),
+            *("--out", tmp_path / "run"),
+        )
+    assert done.returncode == 1
+    assert "perhaps the address lacks a /v1 at its end" in done.stderr
+
+
+def test_model_when_it_has_no_backend_then_the_likely_one_is_named(markscheme):
+    assert "perhaps you mean openai/gpt-4.1;" in markscheme("run", "gsm8k-sample", "--model", "gpt-4.1").stderr
+
+
+def command(arguments, tmp_path, prefix="", **environment):
+    """The command in a process of its own, below a shell."""
+    line = f'{prefix} exec "$0" -m markscheme "$@"'
+    if "{}" in prefix:
+        line = prefix.format('"$0" -m markscheme "$@"')
+    return subprocess.run(
+        ["bash", "-c", line, sys.executable, *map(str, arguments)],
+        cwd=tmp_path, env={**os.environ, **environment}, capture_output=True, text=True, errors="replace", timeout=120, check=False,
+    )  # fmt: skip
+
+
+RUN = ("run", "countdown-sample", "--model", "solver", "--limit", "3", "--out", "run")
+
+
+@pytest.mark.parametrize("closed", ["{} >&-", "{} 2>&-", "{} >&- 2>&-", "{} <&- >&- 2>&-"])
+def test_command_when_its_streams_are_closed_then_the_run_is_as_ever(closed, tmp_path):
+    done = command(RUN, tmp_path, prefix=closed)
+    assert done.returncode == 0
+    assert "Traceback" not in done.stderr
+    assert json.loads((tmp_path / "run" / "manifest.json").read_text())["status"] == "complete"
+    assert all(json.loads(line) for line in (tmp_path / "run" / "responses.jsonl").read_text().splitlines())
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp1252"])
+@pytest.mark.parametrize("form", [(), ("--json",)])
+def test_command_when_the_terminal_cannot_write_every_letter_then_no_traceback(encoding, form, tmp_path):
+    done = command((*RUN, *form), tmp_path, PYTHONIOENCODING=encoding)
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
+    if form:
+        assert json.loads(done.stdout)["benchmark"] == "countdown-sample"
+
+
+@pytest.mark.parametrize("typed", ["--concurency", "--base_url", "--max-token=5", "--temprature"])
+def test_flag_when_mistyped_then_one_line_with_the_nearest(typed, tmp_path):
+    done = command(("run", "countdown-sample", "--model", "solver", typed), tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    nearest = {"--concurency": "--concurrency", "--base_url": "--base-url", "--max-token=5": "--max-tokens"}
+    assert f"do you mean {nearest.get(typed, '--temperature')}?" in done.stderr
+
+
+@pytest.mark.parametrize("files", [64, 100, 200])
+def test_run_when_few_files_may_be_open_then_it_runs_within_them(files, sums, right, tmp_path):
+    with Loopback(Plan(answer=right)) as server:
+        options = ("--protocol", "gsm8k-numeric", "--model", "openai/m", "--base-url", server.url, "--out", "run")
+        done = command(("run", sums(150), *options), tmp_path, prefix=f"ulimit -n {files};")
+        assert done.returncode == 0, done.stderr
+        assert "Unclosed" not in done.stderr
+        assert server.most_in_flight <= files
+
+
+def test_advice_when_more_is_asked_than_files_allow_then_followed_literally_it_works(sums, right, tmp_path):
+    with Loopback(Plan(answer=right)) as server:
+        options = ("--protocol", "gsm8k-numeric", "--model", "openai/m", "--base-url", server.url, "--out", "run")
+        done = command(("run", sums(150), *options, "--concurrency", 99), tmp_path, prefix="ulimit -n 64;")
+        assert done.returncode == 2
+        advised = done.stderr.strip().rpartition(" ")[2]
+        done = command(("run", sums(150), *options, "--concurrency", advised), tmp_path, prefix="ulimit -n 64;")
+        assert done.returncode == 0, done.stderr
+
+
+def test_server_when_it_never_answers_then_it_is_not_flooded(sums, tmp_path, process):
+    """Eight at once until the first answer, whatever `auto` may grow to."""
+    with Loopback(Plan(latency=3600.0)) as server:
+        run = process("run", sums(2000), "--model", "openai/m", "--base-url", server.url, "--out", tmp_path / "run")
+        while "in flight" not in (line := run.stderr.readline()):
+            assert line
+        assert "8 in flight" in line
+        assert server.most_in_flight == 8
+        run.kill()
+        run.communicate()
