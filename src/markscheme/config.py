@@ -94,11 +94,27 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
     prompt: Annotated[
         str | None,
-        _option("prompt variant of the benchmark (see `markscheme list`)", "--prompt", group=PROMPT, fixed=True),
+        _option(
+            "prompt variant of the benchmark (see `markscheme list`), or a text with {statement} in it",
+            "--prompt",
+            group=PROMPT,
+            fixed=True,
+            metavar="NAME|TEXT",
+        ),
     ] = None
     fewshot: Annotated[
         Whole | None,
         _option("worked examples in the prompt (default: the benchmark's)", "--fewshot", group=PROMPT, fixed=True),
+    ] = None
+    fewshot_pool: Annotated[
+        str | None,
+        _option(
+            "where worked examples come from: a file of problems, or a benchmark (default: the benchmark's own pool)",
+            "--fewshot-pool",
+            group=PROMPT,
+            fixed=True,
+            metavar="FILE|BENCHMARK",
+        ),
     ] = None
     fewshot_seed: Annotated[Whole, _option("which examples are drawn", "--fewshot-seed", group=PROMPT, fixed=True)] = 42
     limit: Annotated[Count | None, _option("only the first L problems", "--limit", group=PROMPT, fixed=True)] = None

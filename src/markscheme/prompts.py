@@ -28,7 +28,7 @@ class Template(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """One way to put a problem to a model.
 
     `{statement}` stands for the question; in worked examples also `{solution}`, `{gold}`, and `{answer}`: the solution,
-    or where there is none, the gold in a box.
+    with the gold in a box behind it where there is no box.
     """
 
     user: Wording
@@ -43,7 +43,7 @@ class Template(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     fewshot: int | None = None
     """Worked examples unless the user says otherwise (default: the benchmark's)."""
     examples: tuple[str, ...] = ()
-    """Ids or keys of the pool's problems that are the examples, in this order; else they are drawn."""
+    """The pool's problems that are the examples, in this order, by id, key or hash; else they are drawn."""
     stop: tuple[str, ...] = ()
     """Ends a response, unless the user says otherwise: where a base model would begin the next question."""
 
@@ -91,12 +91,19 @@ def fixed_examples(pool: Sequence[Problem], names: Sequence[str], count: int) ->
     """The first `count` of the pool's problems that a template names by id or key."""
     if count > len(names):
         raise UsageError(f"--fewshot {count} is more than the {len(names)} examples that this prompt fixes")
-    named = {name: problem for problem in pool for name in (problem.id, problem.key) if name in names}
+    wanted = set(names)
+    named = {name: problem for problem in pool for name in _names(problem) if name in wanted}
     if missing := [name for name in names[:count] if name not in named]:
         raise UsageError(
             f"the few-shot pool has no problem {missing[0]}, which this prompt shows; is it another split?"
         )
     return [named[name] for name in names[:count]]
+
+
+def _names(problem: Problem) -> tuple[str, str, str]:
+    """What an example is named by: its id, its key, or a hash of its letters and digits, which spacing does not change."""
+    letters = "".join(character for character in problem.statement.lower() if character.isalnum())
+    return problem.id, problem.key, hashlib.sha256(letters.encode()).hexdigest()[:16]
 
 
 def build_prompt(template: Template, problem: Problem, examples: Sequence[Problem], seed: int | None) -> Prompt:
@@ -156,6 +163,7 @@ def _worded(wording: Wording, language: str) -> str:
 
 def _fill(text: str, problem: Problem) -> str:
     parts = {"statement": problem.statement, "solution": problem.solution or "", "gold": str(problem.gold)}
-    parts["answer"] = problem.solution or f"\\boxed{{{problem.gold}}}"
+    box = f"\\boxed{{{problem.gold}}}"
+    parts["answer"] = parts["solution"] if "\\boxed" in parts["solution"] else f"{parts['solution']}\n\n{box}".strip()
     # One pass, so that a statement which itself contains "{gold}" is left as it is.
     return _PLACEHOLDER.sub(lambda match: parts[match[1]], text)

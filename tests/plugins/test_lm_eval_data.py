@@ -42,6 +42,8 @@ def test_ready_when_a_file_is_missing_then_its_data_set_is_fetched_first(real_da
 
 @pytest.mark.needs("huggingface_hub")
 def test_ready_when_there_is_no_network_then_one_sentence_about_the_source(monkeypatch, tmp_path):
+    import huggingface_hub.constants  # noqa: F401 - it reads its settings once: they must not stay for other tests
+
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     with pytest.raises(DataError, match="MATH-500"):

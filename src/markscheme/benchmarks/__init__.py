@@ -1,6 +1,6 @@
 """What is asked: the benchmarks, their problems and prompts. Each is one small file in `shipped/`, or one's own."""
 
 from markscheme.benchmarks.benchmark import Benchmark
-from markscheme.benchmarks.registry import benchmark, benchmarks, expand
+from markscheme.benchmarks.registry import benchmark, benchmarks, expand, with_examples
 
-__all__ = ["Benchmark", "benchmark", "benchmarks", "expand"]
+__all__ = ["Benchmark", "benchmark", "benchmarks", "expand", "with_examples"]

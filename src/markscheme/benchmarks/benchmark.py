@@ -46,6 +46,8 @@ class Benchmark:
     """Where worked examples are drawn from: never the evaluated split."""
     fewshot: int = 0
     """Worked examples in the prompt unless the user says otherwise."""
+    disjoint: bool = False
+    """It was checked for the pinned rows that no question of the pool is evaluated: it need not be checked again."""
     sampling: Sampling = field(default_factory=Sampling)
     """How to sample where the user says nothing."""
     definition: Definition | None = None
@@ -118,6 +120,11 @@ class Benchmark:
         prompts = build_prompts(template, asked, examples, fewshot_seed)
         return [Question(problem=problem, prompt=prompt) for problem, prompt in zip(asked, prompts, strict=True)]
 
+    def default_sampling(self, variant: str | None) -> Sampling:
+        """How to sample with this prompt where the user says nothing."""
+        stop = self.template(variant).stop
+        return msgspec.structs.replace(self.sampling, stop=stop) if stop else self.sampling
+
     def _examples(self, template: Template, fewshot: int | None, seed: int) -> list[Problem]:
         usual = template.fewshot if template.fewshot is not None else len(template.examples)
         count = fewshot if fewshot is not None else usual or (self.fewshot if template.example else 0)
@@ -129,15 +136,8 @@ class Benchmark:
             )
         if template.examples:
             return fixed_examples(self.pool, template.examples, count)
-        return draw_examples(self.pool, count, seed, () if self._disjoint else self.problems)
-
-    @property
-    def _disjoint(self) -> bool:
-        """Whether it was checked for exactly these files that no question of the pool is evaluated."""
-        stated = (
-            self.definition is not None and self.definition.fewshot is not None and self.definition.fewshot.disjoint
-        )
-        return stated and all(file.check == "content" for file in (*self.files, *self.pool_files))
+        pinned = self.disjoint and all(file.check == "content" for file in (*self.files, *self.pool_files))
+        return draw_examples(self.pool, count, seed, () if pinned else self.problems)
 
 
 class DataProblems(Sequence[Problem]):

@@ -23,6 +23,9 @@ from markscheme.types import Sampling
 
 SHIPPED = Path(__file__).parent / "shipped"
 
+OWN_KEYS = ("name", "summary", "licence", "sample", "unchecked", "default")
+"""What a benchmark does not take over from the one that it is `like`."""
+
 
 class FewShot(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Where worked examples come from, and how many there are unless the user says otherwise."""
@@ -109,7 +112,7 @@ def _read(path: Path) -> tuple[dict[str, Any], str]:
         raise DataError(f"{path}{line}: not valid TOML ({problem}).") from None
 
 
-def _shipped(name: object, where: str) -> dict[str, Any]:
+def _shipped_raw(name: object, where: str) -> dict[str, Any]:
     file = SHIPPED / f"{name}.toml"
     if not file.is_file():
         known = sorted(each.stem for each in SHIPPED.glob("*.toml"))
@@ -119,23 +122,24 @@ def _shipped(name: object, where: str) -> dict[str, Any]:
             f"there is no benchmark {name!r}; "
             + (f"did you mean {close[0]}?" if close else f"there are {', '.join(known)}"),
         )
-    return _merged(_read(file)[0])
+    return _read(file)[0]
 
 
 def _merged(raw: dict[str, Any]) -> dict[str, Any]:
     """With what another benchmark has, key by key, and files of other benchmarks (`train = "math:train"`) in place."""
-    base = _shipped(raw["like"], "like") if "like" in raw else {}
-    full = {
-        **{key: value for key, value in base.items() if key not in ("name", "summary", "sample", "unchecked")},
-        **raw,
-    }
+    base = _merged(_shipped_raw(raw["like"], "like")) if "like" in raw else {}
+    full = {**{key: value for key, value in base.items() if key not in OWN_KEYS}, **raw}
     if "like" not in raw and "prompts" not in raw:
-        full["prompts"] = _shipped("math500", "prompts")["prompts"]
+        full["prompts"] = _shipped_raw("math500", "prompts")["prompts"]
     data = full.get("data")
     if "fewshot" not in raw and isinstance(data, dict) and (base.get("fewshot") or {}).get("pool") not in data:
         full.pop("fewshot", None)  # its examples lie in the other benchmark's data
     if isinstance(data, dict):
         full["data"] = {key: _borrowed(value, f"data.{key}") for key, value in data.items()}
+        if "fewshot" not in raw and full.get("fewshot", {}).get("pool") not in data:
+            # The pool of the other benchmark is not among these files, so neither are the examples that a prompt fixes.
+            full.pop("fewshot", None)
+            full["prompts"] = {key: each for key, each in full["prompts"].items() if "examples" not in each}
     return full
 
 
@@ -143,10 +147,10 @@ def _borrowed(value: object, where: str) -> object:
     if not isinstance(value, str):
         return value
     name, _, part = value.partition(":")
-    data = _shipped(name, where)["data"]
+    data = _shipped_raw(name, where)["data"]
     if part not in data:
         raise _MistakeError(where, f"{name} has no data file {part!r}; write BENCHMARK:PART, such as math:train")
-    return {"file": f"{name}/{part}.jsonl", **data[part], "borrowed": True}
+    return {"file": f"{name}/{part}.jsonl", **data[part], "borrowed": value}
 
 
 def _placed(source: Source, default: str, columns: dict[str, str], path: Path) -> Source:

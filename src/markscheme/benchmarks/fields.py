@@ -10,6 +10,7 @@
     letter of answer                            the letter of a choice that is given by its place (from 0) or its text
     item 1 of final_answer, count of nums       of a list
     puzzle of nums, target                      a Countdown gold
+    'none'                                      the text itself
 
 `part`, `position` (0000, 0001 …) and `choices` are fields of every row.
 """
@@ -122,7 +123,7 @@ class ProblemMaker:
                 except MissingFieldError as reason:
                     missing.append(str(reason))
                     continue
-                if value is not None:
+                if value is not None and (value != "" or each is tried[-1]):
                     return value
             raise MissingFieldError(" or ".join(dict.fromkeys(missing)) or f"no field {_shown(expression)}")
 
@@ -141,6 +142,8 @@ class ProblemMaker:
                     given, choices = self._one(inner), self._field("choices")
                     return lambda row: _letter(given(row), choices(row), inner)
                 return _applied(operation, self._one(inner), arguments, inner)
+        if len(text) > 1 and text[0] == text[-1] == "'":
+            return lambda _: text[1:-1]
         return self._field(text)
 
     def _puzzle_reader(self, inner: str) -> Value:
@@ -181,6 +184,8 @@ def _last_box(value: Any, name: str) -> str:
         depth += (text[place] == "{") - (text[place] == "}")
         if depth == 0:
             return text[begin:place]
+    if bare := re.search(r"\\boxed\s+([^\s${}\\]+)\$?[^$]*\Z", text):  # `\boxed 2`, as a few of MATH have it
+        return bare[1].rstrip(".")
     raise MissingFieldError(f"no \\boxed{{}} in {name}")
 
 
@@ -272,6 +277,8 @@ def _text(value: Any, name: str) -> str:
 
 
 def _inline(value: Any, name: str) -> str:
+    if value is None or value == "":
+        raise MissingFieldError(f"no field {name}")
     if name == "choices" and isinstance(value, list):
         return _lettered(value)
     return ", ".join(map(str, value)) if isinstance(value, list) else _text(value, name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -52,6 +53,12 @@ def benchmark(name: str | Path, data_dir: str | Path | None = None) -> Benchmark
     return next(each for each in _benchmarks(found.definition, folder) if each.name == found.name)
 
 
+def with_examples(bench: Benchmark, pool: str, data_dir: str | Path | None = None) -> Benchmark:
+    """The benchmark with worked examples from elsewhere: a file, or a benchmark's pool or, if it has none, its problems."""
+    found = benchmark(pool, data_dir)
+    return replace(bench, pool=found.problems if found.pool is None else found.pool, disjoint=False)
+
+
 @cache
 def benchmarks() -> dict[str, Benchmark]:
     """Every benchmark by its name: the shipped ones with their parts, then those of other packages."""
@@ -89,11 +96,20 @@ def _benchmarks(definition: Definition, data_dir: Path | None) -> Iterator[Bench
             templates=definition.prompts,
             protocol=definition.protocol,
             summary=summary,
-            pool=DataProblems(definition, (few.pool,), name, data_dir, pool=True) if few else None,
+            pool=_pool(definition, few.pool, name, data_dir) if few else None,
             fewshot=few.count if few else 0,
+            disjoint=few.disjoint if few else False,
             sampling=definition.sampling,
             definition=definition,
         )
+
+
+def _pool(definition: Definition, part: str, name: str, data_dir: Path | None) -> DataProblems:
+    """The few-shot pool; one that is borrowed is read as its own benchmark reads it."""
+    lender, _, lent = definition.data[part].borrowed.partition(":")
+    if lender:
+        definition, part = load_definition(SHIPPED / f"{lender}.toml"), lent
+    return DataProblems(definition, (part,), name, data_dir, pool=True)
 
 
 def _from_rows(path: Path) -> Benchmark:

@@ -67,6 +67,15 @@ def _once(bench: Benchmark) -> list[Source]:
     return [source for source in bench.sources if not source.borrowed]
 
 
+def _lent(bench: Benchmark) -> list[tuple[Benchmark, Source]]:
+    """The files that it borrows, with the benchmarks that they belong to."""
+    from markscheme.benchmarks import benchmark
+
+    pairs = (source.borrowed.split(":") for source in bench.sources if source.borrowed)
+    lenders = ((benchmark(name).definition, benchmark(name), part) for name, part in pairs)
+    return [(lender, definition.data[part]) for definition, lender, part in lenders if definition]
+
+
 def _described(bench: Benchmark, source: Source, report: FileReport) -> dict[str, Any]:
     return {
         "dataset": bench.name,
@@ -105,7 +114,9 @@ def _prepare(args: argparse.Namespace, folder: Path) -> int:
     done = []
     for bench in _chosen(args.names):
         with _progress() as progress:
-            prepared = prepare(bench.sources, folder, progress, examiner(bench), force=args.force)
+            prepared = prepare(_once(bench), folder, progress, examiner(bench), force=args.force)
+            for lender, source in _lent(bench):
+                prepared += prepare([source], folder, progress, examiner(lender), force=args.force)
         done += prepared
         for file, action, note in prepared:
             if note:
@@ -127,7 +138,7 @@ def _verify(args: argparse.Namespace, folder: Path) -> int:
 
     checked: list[tuple[FileReport, int, list[BadGold]]] = []
     for bench in _chosen(args.names):
-        for source in bench.sources if args.names else _once(bench):
+        for source in _once(bench):
             report = inspect(source, folder)
             if report.file is None:
                 checked.append((report, 0, []))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import types
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from markscheme.config import RunConfig, make_config
@@ -23,6 +24,25 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
         groups[extra["group"]].add_argument(
             *extra["flags"], dest=name, default=None, help=_escape(meta.description), **_reading(kind, extra)
         )
+
+
+def add_prompt_file(parser: argparse.ArgumentParser) -> None:
+    """`--prompt-file`: the same as `--prompt` with what stands in the file."""
+    parser.add_argument(
+        "--prompt-file",
+        metavar="FILE",
+        type=_prompt_text,
+        dest="prompt",
+        help="a prompt with {statement} in it, from a file",
+    )
+
+
+def _prompt_text(path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8").removesuffix("\n")
+    except (OSError, UnicodeDecodeError) as problem:
+        reason = getattr(problem, "strerror", None) or problem
+        raise argparse.ArgumentTypeError(f"{path} cannot be read: {reason}") from None
 
 
 def typed_options(args: argparse.Namespace) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from markscheme.cli.options import add_run_options, config_from
+from markscheme.cli.options import add_prompt_file, add_run_options, config_from
 from markscheme.errors import UsageError
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--model", "-m", required=True, metavar="SPEC", help="backend/model, see `markscheme list`")
     add_run_options(parser)
+    add_prompt_file(parser)
     parser.add_argument("--out", metavar="DIR", help="run folder (default: a new one below runs/)")
     parser.add_argument("--json", action="store_true", help="print only JSON, one report a benchmark")
 

@@ -90,8 +90,8 @@ class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     header: tuple[str, ...] = ()
     """The names of the columns of a CSV or TSV file that does not name them itself."""
     language: str | None = None
-    borrowed: bool = False
-    """Set for the file of another benchmark."""
+    borrowed: str = ""
+    """Set for the file of another benchmark, as `math:train`."""
     columns: dict[str, str] = {}
     """Set from the benchmark: what each row keeps, and of which kind."""
     folder: str | None = None

@@ -40,7 +40,7 @@ def load(benchmark: str, data_dir: str | None = None, sample: bool = False, **_:
     documents = {"test": [_document(problem, bench) for problem in bench.problems]}
     if benchmark == "countdown":
         documents["train"] = _train_puzzles(bench)
-    elif bench.pool is not None:
+    elif bench.pool is not None and bench.fewshot:  # a pool that is only lent need not be at hand
         documents["train"] = [_document(problem, bench) for problem in bench.pool]
     return {name: Dataset.from_list(rows) for name, rows in documents.items()}
 

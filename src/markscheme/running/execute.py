@@ -56,7 +56,7 @@ def execute(
     _check_ranks(config, ranks)
     model = load_model(config.model, config)
     samples = first_round(config, ranks)
-    sampling = _sampling(config, samples, model)
+    sampling = _sampling(config, samples, model, bench.default_sampling(config.prompt))
     fewshot_ids = questions[0].prompt.fewshot_ids
     manifest = Manifest(
         config=hide_config(config),
@@ -197,13 +197,15 @@ def _finish(
         close(run, questions, status, asking.server_model if asking else None, earlier.accounts)
 
 
-def _sampling(config: RunConfig, samples: int, model: Model) -> Sampling:
+def _sampling(config: RunConfig, samples: int, model: Model, usual: Sampling) -> Sampling:
+    """What is asked for: the user's word, else the benchmark's, else greedy for one sample and not for several."""
     default = 0.0 if samples == 1 else SEVERAL_SAMPLES_TEMPERATURE
+    given = [each for each in (config.temperature, usual.temperature, default) if each is not None]
     asked = Sampling(
-        temperature=default if config.temperature is None else config.temperature,
-        top_p=config.top_p,
-        top_k=config.top_k,
-        max_tokens=config.max_tokens,
-        stop=config.stop,
+        temperature=given[0],
+        top_p=usual.top_p if config.top_p is None else config.top_p,
+        top_k=usual.top_k if config.top_k is None else config.top_k,
+        max_tokens=usual.max_tokens if config.max_tokens is None else config.max_tokens,
+        stop=config.stop or usual.stop,
     )
     return model.as_sent(asked)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from markscheme.benchmarks import Benchmark
+from markscheme.benchmarks import Benchmark, with_examples
 from markscheme.benchmarks import benchmark as find_benchmark
 from markscheme.config import RunConfig, check_pass_k
 from markscheme.errors import DataError
@@ -29,6 +29,8 @@ def prepare(config: RunConfig, bench: Benchmark | None = None) -> Prepared:
     check_pass_k(config)
     first_round(config)
     bench = bench or find_benchmark(config.benchmark, config.data_dir)
+    if config.fewshot_pool is not None:
+        bench = with_examples(bench, config.fewshot_pool, config.data_dir)
     questions = bench.questions(
         variant=config.prompt,
         fewshot=config.fewshot,
