@@ -17,11 +17,12 @@ def examiner(bench: Benchmark) -> Callable[[Source, list[Row]], None]:
     """Refuses, with a `ValueError`, rows that are no problems of this benchmark, and puzzles without a solution."""
     assert bench.definition is not None
     make = ProblemMaker(bench.definition.fields, bench.definition.protocol)
+    names = {each.file: part for part, each in bench.definition.data.items()}
 
     def examine(source: Source, rows: list[Row]) -> None:
         for index, row in enumerate(rows):
             try:
-                gold = make(index, row).gold
+                gold = make(index, row, names.get(source.file, "test")).gold
             except (KeyError, TypeError, ValueError) as problem:
                 raise ValueError(f"row {index + 1}: {problem}") from None
             if source.sha256 is None and isinstance(gold, CountdownGold) and _solution(gold.nums, gold.target) is None:
