@@ -13,7 +13,7 @@ from markscheme.marking.equality.algebra.exact import TooBig, Undefined, Unreada
 from markscheme.marking.equality.kinds import Choice, ParsedAnswer, Scalar, difference, key, weight
 from markscheme.marking.equality.read.arguments import tokenise
 from markscheme.marking.equality.read.cleaning import clean
-from markscheme.marking.equality.read.parsing import MAX_LENGTH, read
+from markscheme.marking.equality.read.parsing import read
 from markscheme.marking.equality.rules.rulebook import Comparator
 from markscheme.marking.equality.units import read_unit
 
@@ -35,6 +35,7 @@ PROOFS: Final = "markscheme.marking.equality.proofs:decide"
 _TOO_BIG: Final = "too large to work out"
 _CACHE_SIZE: Final = 4096
 _CACHED_LENGTH: Final = 1000
+_LONGEST_LAYOUT: Final = 5000
 _CACHED_WEIGHT: Final = 60  # terms: an answer may be short and its expansion not
 
 
@@ -129,13 +130,13 @@ def _compare(answer: str, gold: str, places: int | None, time_limit: float) -> A
     verdict = _same(comparator, left.answer, right.answer)
     if verdict is False:
         scalars = isinstance(left.answer, Scalar) and isinstance(right.answer, Scalar)
-        if _SPACES.sub("", answer) == _SPACES.sub("", gold) or (not scalars and squeezed(answer) == squeezed(gold)):
+        if _SPACES.sub("", answer) == _SPACES.sub("", gold) or (not scalars and _same_tokens(answer, gold)):
             return _SAME_TEXT
         other = _other_readings(answer, gold)
         if other is not None:
             return other
     if verdict is None:
-        if squeezed(answer) == squeezed(gold):
+        if _same_tokens(answer, gold):
             return _SAME_TEXT
         if comparator.exhausted:
             return AnswerComparison(None, _TOO_BIG)
@@ -174,9 +175,12 @@ def canonical_key(answer: str) -> str | None:
     return None if found is None else key(found)
 
 
-def squeezed(text: str) -> str:
-    """The tokens of a text, for answers that are the same but beyond reading."""
-    return " ".join(t.text for t in tokenise(clean(text[:MAX_LENGTH])))
+def _same_tokens(answer: str, gold: str) -> bool:
+    """Whether two texts differ only in layout, for answers that are the same but beyond reading."""
+    if max(len(answer), len(gold)) > _LONGEST_LAYOUT:
+        return False
+    left, right = ([t.text for t in tokenise(clean(text))] for text in (answer, gold))
+    return left == right
 
 
 def _same(comparator: Comparator, a: ParsedAnswer, b: ParsedAnswer) -> bool | None:
@@ -191,7 +195,7 @@ def _same(comparator: Comparator, a: ParsedAnswer, b: ParsedAnswer) -> bool | No
 
 
 def _unread(answer: str, gold: str, left: _Reading, right: _Reading) -> AnswerComparison:
-    if squeezed(answer) == squeezed(gold) and len(answer) <= MAX_LENGTH:
+    if _same_tokens(answer, gold):
         return _SAME_TEXT
     if right.answer is None:
         return AnswerComparison(None, f"the gold answer cannot be read: {right.problem}")
