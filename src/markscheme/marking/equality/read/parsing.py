@@ -42,7 +42,7 @@ MAX_CONTENT: Final = (
 )
 MAX_TOKENS: Final = 5_100  # other than brackets
 MAX_DEPTH: Final = 12  # of lists in lists; brackets that only group do not count
-MAX_ITEMS: Final = 200
+MAX_ITEMS: Final = 100  # pairing items off is quadratic
 _CUTTING: Final = frozenset({",", ";", "x"})
 _SETS: Final = frozenset({"u", "set"})
 _EXCEPTION: Final = re.compile(
@@ -225,7 +225,7 @@ class Reader(RelationReader):
             # x = -2 or x = 1 ± √5
             named = x.right if isinstance(x, Relation) and x.left_name and isinstance(x.right, Collection) else x
             flat.extend(named.items if isinstance(named, Collection) and not named.braces else [named])
-        return Collection(tuple(flat), False, joined)
+        return Collection(_grouped(flat), False, joined)
 
     def bracketed(self, low: int, high: int, depth: int) -> ParsedAnswer:
         left, right = self.tokens[low].text, self.tokens[high - 1].text
@@ -302,6 +302,15 @@ class Reader(RelationReader):
         if not rows or sum(map(len, rows)) > MAX_ITEMS:
             raise Unreadable("a matrix with nothing or too much in it")
         return rows
+
+
+def _grouped(items: list[ParsedAnswer]) -> tuple[ParsedAnswer, ...]:
+    """p = 5, q = 2; p = 7, q = 2 is a list of two pairs."""
+    names = [x.left_name if isinstance(x, Relation) else "" for x in items]
+    width = names.index(names[0], 1) if names[0] in names[1:] else 0
+    if width < 2 or "" in names or len(names) % width or names != names[:width] * (len(names) // width):
+        return tuple(items)
+    return tuple(Collection(tuple(items[k : k + width]), False) for k in range(0, len(items), width))
 
 
 def _scaled(factor: Value, matrix: ParsedAnswer) -> Matrix:

@@ -104,8 +104,8 @@ def relation_other(comparator: Comparator, a: Relation, b: ParsedAnswer) -> bool
         named = a.left
     elif isinstance(a.left, Scalar) and isinstance(a.right, Scalar) and _names_a_quantity(a.left.value):
         # m + n = 73 and AB·CD = 12 name a quantity; x² = 5 asks for x. 21 + 49 = 70 is a sum. A gold that is the
-        # equation of a curve, x² + y² = 25, asks for the equation.
-        curve = comparator.flipped and {"x", "y"} <= variables(a.left.value)
+        # equation of a curve, x² + y² = 25, or that has zero on the right asks for the equation.
+        curve = comparator.flipped and ({"x", "y"} <= variables(a.left.value) or a.right.value == 0)
         named = None if variables(a.right.value) or curve else a.right
     elif not isinstance(a.left, Scalar) and isinstance(a.right, Scalar) and not variables(a.right.value):
         named = a.right  # a binomial coefficient written as a column, and its value
