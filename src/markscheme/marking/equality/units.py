@@ -56,6 +56,9 @@ _VOLUMES: Final = {
 _SPEEDS: Final = {"mph": ("mile", "hour"), "kph": ("km", "hour"), "kmh": ("km", "hour"), "fps": ("foot", "second")}
 _POWERS: Final = {"square": 2, "sq": 2, "squared": 2, "cubic": 3, "cu": 3, "cubed": 3}
 _PIECES: Final = re.compile(r"\^?\{?\(?(-?\d+)\)?\}?|[^\W\d_]+(?:'s)?|°[cfCF]?|/")
+_ASKED: Final = re.compile(
+    r"\b(?:how many|how much in|in|number of)\s(?:whole\s|total\s)?([a-z]{3,12}s|[ckm][mg])\b", re.IGNORECASE
+)
 _FILLERS: Final = frozenset(
     [
         "a",
@@ -120,6 +123,14 @@ def read_unit(text: str) -> Unit | None:
         return Unit(tuple(sorted((b, e) for b, e in dimensions.items() if e)), factor)
     word = " ".join(w for w in unknown if w not in _FILLERS)
     return Unit((), Fraction(1), word) if word else None
+
+
+@lru_cache(maxsize=4096)
+def unit_asked(statement: str) -> str:
+    """The unit in which a problem asks for its answer ("how many cents", "in minutes"), where it names just one."""
+    names = {m[1].lower() for m in _ASKED.finditer(statement[:20_000])}
+    known = [name for name in names if _lookup(name) is not None]
+    return known[0] if len(known) == 1 else ""
 
 
 def _lookup(word: str) -> list[tuple[str, int, Fraction]] | None:

@@ -10,6 +10,7 @@ import re
 from functools import lru_cache
 
 from markscheme.marking.equality import AnswerComparison, compare
+from markscheme.marking.equality.units import unit_asked
 from markscheme.marking.extraction.answer_forms import explicit_answer, extract_answer
 from markscheme.marking.extraction.choice_letters import letter_in
 from markscheme.marking.extraction.extracted import ExtractedAnswer, trimmed
@@ -52,6 +53,9 @@ def judge(sections: ResponseSections, gold: Gold) -> Assessment:
     if not result.equal and (places := places_asked(sections.statement)) is not None:
         rounded = compare(answer.content, right, places=places)
         result = rounded if rounded.equal else result
+    if not result.equal and (unit := unit_asked(sections.statement)):
+        amount = compare(answer.content, right, unit=unit)  # $0.25 where cents are asked for
+        result = amount if amount.equal else result
     verdict = Verdict.UNMARKABLE if result.equal is None else Verdict.CORRECT if result.equal else Verdict.WRONG
     return Assessment(verdict, answer.content, result.why, (answer.start, answer.end), result.flags)
 

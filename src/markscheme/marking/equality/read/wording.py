@@ -41,8 +41,10 @@ _QUADRANTS: Final = ("first 1st i 1", "second 2nd ii 2", "third 3rd iii 3", "fou
 _THINGS: Final = r"(?:(?:real|integer|such|positive|possible|valid|common|other) )*"
 
 _MEANINGS: Final[tuple[tuple[ParsedAnswer, str], ...]] = (
-    (Text("yes"), r"yes|true|correct|yes it is|yes they are|yes it does|是|是的|对|正确|да|sí|oui|ja|はい|ndiyo|ใช่|হ্যাঁ|అవును"),
-    (Text("no"), r"no|false|incorrect|not true|no it is not|no it does not|否|不是|不|错|错误|нет|não|non|nein|いいえ|hapana|ไม่|না|లేదు"),
+    (Text("yes"), r"yes|yes it is|yes they are|yes it does|是|是的|да|sí|oui|ja|はい|ndiyo|ใช่|হ্যাঁ|అవును"),
+    (Text("no"), r"no|no it is not|no it does not|否|不是|不|нет|não|non|nein|いいえ|hapana|ไม่|না|లేదు"),
+    (Text("true"), r"true|correct|对|正确|真"),  # a statement is true; whether that is a yes depends on the question
+    (Text("false"), r"false|incorrect|not true|错|错误|假"),
     (Text("even"), r"even|偶|偶数|偶函数"),
     (Text("odd"), r"odd|奇|奇数|奇函数"),
     (Text("neither"), r"neither(?: even nor odd| odd nor even| of (?:them|these|the two))?|非奇非偶(?:函数)?"),
