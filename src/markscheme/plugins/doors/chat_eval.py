@@ -23,6 +23,7 @@ from markscheme.plugins.data import ready
 from markscheme.plugins.doors.aime_files import question_id
 from markscheme.plugins.doors.door_run import exit_code, failed, interrupted, report, run_or_resume, shown
 from markscheme.plugins.doors.flags import positive
+from markscheme.plugins.doors.nanochat_tasks import INSTRUCTION
 from markscheme.reporting.summary import Summary
 from markscheme.running import new_folder
 from markscheme.runs.folder import Run, write_atomically
@@ -37,14 +38,16 @@ class Task(NamedTuple):
     default: bool = False
 
 
+_PUBLISHED = "{statement}" + INSTRUCTION
+
 TASKS = {
     "GSM8K": Task("gsm8k", "bare", "gsm8k-strict", default=True),
     "MATH-500": Task("math500", "boxed", "math", default=True),
     "Countdown": Task("countdown", "instruct", "countdown", default=True),
-    "AIME-2024-I": Task("aime-2024-I", "boxed", "boxed-exact"),
-    "AIME-2024-II": Task("aime-2024-II", "boxed", "boxed-exact"),
-    "AIME-2024": Task("aime-2024", "boxed", "boxed-exact"),
-    "AIME-2025": Task("aime-2025", "boxed", "boxed-exact"),
+    "AIME-2024-I": Task("aime-2024-I", _PUBLISHED, "boxed-exact"),
+    "AIME-2024-II": Task("aime-2024-II", _PUBLISHED, "boxed-exact"),
+    "AIME-2024": Task("aime-2024", _PUBLISHED, "boxed-exact"),
+    "AIME-2025": Task("aime-2025", _PUBLISHED, "boxed-exact"),
 }
 LETTER = "nanochat-aime"
 """The rule of nanochat's own AIME tasks; shown beside ours, which reads `\\boxed {73}` and nested boxes too."""
