@@ -90,3 +90,19 @@ def test_readme_when_read_then_shows_the_two_commands():
 def test_page_when_it_links_to_a_file_then_the_file_is_there(page):
     for target in re.findall(r"\]\(([^)#:]+?)(?:#[^)]*)?\)", page.read_text()):
         assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_readme_when_a_folder_is_added_then_its_tree_names_it():
+    tree = blocks(ROOT / "README.md", "text").partition("src/markscheme/\n")[2]
+    package = ROOT / "src" / "markscheme"
+    folders = [path for path in package.rglob("*") if path.is_dir() and path.name != "__pycache__"]
+    missing = [str(folder.relative_to(package)) for folder in folders if f" {folder.name}/" not in tree]
+    assert missing == []
+
+
+def test_architecture_when_it_names_a_file_then_the_file_is_there():
+    named = re.findall(r"`([\w./-]+(?:/|\.(?:py|toml|html|css|md)))`", (ROOT / "docs" / "architecture.md").read_text())
+    placeholders = [name for name in named if "NAME" in name]
+    assert len(named) - len(placeholders) > 60
+    for name in set(named) - set(placeholders):
+        assert any((base / name).exists() for base in (ROOT / "src" / "markscheme", ROOT)), name

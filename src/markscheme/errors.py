@@ -1,7 +1,16 @@
-"""Every way markscheme can fail on purpose, one class a boundary.
+"""Every way markscheme can fail on purpose, one class a boundary, and how a failure travels.
 
-A message is one sentence for the person at the keyboard: what is wrong, where, and what to do. The command line
-prints it as it stands and exits with `exit_code`. Anything else that escapes is a bug and keeps its traceback.
+A message is one sentence for the person at the keyboard: what is wrong, where, and what to do. It is written where the
+facts are at hand, raised as the class of the boundary at which it happened, and caught in three places only:
+
+- What concerns one response stays with it. A request that got no answer is a `RequestFailed` (`models/base.py`): the
+  scheduler tries again or keeps the reason as that response's `error`, which is missing data. A response that cannot be
+  judged is a verdict, `unmarkable` at worst. Neither stops a run.
+- What stops a run (a refused key, a full disk) is raised after everything that came back has been kept and counted, and
+  the manifest says so: `running/execute.py`.
+- `cli/__init__.py` prints the sentence as it stands and exits with `exit_code`. From Python the exception is the caller's.
+
+Anything else that escapes is a bug and keeps its traceback.
 """
 
 

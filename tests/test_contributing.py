@@ -1,0 +1,92 @@
+"""CONTRIBUTING.md, followed to the letter in a copy of the package: what it says to write is all that has to be written.
+
+The backend is followed in tests/models/test_plugins.py, as a package of its own.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from hub_server import jsonl, parquet, running_hub
+
+ROOT = Path(__file__).parents[1]
+ROWS = [{"problem": f"What is {n} + {n}?", "solution": f"It is \\boxed{{{2 * n}}}."} for n in range(272)]
+
+
+def blocks(title):
+    """The first fenced block of each language below a heading."""
+    section = (ROOT / "CONTRIBUTING.md").read_text().partition(f"## {title}\n")[2].partition("\n## ")[0]
+    fenced = re.findall(r"^```(\w+)\n(.*?)^```", section, re.DOTALL | re.MULTILINE)
+    return dict(reversed(fenced))
+
+
+@pytest.fixture
+def copy(tmp_path):
+    """A copy of the package to write into; `copy.run(…)` is its command line, in a scratch folder without data."""
+    package = tmp_path / "src" / "markscheme"
+    shutil.copytree(ROOT / "src" / "markscheme", package, ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "work").mkdir()
+
+    def run(*words, **variables):
+        environment = {
+            **os.environ,
+            "PYTHONPATH": str(package.parent),
+            "MARKSCHEME_DATA": str(tmp_path / "data"),
+            "HF_HOME": str(tmp_path / "hf"),
+            **variables,
+        }
+        done = subprocess.run(
+            [sys.executable, "-m", "markscheme", *map(str, words)],
+            cwd=tmp_path / "work", env=environment, capture_output=True, text=True, timeout=120,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def add_line(file, table, line):
+        """Put a line at the top of a table."""
+        text = (package / file).read_text()
+        start = text.index("(\n", re.search(rf"^{table}\b.*$", text, re.MULTILINE).start()) + 2
+        (package / file).write_text(text[:start] + line + text[start:])
+
+    return SimpleNamespace(run=run, add_line=add_line, package=package)
+
+
+def served(repo, path):
+    return SimpleNamespace(repo=repo, path=path)
+
+
+def test_contributing_when_its_benchmark_is_written_then_prepared_verified_and_shown(copy):
+    (copy.package / "benchmarks" / "shipped" / "mine.toml").write_text(blocks("Add a benchmark")["toml"])
+    with running_hub() as hub:
+        hub.add(served("somebody/mine", "data/test.parquet"), parquet(ROWS))
+        assert "272 rows" in copy.run("data", "prepare", "mine", HF_ENDPOINT=hub.endpoint)
+    assert "mine" in copy.run("data", "verify", "mine")
+    assert "What is 0 + 0?" in copy.run("show", "mine")
+
+
+def test_contributing_when_its_mirror_is_written_then_it_stands_in_for_the_first_source(copy):
+    definition = blocks("Add a benchmark")["toml"]
+    line = next(line for line in definition.splitlines() if line.startswith("hub"))
+    mirrored = definition.replace(line, blocks("Add a data source")["text"].strip())
+    (copy.package / "benchmarks" / "shipped" / "mine.toml").write_text(mirrored)
+    with running_hub() as hub:
+        hub.add(served("mirror/mine", "test.jsonl"), jsonl(ROWS))
+        assert "272 rows" in copy.run("data", "prepare", "mine", HF_ENDPOINT=hub.endpoint)
+
+
+def test_contributing_when_its_protocol_is_written_then_listed_and_marks(copy, tmp_path):
+    written = blocks("Add a protocol")
+    judging = written["python"].partition("\n\nPROTOCOL")[0]
+    (copy.package / "marking" / "protocols" / "verbatim.py").write_text(judging)
+    copy.add_line("marking/protocols/table.py", "PROTOCOLS", written["text"])
+    assert "the whole output, to the letter" in copy.run("list")
+    outputs = [{"gold": "6", "text": "6"}, {"gold": "6", "text": "It is 6."}]
+    (tmp_path / "work" / "outputs.jsonl").write_text("".join(json.dumps(one) + "\n" for one in outputs))
+    (score,) = json.loads(copy.run("mark", "outputs.jsonl", "--protocol", "verbatim", "--json"))["protocols"]
+    assert score["verdicts"] == {"correct": 1, "wrong": 1}
