@@ -57,7 +57,7 @@ def verdicts(folder: Path) -> dict[tuple[str, int], str]:
     from markscheme.runs.folder import Run
 
     run = Run.open(folder)
-    return {(mark.key, mark.sample): str(mark.verdict) for mark in run.mark_heads(run.manifest.protocol)}
+    return {(mark.key, mark.sample): str(mark.verdict) for mark in run.marks(run.manifest.protocol)}
 
 
 def answers(folder: Path) -> Counter[tuple[str, int]]:

@@ -23,7 +23,7 @@ from http.client import HTTPConnection
 from pathlib import Path
 from urllib.parse import urlsplit
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "view"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 import run_folders
 
 from markscheme.reporting.summary import save_report, summarize

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from markscheme import rewards as rewards
+    from markscheme.api import run as run
     from markscheme.benchmarks import Benchmark as Benchmark
     from markscheme.benchmarks import benchmark as benchmark
     from markscheme.errors import MarkschemeError as MarkschemeError
     from markscheme.marking import mark as mark
     from markscheme.marking.equality import equal as equal
-    from markscheme.running import run as run
     from markscheme.runs.folder import Run as Run
     from markscheme.statistics import pass_at_k as pass_at_k
     from markscheme.types import Mark as Mark
@@ -32,7 +32,7 @@ _HOME = {
     "equal": "markscheme.marking.equality",
     "mark": "markscheme.marking",
     "pass_at_k": "markscheme.statistics",
-    "run": "markscheme.running",
+    "run": "markscheme.api",
     "MarkschemeError": "markscheme.errors",
     "Mark": "markscheme.types",
     "Problem": "markscheme.types",

@@ -23,6 +23,8 @@ class MarkschemeError(Exception):
     """The base of all expected failures; catch this to catch them all."""
 
     exit_code = 1
+    stopped_run: object = None
+    """The `Run` that it stopped, with everything that came back kept; None where nothing had begun."""
 
 
 class UsageError(MarkschemeError):

@@ -144,7 +144,7 @@ class Mark(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     span: tuple[int, int] | None = None  # where the answer stands in the response text, in characters
     flags: tuple[str, ...] = ()  # what a sceptic should know: "rounded", "unit ignored", …
     key: str = ""
-    sample: int = 0
+    sample: int = msgspec.field(default_factory=int)  # not `= 0`, which would be left out of the line it identifies
 
     @property
     def correct(self) -> bool:

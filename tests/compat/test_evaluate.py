@@ -268,7 +268,7 @@ def test_evaluate_when_the_answer_is_not_where_it_is_looked_for_then_says_so_and
         assert main([*words, "--response-field", "text"]) == 3
     said = capsys.readouterr()
     assert "accuracy: undefined" in said.out
-    assert "2 responses failed, 1 of them: the answer has not the promised form: {'answer': " in said.err
+    assert "2 responses failed, 2 of them: the answer has not the promised form: {'answer': " in said.err
     assert list(tmp_path.glob("outputs/aime-24-*/records.json"))
     assert "the same command asks only for them" in said.err
 

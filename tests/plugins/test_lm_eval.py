@@ -286,7 +286,7 @@ def test_import_when_two_logs_are_imported_then_they_can_be_marked_audited_and_c
         (tmp_path / f"samples_{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
         assert run_command("import", tmp_path / f"samples_{name}.jsonl", "--out", tmp_path / name, "--json") == 0
     assert run_command("mark", tmp_path / "a", "--protocol", "gsm8k-strict") == 0
-    assert ms.Run.open(tmp_path / "a").marked_protocols() == ["gsm8k-numeric", "gsm8k-strict"]
+    assert ms.Run.open(tmp_path / "a").snapshot().protocols == ["gsm8k-numeric", "gsm8k-strict"]
     assert run_command("audit", tmp_path / "a") == 0
     assert run_command("compare", tmp_path / "a", tmp_path / "b") == 0
     stored = tmp_path / "stored.jsonl"

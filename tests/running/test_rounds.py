@@ -31,7 +31,7 @@ def keys_asked(folder):
 def check_whole(run):
     """The journal holds exactly what the rounds planned, once each."""
     keys = [question.problem.key for question in run.questions()]
-    planned = [sum(counts) for counts in zip(*(each.asked for each in run.rounds()), strict=True)]
+    planned = [sum(counts) for counts in zip(*(each.asked for each in run.snapshot().planned), strict=True)]
     wanted = {(key, sample) for key, count in zip(keys, planned, strict=True) for sample in range(count)}
     found = keys_asked(run.path)
     assert len(found) == len(wanted)
@@ -56,7 +56,7 @@ def test_until_when_reached_then_stops_narrow_enough_and_asks_uncertain_problems
     run = Run.open(tmp_path / "r")
     assert run.manifest.sampling["temperature"] > 0
     check_whole(run)
-    totals = [sum(counts) for counts in zip(*(each.asked for each in run.rounds()), strict=True)]
+    totals = [sum(counts) for counts in zip(*(each.asked for each in run.snapshot().planned), strict=True)]
     assert sum(totals[1::2]) > sum(totals[::2]), "odd first numbers are the uncertain ones"
 
 
@@ -166,16 +166,16 @@ def test_until_from_python_when_given_points_then_the_same(sums, tmp_path):
 
 
 def test_until_when_looked_at_in_the_viewer_then_the_same_figures_as_in_the_report(markscheme, sums, fast, tmp_path):
-    from markscheme.runs.index import RunIndex
+    from markscheme.runs.reader import RunReader
     from markscheme.view import figures
 
     with Loopback(Plan(answer=lucky)) as server:
         done = markscheme(
             *("run", sums(20), *fast, "--base-url", server.url, "--until", "4", "-k", "4", "--out", tmp_path / "r")
         )
-    report, index = json.loads(done.stdout), RunIndex(tmp_path / "r")
-    index.refresh(30)
-    counts = figures.counts(index.snapshot(), "gsm8k-numeric")
+    report, reader = json.loads(done.stdout), RunReader(tmp_path / "r")
+    reader.refresh(30)
+    counts = reader.snapshot(Run.open(tmp_path / "r").manifest).counts("gsm8k-numeric")
     for metric, found in (("accuracy", report["accuracy"]), ("pass@4", report["pass_at_k"]["4"])):
         assert figures.estimate(metric, counts).estimate == pytest.approx(found["value"])
         assert figures.estimate(metric, counts).low == pytest.approx(found["low"])

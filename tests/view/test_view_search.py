@@ -8,16 +8,14 @@ import run_folders as folders
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from markscheme.runs.index import RunIndex
+from markscheme.runs.folder import Run
 from markscheme.types import Response
 from markscheme.view.filters import Filter
 from markscheme.view.search import Found, Searches, search
 
 
-def indexed(path):
-    index = RunIndex(path)
-    index.refresh()
-    return index, index.snapshot(), [tail.file for tail in index.response_tails]
+def snapshot_of(path):
+    return Run.open(path).snapshot()
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +38,7 @@ def texts(tmp_path_factory):
     with (path / "responses.ascii.jsonl").open("w") as out:  # a writer that escapes everything beyond ASCII
         line = {"key": key, "sample": 7, "text": "Größe 🎲", "reasoning": "secret thought"}
         out.write(json.dumps(line) + "\n")
-    return found, indexed(path)
+    return found, snapshot_of(path)
 
 
 @pytest.mark.parametrize(
@@ -60,8 +58,8 @@ def texts(tmp_path_factory):
     ],
 )
 def test_search_finds_exactly_the_texts_that_hold_the_words(texts, words, case, samples):
-    _, (_, snapshot, files) = texts
-    found = search(snapshot, files, np.arange(len(snapshot)), words, case=case)
+    _, snapshot = texts
+    found = search(snapshot, np.arange(len(snapshot)), words, case=case)
     assert found.complete
     assert snapshot.sample[found.rows].tolist() == samples
 
@@ -69,28 +67,28 @@ def test_search_finds_exactly_the_texts_that_hold_the_words(texts, words, case, 
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 6), st.data())
 def test_search_for_any_piece_of_a_text_finds_that_text(texts, sample, data):
-    found, (_, snapshot, files) = texts
+    found, snapshot = texts
     text = found[sample]
     start = data.draw(st.integers(0, max(0, len(text) - 1)))
     words = text[start : start + data.draw(st.integers(1, 12))]
     if words:
-        rows = search(snapshot, files, np.arange(len(snapshot)), words, case=True).rows
+        rows = search(snapshot, np.arange(len(snapshot)), words, case=True).rows
         assert sample in snapshot.sample[rows]
 
 
 def test_search_among_some_rows_looks_at_no_other(texts):
-    _, (_, snapshot, files) = texts
+    _, snapshot = texts
     rows = np.flatnonzero(snapshot.sample == 2)
-    assert search(snapshot, files, rows, "therefore").rows.tolist() == rows.tolist()
+    assert search(snapshot, rows, "therefore").rows.tolist() == rows.tolist()
 
 
 def test_search_that_is_told_to_stop_says_how_far_it_came(tmp_path, monkeypatch):
     monkeypatch.setattr("markscheme.view.search.PIECE", 2000)
-    _, snapshot, files = indexed(folders.finished(tmp_path / "run", problems=10, samples=10))
-    found = search(snapshot, files, np.arange(len(snapshot)), "vieta", report=lambda _: False)
+    snapshot = snapshot_of(folders.finished(tmp_path / "run", problems=10, samples=10))
+    found = search(snapshot, np.arange(len(snapshot)), "vieta", report=lambda _: False)
     assert not found.complete
     assert 0 < found.searched < len(snapshot)
-    whole = search(snapshot, files, np.arange(len(snapshot)), "vieta")
+    whole = search(snapshot, np.arange(len(snapshot)), "vieta")
     assert whole.complete
     assert len(whole.rows) > 80
 
@@ -137,14 +135,13 @@ def test_filter_with_nonsense_in_the_address_leaves_it_out(query):
 
 
 def test_filter_keeps_exactly_what_it_says(tmp_path):
-    index, snapshot, _ = indexed(folders.finished(tmp_path / "run", problems=10, samples=6))
-    groups = index.problems.fields()
-    tokens = snapshot.numbers["tokens"]
-    mask = Filter(min_tokens=500, max_tokens=900, group="level:2").mask(snapshot, "math", groups)
-    level = np.array([label == "2" for label in groups["level"]])[snapshot.problem]
+    snapshot = snapshot_of(folders.finished(tmp_path / "run", problems=10, samples=6))
+    tokens = snapshot.rows["tokens"]
+    mask = Filter(min_tokens=500, max_tokens=900, group="level:2").mask(snapshot, "math")
+    level = np.array([label == "2" for label in snapshot.groups["level"]])[snapshot.problem]
     assert mask.tolist() == ((tokens >= 500) & (tokens <= 900) & level).tolist()
     rows = Filter(sort="tokens", down=True).order(snapshot, np.flatnonzero(mask))
     assert tokens[rows].tolist() == sorted(tokens[mask].tolist(), reverse=True)
-    cut = Filter(truncated=True).mask(snapshot, "math", groups)
+    cut = Filter(truncated=True).mask(snapshot, "math")
     assert 0 < cut.sum() < len(snapshot)
     assert msgspec.to_builtins(Filter()) == {}

@@ -368,6 +368,8 @@ def test_complete_run_with_other_numbers_of_samples_lacks_nothing(tmp_path, serv
         easy = {line["key"] for line in lines[:6:2]}
         kept = [line for line in lines if line["key"] not in easy or line.get("sample", 0) < 3]
         file.write_text("".join(json.dumps(line) + "\n" for line in kept))
+    rounds = [{"size": 3, "asked": [3] * 6}, {"size": 2, "asked": [0, 5] * 3}]
+    (path / "rounds.json").write_text(json.dumps(rounds))
     body = get(serve(tmp_path).url + "/run/one")[2]
     assert "6 problems × 3 to 8 samples" in body
     assert "missing" not in body

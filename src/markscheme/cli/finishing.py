@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from markscheme.cli import EXIT_INTERRUPTED
-from markscheme.errors import IncompleteRunError, JournalError, MarkschemeError, UsageError
+from markscheme.errors import IncompleteRunError, JournalError, MarkschemeError
 
 if TYPE_CHECKING:
     from markscheme.reporting.summary import Summary
-    from markscheme.runs.folder import Run
+    from markscheme.runs import Run
 
 
 class Reports:
@@ -26,31 +25,24 @@ class Reports:
         self._unfinished: list[str] = []
         self.interrupted = False
 
-    @contextmanager
-    def of(self, folder: Path) -> Iterator[None]:
-        """Around the work on one run: reports it even when it was stopped."""
-        from markscheme.runs.folder import Run
+    def of(self, folder: Path, work: Callable[[], Run]) -> None:
+        """Do the work on one run and report it, even when it was stopped."""
+        from markscheme.runs import Run
 
-        if self._silent:
-            yield
-            return
         try:
-            yield
+            finished = work()
         except KeyboardInterrupt:  # while the last responses were being marked, or in between
-            if not (folder / "manifest.json").exists() or Run.open(folder).manifest.status != "interrupted":
+            if self._silent or not (folder / "manifest.json").exists():
+                raise
+            finished = Run.open(folder)
+            if finished.manifest.status != "interrupted":
                 raise
         except MarkschemeError as failure:
-            if isinstance(failure, UsageError) or not (folder / "manifest.json").exists():
-                raise
-            stopped = Run.open(folder)
-            if stopped.manifest.status != "stopped":  # it never began: another process has it, or it was refused
-                raise
-            self._report(stopped)
-            done, total = self._summaries[-1].responses, stopped.manifest.problems * stopped.manifest.samples
-            raise type(failure)(
-                f"{failure}. {done} of {total} responses are kept; `markscheme resume {folder}` asks for the rest"
-            ) from None
-        self._report(Run.open(folder))
+            if isinstance(failure.stopped_run, Run) and not self._silent:
+                self._report(failure.stopped_run)
+            raise
+        if not self._silent:
+            self._report(finished)
 
     def __enter__(self) -> Self:
         return self

@@ -82,9 +82,9 @@ def _problems(args: argparse.Namespace, pilots: list[Run]) -> int:
 
 
 def _counts(pilot: Run):  # type: ignore[no-untyped-def]  # noqa: ANN202 - numpy stays out of the command's import
-    from markscheme.reporting.summary import tally_run
+    from markscheme.reporting.summary import marked_label
 
-    return tally_run(pilot, pilot.manifest.protocol, [question.problem.key for question in pilot.questions()])
+    return pilot.snapshot().counts(marked_label(pilot.snapshot()))
 
 
 def _tokens(pilot: Run) -> float | None:

@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 import argparse
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from markscheme.cli.options import add_run_options, typed_options
+
+if TYPE_CHECKING:
+    from markscheme.models.fleet.ranks import Ranks
+    from markscheme.running.progress import Quiet
+    from markscheme.runs import Run
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -19,9 +26,8 @@ def run(args: argparse.Namespace) -> int:
     """Resume each run; 3 when responses are still missing at the end, 130 when interrupted."""
     from markscheme.cli.finishing import Reports
     from markscheme.models.fleet.ranks import current
-    from markscheme.running import resume
     from markscheme.running.progress import progress
-    from markscheme.runs.folder import find_runs
+    from markscheme.runs import find_runs
 
     changes = typed_options(args)
     ranks = current()
@@ -29,8 +35,15 @@ def run(args: argparse.Namespace) -> int:
     reports = Reports(json=args.json, silent=not first)
     with reports:
         for stored in find_runs(args.runs):
-            with reports.of(stored.path), progress(stored.manifest.benchmark, quiet=args.json or not first) as display:
-                resume(stored, changes, display, ranks)
+            display = progress(stored.manifest.benchmark, quiet=args.json or not first)
+            reports.of(stored.path, partial(_resume, stored, changes, display, ranks))
             if reports.interrupted:
                 break
     return reports.exit_code
+
+
+def _resume(stored: Run, changes: dict[str, Any], display: Quiet, ranks: Ranks | None) -> Run:
+    from markscheme.running import resume
+
+    with display:
+        return resume(stored, changes, display, ranks)

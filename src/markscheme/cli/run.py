@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,9 @@ from markscheme.errors import UsageError
 if TYPE_CHECKING:
     from markscheme.config import RunConfig
     from markscheme.models.fleet.ranks import Ranks
-    from markscheme.running import Display, Prepared
+    from markscheme.running import Prepared
+    from markscheme.running.progress import Quiet
+    from markscheme.runs import Run
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -52,24 +55,24 @@ def run(args: argparse.Namespace) -> int:
             folder = _folder(args.out, title, config.model, several=len(configs) > 1) if first else Path()
             if ranks is not None:
                 folder = ranks.agreed(folder)
-            with reports.of(folder), progress(title, quiet=args.json or not first) as display:
-                _ask(config, folder, display, ready, ranks)
+            display = progress(title, quiet=args.json or not first)
+            reports.of(folder, partial(_ask, config, folder, display, ready, ranks))
             if reports.interrupted:
                 break
     return reports.exit_code
 
 
-def _ask(config: RunConfig, folder: Path, display: Display, ready: Prepared, ranks: Ranks | None) -> None:
+def _ask(config: RunConfig, folder: Path, display: Quiet, ready: Prepared, ranks: Ranks | None) -> Run:
     """Run, or go on with what is there where torchrun has started everybody again after the loss of a rank."""
     import msgspec
 
     from markscheme.running import execute, resume
-    from markscheme.runs.folder import Run
+    from markscheme.runs import Run
 
-    if ranks is not None and ranks.agreed(ranks.restarted and (folder / "manifest.json").exists()):
-        resume(Run.open(folder), msgspec.structs.asdict(config), display, ranks)
-    else:
-        execute(config, folder, display, ready, ranks)
+    with display:
+        if ranks is not None and ranks.agreed(ranks.restarted and (folder / "manifest.json").exists()):
+            return resume(Run.open(folder), msgspec.structs.asdict(config), display, ranks)
+        return execute(config, folder, display, ready, ranks)
 
 
 def _folder(out: str | None, title: str, model: str, *, several: bool) -> Path:

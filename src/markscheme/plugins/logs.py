@@ -23,14 +23,14 @@ from markscheme.benchmarks.registry import own_problem
 from markscheme.config import make_config
 from markscheme.datasets import DataFile
 from markscheme.errors import DataError, JournalError, UsageError
-from markscheme.marking import get_protocol, mark_many
+from markscheme.marking import get_protocol
 from markscheme.plugins.records import is_record, problem_of
 from markscheme.prompts import prompts_sha256
-from markscheme.reporting.summary import save_report, summarize
+from markscheme.reporting.summary import finish
+from markscheme.running.closing import close, mark_the_rest
 from markscheme.running.evidence import package_versions
 from markscheme.runs.folder import IMPORTED, Manifest, Run
 from markscheme.runs.journal import Journal
-from markscheme.runs.usage import Accounts
 from markscheme.types import Problem, Prompt, Question, Response
 
 
@@ -80,15 +80,14 @@ def import_log(path: Path, out: Path, *, benchmark: str | None = None, protocol:
         raise JournalError(f"{out} exists already; choose another --out")
     log = open_log(path)
     questions = _Questions(benchmark)
-    accounts = Accounts()
-    samples = 0
+    samples = answered = 0
     with _whole_folder(out) as folder:
         with Journal(folder / "responses.jsonl") as journal:
             for entry in log.entries:
                 problem = questions.problem(entry)
                 one = msgspec.structs.replace(entry.response, key=problem.key, problem_id=problem.id)
                 journal.write([one])
-                accounts.add(one)
+                answered += one.error is None
                 samples = max(samples, one.sample + 1)
         if not samples:
             raise DataError(f"{path} holds no responses")
@@ -102,20 +101,20 @@ def import_log(path: Path, out: Path, *, benchmark: str | None = None, protocol:
             protocol=rule.label,
             samples=samples,
             problems=len(asked),
-            data=(_evidence(path, log.tool, accounts.responses),),
+            data=(_evidence(path, log.tool, answered),),
             prompt_sha256=prompts_sha256(question.prompt for question in asked),
             server_model=log.model,
             started=log.started,
-            ended=log.ended,
             packages=package_versions(),
             python=platform.python_version(),
             platform=platform.platform(),
             sampling=log.sampling,
-            usage=accounts.usage(),
         )
-        _mark(Run.create(folder, manifest, asked), rule.name)
+        run = Run.create(folder, manifest, asked)
+        mark_the_rest(run, {question.problem.key: question.problem for question in asked})
+        close(run, "complete", ended=log.ended)
     finished = Run.open(out)
-    save_report(finished, summarize(finished))
+    finish(finished)
     return finished
 
 
@@ -169,15 +168,6 @@ class _Questions:
                 f"question {entry.asked} of the log has no statement and answer that could be read ({error}); "
                 "say which benchmark it is from with -b"
             ) from None
-
-
-def _mark(run: Run, protocol: str) -> None:
-    problems = {question.problem.key: question.problem for question in run.questions()}
-    run.save_marks(protocol, mark_many(((one, problems[one.key]) for one in run.responses()), protocol))
-    counts = Counter(str(head.verdict) for head in run.mark_heads(protocol))
-    missing = run.manifest.problems * run.manifest.samples - counts.total() + counts["error"]
-    status = "incomplete" if missing else "complete"
-    run.save_manifest(msgspec.structs.replace(run.manifest, counts=dict(counts), status=status))
 
 
 @contextmanager

@@ -14,9 +14,9 @@ import msgspec
 
 from markscheme.errors import UsageError
 from markscheme.reporting.plots import shortened
-from markscheme.reporting.summary import Estimate, tally_run
+from markscheme.reporting.summary import Estimate, marked_label
 from markscheme.runs.folder import IMPORTED, Manifest, Run
-from markscheme.statistics import Comparison, Counts, Population, Ranking, compare, rank
+from markscheme.statistics import Comparison, Population, Ranking, compare, rank
 
 
 class Difference(msgspec.Struct, frozen=True):
@@ -60,12 +60,12 @@ def compare_runs(
         raise UsageError("a comparison needs two runs or more")
     names = short_names(runs)
     manifests = dict(zip(names, (run.manifest for run in runs), strict=True))
-    labels = {name: protocol or manifest.protocol for name, manifest in manifests.items()}
+    labels = {name: marked_label(run.snapshot(), protocol) for name, run in zip(names, runs, strict=True)}
     differences = find_differences(manifests, labels)
     if not anyway and (decisive := [each for each in differences if each.decisive]):
         said = "; ".join(f"{each.what}: {', '.join(each.values.values())}" for each in decisive)
         raise UsageError(f"these runs differ in more than the model ({said}); --anyway compares them nevertheless")
-    counts = {name: _counts(run, labels[name]) for name, run in zip(names, runs, strict=True)}
+    counts = {name: run.snapshot().counts(labels[name]) for name, run in zip(names, runs, strict=True)}
     found = Compared(
         runs={name: str(run.path) for name, run in zip(names, runs, strict=True)},
         benchmark=runs[0].manifest.benchmark,
@@ -80,7 +80,7 @@ def compare_runs(
         return msgspec.structs.replace(found, ranking=rank(metric, counts, level, seed))
     first, second = counts.values()
     comparison = compare(metric, first, second, level, seed, population)
-    ids = {question.problem.key: question.problem.id for question in runs[0].questions()}
+    ids = dict(zip(runs[0].snapshot().keys, runs[0].snapshot().ids, strict=True))
     moved = {each.key: ids.get(each.key, each.key) for each in comparison.moved}
     return msgspec.structs.replace(found, comparison=comparison, problems=moved)
 
@@ -109,13 +109,6 @@ def _sampling(sampling: Mapping[str, Any]) -> str:
         ", ".join(f"{name} {value}" for name, value in sorted(sampling.items()) if value not in (None, [], ()))
         or "default"
     )
-
-
-def _counts(run: Run, protocol: str) -> Counts:
-    if not run.marks_file(protocol).exists():
-        known = ", ".join(run.marked_protocols()) or "none"
-        raise UsageError(f"{run.path} is not marked by {protocol} (it is by: {known}); `markscheme mark` does that")
-    return tally_run(run, protocol, [question.problem.key for question in run.questions()])
 
 
 def short_names(runs: Sequence[Run]) -> list[str]:

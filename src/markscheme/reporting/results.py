@@ -28,12 +28,11 @@ def save_results(run: Run, protocol: str, file: Path) -> int:
 
 def result_lines(run: Run, protocol: str) -> Iterator[dict[str, Any]]:
     """Each response with its problem and mark, streamed in the order of arrival."""
-    problems = {question.problem.key: question.problem for question in run.questions()}
-    marks = {(mark.key, mark.sample): mark for mark in run.marks(protocol)}
-    for response in run.responses():
-        problem = problems.get(response.key)
-        if problem is None:  # a line of another run, or damaged: nothing is known of it
-            continue
+    snapshot = run.snapshot()
+    problems = {question.problem.key: question.problem for question in snapshot.questions()}
+    marks = {(mark.key, mark.sample): mark for mark in snapshot.marks(protocol)}
+    for response in snapshot.responses():
+        problem = problems[response.key]
         mark = marks.get((response.key, response.sample))
         yield {
             "benchmark": run.manifest.benchmark,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from markscheme.errors import UsageError
 from markscheme.reporting import plots
-from markscheme.reporting.summary import Estimate, Summary, estimate, tally_run
+from markscheme.reporting.summary import Estimate, Summary, estimate
 from markscheme.runs.folder import Run
 from markscheme.statistics import Counts, accuracy
 
@@ -30,7 +30,7 @@ def write_plots(runs: Sequence[Run], summaries: Sequence[Summary], folder: Path,
         files.append(file)
 
     names = _names(summaries)
-    counts = [_counts(run, summary) for run, summary in zip(runs, summaries, strict=True)]
+    counts = [run.snapshot().counts(summary.protocol) for run, summary in zip(runs, summaries, strict=True)]
     curves = {name: _curve(each) for name, each in zip(names, counts, strict=True)}
     if any(len(curve) > 1 for curve in curves.values()):
         keep("pass-at-k", plots.pass_at_k_curve(curves, summaries))
@@ -43,19 +43,16 @@ def write_plots(runs: Sequence[Run], summaries: Sequence[Summary], folder: Path,
         keep("accuracy-tokens", plots.accuracy_against_tokens(points, summaries))
     for name, run, summary, each in zip(names, runs, summaries, counts, strict=True):
         tail = "" if len(runs) == 1 else f"-{name.replace('/', '-').replace(' ', '')}"
-        ids = {question.problem.key: question.problem.id for question in run.questions()}
+        snapshot = run.snapshot()
+        ids = dict(zip(snapshot.keys, snapshot.ids, strict=True))
         rates = {ids[key]: float(rate) for key, rate in zip(each.keys, accuracy(each.n, each.c), strict=True)}
         keep(
             f"solve-rates{tail}", plots.solve_rates({key: rate for key, rate in rates.items() if rate == rate}, summary)
         )
-        verdicts = [mark.verdict for mark in run.mark_heads(summary.protocol)]
+        verdicts = [mark.verdict for mark in snapshot.marks(summary.protocol)]
         if verdicts:
             keep(f"verdicts{tail}", plots.verdicts_over_time(verdicts, summary))
     return files
-
-
-def _counts(run: Run, summary: Summary) -> Counts:
-    return tally_run(run, summary.protocol, [question.problem.key for question in run.questions()])
 
 
 def _curve(counts: Counts) -> dict[int, Estimate]:

@@ -9,6 +9,7 @@ import msgspec
 
 from markscheme.errors import UsageError
 from markscheme.runs.folder import Failure, Run, write_atomically
+from markscheme.runs.snapshot import Snapshot
 from markscheme.runs.usage import Usage
 from markscheme.statistics import (
     Counts,
@@ -17,10 +18,9 @@ from markscheme.statistics import (
     interval,
     mean_interval,
     sequential,
-    tally_codes,
 )
 from markscheme.statistics.metrics import PLAIN
-from markscheme.types import Problem, Verdict
+from markscheme.types import Verdict
 
 GROUPED_BY = ("subject", "level", "part", "kind", "numbers")
 """Problem metadata that results are broken down by, where a benchmark has it."""
@@ -105,22 +105,12 @@ def summarize(
     population: Population = "problems drawn",
 ) -> Summary:
     """Summarise a run under one protocol (default: the one it was marked with), with further `metrics` by name."""
-    manifest = run.manifest
-    label = protocol or manifest.protocol
-    # A run that has just begun, or was stopped before its first answer, has no marks yet; that is no mistake.
-    begun = manifest.status == "running" or next(iter(run.heads()), None) is None
-    if not (begun and label == manifest.protocol) and label.partition("@")[0] not in run.marked_protocols():
-        marked = ", ".join(run.marked_protocols()) or "nothing yet"
-        raise UsageError(
-            f"{run.path} is not marked with {label} (it has {marked}); `markscheme mark {run.path} --protocol "
-            f"{label.partition('@')[0]}` does it"
-        )
-    problems = [question.problem for question in run.questions()]
-    counts = tally_run(run, label, [problem.key for problem in problems])
+    manifest, snapshot = run.manifest, run.snapshot()
+    label = marked_label(snapshot, protocol)
+    counts = snapshot.counts(label)
     if metrics:
         from markscheme.reporting.choosing import named_figures
     verdicts = counts.totals()
-    responses = run.standing().answered(run.wanted(counts.keys))
     return Summary(
         run=str(run.path),
         benchmark=manifest.benchmark,
@@ -129,31 +119,47 @@ def summarize(
         status=manifest.status,
         problems=manifest.problems,
         samples=manifest.samples,
-        responses=responses,
-        missing=manifest.problems * manifest.samples - responses,
+        responses=snapshot.answered,
+        missing=snapshot.missing,
         verdicts={str(verdict): verdicts[verdict] for verdict in Verdict if verdicts[verdict]},
         accuracy=estimate("accuracy", counts, population),
         truncation=_rate(counts, Verdict.TRUNCATED),
         rates={str(verdict): _rate(counts, verdict) for verdict in RATES if verdicts[verdict]},
         pass_at_k={str(k): estimate(f"pass@{k}", counts, population) for k in (pass_k or manifest.config.pass_k)},
-        groups=_groups(problems, counts, population),
-        metrics=named_figures(run, label, counts, metrics) if metrics else {},
-        until=_until(run, counts),
+        groups=_groups(snapshot, counts, population),
+        metrics=named_figures(snapshot, label, counts, metrics) if metrics else {},
+        until=_until(snapshot, counts),
         population=population,
         data={file.name: file.sha256 for file in manifest.data},
         prompt_sha256=manifest.prompt_sha256,
-        warnings=tuple(_warnings(run, responses - int(counts.n.sum()))),
+        warnings=tuple(_warnings(snapshot, int((snapshot.unmarked(label) & ~snapshot.failed).sum()))),
         usage=manifest.usage,
-        failures=run.standing().failures(),
+        failures=snapshot.failures(),
     )
 
 
-def tally_run(run: Run, protocol: str, keys: Sequence[str]) -> Counts:
-    """Counts of a run's marks; a mark of a problem that the run does not have is none of ours."""
-    rows, planned = run.verdicts(protocol), [(each.size, each.asked) for each in run.rounds()]
-    if not planned:  # a sample beyond those asked for is none of ours either
-        rows = {key: row[: run.manifest.samples] for key, row in rows.items()}
-    return tally_codes(rows, keys, planned)
+def finish(run: Run) -> Summary:
+    """The figures of a run that has ended, kept as its `report.json`: what the command line, doors and Python all call."""
+    summary = summarize(run)
+    save_report(run, summary)
+    return summary
+
+
+def marked_label(snapshot: Snapshot, protocol: str | None = None) -> str:
+    """The label whose marks are counted (default: the run's own protocol); refuses one that the run is not marked with."""
+    manifest = snapshot.manifest
+    assert manifest is not None
+    name = (protocol or manifest.protocol).partition("@")[0]
+    label = snapshot.label_of(protocol or name)
+    # A run that has just begun, or was stopped before its first answer, has no marks yet; that is no mistake.
+    begun = label == manifest.protocol and (manifest.status == "running" or not len(snapshot))
+    if not begun and name not in snapshot.protocols:
+        marked = ", ".join(snapshot.protocols) or "nothing yet"
+        raise UsageError(
+            f"{snapshot.folder} is not marked with {label} (it has {marked}); `markscheme mark {snapshot.folder} "
+            f"--protocol {name}` does it"
+        )
+    return label
 
 
 def save_report(run: Run, summary: Summary) -> None:
@@ -183,24 +189,25 @@ def _rate(counts: Counts, verdict: Verdict) -> Estimate:
     return as_estimate(mean_interval(counts.rates(verdict)))
 
 
-def _until(run: Run, counts: Counts) -> Until | None:
+def _until(snapshot: Snapshot, counts: Counts) -> Until | None:
     """How the rounds ended, from what is there: nothing about it is stored."""
-    config, planned = run.manifest.config, run.rounds()
-    if config.until is None or not planned or not counts.n.any():
+    manifest, planned = snapshot.manifest, snapshot.planned
+    if manifest is None or manifest.config.until is None or not planned or not counts.n.any():
         return None
+    config, points = manifest.config, manifest.config.until
     found = interval("accuracy", counts, population="these problems")
     asked = [sum(rounds) for rounds in zip(*(each.asked for each in planned), strict=True)]
-    reached = 100 * found.half_width <= config.until
+    reached = 100 * found.half_width <= points
     if reached:
         why = "it is known"
-    elif run.manifest.status not in ("complete", "incomplete"):
-        why = f"the run is {run.manifest.status}"
+    elif manifest.status not in ("complete", "incomplete"):
+        why = f"the run is {manifest.status}"
     elif not sequential.next_size(sum(each.size for each in planned), config.max_samples):
         why = f"--max-samples is {config.max_samples}"
     else:
         why = "no response came back in the last round"
     return Until(
-        points=config.until,
+        points=points,
         rounds=len(planned),
         fewest=min(asked),
         most=max(asked),
@@ -210,24 +217,29 @@ def _until(run: Run, counts: Counts) -> Until | None:
     )
 
 
-def _groups(problems: Sequence[Problem], counts: Counts, population: Population) -> dict[str, dict[str, Estimate]]:
+def _groups(snapshot: Snapshot, counts: Counts, population: Population) -> dict[str, dict[str, Estimate]]:
     groups = {}
-    for field in GROUPED_BY:
-        labels = {problem.key: str(problem.metadata[field]) for problem in problems if field in problem.metadata}
+    for field in (name for name in GROUPED_BY if name in snapshot.groups):
+        labels = {key: label for key, label in zip(snapshot.keys, snapshot.groups[field], strict=True) if label}
         if len(set(labels.values())) > 1:
             groups[field] = {label: estimate("accuracy", part, population) for label, part in counts.by(labels).items()}
     return groups
 
 
-def _warnings(run: Run, unmarked: int) -> list[str]:
-    found = []
-    if unmarked > 0 and run.manifest.status != "running":
-        found.append(f"{unmarked} responses have no mark; `markscheme resume {run.path}` makes it")
-    if run.damaged_lines:
-        found.append(f"{run.damaged_lines} damaged lines were left out; `markscheme resume` asks for what they held")
-    for file in run.manifest.data:
+def _warnings(snapshot: Snapshot, unmarked: int) -> list[str]:
+    manifest, warnings = snapshot.manifest, []
+    assert manifest is not None
+    running = manifest.status == "running"
+    if unmarked > 0 and not running:
+        warnings.append(f"{unmarked} responses have no mark; `markscheme resume {snapshot.folder}` makes it")
+    if damaged := snapshot.damaged + (0 if running else len(snapshot.torn)):
+        where = ", ".join(sorted({*snapshot.damage, *snapshot.torn}))
+        warnings.append(f"{damaged} damaged lines were left out ({where}); `markscheme resume` asks for what they held")
+    if snapshot.unasked:
+        warnings.append(f"{snapshot.unasked} responses to what this run does not ask were left out")
+    for file in manifest.data:
         if file.check == "differs":
-            found.append(f"{file.name} is not the official data: its content differs from the pinned one")
+            warnings.append(f"{file.name} is not the official data: its content differs from the pinned one")
         elif file.source.startswith("stand-in"):
-            found.append(f"{file.name} stands in for the official file, which is not here")
-    return found
+            warnings.append(f"{file.name} stands in for the official file, which is not here")
+    return warnings

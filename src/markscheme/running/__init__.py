@@ -1,8 +1,7 @@
 """Asks every (problem, sample) exactly once and keeps what comes back."""
 
-from markscheme.running.api import new_folder, run
 from markscheme.running.asking import Display
-from markscheme.running.execute import execute, resume
+from markscheme.running.execute import execute, new_folder, resume
 from markscheme.running.prepare import Prepared, prepare
 
-__all__ = ["Display", "Prepared", "execute", "new_folder", "prepare", "resume", "run"]
+__all__ = ["Display", "Prepared", "execute", "new_folder", "prepare", "resume"]

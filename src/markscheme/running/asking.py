@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import Future, wait
 from contextlib import nullcontext, suppress
+from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Protocol, TypeVar
 
@@ -22,20 +23,21 @@ from markscheme.running.live import Live
 from markscheme.running.pace import Pace
 from markscheme.running.plan import requests
 from markscheme.running.recorder import Recorder
+from markscheme.running.resume_state import ResumeState
 from markscheme.running.retry import RetryPolicy
 from markscheme.running.rounds import Rounds
 from markscheme.running.scheduler import Scheduler
 from markscheme.running.starting import start_model
-from markscheme.runs.earlier import Earlier
 from markscheme.runs.folder import Run
 from markscheme.runs.journal import Journal
+from markscheme.runs.usage import Price
 from markscheme.types import Question, Sampling
 
 MOST_AUTOMATIC = 1024
 """Requests in flight at one server that `auto` never exceeds: servers queue beyond it, they do not get faster."""
 
-REPORTING = "markscheme.reporting.summary"
-"""What whoever asked will need next. It loads (numpy, 0.2 s) while the first answers are on their way."""
+COUNTING = "numpy"
+"""What closing the run will need. It loads (0.2 s) while the first answers are on their way."""
 
 
 class Display(Protocol):
@@ -51,38 +53,46 @@ class Display(Protocol):
         """Tell the user something once."""
 
 
-class Asking:
-    """One process's part in a run: ask what is missing, keep what arrives."""
+@dataclass
+class Work:
+    """One process's part in a run: what is asked, what of it is done, and who else is asking."""
 
-    def __init__(
-        self,
-        run: Run,
-        config: RunConfig,
-        questions: Sequence[Question],
-        model: Model,
-        sampling: Sampling,
-        earlier: Earlier,
-        display: Display | None,
-        ranks: Ranks | None = None,
-        rounds: Rounds | None = None,
-    ) -> None:
-        if ranks is not None:
-            questions = ranks.share(questions)
-            keys = [question.problem.key for question in questions]
-            missing = sum(not earlier.answered.has(key, one) for key in keys for one in range(run.manifest.samples))
-            earlier.live.total = earlier.live.done + missing  # what this rank will see
-        self._writer = "responses.jsonl" if ranks is None else f"responses.{ranks.rank}.jsonl"
-        self._ranks = ranks
-        self._run, self._config, self._model, self._earlier = run, config, model, earlier
-        self._display = display
-        self._questions, self._sampling, self._rounds = questions, sampling, rounds
-        self.problems = {question.problem.key: question.problem for question in questions}
+    run: Run
+    config: RunConfig
+    questions: Sequence[Question]
+    state: ResumeState
+    price: Price | None = None
+    display: Display | None = None
+    ranks: Ranks | None = None
+    rounds: Rounds | None = None
+
+    @property
+    def leads(self) -> bool:
+        """Whether this process marks, reports and closes."""
+        return self.ranks is None or self.ranks.first
+
+
+class Asking:
+    """Asks what is missing and keeps what arrives."""
+
+    def __init__(self, work: Work, model: Model, sampling: Sampling) -> None:
+        self._run, self._config, self._state, self._rounds = work.run, work.config, work.state, work.rounds
+        self._model, self._sampling, self._display, self._ranks = model, sampling, work.display, work.ranks
+        self._questions = work.questions
+        self._writer = "responses.jsonl"
+        if work.ranks is not None:
+            self._questions = work.ranks.share(work.questions)
+            self._writer = f"responses.{work.ranks.rank}.jsonl"
+            samples, done = range(work.run.manifest.samples), work.state.answered
+            missing = sum(not done.has(one.problem.key, sample) for one in self._questions for sample in samples)
+            work.state.live.total = work.state.live.done + missing  # what this rank will see
+        self._problems = {question.problem.key: question.problem for question in self._questions}
         self.interrupted = False
         self.server_model: str | None = None
 
     async def run(self) -> None:
         """Ask until nothing is left, something is fatal, or the user has had enough."""
-        with Interrupts(self._earlier.live) as interrupts:
+        with Interrupts(self._state.live) as interrupts:
             try:
                 if self._display is not None and (route := self._model.route()):
                     self._display.say(f"asking {route}")
@@ -98,9 +108,9 @@ class Asking:
                 await self._model.close()
 
     async def _started(self, interrupts: Interrupts) -> bool:
-        showing = asyncio.create_task(self._show(self._earlier.live))
+        showing = asyncio.create_task(self._show(self._state.live))
         try:
-            return await start_model(self._model, self._run.path, self._earlier.live, interrupts)
+            return await start_model(self._model, self._run.path, self._state.live, interrupts)
         finally:
             showing.cancel()
 
@@ -114,14 +124,12 @@ class Asking:
     async def _ask(self, interrupts: Interrupts) -> None:
         """Ask for everything that is planned and missing."""
         protocol = get_protocol(self._run.manifest.protocol.partition("@")[0])
-        live = self._earlier.live
+        live = self._state.live
         facts = Journal(self._run.path / self._writer)
         # A rank's marks are for its display; rank 0 marks everything at the end, since marks have one file.
-        opinions = Journal(self._run.marks_file(protocol.name)) if self._ranks is None else None
+        opinions = self._run.marks_journal(protocol.name) if self._ranks is None else None
         with facts, opinions or nullcontext():
-            recorder = Recorder(
-                facts, opinions, self.problems, protocol, self._earlier.marked, self._earlier.accounts, live
-            )
+            recorder = Recorder(facts, opinions, self._problems, protocol, live)
             scheduler = self._scheduler(recorder, live)
             recorder.on_failure = scheduler.stop
             self._model.watch_room(scheduler.more_room)
@@ -129,7 +137,7 @@ class Asking:
                 beside = [
                     asyncio.create_task(facts.keep_synced(scheduler.stop)),
                     asyncio.create_task(self._show(live)),
-                    asyncio.create_task(_load_reporting()),
+                    asyncio.create_task(_load_counting()),
                 ]
                 try:
                     await scheduler.run()
@@ -142,7 +150,7 @@ class Asking:
     def _requests(self) -> Iterator[Request]:
         step = self._config.samples_per_request or self._model.samples_per_request
         wanted = self._rounds.missing() if self._rounds is not None else None
-        return requests(self._run.manifest, self._questions, self._sampling, self._earlier.answered, step, wanted)
+        return requests(self._run.manifest, self._questions, self._sampling, self._state.answered, step, wanted)
 
     def _scheduler(self, recorder: Recorder, live: Live) -> Scheduler:
         config = self._config
@@ -164,10 +172,10 @@ class Asking:
                 self._display.show(live)
 
 
-async def _load_reporting() -> None:
+async def _load_counting() -> None:
     """In a thread, and not while the first requests are being sent: Python runs one of the two at a time."""
     await asyncio.sleep(0.4)
-    await asyncio.to_thread(import_module, REPORTING)
+    await asyncio.to_thread(import_module, COUNTING)
 
 
 def choose_limit(config: RunConfig, model: Model, missing: int) -> Limit:

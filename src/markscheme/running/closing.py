@@ -2,65 +2,70 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
+from itertools import islice
 
 import msgspec
 
 from markscheme.marking import mark_many
-from markscheme.runs.earlier import Earlier
 from markscheme.runs.folder import Run, write_atomically
-from markscheme.runs.journal import Journal
-from markscheme.runs.usage import Accounts
-from markscheme.types import Mark, Problem, Question, Response
+from markscheme.runs.usage import Price
+from markscheme.types import Problem, Response
+
+MARKS_AT_ONCE = 256
 
 
-def forget_old_marks(run: Run) -> None:
-    """Drop marks whose response is gone, before it is asked again: they must not pass for marks of the new answer."""
-    if run.marks_file(run.manifest.protocol).exists():
-        run.save_marks(run.manifest.protocol, run.marks(run.manifest.protocol))
+def forget_stale_marks(run: Run) -> None:
+    """Drop marks that do not count, before anything is asked again: they must not pass for marks of a new answer."""
+    snapshot = run.snapshot()
+    for name, (lines, _) in snapshot.mark_lines.items():
+        label = run.manifest.protocol if run.manifest.protocol.partition("@")[0] == name else name
+        if (counted := snapshot.marks_of(label)) < len(lines):
+            run.save_marks(name, snapshot.marks(label) if counted else ())
 
 
-def mark_the_rest(run: Run, problems: Mapping[str, Problem], earlier: Earlier) -> None:
+def mark_the_rest(run: Run, problems: Mapping[str, Problem]) -> None:
     """Marks that are missing: of an earlier process that was killed, or that fell behind the answers."""
-    if len(earlier.marked) >= run.manifest.problems * run.manifest.samples:
+    snapshot, protocol = run.snapshot(), run.manifest.protocol
+    unmarked = snapshot.unmarked(protocol)
+    if not unmarked.any():
         return
-    protocol = run.manifest.protocol.partition("@")[0]
 
-    def unmarked() -> Iterable[tuple[Response, Problem]]:
-        for response in run.responses():
-            if response.key in problems and not earlier.marked.has(response.key, response.sample):
-                yield response, problems[response.key]
+    def owed() -> Iterable[tuple[Response, Problem]]:
+        return ((response, problems[response.key]) for response in snapshot.responses(unmarked))
 
-    with Journal(run.marks_file(protocol)) as opinions:
-        batch: list[Mark] = []
-        for opinion in mark_many(unmarked(), protocol):
-            batch.append(opinion)
-            if len(batch) >= 256:
-                opinions.write(batch)
-                batch.clear()
-        opinions.write(batch)
+    with run.marks_journal(protocol) as journal:
+        marks = iter(mark_many(owed(), protocol.partition("@")[0]))
+        while batch := list(islice(marks, MARKS_AT_ONCE)):
+            journal.write(batch)
 
 
-def close(run: Run, questions: Iterable[Question], status: str, server: str | None, accounts: Accounts) -> None:
+def close(
+    run: Run, status: str, server: str | None = None, price: Price | None = None, ended: str | None = None
+) -> None:
     """Write the manifest and `usage.json`. `status` is how the asking ended; missing responses make it `incomplete`."""
-    counts = Counter(str(head.verdict) for head in run.mark_heads(run.manifest.protocol))
-    wanted = run.wanted([question.problem.key for question in questions])
-    missing = sum(wanted.values()) - run.standing().answered(wanted)
-    ended = status if missing or status == "stopped" else "complete"
-    ledger = accounts.ledger()
+    from markscheme.runs.ledger import ledger  # with numpy, which a run needs only now
+
+    snapshot = run.snapshot()
+    if status == "complete" and snapshot.missing:
+        status = "incomplete"
+    elif status == "interrupted" and not snapshot.missing:
+        status = "complete"
+    accounts = ledger(snapshot, price)
     run.save_manifest(
         msgspec.structs.replace(
             run.manifest,
-            ended=now(),
-            status="incomplete" if ended == "complete" and missing else ended,
-            counts=dict(counts),
+            ended=ended or now(),
+            status=status,
+            counts={
+                str(name): times for name, times in snapshot.counts(run.manifest.protocol).totals().items() if times
+            },
             server_model=server or run.manifest.server_model,
-            usage=ledger.total,
+            usage=accounts.total,
         )
     )
-    write_atomically(run.path / "usage.json", msgspec.json.format(msgspec.json.encode(ledger), indent=1))
+    write_atomically(run.path / "usage.json", msgspec.json.format(msgspec.json.encode(accounts), indent=1))
 
 
 def now() -> str:

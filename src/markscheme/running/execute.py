@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import platform
+import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import nullcontext, suppress
+from datetime import datetime
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from markscheme.config import RunConfig
-from markscheme.errors import JournalError, ModelError, UsageError
+from markscheme.errors import JournalError, MarkschemeError, ModelError, UsageError
 from markscheme.marking import get_protocol
 from markscheme.models import load_model
 from markscheme.models.addresses import with_environment
@@ -21,18 +24,17 @@ from markscheme.models.fleet.ranks import Ranks
 from markscheme.models.prices import price_of
 from markscheme.models.secrets import hide_config, hide_spec
 from markscheme.prompts import prompts_sha256
-from markscheme.running.asking import Asking, Display, choose_limit, run_async
-from markscheme.running.closing import close, forget_old_marks, mark_the_rest, now
+from markscheme.running.asking import Asking, Display, Work, choose_limit, run_async
+from markscheme.running.closing import close, forget_stale_marks, mark_the_rest, now
 from markscheme.running.evidence import git_revision, package_versions
 from markscheme.running.prepare import Prepared, prepare
+from markscheme.running.resume_state import ResumeState
 from markscheme.running.resuming import check_questions, resumed_config
 from markscheme.running.rounds import Rounds, first_round
-from markscheme.runs.earlier import Earlier
 from markscheme.runs.folder import Manifest, Run
 from markscheme.runs.lock import RunLock
 from markscheme.runs.reserve import Reserve
-from markscheme.runs.usage import Accounts
-from markscheme.types import Question, Sampling
+from markscheme.types import Sampling
 
 SEVERAL_SAMPLES_TEMPERATURE = 0.8
 """One sample is greedy by default; several greedy samples would be the same text several times."""
@@ -76,7 +78,7 @@ def execute(
         git_revision=git_revision(),
     )
     # Whatever is wrong with the options is said before there is a folder.
-    accounts = Accounts(price_of(config))
+    price = price_of(config)
     choose_limit(config, model, len(questions) * samples)
     try:
         out.mkdir(parents=True, exist_ok=True)
@@ -88,9 +90,10 @@ def execute(
         if ranks is not None:
             _meet(ranks)
             run = Run.open(out)
-        earlier = Earlier(run, questions, accounts)
-        rounds = Rounds(run, config, questions, earlier) if config.until is not None else None
-        _finish(run, config, questions, model, sampling, earlier, display, ranks, rounds)
+        work = Work(run, config, questions, ResumeState(len(questions) * samples), price, display, ranks)
+        if config.until is not None:
+            work.rounds = Rounds(run, config, questions, work.state.live)
+        _do(work, model, sampling)
     return run
 
 
@@ -107,33 +110,48 @@ def resume(
     first_round(config, ranks)  # refuses what cannot be
     with _lock(run.path, ranks):
         run = Run.open(run.path)  # another process may have finished it while we waited
-        questions = run.questions()
-        check_questions(run, questions)
-        protocol = get_protocol(run.manifest.protocol.partition("@")[0])
         run.manifest = msgspec.structs.replace(
             run.manifest,
             config=hide_config(config),
-            protocol=protocol.label,
+            protocol=get_protocol(run.manifest.protocol.partition("@")[0]).label,
             status="running",
             resumed=run.manifest.resumed + 1,
         )
-        earlier = Earlier(run, questions, Accounts(price_of(config)))
-        rounds = Rounds(run, config, questions, earlier) if config.until is not None else None
+        snapshot = run.snapshot()
+        questions = snapshot.questions()
+        check_questions(run, questions)
+        if (damaged := snapshot.damaged + len(snapshot.torn)) and (ranks is None or ranks.first):
+            print(
+                f"markscheme: {damaged} damaged lines in {run.path} are left out; what they held is asked again",
+                file=sys.stderr,
+            )
+        state = ResumeState(int(snapshot.wanted.sum()), snapshot, run.manifest.protocol)
+        work = Work(run, config, questions, state, price_of(config), display, ranks)
+        if config.until is not None:
+            work.rounds = Rounds(run, config, questions, state.live, snapshot.planned)
         model: Model | None = None
-        more = earlier.missing or (rounds is not None and rounds.advance())
+        more = state.missing or (work.rounds is not None and work.rounds.advance())
         if ranks is not None or more:  # with nothing missing no model is needed, and no key for one
             model = load_model(config.model, config)
-            choose_limit(config, model, earlier.missing)
+            choose_limit(config, model, state.missing)
         if ranks is None or ranks.first:  # only now: options that the model refuses are not kept
             run.save_manifest(run.manifest)
-            if earlier.missing:
-                forget_old_marks(run)
+            if state.missing:
+                forget_stale_marks(run)
         if ranks is not None:
             _meet(ranks)  # nobody writes before everybody has read what is there
-            run = Run.open(run.path)
-        sampling = msgspec.convert(run.manifest.sampling, Sampling)
-        _finish(run, config, questions, model, sampling, earlier, display, ranks, rounds)
+            work.run = run = Run.open(run.path)
+        _do(work, model, msgspec.convert(run.manifest.sampling, Sampling))
     return run
+
+
+def new_folder(benchmark: str, model: str) -> Path:
+    """A folder below `runs/` that is not there yet and says when, what and who. It is made when the run begins."""
+    stamp = datetime.now().astimezone().strftime("%Y%m%d-%H%M%S")
+    slug = re.sub(r"[^A-Za-z0-9.]+", "-", hide_spec(model)).strip("-")[-40:]
+    name = f"{stamp}-{benchmark}-{slug}"
+    candidates = (Path("runs") / (name if number == 1 else f"{name}-{number}") for number in count(1))
+    return next(folder for folder in candidates if not folder.exists())
 
 
 def _check_ranks(config: RunConfig, ranks: Ranks | None) -> None:
@@ -154,47 +172,45 @@ def _meet(ranks: Ranks) -> None:
         raise ModelError(f"rank {ranks.rank}: another rank ended before the run began; its message says why")
 
 
-def _finish(
-    run: Run,
-    config: RunConfig,
-    questions: Sequence[Question],
-    model: Model | None,
-    sampling: Sampling,
-    earlier: Earlier,
-    display: Display | None,
-    ranks: Ranks | None,
-    rounds: Rounds | None,
-) -> None:
-    leads = ranks is None or ranks.first
-    if earlier.damaged and leads:
-        print(
-            f"markscheme: {earlier.damaged} damaged lines in {run.path} are left out; what they held is asked again",
-            file=sys.stderr,
-        )
-    asking: Asking | None = None
+def _do(work: Work, model: Model | None, sampling: Sampling) -> None:
+    """Ask what is missing, mark what is not marked, and close the run however it ends."""
+    run, ranks = work.run, work.ranks
+    asking = Asking(work, model, sampling) if model is not None else None
+    status = "complete"
     try:
-        with Reserve(run.path, run.manifest.problems) if leads else nullcontext():
-            if rounds is not None:
-                rounds.keep()
-            if model is not None:
-                asking = Asking(run, config, questions, model, sampling, earlier, display, ranks, rounds)
+        with Reserve(run.path, run.manifest.problems) if work.leads else nullcontext():
+            if work.rounds is not None:
+                work.rounds.keep()
+            if asking is not None:
                 run_async(asking.run())
-            status = "interrupted" if asking is not None and asking.interrupted else "complete"
-            if ranks is not None:
-                if not ranks.meet():  # told to end, we do not wait for the others
-                    status = "interrupted"
-                if ranks.first:
-                    earlier = Earlier(run, questions, Accounts(price_of(config)))
-            if leads:
-                mark_the_rest(run, {question.problem.key: question.problem for question in questions}, earlier)
+                status = "interrupted" if asking.interrupted else "complete"
+            if ranks is not None and not ranks.meet():  # told to end, we do not wait for the others
+                status = "interrupted"
+            if work.leads:
+                mark_the_rest(run, {question.problem.key: question.problem for question in work.questions})
     except BaseException as end:
-        if leads:
-            status = "interrupted" if isinstance(end, KeyboardInterrupt) else "stopped"
+        status = "interrupted" if isinstance(end, KeyboardInterrupt) else "stopped"
+        if work.leads:
             with suppress(JournalError):  # what stopped us is the news
-                close(run, questions, status, asking.server_model if asking else None, earlier.accounts)
+                _close(work, status, asking)
+            if isinstance(end, MarkschemeError):
+                raise _stopped(run, end) from None
         raise
-    if leads:
-        close(run, questions, status, asking.server_model if asking else None, earlier.accounts)
+    if work.leads:
+        _close(work, status, asking)
+
+
+def _close(work: Work, status: str, asking: Asking | None) -> None:
+    close(work.run, status, asking.server_model if asking else None, work.price)
+
+
+def _stopped(run: Run, failure: MarkschemeError) -> MarkschemeError:
+    """The same failure, which also says what is kept and how to go on."""
+    snapshot = run.snapshot()
+    kept = f"{snapshot.answered} of {snapshot.expected} responses are kept"
+    told = type(failure)(f"{failure}. {kept}; `markscheme resume {run.path}` asks for the rest")
+    told.stopped_run = run
+    return told
 
 
 def _sampling(config: RunConfig, samples: int, model: Model, usual: Sampling) -> Sampling:

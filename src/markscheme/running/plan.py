@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from markscheme.models.base import Request
+from markscheme.running.samples import SampleSet
 from markscheme.running.seeds import derive_seed
 from markscheme.runs.folder import Manifest
-from markscheme.runs.samples import SampleSet
 from markscheme.types import Question, Sampling
 
 

@@ -16,8 +16,6 @@ from markscheme.errors import MarkschemeError
 from markscheme.marking import Protocol, mark
 from markscheme.running.live import Live
 from markscheme.runs.journal import Journal
-from markscheme.runs.samples import SampleSet
-from markscheme.runs.usage import Accounts
 from markscheme.types import Mark, Problem, Response, Verdict
 
 BACKLOG = 256
@@ -33,13 +31,10 @@ class Recorder:
         marks: Journal | None,
         problems: Mapping[str, Problem],
         protocol: Protocol,
-        marked: SampleSet,
-        accounts: Accounts,
         live: Live,
     ) -> None:
-        self._journal, self._marks = journal, marks
-        self._problems, self._protocol, self._marked = problems, protocol, marked
-        self._accounts, self._live = accounts, live
+        self._journal, self._marks, self._live = journal, marks, live
+        self._problems, self._protocol = problems, protocol
         self._arrived: list[Response] = []
         self._judged: list[Mark] = []
         self._flushing = False
@@ -89,8 +84,6 @@ class Recorder:
             asyncio.get_running_loop().call_soon(self.flush)
 
     def _count(self, response: Response) -> None:
-        self._accounts.add(response)
-        self._marked.discard(response.key, response.sample)
         if response.error is not None:
             self._live.errors += 1
             return
@@ -129,6 +122,5 @@ class Recorder:
     def _judged_are(self, marks: list[Mark]) -> None:
         self._judged += marks
         for one in marks:
-            self._marked.add(one.key, one.sample)
             if one.verdict is not Verdict.ERROR:
                 self._live.scored(one.key, one.correct)

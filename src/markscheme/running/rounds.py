@@ -7,12 +7,13 @@ round when it is resumed, and the next one is decided from what came back.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from markscheme.config import RunConfig
 from markscheme.errors import UsageError
 from markscheme.models.fleet.ranks import Ranks
 from markscheme.running.closing import mark_the_rest
-from markscheme.runs.earlier import Earlier
+from markscheme.running.live import Live
 from markscheme.runs.folder import PlannedRound, Run
 from markscheme.types import Question
 
@@ -39,11 +40,18 @@ def first_round(config: RunConfig, ranks: Ranks | None = None) -> int:
 class Rounds:
     """The rounds of one run: what is planned, and what comes next."""
 
-    def __init__(self, run: Run, config: RunConfig, questions: Sequence[Question], earlier: Earlier) -> None:
+    def __init__(
+        self,
+        run: Run,
+        config: RunConfig,
+        questions: Sequence[Question],
+        live: Live,
+        planned: Sequence[PlannedRound] = (),
+    ) -> None:
         assert config.until is not None
-        self._run, self._questions, self._earlier = run, questions, earlier
+        self._run, self._questions, self._live = run, questions, live
         self._target, self._most = config.until / 100, config.max_samples
-        self._planned = run.rounds()
+        self._planned = list(planned)
         if not self._planned:  # the first round, or a plain run that is now to be carried on
             first = run.manifest.samples
             if first < 2 or run.manifest.sampling.get("temperature") == 0:
@@ -69,22 +77,20 @@ class Rounds:
 
     def advance(self) -> bool:
         """Plan one more round; false when the score is known or the most samples are asked."""
-        from markscheme.statistics import sequential, tally_codes
+        from markscheme.statistics import sequential
 
-        mark_the_rest(self._run, {one.problem.key: one.problem for one in self._questions}, self._earlier)
-        keys = [question.problem.key for question in self._questions]
-        planned = [(each.size, each.asked) for each in self._planned]
-        rounds = tally_codes(self._run.verdicts(self._run.manifest.protocol), keys, planned).rounds
-        found = sequential.known(rounds)
+        mark_the_rest(self._run, {one.problem.key: one.problem for one in self._questions})
+        snapshot = replace(self._run.snapshot(), planned=tuple(self._planned))
+        rounds = snapshot.counts(self._run.manifest.protocol).rounds
+        known = sequential.known(rounds)
         size = sequential.next_size(sum(each.size for each in self._planned), self._most)
-        if found.half_width <= self._target or not size or not any(rounds[-1].n):
+        if known.half_width <= self._target or not size or not any(rounds[-1].n):
             return False
         asked = sequential.allocate(rounds, size, len(self._questions))
         self._planned.append(PlannedRound(size, tuple(asked.tolist())))
         self._asked_here += 1
-        live = self._earlier.live
-        live.total += int(asked.sum())
-        live.state = (
-            f"round {len(self._planned)}: ± {100 * found.half_width:.1f} points so far, until ± {100 * self._target:g}"
+        self._live.total += int(asked.sum())
+        self._live.state = (
+            f"round {len(self._planned)}: ± {100 * known.half_width:.1f} points so far, until ± {100 * self._target:g}"
         )
         return True

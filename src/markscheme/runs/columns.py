@@ -1,22 +1,17 @@
-"""What the viewer keeps of every response: a few numbers and where its line stands, in columns. Never a text.
+"""What is kept of every line of a run's journals: a few numbers and where the line stands, in columns. Never a text.
 
-`Cells` grows while files are read; `Snapshot` is its frozen copy in the order (problem, sample), which pages filter
-and count with numpy. About 70 bytes a response and 9 a mark.
+A table only grows, so what a `Snapshot` took of it never changes. 46 bytes a response and 18 a mark.
 """
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+import struct
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from markscheme.runs.folder import PlannedRound
-from markscheme.types import Verdict
+from markscheme.types import Response, Verdict
 
 VERDICTS: tuple[Verdict, ...] = tuple(Verdict)
 CODE = {str(verdict): code for code, verdict in enumerate(VERDICTS)}
@@ -28,173 +23,135 @@ UNMARKED = -1
 FINISH = ("stop", "length", "content_filter", "other")
 UNKNOWN = -1
 
+SAMPLE_BITS = 20
+LARGEST_SAMPLE = 1_000_000
+"""A larger index is a damaged line."""
+
 Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
+Table = npt.NDArray[Any]
+"""A structured array: one row a line."""
 
-# name → array typecode and the value of a cell that has no response yet
-_NUMBERS: dict[str, tuple[str, float]] = {
-    "file": ("b", UNKNOWN),
-    "offset": ("q", UNKNOWN),
-    "length": ("q", 0),
-    "failed": ("b", 0),
-    "finish": ("b", UNKNOWN),
-    "prompt_tokens": ("i", UNKNOWN),
-    "tokens": ("i", UNKNOWN),
-    "latency": ("f", float("nan")),
-    "size": ("i", 0),  # bytes of text and reasoning as they stand in the file
-}
-_TOP = 2**31 - 1
+_NAN = float("nan")
+_FINISH_CODE: dict[str | None, int] = {name: code for code, name in enumerate(FINISH)}
+
+# column, letter for `struct`, type for numpy
+_RESPONSE_COLUMNS = (
+    ("cell", "q", "<i8"),  # problem and sample in one number
+    ("offset", "q", "<i8"),
+    ("length", "i", "<i4"),  # bytes of the line
+    ("size", "i", "<i4"),  # characters of text and reasoning
+    ("prompt_tokens", "i", "<i4"),
+    ("tokens", "i", "<i4"),
+    ("reasoning_tokens", "i", "<i4"),
+    ("latency", "f", "<f4"),
+    ("attempts", "H", "<u2"),
+    ("file", "h", "<i2"),
+    ("kind", "b", "i1"),  # of the error: 0 is an answer
+    ("finish", "b", "i1"),
+)
+_RANGES = {"q": 2**63 - 1, "i": 2**31 - 1, "H": 2**16 - 1, "h": 2**15 - 1, "b": 2**7 - 1, "f": 1e38}
+_LIMITS = [(0 if letter == "H" else -1, _RANGES[letter]) for _, letter, _ in _RESPONSE_COLUMNS]
+"""The least and the most that each column takes."""
+
+_MARK_COLUMNS = (("cell", "q", "<i8"), ("offset", "q", "<i8"), ("label", "b", "i1"), ("verdict", "b", "i1"))
+
+_RESPONSE_TYPE = np.dtype([(name, kind) for name, _, kind in _RESPONSE_COLUMNS])
+ABSENT: Table = np.array((0, UNKNOWN, 0, 0, UNKNOWN, UNKNOWN, UNKNOWN, _NAN, 0, UNKNOWN, 0, UNKNOWN), _RESPONSE_TYPE)
+"""The numbers of a response that has not been read yet."""
 
 
-class Cells:
-    """One row a (problem, sample) that a response or a mark spoke of, in the order they turned up."""
+class Columns:
+    """Some rows of a table, column by column: `columns["tokens"]`. A column takes memory from when it is asked for."""
+
+    def __init__(self, table: Table, chosen: Ints) -> None:
+        self._table, self._chosen = table, chosen
+        self._made: dict[str, Table] = {}
+
+    def __len__(self) -> int:
+        return len(self._chosen)
+
+    def __getitem__(self, name: str) -> Table:
+        if name not in self._made:
+            self._made[name] = self._table[name][self._chosen]
+        return self._made[name]
+
+
+class _Lines:
+    """A growing table, fed line by line."""
+
+    def __init__(self, columns: tuple[tuple[str, str, str], ...]) -> None:
+        self._type = np.dtype([(name, kind) for name, _, kind in columns])
+        self._pack = struct.Struct("<" + "".join(letter for _, letter, _ in columns)).pack
+        self._new = bytearray()
+        self._table: Table = np.zeros(0, self._type)
+
+    def table(self) -> Table:
+        """Everything so far. Later lines make a new table, this one stays as it is."""
+        if self._new:
+            new = np.frombuffer(self._new, self._type)  # takes the bytes over, no copy
+            self._table = np.concatenate([self._table, new]) if len(self._table) else new
+            self._new = bytearray()
+        return self._table
+
+
+class ResponseLines(_Lines):
+    """Every whole line of the responses' files whose problem is known."""
 
     def __init__(self) -> None:
-        self.problem, self.sample = array("i"), array("i")
-        self.numbers: dict[str, array[Any]] = {name: array(code) for name, (code, _) in _NUMBERS.items()}
-        self.verdicts: dict[str, array[int]] = {}
-        self.mark_offsets: dict[str, array[int]] = {}
-        self._row: dict[int, int] = {}
-        self._room = 0  # rows that the columns have space for
+        super().__init__(_RESPONSE_COLUMNS)
+        self.kinds: dict[str, int] = {"": 0}
+        """Kinds of error, by the number that stands for each."""
 
-    def __len__(self) -> int:
-        return len(self.problem)
-
-    def row(self, problem: int, sample: int) -> int:
-        """The row of a cell, made if it is new."""
-        place = problem << 32 | sample
-        row = self._row.get(place)
-        if row is None:
-            row = self._row[place] = len(self.problem)
-            self.problem.append(problem)
-            self.sample.append(sample)
-            if row >= self._room:
-                self._grow()
-        return row
-
-    def _grow(self) -> None:
-        """Lengthen all columns at once: eleven appends a row would be most of the time of reading marks."""
-        more = max(1024, self._room // 2)
-        for name, column in self.numbers.items():
-            column.extend(array(column.typecode, [_NUMBERS[name][1]]) * more)
-        for protocol in self.verdicts:
-            self.verdicts[protocol].extend(array("b", [UNMARKED]) * more)
-            self.mark_offsets[protocol].extend(array("q", [UNKNOWN]) * more)
-        self._room += more
-
-    def put(self, row: int, **numbers: float | None) -> None:
-        """Set the numbers of a response; `None` is unknown, what does not fit is cut to what does."""
-        for name, value in numbers.items():
-            code, unknown = _NUMBERS[name]
-            if value is None:
-                value = unknown
-            elif code == "i":
-                value = min(max(int(value), UNKNOWN), _TOP)
-            self.numbers[name][row] = value
-
-    def has_gone(self) -> bool:
-        """Whether a row has no response."""
-        return UNKNOWN in self.numbers["file"][: len(self)]
-
-    def clear_marks(self, protocol: str) -> None:
-        """No mark of this protocol is known (any more)."""
-        self.verdicts[protocol] = array("b", [UNMARKED]) * self._room
-        self.mark_offsets[protocol] = array("q", [UNKNOWN]) * self._room
-
-    def drop_marks(self, protocol: str) -> None:
-        """The protocol's file is gone."""
-        self.verdicts.pop(protocol, None)
-        self.mark_offsets.pop(protocol, None)
-
-
-@dataclass(frozen=True)
-class Snapshot:
-    """All columns at one moment, rows ordered by problem and sample."""
-
-    version: int
-    marks_version: int
-    complete: bool
-    """Everything in the files has been read."""
-    progress: float
-    problem: Ints
-    sample: Ints
-    numbers: dict[str, npt.NDArray[Any]]
-    verdicts: dict[str, npt.NDArray[np.int8]]
-    mark_offsets: dict[str, Ints]
-    labels: dict[str, str]
-    """Protocol name → `name@version` as its marks say."""
-    damaged: int
-    torn: int
-    keys: Sequence[str] = field(repr=False)
-    ids: Sequence[str] = field(repr=False)
-    rounds: Sequence[PlannedRound] = ()
-    """Of a run that asked some problems more often because of their answers."""
-
-    def __len__(self) -> int:
-        return len(self.problem)
-
-    @classmethod
-    def of(cls, cells: Cells, *, complete: bool, **rest: object) -> Snapshot:
-        """Copy the columns, in order."""
-        problem, sample = np.array(cells.problem, np.int64), np.array(cells.sample, np.int64)
-        order = np.lexsort((sample, problem))
-        size = len(cells)
-        numbers = {name: np.array(column[:size])[order] for name, column in cells.numbers.items()}
-        # A failed response has the same verdict under every protocol, whether or not somebody wrote it down.
-        failed = numbers["failed"].astype(bool)
-        # A mark whose response is nowhere stands for nothing; that is known once everything has been read.
-        gone = (numbers["file"] == UNKNOWN) & complete
-        verdicts = {}
-        for name, column in cells.verdicts.items():
-            stored = np.array(column[:size], np.int8)[order]
-            verdicts[name] = np.where(failed, ERROR, np.where(gone, UNMARKED, stored)).astype(np.int8)
-        return cls(
-            complete=complete,
-            problem=problem[order],
-            sample=sample[order],
-            numbers=numbers,
-            verdicts=verdicts,
-            mark_offsets={
-                name: np.array(column[:size], np.int64)[order] for name, column in cells.mark_offsets.items()
-            },
-            **rest,  # type: ignore[arg-type]
+    def add(self, cell: int, one: Response, file: int, offset: int, length: int) -> None:
+        """Keep the numbers of a response."""
+        kind = 0
+        if one.error is not None:
+            name = one.error_kind or "unknown"
+            kind = self.kinds.setdefault(name, len(self.kinds)) if len(self.kinds) < 127 else self.kinds.get(name, 126)
+        prompt, tokens, reasoning = one.prompt_tokens, one.completion_tokens, one.reasoning_tokens
+        self._append(
+            cell,
+            offset,
+            length,
+            len(one.text) + (len(one.reasoning) if one.reasoning else 0),
+            UNKNOWN if prompt is None else prompt,
+            UNKNOWN if tokens is None else tokens,
+            UNKNOWN if reasoning is None else reasoning,
+            _NAN if one.latency is None else one.latency,
+            one.attempts,
+            file,
+            kind,
+            _FINISH_CODE.get(one.finish_reason, UNKNOWN),
         )
 
-    @property
-    def problems(self) -> int:
-        """How many problems there are, answered or not."""
-        return len(self.keys)
+    def _append(self, *numbers: float) -> None:
+        try:
+            self._new += self._pack(*numbers)
+        except (struct.error, OverflowError):  # what does not fit is cut to what does
+            fitting = (min(max(each, low), high) for each, (low, high) in zip(numbers, _LIMITS, strict=True))
+            self._new += self._pack(*fitting)
 
-    @cached_property
-    def arrived(self) -> Mask:
-        """Rows whose response is in a file (a mark may stand there before its response was read)."""
-        return np.asarray(self.numbers["file"] >= 0)
 
-    def verdict(self, protocol: str) -> npt.NDArray[np.int8]:
-        """Verdict codes under a protocol; all unmarked (or failed) where it has no marks."""
-        if protocol in self.verdicts:
-            return self.verdicts[protocol]
-        failed = self.numbers["failed"].astype(bool)
-        return np.where(failed, np.int8(ERROR), np.int8(UNMARKED)).astype(np.int8)
+class MarkLines(_Lines):
+    """Every whole line of one protocol's marks whose problem is known."""
 
-    def row(self, problem: int, sample: int) -> int | None:
-        """The row of a cell, or None."""
-        low, high = np.searchsorted(self.problem, [problem, problem + 1])
-        row = int(low + np.searchsorted(self.sample[low:high], sample))
-        return row if row < high and self.sample[row] == sample else None
+    def __init__(self) -> None:
+        super().__init__(_MARK_COLUMNS)
+        self.labels: dict[str, int] = {}
+        """`name@version` as the marks say, by the number that stands for each; the last to appear is last."""
 
-    def rows_of(self, problem: int) -> range:
-        """The rows of a problem."""
-        low, high = np.searchsorted(self.problem, [problem, problem + 1])
-        return range(int(low), int(high))
+    def add(self, cell: int, offset: int, label: str, verdict: str) -> None:
+        """Keep where a mark stands and what it says; a verdict that does not exist (yet) is none."""
+        number = self.labels.get(label)
+        if number is None:
+            number = self.labels[label] = min(len(self.labels), 126)
+        self._new += self._pack(cell, offset, number, CODE.get(verdict, UNMARKED))
 
-    @cached_property
-    def disagree(self) -> Mask:
-        """Rows that one protocol calls correct and another does not."""
-        some, every = np.zeros(len(self), bool), np.ones(len(self), bool)
-        for verdict in self.verdicts.values():
-            marked = verdict != UNMARKED
-            right = verdict == CORRECT
-            some |= right & marked
-            every &= right | ~marked
-        return some & ~every
+
+def last_of_each(cells: Ints, *later: npt.NDArray[Any]) -> Ints:
+    """For each different cell, in order, the place of its last line: by the keys `later`, then by position."""
+    order = np.lexsort((*reversed(later), cells)) if later else np.argsort(cells, kind="stable")
+    ordered = cells[order]
+    last: Ints = order[np.append(ordered[1:] != ordered[:-1], np.ones(min(1, len(ordered)), bool))]
+    return last

@@ -1,4 +1,4 @@
-"""The problems of a run as the viewer keeps them: key, id, where the line stands, and the few labels worth grouping by."""
+"""The problems of a run: key, id, where the line stands, and the few labels worth grouping by. Never a statement."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from markscheme.types import Question, content_key
+from markscheme.types import Question
 
 MOST_GROUPS = 40
 """A metadata field with more different values is not a way to group."""
@@ -16,57 +16,36 @@ MOST_FIELDS = 20
 LONGEST_LABEL = 60
 LONGEST_ID = 200
 
-UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
-"""How a line shows that it is torn, not UTF-8, not ours, or nested to do harm."""
 
-
-class _Head(msgspec.Struct):
-    id: str = ""
-    key: str = ""
-    metadata: dict[str, Any] = {}
-
-
-class _Line(msgspec.Struct):
-    problem: _Head
-
-
-_decoder = msgspec.json.Decoder(_Line)
+_decoder = msgspec.json.Decoder(Question)
 
 
 class ProblemTable:
-    """Grows line by line; a key that only a response knows gets a row without a statement."""
+    """Grows line by line; a key that stands there twice counts once."""
 
     def __init__(self) -> None:
         self.keys: list[str] = []
         self.ids: list[str] = []
         self.offsets = array("q")
+        self.number: dict[str, int] = {}
+        """Key → place in the order of the file."""
         self.groups: dict[str, list[str | None]] = {}
         """Field of the metadata → label of each problem."""
-        self._index: dict[str, int] = {}
         self._values: dict[str, set[str]] = {}
 
     def add_line(self, offset: int, line: bytes) -> None:
         """One line of `problems.jsonl`; raises one of `UNREADABLE` if it is not one."""
-        head = _decoder.decode(line).problem
-        if not head.key:
-            problem = msgspec.json.decode(line, type=Question).problem
-            head.key = content_key(problem.statement, problem.gold)
-        if head.key in self._index:
+        problem = _decoder.decode(line).problem
+        if problem.key in self.number:
             return
-        index = self._add(head.key, head.id, offset)
-        for name, value in head.metadata.items():
+        index = self.number[problem.key] = len(self.keys)
+        self.keys.append(problem.key)
+        self.ids.append(problem.id[:LONGEST_ID] or str(index + 1))
+        self.offsets.append(offset)
+        for name, value in problem.metadata.items():
             label = _label(value)
             if label is not None:
                 self._put(name, index, label)
-
-    def index(self, key: str, id: str = "") -> int:
-        """The number of a problem by its key."""
-        found = self._index.get(key)
-        return self._add(key, id or key, -1) if found is None else found
-
-    def find(self, key: str) -> int | None:
-        """The number of a problem by its key, or None."""
-        return self._index.get(key)
 
     def fields(self) -> dict[str, list[str | None]]:
         """What the problems can be grouped by: fields with at least two and not too many labels."""
@@ -75,13 +54,6 @@ class ProblemTable:
             for name, labels in self.groups.items()
             if 2 <= len(self._values[name]) <= MOST_GROUPS
         }
-
-    def _add(self, key: str, id: str, offset: int) -> int:
-        index = self._index[key] = len(self.keys)
-        self.keys.append(key)
-        self.ids.append(id[:LONGEST_ID] or str(index + 1))
-        self.offsets.append(offset)
-        return index
 
     def _put(self, name: str, index: int, label: str) -> None:
         if name not in self._values and len(self._values) >= MOST_FIELDS:

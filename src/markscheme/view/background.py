@@ -49,7 +49,7 @@ class Background:
                 self._kept.popitem(last=False)
         return Made(value, True)
 
-    def get(self, key: Hashable, stamp: Hashable, work: Callable[[], T], wait: float) -> Made[T]:
+    def get(self, key: Hashable, stamp: Hashable, work: Callable[[], T | None], wait: float) -> Made[T]:
         """The value for this stamp if it is made within `wait` seconds, else the one before."""
         ready: Made[T] | None = self.known(key, stamp)
         if ready is not None:

@@ -116,9 +116,9 @@ def _list(run: OpenRun) -> dict[str, Any]:
     """What the script filters: the columns of the list, and the texts if they are small."""
     snapshot = run.snapshot
     rows = [_row(run, row) for row in range(len(snapshot))]
-    small = int(snapshot.numbers["size"].sum()) <= TEXTS
+    small = int(snapshot.rows["size"].sum()) <= TEXTS
     texts = [_text(run, row) for row in range(len(snapshot))] if small else None
-    return {"rows": rows, "texts": texts, "groups": run.index.problems.fields()}
+    return {"rows": rows, "texts": texts, "groups": run.snapshot.groups}
 
 
 def _row(run: OpenRun, row: int) -> list[Any]:
@@ -142,5 +142,5 @@ def _row(run: OpenRun, row: int) -> list[Any]:
 
 
 def _text(run: OpenRun, row: int) -> str:
-    response = run.index.response(run.snapshot, row)
+    response = run.snapshot.response(row)
     return "" if response is None else (response.reasoning or "") + response.text

@@ -8,36 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from markscheme.runs.columns import CORRECT, ERROR, UNMARKED, VERDICTS, Mask, Snapshot
-from markscheme.statistics import Counts, Interval, Round, interval
-
-
-def counts(snapshot: Snapshot, protocol: str, rows: Mask | None = None) -> Counts:
-    """How often each problem got each verdict, one row a problem of the run."""
-    verdict = snapshot.verdict(protocol)
-    keep = verdict != UNMARKED
-    if rows is not None:
-        keep &= rows
-    table = np.zeros((snapshot.problems, len(VERDICTS)), np.int64)
-    np.add.at(table, (snapshot.problem[keep], verdict[keep]), 1)
-    return Counts(tuple(snapshot.keys), table, _rounds(snapshot, verdict) if rows is None else ())
-
-
-def _rounds(snapshot: Snapshot, verdict: npt.NDArray[np.int8]) -> tuple[Round, ...]:
-    """What came back in each round, where samples were added until the score was known."""
-    planned = [each for each in snapshot.rounds if len(each.asked) == snapshot.problems]
-    if not planned or len(planned) < len(snapshot.rounds):
-        return ()
-    ends = np.cumsum([each.asked for each in planned], axis=0)
-    number = np.sum(snapshot.sample >= ends[:, snapshot.problem], axis=0)
-    scored = (verdict != UNMARKED) & (verdict != ERROR)
-    found = []
-    for at, each in enumerate(planned):
-        here = scored & (number == at)
-        n = np.bincount(snapshot.problem[here], minlength=snapshot.problems)
-        c = np.bincount(snapshot.problem[here & (verdict == CORRECT)], minlength=snapshot.problems)
-        found.append(Round(each.size, tuple(n.tolist()), tuple(c.tolist())))
-    return tuple(found)
+from markscheme.runs.columns import CORRECT, ERROR, UNMARKED, VERDICTS
+from markscheme.runs.snapshot import Snapshot
+from markscheme.statistics import Counts, Interval, interval
 
 
 def only(of: Counts, problems: npt.ArrayLike) -> Counts:
@@ -111,7 +84,7 @@ class Bin:
 
 def token_bins(snapshot: Snapshot, protocol: str, most: int = 24) -> list[Bin]:
     """Responses by completion tokens, in bins of equal ratio, with the verdicts inside."""
-    tokens, verdict = snapshot.numbers["tokens"], snapshot.verdict(protocol)
+    tokens, verdict = snapshot.rows["tokens"], snapshot.verdict(protocol)
     known = (tokens > 0) & (verdict != UNMARKED) & (verdict != ERROR)
     if not known.any():
         return []

@@ -12,7 +12,8 @@ from urllib.parse import urlencode
 import msgspec
 import numpy as np
 
-from markscheme.runs.columns import CODE, FINISH, UNMARKED, Mask, Snapshot
+from markscheme.runs.columns import CODE, FINISH, UNMARKED, Mask
+from markscheme.runs.snapshot import Snapshot
 from markscheme.types import Verdict
 
 SORTS = ("problem", "tokens", "length", "latency")
@@ -68,7 +69,7 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         kept = msgspec.structs.replace(self, page=1, sort="", down=False, protocol="", case=False)
         return kept != Filter()
 
-    def mask(self, snapshot: Snapshot, protocol: str, groups: Mapping[str, list[str | None]]) -> Mask:
+    def mask(self, snapshot: Snapshot, protocol: str) -> Mask:
         """Rows that pass everything but the text search, which is `search`'s."""
         keep = np.ones(len(snapshot), bool)
         if self.verdict:
@@ -79,19 +80,19 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             keep &= wanted[snapshot.problem]
         if self.group:
             field, _, label = self.group.partition(":")
-            if field in groups:
-                wanted = np.array([value == label for value in groups[field]], bool)
+            if field in snapshot.groups:
+                wanted = np.array([value == label for value in snapshot.groups[field]], bool)
                 keep &= wanted[snapshot.problem]
         for name, column in (("tokens", "tokens"), ("length", "size")):
             low, high = getattr(self, f"min_{name}"), getattr(self, f"max_{name}")
-            numbers = snapshot.numbers[column]
+            numbers = snapshot.rows[column]
             if low is not None:
                 keep &= numbers >= low
             if high is not None:
                 keep &= (numbers <= high) & (numbers >= 0)
         if self.truncated:
             cut = snapshot.verdict(self.protocol or protocol) == CODE[Verdict.TRUNCATED]
-            keep &= cut | (snapshot.numbers["finish"] == FINISH.index("length"))
+            keep &= cut | (snapshot.rows["finish"] == FINISH.index("length"))
         if self.disagree:
             keep &= snapshot.disagree
         return keep
@@ -103,5 +104,5 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         column = {"tokens": "tokens", "length": "size", "latency": "latency"}.get(self.sort)
         if column is None:
             return rows[::-1] if self.down else rows
-        values = np.nan_to_num(snapshot.numbers[column][rows].astype(float), nan=-1)
+        values = np.nan_to_num(snapshot.rows[column][rows].astype(float), nan=-1)
         return rows[np.argsort(-values if self.down else values, kind="stable")]

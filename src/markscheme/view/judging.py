@@ -30,7 +30,7 @@ MOST_KEPT = 4
 MOST_PROBLEMS = 2_000
 """Problems held while their responses are judged; rows come problem by problem, so this is generous."""
 
-Stamp = tuple[int, int]
+Stamp = int
 
 
 @dataclass
@@ -110,10 +110,10 @@ def missing_protocols(run: OpenRun) -> list[str]:
     """The protocols that could judge this run and have not."""
     from markscheme.marking.bulk.audit import applicable_protocols
 
-    question = next((found for n in range(min(3, run.snapshot.problems)) if (found := run.index.question(n))), None)
+    question = next((found for n in range(min(3, run.snapshot.problems)) if (found := run.snapshot.question(n))), None)
     if question is None:
         return []
-    return [name for name in applicable_protocols(question.problem.gold) if name not in run.snapshot.verdicts]
+    return [name for name in applicable_protocols(question.problem.gold) if name not in run.snapshot.protocols]
 
 
 def _jobs(run: OpenRun, judging: Judging, places: deque[tuple[str, int]]) -> Iterator[Job]:
@@ -129,9 +129,9 @@ def _jobs(run: OpenRun, judging: Judging, places: deque[tuple[str, int]]) -> Ite
         if number not in problems:
             if len(problems) >= MOST_PROBLEMS:
                 problems.clear()
-            question = run.index.question(number)
+            question = run.snapshot.question(number)
             problems[number] = question.problem if question else None
-        problem, response = problems[number], run.index.response(run.snapshot, row)
+        problem, response = problems[number], run.snapshot.response(row)
         if problem is None or response is None:
             continue
         for rule in rules:
@@ -144,4 +144,4 @@ def _jobs(run: OpenRun, judging: Judging, places: deque[tuple[str, int]]) -> Ite
 
 
 def _stamp(run: OpenRun) -> Stamp:
-    return run.index.generation, run.snapshot.version
+    return run.snapshot.version

@@ -18,10 +18,11 @@ from pathlib import Path
 
 import msgspec
 
-from markscheme.runs.columns import Snapshot
+from markscheme.runs.files import read_inside, state_inside
 from markscheme.runs.folder import FORMAT, Manifest
-from markscheme.runs.index import RunIndex, decode_or_none
-from markscheme.runs.plain_files import read_inside, state_inside
+from markscheme.runs.lines import decode_or_none
+from markscheme.runs.reader import RunReader
+from markscheme.runs.snapshot import Snapshot
 
 DEEPEST = 4
 """Levels of folders below the given one in which runs are looked for."""
@@ -32,7 +33,7 @@ RESCAN = 2.0
 SLICE = 0.1
 """Seconds for which a page may have to wait while an index is read in the background."""
 MOST_OPEN = 12
-"""Indexes kept; the least recently used is let go and made again when it is needed."""
+"""Readers kept; the least recently used is let go and made again when it is needed."""
 
 SILENT = 180.0
 """Seconds without a line after which a run that calls itself running may well be dead."""
@@ -87,15 +88,12 @@ class OpenRun:
     """A run with what is known of its responses at this moment."""
 
     entry: Entry
-    index: RunIndex
     snapshot: Snapshot
-    judged: frozenset[str] = frozenset()
-    """Protocols whose verdicts are not stored but were made for the looking."""
 
     @property
     def protocol(self) -> str:
         """The protocol that figures are shown under: the manifest's, else the first that there are marks of."""
-        named, stored = self.entry.protocol, self.snapshot.verdicts.keys() - self.judged
+        named, stored = self.entry.protocol, self.snapshot.mark_lines.keys()
         return named if named in stored or not stored else min(stored)
 
 
@@ -108,7 +106,9 @@ class Library:
         self._entries: dict[str, Entry] = {}
         self._scan_again = float("-inf")
         self._manifests: dict[Path, tuple[tuple[int, int], Manifest | None, str]] = {}
-        self._open: OrderedDict[Path, RunIndex] = OrderedDict()
+        self._open: OrderedDict[Path, RunReader] = OrderedDict()
+        self._reading: set[Path] = set()
+        """Runs of which somebody is reading the rest in the background."""
 
     def entries(self) -> list[Entry]:
         """Every run, in the order of their names."""
@@ -130,37 +130,36 @@ class Library:
         return Entry(slug, found.name, found.path, manifest, trouble)
 
     def open(self, entry: Entry, seconds: float) -> OpenRun:
-        """A run with its index brought up to date, as far as the given time allows; the rest is read meanwhile."""
-        index = self.index(entry)
-        if not index.reading.is_set() and not index.refresh(seconds):
-            index.reading.set()
-            threading.Thread(target=self._read_on, args=(entry, index), name="reading", daemon=True).start()
-        return OpenRun(entry, index, index.snapshot())
+        """A run brought up to date, as far as the given time allows; the rest is read meanwhile."""
+        reader = self.reader(entry)
+        if entry.path not in self._reading and not reader.refresh(seconds, entry.manifest):
+            self._reading.add(entry.path)
+            threading.Thread(target=self._read_on, args=(entry, reader), name="reading", daemon=True).start()
+        return OpenRun(entry, reader.snapshot(entry.manifest))
 
-    def _read_on(self, entry: Entry, index: RunIndex) -> None:
-        """Read the rest, slice by slice, for as long as the index is wanted."""
+    def _read_on(self, entry: Entry, reader: RunReader) -> None:
+        """Read the rest, slice by slice, for as long as the run is wanted."""
         try:
-            while not index.refresh(SLICE) and self.is_open(entry):
+            while not reader.refresh(SLICE, entry.manifest) and self.is_open(entry):
                 time.sleep(0.005)  # whoever waits for the lock gets it
         finally:
-            index.reading.clear()
+            self._reading.discard(entry.path)
 
     def is_open(self, entry: Entry) -> bool:
-        """Whether there is an index of the run already."""
+        """Whether the run is being read already."""
         with self._lock:
             return entry.path in self._open
 
-    def index(self, entry: Entry) -> RunIndex:
-        """The index of a run, kept while it is in use."""
+    def reader(self, entry: Entry) -> RunReader:
+        """The reader of a run, kept while it is in use."""
         with self._lock:
-            index = self._open.get(entry.path)
-            if index is None:
-                index = self._open[entry.path] = RunIndex(entry.path, self.root)
-                index.first_protocol = entry.protocol
+            reader = self._open.get(entry.path)
+            if reader is None:
+                reader = self._open[entry.path] = RunReader(entry.path, self.root)
             self._open.move_to_end(entry.path)
             while len(self._open) > MOST_OPEN:
                 self._open.popitem(last=False)
-            return index
+            return reader
 
     def _scan(self) -> dict[str, Entry]:
         entries: dict[str, Entry] = {}

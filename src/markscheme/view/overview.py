@@ -10,21 +10,22 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
+from markscheme.errors import JournalError
 from markscheme.reporting.summary import Estimate
-from markscheme.runs.columns import VERDICTS, Snapshot
-from markscheme.runs.folder import Manifest
-from markscheme.runs.index import RunIndex
-from markscheme.runs.plain_files import read_inside
-from markscheme.runs.problems import UNREADABLE
+from markscheme.runs.columns import VERDICTS
+from markscheme.runs.files import read_inside
+from markscheme.runs.lines import UNREADABLE
+from markscheme.runs.reader import RunReader
+from markscheme.runs.snapshot import Snapshot
 from markscheme.statistics import Interval
 from markscheme.view import figures
 from markscheme.view.background import Made
-from markscheme.view.library import SLICE, Entry
+from markscheme.view.library import SLICE, Entry, OpenRun
 from markscheme.view.site import Site
 
 LARGEST_REPORT = 16 << 20
 SMALL = 30 << 20
-"""Bytes of responses that are gone through for token counts when the manifest has none."""
+"""Bytes of responses up to which a run that nobody looks at is read anew rather than kept in memory."""
 
 
 @dataclass(frozen=True)
@@ -60,9 +61,8 @@ class Overview:
 class _Report(msgspec.Struct):
     """The part of a `report.json` that is shown, so that one of an older or newer version will do."""
 
-    problems: int
-    samples: int
     responses: int
+    missing: int
     verdicts: dict[str, int]
     accuracy: Estimate
     pass_at_k: dict[str, Estimate] = {}
@@ -77,7 +77,7 @@ def overview(site: Site, entry: Entry) -> Made[Overview]:
     reported = None if entry.running else _from_report(entry, site.library.root)
     if reported is not None:
         return site.background.keep(key, stamp, reported)
-    return site.background.get(key, stamp, lambda: _from_marks(site, entry), site.left)
+    return site.background.get(key, stamp, lambda: _from_files(site, entry), site.left)
 
 
 def _stamp(path: Path) -> Hashable:
@@ -99,7 +99,8 @@ def _from_report(entry: Entry, root: Path) -> Overview | None:
     """The figures that the run itself reported, if they are of its present marks."""
     report = entry.path / "report.json"
     marks = entry.path / "marks" / f"{entry.protocol}.jsonl"
-    if entry.manifest is None or not _state(report)[0] >= _state(marks)[0] > 0:
+    latest = max((_state(file)[0] for file in entry.path.glob("responses*.jsonl")), default=0)
+    if entry.manifest is None or not _state(report)[0] >= max(latest, _state(marks)[0]) > 0:
         return None
     try:
         summary = msgspec.json.decode(read_inside(report, root, LARGEST_REPORT), type=_Report)
@@ -108,7 +109,7 @@ def _from_report(entry: Entry, root: Path) -> Overview | None:
     passes = [(int(k), _interval(found)) for k, found in summary.pass_at_k.items() if k.isdecimal() and k != "1"]
     usage = entry.manifest.usage
     return Overview(
-        expected=_expected(entry.manifest, summary.responses + summary.verdicts.get("error", 0)),
+        expected=summary.responses + summary.missing,
         scored=summary.responses,
         accuracy=_interval(summary.accuracy),
         passes=tuple((k, found) for k, found in passes if found is not None),
@@ -116,13 +117,6 @@ def _from_report(entry: Entry, root: Path) -> Overview | None:
         tokens=usage.completion_tokens if usage else None,
         cost=usage.cost if usage else None,
     )
-
-
-def _expected(manifest: Manifest | None, returned: int) -> int:
-    """Responses there should be. A complete run has them all, also where it chose how many to ask for."""
-    if manifest is None or manifest.status == "complete":
-        return returned
-    return manifest.problems * manifest.samples
 
 
 def _interval(found: Estimate) -> Interval | None:
@@ -138,24 +132,26 @@ def _interval(found: Estimate) -> Interval | None:
     )
 
 
-def _from_marks(site: Site, entry: Entry) -> Overview:
+def _from_files(site: Site, entry: Entry) -> Overview | None:
+    """The same from the run's files; None where they cannot be read as a run, which its own pages tell."""
     manifest = entry.manifest
-    usage = manifest.usage if manifest else None
     large = sum(_state(file)[1] for file in entry.path.glob("responses*.jsonl")) > SMALL
     # A run that is growing or took long to read is kept open, so that the next look reads only what is new.
     kept = large or entry.running or site.library.is_open(entry)
-    index = site.library.index(entry) if kept else RunIndex(entry.path, site.library.root)
-    index.first_protocol = entry.protocol
-    while not index.refresh(SLICE, responses=not large and usage is None):
+    reader = site.library.reader(entry) if kept else RunReader(entry.path, site.library.root)
+    while not reader.refresh(SLICE, manifest):
         time.sleep(0.005)  # a page that waits for the lock gets it
-    snapshot = index.snapshot()
-    protocol = entry.protocol if entry.protocol in snapshot.verdicts else min(snapshot.verdicts, default="")
-    counts = figures.counts(snapshot, protocol)
+    try:
+        snapshot = reader.snapshot(manifest)
+        counts = snapshot.counts(OpenRun(entry, snapshot).protocol)
+    except JournalError:
+        return None
     most = int(counts.n.max(initial=0))
     asked = manifest.config.pass_k if manifest else ()
     passes = [(k, figures.estimate(f"pass@{k}", counts)) for k in asked or ((most,) if most > 1 else ()) if k > 1]
+    usage = manifest.usage if manifest else None
     return Overview(
-        expected=_expected(manifest, len(snapshot)),
+        expected=snapshot.expected,
         scored=int(counts.n.sum()),
         accuracy=figures.estimate("accuracy", counts),
         passes=tuple((k, found) for k, found in passes if found is not None),
@@ -166,6 +162,6 @@ def _from_marks(site: Site, entry: Entry) -> Overview:
 
 
 def _tokens(snapshot: Snapshot) -> int | None:
-    tokens = snapshot.numbers["tokens"]
+    tokens = snapshot.rows["tokens"]
     known = tokens >= 0
     return int(tokens[known].astype(np.int64).sum()) if known.any() else None

@@ -14,14 +14,14 @@ from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import BinaryIO
 
 import msgspec
 import numpy as np
 
-from markscheme.runs.columns import Ints, Snapshot
-from markscheme.runs.problems import UNREADABLE
+from markscheme.runs.columns import Ints
+from markscheme.runs.lines import UNREADABLE
+from markscheme.runs.snapshot import Snapshot
 
 PIECE = 192 << 10
 """Bytes read at once; a longer line is read whole. Small enough for memory that is used again: half the time of 4 MB."""
@@ -95,7 +95,6 @@ class Needle:
 
 def search(
     snapshot: Snapshot,
-    files: list[Path],
     rows: Ints,
     words: str,
     *,
@@ -107,17 +106,17 @@ def search(
     `report` is told now and then how far it came; the search ends there if it says False.
     """
     needle = Needle(words, case)
-    place = snapshot.numbers["offset"][rows]
-    number = snapshot.numbers["file"][rows]
+    place = snapshot.rows["offset"][rows]
+    number = snapshot.rows["file"][rows]
     there = number >= 0
     order = np.lexsort((place[there], number[there]))
     todo = rows[there][order]
     hits: list[int] = []
     done, due = 0, 0.0
     for file_number in np.unique(number[there]):
-        mine = todo[snapshot.numbers["file"][todo] == file_number]
+        mine = todo[snapshot.rows["file"][todo] == file_number]
         try:
-            stream = files[file_number].open("rb", buffering=0)
+            stream = snapshot.files[file_number].open("rb", buffering=0)
         except OSError:
             continue
         with stream:
@@ -176,7 +175,7 @@ class Searches:
 
 def _batches(snapshot: Snapshot, rows: Ints) -> Iterator[Ints]:
     """Rows whose lines stand so close together that one read takes them all."""
-    offset, length = snapshot.numbers["offset"][rows], snapshot.numbers["length"][rows]
+    offset, length = snapshot.rows["offset"][rows], snapshot.rows["length"][rows]
     start = 0
     for at in range(1, len(rows) + 1):
         apart = at == len(rows) or offset[at] + length[at] - offset[start] > PIECE
@@ -186,9 +185,9 @@ def _batches(snapshot: Snapshot, rows: Ints) -> Iterator[Ints]:
 
 
 def _hits(stream: BinaryIO, snapshot: Snapshot, rows: Ints, needle: Needle) -> list[int]:
-    base = int(snapshot.numbers["offset"][rows[0]])
-    starts = (snapshot.numbers["offset"][rows] - base).tolist()
-    ends = (snapshot.numbers["offset"][rows] - base + snapshot.numbers["length"][rows]).tolist()
+    base = int(snapshot.rows["offset"][rows[0]])
+    starts = (snapshot.rows["offset"][rows] - base).tolist()
+    ends = (snapshot.rows["offset"][rows] - base + snapshot.rows["length"][rows]).tolist()
     stream.seek(base)
     piece = stream.read(ends[-1])
     return [int(rows[row]) for row in needle.rows_in(piece, starts) if needle.is_in(piece[starts[row] : ends[row]])]

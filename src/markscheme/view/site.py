@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
+from markscheme.errors import JournalError
 from markscheme.view.background import Background, Made
 from markscheme.view.judging import Judgings
 from markscheme.view.library import Entry, Library, OpenRun
@@ -64,20 +65,19 @@ class Site:
 
     def open(self, slug: str) -> OpenRun:
         """A run with its index as far as patience goes, and with what was judged while it was looked at."""
-        run = self.library.open(self.entry(slug), self.left)
+        try:
+            run = self.library.open(self.entry(slug), self.left)
+        except JournalError as trouble:
+            raise NotThereError(f"{trouble}.") from None
         judged = self.judgings.of(run)
         if judged is None or not judged.complete:
             return run
-        snapshot = replace(
-            run.snapshot,
-            verdicts={**run.snapshot.verdicts, **judged.verdicts},
-            labels={**run.snapshot.labels, **judged.labels},
-        )
-        return replace(run, snapshot=snapshot, judged=frozenset(judged.verdicts))
+        made = {name: (judged.labels[name], codes) for name, codes in judged.verdicts.items()}
+        return replace(run, snapshot=replace(run.snapshot, judged=made))
 
     def figure(self, run: OpenRun, name: Hashable, work: Callable[[], T]) -> Made[T]:
         """A slow figure of a run's verdicts: what there is of it, and whether it is of this moment."""
-        stamp = (run.snapshot.marks_version, run.index.generation, run.judged)
+        stamp = (run.snapshot.marks_version, frozenset(run.snapshot.judged))
         return self.background.get((run.entry.path, name), stamp, work, self.left)
 
 

@@ -53,6 +53,7 @@ class Outputs:
 
     def _of_run(self, run: Run) -> Iterator[tuple[Response, Problem]]:
         by_key = {problem.key: problem for problem in self.problems}
+        self.unmatched = run.snapshot().unasked
         for response in run.responses():
             problem = by_key.get(response.key)
             if problem is None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections import Counter
 from pathlib import Path
 
 import msgspec
@@ -11,11 +10,10 @@ import msgspec
 from markscheme.config import RunConfig, check_pass_k
 from markscheme.errors import MarkschemeError
 from markscheme.models.fleet.ranks import Ranks
-from markscheme.reporting.summary import Estimate, Summary, save_report, summarize
+from markscheme.reporting.summary import Estimate, Summary, finish, summarize
 from markscheme.running import execute, resume
 from markscheme.running.progress import progress
-from markscheme.runs.folder import Run
-from markscheme.types import Verdict
+from markscheme.runs import Run
 
 MISSING, INTERRUPTED = 3, 130
 """Exit codes when responses are missing and after Ctrl-C, as those of `markscheme run`."""
@@ -27,17 +25,10 @@ def run_or_resume(config: RunConfig, folder: Path, title: str, ranks: Ranks | No
     there = (folder / "manifest.json").exists()
     if ranks is not None:
         there = ranks.agreed(there)
-    try:
-        with progress(title, quiet=ranks is not None and not ranks.first) as display:
-            if there:
-                return resume(Run.open(folder), msgspec.structs.asdict(config), display, ranks)
-            return execute(config, folder, display, ranks=ranks)
-    except MarkschemeError as failure:
-        if not (folder / "manifest.json").exists() or Run.open(folder).manifest.status != "stopped":
-            raise  # it never began
-        raise type(failure)(
-            f"{failure}. What came back is kept; `markscheme resume {folder}` asks for the rest"
-        ) from None
+    with progress(title, quiet=ranks is not None and not ranks.first) as display:
+        if there:
+            return resume(Run.open(folder), msgspec.structs.asdict(config), display, ranks)
+        return execute(config, folder, display, ranks=ranks)
 
 
 def report(run: Run, protocol: str | None = None) -> Summary:
@@ -45,13 +36,11 @@ def report(run: Run, protocol: str | None = None) -> Summary:
 
     Under another `protocol` than the run's own, the folder keeps the run's own.
     """
-    own = summarize(run)
-    save_report(run, own)
+    own = finish(run)
     summary = own if protocol is None else summarize(run, protocol)
-    if summary.verdicts.get(Verdict.ERROR):
-        failures = Counter(response.error for response in run.responses() if response.error is not None)
-        ((reason, times),) = failures.most_common(1)
-        print(f"{failures.total()} responses failed, {times} of them: {reason}", file=sys.stderr)
+    if summary.failures:
+        total, worst = sum(each.count for each in summary.failures.values()), next(iter(summary.failures.values()))
+        print(f"{total} responses failed, {worst.count} of them: {worst.example}", file=sys.stderr)
     return summary
 
 

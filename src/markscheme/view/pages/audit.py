@@ -76,16 +76,16 @@ def audit_page(site: Site, slug: str, query: Mapping[str, str]) -> Page:
 
 def _golds(run: OpenRun, problems: set[int]) -> dict[int, str]:
     """The right answers beside which the extracted ones are judged by eye."""
-    questions = {problem: run.index.question(problem) for problem in problems}
+    questions = {problem: run.snapshot.question(problem) for problem in problems}
     return {problem: one_line(gold_text(found.problem.gold), 80) for problem, found in questions.items() if found}
 
 
 def _judge(run: OpenRun, name: str) -> Judge:
-    counts = figures.counts(run.snapshot, name)
+    counts = run.snapshot.counts(name)
     marked = int((run.snapshot.verdicts[name] != UNMARKED).sum())
     return Judge(
         name,
-        run.snapshot.labels.get(name, name),
+        run.snapshot.label_of(name),
         marked,
         figures.estimate("accuracy", counts),
         figures.verdict_counts(counts),

@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from markscheme.errors import UsageError
 from markscheme.statistics import Comparison, Interval, Moved, compare
-from markscheme.view import figures, plots
+from markscheme.view import plots
 from markscheme.view.background import Made
 from markscheme.view.library import OpenRun
 from markscheme.view.overview import overview
@@ -133,10 +133,10 @@ def compare_problem_page(site: Site, slugs: list[str], query: Mapping[str, str])
     problem = int(number) - 1
     if not 0 <= problem < first.snapshot.problems:
         raise NotThereError(f"{first.entry.name} has no problem number {problem + 1}.")
-    other = second.index.problems.find(first.snapshot.keys[problem])
-    if other is None:
+    if first.snapshot.keys[problem] not in second.snapshot.keys:
         raise NotThereError(f"{second.entry.name} was not asked this problem.")
-    question = first.index.question(problem)
+    other = second.snapshot.keys.index(first.snapshot.keys[problem])
+    question = first.snapshot.question(problem)
     left = _side(site, first, problem, query.get("left", ""))
     right = _side(site, second, other, query.get("right", ""))
     made = _made_pair(site, first, second).value
@@ -159,13 +159,12 @@ def compare_problem_page(site: Site, slugs: list[str], query: Mapping[str, str])
 
 
 def _made_pair(site: Site, first: OpenRun, second: OpenRun) -> Made[Pair]:
-    stamp = (second.snapshot.marks_version, second.index.generation)
-    return site.figure(first, ("pair", second.entry.path, stamp), lambda: pair(first, second))
+    return site.figure(first, ("pair", second.entry.path, second.snapshot.marks_version), lambda: pair(first, second))
 
 
 def pair(first: OpenRun, second: OpenRun) -> Pair:
     """Paired on the problems that both runs have scored samples of."""
-    a, b = figures.counts(first.snapshot, first.protocol), figures.counts(second.snapshot, second.protocol)
+    a, b = first.snapshot.counts(first.protocol), second.snapshot.counts(second.protocol)
     try:
         found = compare("accuracy", a, b)
     except UsageError:  # no problem in common
@@ -211,7 +210,7 @@ def _side(site: Site, run: OpenRun, problem: int, asked: str) -> Side:
     chosen = int(asked) if asked.isdecimal() and len(asked) < 10 and int(asked) in samples else samples[0]
     row = run.snapshot.row(problem, chosen)
     assert row is not None
-    response = run.index.response(run.snapshot, row)
+    response = run.snapshot.response(row)
     judgements = stored_judgements(run, row)
     own = judgements[0] if judgements else None
     return Side(

@@ -50,10 +50,10 @@ def problem_page(site: Site, slug: str, problem: int) -> Page:
     run = site.open(slug)
     if not 0 <= problem < run.snapshot.problems:
         raise NotThereError(f"{run.entry.name} has no problem number {problem + 1}.")
-    question = run.index.question(problem)
+    question = run.snapshot.question(problem)
     rows = list(run.snapshot.rows_of(problem))
     samples = _samples(run, rows[:MOST_SAMPLES])
-    counts = figures.only(figures.counts(run.snapshot, run.protocol), [problem])
+    counts = figures.only(run.snapshot.counts(run.protocol), [problem])
     scored = int(counts.n.sum())
     return Page(
         "problem.html",
@@ -110,10 +110,10 @@ def _metadata(metadata: dict[str, object]) -> dict[str, str]:
 
 def _samples(run: OpenRun, rows: list[int]) -> list[Sample]:
     snapshot = run.snapshot
-    verdict, tokens = snapshot.verdict(run.protocol), snapshot.numbers["tokens"]
+    verdict, tokens = snapshot.verdict(run.protocol), snapshot.rows["tokens"]
     samples = []
     for row in rows:
-        mark: Mark | None = run.index.mark(snapshot, run.protocol, row)
+        mark: Mark | None = snapshot.mark(run.protocol, row)
         samples.append(
             Sample(
                 int(snapshot.sample[row]),

@@ -71,8 +71,8 @@ def response_page(site: Site, slug: str, problem: int, sample: int, filter: Filt
     row = run.snapshot.row(problem, sample)
     if row is None:
         raise NotThereError(f"{run.entry.name} has no sample {sample} of problem {problem + 1}.")
-    response = run.index.response(run.snapshot, row)
-    question = run.index.question(problem)
+    response = run.snapshot.response(row)
+    question = run.snapshot.question(problem)
     judgements = stored_judgements(run, row)
     own = next((one for one in judgements if one.protocol == run.protocol), None)
     span = own.mark.span if own else None
@@ -145,7 +145,7 @@ def find_response(site: Site, slug: str, problem: int, sample: int) -> Response:
     """A response, or NotThereError."""
     run = site.open(slug)
     row = run.snapshot.row(problem, sample) if 0 <= problem < run.snapshot.problems else None
-    response = run.index.response(run.snapshot, row) if row is not None else None
+    response = run.snapshot.response(row) if row is not None else None
     if response is None:
         raise NotThereError(f"{run.entry.name} has no response for sample {sample} of problem {problem + 1}.")
     return response
@@ -155,7 +155,7 @@ def stored_judgements(run: OpenRun, row: int) -> list[Judgement]:
     """The marks on disk, the run's own protocol first."""
     found = []
     for name in sorted(run.snapshot.verdicts, key=lambda name: (name != run.protocol, name)):
-        mark = run.index.mark(run.snapshot, name, row)
+        mark = run.snapshot.mark(name, row)
         if mark is not None:
             found.append(Judgement(name, mark.protocol or name, LOOKS[str(mark.verdict)], mark, True))
     return found
@@ -169,12 +169,12 @@ def other_judgements(site: Site, slug: str, problem: int, sample: int) -> list[J
 
     run = site.open(slug)
     response = find_response(site, slug, problem, sample)
-    question = run.index.question(problem)
+    question = run.snapshot.question(problem)
     if question is None:
         return []
     found = []
     for name in applicable_protocols(question.problem.gold):
-        if name in run.snapshot.mark_offsets:
+        if name in run.snapshot.mark_lines:
             continue  # its mark is stored
         try:
             judged = mark(response, question.problem, protocol=name)
@@ -191,7 +191,7 @@ def mark_command(run: OpenRun, row: int, question: Question | None, response: Re
     """
     if question is None or response is None or response.error:
         return ""
-    protocols = "".join(f" -p {shlex.quote(name)}" for name in sorted(run.snapshot.mark_offsets) or [run.protocol])
+    protocols = "".join(f" -p {shlex.quote(name)}" for name in sorted(run.snapshot.mark_lines) or [run.protocol])
     line = {"gold": msgspec.to_builtins(question.problem.gold)}
     if len(response.text) > LONGEST_COMMAND:
         write = _cut_out(run, row, json.dumps(line))
@@ -205,8 +205,8 @@ def mark_command(run: OpenRun, row: int, question: Question | None, response: Re
 
 def _cut_out(run: OpenRun, row: int, gold: str) -> str:
     """A command that prints the line of a response with its gold put in front."""
-    numbers = run.snapshot.numbers
-    file = run.index.response_tails[int(numbers["file"][row])].file
+    numbers = run.snapshot.rows
+    file = run.snapshot.files[int(numbers["file"][row])]
     escaped = re.sub(r"([\\/&])", r"\\\1", gold[:-1])
     place = int(numbers["offset"][row]) + 1
     return f"tail -c +{place} {shlex.quote(str(file))} | head -n 1 | sed {shlex.quote(f's/^{{/{escaped}, /')}"

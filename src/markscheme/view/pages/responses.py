@@ -55,7 +55,7 @@ def responses_page(site: Site, slug: str, filter: Filter) -> Page:
     pages = max(1, math.ceil(len(rows) / PER_PAGE))
     page = min(filter.page, pages)
     shown = rows[(page - 1) * PER_PAGE : page * PER_PAGE]
-    fields = run.index.problems.fields()
+    fields = run.snapshot.groups
     searching = found is not None and not found.complete
     return Page(
         "responses.html",
@@ -87,15 +87,14 @@ def select(site: Site, run: OpenRun, filter: Filter, wait: float | None = SEARCH
     `wait` bounds the time for the search; None waits for its end.
     """
     protocol = filter.protocol if filter.protocol in run.snapshot.verdicts else run.protocol
-    rows = np.flatnonzero(filter.mask(run.snapshot, protocol, run.index.problems.fields()))
+    rows = np.flatnonzero(filter.mask(run.snapshot, protocol))
     found = None
     if filter.q:
-        files = [tail.file for tail in run.index.response_tails]
-        key = (run.entry.path, run.index.generation, run.snapshot.version, filter.q, filter.case, rows.tobytes())
+        key = (run.entry.path, run.snapshot.version, filter.q, filter.case, rows.tobytes())
         found = site.searches.find(
             key,
             rows,
-            lambda report: search(run.snapshot, files, rows, filter.q, case=filter.case, report=report),
+            lambda report: search(run.snapshot, rows, filter.q, case=filter.case, report=report),
             wait,
         )
         rows = found.rows
@@ -104,8 +103,8 @@ def select(site: Site, run: OpenRun, filter: Filter, wait: float | None = SEARCH
 
 def listed(run: OpenRun, row: int, protocol: str) -> Listed:
     """A row as the list shows it; the answer and the reason are read from the mark's line."""
-    snapshot, numbers = run.snapshot, run.snapshot.numbers
-    mark = run.index.mark(snapshot, protocol, row)
+    snapshot, numbers = run.snapshot, run.snapshot.rows
+    mark = snapshot.mark(protocol, row)
     return Listed(
         int(snapshot.problem[row]),
         int(snapshot.sample[row]),
@@ -123,9 +122,9 @@ def listed(run: OpenRun, row: int, protocol: str) -> Listed:
 
 def _with_excerpt(run: OpenRun, row: int, filter: Filter) -> Listed:
     one = listed(run, row, filter.protocol or run.protocol)
-    if not filter.q or run.snapshot.numbers["length"][row] > LONGEST_EXCERPTED:
+    if not filter.q or run.snapshot.rows["length"][row] > LONGEST_EXCERPTED:
         return one
-    response = run.index.response(run.snapshot, row)
+    response = run.snapshot.response(row)
     return replace(one, excerpt=_excerpt(response, filter)) if response else one
 
 

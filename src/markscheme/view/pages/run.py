@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from markscheme.runs.columns import Snapshot
-from markscheme.runs.plain_files import read_inside
+from markscheme.runs.files import read_inside
 from markscheme.runs.problems import sorted_labels
+from markscheme.runs.snapshot import Snapshot
 from markscheme.view import figures, plots
 from markscheme.view.filters import Filter
 from markscheme.view.library import MANIFEST, OpenRun
@@ -33,7 +33,7 @@ def run_page(site: Site, slug: str, query: Mapping[str, str]) -> Page:
     """The page of a run."""
     run = site.open(slug)
     snapshot, protocol = run.snapshot, run.protocol
-    counts = figures.counts(snapshot, protocol)
+    counts = snapshot.counts(protocol)
     verdicts = figures.verdict_counts(counts)
     line = overview(site, run.entry)
     curve = site.figure(run, ("curve", protocol), lambda: figures.pass_curve(counts))
@@ -75,7 +75,7 @@ def header(run: OpenRun) -> dict[str, Any]:
         "slug": run.entry.slug,
         "manifest": run.entry.manifest,
         "protocol": run.protocol,
-        "label": run.snapshot.labels.get(run.protocol, run.protocol),
+        "label": run.snapshot.label_of(run.protocol),
         "snapshot": run.snapshot,
         "disagreements": int(run.snapshot.disagree.sum()),
     }
@@ -84,13 +84,13 @@ def header(run: OpenRun) -> dict[str, Any]:
 def _breakdowns(run: OpenRun, counts: Any) -> dict[str, list[figures.Group]]:
     return {
         field: figures.breakdown(counts, labels, sorted_labels(list({label for label in labels if label is not None})))
-        for field, labels in run.index.problems.fields().items()
+        for field, labels in run.snapshot.groups.items()
     }
 
 
 def _spread(snapshot: Snapshot, column: str) -> Spread | None:
-    numbers = snapshot.numbers[column].astype(float)
-    known = numbers[snapshot.arrived & (snapshot.numbers["failed"] == 0) & (numbers >= 0) & np.isfinite(numbers)]
+    numbers = snapshot.rows[column].astype(float)
+    known = numbers[snapshot.arrived & (~snapshot.failed) & (numbers >= 0) & np.isfinite(numbers)]
     if not known.size:
         return None
     median, high = np.quantile(known, [0.5, 0.9])

@@ -1,4 +1,4 @@
-"""Reads only what was added to a JSON-lines file since the last look, and notices when it is another file.
+"""The one reader of JSON lines: reads only what was added since the last look, and notices when it is another file.
 
 A line without its end is left for the next look: its writer may be in the middle of it. Never holds more than a line.
 """
@@ -7,14 +7,20 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NoReturn, TypeVar
 
 import msgspec
 
-from markscheme.runs.plain_files import RefusedError, state_inside
+from markscheme.errors import JournalError
+from markscheme.runs.files import RefusedError, state_inside
+
+T = TypeVar("T", bound=msgspec.Struct)
+
+UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+"""How a line shows that it is torn, not UTF-8, not ours, or nested to do harm."""
 
 LONGEST_LINE = 256 << 20
 """Bytes. A longer line is not a response; it is counted as damaged and skipped without being held."""
@@ -32,10 +38,10 @@ class Position(msgspec.Struct):
     before: bytes = b""  # the last bytes before `offset`
 
 
-class Tail:
+class LineReader:
     """One growing file. `grown` says whether there is more to read, `lines` reads it."""
 
-    def __init__(self, file: Path, root: Path) -> None:
+    def __init__(self, file: Path, root: Path | None) -> None:
         self.file, self._root = file, root
         self.position = Position()
         self.damaged = 0
@@ -52,17 +58,17 @@ class Tail:
     def look(self) -> str:
         """What became of the file: `same`, `grown`, or `replaced` (also: cut short, gone)."""
         try:
-            found = state_inside(self.file, self._root)
+            about = state_inside(self.file, self._root)
         except OSError as error:
             self.size, self.refused = 0, isinstance(error, RefusedError)
             return "replaced" if self.position.offset else "same"
-        self.size = found.st_size
-        state = (found.st_size, found.st_mtime_ns)
-        if state == self._seen and found.st_ino == self.position.inode:
+        self.size = about.st_size
+        state = (about.st_size, about.st_mtime_ns)
+        if state == self._seen and about.st_ino == self.position.inode:
             return "same"
-        if self.position.offset and not self._is_the_same(found):
+        if self.position.offset and not self._is_the_same(about):
             return "replaced"
-        if found.st_size == self.position.offset:
+        if about.st_size == self.position.offset:
             self._seen = state
             return "same"
         return "grown"
@@ -100,9 +106,9 @@ class Tail:
             self._seen, self.position.inode = (state.st_size, state.st_mtime_ns), state.st_ino
 
     def _whole_lines(self, stream: BinaryIO, until: float) -> Iterator[tuple[int, bytes]]:
-        number = 0
+        position, number = self.position, 0
         while line := stream.readline(LONGEST_LINE):
-            offset = self.position.offset
+            offset = position.offset
             if line[-1] != _LINE_END:
                 if len(line) == LONGEST_LINE:
                     self._skip(stream, len(line))
@@ -110,11 +116,11 @@ class Tail:
                 if not _closes(line):
                     self.torn = True
                     return
-            self.position.offset = offset + len(line)
-            if line != b"\n":
+            position.offset = offset + len(line)
+            if len(line) > 2 or not line.isspace():
                 yield offset, line
             number += 1
-            if number % _EVERY == 0 and time.monotonic() > until:
+            if not number % _EVERY and time.monotonic() > until:
                 return
 
     def _skip(self, stream: BinaryIO, read: int) -> None:
@@ -132,9 +138,9 @@ class Tail:
         stream.seek(self.position.offset - length)
         self.position.before = stream.read(length)
 
-    def _is_the_same(self, found: os.stat_result) -> bool:
+    def _is_the_same(self, about: os.stat_result) -> bool:
         """A journal only grows. Another inode, a shorter file or other bytes at the seam mean a new one."""
-        if found.st_ino != self.position.inode or found.st_size < self.position.offset:
+        if about.st_ino != self.position.inode or about.st_size < self.position.offset:
             return False
         try:
             with self.file.open("rb") as stream:
@@ -147,6 +153,64 @@ class Tail:
 def _closes(line: bytes) -> bool:
     try:
         msgspec.json.decode(line, type=msgspec.Raw)
-    except msgspec.MsgspecError:
+    except UNREADABLE:
         return False
     return True
+
+
+def read_line(file: Path, offset: int) -> bytes:
+    """The line that starts there; nothing if the file is gone."""
+    try:
+        with file.open("rb") as stream:
+            stream.seek(offset)
+            return stream.readline(LONGEST_LINE)
+    except OSError:
+        return b""
+
+
+def read_lines(file: Path, offsets: Iterable[int]) -> Iterator[bytes]:
+    """The lines that start there; of a file that was cut short since, nothing."""
+    try:
+        with file.open("rb") as stream:
+            for offset in offsets:
+                stream.seek(offset)
+                yield stream.readline(LONGEST_LINE)
+    except OSError as error:
+        raise JournalError(f"cannot read {file}: {error.strerror}") from None
+
+
+def replaced(file: Path) -> NoReturn:
+    """Say that what stands there is not what was read before."""
+    raise JournalError(f"{file} was replaced while it was being read; try again")
+
+
+def decode_or_none(line: bytes, kind: type[T], essential: Collection[str] = ()) -> T | None:
+    """A line as one of the nouns; None if it is not one.
+
+    A field of another type than ours (of a newer version, say) is left out, unless it is `essential`.
+    """
+    try:
+        return msgspec.json.decode(line, type=kind)
+    except msgspec.ValidationError:
+        return _without_foreign_fields(line, kind, essential)
+    except UNREADABLE:
+        return None
+
+
+def _without_foreign_fields(line: bytes, kind: type[T], essential: Collection[str]) -> T | None:
+    try:
+        stored = msgspec.json.decode(line)
+    except UNREADABLE:
+        return None
+    readable: dict[str, object] = {}
+    for field in msgspec.structs.fields(kind) if isinstance(stored, dict) else ():
+        if field.encode_name in stored:
+            try:
+                readable[field.name] = msgspec.convert(stored[field.encode_name], field.type)
+            except UNREADABLE:
+                if field.name in essential:
+                    return None
+    try:
+        return kind(**readable)
+    except TypeError:  # a field that must be there is not
+        return None

@@ -1,5 +1,7 @@
 """The run folder: what is written can be read, and damage costs only the damaged line."""
 
+import json
+
 import msgspec
 import pytest
 
@@ -10,13 +12,14 @@ from markscheme.types import Mark, Message, Problem, Prompt, Question, Response,
 
 PROBLEM = Problem(id="1", statement="1+1?", gold="2")
 QUESTION = Question(problem=PROBLEM, prompt=Prompt(messages=(Message("user", "1+1?"),)))
+KEY = PROBLEM.key
 MANIFEST = Manifest(
     format=FORMAT,
     config=make_config(benchmark="b", model="solver"),
     benchmark="b",
     model="solver",
     protocol="math@1",
-    samples=2,
+    samples=3,
     problems=1,
 )
 
@@ -66,60 +69,67 @@ def test_manifest_when_it_has_unknown_fields_then_still_read(run):
 
 
 def test_responses_when_a_line_is_torn_then_only_it_is_lost(run):
-    journal(run, Response(key="k", sample=0, text="a"))
+    journal(run, Response(key=KEY, sample=0, text="a"))
     with (run.path / "responses.jsonl").open("ab") as out:
-        out.write(b'{"key":"k","sample":1,"te\n')
-    journal(run, Response(key="k", sample=2, text="c"))
+        out.write(b'{"key":"%s","sample":1,"te\n' % KEY.encode())
+    journal(run, Response(key=KEY, sample=2, text="c"))
     assert [response.text for response in run.responses()] == ["a", "c"]
-    assert run.damaged_lines == 1
+    assert run.snapshot().damage == {"responses.jsonl": 1}
 
 
 def test_responses_when_error_then_success_then_success_counts(run):
-    journal(run, Response(key="k", sample=0, error="boom"), Response(key="k", sample=0, text="good"))
+    journal(run, Response(key=KEY, sample=0, error="boom"), Response(key=KEY, sample=0, text="good"))
     assert [response.text for response in run.responses()] == ["good"]
 
 
 def test_responses_when_success_then_error_from_another_writer_then_success_stays(run):
-    journal(run, Response(key="k", sample=0, text="good"))
-    journal(run, Response(key="k", sample=0, error="late"), name="responses.rank1.jsonl")
+    journal(run, Response(key=KEY, sample=0, text="good"))
+    journal(run, Response(key=KEY, sample=0, error="late"), name="responses.rank1.jsonl")
     assert [response.text for response in run.responses()] == ["good"]
 
 
 def test_responses_when_several_writers_then_all_are_read(run):
-    journal(run, Response(key="k", sample=0, text="a"))
-    journal(run, Response(key="k", sample=1, text="b"), name="responses.rank1.jsonl")
+    journal(run, Response(key=KEY, sample=0, text="a"))
+    journal(run, Response(key=KEY, sample=1, text="b"), name="responses.rank1.jsonl")
     assert {response.text for response in run.responses()} == {"a", "b"}
 
 
 def test_marks_when_saved_then_read_by_bare_name_or_label(run):
-    mark = Mark(verdict=Verdict.CORRECT, protocol="math@1", key="k", sample=0)
-    journal(run, Response(key="k", sample=0, text="a"))
+    mark = Mark(verdict=Verdict.CORRECT, protocol="math@1", key=KEY, sample=0)
+    journal(run, Response(key=KEY, sample=0, text="a"))
     run.save_marks("math@1", [mark])
     assert list(run.marks("math")) == [mark] == list(run.marks("math@1"))
-    assert run.marked_protocols() == ["math"]
+    assert run.snapshot().protocols == ["math"]
 
 
 @pytest.mark.parametrize(
     ("lines", "verdicts"),
     [
         ([], []),  # the response's line was damaged: its mark stands for nothing
-        ([Response(key="k", sample=0, error="500")], ["error"]),  # asked again, in vain
-        ([Response(key="k", sample=0, error="500"), Response(key="k", sample=0, text="a")], ["wrong"]),
+        ([Response(key=KEY, sample=0, error="500")], ["error"]),  # asked again, in vain
+        ([Response(key=KEY, sample=0, error="500"), Response(key=KEY, sample=0, text="a")], ["wrong"]),
     ],
 )
 def test_marks_when_the_response_is_gone_or_an_error_then_old_verdicts_do_not_stand_for_it(run, lines, verdicts):
-    old = [Mark(verdict=verdict, key="k", sample=0) for verdict in (Verdict.ERROR, Verdict.CORRECT, Verdict.ERROR)]
-    run.save_marks("math", [*old, Mark(verdict=Verdict.WRONG, key="k", sample=0), old[0]])
+    old = [Mark(verdict=verdict, key=KEY, sample=0) for verdict in (Verdict.ERROR, Verdict.CORRECT, Verdict.ERROR)]
+    run.save_marks("math", [*old, Mark(verdict=Verdict.WRONG, key=KEY, sample=0), old[0]])
     journal(run, *lines)
     assert [mark.verdict for mark in run.marks("math")] == verdicts
-    assert [mark.verdict for mark in run.mark_heads("math")] == verdicts
 
 
-def test_responses_when_a_line_reads_only_without_its_texts_then_it_does_not_count_as_answered(run):
-    journal(run, Response(key="k", sample=0, text="a", finish_reason="stop"))
+def test_response_when_a_small_fact_cannot_be_read_then_only_the_fact_is_lost(run):
+    journal(run, Response(key=KEY, sample=0, text="a", finish_reason="stop"))
     file = run.path / "responses.jsonl"
     file.write_bytes(file.read_bytes().replace(b'"stop"', b'"st\\u0000p"'))
-    assert run.standing().answered({"k": 1}) == len(list(run.responses())) == 0
+    assert [(one.text, one.finish_reason) for one in run.responses()] == [("a", None)]
+    assert run.snapshot().answered == 1
+
+
+@pytest.mark.parametrize("field", [b'"text":7', b'"error":[]', b'"sample":"1"', b'"reasoning":{}'])
+def test_response_when_an_essential_field_cannot_be_read_then_it_does_not_count(run, field):
+    (run.path / "responses.jsonl").write_bytes(b'{"key":"%s","sample":0,%s}\n' % (KEY.encode(), field))
+    assert list(run.responses()) == []
+    assert (run.snapshot().answered, run.snapshot().damaged) == (0, 1)
 
 
 def test_atomic_write_when_it_fails_then_the_old_content_stays(tmp_path, monkeypatch):
@@ -134,3 +144,9 @@ def test_atomic_write_when_it_fails_then_the_old_content_stays(tmp_path, monkeyp
         write_atomically(file, b"new")
     assert file.read_bytes() == b"old"
     assert [entry.name for entry in tmp_path.iterdir()] == ["f"]
+
+
+def test_mark_when_of_the_first_sample_then_its_line_says_so(run):
+    journal(run, Response(key=KEY, sample=0, text="a"))
+    run.save_marks("math", [Mark(verdict=Verdict.CORRECT, key=KEY)])
+    assert json.loads(run.marks_file("math").read_text())["sample"] == 0

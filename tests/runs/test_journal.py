@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from markscheme.config import make_config
 from markscheme.errors import JournalError
+from markscheme.running.samples import SampleSet
 from markscheme.runs.folder import Manifest, Run
 from markscheme.runs.journal import Journal
 from markscheme.runs.lock import RunLock
-from markscheme.runs.samples import SampleSet
-from markscheme.types import Response
+from markscheme.types import Problem, Prompt, Question, Response
 
 
 def response(sample, text="t", key="k"):
@@ -66,56 +66,53 @@ def test_journal_when_its_folder_is_gone_then_says_so(tmp_path):
         pass
 
 
+def run_in(folder):
+    question = Question(problem=Problem(id="1", statement="1+1?", gold="2", key="k"), prompt=Prompt(messages=()))
+    manifest = Manifest(
+        config=make_config(benchmark="b", model="m"), benchmark="b", model="m", protocol="p@1", samples=5, problems=1
+    )
+    return Run.create(folder, manifest, [question])
+
+
 @pytest.fixture
 def run(tmp_path):
-    manifest = Manifest(
-        config=make_config(benchmark="b", model="m"), benchmark="b", model="m", protocol="p@1", samples=3, problems=1
-    )
-    return Run.create(tmp_path / "run", manifest, [])
+    return run_in(tmp_path / "run")
 
 
 @settings(max_examples=80, deadline=None)
 @given(st.data())
 def test_journal_when_any_byte_is_damaged_then_at_most_that_line_and_its_neighbour_are_lost(tmp_path_factory, data):
-    folder = tmp_path_factory.mktemp("run")
-    manifest = Manifest(
-        config=make_config(benchmark="b", model="m"), benchmark="b", model="m", protocol="p@1", samples=3, problems=1
-    )
-    run = Run.create(folder / "r", manifest, [])
+    run = run_in(tmp_path_factory.mktemp("run") / "r")
     with Journal(run.path / "responses.jsonl") as journal:
         journal.write([response(sample, f"text {sample} √2") for sample in range(5)])
     content = bytearray((run.path / "responses.jsonl").read_bytes())
     at = data.draw(st.integers(0, len(content) - 1))
     content[at] = data.draw(st.integers(0, 255))
     (run.path / "responses.jsonl").write_bytes(content)
-    kept = {one.sample for one in run.heads()}
-    read = {one.sample for one in run.responses()}
-    assert read <= kept  # nothing counts as done that cannot be read
+    kept = [one.sample for one in run.responses()]
+    assert len(kept) == run.snapshot().answered  # what counts can be read
     damaged_line = bytes(content[:at]).count(b"\n")
-    assert set(range(5)) - kept <= {damaged_line, damaged_line + 1}
+    assert set(range(5)) - set(kept) <= {damaged_line, damaged_line + 1}
 
 
 def test_responses_when_a_line_holds_bytes_that_are_no_text_then_damaged_and_not_done(run):
     (run.path / "responses.jsonl").write_bytes(b'{"key":"k","sample":0,"text":"\xff\xfe"}\n{"key":"k","sample":1}\n')
-    assert [head.sample for head in run.heads()] == [1]
     assert [one.sample for one in run.responses()] == [1]
-    assert run.damaged_lines == 1
+    assert run.snapshot().damage == {"responses.jsonl": 1}
 
 
 def test_responses_when_a_sample_index_is_absurd_then_damaged_and_no_memory_is_spent(run):
     (run.path / "responses.jsonl").write_bytes(b'{"key":"k","sample":999999999999}\n{"key":"k","sample":-1}\n')
-    assert list(run.heads()) == []
+    assert list(run.responses()) == []
+    assert run.snapshot().damaged == 2
 
 
 def test_sample_set_when_filled_then_counts_each_pair_once():
-    found = SampleSet()
-    assert found.add("a", 3)
-    assert not found.add("a", 3)
-    assert found.add("b", 3)
-    assert (found.has("a", 3), found.has("a", 2), len(found)) == (True, False, 2)
-    found.discard("a", 3)
-    found.discard("a", 3)
-    assert (found.has("a", 3), len(found)) == (False, 1)
+    done = SampleSet()
+    done.add_all("a", [3, 5, 3])
+    done.add_all("a", [5])
+    done.add_all("b", [3])
+    assert (done.has("a", 3), done.has("a", 2), done.has("c", 0), len(done)) == (True, False, False, 3)
 
 
 HOLD = textwrap.dedent(

@@ -11,19 +11,20 @@ class RefusedError(OSError):
     """The file is there, but is none that a run folder should hold."""
 
 
-def state_inside(file: Path, root: Path) -> os.stat_result:
+def state_inside(file: Path, root: Path | None) -> os.stat_result:
     """What `stat` says of a plain file of a run below `root`; raises OSError for everything else.
 
     `root` is a resolved path and runs are found without following links, so only the last two names can be links.
+    Without a root (whoever names a folder at the command line trusts it) links may lead anywhere.
     """
-    found = file.stat()
-    linked = file.is_symlink() or file.parent.is_symlink()
-    if not stat.S_ISREG(found.st_mode) or (linked and not file.resolve().is_relative_to(root)):
+    about = file.stat()
+    linked = root is not None and (file.is_symlink() or file.parent.is_symlink())
+    if not stat.S_ISREG(about.st_mode) or (linked and root is not None and not file.resolve().is_relative_to(root)):
         raise RefusedError(0, "a link that leads out of the folder, or not a plain file", str(file))
-    return found
+    return about
 
 
-def read_inside(file: Path, root: Path, most: int) -> bytes:
+def read_inside(file: Path, root: Path | None, most: int) -> bytes:
     """The first `most` bytes of such a file."""
     state_inside(file, root)
     with file.open("rb") as stream:

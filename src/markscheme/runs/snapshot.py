@@ -1,0 +1,399 @@
+"""A run folder at one moment, the same for everybody who reads one: resume, report, compare, audit, viewer, Python API.
+
+The rules, all of which stand here and nowhere else:
+
+- only problems of `problems.jsonl` and samples that the run asks for count;
+- of several lines for one (problem, sample) the last without an error wins, else the last error;
+- a mark counts if its label is the one asked for and it judges what is there: a verdict an answer, `error` an error;
+- a response with an error is an error under every protocol; a verdict that is not known is no mark;
+- a torn or damaged line is counted and named, and stands for nothing.
+
+`reader.RunReader` makes a `Snapshot` and refreshes it from where it stopped. It holds numbers; texts are read from
+their lines when they are asked for. Rows are the responses that are there, ordered by problem and sample.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from markscheme.errors import JournalError
+from markscheme.runs.columns import (
+    ABSENT,
+    CORRECT,
+    ERROR,
+    SAMPLE_BITS,
+    UNKNOWN,
+    UNMARKED,
+    VERDICTS,
+    Columns,
+    Ints,
+    Mask,
+    Table,
+    last_of_each,
+)
+from markscheme.runs.folder import Failure, Manifest, PlannedRound
+from markscheme.runs.lines import decode_or_none, read_line, read_lines, replaced
+from markscheme.types import Mark, Question, Response
+
+if TYPE_CHECKING:
+    from markscheme.statistics import Counts, Round
+
+T = TypeVar("T", Response, Mark)
+
+Codes = npt.NDArray[np.int8]
+"""A verdict each: its place in `VERDICTS`, or `UNMARKED`."""
+
+
+@dataclass(frozen=True, eq=False)
+class Snapshot:
+    """What a run folder holds, by the rules above. Immutable; cheap to keep."""
+
+    folder: Path
+    manifest: Manifest | None
+    version: int
+    """Of two snapshots, of whatever folders, the same only if nothing differs."""
+    marks_version: int
+    """Changes only when a verdict may have: what is reckoned from verdicts is kept while texts are still read."""
+    complete: bool
+    """Everything in the files has been read. Until then marks count whose response may yet come."""
+    progress: float
+    planned: tuple[PlannedRound, ...]
+    """The rounds of a run that asked some problems more often because of their answers."""
+    keys: tuple[str, ...]
+    """Of the problems, in the order of `problems.jsonl`."""
+    ids: tuple[str, ...]
+    groups: Mapping[str, Sequence[str | None]] = field(repr=False)
+    """What the problems can be grouped by: a field of their metadata, the label of each problem."""
+    question_offsets: tuple[int, ...] = field(repr=False)
+    files: tuple[Path, ...]
+    """Where the responses stand."""
+    lines: Table = field(repr=False)
+    kinds: tuple[str, ...] = field(repr=False)
+    mark_lines: Mapping[str, tuple[Table, tuple[str, ...]]] = field(repr=False)
+    """Of each protocol the lines of its marks, and the labels that occur in them."""
+    damage: Mapping[str, int]
+    """File → lines in it that cannot be read."""
+    torn: tuple[str, ...]
+    """Files that end in the middle of a line."""
+    refused: tuple[str, ...]
+    """Files that are links out of the folder or no plain files."""
+    stray: int
+    """Responses to problems that the run does not have."""
+    judged: Mapping[str, tuple[str, Codes]] = field(default_factory=dict, repr=False)
+    """Verdicts that are not stored but were made for the looking: protocol → label, verdict of each row."""
+
+    # Which lines count ---------------------------------------------------------------------------------------------
+
+    @cached_property
+    def wanted(self) -> Ints:
+        """How many samples of each problem the run asks for."""
+        problems = len(self.keys)
+        if self.planned:
+            if any(len(each.asked) != problems for each in self.planned):
+                raise JournalError(
+                    f"{self.folder / 'rounds.json'} is of other problems than these {problems}; restore it"
+                )
+            asked: Ints = np.array([each.asked for each in self.planned], np.int64)
+            return np.asarray(asked.sum(axis=0))
+        samples = self.manifest.samples if self.manifest is not None else 1 << SAMPLE_BITS
+        return np.full(problems, samples, np.int64)
+
+    def _asked_for(self, cells: Ints) -> Mask:
+        return np.asarray(_sample_of(cells) < self.wanted[_problem_of(cells)])
+
+    @cached_property
+    def asked_lines(self) -> Table:
+        """The lines of everything that was asked for, also of attempts that were made good later."""
+        cells = self.lines["cell"]
+        mine = _sample_of(cells) < self.wanted[_problem_of(cells)]
+        return self.lines if mine.all() else self.lines[mine]
+
+    @cached_property
+    def rows(self) -> Columns:
+        """The columns: of each (problem, sample) that is there the numbers of the line that counts."""
+        lines, later = self.asked_lines, [self.asked_lines["kind"] == 0]
+        if len(self.files) > 1:  # a single file is read in its order: its later lines are the later rows
+            names = [file.name for file in self.files]
+            order = np.array([sorted(names).index(name) for name in names], np.int64)
+            later += [order[lines["file"]], lines["offset"]]
+        chosen = last_of_each(lines["cell"], *later)
+        if self.complete:
+            return Columns(lines, chosen)
+        winners = lines[chosen]
+        cells = np.concatenate([winners["cell"], *(table["cell"] for table, _ in self.mark_lines.values())])
+        cells = np.unique(cells[_sample_of(cells) < self.wanted[_problem_of(cells)]])
+        rows = np.full(len(cells), ABSENT)
+        rows["cell"] = cells
+        rows[np.searchsorted(cells, winners["cell"])] = winners
+        return Columns(rows, np.arange(len(rows)))
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @cached_property
+    def problem(self) -> Ints:
+        """Of each row the number of its problem."""
+        return _problem_of(self.rows["cell"])
+
+    @cached_property
+    def sample(self) -> Ints:
+        """Of each row the number of its sample."""
+        return _sample_of(self.rows["cell"])
+
+    @cached_property
+    def failed(self) -> Mask:
+        """Rows that have an error in place of an answer."""
+        return np.asarray(self.rows["kind"] > 0)
+
+    @cached_property
+    def arrived(self) -> Mask:
+        """Rows whose response has been read; all of them once everything has."""
+        return np.asarray(self.rows["file"] >= 0)
+
+    def row(self, problem: int, sample: int) -> int | None:
+        """The row of a (problem, sample), or None."""
+        row = int(np.searchsorted(self.rows["cell"], problem << SAMPLE_BITS | sample))
+        return row if row < len(self) and (self.problem[row], self.sample[row]) == (problem, sample) else None
+
+    def rows_of(self, problem: int) -> range:
+        """The rows of a problem."""
+        low, high = np.searchsorted(self.problem, [problem, problem + 1])
+        return range(int(low), int(high))
+
+    # How many ------------------------------------------------------------------------------------------------------
+
+    @property
+    def problems(self) -> int:
+        """How many problems there are, answered or not."""
+        return len(self.keys)
+
+    @property
+    def expected(self) -> int:
+        """Responses that the run asks for, also to problems whose line is damaged."""
+        if self.planned or self.manifest is None:
+            return int(self.wanted.sum()) if self.planned else len(self)
+        return self.manifest.problems * self.manifest.samples
+
+    @cached_property
+    def answered(self) -> int:
+        """Responses that came back without an error."""
+        return int((self.arrived & ~self.failed).sum())
+
+    @property
+    def missing(self) -> int:
+        """Responses that `resume` would ask for."""
+        return self.expected - self.answered
+
+    @property
+    def unasked(self) -> int:
+        """Lines of problems or samples that the run does not ask for."""
+        return self.stray + len(self.lines) - len(self.asked_lines)
+
+    @property
+    def damaged(self) -> int:
+        """Lines that cannot be read."""
+        return sum(self.damage.values())
+
+    def failures(self) -> dict[str, Failure]:
+        """Why there is an error in place of an answer, the most frequent reason first."""
+        kinds = Counter(self.rows["kind"][self.failed].tolist())
+        last = {kind: self._in_file_order(np.flatnonzero(self.rows["kind"] == kind))[-1] for kind in kinds}
+        return {
+            self.kinds[kind]: Failure(times, error.error or "" if (error := self.response(int(last[kind]))) else "")
+            for kind, times in kinds.most_common()
+        }
+
+    # Verdicts ------------------------------------------------------------------------------------------------------
+
+    @property
+    def protocols(self) -> list[str]:
+        """Bare names of the protocols that the run has marks of."""
+        return sorted({*self.mark_lines, *self.judged})
+
+    def label_of(self, protocol: str) -> str:
+        """The label (`name@version`) whose marks are meant: as asked for, or for a bare name the manifest's.
+
+        Where there are no marks under the manifest's, the one of the last mark that was made.
+        """
+        if "@" in protocol:
+            return protocol
+        if protocol in self.judged:
+            return self.judged[protocol][0]
+        own = self.manifest.protocol if self.manifest else ""
+        label = own if own.partition("@")[0] == protocol else protocol
+        table, labels = self.mark_lines.get(protocol, (self.lines[:0], ()))
+        return label if not len(table) or label in labels else labels[table["label"][-1]] or label
+
+    def verdict(self, protocol: str) -> Codes:
+        """The verdict of each row under a protocol: `UNMARKED` where it has no mark."""
+        if protocol in self.judged:
+            return self.judged[protocol][1]
+        label = self.label_of(protocol)
+        if label not in self._codes:
+            places = self._mark_places(label)
+            codes = np.full(len(self), UNMARKED, np.int8)
+            if len(marked := np.flatnonzero(places >= 0)):
+                codes[marked] = self.mark_lines[label.partition("@")[0]][0]["verdict"][places[marked]]
+            codes[self.failed] = ERROR
+            self._codes[label] = codes
+        return self._codes[label]
+
+    def unmarked(self, protocol: str) -> Mask:
+        """Rows for which no mark of a protocol is stored; an error has a verdict nevertheless."""
+        return np.asarray(((self.verdict(protocol) == UNMARKED) | (self._mark_places(protocol) < 0)) & self.arrived)
+
+    def marks_of(self, protocol: str) -> int:
+        """How many stored marks of a protocol count."""
+        return int((self._mark_places(protocol) >= 0).sum())
+
+    def _mark_places(self, protocol: str) -> Ints:
+        """Of each row the number of its mark's line, or `UNKNOWN`."""
+        label = self.label_of(protocol)
+        if label in self._places:
+            return self._places[label]
+        places = np.full(len(self), UNKNOWN, np.int64)
+        table, labels = self.mark_lines.get(label.partition("@")[0], (self.lines[:0], ()))
+        # Early versions wrote no label; such a mark is of the only version there was.
+        mine = [number for number, name in enumerate(labels) if name in (label, "")]
+        lines = np.flatnonzero(np.isin(table["label"], mine)) if mine and len(self) else np.zeros(0, np.int64)
+        cells = table["cell"][lines]
+        rows = np.minimum(np.searchsorted(self.rows["cell"], cells), max(0, len(self) - 1))
+        if len(lines):
+            counts = self.rows["cell"][rows] == cells
+            counts &= ((table["verdict"][lines] == ERROR) == self.failed[rows]) | ~self.arrived[rows]
+            places[rows[counts]] = lines[counts]  # of several for one row the last stays
+        self._places[label] = places
+        return places
+
+    @cached_property
+    def _places(self) -> dict[str, Ints]:
+        return {}
+
+    @cached_property
+    def _codes(self) -> dict[str, Codes]:
+        return {}
+
+    @cached_property
+    def verdicts(self) -> dict[str, Codes]:
+        """The verdicts of every protocol, by its bare name."""
+        return {name: self.verdict(name) for name in self.protocols}
+
+    @cached_property
+    def disagree(self) -> Mask:
+        """Rows that one protocol calls correct and another does not."""
+        some, every = np.zeros(len(self), bool), np.ones(len(self), bool)
+        for verdict in self.verdicts.values():
+            marked = verdict != UNMARKED
+            right = verdict == CORRECT
+            some |= right & marked
+            every &= right | ~marked
+        return some & ~every
+
+    def counts(self, protocol: str, chosen: Mask | None = None) -> Counts:
+        """How often each problem got each verdict, of all rows or the chosen ones: all that `statistics` sees."""
+        from markscheme.statistics import Counts
+
+        verdict = self.verdict(protocol)
+        keep = verdict != UNMARKED if chosen is None else (verdict != UNMARKED) & chosen
+        width = len(VERDICTS)
+        table = np.bincount(self.problem[keep] * width + verdict[keep], minlength=self.problems * width)
+        return Counts(self.keys, table.reshape(-1, width), self._rounds(verdict) if chosen is None else ())
+
+    def _rounds(self, verdict: Codes) -> tuple[Round, ...]:
+        """What came back in each round; a problem's samples are numbered through its rounds."""
+        from markscheme.statistics import Round
+
+        if not self.planned:
+            return ()
+        ends = np.cumsum([each.asked for each in self.planned], axis=0)
+        number = np.sum(self.sample >= ends[:, self.problem], axis=0)
+        scored = (verdict != UNMARKED) & (verdict != ERROR)
+        rounds = []
+        for at, each in enumerate(self.planned):
+            here = scored & (number == at)
+            n = np.bincount(self.problem[here], minlength=self.problems)
+            c = np.bincount(self.problem[here & (verdict == CORRECT)], minlength=self.problems)
+            rounds.append(Round(each.size, tuple(n.tolist()), tuple(c.tolist())))
+        return tuple(rounds)
+
+    # Texts ---------------------------------------------------------------------------------------------------------
+
+    def question(self, problem: int) -> Question | None:
+        """A problem with its prompt, read from its line; None if it is not there (any more)."""
+        if not 0 <= problem < self.problems:
+            return None
+        return decode_or_none(read_line(self.folder / "problems.jsonl", self.question_offsets[problem]), Question)
+
+    def questions(self) -> list[Question]:
+        """All problems with their prompts, in the order of the benchmark."""
+        file = self.folder / "problems.jsonl"
+        return [
+            question if (question := decode_or_none(line, Question)) is not None else replaced(file)
+            for line in read_lines(file, self.question_offsets)
+        ]
+
+    def response(self, row: int) -> Response | None:
+        """A response, read from its line; None if it is not there (any more)."""
+        number = int(self.rows["file"][row])
+        if number < 0:
+            return None
+        return self._noun(read_line(self.files[number], int(self.rows["offset"][row])), Response, row)
+
+    def responses(self, chosen: Mask | None = None) -> Iterator[Response]:
+        """Each response that counts, of all rows or the chosen ones, streamed in the order of the files."""
+        here = self.arrived if chosen is None else self.arrived & chosen
+        rows = self._in_file_order(np.flatnonzero(here))
+        for number in np.unique(self.rows["file"][rows]):
+            mine = rows[self.rows["file"][rows] == number]
+            yield from self._stream(self.files[number], mine, self.rows["offset"][mine], Response)
+
+    def mark(self, protocol: str, row: int) -> Mark | None:
+        """A stored mark, read from its line."""
+        place = UNKNOWN if protocol in self.judged else self._mark_places(protocol)[row]
+        name = protocol.partition("@")[0]
+        if place < 0:
+            return None
+        return self._noun(read_line(self.marks_file(name), int(self.mark_lines[name][0]["offset"][place])), Mark, row)
+
+    def marks(self, protocol: str) -> Iterator[Mark]:
+        """Each stored mark that counts under a protocol, streamed in the order of the file."""
+        places, name = self._mark_places(protocol), protocol.partition("@")[0]
+        rows = np.flatnonzero(places >= 0)
+        if len(rows):
+            table = self.mark_lines[name][0]
+            known = table["verdict"][places[rows]] != UNMARKED
+            rows = rows[known][np.argsort(places[rows[known]])]
+            yield from self._stream(self.marks_file(name), rows, table["offset"][places[rows]], Mark)
+
+    def marks_file(self, protocol: str) -> Path:
+        """Where the marks of a protocol live."""
+        return self.folder / "marks" / f"{protocol.partition('@')[0]}.jsonl"
+
+    def _in_file_order(self, rows: Ints) -> Ints:
+        return rows[np.lexsort((self.rows["offset"][rows], self.rows["file"][rows]))]
+
+    def _stream(self, file: Path, rows: Ints, offsets: Ints, kind: type[T]) -> Iterator[T]:
+        for row, line in zip(rows.tolist(), read_lines(file, offsets.tolist()), strict=True):
+            noun = self._noun(line, kind, row)
+            yield noun if noun is not None else replaced(file)
+
+    def _noun(self, line: bytes, kind: type[T], row: int) -> T | None:
+        noun = decode_or_none(line, kind)
+        place = (self.keys[self.problem[row]], int(self.sample[row]))
+        return noun if noun is not None and (noun.key, noun.sample) == place else None
+
+
+def _problem_of(cells: Ints) -> Ints:
+    return cells >> SAMPLE_BITS
+
+
+def _sample_of(cells: Ints) -> Ints:
+    return cells & ((1 << SAMPLE_BITS) - 1)
