@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,10 @@ from hypothesis import settings
 settings.register_profile("same", derandomize=True, database=None, deadline=None)
 settings.register_profile("fuzz", derandomize=False, database=None, deadline=None, print_blob=False)
 settings.load_profile("same")
+
+# A shell starts what runs in its background with Ctrl-C ignored, and every process of the tests would inherit that.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

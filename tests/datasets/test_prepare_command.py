@@ -7,13 +7,13 @@ import sys
 import time
 
 import pytest
-from hub_server import jsonl, parquet
+from hub_server import parquet
 
 from markscheme.benchmarks import benchmark
 
-MATH = benchmark("math500").sources[0].hubs[0]
-COUNTDOWN = benchmark("countdown").sources[0].hubs
-PUZZLES = [{"nums": [n, 2, 3], "target": n + 5} for n in range(1, 1001)]
+(PINNED,) = benchmark("aime-2025-I").sources
+(UNPINNED,) = benchmark("brumo-2025").sources
+CONTEST = [{"problem_idx": n, "problem": f"{n}?", "answer": n, "problem_type": ["Algebra"]} for n in range(1, 31)]
 
 
 def one_sentence(done):
@@ -29,37 +29,36 @@ def files_below(folder):
 
 
 def test_prepare_when_fetched_twice_then_says_so_and_asks_the_hub_once(data_command, hub, tmp_path):
-    hub.add(COUNTDOWN[0], parquet(PUZZLES))
-    first = data_command("prepare", "countdown", hub=hub)
-    assert (first.returncode, "countdown/test.jsonl: fetched, 1,000 rows" in first.stdout) == (0, True), first.stderr
+    hub.add(UNPINNED.hubs[0], parquet(CONTEST))
+    first = data_command("prepare", "brumo-2025", hub=hub)
+    assert (first.returncode, "brumo-2025/test.jsonl: fetched, 30 rows" in first.stdout) == (0, True), first.stderr
     assert "trusted and recorded" in first.stderr
     asked = len(hub.requests)
-    second = data_command("prepare", "countdown", "--json", hub=hub)
+    second = data_command("prepare", "brumo-2025", "--json", hub=hub)
     assert (second.returncode, second.stderr, len(hub.requests)) == (0, "", asked)
     (file,) = json.loads(second.stdout)["files"]
     assert (file["action"], file["file"]["check"]) == ("there", "recorded")
 
 
 def test_prepare_when_the_hash_is_wrong_then_both_are_named_and_nothing_is_left(data_command, hub, tmp_path):
-    row = {"problem": "?", "solution": "3", "answer": "3", "subject": "Algebra", "level": 1, "unique_id": "test/1"}
-    hub.add(MATH, jsonl([row] * 500))
-    said = one_sentence(data_command("prepare", "math500", hub=hub))
-    assert benchmark("math500").sources[0].sha256 in said
+    hub.add(PINNED.hubs[0], parquet(CONTEST))
+    said = one_sentence(data_command("prepare", "aime-2025-I", hub=hub))
+    assert PINNED.sha256 in said
     assert files_below(tmp_path / "data") == []
 
 
 def test_prepare_when_the_hub_stops_answering_in_the_body_then_gives_up(data_command, hub, tmp_path):
-    hub.add(MATH, b"x" * 1000, "stalled body")
+    hub.add(PINNED.hubs[0], b"x" * 1000, "stalled body")
     started = time.monotonic()
-    said = one_sentence(data_command("prepare", "math500", hub=hub))
+    said = one_sentence(data_command("prepare", "aime-2025-I", hub=hub))
     assert "stopped answering" in said
     assert time.monotonic() - started < 30
     assert files_below(tmp_path / "data") == []
 
 
 def test_prepare_when_the_hub_never_answers_then_gives_up(data_command, hub, tmp_path):
-    hub.add(MATH, b"", "stalled")
-    assert "stopped answering" in one_sentence(data_command("prepare", "math500", hub=hub))
+    hub.add(PINNED.hubs[0], b"", "stalled")
+    assert "stopped answering" in one_sentence(data_command("prepare", "aime-2025-I", hub=hub))
 
 
 def test_prepare_when_nothing_listens_then_says_it_cannot_be_reached(data_command):
@@ -74,8 +73,8 @@ def test_prepare_when_the_client_is_set_offline_then_says_so(data_command, hub):
 
 
 def test_prepare_when_interrupted_then_no_file_is_left(environment, hub, tmp_path):
-    hub.add(MATH, b"x" * 100_000, "slow")
-    command = [sys.executable, "-m", "markscheme", "data", "prepare", "math500"]
+    hub.add(PINNED.hubs[0], b"x" * 100_000, "slow")
+    command = [sys.executable, "-m", "markscheme", "data", "prepare", "aime-2025-I"]
     environment = {**environment, "HF_ENDPOINT": hub.endpoint, "TMPDIR": str(tmp_path / "scratch")}
     (tmp_path / "scratch").mkdir()
     running = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "markscheme"
 LONGEST_FILE, LONGEST_FUNCTION = 400, 60
 TO_BE_CUT: set[str] = set()
