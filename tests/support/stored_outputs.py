@@ -37,4 +37,9 @@ def marks_in(folder):
     """Every mark of a folder's parts, in order."""
     import pyarrow.parquet as pq
 
-    return [row for part in sorted(folder.glob("part-*.parquet")) for row in pq.read_table(part).to_pylist()]
+    def marks(part):
+        if part.suffix == ".jsonl":
+            return [json.loads(line) for line in part.read_text().splitlines()]
+        return pq.read_table(part).to_pylist()
+
+    return [row for part in sorted(folder.glob("part-*")) for row in marks(part)]

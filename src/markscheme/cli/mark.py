@@ -8,7 +8,7 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from markscheme.cli.marking_parts import add_engine_arguments, in_parts, mark_parts
+from markscheme.cli.marking_parts import add_engine_arguments, is_run, mark_parts
 from markscheme.errors import DataError, UsageError
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What is judged, against which problems, by which protocols."""
-    add_source_arguments(parser, "RUN|FILE|DIR", ", or Parquet, or a folder of such files (with --out)")
+    add_source_arguments(parser, "RUN|FILE|DIR", ", or Parquet, or a folder of such files")
     add_engine_arguments(parser)
     parser.add_argument("--out", metavar="DIR", help="write each protocol's marks there (a run folder keeps its own)")
     add_format_arguments(parser)
@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
     from markscheme.marking import get_protocol
     from markscheme.marking.bulk.outputs import Outputs
 
-    if in_parts(args):
+    if not is_run(args):
         done = mark_parts(args)
         title = args.benchmark or Path(args.source).name
         about: list[dict[str, Any]] = [
@@ -69,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
         _print(args, title, args.source, [one.score for one in done], about)
         return 0
     outputs = Outputs(args.source, args.benchmark, args.data_dir)
-    names = args.protocol or [outputs.protocol or _own_protocol(outputs)]
+    names = args.protocol or [outputs.protocol or "math"]
     rules = [get_protocol(name) for name in names]  # a typo stops us before any work
     scores = [_mark(outputs, rule.name, args) for rule in rules]
     warn_of_unmatched(outputs)
@@ -94,14 +94,6 @@ def _print(
         print_scores(title, scores)
 
 
-def _own_protocol(outputs: Outputs) -> str:
-    """For a file with its own golds, what the first of them is judged by: an answer by `math`, a puzzle by `countdown`."""
-    first = next(iter(outputs), None)
-    if first is None:
-        raise DataError(f"{outputs.path} holds no outputs.")
-    return first[1].protocol
-
-
 def _mark(outputs: Outputs, protocol: str, args: argparse.Namespace) -> Score:
     from markscheme.marking import get_protocol, mark_many
     from markscheme.marking.bulk.audit import score
@@ -117,9 +109,6 @@ def _mark(outputs: Outputs, protocol: str, args: argparse.Namespace) -> Score:
         _write(Path(args.out) / f"{protocol}.jsonl", marks())
     elif outputs.run is not None:
         outputs.run.save_marks(protocol, marks())
-    else:
-        for _ in marks():
-            pass
     if not responses:
         raise DataError(f"no line of {outputs.path} answers a problem of {outputs.benchmark}.")
     return score(get_protocol(protocol).label, responses)

@@ -1,4 +1,4 @@
-"""`markscheme mark` for outputs by the million: Parquet, folders of files, and whatever is given an engine."""
+"""`markscheme mark` for files of stored outputs: JSON lines, Parquet, and folders of them."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ def add_engine_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--engine",
         choices=("local", "ray"),
-        help="mark part by part, on this machine's cores (as Parquet and folders always are) or on a Ray cluster",
+        help="where large files are marked: on this machine's cores (the default) or on a Ray cluster",
     )
     parser.add_argument("--ray-address", metavar="ADDRESS", help="the Ray cluster, such as `auto`")
 
 
-def in_parts(args: argparse.Namespace) -> bool:
-    """Whether the source is marked part by part. Options that would do nothing are refused."""
+def is_run(args: argparse.Namespace) -> bool:
+    """Whether the source is a run folder rather than files. Options that would do nothing are refused."""
     if args.ray_address is not None and args.engine != "ray":
         raise UsageError("--ray-address is for --engine ray; add that, or leave the address out.")
     if args.workers is not None and args.engine == "ray":
         raise UsageError("--workers is for this machine; on a Ray cluster every core marks, so leave it out.")
-    source = Path(args.source)
-    if not (source / "manifest.json").exists():
-        return args.engine is not None or source.is_dir() or source.suffix == ".parquet"
-    if args.engine is not None:
+    run = (Path(args.source) / "manifest.json").exists()
+    if run and args.engine is not None:
         raise UsageError("a run folder is marked in place; --engine is for files of stored outputs.")
-    return False
+    if args.engine == "ray" and args.out is None:
+        raise UsageError("on a Ray cluster the marks go to storage that every node sees: say with --out DIR where.")
+    return run
 
 
 def mark_parts(args: argparse.Namespace) -> list[Marked]:
-    """Mark whatever is not marked yet into the folder `--out`, and score all of it."""
+    """Mark whatever is not marked yet in the folder `--out`, and score all of it."""
     from markscheme.marking import get_protocol
     from markscheme.marking.bulk.campaign import default_protocol, mark_in_bulk
     from markscheme.marking.bulk.shards import find
@@ -46,8 +46,6 @@ def mark_parts(args: argparse.Namespace) -> list[Marked]:
     source = Path(args.source)
     if not source.exists():
         raise DataError(f"{source} is neither a run folder nor a file or folder of stored outputs.")
-    if args.out is None:
-        raise UsageError(f"{source} is marked part by part, so say with --out DIR where the marks go.")
     if unread := find(source).unread:
         more = f" and {len(unread) - 1:,} more" if len(unread) > 1 else ""
         _say(f"not read, since it is no .parquet or .jsonl file: {unread[0]}{more}")
@@ -59,7 +57,7 @@ def mark_parts(args: argparse.Namespace) -> list[Marked]:
             marked = mark_in_bulk(
                 source,
                 protocol,
-                Path(args.out),
+                Path(args.out) if args.out is not None else None,
                 benchmark=args.benchmark,
                 data_dir=args.data_dir,
                 think_end=args.think_end,
@@ -80,9 +78,9 @@ def mark_parts(args: argparse.Namespace) -> list[Marked]:
 
 def _tell(marked: Marked, benchmark: str | None) -> None:
     """Where the marks are, and what was left out: of a gold that one protocol cannot judge, another knows more."""
-    _say(
-        f"{marked.outcome.marks:,} marks are in {marked.folder} (parts: {marked.parts}, from before: {marked.earlier})"
-    )
+    if marked.folder:
+        parts = f"(parts: {marked.parts}, from before: {marked.earlier})"
+        _say(f"{marked.outcome.marks:,} marks are in {marked.folder} {parts}")
     if marked.outcome.unmatched:
         _say(f"{marked.outcome.unmatched:,} outputs match no problem of {benchmark}")
     if marked.outcome.unusable:

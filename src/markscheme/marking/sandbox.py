@@ -30,7 +30,7 @@ TASKS_PER_WORKER: Final = 500
 """A worker is replaced after this many tasks, for sympy's caches grow."""
 
 
-class Outcome(msgspec.Struct, frozen=True):
+class TaskOutcome(msgspec.Struct, frozen=True):
     """What came of a task: its value when `done`, else the reason in one clause."""
 
     status: Literal["done", "failed", "timeout", "died"]
@@ -120,7 +120,7 @@ class Pool:
         self._busy: set[_Worker] = set()
         self._closings = 0
 
-    def run(self, task: str, arguments: list[Any], *, time_limit: float) -> Outcome:
+    def run(self, task: str, arguments: list[Any], *, time_limit: float) -> TaskOutcome:
         """Run `module:function` with these arguments in a worker; the value must be plain data. Never raises."""
         with self._free:
             closings = self._closings
@@ -128,14 +128,14 @@ class Pool:
                 worker = self._take()
                 if self._closings != closings:  # nobody waits for it any more
                     self._give_back(worker, keep=False)
-                    return Outcome("died", why="the pool was closed")
+                    return TaskOutcome("died", why="the pool was closed")
                 outcome = self._attempt(worker, task, arguments, time_limit)
                 # An idle worker may have been killed from outside, which says nothing about the task.
                 if outcome is not None:
                     return outcome
-        return Outcome("died", why="the worker process could not be started")
+        return TaskOutcome("died", why="the worker process could not be started")
 
-    def _attempt(self, worker: _Worker, task: str, arguments: list[Any], time_limit: float) -> Outcome | None:
+    def _attempt(self, worker: _Worker, task: str, arguments: list[Any], time_limit: float) -> TaskOutcome | None:
         """What came of it, or None when the worker ended before the task had started."""
         started = False
         keep = False
@@ -151,7 +151,9 @@ class Pool:
                         deadline = min(patience, time.monotonic() + max(0.05, time_limit - (worked - before)))
                         continue
                 if message is None:
-                    return Outcome("timeout", why=f"took longer than {time_limit:g} s" if started else "did not start")
+                    return TaskOutcome(
+                        "timeout", why=f"took longer than {time_limit:g} s" if started else "did not start"
+                    )
                 kind, value = message
                 if kind == "started":
                     started, deadline = True, time.monotonic() + time_limit
@@ -159,9 +161,9 @@ class Pool:
                     before = value
                 elif kind != "ready":
                     keep = True
-                    return Outcome("done", value) if kind == "done" else Outcome("failed", why=str(value))
+                    return TaskOutcome("done", value) if kind == "done" else TaskOutcome("failed", why=str(value))
         except (EOFError, OSError):
-            return Outcome("died", why="the worker process ended") if started else None
+            return TaskOutcome("died", why="the worker process ended") if started else None
         finally:
             self._give_back(worker, keep=keep)
 

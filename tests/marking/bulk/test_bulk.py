@@ -13,21 +13,32 @@ from markscheme.marking.bulk.campaign import mark_in_bulk
 pytestmark = [pytest.mark.needs("pyarrow"), pytest.mark.usefixtures("small_shards")]
 
 
-def test_marking_when_the_source_is_parquet_then_every_row_once_as_the_plain_command_marks_it(tmp_path, capsys):
+def test_marking_when_the_source_is_parquet_then_every_row_once(tmp_path):
     stored = list(puzzles(430))
-    done = mark_in_bulk(write_parquet(tmp_path / "big.parquet", stored), "countdown", tmp_path / "out", workers=2)
-    found = marks_in(tmp_path / "out" / "countdown")
-    assert [row["position"] for row in found] == list(range(430))
+    mark_in_bulk(write_parquet(tmp_path / "big.parquet", stored), "countdown", tmp_path / "out", workers=2)
+    assert [row["position"] for row in marks_in(tmp_path / "out" / "countdown")] == list(range(430))
     assert len(list((tmp_path / "out" / "countdown").glob("part-*"))) == 5
-    plain = write_lines(tmp_path / "plain.jsonl", stored)
-    assert main(["mark", str(plain), "-p", "countdown", "--out", str(tmp_path / "plain"), "--json"]) == 0
-    report = json.loads(capsys.readouterr().out)["protocols"][0]
-    assert (done.score.score, done.score.low, done.score.high) == (report["score"], report["low"], report["high"])
-    assert done.score.verdicts == report["verdicts"]
-    lines = [json.loads(line) for line in (tmp_path / "plain" / "countdown.jsonl").read_text().splitlines()]
-    assert [(row["verdict"], row["answer"], row["why"]) for row in found] == [
-        (line["verdict"], line.get("answer"), line.get("why", "")) for line in lines
-    ]
+
+
+def test_marking_when_the_source_is_lines_or_parquet_or_a_folder_then_same_marks_and_score(tmp_path, capsys):
+    stored = list(puzzles(90))
+    lines, parquet = write_lines(tmp_path / "a.jsonl", stored), write_parquet(tmp_path / "b.parquet", stored)
+    folder = write_lines(tmp_path / "in" / "c.jsonl", stored).parent
+    results = []
+    for source in (lines, parquet, folder):
+        out = tmp_path / f"{source.name}-out"
+        for kept in ([], ["--out", str(out)]):
+            assert main(["mark", str(source), *kept, "--json"]) == 0
+            (report,) = json.loads(capsys.readouterr().out)["protocols"]
+            marks = [(row["verdict"], row["answer"], row["why"]) for row in marks_in(out / "countdown")]
+            results.append(
+                (report["score"], report["low"], report["high"], report["verdicts"], marks if kept else None)
+            )
+    assert results[0::2] == [results[0]] * 3
+    assert results[1::2] == [results[1]] * 3
+    assert results[0][:4] == results[1][:4]
+    assert len(results[1][4]) == 90
+    assert (tmp_path / "a.jsonl-out" / "countdown" / "part-00000.jsonl").exists()
 
 
 def test_marking_when_the_source_is_a_folder_then_all_its_files(tmp_path):

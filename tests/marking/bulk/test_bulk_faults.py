@@ -10,7 +10,7 @@ from markscheme.cli import main
 from markscheme.errors import DataError, MarkingError
 from markscheme.marking import sandbox
 from markscheme.marking.bulk.campaign import mark_in_bulk
-from markscheme.marking.bulk.shard_parts import Part
+from markscheme.marking.bulk.shard_parts import MarksPart
 from markscheme.marking.bulk.shard_worker import Job, mark_shard
 from markscheme.marking.bulk.shards import COLUMNS, Shard
 from markscheme.types import Mark, Verdict
@@ -128,11 +128,11 @@ def test_part_when_texts_are_long_then_written_before_there_are_many(tmp_path, m
     from markscheme.marking.bulk import shard_parts
 
     monkeypatch.setattr(shard_parts, "GROUP_CHARACTERS", 1000)
-    part = Part(tmp_path / "part-00000.parquet", {})
+    part = MarksPart(tmp_path / "part-00000.parquet", {})
     with part:
         for number in range(20):
             part.add(number, "id", None, Mark(verdict=Verdict.WRONG, protocol="p@1", answer="x" * 300))
-        part.finish(shard_parts.Outcome(marks=20))
+        part.finish(shard_parts.ShardOutcome(marks=20))
     about = pq.read_metadata(tmp_path / "part-00000.parquet")
     assert about.row_group(0).num_rows == 4
     assert about.num_rows == 20
@@ -148,5 +148,5 @@ def test_part_when_its_folder_cannot_be_written_then_one_sentence(tmp_path, monk
 
     monkeypatch.setattr("os.fsync", full)
     monkeypatch.setattr("markscheme.marking.bulk.shard_plans.write_atomically", lambda *_: None)
-    with pytest.raises(JournalError, match=r"cannot write \S+part-00000\.parquet: .*No space left"):
+    with pytest.raises(JournalError, match=r"cannot write \S+part-00000\.\w+: .*No space left"):
         mark_in_bulk(file, "countdown", tmp_path / "out", workers=1)

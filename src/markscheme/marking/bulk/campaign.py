@@ -1,10 +1,13 @@
-"""Marking tens of millions of stored outputs: shard by shard, on this machine's cores or on a Ray cluster.
+"""Marking files of stored outputs, from two lines to tens of millions, shard by shard: in this process where there is
+one shard, else on this machine's cores or on a Ray cluster.
 
-Marks go to `OUT/<protocol>/part-00012.parquet`, one file a shard. Giving the same command again goes on where it was.
+Marks go to `OUT/<protocol>/part-00012.jsonl` or `.parquet`, one file a shard in the form of its outputs. Giving the same
+command again goes on where it was.
 """
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
@@ -16,12 +19,13 @@ from markscheme.errors import DataError, MarkingError, UsageError
 from markscheme.marking import get_protocol
 from markscheme.marking.bulk.audit import Score
 from markscheme.marking.bulk.shard_engines import Ended, mark_here, mark_on_ray, raised
-from markscheme.marking.bulk.shard_parts import Outcome, outcome_of, remove_leftovers
+from markscheme.marking.bulk.shard_parts import ShardOutcome, outcome_of, part_file, remove_leftovers
 from markscheme.marking.bulk.shard_plans import agreed_plan, make_plan
 from markscheme.marking.bulk.shard_progress import Progress, Say
-from markscheme.marking.bulk.shard_worker import Failure, Job, first_problem, golds_of
+from markscheme.marking.bulk.shard_worker import Job, ShardFailure, first_problem, golds_of
 from markscheme.marking.bulk.shards import find, shards_of
 from markscheme.marking.extraction.sections import THINK_END
+from markscheme.types import Problem
 
 Engine = Literal["local", "ray"]
 
@@ -30,8 +34,8 @@ class Marked(msgspec.Struct, frozen=True):
     """The result under one protocol."""
 
     score: Score
-    outcome: Outcome
-    folder: str
+    outcome: ShardOutcome
+    folder: str  # empty where no marks are kept
     parts: int
     earlier: int  # parts that were done before
 
@@ -39,7 +43,7 @@ class Marked(msgspec.Struct, frozen=True):
 def mark_in_bulk(
     source: Path,
     protocol: str,
-    out: Path,
+    out: Path | None,
     *,
     benchmark: str | None = None,
     data_dir: str | None = None,
@@ -49,7 +53,15 @@ def mark_in_bulk(
     ray_address: str | None = None,
     say: Say = lambda _: None,
 ) -> Marked:
-    """Mark everything at `source` under one protocol into `out`, or what is still missing there."""
+    """Mark everything at `source` under one protocol into `out`, or what is still missing there.
+
+    Without `out` only the score is kept.
+    """
+    if out is None:
+        options = {"benchmark": benchmark, "data_dir": data_dir, "think_end": think_end, "workers": workers, "say": say}
+        with tempfile.TemporaryDirectory(prefix="markscheme-") as scratch:
+            scored = mark_in_bulk(source, protocol, Path(scratch), **options)  # type: ignore[arg-type]
+            return msgspec.structs.replace(scored, folder="")
     rule = get_protocol(protocol)
     if source.is_dir() and out.resolve().is_relative_to(source.resolve()):
         raise UsageError(
@@ -59,11 +71,12 @@ def mark_in_bulk(
     folder = out / rule.name
     files = find(source).files
     plan = agreed_plan(folder, make_plan(source, files, rule.label, golds.sha256 if golds else (), think_end))
-    parts = [folder / f"part-{number:05d}.parquet" for number in range(len(plan.cuts))]
+    shards = plan.shards(source.absolute())
+    parts = [part_file(folder, number, shard.file) for number, shard in enumerate(shards)]
     ended = _earlier(parts, say)
     jobs = {
         number: Job(shard, str(parts[number].absolute()), rule.label, golds, think_end)
-        for number, shard in enumerate(plan.shards(source.absolute()))
+        for number, shard in enumerate(shards)
         if number not in ended
     }
     earlier = len(ended)
@@ -82,16 +95,21 @@ def default_protocol(source: Path, benchmark: str | None, data_dir: str | None) 
         from markscheme.benchmarks import benchmark as load
 
         return load(benchmark, data_dir).protocol
+    reason = "there is none"
     for file in find(source).files:
         for shard in shards_of(file):
-            if (found := first_problem(shard)) is not None:
-                return found.protocol
-    raise DataError(f"{source} holds no output with a gold answer; say with -b which benchmark they are for.")
+            first = first_problem(shard)
+            if isinstance(first, Problem):
+                return first.protocol
+            reason = first or reason
+    raise DataError(
+        f"{source} holds no outputs with a gold answer ({reason.rstrip('.')}); say with -b which benchmark they are for."
+    )
 
 
-def _earlier(parts: Sequence[Path], say: Say) -> dict[int, Outcome]:
+def _earlier(parts: Sequence[Path], say: Say) -> dict[int, ShardOutcome]:
     """The parts that are there and whole. One that a crash of the machine has damaged counts as missing."""
-    found: dict[int, Outcome] = {}
+    found: dict[int, ShardOutcome] = {}
     for number, part in enumerate(parts):
         if not part.exists():
             continue
@@ -103,13 +121,13 @@ def _earlier(parts: Sequence[Path], say: Say) -> dict[int, Outcome]:
     return found
 
 
-def _all_of(work: Ended, jobs: int, progress: Progress) -> dict[int, Outcome]:
+def _all_of(work: Ended, jobs: int, progress: Progress) -> dict[int, ShardOutcome]:
     """All outcomes. A shard that cannot be read, or ends its worker, does not stop the others; it is told in the end."""
-    done: dict[int, Outcome] = {}
-    failed: list[Failure] = []
+    done: dict[int, ShardOutcome] = {}
+    failed: list[ShardFailure] = []
     with closing(work):
         for number, ended in work:
-            if isinstance(ended, Outcome):
+            if isinstance(ended, ShardOutcome):
                 done[number] = ended
                 progress.add(ended)
             elif ended.kind in (DataError.__name__, MarkingError.__name__):
@@ -121,8 +139,8 @@ def _all_of(work: Ended, jobs: int, progress: Progress) -> dict[int, Outcome]:
     return done
 
 
-def _total(outcomes: Sequence[Outcome]) -> Outcome:
-    return Outcome(
+def _total(outcomes: Sequence[ShardOutcome]) -> ShardOutcome:
+    return ShardOutcome(
         marks=sum(one.marks for one in outcomes),
         unmatched=sum(one.unmatched for one in outcomes),
         unusable=sum(one.unusable for one in outcomes),
@@ -130,7 +148,7 @@ def _total(outcomes: Sequence[Outcome]) -> Outcome:
     )
 
 
-def _score(label: str, source: Path, parts: Sequence[Path], outcome: Outcome, say: Say) -> Score:
+def _score(label: str, source: Path, parts: Sequence[Path], outcome: ShardOutcome, say: Say) -> Score:
     """The mean over problems with its interval."""
     from markscheme.marking.bulk.tallying import AT_ONCE, tally_parts
     from markscheme.statistics import mean_interval

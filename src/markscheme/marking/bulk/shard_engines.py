@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 
 from markscheme import errors
-from markscheme.marking.bulk.shard_parts import Outcome
-from markscheme.marking.bulk.shard_worker import Failure, Job, mark_shard
+from markscheme.marking.bulk.shard_parts import ShardOutcome
+from markscheme.marking.bulk.shard_worker import Job, ShardFailure, mark_shard
 
 TASK = "markscheme.marking.bulk.shard_worker:mark_shard"
 MEMORY_MB = 16 << 10
@@ -20,7 +20,7 @@ LONGEST = 24 * 3600.0
 """Seconds that one shard may take."""
 LOOK_EVERY = 5.0
 
-Ended = Generator[tuple[int, Outcome | Failure], None, None]
+Ended = Generator[tuple[int, ShardOutcome | ShardFailure], None, None]
 
 
 def mark_here(jobs: Mapping[int, Job], workers: int | None) -> Ended:
@@ -76,19 +76,19 @@ def mark_on_ray(jobs: Mapping[int, Job], address: str | None, note: Callable[[st
                 yield number, ended
 
 
-def raised(failure: Failure, more: str = "") -> errors.MarkschemeError:
+def raised(failure: ShardFailure, more: str = "") -> errors.MarkschemeError:
     """The error that ended a shard, as if it had happened here."""
     kind = getattr(errors, failure.kind)
     error: errors.MarkschemeError = kind(failure.why.rstrip(".") + more if more else failure.why)
     return error
 
 
-def _ended(found: object) -> Outcome | Failure:
-    return msgspec.convert(found, Outcome | Failure)
+def _ended(found: object) -> ShardOutcome | ShardFailure:
+    return msgspec.convert(found, ShardOutcome | ShardFailure)
 
 
-def _lost(job: Job, reason: str) -> Failure:
+def _lost(job: Job, reason: str) -> ShardFailure:
     shard = job.shard
-    return Failure(
+    return ShardFailure(
         errors.MarkingError.__name__, f"a worker failed on {shard.file} ({shard.start} to {shard.end}): {reason}"
     )

@@ -37,7 +37,7 @@ class Input(msgspec.Struct, frozen=True):
     sample: str  # sha256 of some blocks
 
 
-class Plan(msgspec.Struct, frozen=True, kw_only=True):
+class MarkingPlan(msgspec.Struct, frozen=True, kw_only=True):
     """What the parts in a folder are of."""
 
     version: int = VERSION
@@ -57,14 +57,16 @@ class _Stored(msgspec.Struct):
     version: int = 1
 
 
-def make_plan(source: Path, files: Sequence[Path], protocol: str, golds: tuple[str, ...], think_end: str) -> Plan:
+def make_plan(
+    source: Path, files: Sequence[Path], protocol: str, golds: tuple[str, ...], think_end: str
+) -> MarkingPlan:
     """The plan for these files of a source."""
     cuts = [(number, shard.start, shard.end) for number, file in enumerate(files) for shard in shards_of(file)]
     inputs = tuple(_input(file, source) for file in files)
-    return Plan(protocol=protocol, golds=golds, think_end=think_end, files=inputs, cuts=tuple(cuts))
+    return MarkingPlan(protocol=protocol, golds=golds, think_end=think_end, files=inputs, cuts=tuple(cuts))
 
 
-def agreed_plan(folder: Path, plan: Plan) -> Plan:
+def agreed_plan(folder: Path, plan: MarkingPlan) -> MarkingPlan:
     """The plan that the folder has if it is of the same, which may cut otherwise; this one, if it has none yet."""
     file = folder / PLAN_FILE
     try:
@@ -72,7 +74,7 @@ def agreed_plan(folder: Path, plan: Plan) -> Plan:
         raw = file.read_bytes() if file.exists() else None
         if raw is not None and msgspec.json.decode(raw, type=_Stored).version != VERSION:
             raise UsageError(f"{folder} holds marks of another markscheme; choose another --out, or remove it.")
-        stored = msgspec.json.decode(raw, type=Plan) if raw is not None else None
+        stored = msgspec.json.decode(raw, type=MarkingPlan) if raw is not None else None
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise JournalError(f"{folder} cannot be used for marks: {error}") from None
     if stored is None:

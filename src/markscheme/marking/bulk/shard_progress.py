@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Self
 
-from markscheme.marking.bulk.shard_parts import Outcome
+from markscheme.marking.bulk.shard_parts import ShardOutcome
 
 SAY_EVERY = 10.0
 
@@ -34,10 +34,10 @@ class Progress:
     def __exit__(self, *_: object) -> None:
         self._over.set()
         self._thread.join()
-        if self._done == self._parts:
+        if self._done == self._parts and (self._parts > 1 or time.monotonic() - self._began > SAY_EVERY):
             self._say(self._line())
 
-    def add(self, outcome: Outcome) -> None:
+    def add(self, outcome: ShardOutcome) -> None:
         """A part is done."""
         self._done += 1
         self._marks += outcome.marks

@@ -31,10 +31,11 @@ Row = dict[str, Any] | str
 
 def rows_of(shard: Shard) -> Iterator[tuple[int, Row]]:
     """Every row with its place: its number in Parquet, its offset in JSON lines."""
-    rows = _parquet_rows(shard) if shard.file.endswith(".parquet") else _json_rows(shard)
+    parquet = shard.file.endswith(".parquet")
+    broken = (OSError, arrow("pyarrow").ArrowException) if parquet else (OSError,)
     try:
-        yield from rows
-    except (OSError, arrow("pyarrow").ArrowException) as error:
+        yield from _parquet_rows(shard) if parquet else _json_rows(shard)
+    except broken as error:
         raise DataError(f"{shard.file} cannot be read: {first_line(error)}") from None
 
 

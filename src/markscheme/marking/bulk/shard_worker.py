@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ import msgspec
 from markscheme.errors import DataError, MarkschemeError, UsageError
 from markscheme.marking import get_protocol, mark
 from markscheme.marking.bulk.outputs import Matcher, response_of
-from markscheme.marking.bulk.shard_parts import Outcome, Part
+from markscheme.marking.bulk.shard_parts import MarksPart, ShardOutcome
 from markscheme.marking.bulk.shard_rows import Row, rows_of
 from markscheme.marking.bulk.shards import Shard
 from markscheme.types import Mark, Problem
@@ -40,7 +39,7 @@ class Job(msgspec.Struct, frozen=True):
     think_end: str
 
 
-class Failure(msgspec.Struct, frozen=True, tag=True):
+class ShardFailure(msgspec.Struct, frozen=True, tag="Failure"):
     """Why a shard could not be marked: a class of `markscheme.errors` and its sentence."""
 
     kind: str
@@ -60,19 +59,19 @@ def golds_of(benchmark: str, data_dir: str | None) -> Golds:
 def mark_shard(told: dict[str, Any]) -> dict[str, Any]:
     """Mark one shard; plain data in and out, for it runs in another process."""
     job = msgspec.convert(told, Job)
-    ended: Outcome | Failure
+    ended: ShardOutcome | ShardFailure
     try:
         ended = _mark(job)
     except MarkschemeError as error:
-        ended = Failure(type(error).__name__, str(error))
+        ended = ShardFailure(type(error).__name__, str(error))
     made: dict[str, Any] = msgspec.to_builtins(ended)
     return made
 
 
-def _mark(job: Job) -> Outcome:
+def _mark(job: Job) -> ShardOutcome:
     _check_protocol(job.protocol)
     match = _matcher(job.golds)
-    part = Part(Path(job.out), {"protocol": job.protocol, "source": job.shard.file})
+    part = MarksPart(Path(job.out), {"protocol": job.protocol, "source": job.shard.file})
     name = Path(job.shard.file).name
     unmatched = unusable = 0
     example = ""
@@ -90,7 +89,7 @@ def _mark(job: Job) -> Outcome:
                 continue
             for problem_id, sample, each in found:
                 part.add(position, problem_id, sample, each)
-        outcome = Outcome(part.rows, unmatched, unusable, example)
+        outcome = ShardOutcome(part.rows, unmatched, unusable, example)
         part.finish(outcome)
     return outcome
 
@@ -136,11 +135,18 @@ def _matcher(golds: Golds | None) -> Matcher:
     return Matcher(found.problems)
 
 
-def first_problem(shard: Shard) -> Problem | None:
-    """The first problem that a shard brings itself."""
+def first_problem(shard: Shard) -> Problem | str:
+    """The first problem that a shard brings itself, or why its first row brings none."""
     match = Matcher()
+    reason = ""
     for position, row in rows_of(shard):
-        with suppress(*UNUSABLE):
-            if not isinstance(row, str):
-                return match(row, shard.file, str(position))[0]
-    return None
+        place = f"{Path(shard.file).name}:{position}"
+        try:
+            problem = match(row, shard.file, place)[0] if not isinstance(row, str) else None
+        except UNUSABLE as error:
+            reason = reason or str(error)
+            continue
+        if problem is not None:
+            return problem
+        reason = reason or f"{place}: {row}"
+    return reason

@@ -44,7 +44,7 @@ class Shard(msgspec.Struct, frozen=True):
     end: int
 
 
-class Found(NamedTuple):
+class StoredFiles(NamedTuple):
     """The files at a place, in order, and those that look like data and are not read."""
 
     files: list[Path]
@@ -59,11 +59,11 @@ def arrow(name: str) -> Any:
         raise DataError(f"Parquet needs pyarrow ({error}): pip install 'markscheme[data]'") from None
 
 
-def find(source: Path) -> Found:
+def find(source: Path) -> StoredFiles:
     """The files of stored outputs at a place; folders of marks are passed by, and a run folder is refused."""
     if source.is_file():
-        return Found([source], [])
-    found = Found([], [])
+        return StoredFiles([source], [])
+    found = StoredFiles([], [])
     for folder, below, names in os.walk(source, onerror=_unreadable):
         if PLAN_FILE in names:
             below.clear()

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -32,6 +33,13 @@ _COLUMN = {str(verdict): place for place, verdict in enumerate(VERDICTS)}
 _MIX = np.random.default_rng(0).integers(0, 1 << 64, len(VERDICTS), dtype=np.uint64)
 
 Rows = npt.NDArray[np.void]
+
+
+class _Verdict(msgspec.Struct):
+    """What is read of a line of marks."""
+
+    key: str
+    verdict: str
 
 
 def tally_parts(parts: Sequence[Path], responses: int) -> tuple[Counts, npt.NDArray[np.int64]]:
@@ -73,15 +81,27 @@ def _whole_problems(parts: Sequence[Path], responses: int) -> Iterator[Rows]:
 def _rows(part: Path) -> Rows:
     """One row for each problem and verdict in a part."""
     try:
-        columns = arrow("pyarrow.parquet").read_table(part, columns=["key", "verdict"])
-    except (OSError, ValueError) as error:  # pyarrow's errors are ValueErrors
+        counted = _counted_lines(part) if part.suffix == ".jsonl" else _counted_columns(part)
+    except (OSError, ValueError) as error:  # pyarrow's errors are ValueErrors, and so are msgspec's
         raise JournalError(f"{part} is damaged ({first_line(error)}); remove it and give the command again.") from None
-    counted = columns.group_by(["key", "verdict"]).aggregate([([], "count_all")])
-    rows = np.empty(counted.num_rows, _ROW)
-    rows["problem"] = np.fromiter(map(hash, counted["key"].to_pylist()), np.int64, counted.num_rows).view(np.uint64)
-    rows["verdict"] = [_COLUMN[name] for name in counted["verdict"].to_pylist()]
-    rows["times"] = counted["count_all"].to_numpy()
+    rows = np.empty(len(counted), _ROW)
+    rows["problem"] = np.fromiter((hash(key) for key, _ in counted), np.int64, len(counted)).view(np.uint64)
+    rows["verdict"] = [_COLUMN[verdict] for _, verdict in counted]
+    rows["times"] = list(counted.values())
     return rows
+
+
+def _counted_lines(part: Path) -> dict[tuple[str, str], int]:
+    decoder = msgspec.json.Decoder(_Verdict)
+    with part.open("rb") as lines:
+        return Counter((line.key, line.verdict) for line in map(decoder.decode, lines))
+
+
+def _counted_columns(part: Path) -> dict[tuple[str, str], int]:
+    columns = arrow("pyarrow.parquet").read_table(part, columns=["key", "verdict"])
+    counted = columns.group_by(["key", "verdict"]).aggregate([([], "count_all")])
+    keys = zip(counted["key"].to_pylist(), counted["verdict"].to_pylist(), strict=True)
+    return dict(zip(keys, counted["count_all"].to_pylist(), strict=True))
 
 
 def _by_problem(rows: Rows) -> Counter[tuple[int, ...]]:
