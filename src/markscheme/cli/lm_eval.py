@@ -27,6 +27,8 @@ def run(args: argparse.Namespace) -> int:
             "lm_eval takes one --include_path, and this command gives it ours; call lm_eval itself for yours"
         )
     words = args.arguments
+    if "markscheme" in words or "--model=markscheme" in words:
+        import markscheme.plugins.lm_eval_model  # noqa: F401 - makes the name known to lm_eval
     if words and words != ["--help"] and words != ["-h"]:
         words = [*words, "--include_path", str(TASKS)]
     sys.argv = ["lm_eval", *words]

@@ -46,14 +46,14 @@ class Loaded:
     def engine(self) -> Engine:
         """The loop over this model."""
         assert self.forward is not None
-        return Engine(
-            self.forward,
-            self.endings,
-            slots=self.slots,
-            budget=int(MEMORY * free_memory(self.model.device)),
-            stems=not _windows(self.model.config),
-            logprobs=self.logprobs,
-        )
+        return make_engine(self.model, self.forward, self.endings, slots=self.slots, logprobs=self.logprobs)
+
+
+def make_engine(model: Any, forward: Forward, endings: Endings, *, slots: int | None = None, **more: Any) -> Engine:
+    """A loop with as many slots as are worth while, and what memory is free."""
+    slots = slots or SLOTS.get(model.device.type, 64)
+    budget = int(MEMORY * free_memory(model.device))
+    return Engine(forward, endings, slots=slots, budget=budget, stems=not _windows(model.config), **more)
 
 
 def load(
