@@ -1,6 +1,6 @@
 """`vllm/` against the real vLLM, on processor cores: two replicas serve nano's weights, and everything is asked of them.
 
-`MARKSCHEME_VLLM` names an environment that has it (`make vllm` makes one); its start takes a minute, so there is one.
+`MARKSCHEME_VLLM` names an environment that has it; `.ci/vllm FOLDER` makes one.
 """
 
 import asyncio
@@ -28,9 +28,9 @@ SERVER = ("enforce-eager", "dtype=float32", "max-model-len=256", "served-model-n
 
 @pytest.fixture(scope="module")
 def program():
-    folder = Path(os.environ.get("MARKSCHEME_VLLM", Path(__file__).parents[3] / ".venv-vllm"))
+    folder = Path(os.environ.get("MARKSCHEME_VLLM", "no-such-folder"))
     if not (folder / "bin" / "vllm").exists():
-        reason = "no vLLM: `make vllm` makes an environment with it, MARKSCHEME_VLLM names another"
+        reason = "no vLLM: `.ci/vllm FOLDER` makes an environment with it, MARKSCHEME_VLLM=FOLDER names it"
         if os.environ.get("MARKSCHEME_REQUIRE_ALL") == "1":
             pytest.fail(reason)
         pytest.skip(reason)
@@ -88,7 +88,7 @@ def port_of(log):
     return int(re.findall(r"--port (\d+)", log)[-1])
 
 
-def test_start_when_two_replicas_then_both_are_up_and_prefix_caching_is_left_on(served):
+def check_start_when_two_replicas_then_both_are_up_and_prefix_caching_is_left_on(served):
     _, folder, _ = served
     for log in logs(folder):
         with urllib.request.urlopen(f"http://127.0.0.1:{port_of(log)}/metrics", timeout=30) as answer:
@@ -96,7 +96,7 @@ def test_start_when_two_replicas_then_both_are_up_and_prefix_caching_is_left_on(
         assert 'enable_prefix_caching="True"' in settings
 
 
-def test_answer_when_greedy_then_the_text_of_the_same_weights_in_numpy(served, questions):
+def check_answer_when_greedy_then_the_text_of_the_same_weights_in_numpy(served, questions):
     model, _, call = served
     nano = load_model("nano", make_config(benchmark="b", model="nano"))
     same = 0
@@ -110,7 +110,7 @@ def test_answer_when_greedy_then_the_text_of_the_same_weights_in_numpy(served, q
     call(nano.close())
 
 
-def test_answer_when_several_samples_are_asked_then_one_request_and_a_seed_that_decides(served, questions):
+def check_answer_when_several_samples_are_asked_then_one_request_and_a_seed_that_decides(served, questions):
     model, _, call = served
     first, again, other = (call(model.answer(request(questions[0], seed, seed, seed))) for seed in (5, 5, 6))
     assert len(first) == 3 == len({one.text for one in first})
@@ -119,7 +119,7 @@ def test_answer_when_several_samples_are_asked_then_one_request_and_a_seed_that_
     assert all(one.completion_tokens and one.prompt_tokens is not None and one.model == "nano" for one in first)
 
 
-def test_answer_when_it_is_stopped_ended_or_cut_then_the_finish_reason_says_so(served, questions):
+def check_answer_when_it_is_stopped_ended_or_cut_then_the_finish_reason_says_so(served, questions):
     model, _, call = served
     (cut,) = call(model.answer(request(questions[0], 5, max_tokens=4)))
     assert (cut.finish_reason, cut.completion_tokens) == ("length", 4)
@@ -130,7 +130,7 @@ def test_answer_when_it_is_stopped_ended_or_cut_then_the_finish_reason_says_so(s
     assert any(one.finish_reason == "stop" and one.text.rstrip().endswith("</answer>") for one in ended)
 
 
-def test_run_when_a_server_is_killed_then_the_other_answers_and_it_comes_back(served, questions):
+def check_run_when_a_server_is_killed_then_the_other_answers_and_it_comes_back(served, questions):
     model, folder, call = served
     pid = next(pid for pid in _pids() if f"--port {port_of(logs(folder)[0])}" in _command_line(pid))
     os.kill(pid, signal.SIGKILL)
@@ -141,6 +141,15 @@ def test_run_when_a_server_is_killed_then_the_other_answers_and_it_comes_back(se
         assert time.monotonic() < deadline, logs(folder)[0][-2000:]
         time.sleep(0.5)
     assert call(model.answer(request(questions[0], 3)))[0].text == asked[0][0].text
+
+
+def test_vllm_when_it_is_the_real_one_then_everything_asked_of_it_holds(served, questions):
+    """One test: its servers take a minute to start, and tests are shared among processes."""
+    check_start_when_two_replicas_then_both_are_up_and_prefix_caching_is_left_on(served)
+    check_answer_when_greedy_then_the_text_of_the_same_weights_in_numpy(served, questions)
+    check_answer_when_several_samples_are_asked_then_one_request_and_a_seed_that_decides(served, questions)
+    check_answer_when_it_is_stopped_ended_or_cut_then_the_finish_reason_says_so(served, questions)
+    check_run_when_a_server_is_killed_then_the_other_answers_and_it_comes_back(served, questions)
 
 
 async def _patiently(model, asked):
