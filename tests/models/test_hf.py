@@ -186,3 +186,49 @@ def test_run_when_the_model_is_hf_then_an_ordinary_run_that_can_be_repeated(tiny
     assert first.manifest.counts.keys() <= {"truncated", "no_answer", "wrong"}
     assert sum(first.manifest.counts.values()) == 12
     assert first.manifest.sampling["temperature"] == 0.8
+
+
+def test_answer_when_plain_generate_or_compiled_then_the_same_texts_as_the_engine(model, tiny_llama):
+    asked = [
+        request("2+2?", 3, 7, 9, temperature=1.0),
+        request("something else", 1, temperature=0.7, top_k=9, stop=("e",)),
+    ]
+    expected = [[one.text for one in answers] for answers in ask(model, *asked)]
+    plain = load_model(f"hf/{tiny_llama}", make_config(benchmark="b", model="hf", extra_field=("engine=plain",)))
+    assert [[one.text for one in answers] for answers in ask(plain, *asked)] == expected
+
+
+def test_start_when_a_model_is_left_to_plain_generate_then_it_is_said(model, tiny_llama, tmp_path):
+    plain = load_model(f"hf/{tiny_llama}", make_config(benchmark="b", model="hf", extra_field=("engine=plain",)))
+    assert asyncio.run(plain.start(tmp_path, lambda _: None)) == "hf/: plain `generate`, in batches of 16"
+    assert asyncio.run(model.start(tmp_path, lambda _: None)) == ""
+
+
+@pytest.mark.needs("peft")
+def test_model_when_an_adapter_is_named_then_it_answers_with_it(model, tiny_llama, tmp_path):
+    import torch
+    from peft import LoraConfig, get_peft_model
+    from transformers import AutoModelForCausalLM
+
+    torch.manual_seed(1)
+    tuned = get_peft_model(AutoModelForCausalLM.from_pretrained(tiny_llama), LoraConfig(init_lora_weights=False))
+    tuned.save_pretrained(tmp_path)
+    config = make_config(benchmark="b", model="hf", extra_field=(f"adapter={tmp_path}",))
+    adapted = load_model(f"hf/{tiny_llama}", config)
+    (before,), (after,) = (ask(one, request("2+2?", 1, temperature=0.0)) for one in (model, adapted))
+    assert after[0].text != before[0].text
+
+
+def test_answer_when_the_weights_are_nanos_then_the_texts_of_numpy_from_the_same_seeds():
+    from markscheme.nano import WEIGHTS
+
+    question = ms.benchmark("countdown-sample").questions()[0]
+    asked = msgspec.structs.replace(
+        request("", *range(8), temperature=0.8, max_tokens=100), prompt=question.prompt, problem_id=question.problem.id
+    )
+    texts = []
+    for spec in (f"hf/{WEIGHTS}", "nano"):
+        one = load_model(spec, make_config(benchmark="countdown-sample", model=spec))
+        ((*answers,),) = ask(one, asked)
+        texts.append([answer.text.split() for answer in answers])
+    assert texts[0] == texts[1]

@@ -47,8 +47,28 @@ def test_model_when_it_is_asked_then_the_texts_of_lm_evals_own_and_the_same_like
 
 def test_command_when_the_model_is_markscheme_then_a_task_runs_on_it(tiny_llama, tmp_path):
     command = [
-        *(sys.executable, "-m", "markscheme", "lm-eval", "--model", "markscheme", "--tasks", "countdown", "--limit", "2"),
-        *("--model_args", f"pretrained={tiny_llama}", "--gen_kwargs", "max_gen_toks=8", "--device", "cpu", "--metadata", '{"sample": true}'),
+        *(
+            sys.executable,
+            "-m",
+            "markscheme",
+            "lm-eval",
+            "--model",
+            "markscheme",
+            "--tasks",
+            "countdown",
+            "--limit",
+            "2",
+        ),
+        *(
+            "--model_args",
+            f"pretrained={tiny_llama}",
+            "--gen_kwargs",
+            "max_gen_toks=8",
+            "--device",
+            "cpu",
+            "--metadata",
+            '{"sample": true}',
+        ),
     ]
     done = subprocess.run(
         command, env={**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}, cwd=tmp_path,

@@ -14,7 +14,6 @@ from typing import Any
 from lm_eval.api.registry import register_model
 from lm_eval.models.huggingface import HFLM
 from lm_eval.models.utils import handle_stop_sequences, normalize_gen_kwargs, postprocess_generated_text
-from tqdm import tqdm
 
 from markscheme.models.base import Completion
 from markscheme.models.batching import Entry, Row
@@ -56,9 +55,17 @@ class MarkschemeLM(HFLM):  # type: ignore[misc, unused-ignore]
         asked = [request.args for request in requests]
         eos = self.tok_decode(self.eot_token_id, skip_special_tokens=False)
         stops = [handle_stop_sequences(self._options(options).get("until"), eos=eos) for _, options in asked]
+        from tqdm import tqdm  # typed in a package of its own
+
         with tqdm(total=len(asked), disable=disable_tqdm, desc="generate_until") as progress:
             job: Any = _Collected(progress)
-            self._generate(forward, [Entry(self._row(*one, place), job, place) for place, one in enumerate(asked)])
+            self._generate(
+                forward,
+                [
+                    Entry(self._row(context, options, place), job, place)
+                    for place, (context, options) in enumerate(asked)
+                ],
+            )
         self.model.set_attn_implementation(own if own != NAME else "sdpa")
         if job.future.done():
             job.future.result()

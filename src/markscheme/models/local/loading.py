@@ -97,7 +97,8 @@ def load(
         raise ModelError(f"hf cannot load {target!r}: {first_line(error)}") from None
     ends = _ends(model, tokenizer, hub)
     forward, said = (None, "") if engine == "plain" else adopt(model, compile=compile)
-    said = said or f"hf/: plain `generate`, in batches of {batch_size or PLAIN_BATCH}"
+    if engine == "plain":
+        said = f"hf/: plain `generate`, in batches of {batch_size or PLAIN_BATCH}"
     if forward is None and logprobs:
         raise UsageError("--extra-field logprobs needs the engine, and this model is left to plain `generate`")
     slots = batch_size or (SLOTS.get(model.device.type, 64) if forward else PLAIN_BATCH)
