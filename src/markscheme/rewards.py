@@ -47,8 +47,8 @@ def score_batch(
             rule = get_protocol(name or _default_protocol(gold))
             scorable.append((index, rule, as_gold(gold, rule)))
     jobs = ((rule, text_of(completions[index]), gold, think_end, None) for index, rule, gold in scorable)
-    for (index, _, _), found in zip(scorable, judge_many(jobs, workers), strict=True):
-        scores[index] = reward_of(found, format_score)
+    for (index, _, _), mark in zip(scorable, judge_many(jobs, workers), strict=True):
+        scores[index] = reward_of(mark, format_score)
     return scores
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from markscheme.runs.folder import Run
 from markscheme.types import Response
 from markscheme.view.filters import Filter
-from markscheme.view.search import Found, Searches, search
+from markscheme.view.search import Searches, SearchResult, search
 
 
 def snapshot_of(path):
@@ -97,9 +97,9 @@ def test_search_that_takes_long_shows_what_it_has_and_ends_later():
     rows = np.arange(10)
 
     def slow(report):
-        report(Found(rows[:3], 3, 10))
+        report(SearchResult(rows[:3], 3, 10))
         time.sleep(0.4)
-        return Found(rows, 10, 10)
+        return SearchResult(rows, 10, 10)
 
     searches = Searches()
     first = searches.find("key", rows, slow, wait=0.1)

@@ -77,8 +77,8 @@ def _solve(args: argparse.Namespace) -> int:
             one = solve(args.numbers, args.target, whole=args.whole)
             solutions = [one] if one else []
     if args.json:
-        found = [{"expression": s.expression, "whole": s.whole, "divides": s.divides} for s in solutions]
-        print(json.dumps({"nums": args.numbers, "target": args.target, "all": args.all, "solutions": found}))
+        rows = [{"expression": s.expression, "whole": s.whole, "divides": s.divides} for s in solutions]
+        print(json.dumps({"nums": args.numbers, "target": args.target, "all": args.all, "solutions": rows}))
         return 0
     for solution in solutions:
         print(f"{solution.expression} = {args.target}")

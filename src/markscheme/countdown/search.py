@@ -52,8 +52,8 @@ class Search:
         for (xn, xd), (yn, yd), pairs_at in self._chunks(split):
             left, right, below = xn * yd, yn * xd, xd * yd
             goal, defined = np.abs(below * self.target), below != 0
-            for kind, found in enumerate((np.abs(left + right) == goal, np.abs(left - right) == goal)):
-                for pair in pairs_at(found & defined):
+            for kind, hits in enumerate((np.abs(left + right) == goal, np.abs(left - right) == goal)):
+                for pair in pairs_at(hits & defined):
                     yield shape(size, first + kind * split.pairs + pair)
 
     def _product_hits(self, split: Split) -> Iterator[Shape]:
@@ -79,8 +79,8 @@ class Search:
         for i in range(0, xn.size, down):
             for j in range(0, width, across):
 
-                def pairs_at(found: NDArray[np.bool_], i: int = i, j: int = j) -> list[int]:
-                    rows, columns = np.nonzero(found)
+                def pairs_at(hits: NDArray[np.bool_], i: int = i, j: int = j) -> list[int]:
+                    rows, columns = np.nonzero(hits)
                     pairs: list[int] = ((rows + i) * width + columns + j).tolist()
                     return pairs
 

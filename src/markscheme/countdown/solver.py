@@ -57,8 +57,8 @@ def _solutions(ordered: list[int], target: int, *, whole: bool) -> Iterator[Solu
     # `ordered`, so that the solutions do not depend on the order in which the question names its numbers.
     repeated = len(set(ordered)) < len(ordered)
     seen = set()
-    for found in _hits(ordered, target):
-        over_numbers = placed(found, ordered)
+    for hit in _hits(ordered, target):
+        over_numbers = placed(hit, ordered)
         if repeated:
             _, key = essence(over_numbers)
             if key in seen:
@@ -75,8 +75,10 @@ def solvable(nums: NDArray[np.int64], targets: NDArray[np.int64]) -> NDArray[np.
     if not count:
         return np.zeros(0, np.bool_)
     if size > _PROGRAM_SIZE:
-        found = (next(iter_solutions(row.tolist(), int(t)), None) for row, t in zip(nums, targets, strict=True))
-        return np.fromiter((solution is not None for solution in found), np.bool_, count)
+        first_solutions = (
+            next(iter_solutions(row.tolist(), int(t)), None) for row, t in zip(nums, targets, strict=True)
+        )
+        return np.fromiter((solution is not None for solution in first_solutions), np.bool_, count)
     dtype = exact_dtype(nums.max(axis=0).tolist(), int(targets.max()))
     columns: Column = nums.T.astype(dtype)
     goals: Column = targets.astype(dtype)

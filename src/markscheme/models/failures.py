@@ -84,13 +84,13 @@ def server_message(body: bytes) -> str:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return text_of(body)
     for name in ("error", "message", "detail", "msg"):
-        found = answer.get(name) if isinstance(answer, dict) else None
-        if isinstance(found, dict):
+        detail = answer.get(name) if isinstance(answer, dict) else None
+        if isinstance(detail, dict):
             # The code is kept beside the message: `insufficient_quota` says more than the prose.
-            words = [found.get("message"), found.get("code") or found.get("type")]
+            words = [detail.get("message"), detail.get("code") or detail.get("type")]
             return " ".join(f"({word})" if index else str(word) for index, word in enumerate(words) if word)
-        if found:
-            return found if isinstance(found, str) else msgspec.json.encode(found).decode()
+        if detail:
+            return detail if isinstance(detail, str) else msgspec.json.encode(detail).decode()
     return text_of(body)
 
 

@@ -31,9 +31,9 @@ def price_of(config: RunConfig) -> Price | None:
     """
     own = config.prices or os.environ.get(ENVIRONMENT_VARIABLE)
     if own:
-        found = _find(_read(Path(own)), config.model)
-        if found is not None:
-            return found
+        price = _find(_read(Path(own)), config.model)
+        if price is not None:
+            return price
     if with_environment(config).base_url:
         return None
     packaged = files("markscheme.models") / "prices.toml"

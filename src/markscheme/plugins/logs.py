@@ -148,12 +148,12 @@ class _Questions:
         else:
             problem = self._foreign(entry)
         if self._known is not None:
-            found = self._known.get(_squeeze(problem.statement))
-            if found is None:
+            known = self._known.get(_squeeze(problem.statement))
+            if known is None:
                 raise DataError(
                     f"question {entry.asked} of the log is not in {self.benchmark}: {problem.statement[:80]!r}"
                 )
-            problem = found
+            problem = known
         self._keys[problem.key] += 1
         if self._keys[problem.key] > 1:  # the log really asks the same thing twice
             problem = msgspec.structs.replace(problem, key=f"{problem.key}-{self._keys[problem.key]}")

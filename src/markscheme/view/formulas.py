@@ -96,5 +96,5 @@ def _places(text: str) -> tuple[dict[str, list[int]], dict[int, int]]:
 
 
 def _next(places: list[int], start: int) -> int | None:
-    found = bisect_left(places, start)
-    return places[found] if found < len(places) else None
+    index = bisect_left(places, start)
+    return places[index] if index < len(places) else None

@@ -43,8 +43,8 @@ class _Taken:
         self._spans, self._starts = spans, [start for start, _ in spans]
 
     def at(self, place: int) -> bool:
-        found = bisect_right(self._starts, place) - 1
-        return found >= 0 and place < self._spans[found][1]
+        span = bisect_right(self._starts, place) - 1
+        return span >= 0 and place < self._spans[span][1]
 
 
 def _edits(text: str, taken: _Taken) -> Iterator[Edit]:
@@ -84,15 +84,15 @@ def _lines(text: str) -> list[Span]:
 
 def _inline(text: str, start: int, end: int, taken: _Taken) -> Iterator[Edit]:
     code = []
-    for found in _CODE.finditer(text, start, end):
-        a, b = found.span()
+    for match in _CODE.finditer(text, start, end):
+        a, b = match.span()
         if not (taken.at(a) or taken.at(b - 1)):
             code.append((a, b))
             yield Edit(a, a + 1, "", "<code>")
             yield Edit(b - 1, b, "</code>", "")
     inside_code = _Taken(code)
-    for found in _BOLD.finditer(text, start, end):
-        a, b = found.span()
+    for match in _BOLD.finditer(text, start, end):
+        a, b = match.span()
         if not any(places.at(place) for places in (taken, inside_code) for place in (a, b - 1)):
             yield Edit(a, a + 2, "<b>", "")
             yield Edit(b - 2, b, "", "</b>")
@@ -114,7 +114,7 @@ def _table(text: str, rows: list[Span], taken: _Taken) -> Iterator[Edit]:
         if n == 1:
             yield Edit(start, line_end, "", closing)
             continue
-        pipes = [found.start() for found in _PIPE.finditer(text, start, end) if not taken.at(found.start())]
+        pipes = [pipe.start() for pipe in _PIPE.finditer(text, start, end) if not taken.at(pipe.start())]
         closed = len(pipes) > 1 and not text[pipes[-1] + 1 : end].strip()
         inner = pipes[1:-1] if closed else pipes[1:]
         yield Edit(start, start + 1, opening + _ROW, _CELL)

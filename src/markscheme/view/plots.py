@@ -33,20 +33,20 @@ def percent(value: float, digits: int = 1) -> str:
     return f"{100 * value:.{digits}f} %"
 
 
-def interval_text(found: Interval) -> str:
+def interval_text(interval: Interval) -> str:
     """`61.3 % (55.2 to 67.1)`."""
-    return f"{percent(found.estimate)} ({100 * found.low:.1f} to {100 * found.high:.1f})"
+    return f"{percent(interval.estimate)} ({100 * interval.low:.1f} to {100 * interval.high:.1f})"
 
 
-def range_bar(found: Interval, width: int = 120) -> Markup:
+def range_bar(interval: Interval, width: int = 120) -> Markup:
     """An estimate and its interval on a scale from 0 to 100 %, for a line of a table."""
-    x = [4 + (width - 8) * value for value in (found.low, found.estimate, found.high)]
+    x = [4 + (width - 8) * value for value in (interval.low, interval.estimate, interval.high)]
     return _svg(
         width,
         14,
-        interval_text(found),
+        interval_text(interval),
         [
-            _tip(f"{interval_text(found)}, 95 % interval, {found.problems} problems"),
+            _tip(f"{interval_text(interval)}, 95 % interval, {interval.problems} problems"),
             Markup('<line class="track" x1="4" y1="7" x2="{}" y2="7"/>').format(width - 4),
             Markup('<line class="range" x1="{:.1f}" y1="7" x2="{:.1f}" y2="7"/>').format(x[0], x[2]),
             Markup('<circle class="dot" cx="{:.1f}" cy="7" r="3.5"/>').format(x[1]),
@@ -78,8 +78,8 @@ def verdict_bar(counts: Mapping[str, int], width: int = 600, height: int = 18, k
 
 def pass_curve(points: Sequence[tuple[int, Interval]]) -> Markup:
     """pass@k against k on a logarithmic scale, with the band of its intervals."""
-    low = min(0.9, math.floor(10 * min(found.low for _, found in points)) / 10)
-    high = max(low + 0.1, math.ceil(10 * max(found.high for _, found in points)) / 10)
+    low = min(0.9, math.floor(10 * min(interval.low for _, interval in points)) / 10)
+    high = max(low + 0.1, math.ceil(10 * max(interval.high for _, interval in points)) / 10)
     if high - low > 0.5:
         low, high = math.floor(5 * low + 1e-9) / 5, math.ceil(5 * high - 1e-9) / 5  # lines stand every 20 % then
     most = points[-1][0]
@@ -97,20 +97,20 @@ def pass_curve(points: Sequence[tuple[int, Interval]]) -> Markup:
         body.append(_x_label(x(most), str(most)))
     body.append(_axis_title("k samples"))
     if len(points) > 1:
-        upper = [f"{x(k):.1f},{y(found.high):.1f}" for k, found in points]
-        lower = [f"{x(k):.1f},{y(found.low):.1f}" for k, found in reversed(points)]
-        line = " ".join(f"{x(k):.1f},{y(found.estimate):.1f}" for k, found in points)
+        upper = [f"{x(k):.1f},{y(interval.high):.1f}" for k, interval in points]
+        lower = [f"{x(k):.1f},{y(interval.low):.1f}" for k, interval in reversed(points)]
+        line = " ".join(f"{x(k):.1f},{y(interval.estimate):.1f}" for k, interval in points)
         body.append(Markup('<polygon class="band" points="{}"/>').format(" ".join(upper + lower)))
         body.append(Markup('<polyline class="line" points="{}"/>').format(line))
     else:
-        k, found = points[0]
+        k, interval = points[0]
         body.append(Markup('<line class="range" x1="{0:.1f}" y1="{1:.1f}" x2="{0:.1f}" y2="{2:.1f}"/>').format(
-            x(k), y(found.low), y(found.high)
+            x(k), y(interval.low), y(interval.high)
         ))  # fmt: skip
-    for k, found in points:
+    for k, interval in points:
         body.append(
             Markup('<circle class="dot" cx="{:.1f}" cy="{:.1f}" r="4">{}</circle>').format(
-                x(k), y(found.estimate), _tip(f"pass@{k} {interval_text(found)}")
+                x(k), y(interval.estimate), _tip(f"pass@{k} {interval_text(interval)}")
             )
         )
     return _svg(WIDTH, HEIGHT, f"pass@k for k from 1 to {most}, with 95 % band", body)

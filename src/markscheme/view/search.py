@@ -43,7 +43,7 @@ _decoder = msgspec.json.Decoder(_Texts)
 
 
 @dataclass(frozen=True)
-class Found:
+class SearchResult:
     """Rows whose text holds the words, and how much was looked through."""
 
     rows: Ints
@@ -99,8 +99,8 @@ def search(
     words: str,
     *,
     case: bool = False,
-    report: Callable[[Found], bool] = lambda _: True,
-) -> Found:
+    report: Callable[[SearchResult], bool] = lambda _: True,
+) -> SearchResult:
     """The rows among `rows` whose text or reasoning holds `words`.
 
     `report` is told now and then how far it came; the search ends there if it says False.
@@ -126,18 +126,18 @@ def search(
                 if time.monotonic() < due:
                     continue
                 due = time.monotonic() + REPORT_EVERY
-                if not report(so_far := Found(np.array(sorted(hits), np.int64), done, len(todo))):
+                if not report(so_far := SearchResult(np.array(sorted(hits), np.int64), done, len(todo))):
                     return so_far
-    return Found(np.array(sorted(hits), np.int64), len(todo), len(todo))
+    return SearchResult(np.array(sorted(hits), np.int64), len(todo), len(todo))
 
 
 class _Job:
     def __init__(self, total: int) -> None:
-        self.found = Found(np.zeros(0, np.int64), 0, max(1, total))
+        self.found = SearchResult(np.zeros(0, np.int64), 0, max(1, total))
         self.asked = time.monotonic()
         self.done = threading.Event()
 
-    def report(self, found: Found) -> bool:
+    def report(self, found: SearchResult) -> bool:
         self.found = found
         return time.monotonic() - self.asked < ABANDONED
 
@@ -150,8 +150,12 @@ class Searches:
         self._jobs: OrderedDict[Hashable, _Job] = OrderedDict()
 
     def find(
-        self, key: Hashable, rows: Ints, start: Callable[[Callable[[Found], bool]], Found], wait: float | None
-    ) -> Found:
+        self,
+        key: Hashable,
+        rows: Ints,
+        start: Callable[[Callable[[SearchResult], bool]], SearchResult],
+        wait: float | None,
+    ) -> SearchResult:
         """The result, or what there is of it after `wait` seconds (None: its end); `start` is called with the `report` for `search`."""
         with self._lock:
             job = self._jobs.get(key)
@@ -166,7 +170,7 @@ class Searches:
         return job.found
 
     @staticmethod
-    def _run(job: _Job, start: Callable[[Callable[[Found], bool]], Found]) -> None:
+    def _run(job: _Job, start: Callable[[Callable[[SearchResult], bool]], SearchResult]) -> None:
         try:
             job.found = start(job.report)
         finally:

@@ -160,8 +160,8 @@ def _slug(request: web.Request) -> str:
 
 def _cell(request: web.Request) -> tuple[str, int, int]:
     """Run, problem counted from 0, sample."""
-    found = request.match_info
-    return found["slug"], int(found["problem"]) - 1, int(found.get("sample", "0"))
+    parts = request.match_info
+    return parts["slug"], int(parts["problem"]) - 1, int(parts.get("sample", "0"))
 
 
 def _csv(
@@ -227,8 +227,8 @@ async def _piece(request: web.Request) -> web.StreamResponse:
 async def _others(request: web.Request) -> web.StreamResponse:
     """What the protocols say that the run was not marked with."""
     site = request.app[SITE].begin()
-    found = await asyncio.to_thread(other_judgements, site, *_cell(request))
-    return _html(render_fragment(site, "judgements.html", judgements=found), 200)
+    judgements = await asyncio.to_thread(other_judgements, site, *_cell(request))
+    return _html(render_fragment(site, "judgements.html", judgements=judgements), 200)
 
 
 async def _asset(request: web.Request) -> web.StreamResponse:

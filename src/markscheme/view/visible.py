@@ -30,11 +30,11 @@ def one_line(text: str, longest: int = 200) -> str:
     return plain_visible(short if len(short) <= longest and len(text) <= 4 * longest else short[: longest - 1] + "…")
 
 
-def _label(found: re.Match[str]) -> str:
-    return f'<i class="ctl">{_name(found)}</i>'
+def _label(characters: re.Match[str]) -> str:
+    return f'<i class="ctl">{_name(characters)}</i>'
 
 
-def _name(found: re.Match[str]) -> str:
-    run = found.group()
+def _name(characters: re.Match[str]) -> str:
+    run = characters.group()
     times = f"×{len(run)}" if len(run) > 1 else ""
     return f"⟨{ord(run[0]):04X}{times}⟩"

@@ -12,7 +12,7 @@ import stand_in_server
 
 from markscheme.errors import ModelError
 from markscheme.models.fleet import keeper
-from markscheme.models.fleet.kept import Kept
+from markscheme.models.fleet.guarded_process import GuardedProcess
 from markscheme.models.fleet.servers import Launch, Server
 from markscheme.redaction import Scrubber
 
@@ -24,7 +24,7 @@ def kept(tmp_path):
 
     def kept(code):
         with (tmp_path / "log").open("ab") as log:
-            started.append(Kept([sys.executable, "-c", code], log, dict(os.environ), grace=1.0))
+            started.append(GuardedProcess([sys.executable, "-c", code], log, dict(os.environ), grace=1.0))
         return started[-1]
 
     yield kept
@@ -90,7 +90,7 @@ def test_kept_when_the_keeper_cannot_run_then_an_error_and_no_open_files(kept, m
 
 def test_kept_when_the_program_does_not_exist_then_its_exit_code_says_so(tmp_path):
     with (tmp_path / "log").open("wb") as log:
-        process = Kept(["/nowhere/server"], log, {}, grace=1.0)
+        process = GuardedProcess(["/nowhere/server"], log, {}, grace=1.0)
     until(lambda: process.poll() is not None)
     assert process.returncode == keeper.NOT_STARTED
     assert "No such file" in (tmp_path / "log").read_text()

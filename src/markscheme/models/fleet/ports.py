@@ -57,22 +57,22 @@ def is_shared(port: int, process: int) -> bool:
 
 
 def _sockets_below(process: int) -> set[str]:
-    found: set[str] = set()
+    sockets: set[str] = set()
     for pid in descendants(process):
         with suppress(OSError):
             for handle in Path(f"/proc/{pid}/fd").iterdir():
                 with suppress(OSError):
-                    found.add(str(handle.readlink()))
-    return found
+                    sockets.add(str(handle.readlink()))
+    return sockets
 
 
 def _listeners(port: int, addresses: tuple[str, ...] | None = None) -> set[str]:
     """The sockets that listen on a port, on whatever address or on some."""
-    found: set[str] = set()
+    sockets: set[str] = set()
     for table in (Path("/proc/net/tcp"), Path("/proc/net/tcp6")):
         rows = [line.split() for line in table.read_text().splitlines()[1:]] if table.exists() else []
         for row in rows:
             address, _, number = row[1].rpartition(":")
             if row[3] == LISTENING and int(number, 16) == port and (addresses is None or address in addresses):
-                found.add(f"socket:[{row[9]}]")
-    return found
+                sockets.add(f"socket:[{row[9]}]")
+    return sockets

@@ -21,7 +21,7 @@ import aiohttp
 
 from markscheme.errors import ModelError
 from markscheme.models.fleet import keeper
-from markscheme.models.fleet.kept import Kept
+from markscheme.models.fleet.guarded_process import GuardedProcess
 from markscheme.models.fleet.ports import free_port, is_shared, is_taken, listens_below
 from markscheme.redaction import Scrubber
 
@@ -74,7 +74,7 @@ class Server:
     ) -> None:
         self._launch, self._log, self._say = launch, log, say
         self._environment, self._start_limit, self._restarts = environment, start_limit, restarts
-        self._process: Kept | None = None
+        self._process: GuardedProcess | None = None
         self._watching: asyncio.Task[None] | None = None
         self._log_from = 0
         self.url = ""
@@ -166,7 +166,7 @@ class Server:
             raise
         self.url = f"http://127.0.0.1:{port}/v1"
 
-    def _spawn(self, port: int) -> Kept:
+    def _spawn(self, port: int) -> GuardedProcess:
         command = list(self._launch.command(port))
         environment = {**os.environ, "PYTHONUNBUFFERED": "1", **self._environment}
         self._log.parent.mkdir(parents=True, exist_ok=True)
@@ -174,9 +174,9 @@ class Server:
             log.write(f"== markscheme starts: {shlex.join(map(self._launch.hide, command))}\n".encode())
             log.flush()
             self._log_from = log.tell()
-            return Kept(command, log, environment, GRACE, self._launch.hide.secrets)
+            return GuardedProcess(command, log, environment, GRACE, self._launch.hide.secrets)
 
-    async def _wait(self, process: Kept, port: int) -> None:
+    async def _wait(self, process: GuardedProcess, port: int) -> None:
         began = time.monotonic()
         url = f"http://127.0.0.1:{port}{self._launch.health}"
         async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=5)) as session:
@@ -184,11 +184,11 @@ class Server:
                 self._check_start(process, time.monotonic() - began)
                 await asyncio.sleep(LOOK_EVERY)
 
-    def _check_port(self, process: Kept, port: int) -> None:
+    def _check_port(self, process: GuardedProcess, port: int) -> None:
         if is_shared(port, process.pid):
             raise _PortTakenError(f"{self._launch.program} got a port that another server uses too ({port})")
 
-    def _check_start(self, process: Kept, seconds: float) -> None:
+    def _check_start(self, process: GuardedProcess, seconds: float) -> None:
         """Raise when it has ended or taken too long, else tell how it is doing."""
         if process.poll() is not None:
             raise ModelError(f"{self._launch.program} ended before it was ready ({self._ending()})")

@@ -15,7 +15,7 @@ from markscheme.types import Response
 from markscheme.view.filters import Filter
 from markscheme.view.library import OpenRun
 from markscheme.view.pages.run import header
-from markscheme.view.search import Found, search
+from markscheme.view.search import SearchResult, search
 from markscheme.view.site import Page, Site, live
 from markscheme.view.verdicts import LOOKS, Look, look
 from markscheme.view.visible import one_line, visible
@@ -81,7 +81,9 @@ def responses_page(site: Site, slug: str, filter: Filter) -> Page:
     )
 
 
-def select(site: Site, run: OpenRun, filter: Filter, wait: float | None = SEARCH_SECONDS) -> tuple[Ints, Found | None]:
+def select(
+    site: Site, run: OpenRun, filter: Filter, wait: float | None = SEARCH_SECONDS
+) -> tuple[Ints, SearchResult | None]:
     """The rows that a filter keeps, in the order it asks for; with words to find, how far the search came.
 
     `wait` bounds the time for the search; None waits for its end.

@@ -19,7 +19,7 @@ MARK = "MARKSCHEME_SERVER"
 """Environment variable that a server's descendants inherit, by which they are found when nothing else leads to them."""
 
 
-class Kept:
+class GuardedProcess:
     """Started with the making; `pid` is the keeper's. Raises `OSError` when there is no keeping it."""
 
     def __init__(
@@ -93,10 +93,10 @@ class Kept:
         Both, since a process that changes its title (as vLLM's do) may lose the mark, and a daemon leaves the group.
         """
         killed: set[int] = set()
-        while found := _marked(f"{MARK}={self._mark}".encode()) - killed:
-            for pid in found:
+        while living := _marked(f"{MARK}={self._mark}".encode()) - killed:
+            for pid in living:
                 _kill(pid)
-            killed |= found
+            killed |= living
         if self._server:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._server, signal.SIGKILL)
@@ -111,12 +111,12 @@ class Kept:
 
 def _marked(mark: bytes) -> set[int]:
     """Processes with this in their environment; elsewhere than on Linux none."""
-    found: set[int] = set()
+    pids: set[int] = set()
     for environment in Path("/proc").glob("[0-9]*/environ"):
         with suppress(OSError):  # somebody else's, or just ended
             if mark in environment.read_bytes().split(b"\0"):
-                found.add(int(environment.parent.name))
-    return found
+                pids.add(int(environment.parent.name))
+    return pids
 
 
 def _kill(pid: int) -> None:
