@@ -34,7 +34,7 @@ def offline_protocols():
 
 @pytest.mark.parametrize("protocol", offline_protocols())
 def test_reward_of_every_protocol_when_right_is_one_and_when_wrong_is_zero(protocol):
-    boxed = protocol in ("boxed-exact", "normalized", "aime", "math")
+    boxed = protocol in ("boxed-exact", "nanochat-aime", "normalized", "aime", "math")
     text, gold = BOXED if boxed else RIGHT.get(protocol, RIGHT["default"])
     function = getattr(rewards, protocol.replace("-", "_"))
     assert function.__name__ == protocol.replace("-", "_")
