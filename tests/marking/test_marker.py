@@ -121,3 +121,30 @@ def test_mark_of_text_that_no_file_can_hold_can_still_be_written():
 def test_mark_of_something_that_is_no_response_raises_usage_error():
     with pytest.raises(UsageError, match="NoneType"):
         mark(None, gold="1", protocol="aime")
+
+
+def endless():
+    nested = []
+    for _ in range(100_000):
+        nested = [nested]
+    return nested
+
+
+@pytest.mark.parametrize(
+    ("gold", "protocol"),
+    [
+        (10**5000, "math"),
+        (10**5000, "gsm8k-strict"),
+        ({"nums": [float("inf"), 3], "target": 5}, "countdown"),
+        ({"nums": [1, 2], "target": float("nan")}, "countdown"),
+        ({"nums": endless(), "target": 5}, "countdown"),
+        ({"nums": [1, 2], "target": endless()}, "countdown"),
+        ("[" * 100_000, "countdown"),
+        ('{"nums": [1e999], "target": 3}', "countdown"),
+    ],
+    ids=range(8),
+)
+def test_gold_when_it_is_no_gold_then_a_sentence_and_no_traceback_of_ours(gold, protocol):
+    with pytest.raises(MarkingError) as refused:
+        mark("<answer>1 + 2</answer>", gold=gold, protocol=protocol)
+    assert len(str(refused.value)) < 300

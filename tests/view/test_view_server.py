@@ -6,6 +6,7 @@ import re
 import signal
 import socket
 import stat
+import struct
 import subprocess
 import sys
 import time
@@ -150,6 +151,7 @@ def test_request_under_a_name_of_this_machine_is_answered(server, host):
     [
         {"Origin": "https://evil.example"},
         {"Origin": "null"},
+        {"Origin": "http://["},
         {"Origin": "http://localhost:1"},
         {"Sec_Fetch_Site": "cross-site", "Sec_Fetch_Mode": "cors"},
         {"Sec_Fetch_Site": "same-site", "Sec_Fetch_Mode": "no-cors"},
@@ -449,3 +451,14 @@ def test_folder_of_the_package_has_every_asset():
     from markscheme.view.server import ASSETS, asset
 
     assert all(asset(name) for name in (*ASSETS, "static.js"))
+
+
+def test_csv_when_its_reader_goes_away_then_nothing_is_complained_about(server, caplog):
+    host, port = server.url.removeprefix("http://").split(":")
+    for _ in range(5):
+        with socket.create_connection((host, int(port))) as reader:
+            reader.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # closes with a reset
+            reader.sendall(f"GET /run/hostile/responses.csv HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+            reader.recv(100)
+    assert get(server.url + "/run/first/responses.csv")[0] == 200  # the others have been dealt with by then
+    assert not [record for record in caplog.records if record.exc_info]

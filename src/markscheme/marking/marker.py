@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import reprlib
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -72,6 +73,9 @@ def _job(
     return rule, response, as_gold(gold, rule), think_end, problem
 
 
+_short = reprlib.Repr()  # goes only so deep: a gold may be nested without end
+_short.maxstring = 60
+
 _CHUNK = 32
 """Jobs handed to a thread at once: handing over costs about as much as marking five plain answers."""
 
@@ -114,7 +118,10 @@ def as_gold(gold: str | int | float | Mapping[str, Any] | CountdownGold, rule: P
         return gold
     if isinstance(gold, CountdownGold | Mapping):
         raise MarkingError(f"protocol {rule.name!r} judges against an answer, not against Countdown numbers.")
-    return str(gold)
+    try:
+        return str(gold)
+    except ValueError:  # Python writes no integer of more than 4,300 digits
+        raise MarkingError("a gold answer of more than 4,300 digits must be given as text.") from None
 
 
 def _puzzle(gold: Any, rule: Protocol) -> CountdownGold:
@@ -128,12 +135,12 @@ def _puzzle(gold: Any, rule: Protocol) -> CountdownGold:
         # int() also takes the numpy integers that come out of a Parquet file; 3.5 must not become 3
         puzzle = CountdownGold(tuple(map(int, numbers)), int(gold["target"]))
         exact = all(whole == given for whole, given in zip(puzzle.nums, numbers, strict=True))
-    except (msgspec.DecodeError, TypeError, KeyError, ValueError):
+    except (msgspec.DecodeError, TypeError, KeyError, ValueError, OverflowError, RecursionError):
         exact = False
     if not exact or puzzle.target != gold["target"]:
         raise MarkingError(
             f"protocol {rule.name!r} needs the numbers and the target as gold, such as "
-            f'{{"nums": [3, 5, 2], "target": 16}}, not {str(gold)[:60]!r}.'
+            f'{{"nums": [3, 5, 2], "target": 16}}, not {_short.repr(gold)}.'
         )
     return puzzle
 

@@ -43,6 +43,13 @@ def is_loopback(host: str) -> bool:
         return False
 
 
+def _place(origin: str) -> str | None:
+    try:
+        return urlsplit(origin).netloc
+    except ValueError:  # half a bracket
+        return None
+
+
 class Guard:
     """Decides by the headers of a request; `bound` is the address that the server listens on."""
 
@@ -57,7 +64,7 @@ class Guard:
         if not self._known(request.headers.get("Host", "")):
             return "This server answers only under the name it was opened with (a guard against DNS rebinding)."
         origin = request.headers.get("Origin")
-        if origin is not None and urlsplit(origin).netloc != request.headers.get("Host"):
+        if origin is not None and _place(origin) != request.headers.get("Host"):
             return "This server does not answer the pages of other sites."
         site = request.headers.get("Sec-Fetch-Site", "none")
         navigation = request.headers.get("Sec-Fetch-Mode") == "navigate" and request.method == "GET"

@@ -182,10 +182,11 @@ def _csv(
         )
         await response.prepare(request)
         lines = first
-        while lines:
-            await response.write(lines)
-            lines = await asyncio.to_thread(_csv_lines, rows, CSV_ROWS_AT_ONCE)
-        await response.write_eof()
+        with contextlib.suppress(ConnectionError):  # whoever read it has enough
+            while lines:
+                await response.write(lines)
+                lines = await asyncio.to_thread(_csv_lines, rows, CSV_ROWS_AT_ONCE)
+            await response.write_eof()
         return response
 
     return handle
