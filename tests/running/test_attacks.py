@@ -181,3 +181,35 @@ def test_server_when_it_never_answers_then_it_is_not_flooded(sums, tmp_path, pro
         assert server.most_in_flight == 8
         run.kill()
         run.communicate()
+
+
+def test_content_filter_when_it_refuses_by_status_or_by_finish_reason_then_one_rule(markscheme, sums, right, tmp_path):
+    refused = {
+        "error": {"message": "The response was filtered due to the content management policy", "code": "content_filter"}
+    }
+
+    def filtering(body):
+        text = body["messages"][-1]["content"]
+        if "What is 1 " in text:
+            return 400, refused
+        if "What is 2 " in text:
+            choice = {"message": {"content": None}, "finish_reason": "content_filter"}
+            return 200, {"choices": [choice], "usage": {"prompt_tokens": 9, "completion_tokens": 0}}
+        return None
+
+    run = tmp_path / "run"
+    with Loopback(Plan(answer=right, status=filtering)) as server:
+        options = ("--protocol", "gsm8k-numeric", "--model", "openai/m", "--base-url", server.url, "--json")
+        report = json.loads(markscheme("run", sums(6), *options, "--out", run).stdout)
+        asked = server.requests
+        assert markscheme("resume", run).returncode == 0
+        assert server.requests == asked == 6
+    lines = [json.loads(line) for line in (run / "responses.jsonl").read_text().splitlines()]
+    stopped = [line for line in lines if line.get("finish_reason") == "content_filter"]
+    assert len(stopped) == 2
+    assert {line["text"] for line in stopped} == {""}
+    assert report["verdicts"]["no_answer"] == 2
+    assert "error" not in report["verdicts"]
+    assert report["usage"]["prompt_tokens"]  # a refusal does not hide what the others took
+    assert any("content filter" in warning for warning in report["warnings"])
+    assert "2 responses were stopped by a content filter" in markscheme("report", run).stdout

@@ -281,7 +281,8 @@ class Scheduler:
     def _give_up(self, job: _Job, failure: RequestFailed) -> None:
         created = _now()
         request = job.request
-        self._sink([_error(request, index, failure, job.attempt, created) for index in range(len(request.samples))])
+        made = _filtered if failure.kind == "content_filter" else _error
+        self._sink([made(request, index, failure, job.attempt, created) for index in range(len(request.samples))])
         if failure.kind in OWN_REASONS:
             self._refused += 1
             if self._refused >= ALL_REFUSED and self._last_answer < 0:
@@ -331,6 +332,15 @@ def _error(request: Request, index: int, failure: RequestFailed, attempts: int, 
         error=str(failure),
         error_kind=failure.kind,
     )
+
+
+def _filtered(request: Request, index: int, failure: RequestFailed, attempts: int, created: str) -> Response:
+    """A filter's refusal is an answer without text, whether it comes as a 400 or as a finish reason: one rule for both."""
+    told = {"filter": str(failure)}
+    said = Completion(
+        text="", finish_reason="content_filter", prompt_tokens=0, completion_tokens=0, metadata=told
+    )  # nothing was generated
+    return msgspec.structs.replace(_response(request, index, said, 0.0, attempts, created), latency=None)
 
 
 def _now() -> str:
