@@ -321,12 +321,23 @@ def test_python_call_when_an_event_loop_is_running_then_works_as_in_a_notebook(s
     assert (tmp_path / "run" / "report.json").exists()
 
 
-def test_python_call_when_the_key_is_refused_then_raises_and_keeps(sums, tmp_path):
+@pytest.mark.parametrize("answered", [0, 3])
+def test_python_call_when_the_key_is_refused_then_raises_and_keeps_what_there_is(sums, right, tmp_path, answered):
+    def refuse(body):
+        late = f"What is {answered} " in body["messages"][-1]["content"]
+        return (401, {"error": "no"}) if late else None
+
     with (
-        Loopback(Plan(status=lambda _: (401, {"error": "no"}))) as server,
+        Loopback(Plan(answer=right, status=refuse)) as server,
         pytest.raises(ModelError, match="OPENAI_API"),
     ):
         markscheme_package.run(
-            str(sums(5)), model="openai/m", protocol="gsm8k-numeric", base_url=(server.url,), out=tmp_path / "run"
-        )
-    assert Run.open(tmp_path / "run").manifest.status == "stopped"
+            str(sums(5)), model="openai/m", protocol="gsm8k-numeric", base_url=(server.url,), out=tmp_path / "run",
+            concurrency=1,
+        )  # fmt: skip
+    if not answered:
+        assert not (tmp_path / "run").exists()
+        return
+    stopped = Run.open(tmp_path / "run")
+    assert stopped.manifest.status == "stopped"
+    assert stopped.manifest.usage.responses == answered

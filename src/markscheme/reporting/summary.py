@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import msgspec
 
 from markscheme.errors import UsageError
+from markscheme.runs.columns import FINISH
 from markscheme.runs.folder import Failure, Run, write_atomically
 from markscheme.runs.snapshot import Snapshot
 from markscheme.runs.usage import Usage
@@ -237,6 +238,10 @@ def _warnings(snapshot: Snapshot, unmarked: int) -> list[str]:
         warnings.append(f"{damaged} damaged lines were left out ({where}); `markscheme resume` asks for what they held")
     if snapshot.unasked:
         warnings.append(f"{snapshot.unasked} responses to what this run does not ask were left out")
+    if filtered := int((snapshot.rows["finish"] == FINISH.index("content_filter")).sum()):
+        warnings.append(
+            f"{filtered} responses were stopped by a content filter; what it let through is marked, so most count as not right"
+        )
     for file in manifest.data:
         if file.check == "differs":
             warnings.append(f"{file.name} is not the official data: its content differs from the pinned one")

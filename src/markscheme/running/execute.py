@@ -190,6 +190,8 @@ def _do(work: Work, model: Model | None, sampling: Sampling) -> None:
                 mark_the_rest(run, {question.problem.key: question.problem for question in work.questions})
     except BaseException as end:
         status = "interrupted" if isinstance(end, KeyboardInterrupt) else "stopped"
+        if isinstance(end, ModelError) and ranks is None and run.discard():  # typed again, it begins anew
+            raise
         if work.leads:
             with suppress(JournalError):  # what stopped us is the news
                 _close(work, status, asking)

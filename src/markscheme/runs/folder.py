@@ -17,6 +17,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -127,6 +128,21 @@ class Run:
         if manifest.format > FORMAT:
             raise JournalError(f"{folder} was written by a newer markscheme; upgrade to read it")
         return cls(folder, manifest)
+
+    def discard(self) -> bool:
+        """Take back a run that never began, without a response or a server's log; false where there is something to keep."""
+        journals = [*self.path.glob("responses*.jsonl"), *self.path.glob("marks/*.jsonl")]
+        if self.manifest.resumed or (self.path / "servers").exists() or any(file.stat().st_size for file in journals):
+            return False
+        for file in (
+            *journals,
+            *(self.path / name for name in ("manifest.json", "problems.jsonl", "rounds.json", "lock")),
+        ):
+            file.unlink(missing_ok=True)
+        with suppress(OSError):  # somebody has put something of their own there
+            (self.path / "marks").rmdir()
+            self.path.rmdir()
+        return True
 
     def snapshot(self) -> Snapshot:
         """What the folder holds now, by the rules of `runs.snapshot`: only what was added since the last time is read."""
