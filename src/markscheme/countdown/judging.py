@@ -65,6 +65,19 @@ def judge(answer: str, nums: Sequence[int], target: int) -> Judgement:
     return _judged(proper, read, target)
 
 
+def literals_of_sides(answer: str) -> list[tuple[int, ...]]:
+    """The numbers that each side of an equation uses, in order; none for a side that is no expression."""
+    if len(answer) > MAX_LENGTH or answer.count("=") > MAX_SIDES:
+        return []
+    literals = []
+    for side in _split(answer):
+        try:
+            literals.append(parse(side).literals)
+        except ExpressionError:
+            continue
+    return literals
+
+
 def strip_target_side(answer: str, target: int) -> str:
     """The answer without the sides of `=` that are just the target: `16 = 2*(3+5)` and `2*(3+5) = 16` lose the 16."""
     sides = _split(answer)
