@@ -123,6 +123,8 @@ def _in_sentence(tail: str, line: str) -> bool:
     if not earlier.strip():
         return len(words) > 11
     lines = [other for other in earlier.split("\n") if len(_WORDS.findall(other)) > 3]
+    if not lines:
+        return stop > 0 or len(words) > 11
     ended = sum(1 for other in lines if _ENDS_WELL.search(other) or other.rstrip("* ").endswith(":"))
     return ended * 2 > len(lines)
 
