@@ -10,7 +10,6 @@ _LETTERS: Final = "ABCDEFGHIJ"
 _MARK: Final = re.compile(
     r"(?:\\(?:textbf|text|mathrm|mathbf|bf|rm)\s?\{?\s?)?[(（\[]?\s?(?P<letter>[A-J])\s?(?:[)）\]]|[.:、．：](?!\w))\s?\}?[).]?(?:\\[ ,;]|~|\\q?quad|\$)*"
 )
-_END: Final = re.compile(r"[\s$,;.&\\]*(?:\\q?quad|\\\\|\\hspace\{[^{}]{0,12}\}|~)*[\s$,;&\\]*\Z")
 
 
 def choice_texts(choices: tuple[str, ...], statement: str) -> dict[str, str]:
@@ -46,5 +45,12 @@ def _stated_choices(statement: str) -> dict[str, str]:
     texts = {}
     for mark, finish in zip(best, ends, strict=True):
         text = statement[mark.end() : finish].split("\n\n", 1)[0]
-        texts[mark["letter"]] = _END.sub("", text).strip(" \n\t$")
+        texts[mark["letter"]] = _without_layout(text)
     return texts
+
+
+def _without_layout(text: str) -> str:
+    """A choice without what sets it apart from the next one: `12 \\qquad`, `$12$,`."""
+    for _ in range(4):
+        text = text.rstrip(" \n\t$,;.&~\\").removesuffix("\\qquad").removesuffix("\\quad")
+    return text.lstrip(" \n\t$").rstrip()

@@ -152,7 +152,7 @@ _CONCLUDES: Final = re.compile(
     r"|maximum|minimum|solutions?|is\s\*\*|should|equals|left|remain\w*|there\s(?:are|is))\b|因此|所以|故|綜上|综上|∴|\\therefore|####",
     re.IGNORECASE,
 )
-_STRUCTURED: Final = re.compile(r"\\\(|\\\[|\*\*[A-Z\d]|^\s*\d{1,2}\.\s|^#{1,6}\s|\$\$", re.MULTILINE)
+_STRUCTURED: Final = re.compile(r"\\\(|\\\[|\*\*[A-Z\d]|^[ \t]{0,12}\d{1,2}\.\s|^#{1,6}\s|\$\$", re.MULTILINE)
 
 
 def _concludes_nothing(tail: str) -> bool:

@@ -42,7 +42,7 @@ _IN_ASCII: Final = ("ntwort", "rgebnis", "espuesta", "esultado", "ibu ", "espost
 _DENIED: Final = re.compile(r"(?:不|没有|非|nicht|keine?|no|pas|не)\s?\Z")
 _REACH: Final = 20_000
 _COPULA_END: Final = re.compile(
-    r"\s*(?:です|である|だ|になります|となります|అవుతుంది|అవుతాయి|ఉన్నాయి|হবে|হয়|টি|입니다|이다|है|ครับ|ค่ะ)[\s.।。]*\Z"
+    r"\s{0,4}(?:です|である|だ|になります|となります|అవుతుంది|అవుతాయి|ఉన్నాయి|হবে|হয়|টি|입니다|이다|है|ครับ|ค่ะ)[\s.।。]{0,6}\Z"
 )
 
 

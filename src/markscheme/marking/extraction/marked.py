@@ -44,4 +44,4 @@ def hashed_answer(text: str, start: int, end: int) -> ExtractedAnswer | None:
     return None
 
 
-_HASH_VALUE = re.compile(r"[ \t]*\n?[ \t]*(?=[*_$\\(\[{€£¥₹+\-−.]|\d|[A-Za-z](?:\s*=|\s*$))")
+_HASH_VALUE = re.compile(r"[ \t]{0,200}+\n?[ \t]{0,200}+(?=[*_$\\(\[{€£¥₹+\-−.]|\d|[A-Za-z](?:\s*=|\s*$))")

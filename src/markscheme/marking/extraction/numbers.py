@@ -56,13 +56,13 @@ _DRESS = re.compile(
     r"|\\(?=[$%#&_])|[{}]"
 )
 _ONE = re.compile(
-    r"(?P<sign>[-+]?)\s*(?P<money>(?:[$€£¥₹]|USD|US\$|Rs\.?)?)\s*(?P<inner>-?)"
+    r"(?P<sign>[-+]?)\s*+(?P<money>(?:[$€£¥₹]|USD|US\$|Rs\.?)?)\s*+(?P<inner>-?)"
     r"(?P<digits>(?:\d{1,3}(?:[, ]\d{3})+(?!\d)|\d+)(?:\.\d*)?|\.\d+)"
     r"(?:\s*/\s*(?P<under>\d{1,30})|[eE](?P<power>[-+]?\d{1,3}))?"
     r"(?P<tail>.*)",
     re.DOTALL,
 )
-_SCIENTIFIC = re.compile(r"(.+?)\s*(?:\\times|\\cdot|×|\*|x)\s*10\s*\^\s*(-?\d{1,2})(.*)", re.DOTALL)
+_SCIENTIFIC = re.compile(r"(.+?)(?<!\s)\s*+(?:\\times|\\cdot|×|\*|x)\s*10\s*\^\s*(-?\d{1,2})(.*)", re.DOTALL)
 # Words with something between them and possessive throughout: letters that could be one word or five would backtrack for hours.
 _WORD = r"[^\W\d_][^\W_]*+[.²³]?+(?:\^[23])?+"
 _UNIT = re.compile(rf"(?:\\?%|\^?\\circ|°|/[-–]|[$€£¥₹])*+\s*+(?:{_WORD}(?:[\s/-]++{_WORD}){{0,4}}+[\s/-]*+)?+")

@@ -28,11 +28,11 @@ _NO_PROSE = re.compile(
 )
 """Words that stand in formulas, and units."""
 _VALUE_AND_UNIT = re.compile(
-    r"\s*[-+−]?[$€£¥₹]?\\?\$?[\d.,/]+\s*(?:%|\\%|[^\W\d_]+[23²³^]*)?(?:\s+[^\W\d_]+){0,2}\s*\.?\s*"
+    r"\s*+[-+−]?[$€£¥₹]?\\?\$?[\d.,/]++\s*+(?:%|\\%|[^\W\d_]++[23²³^]*+)?+(?:\s++[^\W\d_]++){0,2}+\s*+\.?\s*+"
 )
 _BOLD = re.compile(r"\*\*([^*\n]{1,200})\*\*")
 _FORMULA = re.compile(
-    r"\\\[(.{1,1000}?)\\\]|\\\(([^\n]{1,1000}?)\\\)|\$\$([^$]{1,1000})\$\$|(?<!\\)\$((?:[^$\\\n]|\\.){1,500}+)\$",
+    r"\\\[((?:[^\\]|\\[^\[\]]){1,1000}+)\\\]|\\\(((?:[^\\\n]|\\[^()\n]){1,1000}+)\\\)|\$\$([^$]{1,1000})\$\$|(?<!\\)\$((?:[^$\\\n]|\\.){1,500}+)\$",
     re.DOTALL,
 )
 _BARE_NAME = re.compile(
@@ -91,7 +91,9 @@ _AND_THEN = re.compile(
 )
 """What may follow the value that a clause ends in: nothing, its unit, where it is attained, or its approximation."""
 MAX_CALCULATION = 300
-_CALCULATION = re.compile(r"[^,]*\d\S*\s*(?:[a-z]{1,9}\s*)?(?:[-+*/×÷·x]|\\times|\\cdot|\\div)\s*[$(]*\d[^,]*=")
+_CALCULATION = re.compile(
+    r"[^,=]{0,200}?\d[\d.,%)]{0,20}\s{0,3}(?:[a-z]{1,9}\s{0,3})?(?:[-+*/×÷·x]|\\times|\\cdot|\\div)\s{0,3}[$(]{0,3}\d[^,]*="
+)
 _VALUE_THEN_WORDS = re.compile(r"[^A-Za-z]*[\dπ)}%$²³](?:\s+[A-Za-z]+){0,3}[\s.]*")
 
 

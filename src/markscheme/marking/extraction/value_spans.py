@@ -49,14 +49,21 @@ def _segment_at(text: str, at: int, end: int) -> re.Match[str] | None:
 
 
 _WORDS_IN_A_FORMULA = re.compile(r"\\(?:text|mbox|mathrm|operatorname)\s?\{[^{}]*\}")
-_MONEY = re.compile(
-    r"\d.*(?<![\\a-zA-Z{])[a-z]{2,}.*|\d[\d,.]*(?:.*[-−–+*/×÷=<>(,x]|)\s+|\d.*[-−–+*/×÷=<>(]|.*\s[a-z]{3,}\s+[a-z]{3,}\s.*",
-    re.DOTALL,
-)
+_PROSE = re.compile(r"(?<![\\a-zA-Z{])[a-z]{2,}")
+_SENTENCE = re.compile(r"\s[a-z]{3,}\s++[a-z]{3,}\s")
+_AMOUNT = re.compile(r"\d[\d,.]*+")
+_UNFINISHED = "-−–+*/×÷=<>("
 
 
 def is_money(inside: str) -> bool:
     """Whether what stands between two dollar signs is prose or half a sum: `5 and `, `100 - `; then they are prices."""
     if "\\" in inside:
         inside = _WORDS_IN_A_FORMULA.sub("", inside)
-    return _MONEY.fullmatch(inside) is not None
+    if _SENTENCE.search(inside):
+        return True
+    if not inside[:1].isdigit():
+        return False
+    bare = inside.rstrip()
+    if _PROSE.search(inside, 1) or bare[-1] in _UNFINISHED:
+        return True
+    return len(bare) < len(inside) and (_AMOUNT.fullmatch(bare) is not None or bare[-1] in ",x")

@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 
 from markscheme.marking.extraction.extracted import ExtractedAnswer
-from markscheme.marking.extraction.numbers import Number, number, undress, unscaled
+from markscheme.marking.extraction.numbers import MAX_LENGTH, Number, number, undress, unscaled
 from markscheme.marking.extraction.sentences import is_prose, stated_value
 from markscheme.marking.protocol import Assessment
 from markscheme.types import Gold, Verdict
@@ -42,6 +42,8 @@ def number_or_side(content: str) -> Number | None:
 
 def is_formula(content: str) -> bool:
     r"""Whether an answer is mathematics to be worked out (`\frac{84}{2}`), or two numbers (`18 or 19`), not words around one."""
+    if len(content) > MAX_LENGTH:
+        return False
     if _OPERATION.search(content) is not None and not is_prose(content):
         return True
     return _TWO.fullmatch(undress(content)) is not None or _DOLLARS_AND_CENTS.fullmatch(content) is not None
@@ -49,14 +51,14 @@ def is_formula(content: str) -> bool:
 
 _OPERATION = re.compile(r"\\(?:[dt]?frac|times|cdot|sqrt|div|binom)|\d\s*[-+*/^]\s*[\d(]")
 _DOLLARS_AND_CENTS = re.compile(r"\W*\d[\d,]*\s+dollars?\s+(?:and\s+)?\d+\s+cents?\W*")
-_TWO = re.compile(r"\W*[\d.,]+\s*(?:or|and|to|[-–])\s*\W?[\d.,]+\W*")
+_TWO = re.compile(r"\W*+[\d.,]++\s*+(?:or|and|to|[-–])\s*+\W?[\d.,]++\W*+")
 
 
 def by_equality(answer: ExtractedAnswer, right: Number) -> Assessment:
     """The verdict of mathematical equality on an answer that is no plain number."""
     from markscheme.marking.equality import compare
 
-    result = compare(answer.content, str(right))
+    result = compare(answer.content[:50_000], str(right))
     verdict = Verdict.UNMARKABLE if result.equal is None else Verdict.CORRECT if result.equal else Verdict.WRONG
     return Assessment(verdict, answer.content, result.why, (answer.start, answer.end), result.flags)
 

@@ -43,6 +43,8 @@ def judge(sections: ResponseSections, gold: Gold) -> Assessment:
     answer = extract_answer(sections)
     if answer is None or not answer.content:
         return Assessment(Verdict.NO_ANSWER, why="no answer was stated")
+    if len(answer.content) > MAX_COMPARED:
+        return Assessment(Verdict.WRONG, answer.content, "longer than any answer", (answer.start, answer.end))
     if not answer.content.isascii():
         answer = answer._replace(content=ascii_digits(answer.content))
     if answer.form == "concluded":
@@ -68,6 +70,8 @@ def _whole(sections: ResponseSections, right: str) -> ExtractedAnswer | None:
     return whole if compare(whole.content, right).equal else None
 
 
+MAX_COMPARED = 50_000
+"""Characters of an answer that are worth comparing: ten thousand nested brackets around a 1 are still a 1."""
 _WITH_LETTER = re.compile(r"[\s*_$]*[(\[]?(?:[A-Ja-j][)\]]|[A-J][.:])[\s*_]*(?=\S)")
 
 
