@@ -15,7 +15,7 @@ _DRESS: Final = re.compile(
     r"\\(?:text(?:bf|it|rm|sf|tt|up|normal|md|sc)?|mbox|hbox|math(?:rm|bf|it|sf|tt)|emph|boldsymbol|bm|operatorname|boxed|fbox)"
     r"\s*(?=\{)"
 )
-_COLON: Final = re.compile(r"\s*\\colon(?![a-zA-Z])\s*")
+_COLON: Final = re.compile(r"(?<!\s)\s*+\\colon(?![a-zA-Z])\s*+")
 _SPACING: Final = re.compile(r"\\[,;:! ]|\\q?quad(?![a-zA-Z])|~")
 _WORD: Final = re.compile(r"[^\W\d_]+|\d+(?:\.\d+)?|[^\w\s.,;:!?\"'(){}$*\\]", re.UNICODE)
 _ARTICLES: Final = ("the ", "a ", "an ")
