@@ -79,9 +79,9 @@ class Reports:
         self.interrupted = finished.manifest.status == "interrupted"
         if summary.missing:
             self._unfinished.append(str(finished.path))
-        if not self._json:
-            print_summary(summary)
         try:
-            save_report(finished, summary)
+            save_report(finished, summary)  # before it is printed: the terminal may be gone
         except JournalError as failure:  # a full disk: what was found out is at least said
             print(f"markscheme: the report could not be kept: {failure}", file=sys.stderr)
+        if not self._json:
+            print_summary(summary)

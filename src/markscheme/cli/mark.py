@@ -108,7 +108,7 @@ def _mark(outputs: Outputs, protocol: str, args: argparse.Namespace) -> Score:
     if args.out is not None:
         _write(Path(args.out) / f"{protocol}.jsonl", marks())
     elif outputs.run is not None:
-        outputs.run.save_marks(protocol, marks())
+        outputs.run.mark_again(get_protocol(protocol).label, marks())
     if not responses:
         raise DataError(f"no line of {outputs.path} answers a problem of {outputs.benchmark}.")
     return score(get_protocol(protocol).label, responses)

@@ -1,4 +1,4 @@
-"""Ctrl-C once: finish what is in flight. Twice: drop it. A polite kill (SIGTERM): drop it at once."""
+"""Ctrl-C once: finish what is in flight. Twice: drop it. A polite kill (SIGTERM, SIGHUP): drop it at once."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ from contextlib import contextmanager
 from typing import Any, Protocol, Self
 
 from markscheme.running.live import Live
+
+TOLD = (signal.SIGTERM, signal.SIGHUP)
+"""A batch system that wants its place back, a terminal that was closed."""
 
 
 class Stoppable(Protocol):
@@ -37,10 +40,12 @@ class Interrupts:
 
     def __enter__(self) -> Self:
         if self._held:
-            self._former = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+            self._former = {number: signal.getsignal(number) for number in (signal.SIGINT, *TOLD)}
+            if self._former[signal.SIGHUP] is signal.SIG_IGN:  # nohup: the terminal may go, the run stays
+                del self._former[signal.SIGHUP]
             loop = asyncio.get_running_loop()
-            loop.add_signal_handler(signal.SIGINT, self._asked)
-            loop.add_signal_handler(signal.SIGTERM, self._told)
+            for number in self._former:
+                loop.add_signal_handler(number, self._asked if number is signal.SIGINT else self._told)
         return self
 
     def __exit__(self, *_: object) -> None:

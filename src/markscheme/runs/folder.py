@@ -29,6 +29,7 @@ from markscheme.errors import JournalError, first_line
 from markscheme.redaction import redacted
 from markscheme.runs.journal import Journal
 from markscheme.runs.lines import UNREADABLE
+from markscheme.runs.lock import RunLock
 from markscheme.runs.usage import Usage
 from markscheme.types import Mark, Question, Response
 
@@ -189,6 +190,17 @@ class Run:
         self._make_marks_folder()
         write_atomically(self.marks_file(protocol), map(_line, marks))
 
+    def mark_again(self, label: str, marks: Iterable[Mark]) -> None:
+        """Replace the marks of one protocol while nobody else writes; where it is the run's own, the manifest says so."""
+        with RunLock(self.path):
+            self.save_marks(label, marks)
+            stored = Run.open(self.path).manifest
+            if label.partition("@")[0] == stored.protocol.partition("@")[0]:
+                self.manifest = msgspec.structs.replace(stored, protocol=label)
+                counts = self.snapshot().counts(label).totals()
+                known = {str(verdict): times for verdict, times in counts.items() if times}
+                self.save_manifest(msgspec.structs.replace(self.manifest, counts=known))
+
     def _make_marks_folder(self) -> None:
         """Opinions can be made again at any time, also where somebody has removed them all."""
         try:
@@ -211,7 +223,7 @@ def find_runs(named: Iterable[str | Path]) -> list[Run]:
 def write_atomically(file: Path, content: bytes | Iterable[bytes]) -> None:
     """Write a file so that a reader, or a crash, sees the old content or the new, never half."""
     try:
-        handle, temporary = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
+        handle, temporary = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.{os.getpid()}.")
     except OSError as error:
         raise JournalError(f"cannot write {file}: {error.strerror}") from None
     try:

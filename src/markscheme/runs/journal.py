@@ -16,12 +16,13 @@ import msgspec
 
 from markscheme.errors import JournalError
 from markscheme.redaction import redacted
+from markscheme.runs.lock import claim, release
 
 SYNC_EVERY = 1.0
 
 
 class Journal:
-    """An append-only file of JSON lines. Use it as a context manager."""
+    """An append-only file of JSON lines, which one writer at a time can open. Use it as a context manager."""
 
     def __init__(self, file: Path) -> None:
         self.file = file
@@ -33,6 +34,10 @@ class Journal:
     def __enter__(self) -> Self:
         try:
             self._handle = os.open(self.file, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+            if not claim(self._handle):
+                release(self._handle)
+                self._handle = None
+                raise JournalError(f"{self.file} is being written by another process; wait for it or stop it")
             self._size = os.fstat(self._handle).st_size
             # A crash in mid-write leaves a line without its end; closing it off keeps the next line whole.
             if self._size and os.pread(self._handle, 1, self._size - 1) != b"\n":
@@ -49,7 +54,7 @@ class Journal:
         except OSError as error:
             raise JournalError(f"cannot sync {self.file} to the disk: {error.strerror}") from None
         finally:
-            os.close(self._handle)
+            release(self._handle)
             self._handle = None
 
     def write(self, items: Iterable[msgspec.Struct]) -> None:
@@ -61,9 +66,10 @@ class Journal:
         try:
             self._append(redacted(bytes(lines)))
         except OSError as error:
+            folder = self.file.parent.parent if self.file.parent.name == "marks" else self.file.parent
             raise JournalError(
                 f"cannot write {self.file}: {error.strerror}; everything before is kept, "
-                f"so make room and `markscheme resume {self.file.parent}`"
+                f"so make room and `markscheme resume {folder}`"
             ) from None
 
     def _append(self, lines: bytes | bytearray) -> None:

@@ -1,7 +1,8 @@
-"""One process at a time asks into a run folder.
+"""One process at a time writes a run folder; whoever only reads needs no lock.
 
-A POSIX record lock on `lock`: the system lets go of it when the process ends, however it ends, even while a child
-that was forked from it lives on (which `flock` would not). The file itself stays and means nothing.
+Two locks, for what one of them cannot do. A POSIX record lock on the file `lock`, which also holds between machines and
+goes when its process ends, however it ends. And a `flock` on the folder itself, which nobody can delete during a run as
+they can `lock`. Identity is the real folder, whatever path or link leads to it.
 """
 
 from __future__ import annotations
@@ -9,56 +10,134 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import re
 import socket
+import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
 from markscheme.errors import JournalError
 
-_held: set[Path] = set()
+TAKEN = (errno.EACCES, errno.EAGAIN)
+"""How the system says that somebody else has a lock."""
+
+_held: set[tuple[int, int, str]] = set()
 """Folders locked by this very process: record locks do not keep a process from itself."""
+_guard = threading.Lock()
+
+_descriptors: set[int] = set()
+"""With a `flock` on them. A forked child would hold it for as long as it lives, so it lets go at once."""
+
+
+def _close_in_child() -> None:
+    for descriptor in _descriptors:
+        with suppress(OSError):
+            os.close(descriptor)
+    _descriptors.clear()
+
+
+os.register_at_fork(after_in_child=_close_in_child)
+
+
+def claim(descriptor: int) -> bool:
+    """Put a `flock` on an open file or folder; false if somebody else has one. `release` closes it."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        return error.errno not in TAKEN  # else a file system that does not know it, or not for folders
+    _descriptors.add(descriptor)
+    return True
+
+
+def release(descriptor: int) -> None:
+    """Give up the lock, also for a child that has not let go yet, and close the descriptor."""
+    if descriptor in _descriptors:
+        _descriptors.discard(descriptor)
+        fcntl.flock(descriptor, fcntl.LOCK_UN)
+    os.close(descriptor)
 
 
 class RunLock:
-    """Use as a context manager around everything that writes."""
+    """Use as a context manager around everything that writes. `name` is another than `lock` for further ranks."""
 
     def __init__(self, folder: Path, name: str = "lock") -> None:
-        self._folder = folder
-        self._file = (folder / name).absolute()
-        self._handle: int | None = None
+        self._folder, self._name = folder, name
+        self._identity: tuple[int, int, str] | None = None
+        self._handles: list[int] = []
 
     def __enter__(self) -> Self:
-        if self._file in _held:
-            raise JournalError(f"{self._folder} is already being written by this process")
         try:
-            handle = os.open(self._file, os.O_RDWR | os.O_CREAT, 0o644)
-        except OSError as error:
-            raise JournalError(f"cannot write {self._folder}: {error.strerror}") from None
+            self._enlist()
+            self._lock()
+        except BaseException as error:
+            self.__exit__()
+            if isinstance(error, OSError):
+                raise JournalError(f"cannot write {self._folder}: {error.strerror}") from None
+            raise
+        if self._name == "lock":
+            _remove_leftovers(self._folder)
+        return self
+
+    def _enlist(self) -> None:
+        about = self._folder.stat()
+        identity = (about.st_dev, about.st_ino, self._name)
+        with _guard:
+            if identity in _held:
+                raise JournalError(f"{self._folder} is already being written by this process")
+            _held.add(identity)
+        self._identity = identity
+
+    def _lock(self) -> None:
+        handle = os.open(self._folder / self._name, os.O_RDWR | os.O_CREAT, 0o644)
+        self._handles.append(handle)
         try:
             fcntl.lockf(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
-            holder = os.read(handle, 200).decode("utf-8", "replace").strip()
-            os.close(handle)
-            raise JournalError(self._refusal(error, holder)) from None
+            raise JournalError(self._refusal(error, os.read(handle, 200))) from None
+        if self._name == "lock":
+            folder = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY)
+            self._handles.append(folder)
+            if not claim(folder):
+                raise JournalError(self._refusal(OSError(errno.EAGAIN, ""), b""))
         os.ftruncate(handle, 0)
         os.pwrite(handle, f"process {os.getpid()} on {socket.gethostname()}\n".encode(), 0)
-        self._handle = handle
-        _held.add(self._file)
-        return self
 
     def __exit__(self, *_: object) -> None:
-        _held.discard(self._file)
-        if self._handle is not None:
-            os.close(self._handle)  # which also unlocks
-            self._handle = None
+        while self._handles:
+            release(self._handles.pop())  # which also unlocks
+        if self._identity is not None:
+            with _guard:
+                _held.discard(self._identity)
+            self._identity = None
 
-    def _refusal(self, error: OSError, holder: str) -> str:
-        if error.errno in (errno.EACCES, errno.EAGAIN):
+    def _refusal(self, error: OSError, holder: bytes) -> str:
+        if error.errno in TAKEN:
+            who = holder.decode("utf-8", "replace").strip() or "another process"
             return (
-                f"{self._folder} is being written by {holder or 'another process'}; "
+                f"{self._folder} is being written by {who}; "
                 f"wait for it or stop it, then `markscheme resume {self._folder}`"
             )
         return (
             f"{self._folder} lies on a file system without locks ({error.strerror}); "
             "put the run folder elsewhere, so that two processes cannot write into it"
         )
+
+
+def _remove_leftovers(folder: Path) -> None:
+    """Half-written files of processes of this machine that were killed over them (see `write_atomically`)."""
+    for file in (*folder.glob(".*.jso*"), *folder.glob("marks/.*.jso*")):
+        writer = re.fullmatch(r"\..+\.jsonl?\.(\d+)\.\w+", file.name)
+        if writer and not _is_alive(int(writer[1])):
+            with suppress(OSError):
+                file.unlink()
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        pass
+    return True

@@ -1,0 +1,217 @@
+"""One writer at a time, whatever somebody does to the folder meanwhile; readers never need a lock."""
+
+import json
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+from kept_runs import answers, verdicts, wait_until
+from loopback import Loopback, Plan
+
+import markscheme as ms
+from markscheme.cli import main
+from markscheme.errors import JournalError
+from markscheme.runs import Run
+from markscheme.runs.journal import Journal
+from markscheme.runs.lock import RunLock
+from markscheme.types import Mark, Verdict
+
+
+@pytest.fixture
+def sums(tmp_path):
+    file = tmp_path / "sums.jsonl"
+    rows = ({"question": f"What is {n} + {n}?", "answer": str(2 * n)} for n in range(60))
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return file
+
+
+@pytest.fixture
+def asking(tmp_path, sums):
+    """A run in a process of its own that has some answers and waits for more: `asking(url)`."""
+    started = []
+
+    def asking(url, folder, *more):
+        command = [sys.executable, "-m", "markscheme", "run", sums, "--protocol", "gsm8k-numeric", "--model", "openai/m",
+                   "--base-url", url, "--concurrency", "4", "--out", folder, "--json", *more]  # fmt: skip
+        started.append(
+            subprocess.Popen(list(map(str, command)), cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        )
+        wait_until(lambda: (folder / "responses.jsonl").exists() and len(answers(folder)) > 8, 60)
+        return started[-1]
+
+    yield asking
+    for one in started:
+        if one.poll() is None:
+            one.kill()
+        one.communicate()
+
+
+def answer(body):
+    time.sleep(0.05)
+    return "#### 4"
+
+
+def test_mark_when_the_run_goes_on_then_refused_and_the_run_keeps_every_mark(asking, tmp_path, capsys):
+    folder = tmp_path / "run"
+    with Loopback(Plan(answer=answer), count=True) as server:
+        run = asking(server.url, folder)
+        assert main(["mark", str(folder)]) == 1
+        assert f"is being written by process {run.pid}" in capsys.readouterr().err
+        assert main(["report", str(folder), "--json"]) == 0  # readers need no lock
+        run.communicate(timeout=90)
+        assert run.returncode == 0
+        assert sum(server.asked.values()) == 60
+    assert len(verdicts(folder)) == 60
+    assert main(["mark", str(folder)]) == 0
+
+
+def test_lock_when_its_file_is_deleted_during_the_run_then_nobody_else_gets_in(asking, tmp_path, capsys):
+    folder = tmp_path / "run"
+    with Loopback(Plan(answer=answer), count=True) as server:
+        run = asking(server.url, folder)
+        (folder / "lock").unlink()
+        before = (folder / "manifest.json").read_bytes()
+        assert main(["resume", str(folder)]) == 1
+        assert "is being written by another process" in capsys.readouterr().err
+        assert (folder / "manifest.json").read_bytes() == before
+        run.communicate(timeout=90)
+        assert sum(server.asked.values()) == 60
+    assert set(answers(folder).values()) == {1}
+
+
+def test_lock_when_two_threads_come_by_a_folder_and_a_link_to_it_then_one_is_refused(tmp_path, sums):
+    folder, link = tmp_path / "run", tmp_path / "link"
+    folder.mkdir()
+    link.symlink_to(folder)
+    refused = []
+
+    def ask(out):
+        try:
+            ms.run(str(sums), model="openai/m", base_url=server.url, protocol="gsm8k-numeric", out=out, concurrency=4)
+        except ms.MarkschemeError as error:
+            refused.append(str(error))
+
+    with Loopback(Plan(answer=answer), count=True) as server:
+        threads = [threading.Thread(target=ask, args=(out,)) for out in (folder, link)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert sum(server.asked.values()) == 60
+    assert len(refused) == 1
+    assert set(answers(folder).values()) == {1}
+
+
+def test_journal_when_it_is_open_already_then_a_second_writer_is_refused(tmp_path):
+    with (
+        Journal(tmp_path / "j.jsonl"),
+        pytest.raises(JournalError, match="being written"),
+        Journal(tmp_path / "j.jsonl"),
+    ):
+        pass
+    with Journal(tmp_path / "j.jsonl"):
+        pass
+
+
+def test_lock_when_its_process_forked_a_child_then_the_child_holds_nothing(tmp_path):
+    with RunLock(tmp_path), Journal(tmp_path / "j.jsonl"):
+        child = os.fork()
+        if child == 0:
+            time.sleep(60)
+            os._exit(0)
+    try:
+        with RunLock(tmp_path), Journal(tmp_path / "j.jsonl"):
+            pass
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+
+
+def test_leftovers_when_a_writer_was_killed_then_the_next_removes_them_and_nobody_elses(tmp_path):
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    (tmp_path / "marks").mkdir()
+    dead = [tmp_path / f".manifest.json.{gone.pid}.ab12", tmp_path / "marks" / f".math.jsonl.{gone.pid}.x_y"]
+    alive = [tmp_path / f".report.json.{os.getppid()}.ab12", tmp_path / ".notes.json", tmp_path / "kept.json.1.a"]
+    for file in (*dead, *alive):
+        file.write_text("{")
+    with RunLock(tmp_path):
+        assert not any(file.exists() for file in dead)
+        assert all(file.exists() for file in alive)
+
+
+def test_marks_when_the_disk_is_full_then_the_advice_names_the_run(tmp_path):
+    (tmp_path / "run" / "marks").mkdir(parents=True)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    with Journal(tmp_path / "run" / "marks" / "math.jsonl") as journal:
+        try:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (100, before[1]))
+            with pytest.raises(JournalError, match=rf"`markscheme resume {tmp_path / 'run'}`"):
+                journal.write([Mark(verdict=Verdict.WRONG, why="x" * 300)])
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@pytest.mark.parametrize("sent", [signal.SIGHUP, signal.SIGTERM])
+def test_hang_up_when_the_terminal_is_closed_then_stops_with_a_report_and_says_how_it_ended(asking, tmp_path, sent):
+    folder = tmp_path / "run"
+    with Loopback(Plan(answer=answer)) as server:
+        run = asking(server.url, folder)
+        run.send_signal(sent)
+        run.communicate(timeout=60)
+    assert run.returncode == 130
+    assert Run.open(folder).manifest.status == "interrupted"
+    assert json.loads((folder / "report.json").read_bytes())["responses"] == len(answers(folder))
+
+
+def test_hang_up_when_the_run_was_started_with_nohup_then_it_goes_on(asking, tmp_path):
+    folder = tmp_path / "run"
+    former = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # which a child inherits
+    try:
+        with Loopback(Plan(answer=answer)) as server:
+            run = asking(server.url, folder)
+            run.send_signal(signal.SIGHUP)
+            run.communicate(timeout=90)
+    finally:
+        signal.signal(signal.SIGHUP, former)
+    assert run.returncode == 0
+    assert len(answers(folder)) == 60
+
+
+BAD_MANIFESTS = {
+    "invalid byte": lambda raw: raw.replace(b'"benchmark"', b'"bench\xffmark"', 1),
+    "invalid byte in a value": lambda raw: raw.replace(b"solver", b"sol\xffver"),
+    "brackets": lambda raw: b"[" * 200_000,
+    "nested value": lambda raw: raw[:-2] + b', "packages": ' + b"[" * 200_000,
+    "empty": lambda raw: b"",
+    "not an object": lambda raw: b"7",
+}
+
+
+@pytest.mark.parametrize("damage", BAD_MANIFESTS)
+def test_manifest_when_it_is_damaged_then_one_sentence_and_nobody_elses_problem(tmp_path, capsys, damage):
+    from markscheme.view.library import Library
+    from markscheme.view.links import Links
+    from markscheme.view.pages.runs import runs_page
+    from markscheme.view.site import Site
+
+    ms.run("countdown-sample", model="solver", limit=3, out=tmp_path / "good")
+    shutil.copytree(tmp_path / "good", tmp_path / "bad")
+    file = tmp_path / "bad" / "manifest.json"
+    file.write_bytes(BAD_MANIFESTS[damage](file.read_bytes()))
+    for command in ("report", "resume", "mark", "audit"):
+        assert main([command, str(tmp_path / "bad")]) == 1, command
+        said = capsys.readouterr().err
+        assert "manifest.json cannot be read" in " ".join(said.split())
+        assert len(said) < 1000
+    site = Site(Library(tmp_path), Links("0"), patience=30).begin()
+    rows = runs_page(site, {}).context["rows"]
+    assert {row.entry.name: row.entry.manifest is None for row in rows} == {"bad": True, "good": False}
+    assert next(row for row in rows if row.entry.name == "good").figures.accuracy.estimate == 1.0
+    site.background.close()
