@@ -3,7 +3,7 @@
 import pytest
 
 from markscheme.models.base import RequestFailed
-from markscheme.models.fleet.replicas import OUT_LONGEST, Replicas
+from markscheme.models.replicas import OUT_LONGEST, Replicas
 
 REFUSED = RequestFailed("connection", "refused", retryable=True)
 

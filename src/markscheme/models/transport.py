@@ -21,7 +21,7 @@ from markscheme.models.addresses import environment_addresses, proxy_of
 from markscheme.models.base import RequestFailed
 from markscheme.models.bodies import BodyReader, decode
 from markscheme.models.failures import failed_body, failed_status, shorten
-from markscheme.models.fleet.replicas import ELSEWHERE, Replica, Replicas
+from markscheme.models.replicas import ELSEWHERE, Replica, Replicas
 from markscheme.models.secrets import address_secrets, hide_url
 from markscheme.redaction import Scrubber
 

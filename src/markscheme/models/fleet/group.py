@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from markscheme.models.base import Completion, Request, RequestFailed
-from markscheme.models.fleet.replicas import Replica, Replicas
+from markscheme.models.replicas import Replica, Replicas
 
 
 class Member(Protocol):
