@@ -103,9 +103,9 @@ def _by_choice(answer: str, gold: str, choices: Mapping[str, str], time_limit: f
 def _letter(text: str, choices: Mapping[str, str]) -> str:
     """The letter of the choice that a text names, or an empty text."""
     parsed = _read(text).answer
-    letter = (
-        parsed.letter if isinstance(parsed, Choice) else parsed.letters.upper() if isinstance(parsed, Scalar) else ""
-    )
+    letter = parsed.letter if isinstance(parsed, Choice) else ""
+    if isinstance(parsed, Scalar) and parsed.unit is None:
+        letter = parsed.letters.upper()
     return letter if letter in choices else ""
 
 

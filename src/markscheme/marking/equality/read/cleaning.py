@@ -90,6 +90,7 @@ _THOUSANDS: Final = re.compile(r"(?<=\d)(?:,\s*\\!\s*|\{,\}\s*|\\[,;:! ]\s*|~|')
 _DECIMAL_COMMA: Final = re.compile(r"(?<=\d)\{,\}(?=\d)")
 _EMPTY_DELIMITER: Final = re.compile(r"\\(?:left|right)\s*\.")
 _TEXT_SIGN: Final = re.compile(r"\\(?:text|mathrm|mbox)\s*\{\s*\\([$%])\s*\}")
+_BARRED: Final = re.compile(r"\\(?:overline|bar)\s?\{\s?([a-zA-Z]{1,3})\s?\}")
 _REPEATING: Final = re.compile(r"(?<!\d)(\d{0,30})\.(\d{0,30})\\(?:overline|bar|dot)\s*\{\s*(\d{1,30})\s*\}")
 _TRAILING_DOTS: Final = re.compile(r"(?<!\d)(\d{0,30})\.(\d{0,30}?)(\d)\3{2,60}\s*(?:\.\.\.|\\(?:l|c)?dots)")
 _LETTER_TIMES: Final = re.compile(r"(?<=\d)\s*[xX]\s*(?=10\s*(?:\^|\*\*))")
@@ -143,6 +144,7 @@ def clean(text: str) -> str:
         text = _DECIMAL_COMMA.sub(".", text)
         text = _EMPTY_DELIMITER.sub("", text)
         text = _TEXT_SIGN.sub(r"\\\1", text)
+        text = _BARRED.sub(r"\1_{BAR}", text)  # a name of its own: neither x nor the product AB
         if "." in text and ("{" in text or "dots" in text):
             text = _REPEATING.sub(_repeating_decimal, text)
             text = _REPEATED_DOTS.sub(_repeating_decimal, _TRAILING_DOTS.sub(_repeating_decimal, text))

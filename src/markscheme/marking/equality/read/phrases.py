@@ -49,7 +49,7 @@ def read_phrase(text: str) -> ParsedAnswer | None:
         m = _NAMED_CHOICE.fullmatch(plain)
         if m is not None:
             return Choice(m[1].upper())
-    if len(plain) > 2 and _LETTERS.fullmatch(plain):
+    if (len(plain) > 2 or not plain.isascii()) and _LETTERS.fullmatch(plain):
         return _spelled_number(plain) or _noon(plain) or meaning(words_of(plain))
     return meaning(words_of(plain)) if plain[:3].lower() in MONTHS else None  # March 3, 2014
 

@@ -68,8 +68,8 @@ class ValueReader(TokenRanges):
             start = 1 if words[0] in BASE_WORDS else 2
             return read_base(self.tokens[low:cut], "".join(t.text for t in rest[start:]))
         number = self.scalar(low, cut)
-        if not isinstance(number, Scalar) or len(number.letters) > 2:
-            return self.words(low, high)  # Mrs Hilt
+        if not isinstance(number, Scalar) or len(number.letters) > 2 or number.letters in ("a", "A"):
+            return self.words(low, high)  # Mrs Hilt; a circle
         return annotate(number, rest) or self.words(low, high)
 
     def value(self, low: int, high: int, unit: Unit | None, percent: bool) -> ParsedAnswer:

@@ -91,7 +91,7 @@ def choices(comparator: Comparator, a: Choice, b: Choice) -> bool | None:
 
 
 def choice_scalar(comparator: Comparator, a: Choice, b: Scalar) -> bool | None:
-    if len(b.letters) == 1 and b.letters.upper() == a.letter:
+    if len(b.letters) == 1 and b.letters.upper() == a.letter and b.unit is None:
         return True
     return choice_value(comparator, a, b)
 
