@@ -7,7 +7,9 @@ import json
 import msgspec
 import pytest
 
+from markscheme.cli import main
 from markscheme.errors import UsageError
+from markscheme.reporting.figures import plus_minus
 from markscheme.reporting.summary import Estimate, summarize
 from markscheme.reporting.table import (
     Table,
@@ -53,7 +55,85 @@ def test_markdown_when_printed_then_states_problems_samples_protocol_and_data(ta
 def test_latex_when_model_has_underscores_then_they_are_escaped(table):
     odd = msgspec.structs.replace(table.runs[0], model="a_b&c")
     text = to_latex(Table([odd], {}))
-    assert r"a\_b\&c & aime-sample & $6 \times 4$ & $25.0 \pm" in text
+    assert r"a\_b\&c & aime-sample & $6 \times 4$ & $25.0_{-" in text
+
+
+def test_latex_when_the_interval_is_not_symmetric_then_both_distances():
+    assert plus_minus(Estimate(1.0, 0.68, 1.0)) == "$100.0_{-32.0}^{+0.0}$"
+    assert plus_minus(Estimate(0.5, 0.4, 0.6)) == r"$50.0 \pm 10.0$"
+
+
+@pytest.fixture(scope="module")
+def partial(replayed):
+    """Two of six problems have two samples of four, so pass@4 stands on four of six."""
+    run = replayed(lambda index: 4 - index % 2, name="partial", pass_k=(1, 4))
+    keys = [question.problem.key for question in run.questions()][:2]
+    for file in run.path.glob("responses*.jsonl"):
+        lines = [json.loads(line) for line in file.read_text().splitlines()]
+        kept = [line for line in lines if not (line["key"] in keys and line.get("sample", 0) > 1)]
+        file.write_text("".join(json.dumps(line) + "\n" for line in kept))
+    marks = run.path / "marks" / "aime.jsonl"
+    lines = [json.loads(line) for line in marks.read_text().splitlines()]
+    kept = [line for line in lines if not (line["key"] in keys and line.get("sample", 0) > 1)]
+    marks.write_text("".join(json.dumps(line) + "\n" for line in kept))
+    return run
+
+
+def test_report_when_problems_lack_samples_then_every_format_says_how_many_and_what_they_could_be(partial, capsys):
+    path, said = str(partial.path), "pass@4 stands on 4 of 6 problems, 100.0 if all missing are wrong, 100.0 if right"
+    shown = {}
+    for form in ("table", "markdown", "csv", "latex", "json"):
+        assert main(["report", path, "--format", form]) == 0
+        shown[form] = capsys.readouterr().out
+    assert all(said in shown[form] for form in ("table", "markdown", "csv", "latex"))
+    assert "4 of 6 problems" in next(line for line in shown["table"].splitlines() if line.startswith("pass@4"))
+    row = next(csv.DictReader(io.StringIO(shown["csv"])))
+    assert (row["pass@4_problems"], row["pass@4_if_wrong"]) == ("4", "1.0")
+    figure = json.loads(shown["json"])["runs"][0]["pass_at_k"]["4"]
+    assert (figure["problems"], figure["undefined"], figure["if_right"]) == (4, 2, 1.0)
+    assert figure["low"] < 1.0
+
+
+def test_report_when_printed_then_every_format_says_which_population(table, replayed, capsys):
+    path = str(replayed(lambda index: index % 3).path)
+    for option, said in (([], "problems like these"), (["--these-problems"], "exactly these problems")):
+        for form in ("table", "markdown", "latex"):
+            assert main(["report", path, *option, "--format", form]) == 0
+            assert said in capsys.readouterr().out
+
+
+def test_report_when_two_benchmarks_then_the_macro_average_is_in_every_format(table):
+    few, many = (
+        msgspec.structs.replace(run, benchmark=name, model="m") for run, name in zip(table.runs, "ab", strict=True)
+    )
+    made = make_table([few, many])
+    average = f"{100 * made.macro['accuracy'].value:.1f}"
+    assert f"| {average} [" in to_markdown(made).split("macro average")[1]
+    assert f"& ${average}" in to_latex(made).split("macro average")[1]
+    assert list(csv.DictReader(io.StringIO(to_csv(made))))[-1]["run"] == "macro average"
+
+
+def test_report_when_rates_are_printed_then_correct_has_the_interval_of_accuracy(table):
+    for run in table.runs:
+        assert (run.rates["correct"].low, run.rates["correct"].high) == (run.accuracy.low, run.accuracy.high)
+
+
+def test_report_when_clustered_then_wider_and_said(replayed, capsys):
+    run = replayed(lambda index: 4 * (index % 2), name="families", benchmark="math-sample", limit=12)
+    assert main(["report", str(run.path), "--json", "--cluster", "level"]) == 0
+    found = json.loads(capsys.readouterr().out)["runs"][0]
+    assert found["cluster"] == "level"
+    assert main(["report", str(run.path), "--cluster", "level"]) == 0
+    assert "share their level are not taken as independent" in capsys.readouterr().out
+    assert main(["report", str(run.path), "--cluster", "colour"]) == 2
+    assert "'colour'" in capsys.readouterr().err
+
+
+def test_report_when_samples_are_repeated_then_the_variance_table_says_what_more_would_buy(table, capsys):
+    found = table.runs[0].variance
+    assert found.half_width_endless <= found.half_width_more <= found.half_width
+    assert found.these_half_width_more < found.these_half_width
+    assert "4 more samples a problem" in to_markdown(table)
 
 
 def test_figures_when_undefined_then_never_zero(table):

@@ -1,6 +1,5 @@
 """Counting verdicts per problem."""
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -45,12 +44,19 @@ def test_tally_marks_when_given_marks_then_same_as_pairs():
     assert (tally_marks(marks).table == tally(PAIRS).table).all()
 
 
-def test_rates_when_nothing_came_back_then_undefined_and_errors_are_of_what_was_asked():
+def test_of_when_another_verdict_is_counted_then_errors_are_of_what_was_asked():
     counts = tally(PAIRS)
-    truncated = counts.rates(Verdict.TRUNCATED)
-    assert truncated[:2].tolist() == [1 / 3, 0]
-    assert np.isnan(truncated[2])
-    assert counts.rates(Verdict.ERROR).tolist() == [0, 0.5, 1]
+    truncated = counts.of(Verdict.TRUNCATED)
+    assert (truncated.c.tolist(), truncated.n.tolist()) == ([1, 0, 0], [3, 1, 0])
+    errors = counts.of(Verdict.ERROR)
+    assert (errors.c.tolist(), errors.n.tolist()) == ([0, 1, 1], [3, 2, 1])
+
+
+def test_missing_when_samples_were_asked_then_what_did_not_come_back():
+    codes = {"a": bytes([1, 1, 0, 2]), "b": bytes([1])}
+    counts = tally_codes(codes, ["a", "b", "c"], samples=4)
+    assert counts.missing.tolist() == [1, 3, 4]
+    assert counts.select(["c", "a"]).missing.tolist() == [4, 1]
 
 
 def test_by_when_problems_have_labels_then_split_and_unlabelled_left_out():

@@ -1,41 +1,46 @@
 """The coverage simulation itself: a small part of it holds, and an interval that is too narrow is caught."""
 
 import importlib.util
+import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from markscheme.statistics import mean_interval
+PERF = Path(__file__).parents[2] / "perf"
 
 
 @pytest.fixture(scope="module")
 def coverage():
     """perf/coverage.py, by its path: a package of the same name measures the coverage of tests."""
-    file = Path(__file__).parents[2] / "perf" / "coverage.py"
-    spec = importlib.util.spec_from_file_location("coverage_simulation", file)
+    sys.path.insert(0, str(PERF))
+    spec = importlib.util.spec_from_file_location("coverage_simulation", PERF / "coverage.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    return module
+    yield module
+    sys.path.remove(str(PERF))
 
 
-@pytest.mark.parametrize("kind", ["until", "alarms", "incomplete"])
+@pytest.mark.parametrize("kind", ["fixed", "uneven", "picks", "families", "differences", "fixed_differences", "marker"])
 def test_coverage_when_simulated_quickly_then_the_promises_hold(coverage, kind, capsys):
     assert coverage.main(["--quick", "--only", kind]) == 0
     assert "CPU-seconds" in capsys.readouterr().out
 
 
 def test_coverage_when_an_interval_is_too_narrow_then_the_simulation_fails(coverage, monkeypatch, capsys):
-    def narrow(mean, values, level, noise):
-        found = mean_interval(values, 0.6, noise)
-        return found.low <= mean <= found.high
-
-    monkeypatch.setattr(coverage, "covers", narrow)
-    assert coverage.main(["--quick", "--only", "incomplete"]) == 1
+    honest = coverage.interval
+    monkeypatch.setattr(coverage, "interval", lambda name, counts, population: honest(name, counts, 0.6, population))
+    assert coverage.main(["--quick", "--only", "uneven"]) == 1
     assert "missed" in capsys.readouterr().err
 
 
 def test_coverage_when_the_p_value_is_too_small_then_the_simulation_fails(coverage, monkeypatch, capsys):
-    honest = coverage.sign_flip_p
-    monkeypatch.setattr(coverage, "sign_flip_p", lambda change, n: (honest(change, n)[0] / 3, True))
-    assert coverage.main(["--quick", "--only", "alarms"]) == 1
+    honest = coverage.compare
+
+    def eager(*args, **options):
+        found = honest(*args, **options)
+        return msgspec.structs.replace(found, p_value=found.p_value / 4)
+
+    monkeypatch.setattr(coverage, "compare", eager)
+    assert coverage.main(["--quick", "--only", "differences"]) == 1
     assert "missed" in capsys.readouterr().err

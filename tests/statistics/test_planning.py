@@ -4,9 +4,15 @@ import numpy as np
 import pytest
 
 from markscheme.errors import UsageError
-from markscheme.statistics import from_correct
-from markscheme.statistics.permutation import relabel_p, sign_flip_p
-from markscheme.statistics.planning import Spread, assumed, difference_between, from_pilot, plan
+from markscheme.statistics import compare, from_correct
+from markscheme.statistics.planning import (
+    AnswerVariance,
+    BetweenProblems,
+    assumed,
+    difference_between,
+    from_pilot,
+    plan,
+)
 
 
 def simulated(problems, samples, gain, sd, rng):
@@ -20,24 +26,25 @@ def test_plan_when_followed_then_the_difference_is_found_as_often_as_promised():
     rng = np.random.default_rng(1)
     pilot_a, pilot_b = simulated(4000, 32, 0.06, 0.1, rng)
     spread = from_pilot(pilot_a)
-    found = plan(100, 0.06, 0.8, spread=spread, between_difference=difference_between(pilot_a, pilot_b))
+    found = plan(100, 0.06, 0.8, spread=spread, between=difference_between(pilot_a, pilot_b))
     assert found.samples is not None
     p_values = []
     for _ in range(400):
         a, b = simulated(100, found.samples, 0.06, 0.1, rng)
-        p_values.append(sign_flip_p((b.c - a.c) / found.samples, found.samples)[0])
-    assert np.mean(np.array(p_values) <= 0.05) == pytest.approx(0.82, abs=0.06)
+        p_values.append(compare("accuracy", a, b).p_value)
+    assert np.mean(np.array(p_values) <= 0.05) == pytest.approx(0.8, abs=0.06)
 
 
 def test_plan_when_only_these_problems_matter_then_power_holds_with_few_of_them():
     rng = np.random.default_rng(2)
     chances = np.linspace(0.1, 0.8, 30)
     within = float(np.mean(chances * (1 - chances)))
-    found = plan(30, 0.05, 0.8, spread=Spread(0.45, within, 0.05), population="these problems")
+    found = plan(30, 0.05, 0.8, spread=AnswerVariance(0.45, within, 0.05), population="these problems")
     assert found.samples is not None
     n = np.full(30, found.samples)
-    p_values = [relabel_p((n, rng.binomial(n, chances)), (n, rng.binomial(n, chances + 0.05)))[0] for _ in range(300)]
-    assert np.mean(np.array(p_values) <= 0.05) == pytest.approx(0.8, abs=0.07)
+    pairs = [[from_correct(n, rng.binomial(n, chances + gain)) for gain in (0, 0.05)] for _ in range(150)]
+    p_values = [compare("accuracy", a, b, population="these problems").p_value for a, b in pairs]
+    assert np.mean(np.array(p_values) <= 0.05) == pytest.approx(0.8, abs=0.09)
 
 
 def test_plan_when_problems_are_few_then_no_number_of_samples_suffices_and_it_says_what_would():
@@ -49,6 +56,7 @@ def test_plan_when_problems_are_few_then_no_number_of_samples_suffices_and_it_sa
     enough = plan(found.problems_needed, 0.05)
     assert enough.samples is not None
     assert enough.samples <= 16
+    assert plan(found.problems_needed - 1, 0.05).samples is None or plan(found.problems_needed - 1, 0.05).samples > 16
 
 
 def test_plan_when_samples_are_given_then_rows_and_tokens_agree():
@@ -86,7 +94,39 @@ def test_difference_between_when_models_are_the_same_then_about_zero():
     p = rng.beta(1, 1, 5000)
     n = np.full(p.size, 8)
     a, b = (from_correct(n, rng.binomial(8, p)) for _ in range(2))
-    assert difference_between(a, b) < 0.003
+    assert difference_between(a, b).value < 0.003
+
+
+def test_difference_between_when_pilots_are_repeated_then_its_range_holds_the_truth_four_times_in_five():
+    rng = np.random.default_rng(5)
+    held = []
+    for _ in range(300):
+        shift = rng.normal(0.03, 0.12, 40)
+        base = rng.uniform(0.35, 0.65, 40)
+        n = np.full(40, 16)
+        a, b = from_correct(n, rng.binomial(n, base)), from_correct(n, rng.binomial(n, np.clip(base + shift, 0, 1)))
+        found = difference_between(a, b)
+        held.append(found.low <= 0.12**2 <= found.high)
+    assert 0.72 < np.mean(held) < 0.92
+
+
+def test_plan_when_the_difference_between_problems_is_uncertain_then_power_has_a_range():
+    found = plan(100, 0.05, between=BetweenProblems(0.02, 0.005, 0.06))
+    row = next(row for row in found.rows if row.samples == 16)
+    assert row.power_low < row.power < row.power_high
+    assert found.samples_range[0] < (found.samples or 999)
+    assert found.samples_range[1] is None
+    near, far = plan(100, 0.05).between_range
+    assert near < plan(100, 0.05).between_difference < far
+
+
+def test_plan_when_power_is_simulated_with_few_problems_then_the_noncentral_t():
+    stats = pytest.importorskip("scipy.stats")
+    found = plan(10, 0.2, spread=AnswerVariance(0.5, 0.2, 0.05), between=BetweenProblems(0.03, 0.03, 0.03))
+    row = next(row for row in found.rows if row.samples == 4)
+    shift = 0.2 / np.sqrt((0.03 + 2 * 0.2 / 4) / 10)
+    exact = stats.nct.sf(stats.t.ppf(0.975, 9), 9, shift)
+    assert row.power == pytest.approx(exact, abs=0.02)
 
 
 @pytest.mark.parametrize(

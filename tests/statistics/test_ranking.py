@@ -13,7 +13,7 @@ from markscheme.statistics.ranking import joint_level
 
 def test_joint_level_when_two_models_then_the_level_itself():
     values = np.random.default_rng(1).random((2, 200))
-    assert joint_level(values, 0.95) == pytest.approx(0.95, abs=0.004)
+    assert joint_level(np.cov(values), 0.95) == pytest.approx(0.95, abs=0.004)
 
 
 def test_joint_level_when_models_are_independent_then_tukeys_range():
@@ -21,12 +21,12 @@ def test_joint_level_when_models_are_independent_then_tukeys_range():
     values = np.random.default_rng(2).random((5, 2000))
     # The studentised range of five normal means, as a level of each single comparison.
     critical = stats.studentized_range.ppf(0.95, 5, 1e6) / math.sqrt(2)
-    assert joint_level(values, 0.95) == pytest.approx(2 * NormalDist().cdf(critical) - 1, abs=0.003)
+    assert joint_level(np.cov(values), 0.95) == pytest.approx(2 * NormalDist().cdf(critical) - 1, abs=0.003)
 
 
 def test_joint_level_when_models_are_copies_then_no_price_is_paid():
     one, two = np.random.default_rng(3).random((2, 50))
-    assert joint_level(np.array([one, one, two]), 0.95) == pytest.approx(0.95, abs=0.004)
+    assert joint_level(np.cov([one, one, two]), 0.95) == pytest.approx(0.95, abs=0.004)
 
 
 def test_rank_when_models_are_far_apart_then_ranks_are_certain_and_when_alike_open():
@@ -43,6 +43,20 @@ def test_rank_when_models_are_far_apart_then_ranks_are_certain_and_when_alike_op
     assert len(got.pairs) == 3
     assert all(pair.difference.level >= 0.95 for pair in got.pairs)
     assert rank("accuracy", models) == got
+
+
+def test_rank_when_on_these_problems_then_samples_decide_where_problems_cannot():
+    rng = np.random.default_rng(8)
+    rates = rng.random(15)
+    n = np.full(15, 400)
+    models = {
+        name: from_correct(n, rng.binomial(400, np.clip(rates + rng.normal(shift, 0.2, 15), 0, 1)))
+        for name, shift in [("a", 0.0), ("b", 0.06), ("c", 0.12)]
+    }
+    drawn, these = rank("accuracy", models), rank("accuracy", models, population="these problems")
+    assert these.population == "these problems"
+    open_ranks = [sum(model.worst_rank - model.best_rank for model in got.models) for got in (drawn, these)]
+    assert open_ranks[1] < open_ranks[0]
 
 
 def test_rank_when_problems_are_not_shared_then_only_common_ones_count():

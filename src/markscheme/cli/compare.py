@@ -10,16 +10,34 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from markscheme.reporting.comparing import Compared
+    from markscheme.reporting.comparing import Compared, MacroCompared
     from markscheme.statistics import Comparison, Interval, Ranking
+    from markscheme.statistics.comparison import Margin
 
 SHOWN = 10
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Which runs, by what."""
-    parser.add_argument("runs", nargs="+", metavar="RUN", help="run folders; the first is A, the one compared against")
-    parser.add_argument("--metric", default="accuracy", help="accuracy (default), pass@K, pass^K or g-pass@K:TAU")
+    parser.add_argument(
+        "runs",
+        nargs="+",
+        metavar="RUN",
+        help="run folders; the first is A, the one compared against. Two folders of runs, one a benchmark: the mean over "
+        "benchmarks too",
+    )
+    parser.add_argument(
+        "--metric", default="accuracy", help="accuracy (default), pass@K, pass^K, g-pass@K:TAU, maj@K, best-of-K:SCORE"
+    )
+    parser.add_argument(
+        "--margin",
+        type=float,
+        metavar="POINTS",
+        help="also: is B not worse than A by more, and are they the same within it",
+    )
+    parser.add_argument(
+        "--cluster", metavar="FIELD", help="problems that share this field (contest, template) are not independent"
+    )
     parser.add_argument("--protocol", metavar="NAME", help="of the protocols the runs are marked with")
     parser.add_argument("--level", type=float, default=0.95, metavar="SHARE", help="of the intervals (default: 0.95)")
     parser.add_argument(
@@ -35,20 +53,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Compare and print."""
-    from markscheme.reporting.comparing import compare_runs, save_forest
+    from markscheme.reporting.comparing import Terms, compare_macro, compare_runs, save_forest
     from markscheme.reporting.terminal import print_json
     from markscheme.runs.folder import find_runs
 
-    runs = find_runs(args.runs)
-    found = compare_runs(
-        runs,
-        args.metric,
+    terms = Terms(
+        metric=args.metric,
         protocol=args.protocol,
         level=args.level,
         seed=args.seed,
         population="these problems" if args.these_problems else "problems drawn",
         anyway=args.anyway,
+        cluster=args.cluster,
+        margin=None if args.margin is None else args.margin / 100,
     )
+    sides = [find_runs([folder]) for folder in args.runs]
+    if len(sides) == 2 and max(map(len, sides)) > 1:
+        macro = compare_macro(sides[0], sides[1], terms)
+        print_json(macro) if args.json else _print_macro(macro)
+        return 0
+    runs = [each for side in sides for each in side]
+    found = compare_runs(runs, terms)
     if args.json:
         print_json(found)
     else:
@@ -57,6 +82,18 @@ def run(args: argparse.Namespace) -> int:
         save_forest(found, runs, Path(args.plot))
         print(f"wrote {args.plot}", file=sys.stderr)
     return 0
+
+
+def _print_macro(macro: MacroCompared) -> None:
+    from markscheme.reporting.terminal import console
+
+    screen = console()
+    for part in macro.parts:
+        _print(part)
+    screen.print(f"[bold]mean over {len(macro.parts)} benchmarks, each weighing the same[/] · {macro.metric}")
+    screen.print(f"[bold]B − A  {_points(macro.difference)}[/]   p = {macro.p_value:.3g}")
+    if macro.margin is not None:
+        _print_margin(screen, macro.margin)
 
 
 def _print(found: Compared) -> None:
@@ -68,6 +105,10 @@ def _print(found: Compared) -> None:
     for difference in found.differences:
         values = " | ".join(f"{name}: {value}" for name, value in difference.values.items())
         screen.print(f"[bold yellow]note[/]: they differ in {difference.what}: {escape(values)}", soft_wrap=True)
+    for note in found.notes:
+        screen.print(f"[bold yellow]note[/]: {escape(note)}", soft_wrap=True)
+    if found.cluster:
+        screen.print(f"problems that share their {escape(found.cluster)} are not taken as independent")
     if found.comparison is not None:
         _print_pair(screen, found, found.comparison)
     if found.ranking is not None:
@@ -87,16 +128,29 @@ def _print_pair(screen: Console, found: Compared, comparison: Comparison) -> Non
     screen.print(f"A  {escape(_score(comparison.a))}   {name_a}", soft_wrap=True)
     screen.print(f"B  {escape(_score(comparison.b))}   {name_b}", soft_wrap=True)
     screen.print(f"[bold]B − A  {_points(comparison.difference)}[/]")
-    kind = "exact" if comparison.p_exact else "drawn"
     # Never certain: at most 99.9 %, at least 0.1 %.
     better = min(max(comparison.probability_better, 0.001), 0.999)
-    screen.print(f"p = {comparison.p_value:.3g} ({kind}) · B is better with probability {100 * better:.1f} %")
+    screen.print(f"p = {comparison.p_value:.3g} · B is better with probability {100 * better:.1f} %")
+    if comparison.margin is not None:
+        _print_margin(screen, comparison.margin)
+    for caveat in comparison.caveats:
+        screen.print(f"[bold yellow]note[/]: {caveat}", soft_wrap=True)
     beyond = sum(each.beyond_chance for each in comparison.moved)
     screen.print(
         f"{comparison.better} problems better, {comparison.worse} worse, "
         f"{comparison.problems - comparison.better - comparison.worse} alike; beyond chance: {beyond}"
     )
     _print_moved(found, comparison)
+
+
+def _print_margin(screen: Console, margin: Margin) -> None:
+    points = 100 * margin.margin
+    screen.print(
+        f"B worse than A by {points:g} points or more: {'ruled out' if margin.not_worse else 'not ruled out'} "
+        f"(one-sided p = {margin.not_worse_p:.3g}) · the same within {points:g} points: "
+        f"{'yes' if margin.equivalent else 'not shown'} (p = {margin.equivalent_p:.3g})",
+        soft_wrap=True,
+    )
 
 
 def _print_moved(found: Compared, comparison: Comparison) -> None:
@@ -125,7 +179,10 @@ def _print_ranking(screen: Console, found: Compared, ranking: Ranking) -> None:
     from markscheme.reporting.terminal import print_table
 
     label = labels(found)
-    screen.print(f"[bold]{escape(found.benchmark)}[/] · {ranking.metric} · {ranking.problems} shared problems")
+    screen.print(
+        f"[bold]{escape(found.benchmark)}[/] · {ranking.metric} · {ranking.problems} shared problems · "
+        f"{'exactly these problems' if ranking.population == 'these problems' else 'problems like these'}"
+    )
     screen.print(f"ranks and differences hold all together at {100 * ranking.level:.3g} %")
     print_table(
         "by score",

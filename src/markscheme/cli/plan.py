@@ -34,6 +34,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--these-problems", action="store_true", help="a difference on exactly these problems, nothing about others"
     )
+    parser.add_argument(
+        "--cluster", metavar="FIELD", help="of two pilots: problems that share this field are not independent"
+    )
     parser.add_argument("--data-dir", metavar="DIR", help="where the benchmark's data lies")
     parser.add_argument("--json", action="store_true", help="print only JSON")
 
@@ -47,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
     pilots = [Run.open(folder) for folder in args.pilot]
     if len(pilots) > 2:
         raise UsageError("--pilot takes one run, or two of the models to be compared")
-    counts = [_counts(pilot) for pilot in pilots]
+    counts = [_counts(pilot, args.cluster) for pilot in pilots]
     if counts:
         spread = planning.from_pilot(counts[0])
     else:
@@ -81,10 +84,11 @@ def _problems(args: argparse.Namespace, pilots: list[Run]) -> int:
     raise UsageError("say how many problems there are: --benchmark NAME, --problems N or --pilot RUN")
 
 
-def _counts(pilot: Run):  # type: ignore[no-untyped-def]  # noqa: ANN202 - numpy stays out of the command's import
-    from markscheme.reporting.summary import marked_label
+def _counts(pilot: Run, cluster: str | None):  # type: ignore[no-untyped-def]  # noqa: ANN202 - numpy stays out of the command's import
+    from markscheme.reporting.summary import clustered, marked_label
 
-    return pilot.snapshot().counts(marked_label(pilot.snapshot()))
+    snapshot = pilot.snapshot()
+    return clustered(snapshot.counts(marked_label(snapshot)), snapshot, cluster)[0]
 
 
 def _tokens(pilot: Run) -> float | None:
@@ -116,10 +120,19 @@ def _print(found: Plan) -> None:
     else:
         cost = "" if found.tokens is None else f" ({found.tokens:,.0f} tokens for each model)"
         screen.print(f"[bold]{found.samples} samples per problem[/]{cost} show {question}.")
+    fewest, most = found.samples_range
+    if (fewest, most) != (found.samples, found.samples):
+        said = f"{fewest or 'no number of'} to {most}" if most else f"{fewest}, or no number may do" if fewest else ""
+        if said:
+            screen.print(
+                f"that is uncertain: {said} samples, as the models' difference varies little or much over problems"
+            )
     source = found.spread.source
     screen.print(
         f"variance of one answer: {found.spread.within:.3f} by chance, {found.spread.between:.3f} between problems "
-        f"({source}); of the difference between problems: {found.between_difference:.3f}",
+        f"({source}); of the difference between problems: {found.between_difference:.3f}, "
+        f"plausible {found.between_range[0]:.3f} to {found.between_range[1]:.3f}"
+        + ("" if found.population == "these problems" or "pilot" in source else "; two pilots would tell"),
         style="dim",
     )
     rows = [
@@ -127,6 +140,7 @@ def _print(found: Plan) -> None:
             "samples": str(row.samples),
             "finds, points": f"{100 * row.detectable:.1f}",
             f"power for {points:g}": f"{100 * row.power:.0f} %",
+            "… plausible": f"{100 * row.power_low:.0f}–{100 * row.power_high:.0f} %",
             "one score ±": f"{100 * row.half_width:.1f}",
             "… these problems ±": f"{100 * row.half_width_these:.1f}",
             "tokens each": "" if row.tokens is None else f"{row.tokens:,.0f}",

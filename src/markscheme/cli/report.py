@@ -33,6 +33,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--these-problems", action="store_true", help="intervals for exactly these problems, nothing about others"
     )
+    parser.add_argument(
+        "--cluster", metavar="FIELD", help="problems that share this field (contest, template) are not independent"
+    )
     parser.add_argument("--format", choices=FORMATS, default="table", help="form of the report (default: table)")
     parser.add_argument("-o", "--output", metavar="FILE", help="write the report there instead of printing it")
     parser.add_argument("--plots", metavar="DIR", help="also write plots there (needs markscheme[plots])")
@@ -51,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
     ks = _pass_k(args.pass_k)
     population: Population = "these problems" if args.these_problems else "problems drawn"
     metrics = list(dict.fromkeys(name for names in args.metric for name in names.split(",")))
-    summaries = [summarize(each, args.protocol, ks, metrics, population) for each in runs]
+    summaries = [summarize(each, args.protocol, ks, metrics, population, args.cluster) for each in runs]
     table = make_table(summaries)
     _write_or_print(table, "json" if args.json else args.format, args.output)
     if args.plots:

@@ -13,10 +13,12 @@ from typing import Any
 import msgspec
 
 from markscheme.errors import UsageError
+from markscheme.reporting.picks import with_picks
 from markscheme.reporting.plots import shortened
-from markscheme.reporting.summary import Estimate, marked_label
+from markscheme.reporting.summary import Estimate, clustered, marked_label
 from markscheme.runs.folder import IMPORTED, Manifest, Run
-from markscheme.statistics import Comparison, Population, Ranking, compare, rank
+from markscheme.statistics import Comparison, Counts, Interval, Population, Ranking, compare, rank
+from markscheme.statistics.comparison import Margin, macro_comparison
 
 
 class Difference(msgspec.Struct, frozen=True):
@@ -43,43 +45,85 @@ class Compared(msgspec.Struct, frozen=True, kw_only=True):
     """For more than two."""
     problems: dict[str, str] = {}
     """The id of each problem that moved, by its key."""
+    cluster: str | None = None
+    """What the intervals take for the unit drawn where it is not the problem."""
+    notes: tuple[str, ...] = ()
 
 
-def compare_runs(
-    runs: Sequence[Run],
-    metric: str,
-    *,
-    protocol: str | None = None,
-    level: float = 0.95,
-    seed: int = 0,
-    population: Population = "problems drawn",
-    anyway: bool = False,
-) -> Compared:
+class MacroCompared(msgspec.Struct, frozen=True, kw_only=True):
+    """Two models on several benchmarks: each comparison, and the mean difference with benchmarks weighing the same."""
+
+    metric: str
+    population: Population
+    parts: tuple[Compared, ...]
+    difference: Interval
+    p_value: float
+    margin: Margin | None = None
+
+
+class Terms(msgspec.Struct, frozen=True, kw_only=True):
+    """How runs are compared."""
+
+    metric: str = "accuracy"
+    protocol: str | None = None
+    level: float = 0.95
+    seed: int = 0
+    population: Population = "problems drawn"
+    anyway: bool = False
+    cluster: str | None = None
+    margin: float | None = None
+    """As a share: 0.02 is two points."""
+
+
+def compare_macro(first: Sequence[Run], second: Sequence[Run], terms: Terms) -> MacroCompared:
+    """Two models, each with one run per benchmark, benchmark by benchmark and on average."""
+    ours, theirs = ({run.manifest.benchmark: run for run in runs} for runs in (first, second))
+    shared = [name for name in ours if name in theirs]
+    if len(ours) < len(first) or len(theirs) < len(second) or not shared:
+        raise UsageError(
+            "a comparison over several benchmarks takes two folders, with one run of each benchmark in either"
+        )
+    pairs = [(ours[name], theirs[name]) for name in shared]
+    parts = tuple(compare_runs(pair, terms) for pair in pairs)
+    counts = [
+        (_counts(a, part.protocol, terms)[0], _counts(b, part.protocol, terms)[0])
+        for (a, b), part in zip(pairs, parts, strict=True)
+    ]
+    found, p_value, held = macro_comparison(terms.metric, counts, terms.level, terms.population, terms.margin)
+    return MacroCompared(
+        metric=terms.metric, population=terms.population, parts=parts, difference=found, p_value=p_value, margin=held
+    )
+
+
+def compare_runs(runs: Sequence[Run], terms: Terms) -> Compared:
     """Compare two runs, or rank several."""
     if len(runs) < 2:
         raise UsageError("a comparison needs two runs or more")
     names = short_names(runs)
     manifests = dict(zip(names, (run.manifest for run in runs), strict=True))
-    labels = {name: marked_label(run.snapshot(), protocol) for name, run in zip(names, runs, strict=True)}
+    labels = {name: marked_label(run.snapshot(), terms.protocol) for name, run in zip(names, runs, strict=True)}
     differences = find_differences(manifests, labels)
-    if not anyway and (decisive := [each for each in differences if each.decisive]):
+    if not terms.anyway and (decisive := [each for each in differences if each.decisive]):
         said = "; ".join(f"{each.what}: {', '.join(each.values.values())}" for each in decisive)
         raise UsageError(f"these runs differ in more than the model ({said}); --anyway compares them nevertheless")
-    counts = {name: run.snapshot().counts(labels[name]) for name, run in zip(names, runs, strict=True)}
+    tallied = {name: _counts(run, labels[name], terms) for name, run in zip(names, runs, strict=True)}
+    counts = {name: each for name, (each, _, _) in tallied.items()}
+    _, cluster, notes = tallied[names[0]]
     found = Compared(
         runs={name: str(run.path) for name, run in zip(names, runs, strict=True)},
         benchmark=runs[0].manifest.benchmark,
         protocol=labels[names[0]],
         differences=tuple(differences),
+        cluster=cluster,
+        notes=() if terms.population == "these problems" else notes,
     )
     if len(runs) > 2:
-        if population == "these problems":
-            raise UsageError(
-                "a ranking of more than two runs is for problems drawn; compare two for these problems only"
-            )
-        return msgspec.structs.replace(found, ranking=rank(metric, counts, level, seed))
+        if terms.margin is not None:
+            raise UsageError("--margin is for two runs, or two folders of runs")
+        ranking = rank(terms.metric, counts, terms.level, terms.seed, terms.population)
+        return msgspec.structs.replace(found, ranking=ranking)
     first, second = counts.values()
-    comparison = compare(metric, first, second, level, seed, population)
+    comparison = compare(terms.metric, first, second, terms.level, terms.population, terms.margin)
     ids = dict(zip(runs[0].snapshot().keys, runs[0].snapshot().ids, strict=True))
     moved = {each.key: ids.get(each.key, each.key) for each in comparison.moved}
     return msgspec.structs.replace(found, comparison=comparison, problems=moved)
@@ -109,6 +153,13 @@ def _sampling(sampling: Mapping[str, Any]) -> str:
         ", ".join(f"{name} {value}" for name, value in sorted(sampling.items()) if value not in (None, [], ()))
         or "default"
     )
+
+
+def _counts(run: Run, protocol: str, terms: Terms) -> tuple[Counts, str | None, tuple[str, ...]]:
+    """The counts with what the metric needs and with clusters, what these are called, and notes about them."""
+    snapshot = run.snapshot()
+    counts = with_picks(snapshot, protocol, snapshot.counts(protocol), [terms.metric])
+    return clustered(counts, snapshot, terms.cluster)
 
 
 def short_names(runs: Sequence[Run]) -> list[str]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from markscheme.reporting.summary import Estimate, Summary
+from markscheme.statistics import VarianceTable
+from markscheme.statistics.variance import MORE
 
 UNDEFINED = "undefined"
 """Too few samples came back. Never 0 in its place."""
@@ -15,6 +17,8 @@ def percent(estimate: Estimate) -> str:
     shown = f"{100 * estimate.value:.1f} %"
     if estimate.low is not None and estimate.high is not None:
         shown += f"   {100 * estimate.level:.3g} % interval {100 * estimate.low:.1f} to {100 * estimate.high:.1f}"
+    if estimate.undefined:
+        shown += f"   {stands_on(estimate)}"
     if estimate.drawn_error:
         shown += f"   (drawn, standard error {100 * estimate.drawn_error:.2f})"
     return shown
@@ -30,11 +34,54 @@ def bar(estimate: Estimate, width: int = 25) -> str:
     return "█" * low + "▒" * max(high - low, 1) + "·" * (width - max(high, low + 1))
 
 
+def stands_on(estimate: Estimate) -> str:
+    """`8 of 12 problems`, where responses are missing."""
+    return f"{estimate.problems} of {estimate.problems + estimate.undefined} problems"
+
+
+def part(estimate: Estimate) -> str:
+    """The same with what the missing responses could make of the figure."""
+    if estimate.if_wrong is None or estimate.if_right is None:
+        return stands_on(estimate)
+    extremes = f"{100 * estimate.if_wrong:.1f} if all missing are wrong, {100 * estimate.if_right:.1f} if right"
+    return f"{stands_on(estimate)}, {extremes}"
+
+
 def bounds(estimate: Estimate) -> str:
-    """`62.3 [58.2, 66.4]`, for tables."""
+    """`62.3 [58.2, 66.4]`, for tables; with `(8 of 12 problems)` where some have no value."""
     if estimate.value is None:
         return UNDEFINED
-    return f"{100 * estimate.value:.1f} [{100 * (estimate.low or 0):.1f}, {100 * (estimate.high or 0):.1f}]"
+    shown = f"{100 * estimate.value:.1f} [{100 * (estimate.low or 0):.1f}, {100 * (estimate.high or 0):.1f}]"
+    return f"{shown} ({stands_on(estimate)})" if estimate.undefined else shown
+
+
+def notes(summary: Summary) -> list[str]:
+    """What a reader must know before quoting a figure; the same in every format."""
+    said = list(summary.warnings)
+    if summary.cluster:
+        said.append(f"problems that share their {summary.cluster} are not taken as independent")
+    if summary.missing:
+        said.append(f"{summary.missing} responses are missing: the figures are over those that came back")
+    named = {"accuracy": summary.accuracy, **{f"pass@{k}": each for k, each in summary.pass_at_k.items()}}
+    for name, each in (named | summary.metrics).items():
+        if each.undefined and each.value is not None:
+            said.append(f"{name} stands on {part(each)}; its interval is about all of them")
+    return said
+
+
+def variance_rows(found: VarianceTable) -> list[dict[str, str]]:
+    """The variance table in points: what is uncertain, and how wide the intervals of accuracy would be."""
+
+    def points(share: float) -> str:
+        return f"± {100 * share:.1f}"
+
+    more = f"{MORE} more samples a problem"
+    like = {"interval for": "problems like these", "now": points(found.half_width), more: points(found.half_width_more)}
+    these = {"interval for": "exactly these", "now": points(found.these_half_width)}
+    these |= {more: points(found.these_half_width_more)}
+    like |= {"endless": points(found.half_width_endless), "s.e. from problems": f"{100 * found.from_problems:.1f}"}
+    these |= {"endless": points(0.0), "s.e. from problems": "–"}
+    return [row | {"from sampling": f"{100 * found.from_sampling:.1f}"} for row in (like, these)]
 
 
 def size(summary: Summary) -> str:
@@ -44,8 +91,10 @@ def size(summary: Summary) -> str:
 
 
 def plus_minus(estimate: Estimate) -> str:
-    r"""`62.3 \pm 4.1` in LaTeX, as papers print it; the half-width of the interval, which need not be symmetric."""
+    r"""`62.3 \pm 4.1` in LaTeX, or `98.0_{-5.2}^{+1.6}` where the interval is not symmetric to the printed digit."""
     if estimate.value is None:
         return "--"
-    half = ((estimate.high or 0) - (estimate.low or 0)) / 2
-    return rf"${100 * estimate.value:.1f} \pm {100 * half:.1f}$"
+    below, above = (100 * abs((bound or 0.0) - estimate.value) for bound in (estimate.low, estimate.high))
+    if f"{below:.1f}" == f"{above:.1f}":
+        return rf"${100 * estimate.value:.1f} \pm {above:.1f}$"
+    return rf"${100 * estimate.value:.1f}_{{-{below:.1f}}}^{{+{above:.1f}}}$"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import msgspec
 
@@ -16,12 +17,14 @@ from markscheme.statistics import (
     Counts,
     Interval,
     Population,
+    VarianceTable,
     interval,
-    mean_interval,
     sequential,
+    variance_table,
 )
-from markscheme.statistics.metrics import PLAIN
-from markscheme.types import Verdict
+from markscheme.statistics.clusters import ENOUGH
+from markscheme.statistics.metrics import metric
+from markscheme.types import Problem, Verdict
 
 GROUPED_BY = ("subject", "level", "part", "kind", "numbers")
 """Problem metadata that results are broken down by, where a benchmark has it."""
@@ -40,6 +43,11 @@ class Estimate(msgspec.Struct, frozen=True, omit_defaults=True):
     level: float = 0.95
     problems: int = 0
     """Problems the figure stands on."""
+    undefined: int = 0
+    """Problems it does not stand on, because too few of their responses came back."""
+    if_wrong: float | None = None
+    """Over all problems, if every missing response were wrong; and if every one were right."""
+    if_right: float | None = None
     drawn_error: float = 0.0
     """Standard error of the random draws behind the value; 0 where it is exact."""
 
@@ -88,6 +96,10 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """Where samples were added until the score was known. `samples` is then an average."""
     population: Population = "problems drawn"
     """What the intervals are about: problems like these, or exactly these."""
+    cluster: str | None = None
+    """What the intervals take for the unit drawn where it is not the problem: `contest`, `template` …"""
+    variance: VarianceTable | None = None
+    """Where the uncertainty of accuracy comes from, and what more samples would buy."""
     data: dict[str, str]
     """The data files by name, with the sha256 of each."""
     prompt_sha256: str
@@ -104,13 +116,19 @@ def summarize(
     pass_k: Sequence[int] | None = None,
     metrics: Sequence[str] = (),
     population: Population = "problems drawn",
+    cluster: str | None = None,
 ) -> Summary:
-    """Summarise a run under one protocol (default: the one it was marked with), with further `metrics` by name."""
+    """Summarise a run under one protocol (default: the one it was marked with), with further `metrics` by name.
+
+    `cluster` names a field of the problems' metadata whose values tell families apart.
+    """
     manifest, snapshot = run.manifest, run.snapshot()
     label = marked_label(snapshot, protocol)
-    counts = snapshot.counts(label)
+    counts, cluster, notes = clustered(snapshot.counts(label), snapshot, cluster)
     if metrics:
-        from markscheme.reporting.choosing import named_figures
+        from markscheme.reporting.picks import with_picks
+
+        counts = with_picks(snapshot, label, counts, metrics)
     verdicts = counts.totals()
     return Summary(
         run=str(run.path),
@@ -124,16 +142,18 @@ def summarize(
         missing=snapshot.missing,
         verdicts={str(verdict): verdicts[verdict] for verdict in Verdict if verdicts[verdict]},
         accuracy=estimate("accuracy", counts, population),
-        truncation=_rate(counts, Verdict.TRUNCATED),
-        rates={str(verdict): _rate(counts, verdict) for verdict in RATES if verdicts[verdict]},
+        truncation=rate(counts, Verdict.TRUNCATED, population),
+        rates={str(verdict): rate(counts, verdict, population) for verdict in RATES if verdicts[verdict]},
         pass_at_k={str(k): estimate(f"pass@{k}", counts, population) for k in (pass_k or manifest.config.pass_k)},
         groups=_groups(snapshot, counts, population),
-        metrics=named_figures(snapshot, label, counts, metrics) if metrics else {},
+        metrics={name: estimate(name, counts, population) for name in metrics},
         until=_until(snapshot, counts),
         population=population,
+        cluster=cluster,
+        variance=variance_table(counts),
         data={file.name: file.sha256 for file in manifest.data},
         prompt_sha256=manifest.prompt_sha256,
-        warnings=tuple(_warnings(snapshot, int((snapshot.unmarked(label) & ~snapshot.failed).sum()))),
+        warnings=(*_warnings(snapshot, int((snapshot.unmarked(label) & ~snapshot.failed).sum())), *notes),
         usage=manifest.usage,
         failures=snapshot.failures(),
     )
@@ -168,11 +188,13 @@ def save_report(run: Run, summary: Summary) -> None:
     write_atomically(run.path / "report.json", msgspec.json.format(msgspec.json.encode(summary), indent=2) + b"\n")
 
 
-def estimate(metric: str, counts: Counts, population: Population = "problems drawn") -> Estimate:
+def estimate(name: str, counts: Counts, population: Population = "problems drawn") -> Estimate:
     """A metric by name (`accuracy`, `pass@4` …) with its interval."""
+    of = metric(name)
     # A problem has an accuracy after a single answer; without one it failed for reasons of its own.
-    chosen = bool(counts.rounds) and metric not in PLAIN
-    return as_estimate(interval(metric, counts, population=population), chosen=chosen)
+    found = as_estimate(interval(name, counts, population=population), chosen=bool(counts.rounds) and of.k > 1)
+    error = of.drawn_error(counts)
+    return msgspec.structs.replace(found, drawn_error=error) if error else found
 
 
 def as_estimate(found: Interval, *, chosen: bool = False) -> Estimate:
@@ -183,11 +205,44 @@ def as_estimate(found: Interval, *, chosen: bool = False) -> Estimate:
     """
     if math.isnan(found.estimate) or (chosen and found.undefined):
         return Estimate(value=None)
-    return Estimate(found.estimate, found.low, found.high, found.level, found.problems)
+    # How the missing responses could change a figure matters where it lacks problems.
+    extremes = (found.if_wrong, found.if_right) if found.undefined else (None, None)
+    return Estimate(found.estimate, found.low, found.high, found.level, found.problems, found.undefined, *extremes)
 
 
-def _rate(counts: Counts, verdict: Verdict) -> Estimate:
-    return as_estimate(mean_interval(counts.rates(verdict)))
+def rate(counts: Counts, verdict: Verdict, population: Population = "problems drawn") -> Estimate:
+    """The share of a verdict among responses; that of `correct` is the accuracy, with the same interval."""
+    if verdict is Verdict.CORRECT:
+        return estimate("accuracy", counts, population)
+    return as_estimate(
+        msgspec.structs.replace(interval("accuracy", counts.of(verdict), population=population), undefined=0)
+    )
+
+
+def clustered(counts: Counts, snapshot: Snapshot, field: str | None) -> tuple[Counts, str | None, tuple[str, ...]]:
+    """The counts with a cluster label per problem, what it is called, and what a reader must know about it.
+
+    A benchmark may name its own clusters (AIME its contests). They are used unasked where there are enough of them.
+    """
+    problems: list[Problem] = [question.problem for question in snapshot.questions()]
+    if field is None:
+        own = [problem.cluster for problem in problems]
+        kinds = len(set(own))
+        if None in own or kinds in (1, len(own)):
+            return counts, None, ()
+        if kinds < ENOUGH:
+            said = f"the problems come from {kinds} contests or families, too few to tell how these differ: intervals take "
+            return counts, None, (f"{said}the problems as independent (--cluster cluster does not)",)
+        labels, field = [str(label) for label in own], "cluster"
+    else:
+        values = [problem.cluster if field == "cluster" else problem.metadata.get(field) for problem in problems]
+        if any(value is None for value in values):
+            known = sorted({name for problem in problems for name in problem.metadata})
+            raise UsageError(
+                f"not every problem has a {field!r} to cluster by; their fields: {', '.join(known) or 'none'}"
+            )
+        labels = [str(value) for value in values]
+    return replace(counts, clusters=tuple(labels)), field, ()
 
 
 def _until(snapshot: Snapshot, counts: Counts) -> Until | None:

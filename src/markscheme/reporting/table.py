@@ -9,16 +9,16 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from markscheme.errors import UsageError
-from markscheme.reporting.figures import bounds, plus_minus, size
+from markscheme.reporting.figures import bounds, notes, plus_minus, size, variance_rows
 from markscheme.reporting.summary import RATES, Estimate, Summary, as_estimate
-from markscheme.statistics import Interval, macro
+from markscheme.statistics import Interval, Population, macro
 
 Rows = list[dict[str, Any]]
 
@@ -66,11 +66,11 @@ def figures_of(summary: Summary) -> dict[str, Estimate]:
     return {"accuracy": summary.accuracy, **passes, **summary.metrics}
 
 
-def flat_rows(summaries: Sequence[Summary]) -> Rows:
-    """One flat record a run, for CSV and Parquet; every row has the same columns."""
-    names = list(dict.fromkeys(name for summary in summaries for name in figures_of(summary)))
+def flat_rows(table: Table) -> Rows:
+    """One flat record a run, for CSV and Parquet, the macro average last; every row has the same columns."""
+    names = _columns(table)
     rows = []
-    for summary in summaries:
+    for summary in table.runs:
         row: dict[str, Any] = {
             "run": summary.run,
             "benchmark": summary.benchmark,
@@ -80,17 +80,36 @@ def flat_rows(summaries: Sequence[Summary]) -> Rows:
             "samples": summary.samples,
             "responses": summary.responses,
             "missing": summary.missing,
+            "population": summary.population,
+            "cluster": summary.cluster,
             "truncation": summary.truncation.value,
         }
         row |= {f"rate_{verdict}": _rate(summary, verdict) for verdict in RATES}
-        figures = figures_of(summary)
-        for name in names:
-            figure = figures.get(name, Estimate(None))
-            row |= {name: figure.value, f"{name}_low": figure.low, f"{name}_high": figure.high}
+        row |= _flat(figures_of(summary), names)
         row["completion_tokens"] = summary.usage.completion_tokens if summary.usage else None
         row["data_sha256"] = " ".join(summary.data.values())
+        row["notes"] = "; ".join(notes(summary))
         rows.append(row)
+    if table.macro:
+        average = {"run": "macro average", "model": table.runs[0].model, "population": table.runs[0].population}
+        rows.append(dict.fromkeys(rows[0]) | average | _flat(table.macro, names))
     return rows
+
+
+def _flat(figures: Mapping[str, Estimate], names: Sequence[str]) -> dict[str, Any]:
+    """Each figure with its interval, the problems it stands on, and what missing responses could make of it."""
+    row: dict[str, Any] = {}
+    for name in names:
+        figure = figures.get(name, Estimate(None))
+        row |= {
+            name: figure.value,
+            f"{name}_low": figure.low,
+            f"{name}_high": figure.high,
+            f"{name}_problems": figure.problems if figure.value is not None else None,
+            f"{name}_if_wrong": figure.if_wrong,
+            f"{name}_if_right": figure.if_right,
+        }
+    return row
 
 
 def to_markdown(table: Table) -> str:
@@ -114,20 +133,21 @@ def to_markdown(table: Table) -> str:
         cells = ["**macro average**", "", "", *averages, "", ""]
         lines.append(f"| {' | '.join(cells)} |")
     for summary in table.runs:
-        lines += _groups(summary)
+        lines += _groups(summary) + _variance(summary)
     lines += [
         "",
         f"Percent, with {intervals(table)}.",
         "",
         *(f"- {line}" for line in dict.fromkeys(provenance(table.runs))),
+        *(f"- note: {line}" for line in named_notes(table)),
     ]
     return "\n".join(lines) + "\n"
 
 
 def to_latex(table: Table) -> str:
-    """One row a run, as papers need it: model, benchmark, n × k, mean ± half-width; where it comes from stands above."""
+    """One row a run, as papers need it: model, benchmark, n × k, mean and interval; where it comes from stands above."""
     names = _columns(table)
-    lines = [f"% columns: model, benchmark, problems × samples, {', '.join(names)}; ± half of the 95 % interval"]
+    lines = [f"% columns: model, benchmark, problems × samples, {', '.join(names)}; {intervals(table)}"]
     for summary in table.runs:
         known = figures_of(summary)
         figures = [plus_minus(known.get(name, Estimate(None))) for name in names]
@@ -135,12 +155,16 @@ def to_latex(table: Table) -> str:
         lines.append(f"% {provenance([summary])[0]}")
         cells = [_escape_latex(summary.model), _escape_latex(summary.benchmark), size_of, *figures]
         lines.append(" & ".join(cells) + r" \\")
+    if table.macro:
+        averages = [plus_minus(table.macro.get(name, Estimate(None))) for name in names]
+        lines.append(" & ".join([_escape_latex(table.runs[0].model), "macro average", "", *averages]) + r" \\")
+    lines += [f"% note: {line}" for line in named_notes(table)]
     return "\n".join(lines) + "\n"
 
 
 def to_csv(table: Table) -> str:
     """Comma-separated, shares from 0 to 1, empty where undefined."""
-    rows = flat_rows(table.runs)
+    rows = flat_rows(table)
     out = io.StringIO()
     writer = csv.DictWriter(out, fieldnames=list(rows[0]), lineterminator="\n")
     writer.writeheader()
@@ -161,7 +185,7 @@ def write_parquet(table: Table, file: Path) -> None:
     except ImportError:
         raise UsageError("Parquet needs pyarrow: pip install 'markscheme[data]'") from None
     try:
-        pq.write_table(pa.Table.from_pylist(flat_rows(table.runs)), file)
+        pq.write_table(pa.Table.from_pylist(flat_rows(table)), file)
     except OSError as error:
         raise UsageError(f"cannot write {file}: {error.strerror or error}") from None
 
@@ -204,9 +228,36 @@ def _groups(summary: Summary) -> list[str]:
     return lines
 
 
+def _variance(summary: Summary) -> list[str]:
+    """Where the uncertainty comes from, as a Markdown table."""
+    if summary.variance is None:
+        return []
+    rows = variance_rows(summary.variance)
+    lines = ["", f"{summary.benchmark} · {_cell(summary.model)}, what the uncertainty is made of (points):", ""]
+    lines += [f"| {' | '.join(rows[0])} |", "|" + "---|" * len(rows[0])]
+    return lines + [f"| {' | '.join(row.values())} |" for row in rows]
+
+
+def named_notes(table: Table) -> list[str]:
+    """What a reader must know, of every run; with its name where there are several."""
+    several = len(table.runs) > 1
+    return list(
+        dict.fromkeys(
+            f"{summary.benchmark} · {summary.model}: {note}" if several else note
+            for summary in table.runs
+            for note in notes(summary)
+        )
+    )
+
+
 def intervals(table: Table) -> str:
     """What the brackets are."""
-    these = any(summary.population == "these problems" for summary in table.runs)
+    return interval_of(table.runs[0].population)
+
+
+def interval_of(population: Population) -> str:
+    """What an interval is about, as every format says it."""
+    these = population == "these problems"
     return "95 % intervals for " + ("exactly these problems" if these else "problems like these")
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from markscheme.reporting.figures import bar, bounds, percent, size
+from markscheme.reporting.figures import bar, bounds, notes, percent, size, variance_rows
 from markscheme.reporting.summary import Estimate
 
 if TYPE_CHECKING:
@@ -78,11 +78,12 @@ def print_summary(summary: Summary) -> None:
         # One score alone is read faster than a bar.
         figures.add_row(_literal(name), percent(estimate), bar(estimate) if len(scores) > 1 else "")
     for verdict, rate in summary.rates.items():
-        count = summary.verdicts[verdict]
-        figures.add_row(verdict, f"{_share(rate)}   {count:,} response{'s' * (count != 1)}", style="dim")
+        figures.add_row(verdict, _verdict_share(summary, verdict, rate), style="dim")
     screen.print(figures)
     if summary.population == "these problems":
-        screen.print("the intervals are for exactly these problems, and say nothing about others")
+        screen.print("the intervals are for exactly these problems, and say nothing about others", style="dim")
+    else:
+        screen.print("the intervals are for problems like these, of which these were drawn", style="dim")
     if summary.until is not None:
         _print_until(screen, summary.until)
     for field, groups in summary.groups.items():
@@ -90,14 +91,12 @@ def print_summary(summary: Summary) -> None:
             f"accuracy by {field}",
             [{field: name, "accuracy": percent(each), "problems": each.problems} for name, each in groups.items()],
         )
-    for warning in summary.warnings:
-        screen.print(f"[bold yellow]note[/]: {_literal(warning)}")
-    if summary.missing:
-        screen.print(f"[bold red]{summary.missing} responses are missing[/]: the figures are over those that came back")
-        for kind, failure in summary.failures.items():
-            screen.print(
-                f"  {failure.count:,} × {_literal(kind)}, such as: {_literal(failure.example)}", soft_wrap=True
-            )
+    if summary.variance is not None:
+        print_table("what the uncertainty is made of, in points", variance_rows(summary.variance))
+    for note in notes(summary):
+        screen.print(f"[bold yellow]note[/]: {_literal(note)}", soft_wrap=True)
+    for kind, failure in summary.failures.items() if summary.missing else ():
+        screen.print(f"  {failure.count:,} × {_literal(kind)}, such as: {_literal(failure.example)}", soft_wrap=True)
     screen.print(f"run folder: {_literal(summary.run)}", soft_wrap=True)
 
 
@@ -112,7 +111,7 @@ def _print_until(screen: Console, until: Until) -> None:
 
 def print_comparison_table(table: Table) -> None:
     """Several runs side by side, and their macro average."""
-    from markscheme.reporting.table import figures_of, intervals, provenance
+    from markscheme.reporting.table import figures_of, intervals
 
     # pass@1 is accuracy by another name; on a screen one of them is enough.
     names = [n for n in dict.fromkeys(name for run in table.runs for name in figures_of(run)) if n != "pass@1"]
@@ -131,16 +130,25 @@ def print_comparison_table(table: Table) -> None:
         rows.append(row | {"truncated": bounds(summary.truncation), "missing": str(summary.missing)})
     if table.macro:
         blank = dict.fromkeys(rows[0], "")
-        averages = {name: bounds(each) for name, each in table.macro.items()}
+        averages = {name: bounds(each) for name, each in table.macro.items() if name in names}
         rows.append(blank | {"benchmark": "macro average"} | averages)
     print_table(f"percent, with {intervals(table)}", rows, fold="model")
+    _print_foot(table)
+
+
+def _print_foot(table: Table) -> None:
+    from markscheme.reporting.table import named_notes, provenance
+
+    screen = console()
     for line in dict.fromkeys(provenance(table.runs)):
-        console().print(_literal(line), style="dim", soft_wrap=True)
+        screen.print(_literal(line), style="dim", soft_wrap=True)
+    for note in named_notes(table):
+        screen.print(f"[bold yellow]note[/]: {_literal(note)}", soft_wrap=True)
 
 
 def _print_blocks(table: Table) -> None:
     """The same where there are too many figures for one line: a few lines a run."""
-    from markscheme.reporting.table import figures_of, intervals, provenance
+    from markscheme.reporting.table import figures_of, intervals
 
     screen = console()
     screen.print(f"[bold]percent, with {intervals(table)}[/]")
@@ -155,12 +163,16 @@ def _print_blocks(table: Table) -> None:
         screen.print(
             "  " + "   ".join(f"{_literal(name)} {_literal(bounds(each))}" for name, each in table.macro.items())
         )
-    for line in dict.fromkeys(provenance(table.runs)):
-        screen.print(_literal(line), style="dim", soft_wrap=True)
+    _print_foot(table)
 
 
-def _share(rate: Estimate) -> str:
-    return f"{100 * rate.value:.1f} %" if rate.value is not None else "–"
+def _verdict_share(summary: Summary, verdict: str, rate: Estimate) -> str:
+    """`22.0 %   6 of 38 responses`; and that it is a mean over problems where that is another number."""
+    count = summary.verdicts[verdict]
+    whole = sum(number for name, number in summary.verdicts.items() if name != "error" or verdict == "error")
+    share = f"{100 * rate.value:.1f} %" if rate.value is not None else "–"
+    apart = rate.value is not None and abs(rate.value - count / max(1, whole)) >= 0.0005
+    return f"{share}   {count:,} of {whole:,} responses{', averaged over problems' * apart}"
 
 
 def _literal(text: str) -> str:

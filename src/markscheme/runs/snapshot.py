@@ -305,7 +305,10 @@ class Snapshot:
         keep = verdict != UNMARKED if chosen is None else (verdict != UNMARKED) & chosen
         width = len(VERDICTS)
         table = np.bincount(self.problem[keep] * width + verdict[keep], minlength=self.problems * width)
-        return Counts(self.keys, table.reshape(-1, width), self._rounds(verdict) if chosen is None else ())
+        if chosen is not None:
+            return Counts(self.keys, table.reshape(-1, width))
+        asked = tuple(self.wanted.tolist()) if self.manifest is not None else ()
+        return Counts(self.keys, table.reshape(-1, width), self._rounds(verdict), asked)
 
     def _rounds(self, verdict: Codes) -> tuple[Round, ...]:
         """What came back in each round; a problem's samples are numbered through its rounds."""

@@ -5,12 +5,13 @@ Nothing here sees a response's text. Problems are the clusters everywhere, and a
 
 from markscheme.statistics.averages import macro, micro
 from markscheme.statistics.comparison import Comparison, Moved, compare
-from markscheme.statistics.counts import Counts, Round, from_correct, tally, tally_codes, tally_marks
+from markscheme.statistics.counts import Counts, Picks, Round, from_correct, tally, tally_codes, tally_marks
 from markscheme.statistics.estimators import accuracy, g_pass_at_k, pass_at_k, pass_hat_k
 from markscheme.statistics.intervals import Interval, Population, mean_interval
 from markscheme.statistics.metrics import interval, per_problem
 from markscheme.statistics.planning import Plan, plan
 from markscheme.statistics.ranking import Ranking, rank
+from markscheme.statistics.variance import VarianceTable, variance_table
 from markscheme.statistics.voting import Vote, best_of_k, classes_of, maj_at_k
 
 __all__ = [
@@ -18,10 +19,12 @@ __all__ = [
     "Counts",
     "Interval",
     "Moved",
+    "Picks",
     "Plan",
     "Population",
     "Ranking",
     "Round",
+    "VarianceTable",
     "Vote",
     "accuracy",
     "best_of_k",
@@ -42,4 +45,5 @@ __all__ = [
     "tally",
     "tally_codes",
     "tally_marks",
+    "variance_table",
 ]

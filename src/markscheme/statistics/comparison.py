@@ -7,22 +7,20 @@ all (same data, prompt, protocol, sampling) is not decided here: this sees count
 from __future__ import annotations
 
 import math
-from statistics import NormalDist
+from collections.abc import Sequence
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
 from markscheme.errors import UsageError
-from markscheme.statistics import quantiles, weighted_mean
 from markscheme.statistics.counts import Counts
-from markscheme.statistics.intervals import Interval, Population, check_level, mean_interval
-from markscheme.statistics.metrics import PLAIN, estimator, interval, noise, per_problem
-from markscheme.statistics.permutation import fisher_p, relabel_p, sign_flip_p
+from markscheme.statistics.difference import Difference, FixedDifference, macro_difference, p_value, paired
+from markscheme.statistics.fisher import fisher_p
+from markscheme.statistics.intervals import Interval, Population, check_level
+from markscheme.statistics.metrics import interval, metric, per_problem
 
-Floats = npt.NDArray[np.float64]
-
-_LARGEST_DENOMINATOR = 1_000_000  # beyond it, as with many different sample numbers, the exact table is too long
+FEW_MOVED = 5
+"""With fewer problems that carry a difference, the output says that problems like none of those seen are not allowed for."""
 
 
 class Moved(msgspec.Struct, frozen=True):
@@ -39,6 +37,19 @@ class Moved(msgspec.Struct, frozen=True):
     """Significant when the problems are tested together, with at most 5 % false among those marked."""
 
 
+class Margin(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether B is no worse than A by more than a margin, and whether the two are the same within it."""
+
+    margin: float
+    not_worse: bool
+    """The lower bound of the interval is above minus the margin."""
+    not_worse_p: float
+    """One-sided, of the hypothesis that B is worse by the margin."""
+    equivalent: bool
+    """Both one-sided tests at (1 - level): the difference lies within the margin on either side."""
+    equivalent_p: float
+
+
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     """What can be said about model B against model A on the problems they share."""
 
@@ -49,9 +60,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     difference: Interval
     """B minus A."""
     p_value: float
-    """If the two were interchangeable on every problem, how often would they differ this much (two-sided, mid-p)?"""
-    p_exact: bool
-    """False where the p-value stands on random draws (at least 10,000), with a standard error of at most 0.002 at 0.05."""
+    """Two-sided, of a mean difference of zero; below 1 - level exactly where the interval excludes zero."""
     probability_better: float
     """That B's mean is above A's, given the data and no prior leaning."""
     problems: int
@@ -61,119 +70,104 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     worse: int
     moved: tuple[Moved, ...]
     """Largest change first."""
+    margin: Margin | None = None
+    caveats: tuple[str, ...] = ()
+    """What the interval does not allow for."""
 
 
 def compare(
-    metric: str,
+    name: str,
     a: Counts,
     b: Counts,
     level: float = 0.95,
-    seed: int = 0,
     population: Population = "problems drawn",
+    margin: float | None = None,
 ) -> Comparison:
     """Compare model B with model A by a metric's name: over problems like these, or on these problems only."""
     check_level(level)
-    one, two, shared = _paired(metric, a, b)
-    change = per_problem(metric, two) - per_problem(metric, one)
-    scores = interval(metric, one, level, population), interval(metric, two, level, population)
-    if population == "problems drawn":
-        difference = difference_interval(change, level, noise(metric, one) + noise(metric, two))
-        p_value, exact = sign_flip_p(change, _denominator(metric, one, two), seed)
-    else:
-        difference = _difference_of(*scores)
-        if one.rounds or two.rounds:
-            # Samples cannot be dealt anew where answers decided how many there are.
-            p_value, exact = 2 * NormalDist().cdf(-abs(_z(difference))), False
-        else:
-            value = None if metric in PLAIN else estimator(metric)
-            p_value, exact = relabel_p((one.n, one.c), (two.n, two.c), value, seed)
+    one, two, shared = _paired(name, a, b)
+    found = difference_of(name, one, two, population)
+    change = per_problem(name, two) - per_problem(name, one)
     return Comparison(
-        metric=metric,
+        metric=name,
         population=population,
-        a=scores[0],
-        b=scores[1],
-        difference=difference,
-        p_value=p_value,
-        p_exact=exact,
-        probability_better=_probability_better(difference, change, population),
+        a=interval(name, one, level, population),
+        b=interval(name, two, level, population),
+        difference=as_interval(found, level, len(one.keys)),
+        p_value=p_value(found),
+        probability_better=found.chance_above(0.0),
         problems=len(one.keys),
         unshared=shared - len(one.keys),
         better=int(np.sum(change > 0)),
         worse=int(np.sum(change < 0)),
         moved=_moved(one, two),
+        margin=None if margin is None else within(found, margin, level),
+        caveats=_caveats(change, population),
     )
 
 
-def _paired(metric: str, a: Counts, b: Counts) -> tuple[Counts, Counts, int]:
+def difference_of(name: str, one: Counts, two: Counts, population: Population) -> Difference:
+    """The difference on problems that both have a value for, rows in the same order."""
+    if population == "these problems":
+        return FixedDifference(metric(name).on_these(one), metric(name).on_these(two))
+    return paired(per_problem(name, two) - per_problem(name, one), one.clusters or two.clusters)
+
+
+def as_interval(found: Difference, level: float, problems: int) -> Interval:
+    """The difference with its interval at a level."""
+    low, high = found.bounds(level)
+    return Interval(estimate=found.estimate, low=low, high=high, level=level, method="difference", problems=problems)
+
+
+def within(found: Difference, margin: float, level: float) -> Margin:
+    """Non-inferiority and equivalence (two one-sided tests) for a margin given as a share."""
+    if not 0 < margin < 1:
+        raise UsageError(f"a margin is a share between 0 and 1 (points / 100), not {margin}")
+    not_worse_p = 1 - found.chance_above(-margin)
+    equivalent_p = max(not_worse_p, found.chance_above(margin))
+    return Margin(
+        margin=margin,
+        not_worse=found.bounds(level)[0] > -margin,
+        not_worse_p=not_worse_p,
+        equivalent=equivalent_p < 1 - level,
+        equivalent_p=equivalent_p,
+    )
+
+
+def macro_comparison(
+    name: str, pairs: Sequence[tuple[Counts, Counts]], level: float, population: Population, margin: float | None = None
+) -> tuple[Interval, float, Margin | None]:
+    """The mean difference over benchmarks that weigh the same: its interval, p-value and margin."""
+    shared = [_paired(name, a, b)[:2] for a, b in pairs]
+    found = macro_difference([difference_of(name, one, two, population) for one, two in shared])
+    held = None if margin is None else within(found, margin, level)
+    return as_interval(found, level, sum(len(one.keys) for one, _ in shared)), p_value(found), held
+
+
+def _caveats(change: np.ndarray, population: Population) -> tuple[str, ...]:
+    """With few problems behind a difference, the unseen kind could be where it lies."""
+    if population == "these problems":
+        return ()
+    squares = float(np.sum(change**2))
+    carrying = squares**2 / float(np.sum(change**4)) if squares else 0.0
+    if carrying >= FEW_MOVED:
+        return ()
+    return (
+        f"the difference rests on about {math.ceil(carrying)} of {change.size} problems; if one problem in twenty of a "
+        "kind not seen here could carry a large difference, the interval does not allow for it",
+    )
+
+
+def _paired(name: str, a: Counts, b: Counts) -> tuple[Counts, Counts, int]:
     """The problems with a value in both, in A's order, and how many problems there are in all."""
     theirs = set(b.keys)
     keys = [key for key in a.keys if key in theirs]
     one, two = a.select(keys), b.select(keys)
-    both = ~np.isnan(per_problem(metric, one)) & ~np.isnan(per_problem(metric, two))
+    both = ~np.isnan(per_problem(name, one)) & ~np.isnan(per_problem(name, two))
     if not both.any():
-        raise UsageError(f"no problem has a value of {metric} in both runs, so there is nothing to compare")
+        raise UsageError(f"no problem has a value of {name} in both runs, so there is nothing to compare")
     kept = [key for key, has in zip(keys, both, strict=True) if has]
     return one.select(kept), two.select(kept), len(theirs | set(a.keys))
-
-
-def _difference_of(a: Interval, b: Interval) -> Interval:
-    """B minus A from two independent intervals, distance by distance (MOVER)."""
-    estimate = b.estimate - a.estimate
-    return msgspec.structs.replace(
-        b,
-        estimate=estimate,
-        low=max(-1.0, estimate - math.hypot(b.estimate - b.low, a.high - a.estimate)),
-        high=min(1.0, estimate + math.hypot(b.high - b.estimate, a.estimate - a.low)),
-    )
-
-
-def _probability_better(difference: Interval, change: Floats, population: Population) -> float:
-    if population == "problems drawn":
-        return probability_positive(change)
-    return NormalDist().cdf(_z(difference))
-
-
-def _z(difference: Interval) -> float:
-    """The difference in standard errors, those of the interval on the side of zero."""
-    gap = difference.estimate - (difference.low if difference.estimate > 0 else difference.high)
-    error = abs(gap) / quantiles.normal((1 + difference.level) / 2)
-    return difference.estimate / error if error > 0 else 0.0
-
-
-def difference_interval(change: npt.ArrayLike, level: float = 0.95, noise: npt.ArrayLike | None = None) -> Interval:
-    """The mean of per-problem differences in [-1, 1] with its interval; `noise` as in `mean_interval`.
-
-    The imagined problem of `mean_interval` moves as far as the most moved of the real ones, and from one end of the
-    scale to the other if none moved.
-    """
-    moves = np.asarray(change, dtype=float)
-    reach = float(np.abs(moves).max(initial=0.0)) or 1.0
-    scaled_noise = None if noise is None else np.asarray(noise, dtype=float) / (2 * reach) ** 2
-    # Clipped, because rounding may put the most moved problem a hair outside [0, 1].
-    found = mean_interval(np.clip((moves / reach + 1) / 2, 0.0, 1.0), level, scaled_noise)
-    return msgspec.structs.replace(
-        found,
-        estimate=float(moves.mean()),
-        low=reach * (2 * found.low - 1),
-        high=reach * (2 * found.high - 1),
-    )
-
-
-def probability_positive(change: npt.ArrayLike) -> float:
-    """The posterior chance that the mean difference is above zero, with half an imagined problem at either end."""
-    moves = np.asarray(change, dtype=float)
-    reach = float(np.abs(moves).max(initial=0.0)) or 1.0
-    distinct, times = np.unique(moves, return_counts=True)
-    points, weights = np.append(distinct, [-reach, reach]), np.append(times, [0.5, 0.5])
-    return 1.0 - weighted_mean.cdf(0.0, points, weights)
-
-
-def _denominator(metric: str, a: Counts, b: Counts) -> int | None:
-    """A number that makes every difference of accuracies whole, or None where there is no small one."""
-    if metric not in PLAIN or a.rounds or b.rounds:
-        return None
-    common = math.lcm(*{int(n) for n in (*a.n, *b.n)})
-    return common if common <= _LARGEST_DENOMINATOR else None
 
 
 def _moved(a: Counts, b: Counts) -> tuple[Moved, ...]:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 import numpy as np
@@ -35,6 +35,16 @@ class Round(msgspec.Struct, frozen=True):
     c: tuple[int, ...]
 
 
+class Picks(NamedTuple):
+    """The single samples of a problem, for metrics that pick one of k: which are correct, and what tells them apart."""
+
+    correct: npt.NDArray[np.bool_]
+    answers: npt.NDArray[np.int64]
+    """The class of each sample's answer: equal answers share a number, -1 is no answer."""
+    scores: Mapping[str, npt.NDArray[np.float64]]
+    """By the name of a score column."""
+
+
 @dataclass(frozen=True)
 class Counts:
     """How many samples of each problem got each verdict: `table[problem, verdict]`, rows as in `keys`."""
@@ -43,6 +53,19 @@ class Counts:
     table: npt.NDArray[np.int64]
     rounds: tuple[Round, ...] = ()
     """Of a run that asked some problems more often because of earlier answers: then n and c alone would mislead."""
+    asked: tuple[int, ...] = ()
+    """Samples asked of each problem, where that is known; what did not come back is missing."""
+    clusters: tuple[str, ...] = ()
+    """A label per problem (contest, template): problems that share one are not independent draws."""
+    picks: Mapping[str, Picks] | None = None
+    """By problem key, where a metric needs more than counts."""
+
+    @property
+    def missing(self) -> npt.NDArray[np.int64]:
+        """Samples asked that did not come back, per problem."""
+        asked = np.array(self.asked, dtype=np.int64) if self.asked else self.table.sum(axis=1)
+        missing: npt.NDArray[np.int64] = np.maximum(asked - self.n, 0)
+        return missing
 
     @property
     def n(self) -> npt.NDArray[np.int64]:
@@ -64,15 +87,6 @@ class Counts:
         """Responses by verdict, over all problems."""
         return {verdict: int(self.table[:, column].sum()) for verdict, column in _COLUMN.items()}
 
-    def rates(self, verdict: Verdict) -> npt.NDArray[np.float64]:
-        """The share of each problem's samples with this verdict, nan where none came back.
-
-        `error` is the exception: its share is of everything that was asked.
-        """
-        whole = self.table.sum(axis=1) if verdict is Verdict.ERROR else self.n
-        part = self.table[:, _COLUMN[verdict]]
-        return np.where(whole > 0, part / np.maximum(whole, 1), np.nan)
-
     def select(self, keys: Iterable[str]) -> Counts:
         """The rows of these problems, in this order."""
         row = {key: index for index, key in enumerate(self.keys)}
@@ -82,7 +96,24 @@ class Counts:
             raise UsageError(f"{len(unknown)} problems have no counts here, the first is {unknown[0]!r}")
         rows = [row[key] for key in wanted]
         rounds = (Round(r.planned, tuple(r.n[i] for i in rows), tuple(r.c[i] for i in rows)) for r in self.rounds)
-        return Counts(wanted, self.table[rows], tuple(rounds))
+        return Counts(
+            wanted,
+            self.table[rows],
+            tuple(rounds),
+            tuple(self.asked[i] for i in rows) if self.asked else (),
+            tuple(self.clusters[i] for i in rows) if self.clusters else (),
+            self.picks,
+        )
+
+    def of(self, verdict: Verdict) -> Counts:
+        """The same problems with this verdict for `correct` and all others for `wrong`.
+
+        `error` is the exception: its share is of everything that was asked.
+        """
+        part, whole = self.table[:, _COLUMN[verdict]], self.n
+        if verdict is Verdict.ERROR:
+            part, whole = self.missing, self.n + self.missing
+        return replace(from_correct(whole, part, self.keys), clusters=self.clusters)
 
     def by(self, group: Mapping[str, str]) -> dict[str, Counts]:
         """Split by a label per problem (subject, level, contest part); problems without a label are left out."""
@@ -109,17 +140,23 @@ def tally(pairs: Iterable[tuple[str, Verdict]], keys: Iterable[str] = ()) -> Cou
 
 
 def tally_codes(
-    codes: Mapping[str, bytes | bytearray], keys: Sequence[str], planned: Sequence[tuple[int, Sequence[int]]] = ()
+    codes: Mapping[str, bytes | bytearray],
+    keys: Sequence[str],
+    planned: Sequence[tuple[int, Sequence[int]]] = (),
+    samples: int = 0,
 ) -> Counts:
     """Counts from a byte per sample of each problem: 1 + the verdict's place in `VERDICTS`, 0 where there is none.
 
     `planned` is, where samples came in rounds, each round's size and its samples per problem; a problem's samples are
-    numbered through its rounds, and one beyond the plan is left out.
+    numbered through its rounds, and one beyond the plan is left out. `samples` is, where it is known and there are no
+    rounds, how many were asked of each problem.
     """
     if any(len(asked) != len(keys) for _, asked in planned):
         raise UsageError(f"the rounds are planned for other problems than these {len(keys)}")
     if not planned:
-        return Counts(tuple(keys), _count([codes.get(key, b"") for key in keys]))
+        return Counts(
+            tuple(keys), _count([codes.get(key, b"") for key in keys]), asked=(samples,) * len(keys) if samples else ()
+        )
     ends = [list(accumulate((asked[row] for _, asked in planned), initial=0)) for row in range(len(keys))]
     tables = [
         _count([codes.get(key, b"")[end[number] : end[number + 1]] for key, end in zip(keys, ends, strict=True)])
@@ -129,7 +166,8 @@ def tally_codes(
     rounds = (
         Round(size, tuple(p.n.tolist()), tuple(p.c.tolist())) for (size, _), p in zip(planned, parts, strict=True)
     )
-    return Counts(tuple(keys), np.sum(tables, axis=0), tuple(rounds))
+    asked = tuple(end[-1] for end in ends)
+    return Counts(tuple(keys), np.sum(tables, axis=0), tuple(rounds), asked)
 
 
 def _count(rows: Sequence[bytes | bytearray]) -> npt.NDArray[np.int64]:

@@ -1,25 +1,162 @@
 """Intervals for a score on exactly these problems, when nothing is to be said about others.
 
-The problems are the population (AIME 2024 *is* its thirty problems) and only the model's sampling is random. More
-samples narrow this interval without limit, whereas the one in `intervals` has a floor set by the number of problems.
+The problems are the population (AIME 2024 *is* its thirty problems) and only the model's sampling is random. The
+estimate stays the unbiased one; how far it may be off, and how that changes with the score itself, comes from the
+mixtures of `solve_rates`. A bound is where the estimate would be 2.5 % likely (a score interval), with its skewness.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from markscheme.statistics import quantiles
+from markscheme.statistics import quantiles, solve_rates
 from markscheme.statistics.intervals import Interval, check_level
 
 Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+_ROOM = 4.0  # a bound lies within this many standard errors, of the estimate or of what the mixtures make of it
+_LEAST_VARIANCE = 0.25  # of the variance expected: how far it may shrink on the way to a bound
+_ALIKE = 1.5  # problems share their populations only with those of up to so many times as many samples
+
+
+class Spread(NamedTuple):
+    """How far the mean of unbiased estimates over fixed problems may be from the truth."""
+
+    estimate: float
+    centre: float
+    """What the mixtures expect of the truth."""
+    doubt: float
+    """The variance of that."""
+    variance: float
+    """Of the estimate, at the centre; and how it changes with the truth."""
+    variance_slope: float
+    third: float
+    third_slope: float
+    freedom: float
+    """As many degrees of freedom has a variance known as well as this one."""
+
+    def bounds(self, level: float) -> tuple[float, float]:
+        """Low and high; the estimate always lies between."""
+        check_level(level)
+        z = quantiles.normal((1 + level) / 2)
+        # A variance known from little counts for less: Student's quantile, by the first terms of Fisher's expansion.
+        z += (z**3 + z) / (4 * self.freedom) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * self.freedom**2)
+        low, high = self._bound(-1, z), self._bound(1, z)
+        return (0.0 if self.estimate <= 0 else low), (1.0 if self.estimate >= 1 else high)
+
+    def _bound(self, side: int, z: float) -> float:
+        reach = max(_ROOM, 1.5 * z)
+        room, cap = reach * math.sqrt(self.variance), reach * math.sqrt(self.doubt)
+        if side > 0:
+            far = min(1.0, max(self.estimate + room, self.centre + cap))
+        else:
+            far = max(0.0, min(self.estimate - room, self.centre - cap))
+        inside, outside = self.estimate, far
+        for steps in (np.linspace(0, 1, 1001) ** 2, np.linspace(0, 1, 101)):  # the second refines what the first found
+            truths = inside + steps * (outside - inside)
+            excluded = np.flatnonzero(~self._holds(truths, side, z)[1:])
+            if not excluded.size:
+                return float(outside)
+            inside, outside = truths[excluded[0]], truths[excluded[0] + 1]
+        return float(outside)
+
+    def _holds(self, truths: Floats, side: int, z: float) -> npt.NDArray[np.bool_]:
+        """Whether the estimate is likely enough at each truth, by a normal distribution or a skewed one."""
+        away = truths - self.centre
+        variance = np.maximum(self.variance + self.variance_slope * away, _LEAST_VARIANCE * self.variance)
+        error = np.sqrt(variance)
+        skewness = np.clip((self.third + self.third_slope * away) / np.maximum(variance, 1e-300) ** 1.5, -1, 1)
+        plain = np.abs(truths - self.estimate) <= z * error
+        quantile = truths + (-side * z + skewness / 6 * (z * z - 1)) * error
+        holds: npt.NDArray[np.bool_] = plain | ((self.estimate - quantile) * side >= 0)
+        return holds
+
+
+def spread(estimate: Callable[[Ints, Ints], Floats], k: int, n: npt.ArrayLike, c: npt.ArrayLike) -> Spread:
+    """Of a metric's mean over these problems, from samples and correct ones of each.
+
+    Problems with far fewer samples than others are explained by populations of their own: they may be the hard ones.
+    A problem with fewer than k samples has no estimate and counts with what the mixtures expect of it.
+    """
+    samples, correct = np.asarray(n, dtype=np.int64), np.asarray(c, dtype=np.int64)
+    sums = np.zeros(8)
+    for members in _strata(samples):
+        sums += _sums(estimate, k, solve_rates.fit(samples[members], correct[members]))
+    value, centre, doubt, variance, with_variance, third, with_third, unsure = sums.tolist()
+    count = samples.size
+    doubt = max(doubt, 1e-30)
+    return Spread(
+        estimate=float(np.clip(value / count, 0.0, 1.0)),
+        centre=centre / count,
+        doubt=doubt / count**2,
+        variance=variance / count**2,
+        variance_slope=with_variance / doubt / count,
+        third=third / count**3,
+        third_slope=with_third / doubt / count**2,
+        freedom=min(1e6, max(3.0, 2 * variance**2 / max(unsure - with_variance**2 / doubt, 1e-300))),
+    )
+
+
+def _strata(n: Ints) -> list[Ints]:
+    """Rows with about equally many samples; those with none at all go with the largest group."""
+    groups, left = [], np.flatnonzero(n > 0)
+    while left.size:
+        alike = n[left] * _ALIKE >= n[left].max()
+        groups.append(left[alike])
+        left = left[~alike]
+    silent = np.flatnonzero(n == 0)
+    if not groups:
+        return [silent]
+    largest = max(range(len(groups)), key=lambda place: groups[place].size)
+    groups[largest] = np.concatenate([groups[largest], silent])
+    return groups
+
+
+def _sums(estimate: Callable[[Ints, Ints], Floats], k: int, mixture: solve_rates.RateMixture) -> Floats:
+    """What adds up over independent groups of problems, for sums over problems (not means)."""
+    n, times, weight = mixture.n, mixture.times, mixture.weight
+    truth, variance, third = (np.empty((n.size, mixture.rates.size)) for _ in range(3))
+    for size in np.unique(n).tolist():
+        truth[n == size], variance[n == size], third[n == size] = solve_rates.moments(estimate, k, size, mixture.rates)
+    expected, of_variance, of_third = (mixture.expect(part) for part in (truth, variance, third))
+    defined = n >= k
+    values = np.where(defined, np.nan_to_num(estimate(n, mixture.c)), weight @ expected)
+    sums = expected @ times
+    centre = float(weight @ sums)
+    own = mixture.expect(truth * truth) - expected**2  # of each problem, given the mixture
+    unknown = expected[:, ~defined] @ times[~defined]  # what stands in for an estimate is as uncertain as the mixtures
+    extra = weight @ (own[:, ~defined] @ times[~defined]) + weight @ (unknown - weight @ unknown) ** 2
+
+    def together(one: Floats, two: Floats, product: Floats) -> float:
+        """The covariance of two sums over problems: between mixtures, and within them."""
+        within = (mixture.expect(product) - one * two) @ times
+        return float(
+            weight @ (within + (one @ times - weight @ (one @ times)) * (two @ times - weight @ (two @ times)))
+        )
+
+    return np.array(
+        [
+            times @ values,
+            centre,
+            float(weight @ (own @ times) + weight @ (sums - centre) ** 2),
+            float(weight @ (of_variance @ times)) + extra,
+            together(expected, of_variance, truth * variance),
+            float(weight @ (of_third @ times)),
+            together(expected, of_third, truth * third),
+            together(of_variance, of_variance, variance * variance),
+        ]
+    )
 
 
 class Sampled(msgspec.Struct, frozen=True):
-    """A mean over fixed problems with what is known of its sampling variance."""
+    """A mean over fixed problems with what is known of its sampling variance, where there is no model of the counts."""
 
     mean: float
     variance: float
@@ -37,15 +174,16 @@ def sampled(values: npt.ArrayLike, noise: npt.ArrayLike, n: npt.ArrayLike) -> Sa
     y, v, size = y[kept], v[kept], size[kept]
     total = float(v.sum())
     squares = float(np.sum(v**2 / np.maximum(size - 1, 1)))
+    # Below 1e-12 a variance is what rounding leaves of none.
     return Sampled(
         mean=float(y.mean()),
-        variance=total / y.size**2 if math.isfinite(total) else math.nan,
+        variance=(total / y.size**2 if total > 1e-12 else 0.0) if math.isfinite(total) else math.nan,
         freedom=total**2 / squares if math.isfinite(total) and squares > 0 else math.inf,
         samples=y.size**2 / float(np.sum(1 / size)),
     )
 
 
-def fixed_interval(found: Sampled, level: float, problems: int, undefined: int = 0) -> Interval:
+def sampled_bounds(found: Sampled, level: float) -> tuple[float, float]:
     """A beta interval with as many samples as would give the observed variance.
 
     Independent problems of different difficulty are never noisier than equal ones, so where the variance cannot be
@@ -61,12 +199,13 @@ def fixed_interval(found: Sampled, level: float, problems: int, undefined: int =
     right, wrong = mean * size, (1 - mean) * size
     low = 0.0 if mean <= 0 else min(mean, quantiles.beta(tail, right + 0.25, wrong + 0.75))
     high = 1.0 if mean >= 1 else max(mean, quantiles.beta(1 - tail, right + 0.75, wrong + 0.25))
+    return low, high
+
+
+def fixed_interval(found: Sampled | Spread, level: float, problems: int, undefined: int = 0) -> Interval:
+    """The interval of a mean over these problems."""
+    mean = found.estimate if isinstance(found, Spread) else found.mean
+    low, high = found.bounds(level) if isinstance(found, Spread) else sampled_bounds(found, level)
     return Interval(
-        estimate=mean,
-        low=low,
-        high=high,
-        level=level,
-        method="these-problems",
-        problems=problems,
-        undefined=undefined,
+        estimate=mean, low=low, high=high, level=level, method="these-problems", problems=problems, undefined=undefined
     )

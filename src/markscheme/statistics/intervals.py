@@ -10,6 +10,7 @@ docs/statistics.md.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -18,6 +19,7 @@ import numpy.typing as npt
 
 from markscheme.errors import UsageError
 from markscheme.statistics import weighted_mean
+from markscheme.statistics.clusters import cluster_bounds
 
 Floats = npt.NDArray[np.float64]
 Population = Literal["problems drawn", "these problems"]
@@ -44,7 +46,10 @@ class Interval(msgspec.Struct, frozen=True, kw_only=True):
     problems: int
     """Problems the estimate stands on."""
     undefined: int = 0
-    """Problems left out because too few of their samples came back."""
+    """Problems left out of the estimate because too few of their samples came back."""
+    if_wrong: float | None = None
+    """What the estimate over all problems would be if every missing response were wrong; and if it were right."""
+    if_right: float | None = None
 
     @property
     def half_width(self) -> float:
@@ -57,12 +62,14 @@ def mean_interval(
     level: float = 0.95,
     noise: npt.ArrayLike | None = None,
     times: npt.ArrayLike | None = None,
+    clusters: Sequence[str] = (),
 ) -> Interval:
     """The mean of one value in [0, 1] per problem, with its interval; nan marks a problem without a value.
 
     `noise` is, where it is known, the variance that sampling alone puts into each problem's value. It only ever makes
     the interval tighter: without it, alike values may be luck. `times` is how many problems there are of each value
-    (and its noise), for those who have millions and need not write them all out.
+    (and its noise), for those who have millions and need not write them all out. `clusters` is a label per problem,
+    where problems come in families.
     """
     check_level(level)
     everything = np.asarray(values, dtype=float).ravel()
@@ -74,23 +81,20 @@ def mean_interval(
     low, high = 0.0, 1.0
     if kept.size:
         known = None if noise is None else np.asarray(noise, dtype=float).ravel()[defined]
-        low, high = _guard(kept, known, level, counted).bounds()
+        labels = [label for label, has in zip(clusters, defined, strict=True) if has] if clusters else []
+        if len(set(labels)) < len(labels):
+            low, high = cluster_bounds(kept, labels, level)
+        else:
+            low, high = _guard(kept, known, level, counted).bounds()
     return Interval(
         estimate=_mean(kept, counted) if kept.size else math.nan,
         low=low,
         high=high,
         level=level,
-        method="problem-bootstrap",
+        method="cluster" if len(set(clusters)) < len(clusters) else "problem-bootstrap",
         problems=int(counted.sum()),
         undefined=int(problems.sum() - counted.sum()),
     )
-
-
-def covers(mean: float, values: npt.ArrayLike, level: float = 0.95, noise: npt.ArrayLike | None = None) -> bool:
-    """Whether `mean_interval` would contain this mean: the same decision without solving for the bounds."""
-    known = None if noise is None else np.asarray(noise, dtype=float)
-    everything = np.asarray(values, dtype=float)
-    return _guard(everything, known, level, np.ones(everything.size)).holds(mean)
 
 
 class _Guard(NamedTuple):
@@ -113,14 +117,6 @@ class _Guard(NamedTuple):
         low = 0.0 if self.values[-1] == 0 else min(low, self.mean)
         high = 1.0 if self.values[0] == 1 else max(high, self.mean)
         return low, high
-
-    def holds(self, mean: float) -> bool:
-        points = np.append(self.values, [0.0, 1.0])
-        if mean < self.mean:
-            return weighted_mean.cdf(mean, points, np.append(self.times, [self.far, _NEAR])) >= self.tail
-        if mean > self.mean:
-            return weighted_mean.cdf(mean, points, np.append(self.times, [_NEAR, self.far])) <= 1 - self.tail
-        return True
 
 
 def _guard(values: Floats, noise: Floats | None, level: float, times: Floats) -> _Guard:

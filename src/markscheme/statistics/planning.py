@@ -2,30 +2,34 @@
 
 A difference between two models, measured on P problems with n samples each, has the variance (B + 2W/n) / P: W is what
 sampling one answer adds, B how much the models' true difference varies from problem to problem. More samples shrink
-only W/n. With few problems B alone may hide the difference, and then no number of samples will show it.
+only W/n. With few problems B alone may hide the difference, and then no number of samples will show it. B is hardly
+ever known well before the comparison is made, so every answer comes with its range.
 """
 
 from __future__ import annotations
 
 import math
 from statistics import NormalDist
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
 
 from markscheme.errors import UsageError
 from markscheme.statistics import quantiles
+from markscheme.statistics.clusters import standard_error
 from markscheme.statistics.counts import Counts
 from markscheme.statistics.intervals import Population
 
 ROWS = (1, 2, 4, 8, 16, 32, 64, 128)
 CORRELATION = 0.85
-"""Of two models' solve rates over problems, when nothing better is known."""
+"""Of two models' solve rates over problems, when nothing better is known; and what it may be, far and near relatives."""
+CORRELATIONS = (0.6, 0.98)
 BETWEEN_SHARE = 0.6
 """Without a pilot: how much of the variance of one answer lies between problems (hard or easy) rather than in luck."""
 
 
-class Spread(msgspec.Struct, frozen=True):
+class AnswerVariance(msgspec.Struct, frozen=True):
     """Where the variance of a model's answers lies."""
 
     mean: float
@@ -43,7 +47,9 @@ class PlanRow(msgspec.Struct, frozen=True):
     detectable: float
     """The smallest difference found with the asked power."""
     power: float
-    """The chance to find the difference that was asked for."""
+    """The chance to find the difference that was asked for; and what it may be, since B is uncertain."""
+    power_low: float
+    power_high: float
     half_width: float
     """Of one model's score for problems drawn from a population, about."""
     half_width_these: float
@@ -62,26 +68,30 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     population: Population
     samples: int | None
     """None if no number of samples suffices with so few problems."""
+    samples_range: tuple[int | None, int | None]
+    """With the smallest and the largest B that is plausible."""
     limit: float
     """The smallest difference that even unlimited samples could show."""
     problems_needed: int
     """Problems that would suffice with 16 samples each."""
     tokens: float | None
     """For one model, at `samples` per problem."""
-    spread: Spread
+    spread: AnswerVariance
     between_difference: float
+    between_range: tuple[float, float]
+    """B, and what it may be: 80 % with two pilots, near and far relatives without."""
     rows: tuple[PlanRow, ...]
 
 
-def assumed(mean: float = 0.5) -> Spread:
+def assumed(mean: float = 0.5) -> AnswerVariance:
     """A benchmark of which nothing is known but about how often it is solved; one half is the worst case."""
     if not 0 < mean < 1:
         raise UsageError(f"the expected solve rate is a share between 0 and 1, not {mean}")
     total = mean * (1 - mean)
-    return Spread(mean, (1 - BETWEEN_SHARE) * total, BETWEEN_SHARE * total)
+    return AnswerVariance(mean, (1 - BETWEEN_SHARE) * total, BETWEEN_SHARE * total)
 
 
-def from_pilot(counts: Counts) -> Spread:
+def from_pilot(counts: Counts) -> AnswerVariance:
     """What a first run shows. With one sample per problem the split is assumed, since one answer cannot show it."""
     n, c = counts.n, counts.c
     seen = n > 0
@@ -98,23 +108,96 @@ def from_pilot(counts: Counts) -> Spread:
     singles = k * (m - k) / (m * (m - 1))
     within = max(float(singles.mean()), 0.05 * guarded * (1 - guarded))
     between = max(0.0, float(np.var(k / m, ddof=1) - np.mean(singles / m)))
-    return Spread(mean, within, between, "pilot")
+    return AnswerVariance(mean, within, between, "pilot")
 
 
-def difference_between(a: Counts, b: Counts) -> float:
-    """How much the true difference of two piloted models varies over problems, sampling noise taken off."""
+class BetweenProblems(msgspec.Struct, frozen=True):
+    """How much the true difference of two models varies over problems, and what it may be."""
+
+    value: float
+    low: float
+    high: float
+    clusters: int | None = None
+    """Independent groups of problems behind it, where problems come in families."""
+
+
+def difference_between(a: Counts, b: Counts) -> BetweenProblems:
+    """From two piloted models, sampling noise taken off, with an 80 % range; clusters count as the units drawn."""
     theirs = set(b.keys)
     shared = [key for key in a.keys if key in theirs]
     one, two = a.select(shared), b.select(shared)
-    kept = (one.n >= 2) & (two.n >= 2)
-    if kept.sum() < 2:
+    enough = (one.n >= 2) & (two.n >= 2)
+    if enough.sum() < 2:
         raise UsageError("two pilots need at least two shared problems with two samples each")
-    noise, rates = [], []
-    for part in (one, two):
-        n, c = part.n[kept], part.c[kept]
-        noise.append(c * (n - c) / (n * n * (n - 1)))
-        rates.append(c / n)
-    return max(0.0, float(np.var(rates[1] - rates[0], ddof=1) - np.mean(noise[0] + noise[1])))
+    kept = [key for key, has in zip(shared, enough, strict=True) if has]
+    one, two = one.select(kept), two.select(kept)
+    noise = sum(float(np.mean(part.c * (part.n - part.c) / (part.n**2 * (part.n - 1)))) for part in (one, two))
+    change = two.c / two.n - one.c / one.n
+    labels = one.clusters or two.clusters
+    error, freedom = standard_error(change, labels)
+    seen = error**2 * len(kept)
+    # A variance of heavy-tailed differences is known less well than a normal one's; the fourth moment says how much.
+    centred = change - change.mean()
+    tails = float(np.mean(centred**4) / max(np.mean(centred**2), 1e-12) ** 2) if not labels else 3.0
+    effective = max(1.0, 2 * freedom / max(0.5, tails - 1))
+    wide = quantiles.normal(0.9) * math.sqrt(2 / effective)
+    low, high = seen * math.exp(-wide), seen * math.exp(wide)
+    return BetweenProblems(
+        max(0.0, seen - noise), max(0.0, low - noise), max(0.0, high - noise), freedom + 1 if labels else None
+    )
+
+
+def assumed_between(spread: AnswerVariance) -> BetweenProblems:
+    """Without two pilots: models that are near or far relatives."""
+    near, far = (2 * spread.between * (1 - correlation) for correlation in reversed(CORRELATIONS))
+    return BetweenProblems(2 * spread.between * (1 - CORRELATION), near, far)
+
+
+class _Question(NamedTuple):
+    """What is asked, and how sure one must be: everything but the variances and the samples."""
+
+    problems: int
+    detect: float
+    power: float
+    level: float
+    population: Population
+    clusters: int | None
+
+    def critical(self, population: Population | None = None, problems: int | None = None) -> tuple[float, float]:
+        """Standard errors that count as significant, and the degrees of freedom of the test."""
+        tail = (1 + self.level) / 2
+        if (population or self.population) == "these problems":
+            return quantiles.normal(tail), math.inf
+        freedom = (self.clusters or problems or self.problems) - 1
+        return quantiles.student(tail, max(1, freedom)), max(1, freedom)
+
+    def factor(self, problems: int | None = None) -> float:
+        """How many standard errors a difference must be to be found with the asked power (noncentral t, approximated)."""
+        critical, freedom = self.critical(problems=problems)
+        return critical * (1 - 1 / (4 * freedom)) + quantiles.normal(self.power) * math.sqrt(
+            1 + critical**2 / (2 * freedom)
+        )
+
+    def chance(self, error: float) -> float:
+        """The power, for a standard error of the difference."""
+        critical, freedom = self.critical()
+        shift = self.detect / max(error, 1e-12) - critical * (1 - 1 / (4 * freedom))
+        return NormalDist().cdf(shift / math.sqrt(1 + critical**2 / (2 * freedom)))
+
+    def samples(self, between: float, within: float) -> int | None:
+        """Samples per problem that suffice."""
+        allowed = self.problems * (self.detect / self.factor()) ** 2  # the variance per problem that still shows it
+        return max(1, math.ceil(2 * within / (allowed - between) - 1e-9)) if allowed > between else None
+
+    def problems_needed(self, variance: float) -> int:
+        """Problems that suffice at this variance each; the test then has their degrees of freedom, not today's."""
+        needed = self.problems
+        for _ in range(50):
+            following = max(2, math.ceil(variance * (self.factor(needed) / self.detect) ** 2 - 1e-9))
+            if following == needed:
+                break
+            needed = following
+        return needed
 
 
 def plan(
@@ -122,8 +205,8 @@ def plan(
     detect: float,
     power: float = 0.8,
     level: float = 0.95,
-    spread: Spread | None = None,
-    between_difference: float | None = None,
+    spread: AnswerVariance | None = None,
+    between: BetweenProblems | None = None,
     tokens_per_response: float | None = None,
     population: Population = "problems drawn",
 ) -> Plan:
@@ -131,12 +214,11 @@ def plan(
     if problems < 2 or not 0 < detect < 1 or not 0 < power < 1 or not 0 < level < 1:
         raise UsageError("a plan needs at least 2 problems, and shares between 0 and 1 to detect, for power and level")
     known = spread or assumed()
-    between = 2 * known.between * (1 - CORRELATION) if between_difference is None else between_difference
+    varies = between or assumed_between(known)
     if population == "these problems":
-        between = 0.0
-    factor = _factor(problems, power, level, population)
-    allowed = problems * (detect / factor) ** 2  # the variance per problem that still shows the difference
-    samples = math.ceil(2 * known.within / (allowed - between) - 1e-9) if allowed > between else None
+        varies = BetweenProblems(0.0, 0.0, 0.0)
+    question = _Question(problems, detect, power, level, population, varies.clusters)
+    samples = question.samples(varies.value, known.within)
     return Plan(
         problems=problems,
         detect=detect,
@@ -144,47 +226,34 @@ def plan(
         level=level,
         population=population,
         samples=samples,
-        limit=factor * math.sqrt(between / problems),
-        problems_needed=math.ceil((between + 2 * known.within / 16) * (factor / detect) ** 2),
+        samples_range=(question.samples(varies.low, known.within), question.samples(varies.high, known.within)),
+        limit=question.factor() * math.sqrt(varies.value / problems),
+        problems_needed=question.problems_needed(varies.value + 2 * known.within / 16),
         tokens=None if samples is None or tokens_per_response is None else problems * samples * tokens_per_response,
         spread=known,
-        between_difference=between,
-        rows=tuple(
-            _row(n, problems, detect, power, level, known, between, tokens_per_response, population) for n in ROWS
-        ),
+        between_difference=varies.value,
+        between_range=(varies.low, varies.high),
+        rows=tuple(_row(n, question, known, varies, tokens_per_response) for n in ROWS),
     )
 
 
-def _factor(problems: int, power: float, level: float, population: Population) -> float:
-    """How many standard errors a difference must be to be found with this power."""
-    return _critical(problems, level, population) + quantiles.normal(power)
-
-
-def _critical(problems: int, level: float, population: Population) -> float:
-    tail = (1 + level) / 2
-    return quantiles.student(tail, problems - 1) if population == "problems drawn" else quantiles.normal(tail)
-
-
 def _row(
-    n: int,
-    problems: int,
-    detect: float,
-    power: float,
-    level: float,
-    spread: Spread,
-    between: float,
-    tokens: float | None,
-    population: Population,
+    n: int, question: _Question, spread: AnswerVariance, between: BetweenProblems, tokens: float | None
 ) -> PlanRow:
-    error = math.sqrt((between + 2 * spread.within / n) / problems)
-    critical = _critical(problems, level, population)
+    problems = question.problems
+
+    def error(varies: float) -> float:
+        return math.sqrt((varies + 2 * spread.within / n) / problems)
+
     drawn = math.sqrt((spread.between + spread.within / n) / problems)
     these = math.sqrt(spread.within / n / problems)
     return PlanRow(
         samples=n,
-        detectable=_factor(problems, power, level, population) * error,
-        power=NormalDist().cdf(detect / error - critical),
-        half_width=_critical(problems, level, "problems drawn") * drawn,
-        half_width_these=_critical(problems, level, "these problems") * these,
+        detectable=question.factor() * error(between.value),
+        power=question.chance(error(between.value)),
+        power_low=question.chance(error(between.high)),
+        power_high=question.chance(error(between.low)),
+        half_width=question.critical("problems drawn")[0] * drawn,
+        half_width_these=question.critical("these problems")[0] * these,
         tokens=None if tokens is None else problems * n * tokens,
     )

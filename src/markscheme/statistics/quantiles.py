@@ -33,3 +33,13 @@ def student(q: float, df: float) -> float:
     # P(|T| > t) is the chance that Beta(df/2, 1/2) falls below df / (df + t²).
     x = beta(2 * (1 - q), df / 2, 0.5)
     return math.sqrt(df * (1 - x) / x)
+
+
+def student_cdf(t: float, df: float) -> float:
+    """P(T <= t) for Student's t."""
+    if math.isinf(t) or math.isnan(t):
+        return 0.5 if math.isnan(t) else float(t > 0)
+    if df > 1000:  # the normal distribution of a transformed t, exact to 1e-7 from here on (Wallace)
+        return NormalDist().cdf(math.copysign((8 * df + 1) / (8 * df + 3) * math.sqrt(df * math.log1p(t * t / df)), t))
+    tails = weighted_mean.cdf(df / (df + t * t), _ENDS, np.array([0.5, df / 2])) if t else 1.0
+    return 1 - tails / 2 if t > 0 else tails / 2

@@ -6,7 +6,7 @@ all of them hold together with the asked probability, no more than their correla
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from statistics import NormalDist
 
@@ -15,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from markscheme.errors import UsageError
-from markscheme.statistics.comparison import difference_interval
+from markscheme.statistics.comparison import as_interval, difference_of
 from markscheme.statistics.counts import Counts
-from markscheme.statistics.intervals import Interval, check_level, mean_interval
-from markscheme.statistics.metrics import noise, per_problem
+from markscheme.statistics.intervals import Interval, Population, check_level
+from markscheme.statistics.metrics import interval, per_problem
 
 Floats = npt.NDArray[np.float64]
 
@@ -50,43 +50,56 @@ class Ranking(msgspec.Struct, frozen=True):
     problems: int
     models: tuple[Ranked, ...]
     pairs: tuple[Pair, ...]
+    population: Population = "problems drawn"
 
 
-def rank(metric: str, models: Mapping[str, Counts], level: float = 0.95, seed: int = 0) -> Ranking:
+def rank(
+    name: str,
+    models: Mapping[str, Counts],
+    level: float = 0.95,
+    seed: int = 0,
+    population: Population = "problems drawn",
+) -> Ranking:
     """Rank models by a metric's name, on the problems that all of them have a value for."""
     check_level(level)
     if len(models) < 2:
         raise UsageError("a ranking needs at least two models")
-    names, values, noises = _shared(metric, models)
-    order = np.argsort(-values.mean(axis=1), kind="stable")
-    names, values, noises = [names[i] for i in order], values[order], noises[order]
-    single = joint_level(values, level, seed)
+    shared = _shared(name, models)
+    scores = {model: interval(name, counts, level, population) for model, counts in shared.items()}
+    names = sorted(shared, key=lambda model: -scores[model].estimate)
+    single = joint_level(_covariance(name, [shared[model] for model in names], population), level, seed)
+    problems = len(next(iter(shared.values())).keys)
     pairs = tuple(
-        Pair(names[i], names[j], difference_interval(values[i] - values[j], single, noises[i] + noises[j]))
-        for i, j in combinations(range(len(names)), 2)
+        Pair(upper, lower, as_interval(difference_of(name, shared[lower], shared[upper], population), single, problems))
+        for upper, lower in combinations(names, 2)
     )
-    below = {name: sum(pair.upper == name and pair.difference.low > 0 for pair in pairs) for name in names}
-    above = {name: sum(pair.lower == name and pair.difference.low > 0 for pair in pairs) for name in names}
-    ranked = tuple(
-        Ranked(name, mean_interval(values[i], level, noises[i]), 1 + above[name], len(names) - below[name])
-        for i, name in enumerate(names)
-    )
-    return Ranking(metric, level, values.shape[1], ranked, pairs)
+    below = {model: sum(pair.upper == model and pair.difference.low > 0 for pair in pairs) for model in names}
+    above = {model: sum(pair.lower == model and pair.difference.low > 0 for pair in pairs) for model in names}
+    ranked = tuple(Ranked(model, scores[model], 1 + above[model], len(names) - below[model]) for model in names)
+    return Ranking(name, level, problems, ranked, pairs, population)
 
 
-def joint_level(values: Floats, level: float, seed: int = 0) -> float:
+def _covariance(name: str, models: Sequence[Counts], population: Population) -> Floats:
+    """Of the scores, up to a factor: over problems drawn from what was seen, on these problems from sampling alone."""
+    if population == "these problems":
+        widths = [interval(name, counts, population=population).half_width for counts in models]
+        return np.diag(np.square(widths))
+    values = np.array([per_problem(name, counts) for counts in models])
+    return np.atleast_2d(np.cov(values)) if values.shape[1] > 1 else np.eye(len(models))
+
+
+def joint_level(spread: Floats, level: float, seed: int = 0) -> float:
     """The level at which every single pairwise interval must stand so that all of them do at `level` together.
 
-    From the distribution of the largest of all studentised differences, drawn as normal with the covariance seen
-    between models. Models that agree on most problems cost little.
+    From the distribution of the largest of all studentised differences, drawn as normal with this covariance between
+    models. Models that agree on most problems cost little.
     """
     rng = np.random.default_rng(seed)
-    spread = np.atleast_2d(np.cov(values)) if values.shape[1] > 1 else np.eye(values.shape[0])
     # Eigenvalues, since models that agree everywhere make the covariance singular.
     size, direction = np.linalg.eigh(spread)
-    scores = rng.standard_normal((_DRAWS, values.shape[0])) @ (direction * np.sqrt(np.maximum(size, 0))).T
+    scores = rng.standard_normal((_DRAWS, len(spread))) @ (direction * np.sqrt(np.maximum(size, 0))).T
     largest = np.zeros(_DRAWS)
-    for i, j in combinations(range(values.shape[0]), 2):
+    for i, j in combinations(range(len(spread)), 2):
         variance = spread[i, i] + spread[j, j] - 2 * spread[i, j]
         if variance > 1e-12:
             largest = np.maximum(largest, np.abs(scores[:, i] - scores[:, j]) / np.sqrt(variance))
@@ -94,14 +107,14 @@ def joint_level(values: Floats, level: float, seed: int = 0) -> float:
     return min(max(found, level), 1 - 1e-9)
 
 
-def _shared(metric: str, models: Mapping[str, Counts]) -> tuple[list[str], Floats, Floats]:
-    """Values and noises, a row per model, on the problems where every model has a value."""
+def _shared(name: str, models: Mapping[str, Counts]) -> dict[str, Counts]:
+    """The problems where every model has a value, in the order of the first."""
     keys = set.intersection(*(set(counts.keys) for counts in models.values()))
     common = [key for key in next(iter(models.values())).keys if key in keys]
-    parts = [counts.select(common) for counts in models.values()]
-    values = np.array([per_problem(metric, part) for part in parts])
-    noises = np.array([noise(metric, part) for part in parts])
-    kept = ~np.isnan(values).any(axis=0)
+    parts = {model: counts.select(common) for model, counts in models.items()}
+    values = np.array([per_problem(name, part) for part in parts.values()])
+    kept = ~np.any(np.isnan(values), axis=0)
     if not kept.any():
-        raise UsageError(f"no problem has a value of {metric} in all runs, so they cannot be ranked")
-    return list(models), values[:, kept], noises[:, kept]
+        raise UsageError(f"no problem has a value of {name} in all runs, so they cannot be ranked")
+    chosen = [key for key, has in zip(common, kept.tolist(), strict=True) if has]
+    return {model: part.select(chosen) for model, part in parts.items()}

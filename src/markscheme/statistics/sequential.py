@@ -17,8 +17,8 @@ import numpy.typing as npt
 
 from markscheme.errors import UsageError
 from markscheme.statistics.counts import Round
-from markscheme.statistics.fixed_set import fixed_interval, sampled
-from markscheme.statistics.intervals import Interval, Population, mean_interval
+from markscheme.statistics.fixed_set import Sampled, fixed_interval, sampled
+from markscheme.statistics.intervals import Interval
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -86,25 +86,27 @@ def _apportion(need: Floats, total: int, least: int) -> Ints:
     return whole
 
 
-def known(rounds: Sequence[Round], level: float = 0.95, population: Population = "these problems") -> Interval:
-    """Accuracy after these rounds, with an interval that holds whenever one stops for its width."""
+def known(rounds: Sequence[Round], level: float = 0.95) -> Interval:
+    """Accuracy on these problems after these rounds, with an interval that holds whenever one stops for its width."""
+    found = on_these(rounds)
+    asked = sum(any(past.n[row] for past in rounds) for row in range(len(rounds[0].n)))
+    return fixed_interval(found, level, asked, len(rounds[0].n) - asked)
+
+
+def on_these(rounds: Sequence[Round]) -> Sampled:
+    """The mean over these problems with its sampling variance, from within each round and problem."""
     if not rounds:
         raise UsageError("no round has been asked yet, so there is nothing to estimate")
     n, c = np.array([past.n for past in rounds], dtype=float), np.array([past.c for past in rounds], dtype=float)
     weight = _weights(rounds, n)
-    values = _values(weight, n, c)
     parts = weight**2 * _variance(n, c) / np.maximum(n, 1)
-    noise = parts.sum(axis=0)
-    if population == "problems drawn":
-        return mean_interval(values, level, noise)
-    asked = ~np.isnan(values)
+    values, noise = _values(weight, n, c), parts.sum(axis=0)
     # As many samples as would, asked in one go, have the same variance at worst.
     alone = 1 / np.maximum(np.sum(weight**2 / np.maximum(n, 1), axis=0), 1e-300)
-    found = sampled(values, noise, alone)
+    asked = ~np.isnan(values)
     squares = float(np.sum((parts**2 / np.maximum(n - 1, 1))[:, asked]))
-    if squares > 0:
-        found = msgspec.structs.replace(found, freedom=float(noise[asked].sum()) ** 2 / squares)
-    return fixed_interval(found, level, int(asked.sum()), int((~asked).sum()))
+    found = sampled(values, noise, alone)
+    return msgspec.structs.replace(found, freedom=float(noise[asked].sum()) ** 2 / squares) if squares > 0 else found
 
 
 def noise(rounds: Sequence[Round]) -> Floats:

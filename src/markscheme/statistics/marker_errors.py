@@ -1,0 +1,107 @@
+"""How wrong the marker is, from marks that people judged, and the accuracy corrected for it.
+
+Marks fall into strata (what the marker said; whether protocols agree …) and people judge a random sample of each. The
+corrected accuracy is what people would have found, with the uncertainty of the problems, of sampling and of the few
+judgements in one interval. Stratified rather than prediction-powered: with few labels and rare errors the normal
+interval of the latter covers far less than it says (see docs/statistics.md).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import msgspec
+
+from markscheme.errors import UsageError
+from markscheme.statistics import quantiles
+from markscheme.statistics.intervals import Interval, check_level
+
+
+class JudgedStratum(msgspec.Struct, frozen=True, kw_only=True):
+    """Marks of one kind, and what people said about a random sample of them."""
+
+    marked_correct: bool
+    marks: int
+    """How many marks of this kind there are."""
+    judged: int
+    """How many of these, drawn at random, people judged."""
+    overturned: int
+    """In how many of those they disagreed with the marker."""
+
+
+class MarkerErrors(msgspec.Struct, frozen=True, kw_only=True):
+    """Rates of error of the marker, and the accuracy without them."""
+
+    false_positive: Interval
+    """Of the responses marked correct, the share that people call wrong."""
+    false_negative: Interval
+    """Of the responses marked wrong, the share that people call right."""
+    accuracy: Interval
+    """Corrected, with all uncertainties."""
+    correction: float
+    """Corrected minus marked."""
+    judged: int
+
+
+def corrected(accuracy: Interval, strata: Sequence[JudgedStratum]) -> MarkerErrors:
+    """The accuracy that people would have found, from the marked one and the judged strata; at its level."""
+    check_level(accuracy.level)
+    for each in strata:
+        if not 0 <= each.overturned <= each.judged <= each.marks:
+            raise UsageError("of a stratum's marks at most all are judged, and of these at most all are overturned")
+    total = sum(each.marks for each in strata)
+    if not total:
+        raise UsageError("without marks there is nothing to correct")
+    shares = [(each, each.marks / total, _error_rate(each, accuracy.level)) for each in strata if each.marks]
+    shift = math.fsum((-1 if each.marked_correct else 1) * share * rate[0] for each, share, rate in shares)
+    # A false positive lowers the score: its upper bound belongs to the lower bound of the accuracy.
+    below = [share * (high - rate if each.marked_correct else rate - low) for each, share, (rate, low, high) in shares]
+    above = [share * (rate - low if each.marked_correct else high - rate) for each, share, (rate, low, high) in shares]
+    value = accuracy.estimate + shift
+    found = msgspec.structs.replace(
+        accuracy,
+        estimate=min(1.0, max(0.0, value)),
+        low=max(0.0, value - math.hypot(accuracy.estimate - accuracy.low, *below)),
+        high=min(1.0, value + math.hypot(accuracy.high - accuracy.estimate, *above)),
+        method=f"{accuracy.method}, corrected",
+    )
+    return MarkerErrors(
+        false_positive=_pooled([each for each in strata if each.marked_correct], accuracy.level),
+        false_negative=_pooled([each for each in strata if not each.marked_correct], accuracy.level),
+        accuracy=found,
+        correction=shift,
+        judged=sum(each.judged for each in strata),
+    )
+
+
+def _error_rate(stratum: JudgedStratum, level: float) -> tuple[float, float, float]:
+    """The share overturned, low and high; from nothing to everything where nobody judged, certain where all were."""
+    if stratum.judged == 0:
+        return 0.0, 0.0, 1.0
+    rate = stratum.overturned / stratum.judged
+    if stratum.judged == stratum.marks:
+        return rate, rate, rate
+    # Judging a good part of a stratum leaves less unknown: as if so many more had been judged of an endless one.
+    size = stratum.judged * (stratum.marks - 1) / (stratum.marks - stratum.judged)
+    wrong, right, tail = rate * size, (1 - rate) * size, (1 - level) / 2
+    low = 0.0 if rate == 0 else min(rate, quantiles.beta(tail, wrong + 0.25, right + 0.75))
+    high = 1.0 if rate == 1 else max(rate, quantiles.beta(1 - tail, wrong + 0.75, right + 0.25))
+    return rate, low, high
+
+
+def _pooled(strata: Sequence[JudgedStratum], level: float) -> Interval:
+    """One rate over strata, each weighing as many marks as it has."""
+    total = sum(each.marks for each in strata)
+    rates = [(each.marks / total, *_error_rate(each, level)) for each in strata if each.marks]
+    rate = math.fsum(share * value for share, value, _, _ in rates)
+    return Interval(
+        estimate=rate if rates else math.nan,
+        low=max(0.0, rate - math.hypot(*(share * (value - low) for share, value, low, _ in rates))) if rates else 0.0,
+        high=min(1.0, rate + math.hypot(*(share * (high - value) for share, value, _, high in rates)))
+        if rates
+        else 1.0,
+        level=level,
+        method="stratified",
+        problems=0,
+    )
