@@ -74,9 +74,10 @@ def print_summary(summary: Summary) -> None:
     figures = RichTable(box=None, pad_edge=False, show_header=False)
     scores = {"accuracy": summary.accuracy, **{f"pass@{k}": each for k, each in summary.pass_at_k.items()}}
     scores |= summary.metrics
+    # One score alone is read faster than a bar, and on a narrow screen the words go first.
+    bars = len(scores) > 1 and not (screen.width < 100 and any(each.undefined for each in scores.values()))
     for name, estimate in scores.items():
-        # One score alone is read faster than a bar.
-        figures.add_row(_literal(name), percent(estimate), bar(estimate) if len(scores) > 1 else "")
+        figures.add_row(_literal(name), percent(estimate), bar(estimate) if bars else "")
     for verdict, rate in summary.rates.items():
         figures.add_row(verdict, _verdict_share(summary, verdict, rate), style="dim")
     screen.print(figures)

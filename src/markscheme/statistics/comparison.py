@@ -14,7 +14,14 @@ import numpy as np
 
 from markscheme.errors import UsageError
 from markscheme.statistics.counts import Counts
-from markscheme.statistics.difference import Difference, FixedDifference, macro_difference, p_value, paired
+from markscheme.statistics.difference import (
+    Difference,
+    FixedDifference,
+    carrying,
+    macro_difference,
+    p_value,
+    paired,
+)
 from markscheme.statistics.fisher import fisher_p
 from markscheme.statistics.intervals import Interval, Population, check_level
 from markscheme.statistics.metrics import interval, metric, per_problem
@@ -148,12 +155,11 @@ def _caveats(change: np.ndarray, population: Population) -> tuple[str, ...]:
     """With few problems behind a difference, the unseen kind could be where it lies."""
     if population == "these problems":
         return ()
-    squares = float(np.sum(change**2))
-    carrying = squares**2 / float(np.sum(change**4)) if squares else 0.0
-    if carrying >= FEW_MOVED:
+    resting = carrying(change)
+    if resting >= FEW_MOVED:
         return ()
     return (
-        f"the difference rests on about {math.ceil(carrying)} of {change.size} problems; if one problem in twenty of a "
+        f"the difference rests on about {math.ceil(resting)} of {change.size} problems; if one problem in twenty of a "
         "kind not seen here could carry a large difference, the interval does not allow for it",
     )
 

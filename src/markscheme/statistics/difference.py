@@ -50,11 +50,19 @@ def paired(change: Floats, clusters: Sequence[str] = ()) -> PairedDifference:
     if moves.size < 2:
         return PairedDifference(mean, math.inf, 1)
     largest = float(np.abs(moves).max(initial=0.0)) or float(change.size / moves.size)
-    squares = float(np.sum(moves**2))
-    moved = squares**2 / float(np.sum(moves**4)) if squares else 0.0
+    moved = carrying(moves)
     imagined = 2 * _IMAGINED * min(1.0, (_FEW / moved) ** 2 if moved else 1.0) * largest**2
     guard = imagined * moves.size / (moves.size - 1) / change.size**2
     return PairedDifference(mean, math.hypot(error, math.sqrt(guard)), freedom)
+
+
+def carrying(moves: Floats) -> float:
+    """On about how many of the moves their sum of squares rests: as many as there are if all are alike."""
+    largest = float(np.abs(moves).max(initial=0.0))
+    if largest == 0:
+        return 0.0
+    squares = (moves / largest) ** 2
+    return float(squares.sum()) ** 2 / float(np.sum(squares**2))
 
 
 class FixedDifference(NamedTuple):
