@@ -305,10 +305,8 @@ class Snapshot:
         keep = verdict != UNMARKED if chosen is None else (verdict != UNMARKED) & chosen
         width = len(VERDICTS)
         table = np.bincount(self.problem[keep] * width + verdict[keep], minlength=self.problems * width)
-        if chosen is not None:
-            return Counts(self.keys, table.reshape(-1, width))
-        asked = tuple(self.wanted.tolist()) if self.manifest is not None else ()
-        return Counts(self.keys, table.reshape(-1, width), self._rounds(verdict), asked)
+        asked = tuple(self.wanted.tolist()) if chosen is None and self.manifest is not None else ()
+        return Counts(self.keys, table.reshape(-1, width), self._rounds(verdict) if chosen is None else (), asked)
 
     def _rounds(self, verdict: Codes) -> tuple[Round, ...]:
         """What came back in each round; a problem's samples are numbered through its rounds."""
