@@ -180,10 +180,9 @@ def many(oracle: Oracle, scratch: Path) -> None:
 def main() -> None:
     """Run the tests that were named, or all."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("which", nargs="*", choices=["faults", "kills", "many"], default=["faults", "kills", "many"])
-    options = parser.parse_args()
+    parser.add_argument("which", nargs="*", choices=["faults", "kills", "many", []], default=[])
     oracle = Oracle()
-    for which in options.which:
+    for which in parser.parse_args().which or ["faults", "kills", "many"]:
         with tempfile.TemporaryDirectory() as folder:
             {"faults": faults, "kills": kills, "many": many}[which](oracle, Path(folder))
 

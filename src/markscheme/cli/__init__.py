@@ -159,6 +159,7 @@ def complain(message: str) -> None:
 def _open_streams() -> None:
     """A stream that was closed (`>&-`) goes nowhere; one that cannot write every letter writes a question mark."""
     import os
+    from contextlib import suppress
 
     for name, number in (("stdout", 1), ("stderr", 2)):
         stream = getattr(sys, name)
@@ -169,7 +170,8 @@ def _open_streams() -> None:
                 os.close(handle)
             setattr(sys, name, os.fdopen(number, "w"))
         elif isinstance(stream, io.TextIOWrapper) and stream.errors in ("strict", "surrogateescape"):
-            stream.reconfigure(errors="replace")
+            with suppress(OSError):  # a pipe put in the place of a file has no position to tell
+                stream.reconfigure(errors="replace")
 
 
 def _forget_stdout() -> None:

@@ -245,3 +245,27 @@ def _server_of(model):
     return next(
         one for one, words in commands().items() if "serve" in words and str(model) in words and not keeps(words)
     )
+
+
+def test_server_when_it_logs_its_environment_and_options_then_no_key_is_in_any_file(
+    sums, tmp_path, stand_in, monkeypatch
+):
+    """As frameworks do that print everything when they start: whole, quoted, and in two writes."""
+    key, token = "zq7Rk2Wx9LmP4vTn8BsY1c", "hf_" + "9LmP4vTn8BsY1czq7Rk2Wx"
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    monkeypatch.setenv("HF_TOKEN", token)
+    monkeypatch.setenv("VLLM_API_KEY", key)
+    real = stand_in.rename(stand_in.with_name("real-vllm"))
+    stand_in.write_text(
+        "#!/bin/sh\nenv\nprintf 'in two: %s' \"${HF_TOKEN%????}\"; sleep 0.2; printf '%s\\n' \"${HF_TOKEN#?????????????????????}\"\n"
+        f'echo "$@" >&2\nexec {real} "$@"\n'
+    )
+    stand_in.chmod(0o755)
+    finished = run(sums, tmp_path, server_arg=(f"hf-token={token}", f"api-key={key}"))
+    assert finished.manifest.status == "complete"
+    files = [file for file in (tmp_path / "run").rglob("*") if file.is_file()]
+    kept = b"".join(file.read_bytes() for file in files)
+    assert b"HF_TOKEN=***" in kept
+    assert b"in two: ***" in kept
+    assert key.encode() not in kept
+    assert token.encode() not in kept
