@@ -187,3 +187,24 @@ def test_mark_span_points_at_the_answer_in_the_text():
     text = "<think>no \\boxed{1}</think> So the answer is $\\boxed{ 7 }$."
     start, end = mark(text, gold="7", protocol="aime").span
     assert text[start:end].strip() == "7"
+
+
+@pytest.mark.parametrize(
+    ("response", "flag"),
+    [
+        ("I'm sorry, but I can't help with that.", "refusal"),
+        ("抱歉，我无法回答这个问题。", "refusal"),
+        ("", "empty reply"),
+        ('<tool_call>{"name": "python"}</tool_call>', "tool call only"),
+        (Response(key="k", sample=0, text="", finish_reason="content_filter"), "content filter"),
+        (Response(key="k", sample=0, text="", metadata={"tool_calls": 1}), "tool call only"),
+    ],
+)
+def test_mark_when_something_else_stands_in_the_place_of_an_answer_then_it_is_flagged(response, flag):
+    found = mark(response, gold="5", protocol="math")
+    assert not found.correct and flag in found.flags
+
+
+def test_mark_when_an_apology_comes_with_the_answer_then_it_is_no_refusal():
+    found = mark("I'm sorry for the confusion. The answer is 5.", gold="5")
+    assert found.correct and not found.flags

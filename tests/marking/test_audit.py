@@ -81,7 +81,7 @@ def test_mark_command_on_a_file_prints_a_row_a_protocol_and_writes_the_marks(fil
     assert main([*arguments, "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert [row["score"] for row in told["protocols"]] == [pytest.approx(2 / 3), pytest.approx(1 / 3)]
-    lines = (tmp_path / "marks" / "gsm8k-strict.jsonl").read_text().splitlines()
+    lines = (tmp_path / "marks" / "gsm8k-strict" / "part-00000.jsonl").read_text().splitlines()
     assert [json.loads(line)["verdict"] for line in lines] == ["correct", "correct", "no_answer"]
     assert main(arguments) == 0
     assert "gsm8k-strict@2" in capsys.readouterr().out
@@ -118,3 +118,23 @@ def test_mark_command_on_a_run_keeps_the_marks_in_its_folder(tmp_path, capsys):
 def test_mark_command_when_the_protocol_is_unknown_stops_with_exit_2(file, capsys):
     assert main(["mark", str(file), "-p", "nope"]) == 2
     assert "no protocol" in capsys.readouterr().err
+
+
+def test_audit_when_a_gold_is_no_number_then_the_numeric_protocols_are_left_out_and_named():
+    problems = [Problem(id="1", statement="a", gold="18"), Problem(id="2", statement="b", gold=r"\frac{1}{2}")]
+    texts = [r"#### 18", r"\boxed{1/2}"]
+    pairs = [(Response(key=p.key, sample=0, text=text), p) for p, text in zip(problems, texts, strict=True)]
+    result = audit(pairs)
+    assert {"gsm8k-strict", "aime"} <= set(result.left_out)
+    assert result.left_out["aime"].startswith("1 of 2 golds")
+    compared = {each.protocol.partition("@")[0] for each in result.scores}
+    assert "math" in compared and not compared & set(result.left_out)
+    assert not set(result.disagreements) & set(result.left_out)
+    assert all(set(each.marks) <= compared for each in result.differences)
+
+
+def test_audit_when_every_gold_is_a_number_then_nothing_is_left_out():
+    problem = Problem(id="1", statement="a", gold="18")
+    result = audit([(Response(key=problem.key, sample=0, text="I'm sorry, but I can't help with that."), problem)])
+    assert result.left_out == {}
+    assert all(each.flags.get("refusal") == 1 for each in result.scores)

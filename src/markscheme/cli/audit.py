@@ -68,14 +68,25 @@ def _range(found: Audit) -> str:
     )
 
 
+def _left_out(found: Audit) -> str:
+    """Which protocols were not compared, and why; those with the same reason together."""
+    reasons: dict[str, list[str]] = {}
+    for name, why in found.left_out.items():
+        reasons.setdefault(why, []).append(name)
+    return " ".join(f"Left out: {', '.join(names)} ({why})." for why, names in reasons.items())
+
+
 def _print_tables(found: Audit) -> None:
     from rich.markup import escape
 
     from markscheme.reporting.terminal import console
 
     screen = console()
+    screen.print(escape(_range(found)))
+    if found.left_out:
+        screen.print(escape(_left_out(found)), soft_wrap=True)
+    screen.print()
     print_scores(_headline(found), found.scores)
-    screen.print(_range(found))
     screen.print()
     if found.differing:
         from markscheme.reporting.terminal import print_table
@@ -99,6 +110,8 @@ def _print_tables(found: Audit) -> None:
 def as_markdown(found: Audit) -> str:
     """The whole audit as a Markdown page."""
     lines = [f"## {_headline(found)}", "", _range(found), "", *score_rows(found.scores)]
+    if found.left_out:
+        lines[3:3] = ["", _left_out(found)]
     names = list(found.disagreements)
     if found.differing:
         lines += [

@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 
 from markscheme.errors import MarkingError, MarkschemeError, UsageError
+from markscheme.marking.extraction.absences import absence
 from markscheme.marking.extraction.endings import is_cut_off
 from markscheme.marking.extraction.sections import THINK_END, read
 from markscheme.marking.protocol import Assessment, Protocol, get_protocol
@@ -148,14 +149,25 @@ def _puzzle(gold: Any, rule: Protocol) -> CountdownGold:
 def judge(rule: Protocol, response: str | Response, gold: Gold, think_end: str, problem: Problem | None = None) -> Mark:
     """Read the response, let the protocol judge, sign the mark."""
     if isinstance(response, str):
-        return _signed(_assess(rule, response, gold, think_end, False, problem), rule, "", 0)
+        return _signed(_with_absence(_assess(rule, response, gold, think_end, False, problem), response), rule, "", 0)
     if response.error is not None:
         assessment = Assessment(Verdict.ERROR, why=response.error)
     else:
         still_thinking = not response.text and bool(response.reasoning) and response.finish_reason is None
         cut_off = response.finish_reason == "length" or still_thinking
         assessment = _assess(rule, response.text, gold, think_end, cut_off, problem)
+        assessment = _with_absence(assessment, response.text, response)
     return _signed(assessment, rule, response.key, response.sample)
+
+
+def _with_absence(assessment: Assessment, text: str, response: Response | None = None) -> Assessment:
+    """Flagged with what stands in the place of an answer, where nothing was extracted or what was is not right."""
+    if assessment.verdict not in (Verdict.NO_ANSWER, Verdict.TRUNCATED, Verdict.WRONG):
+        return assessment
+    if assessment.verdict is not Verdict.NO_ANSWER and len(text) > 1_000 and response is None:
+        return assessment
+    flag = absence(text, response)
+    return assessment if flag is None else assessment._replace(flags=(*assessment.flags, flag))
 
 
 FAILED = "the protocol failed"

@@ -29,6 +29,7 @@ class Score(msgspec.Struct, frozen=True, kw_only=True):
     low: float | None
     high: float | None
     verdicts: dict[str, int]
+    flags: dict[str, int] = {}  # what the marks say besides: "refusal", "empty reply", "rounded"
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,13 +61,26 @@ class Audit(msgspec.Struct, frozen=True, kw_only=True):
     differing: int
     patterns: list[Pattern]  # of the differing responses, the most frequent first
     differences: list[Difference]  # examples of every pattern in turn
+    left_out: dict[str, str] = {}  # protocols that cannot read these golds, and why
 
 
 def applicable_protocols(gold: Gold) -> list[str]:
-    """Every protocol that can judge against this kind of gold and is installed."""
+    """Every protocol that can read this gold and is installed."""
+    return [rule.name for rule in _installed(gold) if _reads(rule, gold)]
+
+
+def _installed(gold: Gold) -> list[Protocol]:
+    """Every installed protocol for puzzles, or every one for answers."""
     puzzle = isinstance(gold, CountdownGold)
     rules = [get_protocol(name) for name in protocol_names()]
-    return [rule.name for rule in rules if (rule.gold == "countdown") == puzzle and rule.available()]
+    return [rule for rule in rules if (rule.gold == "countdown") == puzzle and rule.available()]
+
+
+def _reads(rule: Protocol, gold: Gold) -> bool:
+    """Whether a gold is of the kind that a protocol judges against."""
+    from markscheme.marking.protocols._numeric import gold_number
+
+    return rule.gold != "number" or (isinstance(gold, str) and gold_number(gold) is not None)
 
 
 def audit(
@@ -83,7 +97,9 @@ def audit(
     first = next(pairs, None)
     if first is None:
         raise MarkingError("there are no responses to audit.")
-    rules = [get_protocol(name) for name in protocols or applicable_protocols(first[1].gold)]
+    rules = [get_protocol(name) for name in protocols] if protocols else _installed(first[1].gold)
+    unread: dict[str, dict[str, Gold]] = {}  # by protocol, the golds that it cannot read, by problem
+    flags: dict[str, Counter[str]] = {rule.name: Counter() for rule in rules}
     tallies: dict[str, Counter[tuple[str, Verdict]]] = {rule.name: Counter() for rule in rules}
     apart = {one.name: {other.name: 0 for other in rules if other is not one} for one in rules}
     patterns: dict[tuple[str, ...], int] = {}
@@ -92,10 +108,15 @@ def audit(
     responses = errors = 0
     for response, problem, marks in _judged(itertools.chain([first], pairs), rules, workers, think_end):
         responses += 1
+        if problem.key not in keys and not protocols:
+            for rule in rules:
+                if not _reads(rule, problem.gold):
+                    unread.setdefault(rule.name, {})[problem.key] = problem.gold
         keys.add(problem.key)
         errors += marks[rules[0].name].verdict is Verdict.ERROR
         for name, found in marks.items():
             tallies[name][problem.key, found.verdict] += 1
+            flags[name].update(found.flags)
         right = tuple(name for name, found in marks.items() if found.correct)
         if not right or len(right) == len(marks):
             continue
@@ -109,6 +130,10 @@ def audit(
             kept.append(
                 Difference(problem=problem.id, sample=response.sample, gold=problem.gold, ending=ending, marks=marks)
             )
+    rules = [rule for rule in rules if rule.name not in unread]
+    names = [rule.name for rule in rules]
+    apart = {one: {other: apart[one][other] for other in names if other != one} for one in names}
+    patterns, examples = _among(names, patterns, examples, keep)
     by_count = sorted(patterns, key=lambda pattern: -patterns[pattern])
     in_turn = itertools.zip_longest(*(examples[pattern] for pattern in by_count))
     return Audit(
@@ -116,15 +141,39 @@ def audit(
         responses=responses,
         problems=len(keys),
         errors=errors,
-        scores=[score(rule.label, tallies[rule.name]) for rule in rules],
+        scores=[score(rule.label, tallies[rule.name], flags[rule.name]) for rule in rules],
         disagreements=apart,
         differing=sum(patterns.values()),
         patterns=[Pattern(right=list(pattern), responses=patterns[pattern]) for pattern in by_count],
         differences=[each for turn in in_turn for each in turn if each is not None][:keep],
+        left_out={
+            name: f"{len(golds)} of {len(keys)} golds are no numbers, such as {str(next(iter(golds.values())))[:40]!r}"
+            for name, golds in unread.items()
+        },
     )
 
 
-def score(label: str, responses: Counter[tuple[str, Verdict]]) -> Score:
+Right = tuple[str, ...]
+"""The protocols that call a response right."""
+
+
+def _among(
+    names: Sequence[str], patterns: dict[Right, int], examples: dict[Right, list[Difference]], keep: int
+) -> tuple[dict[Right, int], dict[Right, list[Difference]]]:
+    """Patterns and examples without the protocols that were left out: those that then agree are gone."""
+    counts: dict[Right, int] = {}
+    shown: dict[Right, list[Difference]] = {}
+    for pattern, count in patterns.items():
+        right = tuple(name for name in pattern if name in names)
+        if not right or len(right) == len(names):
+            continue
+        counts[right] = counts.get(right, 0) + count
+        kept = [msgspec.structs.replace(each, marks={n: each.marks[n] for n in names}) for each in examples[pattern]]
+        shown[right] = [*shown.get(right, []), *kept][:keep]
+    return counts, shown
+
+
+def score(label: str, responses: Counter[tuple[str, Verdict]], flags: Counter[str] | None = None) -> Score:
     """The mean over problems with its interval, and the verdicts behind it; `responses` by problem key and verdict."""
     from markscheme.statistics import interval, tally
 
@@ -138,6 +187,7 @@ def score(label: str, responses: Counter[tuple[str, Verdict]]) -> Score:
         low=found.low if defined else None,
         high=found.high if defined else None,
         verdicts={str(verdict): verdicts[verdict] for verdict in Verdict if verdicts[verdict]},
+        flags=dict((flags or Counter()).most_common()),
     )
 
 

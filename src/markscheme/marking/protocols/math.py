@@ -58,7 +58,9 @@ def judge(sections: ResponseSections, gold: Gold) -> Assessment:
     if not result.equal and (unit := unit_asked(sections.statement)):
         amount = compare(answer.content, right, unit=unit)  # $0.25 where cents are asked for
         result = amount if amount.equal else result
-    verdict = Verdict.UNMARKABLE if result.equal is None else Verdict.CORRECT if result.equal else Verdict.WRONG
+    unreadable = result.equal is None and result.why.startswith("the answer cannot be read")  # the response's fault
+    undecided = result.equal is None and not unreadable
+    verdict = Verdict.UNMARKABLE if undecided else Verdict.CORRECT if result.equal else Verdict.WRONG
     return Assessment(verdict, answer.content, result.why, (answer.start, answer.end), result.flags)
 
 
