@@ -202,9 +202,11 @@ def test_mark_span_points_at_the_answer_in_the_text():
 )
 def test_mark_when_something_else_stands_in_the_place_of_an_answer_then_it_is_flagged(response, flag):
     found = mark(response, gold="5", protocol="math")
-    assert not found.correct and flag in found.flags
+    assert not found.correct
+    assert flag in found.flags
 
 
 def test_mark_when_an_apology_comes_with_the_answer_then_it_is_no_refusal():
     found = mark("I'm sorry for the confusion. The answer is 5.", gold="5")
-    assert found.correct and not found.flags
+    assert found.correct
+    assert not found.flags
