@@ -98,63 +98,82 @@ def audit(
     if first is None:
         raise MarkingError("there are no responses to audit.")
     rules = [get_protocol(name) for name in protocols] if protocols else _installed(first[1].gold)
-    unread: dict[str, dict[str, Gold]] = {}  # by protocol, the golds that it cannot read, by problem
-    flags: dict[str, Counter[str]] = {rule.name: Counter() for rule in rules}
-    tallies: dict[str, Counter[tuple[str, Verdict]]] = {rule.name: Counter() for rule in rules}
-    apart = {one.name: {other.name: 0 for other in rules if other is not one} for one in rules}
-    patterns: dict[tuple[str, ...], int] = {}
-    examples: dict[tuple[str, ...], list[Difference]] = {}
-    keys: set[str] = set()
-    responses = errors = 0
+    counts = _AuditCounts(rules, keep)
     for response, problem, marks in _judged(itertools.chain([first], pairs), rules, workers, think_end):
-        responses += 1
-        if problem.key not in keys and not protocols:
-            for rule in rules:
-                if not _reads(rule, problem.gold):
-                    unread.setdefault(rule.name, {})[problem.key] = problem.gold
-        keys.add(problem.key)
-        errors += marks[rules[0].name].verdict is Verdict.ERROR
-        for name, found in marks.items():
-            tallies[name][problem.key, found.verdict] += 1
-            flags[name].update(found.flags)
-        right = tuple(name for name, found in marks.items() if found.correct)
-        if not right or len(right) == len(marks):
-            continue
-        for one in right:
-            for other in marks.keys() - set(right):
-                apart[one][other] += 1
-                apart[other][one] += 1
-        patterns[right] = patterns.get(right, 0) + 1
-        if len(kept := examples.setdefault(right, [])) < keep:
-            ending = response.text[-TAIL:]
-            kept.append(
-                Difference(problem=problem.id, sample=response.sample, gold=problem.gold, ending=ending, marks=marks)
-            )
-    rules = [rule for rule in rules if rule.name not in unread]
-    names = [rule.name for rule in rules]
-    apart = {one: {other: apart[one][other] for other in names if other != one} for one in names}
-    patterns, examples = _among(names, patterns, examples, keep)
-    by_count = sorted(patterns, key=lambda pattern: -patterns[pattern])
-    in_turn = itertools.zip_longest(*(examples[pattern] for pattern in by_count))
-    return Audit(
-        benchmark=benchmark,
-        responses=responses,
-        problems=len(keys),
-        errors=errors,
-        scores=[score(rule.label, tallies[rule.name], flags[rule.name]) for rule in rules],
-        disagreements=apart,
-        differing=sum(patterns.values()),
-        patterns=[Pattern(right=list(pattern), responses=patterns[pattern]) for pattern in by_count],
-        differences=[each for turn in in_turn for each in turn if each is not None][:keep],
-        left_out={
-            name: f"{len(golds)} of {len(keys)} golds are no numbers, such as {str(next(iter(golds.values())))[:40]!r}"
-            for name, golds in unread.items()
-        },
-    )
+        if not protocols and problem.key not in counts.keys:
+            counts.note_unread(problem)
+        counts.add(response, problem, marks)
+    return counts.audit(benchmark)
 
 
 Right = tuple[str, ...]
 """The protocols that call a response right."""
+
+
+class _AuditCounts:
+    """What is counted while the responses pass by."""
+
+    def __init__(self, rules: Sequence[Protocol], keep: int) -> None:
+        self.rules, self.keep = rules, keep
+        self.tallies: dict[str, Counter[tuple[str, Verdict]]] = {rule.name: Counter() for rule in rules}
+        self.flags: dict[str, Counter[str]] = {rule.name: Counter() for rule in rules}
+        self.apart = {one.name: {other.name: 0 for other in rules if other is not one} for one in rules}
+        self.patterns: dict[Right, int] = {}
+        self.examples: dict[Right, list[Difference]] = {}
+        self.unread: dict[str, dict[str, Gold]] = {}  # by protocol, the golds that it cannot read, by problem
+        self.keys: set[str] = set()
+        self.responses = self.errors = 0
+
+    def note_unread(self, problem: Problem) -> None:
+        """Which protocols cannot read the gold of a problem that was not seen before."""
+        for rule in self.rules:
+            if not _reads(rule, problem.gold):
+                self.unread.setdefault(rule.name, {})[problem.key] = problem.gold
+
+    def add(self, response: Response, problem: Problem, marks: dict[str, Mark]) -> None:
+        """Count one response."""
+        self.responses += 1
+        self.keys.add(problem.key)
+        self.errors += marks[self.rules[0].name].verdict is Verdict.ERROR
+        for name, mark in marks.items():
+            self.tallies[name][problem.key, mark.verdict] += 1
+            self.flags[name].update(mark.flags)
+        right = tuple(name for name, mark in marks.items() if mark.correct)
+        if not right or len(right) == len(marks):
+            return
+        for one in right:
+            for other in marks.keys() - set(right):
+                self.apart[one][other] += 1
+                self.apart[other][one] += 1
+        self.patterns[right] = self.patterns.get(right, 0) + 1
+        if len(kept := self.examples.setdefault(right, [])) < self.keep:
+            ending = response.text[-TAIL:]
+            kept.append(
+                Difference(problem=problem.id, sample=response.sample, gold=problem.gold, ending=ending, marks=marks)
+            )
+
+    def audit(self, benchmark: str) -> Audit:
+        """The comparison among the protocols that read every gold."""
+        rules = [rule for rule in self.rules if rule.name not in self.unread]
+        names = [rule.name for rule in rules]
+        patterns, examples = _among(names, self.patterns, self.examples, self.keep)
+        by_count = sorted(patterns, key=lambda pattern: -patterns[pattern])
+        in_turn = itertools.zip_longest(*(examples[pattern] for pattern in by_count))
+        return Audit(
+            benchmark=benchmark,
+            responses=self.responses,
+            problems=len(self.keys),
+            errors=self.errors,
+            scores=[score(rule.label, self.tallies[rule.name], self.flags[rule.name]) for rule in rules],
+            disagreements={one: {other: self.apart[one][other] for other in names if other != one} for one in names},
+            differing=sum(patterns.values()),
+            patterns=[Pattern(right=list(pattern), responses=patterns[pattern]) for pattern in by_count],
+            differences=[each for turn in in_turn for each in turn if each is not None][: self.keep],
+            left_out={
+                name: f"{len(golds)} of {len(self.keys)} golds are no numbers, such as {str(next(iter(golds.values())))[:40]!r}"
+                for name, golds in self.unread.items()
+            },
+        )
 
 
 def _among(
