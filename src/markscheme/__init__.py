@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from markscheme import rewards as rewards
+    from markscheme.api import experiment as experiment
     from markscheme.api import run as run
     from markscheme.benchmarks import Benchmark as Benchmark
     from markscheme.benchmarks import benchmark as benchmark
@@ -30,6 +31,7 @@ _HOME = {
     "Run": "markscheme.runs.folder",
     "benchmark": "markscheme.benchmarks",
     "equal": "markscheme.marking.equality",
+    "experiment": "markscheme.api",
     "mark": "markscheme.marking",
     "pass_at_k": "markscheme.statistics",
     "run": "markscheme.api",

@@ -25,3 +25,15 @@ def run(benchmark: str | Benchmark, *, model: str, out: str | Path | None = None
     finished = execute(config, folder, prepared=prepared)
     finish(finished)
     return finished
+
+
+def experiment(file: str | Path, *, out: str | Path | None = None, **options: Any) -> list[Run]:
+    """Ask what an experiment's file still misses, and return its runs; `options` come before those of the file."""
+    from markscheme.experiments import read_cells, run_cells
+
+    cells = read_cells(Path(file), options)
+    folder = Path(out) if out is not None else Path("runs") / Path(file).stem
+    runs = [work() for _, work in run_cells(cells, folder, lambda *_: None)]
+    for each in runs:
+        finish(each)
+    return runs

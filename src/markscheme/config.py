@@ -277,6 +277,18 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         Positive | None,
         _option("at most so many tokens a minute, prompt and response", "--max-tpm", group=REQUESTS),
     ] = None
+    max_cost: Annotated[
+        NonNegative | None,
+        _option("start nothing more once so many dollars are spent; needs a known price", "--max-cost", group=REQUESTS),
+    ] = None
+    max_tokens_total: Annotated[
+        Count | None,
+        _option(
+            "start nothing more once so many tokens are used, prompts and responses together",
+            "--max-tokens-total",
+            group=REQUESTS,
+        ),
+    ] = None
     max_retries: Annotated[
         Whole, _option("tries after the first, where another try can help", "--max-retries", group=REQUESTS)
     ] = 30

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 class Reports:
     """Writes and prints one report a run folder. Use it as a context manager around all of them."""
 
-    def __init__(self, *, json: bool, silent: bool = False) -> None:
+    def __init__(self, *, json: bool, silent: bool = False, quiet: bool = False) -> None:
         self._json = json
+        self._quiet = quiet  # all runs are shown together at the end
         self._silent = silent  # another rank does the reporting
         self._summaries: list[Summary] = []
         self._unfinished: list[str] = []
@@ -83,5 +84,5 @@ class Reports:
             save_report(finished, summary)  # before it is printed: the terminal may be gone
         except JournalError as failure:  # a full disk: what was found out is at least said
             print(f"markscheme: the report could not be kept: {failure}", file=sys.stderr)
-        if not self._json:
+        if not self._json and not self._quiet:
             print_summary(summary)

@@ -11,8 +11,8 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 from markscheme.config import RunConfig, make_config
 
 
-def add_run_options(parser: argparse.ArgumentParser) -> None:
-    """Add every option of `RunConfig` that has a flag, in its groups."""
+def add_run_options(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
+    """Add every option of `RunConfig` that has a flag, in its groups; `several` lets some of them have several values."""
     groups: dict[str, Any] = {}
     for name, hint in get_type_hints(RunConfig, include_extras=True).items():
         if get_origin(hint) is not Annotated:
@@ -22,17 +22,22 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
         if extra["group"] not in groups:
             groups[extra["group"]] = parser.add_argument_group(extra["group"])
         groups[extra["group"]].add_argument(
-            *extra["flags"], dest=name, default=None, help=_escape(meta.description), **_reading(kind, extra)
+            *extra["flags"],
+            dest=name,
+            default=None,
+            help=_escape(meta.description) + (SEVERAL[name][0] if several and name in SEVERAL else ""),
+            **(_reading(kind, extra) | (SEVERAL[name][1] if several and name in SEVERAL else {})),
         )
 
 
-def add_prompt_file(parser: argparse.ArgumentParser) -> None:
+def add_prompt_file(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
     """`--prompt-file`: the same as `--prompt` with what stands in the file."""
     parser.add_argument(
         "--prompt-file",
         metavar="FILE",
         type=_prompt_text,
         dest="prompt",
+        action="append" if several else "store",
         help="a prompt with {statement} in it, from a file",
     )
 
@@ -49,8 +54,10 @@ def typed_options(args: argparse.Namespace) -> dict[str, Any]:
     """The options that were typed, by name."""
     names = RunConfig.__struct_fields__
     typed = {name: getattr(args, name) for name in names if getattr(args, name, None) is not None}
-    # `append` collects a list; options are tuples.
-    return {name: tuple(value) if isinstance(value, list) else value for name, value in typed.items()}
+    # `append` collects a list; options are tuples. One value of what may have several is just that value.
+    typed = {name: tuple(value) if isinstance(value, list) else value for name, value in typed.items()}
+    one = {name: typed[name][0] for name in SEVERAL if isinstance(typed.get(name), tuple) and len(typed[name]) == 1}
+    return {**typed, **one}
 
 
 def config_from(args: argparse.Namespace, benchmark: str) -> RunConfig:
@@ -111,9 +118,23 @@ def _half_width(text: str) -> float:
     return _number(text.strip().removeprefix("±").removeprefix("+-").removeprefix("+/-"))
 
 
+def _numbers(text: str) -> tuple[float, ...]:
+    return tuple(_number(word) for word in text.split(","))
+
+
 def _integers(text: str) -> tuple[int, ...]:
     return tuple(_integer(word) for word in text.split(","))
 
 
 def _escape(text: str) -> str:
     return text.replace("%", "%%")
+
+
+SEVERAL: dict[str, tuple[str, dict[str, Any]]] = {
+    "temperature": (
+        "; several with commas are asked one after the other",
+        {"type": _numbers, "metavar": "TEMP[,TEMP…]"},
+    ),
+    "prompt": ("; may be repeated, and each is asked", {"action": "append"}),
+}
+"""Options that `run` takes several values of: what their help says, and how they are read."""

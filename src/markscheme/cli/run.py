@@ -7,11 +7,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from markscheme.cli.options import add_prompt_file, add_run_options, config_from
+from markscheme.cli.options import add_prompt_file, add_run_options, config_from, typed_options
 from markscheme.errors import UsageError
 
 if TYPE_CHECKING:
     from markscheme.config import RunConfig
+    from markscheme.experiments import Cell
     from markscheme.models.fleet.ranks import Ranks
     from markscheme.running import Prepared
     from markscheme.running.progress import Quiet
@@ -19,17 +20,29 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Benchmarks, the model, and every option of a run."""
+    """Benchmarks, the models, and every option of a run."""
     parser.add_argument(
         "benchmarks",
-        nargs="+",
+        nargs="*",
         metavar="BENCHMARK",
-        help="names from `markscheme list`, paths of .toml, .jsonl, .csv … files, or `all` (countdown gsm8k math500)",
+        help="names from `markscheme list`, paths of .toml, .jsonl, .csv … files, `all` (countdown gsm8k math500), or the "
+        "file of an experiment",
     )
-    parser.add_argument("--model", "-m", required=True, metavar="SPEC", help="backend/model, see `markscheme list`")
-    add_run_options(parser)
-    add_prompt_file(parser)
+    parser.add_argument(
+        "--model",
+        "-m",
+        nargs="+",
+        action="extend",
+        metavar="SPEC",
+        help="backend/model, see `markscheme list`; or several",
+    )
+    add_run_options(parser, several=True)
+    add_prompt_file(parser, several=True)
     parser.add_argument("--out", metavar="DIR", help="run folder (default: a new one below runs/)")
+    parser.add_argument("--dry-run", action="store_true", help="only say what would be asked, and what it may cost")
+    parser.add_argument(
+        "--reuse", action="append", default=[], metavar="DIR", help="take answers to the same requests from these runs"
+    )
     parser.add_argument("--json", action="store_true", help="print only JSON, one report a benchmark")
 
 
@@ -41,7 +54,13 @@ def run(args: argparse.Namespace) -> int:
     from markscheme.running import prepare
     from markscheme.running.progress import progress
 
-    configs = [config_from(args, name) for name in expand(args.benchmarks)]
+    models, names = _sorted_out(args)
+    if cells := _cells(args, models, names):
+        from markscheme.cli.experiment import run_experiment
+
+        return run_experiment(args, *cells)
+    args.model = models[0]
+    configs = [config_from(args, name) for name in expand(names)]
     # Whatever is wrong with any of them stops us before the first is asked.
     prepared = [prepare(config) for config in configs]
     titles = [each.benchmark.name for each in prepared]
@@ -60,6 +79,55 @@ def run(args: argparse.Namespace) -> int:
             if reports.interrupted:
                 break
     return reports.exit_code
+
+
+def _sorted_out(args: argparse.Namespace) -> tuple[list[str], list[str]]:
+    """The models and the benchmarks: behind `--model A` a benchmark is taken for one more model."""
+    models, names = list(args.model or ()), list(args.benchmarks)
+    while not names and len(models) > 1 and _is_benchmark(models[-1]):
+        names.insert(0, models.pop())
+    if not names:
+        raise UsageError("say what to ask: a benchmark from `markscheme list`, or the file of an experiment")
+    return models, names
+
+
+def _is_benchmark(name: str) -> bool:
+    from markscheme.benchmarks import benchmark
+    from markscheme.errors import MarkschemeError
+    from markscheme.models import backend_names
+
+    if name.partition("/")[0] in backend_names():
+        return False
+    try:
+        return name == "all" or bool(benchmark(name))
+    except MarkschemeError:
+        return False
+
+
+def _cells(args: argparse.Namespace, models: list[str], names: list[str]) -> tuple[list[Cell], str] | None:
+    """The runs of an experiment and its title, or nothing where one model is asked in one way."""
+    from markscheme.cli.options import SEVERAL
+
+    options = typed_options(args)
+    options.pop("model", None)
+    swept = any(isinstance(options.get(name), tuple) for name in SEVERAL)
+    file = names[0].endswith(".toml")
+    if not (file or swept or len(models) > 1 or args.dry_run or args.reuse):
+        if not models:
+            raise UsageError("say who is asked: --model SPEC, see `markscheme list`")
+        return None
+    from markscheme.benchmarks import expand
+    from markscheme.experiments import is_experiment, read_cells, typed_cells
+
+    if is_experiment(names[0]):
+        if models or len(names) > 1:
+            raise UsageError(f"{names[0]} names its models and benchmarks itself; leave the others out")
+        return read_cells(Path(names[0]), options), Path(names[0]).stem
+    if not models:
+        raise UsageError("say who is asked: --model SPEC, see `markscheme list`")
+    if not (swept or len(models) > 1 or args.dry_run or args.reuse):
+        return None
+    return typed_cells(models, expand(names), options), "experiment"
 
 
 def _ask(config: RunConfig, folder: Path, display: Quiet, ready: Prepared, ranks: Ranks | None) -> Run:

@@ -17,6 +17,7 @@ from markscheme.config import RunConfig
 from markscheme.marking import get_protocol
 from markscheme.models.base import Model, Request
 from markscheme.models.fleet.ranks import Ranks
+from markscheme.running.budget import Budget
 from markscheme.running.interrupts import Interrupts
 from markscheme.running.limits import FIRST, AutoLimit, FixedLimit, Limit, RoomLimit, make_room, most_connections
 from markscheme.running.live import Live
@@ -26,7 +27,7 @@ from markscheme.running.recorder import Recorder
 from markscheme.running.resume_state import ResumeState
 from markscheme.running.retry import RetryPolicy
 from markscheme.running.rounds import Rounds
-from markscheme.running.scheduler import Scheduler
+from markscheme.running.scheduler import Scheduler, Sink
 from markscheme.running.starting import start_model
 from markscheme.runs.folder import Run
 from markscheme.runs.journal import Journal
@@ -65,6 +66,7 @@ class Work:
     display: Display | None = None
     ranks: Ranks | None = None
     rounds: Rounds | None = None
+    budget: Budget | None = None
 
     @property
     def leads(self) -> bool:
@@ -78,7 +80,7 @@ class Asking:
     def __init__(self, work: Work, model: Model, sampling: Sampling) -> None:
         self._run, self._config, self._state, self._rounds = work.run, work.config, work.state, work.rounds
         self._model, self._sampling, self._display, self._ranks = model, sampling, work.display, work.ranks
-        self._questions = work.questions
+        self._questions, self._budget, self._price = work.questions, work.budget, work.price
         self._writer = "responses.jsonl"
         if work.ranks is not None:
             self._questions = work.ranks.share(work.questions)
@@ -99,13 +101,16 @@ class Asking:
                 if await self._started(interrupts):
                     await self._settle()
                     await self._ask(interrupts)
-                while self._rounds is not None and not interrupts.happened and self._rounds.advance():
+                while self._rounds is not None and not self._ended(interrupts) and self._rounds.advance():
                     self._rounds.keep()
                     await self._ask(interrupts)
             finally:
                 self.interrupted = interrupts.happened
                 interrupts.closing()
                 await self._model.close()
+
+    def _ended(self, interrupts: Interrupts) -> bool:
+        return interrupts.happened or (self._budget is not None and bool(self._budget.used_up))
 
     async def _started(self, interrupts: Interrupts) -> bool:
         showing = asyncio.create_task(self._show(self._state.live))
@@ -154,16 +159,20 @@ class Asking:
 
     def _scheduler(self, recorder: Recorder, live: Live) -> Scheduler:
         config = self._config
-        return Scheduler(
+        sink: Sink = recorder.take
+        if self._budget is not None:
+            sink = self._budget.watching(recorder.take, self._price, lambda: scheduler.drain())
+        scheduler = Scheduler(
             self._model,
             self._requests(),
-            recorder.take,
+            sink,
             limit=choose_limit(config, self._model, live.total - live.done),
             pace=Pace(config),
             retry=RetryPolicy(config.max_retries, config.retry_delay),
             timeout=None if self._model.in_process else config.request_timeout,
             live=live,
         )
+        return scheduler
 
     async def _show(self, live: Live) -> None:
         with suppress(OSError):  # whoever closed our standard error did not mean to stop the run

@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext, suppress
 from datetime import datetime
 from itertools import count
@@ -25,11 +25,14 @@ from markscheme.models.prices import price_of
 from markscheme.models.secrets import hide_config, hide_spec
 from markscheme.prompts import prompts_sha256
 from markscheme.running.asking import Asking, Display, Work, choose_limit, run_async
+from markscheme.running.budget import Budget
 from markscheme.running.closing import close, forget_stale_marks, mark_the_rest, now
 from markscheme.running.evidence import git_revision, package_versions
+from markscheme.running.growing import grow
 from markscheme.running.prepare import Prepared, prepare
 from markscheme.running.resume_state import ResumeState
 from markscheme.running.resuming import check_questions, resumed_config
+from markscheme.running.reuse import reuse_answers
 from markscheme.running.rounds import Rounds, first_round
 from markscheme.runs.folder import Manifest, Run
 from markscheme.runs.lock import RunLock
@@ -46,12 +49,15 @@ def execute(
     display: Display | None = None,
     prepared: Prepared | None = None,
     ranks: Ranks | None = None,
+    budget: Budget | None = None,
+    reuse: Sequence[Run] = (),
 ) -> Run:
     """Ask, mark and keep everything; returns the finished run.
 
     Its manifest says how it ended: `complete`, `incomplete` (errors are missing data), `interrupted`. What stops a run
     for good (a refused key, a full disk) is raised, after everything that came back has been kept and counted.
     With `ranks`, which all of them must call this with, this process asks its share; the first marks and closes.
+    `budget` is shared with other runs; what runs of `reuse` have got for the same request is copied, not asked.
     """
     config = with_environment(config)
     bench, questions, protocol = prepared or prepare(config)
@@ -79,6 +85,8 @@ def execute(
     )
     # Whatever is wrong with the options is said before there is a folder.
     price = price_of(config)
+    budget = budget or Budget(config.max_cost, config.max_tokens_total)
+    budget.check(config, price)
     choose_limit(config, model, len(questions) * samples)
     try:
         out.mkdir(parents=True, exist_ok=True)
@@ -90,26 +98,42 @@ def execute(
         if ranks is not None:
             _meet(ranks)
             run = Run.open(out)
-        work = Work(run, config, questions, ResumeState(len(questions) * samples), price, display, ranks)
+        state = ResumeState(len(questions) * samples)
+        if reuse and reuse_answers(run, questions, reuse):
+            state = ResumeState(len(questions) * samples, run.snapshot(), run.manifest.protocol)
+        work = Work(run, config, questions, state, price, display, ranks, budget=budget)
         if config.until is not None:
             work.rounds = Rounds(run, config, questions, work.state.live)
-        _do(work, model, sampling)
+        _do(work, model if state.missing or work.rounds is not None or ranks is not None else None, sampling)
     return run
 
 
 def resume(
-    run: Run, changes: Mapping[str, Any] | None = None, display: Display | None = None, ranks: Ranks | None = None
+    run: Run,
+    changes: Mapping[str, Any] | None = None,
+    display: Display | None = None,
+    ranks: Ranks | None = None,
+    budget: Budget | None = None,
+    reuse: Sequence[Run] = (),
 ) -> Run:
     """Finish what is missing or errored; what is there is never asked again.
 
     `changes` are options by name. Those that say how to ask (a server's new address, another concurrency) are taken
-    over; one that changes what is asked is refused.
+    over; more samples or problems are added; one that changes what is asked is refused.
     """
     config = resumed_config(run, changes or {})
+    price = price_of(config)
+    if budget is None:
+        budget = Budget(config.max_cost, config.max_tokens_total)
+        if (spent := run.manifest.usage) is not None:
+            budget.add(spent.prompt_tokens or 0, spent.completion_tokens or 0, price)
+    budget.check(config, price)
     _check_ranks(config, ranks)
     first_round(config, ranks)  # refuses what cannot be
     with _lock(run.path, ranks):
         run = Run.open(run.path)  # another process may have finished it while we waited
+        if ranks is None:
+            grow(run, hide_config(config))
         run.manifest = msgspec.structs.replace(
             run.manifest,
             config=hide_config(config),
@@ -117,6 +141,8 @@ def resume(
             status="running",
             resumed=run.manifest.resumed + 1,
         )
+        if reuse:
+            reuse_answers(run, run.questions(), reuse)
         snapshot = run.snapshot()
         questions = snapshot.questions()
         check_questions(run, questions)
@@ -126,7 +152,7 @@ def resume(
                 file=sys.stderr,
             )
         state = ResumeState(int(snapshot.wanted.sum()), snapshot, run.manifest.protocol)
-        work = Work(run, config, questions, state, price_of(config), display, ranks)
+        work = Work(run, config, questions, state, price, display, ranks, budget=budget)
         if config.until is not None:
             work.rounds = Rounds(run, config, questions, state.live, snapshot.planned)
         model: Model | None = None
@@ -175,7 +201,8 @@ def _meet(ranks: Ranks) -> None:
 def _do(work: Work, model: Model | None, sampling: Sampling) -> None:
     """Ask what is missing, mark what is not marked, and close the run however it ends."""
     run, ranks = work.run, work.ranks
-    asking = Asking(work, model, sampling) if model is not None else None
+    spent = work.budget.used_up if work.budget is not None else ""
+    asking = Asking(work, model, sampling) if model is not None and not spent else None
     status = "complete"
     try:
         with Reserve(run.path, run.manifest.problems) if work.leads else nullcontext():
@@ -200,6 +227,8 @@ def _do(work: Work, model: Model | None, sampling: Sampling) -> None:
         raise
     if work.leads:
         _close(work, status, asking)
+        if model is not None and work.budget is not None and work.budget.used_up:
+            print(f"markscheme: {work.budget.used_up}, so nothing more was asked", file=sys.stderr)
 
 
 def _close(work: Work, status: str, asking: Asking | None) -> None:

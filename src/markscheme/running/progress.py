@@ -29,6 +29,7 @@ class Quiet:
     """Says nothing."""
 
     every = 3600.0
+    title = ""
 
     def show(self, live: Live) -> None:
         """Nothing."""
@@ -49,12 +50,12 @@ class Lines(Quiet):
     every = PLAIN_EVERY
 
     def __init__(self, title: str) -> None:
-        self._title = title
+        self.title = title
         self._said: tuple[object, ...] | None = None
 
     def say(self, line: str) -> None:
         """The line itself."""
-        print(f"{self._title}: {line}", file=sys.stderr, flush=True)
+        print(f"{self.title}: {line}", file=sys.stderr, flush=True)
 
     def show(self, live: Live) -> None:
         """One line, unless nothing has happened since the last."""
@@ -70,7 +71,7 @@ class Panel(Quiet):
     every = REDRAW_EVERY
 
     def __init__(self, title: str) -> None:
-        self._title = title
+        self.title = title
         self._screen: Screen | None = None
 
     def __enter__(self) -> Self:
@@ -91,7 +92,7 @@ class Panel(Quiet):
         from rich.text import Text
 
         if self._screen is not None:
-            self._screen.console.print(Text(f"{self._title}: {line}"))
+            self._screen.console.print(Text(f"{self.title}: {line}"))
 
     def show(self, live: Live) -> None:
         """Redraw."""
@@ -106,7 +107,7 @@ class Panel(Quiet):
         table = Table.grid(padding=(0, 2))
         bar = Table.grid(padding=(0, 1))
         share = f"{live.done / live.total:.0%}" if live.total else ""
-        bar.add_row(Text(self._title, style="bold"), ProgressBar(live.total or 1, live.done, width=30), share)
+        bar.add_row(Text(self.title, style="bold"), ProgressBar(live.total or 1, live.done, width=30), share)
         table.add_row(bar)
         for line in _figures(live):
             table.add_row(Text(line))

@@ -13,6 +13,7 @@ from markscheme.models import STARTED
 from markscheme.models.secrets import hidden_options, hide_config
 from markscheme.prompts import prompts_sha256
 from markscheme.redaction import HIDDEN
+from markscheme.running.growing import may_grow
 from markscheme.runs.folder import IMPORTED, Run
 from markscheme.types import Problem, Question, content_key
 
@@ -34,7 +35,7 @@ def resumed_config(run: Run, changes: Mapping[str, Any]) -> RunConfig:
     differences = [
         f"{name}: {_shown(getattr(stored, name))} in the run, {_shown(getattr(hidden, name))} now"
         for name in fixed_options()
-        if getattr(stored, name) != getattr(hidden, name)
+        if getattr(stored, name) != getattr(hidden, name) and not may_grow(stored, hidden, name)
     ]
     if differences:
         raise UsageError(

@@ -164,6 +164,11 @@ class Run:
         write_atomically(self.path / "rounds.json", msgspec.json.encode(rounds) + b"\n")
         self.save_manifest(msgspec.structs.replace(self.manifest, samples=sum(each.size for each in rounds)))
 
+    def save_questions(self, questions: Iterable[Question]) -> None:
+        """Replace the problems, whole or not at all: a run that is extended has more of them."""
+        write_atomically(self.path / "problems.jsonl", map(_line, questions))
+        self._reader = None
+
     def questions(self) -> list[Question]:
         """The problems and prompts of this run, in the order of the benchmark."""
         return self.snapshot().questions()

@@ -1,0 +1,59 @@
+"""What may be spent: when it is used up nothing more is started, and what is in flight still arrives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from markscheme.config import RunConfig
+from markscheme.errors import UsageError
+from markscheme.runs.usage import Price
+from markscheme.types import Response
+
+
+class Budget:
+    """Counts what answers cost. One for a run, or for all runs of an experiment together."""
+
+    def __init__(self, max_cost: float | None, max_tokens: int | None) -> None:
+        self._max_cost, self._max_tokens = max_cost, max_tokens
+        self.cost, self.tokens = 0.0, 0
+
+    def check(self, config: RunConfig, price: Price | None) -> None:
+        """Refuse a limit on a cost that is not known."""
+        if self._max_cost is not None and price is None:
+            raise UsageError(
+                f"--max-cost needs a price, and none is known for {config.model}; give one with --prices FILE.toml, or limit "
+                "--max-tokens-total"
+            )
+
+    @property
+    def used_up(self) -> str:
+        """Why nothing more may be asked, or the empty text."""
+        if self._max_cost is not None and self.cost >= self._max_cost:
+            return f"the budget of ${self._max_cost:g} is used up (${self.cost:.4g})"
+        if self._max_tokens is not None and self.tokens >= self._max_tokens:
+            return f"the budget of {self._max_tokens:,} tokens is used up ({self.tokens:,})"
+        return ""
+
+    def spend(self, responses: Sequence[Response], price: Price | None) -> None:
+        """Count what came back."""
+        for one in responses:
+            self.add(one.prompt_tokens or 0, one.completion_tokens or 0, price)
+
+    def add(self, prompt: int, completion: int, price: Price | None) -> None:
+        """Count some tokens."""
+        self.tokens += prompt + completion
+        if price is not None:
+            self.cost += (prompt * price.input + completion * price.output) / 1_000_000
+
+    def watching(
+        self, sink: Callable[[list[Response]], None], price: Price | None, stop: Callable[[], None]
+    ) -> Callable[[list[Response]], None]:
+        """A sink that counts what it hands on, and stops when nothing is left."""
+
+        def take(responses: list[Response]) -> None:
+            sink(responses)
+            self.spend(responses, price)
+            if self.used_up:
+                stop()
+
+        return take

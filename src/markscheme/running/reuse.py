@@ -1,0 +1,63 @@
+"""Answers that are paid for already: the same request in another run is copied, never asked again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import msgspec
+
+from markscheme.config import RunConfig, fixed_options
+from markscheme.runs.folder import Manifest, Run
+from markscheme.runs.journal import Journal
+from markscheme.types import Question, Response
+
+# What may differ between two runs that send the same request: the messages themselves are compared.
+_OTHERWISE = {
+    "benchmark",
+    "samples",
+    "limit",
+    "limit_seed",
+    "prompt",
+    "fewshot",
+    "fewshot_pool",
+    "fewshot_seed",
+    "system_prompt",
+    "protocol",
+    "temperature",  # and what else sampling is: compared as it was sent
+    "top_p",
+    "top_k",
+    "max_tokens",
+    "stop",
+}
+
+
+def reuse_answers(run: Run, questions: Sequence[Question], others: Iterable[Run]) -> int:
+    """Copy into a run what other runs got for the same messages, options, sample number and seed; how many it were."""
+    prompts = {question.problem.key: question.prompt.messages for question in questions}
+    snapshot = run.snapshot()
+    have = {(response.key, response.sample) for response in snapshot.responses() if response.error is None}
+    copied = 0
+    for other in others:
+        if other.path.resolve() == run.path.resolve() or _asked(other.manifest) != _asked(run.manifest):
+            continue
+        with Journal(run.path / "responses.jsonl") as journal:
+            for response in _same(other, prompts):
+                place = (response.key, response.sample)
+                if response.sample < run.manifest.samples and place not in have:
+                    have.add(place)
+                    copied += 1
+                    source = {**response.metadata, "reused_from": str(other.path)}
+                    journal.write([msgspec.structs.replace(response, metadata=source)])
+    return copied
+
+
+def _same(other: Run, prompts: Mapping[str, object]) -> Iterator[Response]:
+    shared = {each.problem.key for each in other.questions() if prompts.get(each.problem.key) == each.prompt.messages}
+    return (one for one in (other.responses() if shared else ()) if one.key in shared and one.error is None)
+
+
+def _asked(manifest: Manifest) -> tuple[object, ...]:
+    """Everything about the requests of a run but their messages."""
+    config: RunConfig = manifest.config
+    fixed = tuple(getattr(config, name) for name in fixed_options() if name not in _OTHERWISE)
+    return (manifest.model, config.base_url, msgspec.json.encode(manifest.sampling, order="sorted"), *fixed)

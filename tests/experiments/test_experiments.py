@@ -1,0 +1,240 @@
+"""An experiment: every combination is asked once, it grows, and the server's own log shows no request twice."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from loopback import Loopback, Plan
+
+import markscheme as ms
+from markscheme.cli import main
+from markscheme.errors import UsageError
+from markscheme.experiments import is_experiment, read_cells
+from markscheme.runs import Run, find_runs
+
+SUMS = 6
+
+
+def bodies(server):
+    """How often each request was asked, as the server saw it."""
+    return Counter(body for _, body in server.seen)
+
+
+@pytest.fixture
+def sums(tmp_path, monkeypatch):
+    """A scratch folder with a benchmark of sums, in which the command is typed."""
+    monkeypatch.chdir(tmp_path)
+    rows = [{"question": f"What is {n} + {n + 7}?", "answer": str(2 * n + 7)} for n in range(SUMS)]
+    (tmp_path / "sums.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (tmp_path / "half.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows[: SUMS // 2]))
+    return tmp_path
+
+
+@pytest.fixture
+def server():
+    with Loopback(Plan(text="\\boxed{7}"), keep=True) as running:
+        yield running
+
+
+def experiment(folder, server, samples=4, models=("a", "b"), more=""):
+    text = f'benchmarks = ["sums.jsonl"]\nsamples = {samples}\ntemperature = [0.5, 1.0]\n'
+    text += f'prompt = ["boxed", "Solve: {{statement}}"]\nconcurrency = 2\n{more}'
+    for name in models:
+        text += f'\n[models.{name}]\nmodel = "openai/{name}"\nbase_url = "{server.url}"\napi_key_env = "NONE"\n'
+    (folder / "eval.toml").write_text(text)
+    return folder / "eval.toml"
+
+
+def test_experiment_when_run_then_every_combination_is_asked_once(sums, server, capsys):
+    assert main(["run", str(experiment(sums, server))]) == 0
+    assert len(bodies(server)) == server.requests == SUMS * 4 * 2 * 2 * 2
+    shown = capsys.readouterr().out
+    assert "prompt boxed" in shown
+    assert "temperature 0.5" in shown
+    assert len(find_runs(["runs/eval"])) == 8
+
+
+def test_experiment_when_typed_again_then_nothing_is_asked(sums, server, capsys):
+    file = str(experiment(sums, server))
+    assert main(["run", file]) == 0
+    asked = server.requests
+    assert main(["run", file]) == 0
+    assert server.requests == asked
+    assert "0 responses to ask for" in capsys.readouterr().err
+
+
+def test_experiment_when_stopped_and_grown_then_the_server_sees_no_request_twice(sums, server):
+    server.plan.latency = 0.05
+    file = str(experiment(sums, server))
+    command = [sys.executable, "-m", "markscheme", "run", file]
+    running = subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    deadline = time.monotonic() + 60
+    while server.requests < 30 and time.monotonic() < deadline:
+        time.sleep(0.02)
+    running.send_signal(signal.SIGINT)
+    assert running.wait(60) == 130
+    assert 30 <= server.requests < SUMS * 4 * 8
+    server.plan.latency = 0
+    experiment(sums, server, samples=16, models=("a", "b", "c"))
+    assert main(["run", file]) == 0
+    seen = bodies(server)
+    assert len(seen) == SUMS * 16 * 4 * 3
+    assert set(seen.values()) == {1}
+
+
+def test_experiment_when_killed_then_only_what_was_in_flight_is_asked_again(sums, server):
+    server.plan.latency = 0.05
+    file = str(experiment(sums, server))
+    running = subprocess.Popen([sys.executable, "-m", "markscheme", "run", file], stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 60
+    while server.requests < 30 and time.monotonic() < deadline:
+        time.sleep(0.02)
+    running.kill()
+    running.wait(60)
+    server.plan.latency = 0
+    assert main(["run", file]) == 0
+    seen = bodies(server)
+    assert len(seen) == SUMS * 4 * 8
+    assert sum(seen.values()) - len(seen) <= 2  # the concurrency
+
+
+def test_experiment_when_grown_then_the_requests_are_those_of_asking_all_at_once(sums, server):
+    def ask(samples, out):
+        before = len(server.seen)
+        assert main(["run", str(experiment(sums, server, samples)), "--out", out]) == 0
+        return Counter(body for _, body in server.seen[before:])
+
+    assert ask(2, "grown") + ask(6, "grown") == ask(6, "at-once")
+
+
+def test_experiment_when_benchmarks_share_problems_then_their_answers_are_shared(sums, server):
+    arguments = ["--model", "openai/a", "--base-url", server.url, "-n", "2", "-t", "0.5,1", "--out", "exp"]
+    assert main(["run", "sums.jsonl", "half.jsonl", *arguments]) == 0
+    assert server.requests == SUMS * 2 * 2
+    half = [run for run in find_runs(["exp"]) if run.manifest.benchmark == "half"]
+    assert all("reused_from" in response.metadata for run in half for response in run.responses())
+    assert main(["run", "sums.jsonl", *arguments[:-1], "other", "--reuse", "exp"]) == 0
+    assert server.requests == SUMS * 2 * 2
+
+
+def test_experiment_when_the_model_differs_only_in_a_field_then_nothing_is_shared(sums, server):
+    more = '\n[models.x]\nmodel = "openai/a"\nextra = { chat_template_kwargs = { enable_thinking = false } }\n'
+    file = experiment(sums, server, models=("a",))
+    file.write_text(file.read_text() + more + f'base_url = "{server.url}"\n')
+    assert main(["run", str(file)]) == 0
+    assert server.requests == SUMS * 4 * 4 * 2
+    assert any(b"enable_thinking" in body for _, body in server.seen)
+
+
+def test_dry_run_when_asked_then_says_what_it_would_ask_and_asks_nothing(sums, server, capsys):
+    assert main(["run", str(experiment(sums, server)), "--dry-run"]) == 0
+    assert f"8 runs: {SUMS * 4 * 8} responses to ask for" in capsys.readouterr().out
+    assert server.requests == 0
+    assert not (sums / "runs").exists()
+
+
+def test_budget_when_used_up_then_it_stops_cleanly_and_goes_on_with_more(sums, server, capsys):
+    arguments = ["run", "sums.jsonl", "--model", "openai/a", "--base-url", server.url, "-n", "4", "--concurrency", "1"]
+    # Each answer takes 200 tokens of prompt and 2 of response.
+    assert main([*arguments, "--max-tokens-total", "1000", "--out", "run"]) == 3
+    assert server.requests == 5
+    assert "the budget of 1,000 tokens is used up" in capsys.readouterr().err
+    assert main(["resume", "run"]) == 3
+    assert server.requests == 5
+    assert main(["resume", "run", "--max-tokens-total", "1000000"]) == 0
+    assert server.requests == SUMS * 4
+    assert set(bodies(server).values()) == {1}
+
+
+def test_budget_when_no_price_is_known_then_says_so(sums, server, capsys):
+    assert main(["run", "sums.jsonl", "--model", "openai/a", "--base-url", server.url, "--max-cost", "1"]) == 2
+    assert "--prices" in capsys.readouterr().err
+    assert server.requests == 0
+
+
+def test_budget_when_a_cost_is_reached_then_the_experiment_stops(sums, server, capsys):
+    (sums / "prices.toml").write_text("[models.a]\ninput = 1000\noutput = 1000\n")
+    arguments = ["run", "sums.jsonl", "--model", "openai/a", "--base-url", server.url, "-t", "0.5,1", "-n", "4"]
+    arguments += ["--concurrency", "1", "--prices", "prices.toml", "--out", "exp"]
+    assert main([*arguments, "--max-cost", "1"]) == 3
+    assert server.requests == 5  # at 0.202 dollars each
+    assert len(list((sums / "exp").iterdir())) == 1
+
+
+@pytest.mark.parametrize(
+    ("first", "then"), [(["-n", "4"], ["-n", "8"]), (["-n", "4", "--limit", "3"], ["--limit", "6"])]
+)
+def test_resume_when_it_asks_for_more_then_only_the_rest_is_asked(sums, server, first, then):
+    model = ["--model", "openai/a", "--base-url", server.url]
+    assert main(["run", "sums.jsonl", *model, *first, "--out", "run"]) == 0
+    assert main(["resume", "run", *then]) == 0
+    run = Run.open("run")
+    assert server.requests == run.manifest.problems * run.manifest.samples
+    assert set(bodies(server).values()) == {1}
+    assert run.snapshot().missing == 0
+    assert main(["resume", "run"]) == 0  # what was extended is a run like any other
+
+
+def test_resume_when_fewer_are_asked_for_or_all_would_be_the_same_then_refused(sums, server, capsys):
+    model = ["--model", "openai/a", "--base-url", server.url]
+    assert main(["run", "sums.jsonl", *model, "--out", "greedy"]) == 0
+    assert main(["resume", "greedy", "-n", "4"]) == 2
+    assert "temperature 0" in capsys.readouterr().err
+    assert main(["run", "sums.jsonl", *model, "-n", "4", "--out", "four"]) == 0
+    assert main(["resume", "four", "-n", "2"]) == 2
+
+
+def test_model_when_several_are_typed_then_all_are_asked_whatever_the_order(sums, server):
+    address = ["--base-url", server.url, "--limit", "2"]
+    assert main(["run", "sums.jsonl", "--model", "openai/a", "openai/b", *address, "--out", "one"]) == 0
+    assert {run.manifest.model for run in find_runs(["one"])} == {"openai/a", "openai/b"}
+    assert main(["run", *address, "--out", "two", "--model", "openai/a", "sums.jsonl"]) == 0
+    assert Run.open("two").manifest.benchmark == "sums"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("samples = 4", "smaples = 4", "line 2: there is no option 'smaples'; did you mean samples?"),
+        ('model = "openai/a"', 'name = "a"', "there is no option 'name'"),
+        ('benchmarks = ["sums.jsonl"]', "", "names no benchmark"),
+        ("samples = 4", 'samples = "four"', "--samples cannot be 'four'"),
+        ('"sums.jsonl"', '"nothing"', "no benchmark 'nothing'"),
+    ],
+)
+def test_experiment_when_its_file_has_a_mistake_then_one_sentence(sums, server, capsys, old, new, said):
+    file = experiment(sums, server, models=("a",))
+    file.write_text(file.read_text().replace(old, new))
+    assert main(["run", str(file)]) in (1, 2)
+    told = capsys.readouterr().err
+    assert said in told
+    assert told.count("\n") == 1
+    assert server.requests == 0
+
+
+def test_file_when_it_is_a_benchmark_then_it_is_not_taken_for_an_experiment(sums, server):
+    (sums / "mine.toml").write_text('[data.test]\nfile = "sums.jsonl"\n')
+    assert not is_experiment("mine.toml")
+    assert main(["run", "mine.toml", "--model", "openai/a", "--base-url", server.url, "--out", "run"]) == 0
+    assert Run.open("run").manifest.benchmark == "mine"
+
+
+def test_python_when_it_runs_an_experiment_then_gives_its_runs(sums, server):
+    runs = ms.experiment(experiment(sums, server, samples=2))
+    assert len(runs) == 8
+    assert all(run.manifest.status == "complete" for run in runs)
+    assert {run.path.parent for run in runs} == {Path("runs/eval")}
+
+
+def test_cells_when_a_value_stands_twice_then_it_is_asked_once(sums, server):
+    file = experiment(sums, server)
+    file.write_text(file.read_text().replace("[0.5, 1.0]", "[0.5, 0.5]"))
+    assert len(read_cells(file, {})) == 4
+    file.write_text('benchmarks = ["gsm8k"]\n[models.a]\nsamples = 1\n')
+    with pytest.raises(UsageError, match="needs `model`"):
+        read_cells(file, {})
