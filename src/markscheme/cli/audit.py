@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from markscheme.cli.mark import (
@@ -32,23 +33,37 @@ def run(args: argparse.Namespace) -> int:
     from markscheme.marking.bulk.outputs import Outputs
     from markscheme.reporting.terminal import print_json
 
-    outputs = Outputs(args.source, args.benchmark, args.data_dir)
-    found = audit(
-        outputs,
-        args.protocol,
-        benchmark=outputs.benchmark,
-        keep=max(args.show, 0),
-        workers=args.workers,
-        think_end=args.think_end,
-    )
-    warn_of_unmatched(outputs)
+    audits = []
+    for source in _sources(args.source):
+        outputs = Outputs(source, args.benchmark, args.data_dir)
+        audits.append(
+            audit(
+                outputs,
+                args.protocol,
+                benchmark=outputs.benchmark,
+                keep=max(args.show, 0),
+                workers=args.workers,
+                think_end=args.think_end,
+            )
+        )
+        warn_of_unmatched(outputs)
     if args.json or args.format == "json":
-        print_json(found)
-    elif args.format == "markdown":
-        print(as_markdown(found))
-    else:
-        _print_tables(found)
+        print_json(audits if len(audits) > 1 else audits[0])
+        return 0
+    for source, found in zip(_sources(args.source), audits, strict=True):
+        if len(audits) > 1:
+            print(f"{source}\n")
+        if args.format == "markdown":
+            print(as_markdown(found))
+        else:
+            _print_tables(found)
     return 0
+
+
+def _sources(source: str) -> list[str]:
+    """What is named, or the runs of an experiment's folder."""
+    below = sorted(Path(source).glob("*/manifest.json")) if not (Path(source) / "manifest.json").exists() else []
+    return [str(file.parent) for file in below] or [source]
 
 
 def _headline(found: Audit) -> str:

@@ -7,10 +7,13 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from markscheme.errors import UsageError
+
 if TYPE_CHECKING:
     from rich.console import Console
 
     from markscheme.reporting.comparing import Compared, MacroCompared
+    from markscheme.runs import Run
     from markscheme.statistics import Comparison, Interval, Ranking
     from markscheme.statistics.comparison import Margin
 
@@ -24,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         metavar="RUN",
         help="run folders; the first is A, the one compared against. Two folders of runs, one a benchmark: the mean over "
-        "benchmarks too",
+        "benchmarks too. One folder of an experiment: each benchmark by itself",
     )
     parser.add_argument(
         "--metric", default="accuracy", help="accuracy (default), pass@K, pass^K, g-pass@K:TAU, maj@K, best-of-K:SCORE"
@@ -72,14 +75,16 @@ def run(args: argparse.Namespace) -> int:
         macro = compare_macro(sides[0], sides[1], terms)
         print_json(macro) if args.json else _print_macro(macro)
         return 0
-    runs = [each for side in sides for each in side]
-    found = compare_runs(runs, terms)
+    found = [compare_runs(runs, terms) for runs in _groups(args.runs)]
     if args.json:
-        print_json(found)
+        print_json(found if len(found) > 1 else found[0])
     else:
-        _print(found)
+        for each in found:
+            _print(each)
     if args.plot:
-        save_forest(found, runs, Path(args.plot))
+        if len(found) > 1:
+            raise UsageError("--plot draws one benchmark; name its runs")
+        save_forest(found[0], find_runs(args.runs), Path(args.plot))
         print(f"wrote {args.plot}", file=sys.stderr)
     return 0
 
@@ -94,6 +99,18 @@ def _print_macro(macro: MacroCompared) -> None:
     screen.print(f"[bold]B − A  {_points(macro.difference)}[/]   p = {macro.p_value:.3g}")
     if macro.margin is not None:
         _print_margin(screen, macro.margin)
+
+
+def _groups(named: list[str]) -> list[list[Run]]:
+    """The runs to compare with each other: all that are named, or those of an experiment's folder by benchmark."""
+    from markscheme.runs.folder import find_runs
+
+    runs = find_runs(named)
+    if len(named) > 1:
+        return [runs]
+    benchmarks = dict.fromkeys(run.manifest.benchmark for run in runs)
+    groups = [[run for run in runs if run.manifest.benchmark == name] for name in benchmarks]
+    return [group for group in groups if len(group) > 1] or [runs]
 
 
 def _print(found: Compared) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from markscheme.config import fixed_options
 from markscheme.errors import UsageError
 from markscheme.reporting.picks import with_picks
 from markscheme.reporting.plots import shortened
@@ -139,9 +140,33 @@ def find_differences(manifests: Mapping[str, Manifest], protocols: Mapping[str, 
         ("prompt", False, {name: each.prompt_sha256[:12] for name, each in manifests.items()}),
         ("sampling", False, {name: _sampling(each.sampling) for name, each in manifests.items()}),
         ("samples per problem", False, {name: str(each.samples) for name, each in manifests.items()}),
+        *_request_options(manifests),
         ("status", False, {name: each.status for name, each in manifests.items()}),
     ]
     return [Difference(what, values, decisive) for what, decisive, values in aspects if len(set(values.values())) > 1]
+
+
+SHOWN_ELSEWHERE = {
+    *("benchmark", "model", "protocol", "samples", "limit", "limit_seed"),
+    *("prompt", "fewshot", "fewshot_pool", "fewshot_seed", "system_prompt"),  # in the hash of the prompts
+    *("temperature", "top_p", "top_k", "max_tokens", "stop"),  # in the sampling as it was sent
+}
+"""Options that other aspects tell, as they came out."""
+
+
+def _request_options(manifests: Mapping[str, Manifest]) -> list[tuple[str, bool, dict[str, str]]]:
+    """Every other option that is part of what was asked: further fields, thinking, reasoning effort, the seed …"""
+    names = [name for name in fixed_options() if name not in SHOWN_ELSEWHERE]
+    return [
+        (name.replace("_", " "), False, {run: _option(getattr(each.config, name)) for run, each in manifests.items()})
+        for name in names
+    ]
+
+
+def _option(value: object) -> str:
+    if isinstance(value, tuple):
+        return ", ".join(map(str, value)) or "none"
+    return "default" if value is None else str(value)
 
 
 def _data(manifest: Manifest) -> str:

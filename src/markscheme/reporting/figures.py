@@ -90,6 +90,26 @@ def size(summary: Summary) -> str:
     return f"{summary.problems:,} problems × {summary.samples} sample{'s' * (summary.samples != 1)}{average}"
 
 
+def conditions(summary: Summary) -> str:
+    """How it was asked and what it took: `temperature 0.8, 10 examples, 12,345 tokens, $0.12, 41 s`."""
+    names = {"temperature": "temperature", "top_p": "top-p", "top_k": "top-k"}
+    parts = [
+        f"{shown} {summary.sampling[name]:g}" for name, shown in names.items() if summary.sampling.get(name) is not None
+    ]
+    if summary.sampling.get("max_tokens") is not None:
+        parts.append(f"at most {summary.sampling['max_tokens']:,} tokens each")
+    if summary.fewshot:
+        parts.append(f"{summary.fewshot} examples")
+    usage = summary.usage
+    if usage is not None and usage.completion_tokens is not None:
+        parts.append(f"{(usage.prompt_tokens or 0) + usage.completion_tokens:,} tokens")
+    if usage is not None and usage.cost is not None:
+        parts.append(f"${usage.cost:,.2f}")
+    if summary.seconds is not None:
+        parts.append(f"{summary.seconds:,.0f} s")
+    return ", ".join(parts)
+
+
 def plus_minus(estimate: Estimate) -> str:
     r"""`62.3 \pm 4.1` in LaTeX, or `98.0_{-5.2}^{+1.6}` where the interval is not symmetric to the printed digit."""
     if estimate.value is None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime
+from typing import Any
 
 import msgspec
 
 from markscheme.errors import UsageError
 from markscheme.runs.columns import FINISH
-from markscheme.runs.folder import Failure, Run, write_atomically
+from markscheme.runs.folder import Failure, Manifest, Run, write_atomically
 from markscheme.runs.snapshot import Snapshot
 from markscheme.runs.usage import Usage
 from markscheme.statistics import (
@@ -108,6 +110,12 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     usage: Usage | None = None
     failures: dict[str, Failure] = {}
     """Why responses are missing, by kind of failure. What is missing beyond these was never asked."""
+    sampling: dict[str, Any] = {}
+    """As it was sent."""
+    fewshot: int = 0
+    """Worked examples in each prompt."""
+    seconds: float | None = None
+    """From the start of the run to its end; of one that was resumed, with the time in between."""
 
 
 def summarize(
@@ -144,7 +152,7 @@ def summarize(
         accuracy=estimate("accuracy", counts, population),
         truncation=rate(counts, Verdict.TRUNCATED, population),
         rates={str(verdict): rate(counts, verdict, population) for verdict in RATES if verdicts[verdict]},
-        pass_at_k={str(k): estimate(f"pass@{k}", counts, population) for k in (pass_k or manifest.config.pass_k)},
+        pass_at_k={str(k): estimate(f"pass@{k}", counts, population) for k in (pass_k or usual_k(manifest))},
         groups=_groups(snapshot, counts, population),
         metrics={name: estimate(name, counts, population) for name in metrics},
         until=_until(snapshot, counts),
@@ -156,7 +164,24 @@ def summarize(
         warnings=(*_warnings(snapshot, int((snapshot.unmarked(label) & ~snapshot.failed).sum())), *notes),
         usage=manifest.usage,
         failures=snapshot.failures(),
+        sampling=manifest.sampling,
+        fewshot=len(manifest.fewshot_ids),
+        seconds=_seconds(manifest),
     )
+
+
+def usual_k(manifest: Manifest) -> tuple[int, ...]:
+    """The k of pass@k: those that were asked for, else 1 and as many as there are samples, where they are several."""
+    if manifest.config.pass_k or manifest.config.until is not None:
+        return manifest.config.pass_k
+    return (1, manifest.samples) if manifest.samples > 1 else ()
+
+
+def _seconds(manifest: Manifest) -> float | None:
+    try:
+        return (datetime.fromisoformat(manifest.ended or "") - datetime.fromisoformat(manifest.started)).total_seconds()
+    except (ValueError, TypeError):
+        return None
 
 
 def finish(run: Run) -> Summary:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from markscheme.reporting.figures import bar, bounds, notes, percent, size, variance_rows
+from markscheme.reporting.figures import bar, bounds, conditions, notes, percent, size, variance_rows
 from markscheme.reporting.summary import Estimate
 
 if TYPE_CHECKING:
@@ -71,6 +71,8 @@ def print_summary(summary: Summary) -> None:
         f"[bold]{_literal(summary.benchmark)}[/] · {_literal(summary.model)} · "
         f"{size(summary)} · protocol {summary.protocol}"
     )
+    if asked := conditions(summary):
+        screen.print(asked, style="dim")
     figures = RichTable(box=None, pad_edge=False, show_header=False)
     scores = {"accuracy": summary.accuracy, **{f"pass@{k}": each for k, each in summary.pass_at_k.items()}}
     scores |= summary.metrics

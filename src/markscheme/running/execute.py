@@ -10,10 +10,11 @@ from contextlib import nullcontext, suppress
 from datetime import datetime
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from markscheme.benchmarks import Benchmark
 from markscheme.config import RunConfig
 from markscheme.errors import JournalError, MarkschemeError, ModelError, UsageError
 from markscheme.marking import get_protocol
@@ -37,7 +38,11 @@ from markscheme.running.rounds import Rounds, first_round
 from markscheme.runs.folder import Manifest, Run
 from markscheme.runs.lock import RunLock
 from markscheme.runs.reserve import Reserve
-from markscheme.types import Sampling
+from markscheme.runs.usage import Price
+from markscheme.types import Question, Sampling
+
+if TYPE_CHECKING:
+    from markscheme.runs.snapshot import Snapshot
 
 SEVERAL_SAMPLES_TEMPERATURE = 0.8
 """One sample is greedy by default; several greedy samples would be the same text several times."""
@@ -65,24 +70,7 @@ def execute(
     model = load_model(config.model, config)
     samples = first_round(config, ranks)
     sampling = _sampling(config, samples, model, bench.default_sampling(config.prompt))
-    fewshot_ids = questions[0].prompt.fewshot_ids
-    manifest = Manifest(
-        config=hide_config(config),
-        benchmark=bench.name,
-        model=hide_spec(config.model),
-        protocol=protocol.label,
-        samples=samples,
-        problems=len(questions),
-        data=bench.files + (bench.pool_files if fewshot_ids else ()),
-        prompt_sha256=prompts_sha256(question.prompt for question in questions),
-        fewshot_ids=fewshot_ids,
-        sampling=msgspec.to_builtins(sampling),
-        started=now(),
-        packages=package_versions(),
-        python=platform.python_version(),
-        platform=platform.platform(),
-        git_revision=git_revision(),
-    )
+    manifest = _manifest(config, bench, questions, protocol.label, samples, sampling)
     # Whatever is wrong with the options is said before there is a folder.
     price = price_of(config)
     budget = budget or Budget(config.max_cost, config.max_tokens_total)
@@ -123,10 +111,7 @@ def resume(
     """
     config = resumed_config(run, changes or {})
     price = price_of(config)
-    if budget is None:
-        budget = Budget(config.max_cost, config.max_tokens_total)
-        if (spent := run.manifest.usage) is not None:
-            budget.add(spent.prompt_tokens or 0, spent.completion_tokens or 0, price)
+    budget = budget or _budget_left(run, config, price)
     budget.check(config, price)
     _check_ranks(config, ranks)
     first_round(config, ranks)  # refuses what cannot be
@@ -146,11 +131,8 @@ def resume(
         snapshot = run.snapshot()
         questions = snapshot.questions()
         check_questions(run, questions)
-        if (damaged := snapshot.damaged + len(snapshot.torn)) and (ranks is None or ranks.first):
-            print(
-                f"markscheme: {damaged} damaged lines in {run.path} are left out; what they held is asked again",
-                file=sys.stderr,
-            )
+        if ranks is None or ranks.first:
+            _tell_damage(snapshot)
         state = ResumeState(int(snapshot.wanted.sum()), snapshot, run.manifest.protocol)
         work = Work(run, config, questions, state, price, display, ranks, budget=budget)
         if config.until is not None:
@@ -178,6 +160,46 @@ def new_folder(benchmark: str, model: str) -> Path:
     name = f"{stamp}-{benchmark}-{slug}"
     candidates = (Path("runs") / (name if number == 1 else f"{name}-{number}") for number in count(1))
     return next(folder for folder in candidates if not folder.exists())
+
+
+def _budget_left(run: Run, config: RunConfig, price: Price | None) -> Budget:
+    """A budget of which the run has spent something already."""
+    budget = Budget(config.max_cost, config.max_tokens_total)
+    if (spent := run.manifest.usage) is not None:
+        budget.add(spent.prompt_tokens or 0, spent.completion_tokens or 0, price)
+    return budget
+
+
+def _tell_damage(snapshot: Snapshot) -> None:
+    if damaged := snapshot.damaged + len(snapshot.torn):
+        print(
+            f"markscheme: {damaged} damaged lines in {snapshot.folder} are left out; what they held is asked again",
+            file=sys.stderr,
+        )
+
+
+def _manifest(
+    config: RunConfig, bench: Benchmark, questions: Sequence[Question], protocol: str, samples: int, sampling: Sampling
+) -> Manifest:
+    """What is asked, and with what it is made."""
+    fewshot_ids = questions[0].prompt.fewshot_ids
+    return Manifest(
+        config=hide_config(config),
+        benchmark=bench.name,
+        model=hide_spec(config.model),
+        protocol=protocol,
+        samples=samples,
+        problems=len(questions),
+        data=bench.files + (bench.pool_files if fewshot_ids else ()),
+        prompt_sha256=prompts_sha256(question.prompt for question in questions),
+        fewshot_ids=fewshot_ids,
+        sampling=msgspec.to_builtins(sampling),
+        started=now(),
+        packages=package_versions(),
+        python=platform.python_version(),
+        platform=platform.platform(),
+        git_revision=git_revision(),
+    )
 
 
 def _check_ranks(config: RunConfig, ranks: Ranks | None) -> None:
