@@ -42,7 +42,7 @@ def server():
 
 
 def experiment(folder, server, samples=4, models=("a", "b"), more=""):
-    text = f'benchmarks = ["sums.jsonl"]\nsamples = {samples}\ntemperature = [0.5, 1.0]\n'
+    text = f'benchmarks = ["sums.jsonl"]\nsamples = {samples}\ntemperature = [0, 1.0]\n'
     text += f'prompt = ["boxed", "Solve: {{statement}}"]\nconcurrency = 2\n{more}'
     for name in models:
         text += f'\n[models.{name}]\nmodel = "openai/{name}"\nbase_url = "{server.url}"\napi_key_env = "NONE"\n'
@@ -55,7 +55,7 @@ def test_experiment_when_run_then_every_combination_is_asked_once(sums, server, 
     assert len(bodies(server)) == server.requests == SUMS * 4 * 2 * 2 * 2
     shown = capsys.readouterr().out
     assert "prompt boxed" in shown
-    assert "temperature 0.5" in shown
+    assert "temperature 0," in shown
     assert len(find_runs(["runs/eval"])) == 8
 
 
@@ -233,7 +233,7 @@ def test_python_when_it_runs_an_experiment_then_gives_its_runs(sums, server):
 
 def test_cells_when_a_value_stands_twice_then_it_is_asked_once(sums, server):
     file = experiment(sums, server)
-    file.write_text(file.read_text().replace("[0.5, 1.0]", "[0.5, 0.5]"))
+    file.write_text(file.read_text().replace("[0, 1.0]", "[0.5, 0.5]"))
     assert len(read_cells(file, {})) == 4
     file.write_text('benchmarks = ["gsm8k"]\n[models.a]\nsamples = 1\n')
     with pytest.raises(UsageError, match="needs `model`"):

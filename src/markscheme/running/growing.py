@@ -31,9 +31,10 @@ def grow(run: Run, config: RunConfig) -> None:
     """Write down that more is asked, where it is; refuses what would not be an extension of the same run."""
     manifest = run.manifest
     if config.until is None and config.samples > manifest.samples:
-        if manifest.sampling.get("temperature") == 0:
+        # Somebody who typed -t 0 knows; one sample is greedy without a word, and several would not have been.
+        if manifest.sampling.get("temperature") == 0 and config.temperature is None:
             raise UsageError(
-                f"{run.path} was asked at temperature 0, where further samples are the same again; start a new run with -t"
+                f"{run.path} was asked at temperature 0, where further samples are the same again; start a new run with -n"
             )
         manifest = msgspec.structs.replace(manifest, samples=config.samples)
     if config.limit != manifest.config.limit:
