@@ -49,7 +49,8 @@ _COPULA_END: Final = re.compile(
 def declared_abroad(text: str, start: int, end: int) -> ExtractedAnswer | None:
     """What the last announcement in another language says."""
     begin = max(start, end - _REACH)
-    if text.isascii() and not any(text.find(word, begin, end) >= 0 for word in _IN_ASCII):
+    # "Jibu ni 5." is the shortest in ASCII; behind a box there is usually less.
+    if text.isascii() and (end - begin < 10 or not any(text.find(word, begin, end) >= 0 for word in _IN_ASCII)):
         return None
     last = None
     for lead in _LEAD.finditer(text, begin, end):

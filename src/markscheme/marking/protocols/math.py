@@ -105,6 +105,15 @@ _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z])|\n")
 _MEASURED = re.compile(r"([-−]?[$¥€£]?\d[\d,]*+(?:\.\d++)?+(?:/\d++)?+)\s?[^\x00-\u024f\u2000-\u2bff]{1,12}[.。]?")
 
 
+_GROUPED = re.compile(r"([-−]?[$€£]?\d{1,3}(?:\.\d{3})++)(?:\s[^\d]{1,20})?")
+
+
+def _grouped(answer: ExtractedAnswer) -> str | None:
+    """`1.080`, which most of Europe reads as 1080, where the answer was announced in such a language."""
+    grouped = _GROUPED.fullmatch(answer.content) if answer.form == "abroad" else None
+    return grouped[1].replace(".", "") if grouped else None
+
+
 def _counted(content: str) -> str | None:
     """The number of `18元`, `3页` or `18 долларов`: measure words of scripts in which equality knows no units."""
     measured = None if content.isascii() or len(content) > 60 else _MEASURED.fullmatch(content)
@@ -122,7 +131,7 @@ def _read_again(
     content = text_of_choice(sections, answer.content)
     if content is None and (letter := _WITH_LETTER.match(answer.content)) is not None:
         content = answer.content[letter.end() :]
-    for other in (content, _value_of_chain(answer.content, right), _counted(answer.content)):
+    for other in (content, _value_of_chain(answer.content, right), _counted(answer.content), _grouped(answer)):
         if other is not None and (same := compare(other, right)).equal:
             return answer, same
     if _said_before_letter(sections, answer, right):
