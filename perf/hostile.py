@@ -38,6 +38,11 @@ FAMILIES: dict[str, Maker] = {
     "binomial": lambda n: rf"\binom{{10^{{{n}}}}}{{10^{{{n // 2}}}}}",
     "long number": lambda n: "7" * (2000 + n),
     "deep sine": lambda n: r"\sin(" * 300 + str(n) + ")" * 300,
+    "nested systems": lambda n: r"\left\{\begin{array}{l}" * 400 + str(n),
+    "points": lambda n: "." * 20_000 + str(n),
+    "commas": lambda n: "1," * 10_000 + str(n),
+    "chain of inequalities": lambda n: "x<" * 5_000 + str(n),
+    "native fractions": lambda n: "½" * 5_000 + str(n),
     "unclosed boxes": lambda n: r"\boxed{" * 500 + str(n),
     "a megabyte": lambda n: f"x_{{{n}}}+" * 100_000,
 }

@@ -129,8 +129,8 @@ def _compare(answer: str, gold: str, places: int | None, time_limit: float) -> A
     comparator = Comparator(places=places)
     verdict = _same(comparator, left.answer, right.answer)
     if verdict is False:
-        scalars = isinstance(left.answer, Scalar) and isinstance(right.answer, Scalar)
-        if _SPACES.sub("", answer) == _SPACES.sub("", gold) or (not scalars and _same_tokens(answer, gold)):
+        alike = type(left.answer) is type(right.answer) and not isinstance(left.answer, Scalar)
+        if _SPACES.sub("", answer) == _SPACES.sub("", gold) or (alike and _same_tokens(answer, gold)):
             return _SAME_TEXT
         other = _other_readings(answer, gold)
         if other is not None:

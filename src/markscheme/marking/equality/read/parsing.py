@@ -165,6 +165,8 @@ class Reader(RelationReader):
 
     def scaled_matrix(self, low: int, high: int) -> int | None:
         """Where the brackets of a matrix start that stands behind a factor."""
+        if self.tokens[high - 1].kind != ")" or self.tokens[high - 2].kind != "end":
+            return None
         start = next((k for k in self.level(low, high) if self.match.get(k) == high - 1), low)
         inside = start > low and self.tokens[start].kind == "(" and self.tokens[start + 1].kind == "begin"
         return start if inside and self.match[start + 1] == high - 2 else None
