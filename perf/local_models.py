@@ -29,7 +29,7 @@ def make(folder: Path, size: str, mean: int) -> Path:
     ends = [f"<|end{number}|>" for number in range(VOCABULARY // mean if mean else 1)]
     # Whole words, so that a text has as many tokens when it is read again: peers give only the text.
     problems = ms.benchmark("gsm8k-sample")
-    texts = [f"{one.statement} {one.solution}" for one in (*problems.problems, *problems.fewshot_pool)]
+    texts = [f"{one.statement} {one.solution}" for one in problems.problems]
     words = Counter(word for text in texts for word in re.findall(r"\w+|[^\w\s]+", text))
     listed = ["<|pad|>", *ends, "<|unknown|>", *(word for word, _ in words.most_common(VOCABULARY))]
     listed += [f"word{number}" for number in range(VOCABULARY)]

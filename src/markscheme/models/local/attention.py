@@ -56,9 +56,11 @@ current = Current()
 
 def register() -> None:
     """Make the name known to transformers. Without a mask function of that name, models make no mask."""
+    import torch
     from transformers import AttentionInterface
 
-    AttentionInterface.register(NAME, attend)
+    # `torch.compile` stops here: what rows have read changes at every step, and it would compile each step anew.
+    AttentionInterface.register(NAME, torch.compiler.disable(attend))  # type: ignore[no-untyped-call, unused-ignore]
 
 
 class Rule(NamedTuple):
