@@ -34,7 +34,7 @@ ANNOUNCEMENTS: Final = {
     "Polish": r"[Oo]dpowiedź(?: to)?",
 }  # fmt: skip
 _LEAD: Final = re.compile(
-    rf"(?<![A-Za-z])(?:{'|'.join(ANNOUNCEMENTS.values())})[\s*_】\])）」』]{{0,6}}+(?P<sign>[:：=—–-])?"
+    rf"(?<![A-Za-z])(?:{'|'.join(ANNOUNCEMENTS.values())})[\s*_】\])）」』]{{0,6}}+(?P<sign>[:：=]|[—–-](?=\s))?"
     rf"[\s*_:：「『【（(\[]{{0,6}}?(?P<value>(?=[-−+]?[$€£¥₹]?\d|[$\\√π(\[{{（]|[A-J](?![\w-])|[-−])|(?<=[:：】\]]\s)(?=\S)|(?<=[:：】\]])(?=\S))"
 )
 _IN_ASCII: Final = ("ntwort", "rgebnis", "espuesta", "esultado", "ibu ", "esposta", "isposta", "evap", "awaban")
