@@ -90,6 +90,9 @@ def become(arguments: list[str], folder: str, environment: dict[str, str], descr
     for place, descriptor in enumerate(descriptors):
         os.dup2(descriptor, place)
         os.close(descriptor)
+    # Streams of its own: those of the server remember whether theirs could be wound back.
+    sys.stdin, sys.stdout = open(0, closefd=False), open(1, "w", closefd=False)  # noqa: SIM115
+    sys.stderr = open(2, "w", buffering=1, closefd=False)  # noqa: SIM115
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)

@@ -103,9 +103,9 @@ def browser():
     if reason:
         pytest.skip(reason)
     with sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield found
-        found.close()
+        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield opened
+        opened.close()
 
 
 @pytest.fixture(scope="module")
@@ -114,23 +114,24 @@ def tab(browser):
     context = browser.new_context(
         viewport={"width": 1280, "height": 840}, permissions=["clipboard-read", "clipboard-write"]
     )
-    found = context.new_page()
+    context.set_default_timeout(120_000)  # a busy machine takes its time; nothing here measures it
+    opened = context.new_page()
     troubles: list[str] = []
-    found.on("pageerror", lambda error: troubles.append(str(error)))
-    found.on("console", lambda said: troubles.append(said.text) if said.type in ("error", "warning") else None)
-    found.on("dialog", lambda dialog: (troubles.append(f"a dialog: {dialog.message}"), dialog.dismiss()))
-    found.on("request", lambda asked: troubles.append(f"asked for {asked.url}") if _outside(asked.url) else None)
-    yield found, troubles
+    opened.on("pageerror", lambda error: troubles.append(str(error)))
+    opened.on("console", lambda said: troubles.append(said.text) if said.type in ("error", "warning") else None)
+    opened.on("dialog", lambda dialog: (troubles.append(f"a dialog: {dialog.message}"), dialog.dismiss()))
+    opened.on("request", lambda asked: troubles.append(f"asked for {asked.url}") if _outside(asked.url) else None)
+    yield opened, troubles
     context.close()
 
 
 @pytest.fixture
 def page(tab):
     """The tab without a memory; fails the test on any script error, refused resource or request to elsewhere."""
-    found, troubles = tab
-    yield found
-    found.evaluate("() => { localStorage.clear(); sessionStorage.clear(); }")
-    found.goto("about:blank")  # whatever it still asks for, it does not ask of a server that is gone
+    opened, troubles = tab
+    yield opened
+    opened.evaluate("() => { localStorage.clear(); sessionStorage.clear(); }")
+    opened.goto("about:blank")  # whatever it still asks for, it does not ask of a server that is gone
     seen = troubles[:]
     troubles.clear()
     assert seen == []

@@ -163,7 +163,7 @@ def test_page_of_a_running_run_updates_by_itself(serve, page, tmp_path):
     page.goto(served.url + "/run/live")
     assert page.locator(".lines a.c").count() == 6
     folders.go_on(path, 6, 11)
-    page.wait_for_function("() => document.querySelectorAll('.lines a.c').length === 11", timeout=15_000)
+    page.wait_for_function("() => document.querySelectorAll('.lines a.c').length === 11")
     page.goto(served.url + "/")
     page.locator(".pill.running").wait_for()
     folders.go_on(path, 11, 14)
@@ -178,7 +178,7 @@ def test_page_of_a_response_that_is_not_there_yet_shows_it_when_it_comes(serve, 
     page.get_by_text("The response itself is not there").wait_for()
     with (path / "responses.jsonl").open("a") as out:
         out.write(lines[0])
-    page.locator("article math").first.wait_for(timeout=15_000)
+    page.locator("article math").first.wait_for()
 
 
 def test_run_that_starts_while_the_empty_page_is_open_appears_on_it(serve, page, tmp_path):
@@ -186,7 +186,7 @@ def test_run_that_starts_while_the_empty_page_is_open_appears_on_it(serve, page,
     page.goto(served.url + "/")
     page.get_by_text("No run here yet").wait_for()
     folders.finished(tmp_path / "one", problems=2, samples=2)
-    page.get_by_role("link", name="one", exact=True).wait_for(timeout=15_000)
+    page.get_by_role("link", name="one", exact=True).wait_for()
     page.get_by_label("Compare one").check()
     page.get_by_text("1 selected").wait_for()
 
