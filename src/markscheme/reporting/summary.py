@@ -9,9 +9,10 @@ from datetime import datetime
 from typing import Any
 
 import msgspec
+import numpy as np
 
 from markscheme.errors import UsageError
-from markscheme.runs.columns import FINISH
+from markscheme.runs.columns import FINISH, VERDICTS
 from markscheme.runs.folder import Failure, Manifest, Run, write_atomically
 from markscheme.runs.snapshot import Snapshot
 from markscheme.runs.usage import Usage
@@ -161,7 +162,7 @@ def summarize(
         variance=variance_table(counts),
         data={file.name: file.sha256 for file in manifest.data},
         prompt_sha256=manifest.prompt_sha256,
-        warnings=(*_warnings(snapshot, int((snapshot.unmarked(label) & ~snapshot.failed).sum())), *notes),
+        warnings=(*_warnings(snapshot, label), *notes),
         usage=manifest.usage,
         failures=snapshot.failures(),
         sampling=manifest.sampling,
@@ -307,10 +308,16 @@ def _groups(snapshot: Snapshot, counts: Counts, population: Population) -> dict[
     return groups
 
 
-def _warnings(snapshot: Snapshot, unmarked: int) -> list[str]:
+def _warnings(snapshot: Snapshot, label: str) -> list[str]:
     manifest, warnings = snapshot.manifest, []
     assert manifest is not None
     running = manifest.status == "running"
+    if len(rows := np.flatnonzero(snapshot.verdict(label) == VERDICTS.index(Verdict.UNMARKABLE))):
+        first = int(rows[0])
+        place = f"{snapshot.ids[snapshot.problem[first]]} sample {snapshot.sample[first]}"
+        why = mark.why if (mark := snapshot.mark(label, first)) else ""
+        warnings.append(f"{len(rows)} responses could not be marked; the first, {place}: {why}")
+    unmarked = int((snapshot.unmarked(label) & ~snapshot.failed).sum())
     if unmarked > 0 and not running:
         warnings.append(f"{unmarked} responses have no mark; `markscheme resume {snapshot.folder}` makes it")
     if damaged := snapshot.damaged + (0 if running else len(snapshot.torn)):

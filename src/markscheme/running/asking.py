@@ -147,7 +147,7 @@ class Asking:
                 try:
                     await scheduler.run()
                 finally:
-                    await recorder.finish()
+                    await recorder.finish(hurry=interrupts.happened)
                     for task in beside:
                         task.cancel()
                     self.server_model = self.server_model or recorder.server_model

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
-from itertools import islice
 
 import msgspec
 
-from markscheme.marking import mark_many
+from markscheme.running.within_limits import mark_all
 from markscheme.runs.folder import Run, write_atomically
 from markscheme.runs.usage import Price
 from markscheme.types import Problem, Response
 
-MARKS_AT_ONCE = 256
+LAST_SECONDS = 5.0
+"""For the marks that are missing when a run was told to end."""
 
 
 def forget_stale_marks(run: Run) -> None:
@@ -25,8 +26,11 @@ def forget_stale_marks(run: Run) -> None:
             run.save_marks(name, snapshot.marks(label) if counted else ())
 
 
-def mark_the_rest(run: Run, problems: Mapping[str, Problem]) -> None:
-    """Marks that are missing: of an earlier process that was killed, or that fell behind the answers."""
+def mark_the_rest(run: Run, problems: Mapping[str, Problem], seconds: float = float("inf")) -> None:
+    """Marks that are missing: of an earlier process that was killed, or that fell behind the answers.
+
+    Whoever was told to end has only so many `seconds` for it; what is still missing then, resuming makes.
+    """
     snapshot, protocol = run.snapshot(), run.manifest.protocol
     unmarked = snapshot.unmarked(protocol)
     if not unmarked.any():
@@ -36,9 +40,8 @@ def mark_the_rest(run: Run, problems: Mapping[str, Problem]) -> None:
         return ((response, problems[response.key]) for response in snapshot.responses(unmarked))
 
     with run.marks_journal(protocol) as journal:
-        marks = iter(mark_many(owed(), protocol.partition("@")[0]))
-        while batch := list(islice(marks, MARKS_AT_ONCE)):
-            journal.write(batch)
+        for marks in mark_all(owed(), protocol.partition("@")[0], time.monotonic() + seconds):
+            journal.write(marks)
 
 
 def close(

@@ -27,7 +27,7 @@ from markscheme.models.secrets import hide_config, hide_spec
 from markscheme.prompts import prompts_sha256
 from markscheme.running.asking import Asking, Display, Work, choose_limit, run_async
 from markscheme.running.budget import Budget
-from markscheme.running.closing import close, forget_stale_marks, mark_the_rest, now
+from markscheme.running.closing import LAST_SECONDS, close, forget_stale_marks, mark_the_rest, now
 from markscheme.running.evidence import git_revision, package_versions
 from markscheme.running.growing import grow
 from markscheme.running.prepare import Prepared, prepare
@@ -236,7 +236,8 @@ def _do(work: Work, model: Model | None, sampling: Sampling) -> None:
             if ranks is not None and not ranks.meet():  # told to end, we do not wait for the others
                 status = "interrupted"
             if work.leads:
-                mark_the_rest(run, {question.problem.key: question.problem for question in work.questions})
+                problems = {question.problem.key: question.problem for question in work.questions}
+                mark_the_rest(run, problems, LAST_SECONDS if status == "interrupted" else float("inf"))
     except BaseException as end:
         status = "interrupted" if isinstance(end, KeyboardInterrupt) else "stopped"
         if isinstance(end, ModelError) and ranks is None and run.discard():  # typed again, it begins anew

@@ -1,8 +1,9 @@
 """Keeps what arrives: on disk first, then marked, then counted.
 
 Everything that arrives within one turn of the event loop is written with one system call. A protocol that only reads
-text marks in the loop (some 20 µs); one that may wait for a worker process marks in threads beside it, so that a slow
-mark never delays a request. When those fall behind, the rest is marked after the asking, from the journal.
+text marks in the loop (some 20 µs); one that may wait for a worker process marks in threads beside it, and a long
+response in a process of its own, so that a slow mark never delays a request or a signal. When those fall behind, the
+rest is marked after the asking, from the journal.
 """
 
 from __future__ import annotations
@@ -15,8 +16,12 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from markscheme.errors import MarkschemeError
 from markscheme.marking import Protocol, mark
 from markscheme.running.live import Live
+from markscheme.running.within_limits import is_long, mark_apart, stop_marking
 from markscheme.runs.journal import Journal
 from markscheme.types import Mark, Problem, Response, Verdict
+
+MOMENT = 3.0
+"""Seconds for the marks under way when a run is told to end."""
 
 BACKLOG = 256
 """Responses that may wait for a marking thread: more are left for later, so that memory stays flat."""
@@ -69,8 +74,14 @@ class Recorder:
             self.on_failure(bug)  # in a callback of the event loop nobody else would hear of it
             raise
 
-    async def finish(self) -> None:
-        """Wait for the marks under way."""
+    async def finish(self, *, hurry: bool = False) -> None:
+        """Wait for the marks under way; in a hurry only for a moment, and resuming makes the others."""
+        if hurry and self._pending:
+            await asyncio.wait([asyncio.wrap_future(future) for future in self._pending], timeout=MOMENT)
+            self._pending = set()
+            if self._threads is not None:
+                self._threads.shutdown(wait=False, cancel_futures=True)
+            stop_marking()
         while self._pending:
             await asyncio.wait([asyncio.wrap_future(future) for future in self._pending])
             await asyncio.sleep(0)
@@ -94,16 +105,18 @@ class Recorder:
 
     def _mark(self, responses: list[Response]) -> None:
         name = self._protocol.name
-        if not self._protocol.slow:
-            self._judged_are([mark(one, self._problems[one.key], protocol=name) for one in responses])
-            return
         loop = asyncio.get_running_loop()
-        threads = self._threads or self._start_threads()
+        quick: list[Mark] = []
         for response in responses:
-            if len(self._pending) < BACKLOG:
-                future = threads.submit(mark, response, self._problems[response.key], protocol=name)
+            problem, apart = self._problems[response.key], is_long(response)
+            if not self._protocol.slow and not apart:
+                quick.append(mark(response, problem, protocol=name))
+            elif len(self._pending) < BACKLOG:
+                threads = self._threads or self._start_threads()
+                future = threads.submit(mark_apart if apart else mark, response, problem, protocol=name)
                 self._pending.add(future)
                 future.add_done_callback(lambda done: loop.call_soon_threadsafe(self._thread_judged, done))
+        self._judged_are(quick)
 
     def _start_threads(self) -> ThreadPoolExecutor:
         count = min(16, 2 * (os.cpu_count() or 1))
@@ -111,6 +124,8 @@ class Recorder:
         return self._threads
 
     def _thread_judged(self, future: Future[Mark]) -> None:
+        if future not in self._pending:  # nobody waits for it any more
+            return
         self._pending.discard(future)
         error = future.exception()
         if error is not None:
