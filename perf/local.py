@@ -178,7 +178,7 @@ def plot(results: dict[str, dict[str, Cost]], file: Path) -> None:
 def main() -> None:
     """Measure the cases, or draw what was measured."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("cases", nargs="*", default=list(CASES), choices=list(CASES))
+    parser.add_argument("cases", nargs="*", help=f"some of {list(CASES)}; all of them")
     parser.add_argument("--vllm", help="an environment with vLLM (.ci/vllm makes one)")
     parser.add_argument("--json", type=Path, help="where figures are kept; those of other cases stay")
     parser.add_argument("--plot", type=Path)
@@ -188,7 +188,7 @@ def main() -> None:
     if args.plot:
         plot(results, args.plot)
         return
-    for name in args.cases:
+    for name in args.cases or CASES:
         with tempfile.TemporaryDirectory() as folder:
             results[name] = run(name, CASES[name], Path(folder), args.vllm)
         if args.json:
