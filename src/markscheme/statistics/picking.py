@@ -16,7 +16,7 @@ from markscheme.statistics.metric import Metric
 from markscheme.statistics.voting import NO_ANSWER, Vote, best_of_k, maj_at_k
 
 Floats = npt.NDArray[np.float64]
-_DRAWS = 400  # of weights per problem; only the mean over problems is used
+_DRAWS = 200  # of weights per problem; only the mean over problems is used
 _UNSEEN = 0.5  # samples' worth of weight for an answer that was not seen
 
 
@@ -96,11 +96,12 @@ class BestOf(_PickMetric):
             weights = np.append(np.ones(scores.size - 1), _UNSEEN)
         else:
             weights = np.ones(scores.size)
-        _, levels = np.unique(scores, return_inverse=True)
-        shares = rng.dirichlet(weights, _DRAWS)
-        at_level = np.zeros((levels.size, int(levels.max()) + 1))
-        at_level[np.arange(levels.size), levels] = 1.0
-        of_level, correct = shares @ at_level, (shares * right) @ at_level
+        order = np.argsort(scores, kind="stable")
+        ranked = scores[order]
+        starts = np.flatnonzero(np.append(True, ranked[1:] > ranked[:-1]))  # ties are one level
+        shares = rng.dirichlet(weights[order], _DRAWS)
+        of_level = np.add.reduceat(shares, starts, axis=1)
+        correct = np.add.reduceat(shares * right[order], starts, axis=1)
         below = np.cumsum(of_level, axis=1) ** self.k
         chance = np.sum(np.diff(below, prepend=0.0, axis=1) * correct / np.maximum(of_level, 1e-300), axis=1)
         return float(np.mean((chance - value) ** 2))
