@@ -70,7 +70,10 @@ def response_page(site: Site, slug: str, problem: int, sample: int, filter: Filt
     run = site.open(slug)
     row = run.snapshot.row(problem, sample)
     if row is None:
-        raise NotThereError(f"{run.entry.name} has no sample {sample} of problem {problem + 1}.")
+        if not live(run) or problem >= run.snapshot.problems or sample >= run.snapshot.wanted[problem]:
+            raise NotThereError(f"{run.entry.name} has no sample {sample} of problem {problem + 1}.")
+        waiting = "The response itself is not there yet; this page shows it when it comes."
+        return Page("missing.html", "Not there yet", {"message": waiting}, again=live(run))
     response = run.snapshot.response(row)
     question = run.snapshot.question(problem)
     judgements = stored_judgements(run, row)
