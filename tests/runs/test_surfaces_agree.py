@@ -20,7 +20,7 @@ from markscheme.config import make_config
 from markscheme.marking import get_protocol
 from markscheme.marking.bulk.audit import audit
 from markscheme.marking.bulk.outputs import Outputs
-from markscheme.reporting.comparing import compare_runs
+from markscheme.reporting.comparing import Terms, compare_runs
 from markscheme.reporting.summary import summarize
 from markscheme.running.resume_state import ResumeState
 from markscheme.runs import Manifest, Run
@@ -293,7 +293,7 @@ def test_surfaces_when_a_folder_is_odd_then_all_give_the_same_numbers(make_odd, 
     site.background.close()
 
     twin = plain_folder(tmp_path / "twin")
-    both = compare_runs([run, Run.open(twin)], "accuracy", anyway=True)
+    both = compare_runs([run, Run.open(twin)], Terms(metric="accuracy", anyway=True))
     assert both.comparison.a.estimate == pytest.approx(report.accuracy.value)
     beside = audit(Outputs(path), ["math"])
     assert (beside.responses, beside.errors) == (len(states), list(states.values()).count("error"))
