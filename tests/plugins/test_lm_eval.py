@@ -199,6 +199,46 @@ json.dump(
     assert found["prompt"].rstrip().endswith("Reasoning:")
 
 
+@pytest.mark.needs("lm_eval", "torch", "transformers", "accelerate")
+def test_countdown_when_a_model_thinks_then_the_answer_behind_it_counts_with_and_without_the_end_token(tmp_path):
+    from tiny_llama import make_scripted_llama
+
+    gold = ms.benchmark("countdown-sample").problems[0].gold
+    thought, right = "<think>1 + 1 = 2, which is wrong", solve(gold.nums, gold.target).expression
+    model = make_scripted_llama(tmp_path / "model", [thought, "</think>", f"{right} = {gold.target}"])
+    script = """
+import json, sys
+from lm_eval import simple_evaluate
+from lm_eval.models.huggingface import HFLM
+from lm_eval.tasks import TaskManager
+folder, model, out = sys.argv[1:]
+manager = TaskManager(include_path=folder, include_defaults=False, metadata={"sample": True})
+made = []
+for token in (None, "</think>"):
+    lm = HFLM(pretrained=model, device="cpu", think_end_token=token)
+    results = simple_evaluate(
+        lm, tasks=["countdown"], task_manager=manager, limit=1, bootstrap_iters=0, apply_chat_template=True,
+        gen_kwargs={"max_gen_toks": 8},
+    )
+    (sample,) = results["samples"]["countdown"]
+    made.append([sample["countdown_score"], sample["resps"][0][0]])
+json.dump(made, open(out, "w"))
+"""
+    out = tmp_path / "out.json"
+    done = subprocess.run(
+        [sys.executable, "-c", script, TASKS, model, out],
+        env={**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT,
+    )
+    assert done.returncode == 0, done.stderr
+    (whole, cut) = json.loads(out.read_text())
+    assert (whole[0], cut[0]) == (1.0, 1.0)
+    assert whole[1].startswith("<think>")
+    assert "think" not in cut[1]  # lm_eval itself took it away
+
+
 def test_command_when_an_include_path_is_given_then_says_that_there_can_be_one():
     from markscheme.cli import build_parser
     from markscheme.cli.lm_eval import run
