@@ -18,6 +18,7 @@ import msgspec
 from markscheme.errors import JournalError, first_line
 from markscheme.marking.bulk.shards import arrow
 from markscheme.runs.folder import write_atomically
+from markscheme.redaction import redacted
 from markscheme.types import Mark
 
 GROUP_ROWS = 20_000
@@ -148,7 +149,7 @@ class MarksPart:
         try:
             if self._file.suffix == ".jsonl":
                 self._writer = self._writer or self._temporary.open("wb")
-                self._writer.write(b"".join(msgspec.json.encode(mark) + b"\n" for mark in self._waiting))
+                self._writer.write(redacted(b"".join(msgspec.json.encode(mark) + b"\n" for mark in self._waiting)))
             else:
                 self._write_group()
         except OSError as error:
