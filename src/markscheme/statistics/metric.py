@@ -99,7 +99,8 @@ class CountMetric(Metric):
         of_pair = {
             pair: mean for *pair_, mean in zip(mixture.n, mixture.c, means, strict=True) for pair in [tuple(pair_)]
         }
-        values[guessed] = [of_pair[pair] for pair in zip(counts.n[guessed], counts.c[guessed], strict=True)]
+        expected = [of_pair[pair] for pair in zip(counts.n[guessed], counts.c[guessed], strict=True)]
+        values[guessed] = np.clip(expected, 0, 1)  # a weighted mean of ones may be 1 + 4e-15
         return values
 
     def on_these(self, counts: Counts) -> Sampled | Spread:
