@@ -17,8 +17,8 @@ import msgspec
 
 from markscheme.errors import JournalError, first_line
 from markscheme.marking.bulk.shards import arrow
-from markscheme.runs.folder import write_atomically
 from markscheme.redaction import redacted
+from markscheme.runs.folder import write_atomically
 from markscheme.types import Mark
 
 GROUP_ROWS = 20_000
