@@ -34,7 +34,7 @@ def called(source: str) -> dict[str, set[str]]:
 
 def patterns() -> dict[tuple[str, str], re.Pattern[str]]:
     """Every compiled pattern of the package with each way in which its source calls it, by name."""
-    sources = {path: path.read_text(encoding="utf-8") for path in SOURCE.rglob("*.py")}
+    sources = {path: path.read_text(encoding="utf-8") for path in sorted(SOURCE.rglob("*.py"))}
     ways = called("\n".join(sources.values()))
     found = {}
     for path, source in sources.items():
@@ -45,7 +45,9 @@ def patterns() -> dict[tuple[str, str], re.Pattern[str]]:
         for name, value in vars(importlib.import_module(module)).items():
             for pattern in value if isinstance(value, tuple | list) else [value]:
                 if isinstance(pattern, re.Pattern) and isinstance(pattern.pattern, str):
-                    for way in (own[name] or ways[name]) if pattern is value else {"search"}:
+                    for way in (
+                        sorted(own[name] or ways[name]) if pattern is value else ["search"]
+                    ):  # every worker alike
                         found.setdefault((f"{module}.{name}", way, pattern.pattern), pattern)
     return {(name, f"{way} {number}"): pattern for number, ((name, way, _), pattern) in enumerate(found.items())}
 
