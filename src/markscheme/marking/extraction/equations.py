@@ -23,7 +23,8 @@ _STRETCH: Final = re.compile(
 )
 _BREAK: Final = re.compile(r"[.,;](?=\s|\Z)|(?<![-+*/(\[{=×÷])\n(?!\s?[-+*/)\]}=×÷])")
 """Where one equation ends and the next begins: `3, 5, 2. (3+5)*2 = 16.`"""
-_LEADING: Final = re.compile(r"(?:[\s.,;:)\]}*/=]|\d{1,2}[.)]\s(?=\s?[\d(*])|-\s(?=\s?[\d(*]))*+")
+_LEADING: Final = re.compile(r"(?:[\s.,;:)\]}*/=]|\d{1,2}[.)]\s(?=\s?[\d(*])|-\s(?=\s?[\d(*]))*")
+# Greedy, not possessive: nothing follows it, and Python before 3.11.5 misreads possessive groups whose alternatives give up.
 _TRAILING: Final = " \t\n.,;:*([{+-/=" + _INVISIBLE
 _NAMES: Final = (
     r"\\?(?:sqrt|cbrt|root|log|ln|abs|exp|sin|cos|tan|max|min|floor|ceil|round|pow|fact|factorial|mod|gcd|lcm)(?![a-z])"
