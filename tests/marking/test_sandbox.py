@@ -23,7 +23,7 @@ def task(name):
 
 @pytest.fixture
 def pool(monkeypatch):
-    monkeypatch.setenv("PYTHONPATH", str(HERE))
+    monkeypatch.setenv("PYTHONPATH", str(HERE), prepend=os.pathsep)
     made = sandbox.Pool(2, memory_mb=512)
     yield made
     made.close()
@@ -147,7 +147,7 @@ def run_script(then, **options):
         [sys.executable, "-c", code],
         stdout=subprocess.PIPE,
         text=True,
-        env={**os.environ, "PYTHONPATH": str(HERE)},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(HERE), *sys.path])},
         **options,
     )
 

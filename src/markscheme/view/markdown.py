@@ -24,7 +24,7 @@ class Edit(NamedTuple):
 
 
 _HEADING = re.compile(r"#{1,6} +(?=\S)")
-_RULE = re.compile(r"[ \t]*+\|?(?:[ \t]*+:?-++:?[ \t]*+\|)++[ \t]*+(?::?-++:?)?[ \t]*+")
+_RULE = re.compile(r"[ \t]*+\|?(?>(?:[ \t]*+:?-++:?[ \t]*+\|)+)[ \t]*+(?::?-++:?)?[ \t]*+")
 _BOLD = re.compile(r"(?<![\w)\]}*\\])\*\*(?=[^\s*])[^*\n]+(?<=\S)\*\*(?![\w(\[{*])")
 _CODE = re.compile(r"`[^`\n]+`")
 _PIPE = re.compile(r"(?<!\\)\|")

@@ -104,7 +104,7 @@ def closing_brace(text: str, at: int, end: int) -> int:
 # What stands between boxes that list one answer: "," ";" "and" "or" or a \quad among mathematics' own brackets and
 # spaces, then perhaps the name of the next unknown ("x = \boxed{2}, y = \boxed{3}"). Spaces alone list nothing.
 # Possessive quantifiers, because runs of spaces side by side could backtrack for ages.
-_SPACE = r"(?:[ \t$*]|\\[()\[\],;: ]|\n(?!\s*\n))*+"
+_SPACE = r"(?>(?:[ \t$*]|\\[()\[\],;: ]|\n(?!\s*\n))*)"
 _BETWEEN = re.compile(
     rf"{_SPACE}(?:,|;|、|،|&|\\q?quad|\\text\s?\{{\s*,?\s*(?:and|or)\s*\}}|(?:,\s*)?(?:and|or|und|oder|et|ou|y|o)\b|和|或)"
     rf"(?:{_SPACE}(?:and\b|or\b|\\q?quad|\\text\s?\{{\s*(?:and|or)\s*\}})){{0,2}}"

@@ -12,7 +12,7 @@ from typing import Final
 from markscheme.marking.extraction.extracted import ExtractedAnswer
 
 _LETTER: Final = r"(?P<letter>[A-Ja-j])(?![A-Za-z0-9'’]|\^|\s?[=+*/])"
-_OPEN: Final = r"(?:[\s*_$({\[（【《「\"'“`:：]|\\text(?:bf|rm|it)?\{|\\mathbf\{|\\mathrm\{|\\boxed\{|\\\(){0,8}+"
+_OPEN: Final = r"(?>(?:[\s*_$({\[（【《「\"'“`:：]|\\text(?:bf|rm|it)?\{|\\mathbf\{|\\mathrm\{|\\boxed\{|\\\(){0,8})"
 _CAPITAL: Final = r"(?P<letter>[A-J])(?:(?![A-Za-z0-9'’]|\^|\s?[=+*/])|(?=[A-J]{1,4}(?![A-Za-z0-9])))"
 _NOUN: Final = (
     r"(?:answers?|options?|choices?|alternatives?|statements?|respuestas?|réponse|Antwort|opción|ответ|вариант)"
@@ -33,20 +33,20 @@ _ANNOUNCEMENTS: Final = tuple(
         # `Choice_B`, `Option_C`, `choice: d`: how instruction-tuned models name the field.
         rf"(?i:\b(?:choice|option|answer))[_ ]?[:：_]\s?{_OPEN}{_LETTER}",
         # 故选B, 答案是B, 【答案】 B, 应选 (C): how Chinese solutions end; GAOKAO-Bench, C-Eval, CMATH.
-        rf"(?:故选|应选|所以选|因此选|选择|选|答案(?:选项)?|正确选项|正确答案|最终答案)(?:应该|应|就|选项|选|项|[是为：:】\]\s>=]){{0,6}}+{_OPEN}{_CAPITAL}",
+        rf"(?:故选|应选|所以选|因此选|选择|选|答案(?:选项)?|正确选项|正确答案|最终答案)(?>(?:应该|应|就|选项|选|项|[是为：:】\]\s>=]){{0,6}}){_OPEN}{_CAPITAL}",
         # 选项D正确, D选项是正确的, (B) 正确.
         rf"(?:选项|答案)?\s?{_OPEN}{_CAPITAL}[\s)）】\]*]{{0,4}}+(?:选?项|答案)?(?:的说法|的描述|的叙述)?(?:是|为)?\s?(?:最)?(?:正确|对的|符合题意)",
     )
 )
 _FIRST_LINE: Final = re.compile(
-    rf"\s*(?:[\s*_#>({{\[（【\"'`$]|\\text(?:bf|rm)?\{{|\\boxed\{{){{0,8}}+{_LETTER}(?=[\s*_)}}\]）】\"'`$]*(?:[.:)）、\n]|\Z))"
+    rf"\s*(?>(?:[\s*_#>({{\[（【\"'`$]|\\text(?:bf|rm)?\{{|\\boxed\{{){{0,8}}){_LETTER}(?=[\s*_)}}\]）】\"'`$]*(?:[.:)）、\n]|\Z))"
 )
 _LAST_LINE: Final = re.compile(
-    rf"(?:[\s*_#>\-]|(?:So|Thus|Therefore|Hence|Answer|A|Ans|ANS|Final)[,:.]?\s)*+{_OPEN}{_LETTER}(?P<close>[\s*_)}}\]）】\"'`$.,:;、。]*)(?P<rest>[^\n]{{0,300}})"
+    rf"(?>(?:[\s*_#>\-]|(?:So|Thus|Therefore|Hence|Answer|A|Ans|ANS|Final)[,:.]?\s)*){_OPEN}{_LETTER}(?P<close>[\s*_)}}\]）】\"'`$.,:;、。]*)(?P<rest>[^\n]{{0,300}})"
 )
 _IN_BRACKETS: Final = re.compile(r"[(（\[]\s?(?P<letter>[A-J])\s?[)）\]]")
 _CONTENT: Final = re.compile(
-    rf"(?:[\s*_(\[{{$（【\"'`]|\\(?:text|textbf|mathbf|mathrm|textrm|bold|rm|bf|boxed|[( ])|(?i:the|correct|final|answer|option|choice|is|alternative|letter|选项|答案|是|选)(?=[\s_:：({{A-J])|[:：_]){{0,12}}+{_LETTER}"
+    rf"(?>(?:[\s*_(\[{{$（【\"'`]|\\(?:text|textbf|mathbf|mathrm|textrm|bold|rm|bf|boxed|[( ])|(?i:the|correct|final|answer|option|choice|is|alternative|letter|选项|答案|是|选)(?=[\s_:：({{A-J])|[:：_]){{0,12}}){_LETTER}"
     rf"(?P<after>[\s*_)}}\]）】\"'`$.,:;、。\\]*)(?P<rest>.*)",
     re.DOTALL,
 )

@@ -14,8 +14,8 @@ _LEAD = re.compile(
     r"|\s{0,2}(?:\([^()\n]{0,30}\))?\s{0,2}[*_]{0,3}\s{0,2}[:：=]"
     r"|\s{0,4}(?=\n)"
     r")"
-    r"(?:\n[ \t]{0,20}[-•]\s(?=[ \t]{0,20}\S)|[\s:：*_>=→}]|(?:therefore|thus|then|simply|just|indeed|exactly|equal\sto|given\sby|as\sfollows|approximately|about"
-    r"|the\sfinal\sanswer\sis|The\sfinal\sanswer\sis|the\sanswer\sis|The\sanswer\sis)\b,?){0,400}+"
+    r"(?>(?:\n[ \t]{0,20}[-•]\s(?=[ \t]{0,20}\S)|[\s:：*_>=→}]|(?:therefore|thus|then|simply|just|indeed|exactly|equal\sto|given\sby|as\sfollows|approximately|about"
+    r"|the\sfinal\sanswer\sis|The\sfinal\sanswer\sis|the\sanswer\sis|The\sanswer\sis)\b,?){0,400})"
 )
 _FINAL_WORDS = ("inal value", "inal result", "inal number", "inal count", "inal total", "inal amount", "inal score")
 """Of "final value is", "Final result:": TheoremQA's and MathVista's models say these instead of "answer"."""

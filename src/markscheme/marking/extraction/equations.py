@@ -19,7 +19,7 @@ CALCULATES: Final = re.compile(
 """An operator between two operands."""
 _STRETCH: Final = re.compile(
     rf"(?:[\d\s+*/()\[\]{{}}=.,^%\-{_UNICODE}{_INVISIBLE}]"
-    r"|\\(?:times|div|cdot|ast|[dt]?frac|left|right|big|Big|quad|[(),;:! \[\]])(?![a-zA-Z])|(?<=[\d)\s])[xX](?=[\s\d(]))++"
+    r"|\\(?:times|div|cdot|ast|[dt]?frac|left|right|big|Big|quad|[(),;:! \[\]])(?![a-zA-Z])|(?<=[\d)\s])[xX](?=[\s\d(]))+"
 )
 _BREAK: Final = re.compile(r"[.,;](?=\s|\Z)|(?<![-+*/(\[{=×÷])\n(?!\s?[-+*/)\]}=×÷])")
 """Where one equation ends and the next begins: `3, 5, 2. (3+5)*2 = 16.`"""

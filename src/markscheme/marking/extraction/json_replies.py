@@ -136,7 +136,7 @@ def _flattened(value: str) -> str:
     return unquoted[1:-1].strip() if "," not in unquoted else unquoted
 
 
-_STRING = re.compile(r'"(?:[^"\\]|\\.)*+"', re.DOTALL)
+_STRING = re.compile(r'"(?>(?:[^"\\]|\\.)*)"', re.DOTALL)
 _CLOSES = re.compile(r"\s{0,40}+\}")
 
 

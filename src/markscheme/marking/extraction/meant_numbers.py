@@ -63,7 +63,7 @@ _NAMED = re.compile(r"(?<![\w.,])(-?\d[\d,]*(?:\.\d+)?)\s*=\s*[A-Za-z]\W*\Z")
 """`10 = b` at the end."""
 _COUNTED = re.compile(
     r"\s*(?:(?:So|Thus|Therefore|Hence|In\stotal|Altogether),?\s)?(?:[Tt]here\s(?:are|is|were|was|will\sbe|would\sbe)\s(?:a\stotal\sof\s|exactly\s|only\s)?"
-    r"(\d[\d,]*+(?:\.\d++)?+)\s+[a-z]|(\d[\d,]*+)\s[a-z]+\s(?:think|believe|prefer|chose|voted|said|say|like|want|have|has)\s)(?![^\n]*[=;])"
+    r"(\d[\d,]*+(?>(?:\.\d+)?))\s+[a-z]|(\d[\d,]*+)\s[a-z]+\s(?:think|believe|prefer|chose|voted|said|say|like|want|have|has)\s)(?![^\n]*[=;])"
 )
 """`There are 30 boxes in 6 crates`, `16 people think that horse 12 will win`: the count that the sentence begins with."""
 _REASON = re.compile(r"\s*(?:Since|As|Because|If|When|Given)\s[^,]*(?:,(?!\s)[^,]*)*,\s")
@@ -73,7 +73,7 @@ _RESULTS = 6
 """How many calculations back a number may have been worked out."""
 _ASIDE = re.compile(r"\([^()\n]{1,200}\)")
 _RESULT = re.compile(
-    r"=\s*(?:<<[^<>\n]*>>)?\s*\\?[$€£]?\s*(?:<<[^<>\n]*>>)?(\d[\d,]*+(?:\.\d++)?+|\.\d++)(?!\s*(?:[+*×÷\d]|[-/]\s*[\d($]))"
+    r"=\s*(?:<<[^<>\n]*>>)?\s*\\?[$€£]?\s*(?:<<[^<>\n]*>>)?(\d[\d,]*+(?>(?:\.\d+)?)|\.\d++)(?!\s*(?:[+*×÷\d]|[-/]\s*[\d($]))"
 )
 DENIED = re.compile(r"\b(?:not|cannot|can't|isn't|never)\s+(?:be\s+|equal\s+(?:to\s+)?)?\\?\$?\Z")
 _BEFORE = re.compile(

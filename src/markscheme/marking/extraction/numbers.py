@@ -64,8 +64,10 @@ _ONE = re.compile(
 )
 _SCIENTIFIC = re.compile(r"(.+?)(?<!\s)\s*+(?:\\times|\\cdot|×|\*|x)\s*10\s*\^\s*(-?\d{1,2})(.*)", re.DOTALL)
 # Words with something between them and possessive throughout: letters that could be one word or five would backtrack for hours.
-_WORD = r"[^\W\d_][^\W_]*+[.²³]?+(?:\^[23])?+"
-_UNIT = re.compile(rf"(?:\\?%|\^?\\circ|°|/[-–]|[$€£¥₹])*+\s*+(?:{_WORD}(?:[\s/-]++{_WORD}){{0,4}}+[\s/-]*+)?+")
+_WORD = r"[^\W\d_][^\W_]*+[.²³]?+(?>(?:\^[23])?)"
+_UNIT = re.compile(
+    rf"(?>(?:\\?%|\^?\\circ|°|/[-–]|[$€£¥₹])*)\s*+(?>(?:{_WORD}(?>(?:[\s/-]++{_WORD}){{0,4}})[\s/-]*+)?)"
+)
 _CLOCK = re.compile(r"(\d{1,2}):00\s*(?:[ap]\.?\s?m\.?|o'clock)?", re.IGNORECASE)
 _CHOICE = re.compile(r"\(?[A-E]\)\s*(?=[-$\d])")
 _ASIDE = re.compile(r"(?<=[\d%a-z])(?:\s*\([^()]*[a-zA-Z][^()]*\)|\s+\([^()]*[-+*/×=][^()]*\))\Z")

@@ -74,7 +74,7 @@ _LOOSE: Final = ("<reasoning>", "<reason>", "<thought>", "<thinking>")
 _HEAD: Final = 200
 """Thinking opens a response: further in, the rarer marks are not looked for."""
 _END_MARKS: Final = re.compile(
-    r"(?:\s{0,20}+(?:<eo[a-z]>|<\|[a-z_]{1,30}+\|>|</s>|<end_of_turn>|<eos>|\[/?INST\]|\[UNUSED_TOKEN_\d{1,3}\]))*+\Z"
+    r"(?>(?:\s{0,20}+(?:<eo[a-z]>|<\|[a-z_]{1,30}+\|>|</s>|<end_of_turn>|<eos>|\[/?INST\]|\[UNUSED_TOKEN_\d{1,3}\]))*)\Z"
 )
 """What serving software should have cut off: InternLM's `<eoa>`, `<|im_end|>`, `</s>`."""
 

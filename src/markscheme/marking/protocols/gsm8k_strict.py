@@ -32,4 +32,4 @@ def judge(sections: ResponseSections, gold: Gold) -> Assessment:
 
 
 # `18 dollars for 9 eggs` answers 18; `18 or 19` does not say which.
-_FIRST = re.compile(r"[*_$\\(\s]*+[-+]?[$€£¥₹]?\d[\d,]*+(?:\.\d++)?+(?=\s++(?!(?:or|and|to)\b)[^\W\d_])")
+_FIRST = re.compile(r"[*_$\\(\s]*+[-+]?[$€£¥₹]?\d[\d,]*+(?>(?:\.\d*)?)(?=\s++(?!(?:or|and|to)\b)[^\W\d_])")

@@ -102,10 +102,10 @@ def _said_before_letter(sections: ResponseSections, answer: ExtractedAnswer, rig
 
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z])|\n")
-_MEASURED = re.compile(r"([-−]?[$¥€£]?\d[\d,]*+(?:\.\d++)?+(?:/\d++)?+)\s?[^\x00-\u024f\u2000-\u2bff]{1,12}[.。]?")
+_MEASURED = re.compile(r"([-−]?[$¥€£]?\d[\d,]*+(?>(?:\.\d+)?(?:/\d+)?))\s?[^\x00-\u024f\u2000-\u2bff]{1,12}[.。]?")
 
 
-_GROUPED = re.compile(r"([-−]?[$€£]?\d{1,3}(?:\.\d{3})++)(?:\s[^\d]{1,20})?")
+_GROUPED = re.compile(r"([-−]?[$€£]?\d{1,3}(?:\.\d{3})+)(?:\s[^\d]{1,20})?")
 
 
 def _grouped(answer: ExtractedAnswer) -> str | None:
