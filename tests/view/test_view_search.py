@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from markscheme.runs.folder import Run
 from markscheme.types import Response
+from markscheme.view.background import Background
 from markscheme.view.filters import Filter
-from markscheme.view.search import Searches, SearchResult, search
+from markscheme.view.search import SearchResult, search
 
 
 def snapshot_of(path):
@@ -101,10 +102,29 @@ def test_search_that_takes_long_shows_what_it_has_and_ends_later():
         time.sleep(0.4)
         return SearchResult(rows, 10, 10)
 
-    searches = Searches()
-    first = searches.find("key", rows, slow, wait=0.1)
-    assert (first.complete, len(first.rows)) == (False, 3)
-    assert searches.find("key", rows, slow, wait=5).complete
+    searches = Background()
+    first = searches.get("key", 1, slow, wait=0.1)
+    assert (first.fresh, len(first.value.rows)) == (False, 3)
+    assert searches.get("key", 1, slow, wait=60) == (SearchResult(rows, 10, 10), True)
+    searches.close()
+
+
+def test_search_that_nobody_asks_about_any_more_is_given_up_and_made_anew(monkeypatch):
+    monkeypatch.setattr("markscheme.view.background.ABANDONED", 0.0)
+    searches, ends = Background(), []
+
+    def endless(report):
+        while report(len(ends)):
+            time.sleep(0.01)
+        ends.append("given up")
+        return "half"
+
+    assert not searches.get("key", 1, endless, wait=0).fresh
+    while not ends:
+        time.sleep(0.01)
+    assert searches.known("key", 1) is None
+    assert searches.get("key", 2, lambda report: "whole", wait=60) == ("whole", True)
+    searches.close()
 
 
 @settings(max_examples=40, deadline=None)

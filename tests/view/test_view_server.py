@@ -406,7 +406,7 @@ def test_report_of_the_run_gives_the_figures_unless_its_marks_are_newer(tmp_path
     assert from_report.scored == from_marks.scored
     run.save_marks("math", [mark for mark in run.marks("math") if mark.sample == 0])
     assert overview(site.begin(), entry).value.scored < from_marks.scored
-    site.background.close()
+    site.close()
 
 
 def test_command_without_a_folder_says_what_to_do(tmp_path, capsys):

@@ -1,78 +1,103 @@
-"""Slow figures made beside the page: shown when they are ready, the last ones meanwhile, each made once at a time."""
+"""Slow work beside the page: shown when it is ready, what there is of it meanwhile, each piece made once at a time."""
 
 from __future__ import annotations
 
+import math
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as NotYet
 from contextlib import suppress
-from typing import Generic, NamedTuple, TypeVar
+from dataclasses import dataclass
+from typing import Any, Generic, NamedTuple, TypeVar
 
 T = TypeVar("T")
+Report = Callable[[T], bool]
+"""Work tells it what there is so far, and ends where it says False: nobody asks any more."""
 
-MOST_KEPT = 1_000
+ABANDONED = 20.0
+"""Seconds after which work that nobody asks about any more is given up."""
 
 
 class Made(NamedTuple, Generic[T]):
-    """A figure, or None if there is none yet; `fresh` says whether it is of this very moment."""
+    """A value, or None if there is none yet; `fresh` says whether it is whole and of this very moment."""
 
     value: T | None
     fresh: bool
 
 
+@dataclass
+class _Job:
+    wanted_until: float = 0.0
+    future: Future[None] | None = None
+
+
 class Background:
     """Keeps the last value for each key and makes a new one when its stamp changes."""
 
-    def __init__(self, workers: int = 2) -> None:
-        self._pool = ThreadPoolExecutor(workers, thread_name_prefix="figures")
+    def __init__(self, workers: int = 2, most: int = 1_000) -> None:
+        self._pool = ThreadPoolExecutor(workers, thread_name_prefix="background")
+        self._most = most
         self._lock = threading.Lock()
-        self._kept: OrderedDict[Hashable, tuple[Hashable, object]] = OrderedDict()
-        self._busy: dict[Hashable, Future[None]] = {}
+        self._kept: OrderedDict[Hashable, tuple[Hashable, Any]] = OrderedDict()
+        self._busy: dict[Hashable, _Job] = {}
+        self._closed = False
 
-    def known(self, key: Hashable, stamp: Hashable) -> Made[T] | None:
+    def known(self, key: Hashable, stamp: Hashable) -> Made[Any] | None:
         """The value for this stamp, if it has been made."""
         with self._lock:
             kept = self._kept.get(key)
             if kept is None or kept[0] != stamp:
                 return None
             self._kept.move_to_end(key)
-            return Made(kept[1], True)  # type: ignore[arg-type]  # what was made under this key
+            return Made(kept[1], True)
 
     def keep(self, key: Hashable, stamp: Hashable, value: T) -> Made[T]:
         """A value that was made elsewhere."""
         with self._lock:
             self._kept[key] = (stamp, value)
             self._kept.move_to_end(key)
-            while len(self._kept) > MOST_KEPT:
+            while len(self._kept) > self._most:
                 self._kept.popitem(last=False)
         return Made(value, True)
 
-    def get(self, key: Hashable, stamp: Hashable, work: Callable[[], T | None], wait: float) -> Made[T]:
-        """The value for this stamp if it is made within `wait` seconds, else the one before."""
-        ready: Made[T] | None = self.known(key, stamp)
+    def get(self, key: Hashable, stamp: Hashable, work: Callable[[Report[T]], T | None], wait: float | None) -> Made[T]:
+        """The value for this stamp if it is made within `wait` seconds (None: however long), else what there is."""
+        ready = self.known(key, stamp)
         if ready is not None:
             return ready
         with self._lock:
-            future = self._busy.get(key)
-            if future is None:
-                future = self._busy[key] = self._pool.submit(self._make, key, stamp, work)
+            job = self._busy.setdefault(key, _Job())
+            if job.future is None:
+                job.future = self._pool.submit(self._make, key, stamp, work, job)
+            patience = math.inf if wait is None else wait
+            job.wanted_until = max(job.wanted_until, time.monotonic() + patience + ABANDONED)
         with suppress(NotYet):
-            future.result(wait)
+            job.future.result(wait)
         with self._lock:
-            kept = self._kept.get(key)
-        if kept is None:
-            return Made(None, False)
-        return Made(kept[1], kept[0] == stamp)  # type: ignore[arg-type]
+            kept_stamp, value = self._kept.get(key, (None, None))
+        return Made(value, kept_stamp == stamp)
 
-    def _make(self, key: Hashable, stamp: Hashable, work: Callable[[], object]) -> None:
+    def _make(self, key: Hashable, stamp: Hashable, work: Callable[[Report[T]], T | None], job: _Job) -> None:
+        unfinished = object()  # the stamp of what is not whole: equal to no other, so that it is never taken as fresh
+        given_up = False
+
+        def report(so_far: T) -> bool:
+            nonlocal given_up
+            self.keep(key, unfinished, so_far)
+            given_up = self._closed or time.monotonic() > job.wanted_until
+            return not given_up
+
         try:
-            self.keep(key, stamp, work())
+            value = work(report)
+            self.keep(key, unfinished if given_up else stamp, value)
         finally:
             with self._lock:
                 self._busy.pop(key, None)
 
     def close(self) -> None:
-        """Let go of the threads; what is being made is finished, nothing new is begun."""
+        """Let go of the threads; nothing new is begun, and what reports how far it came ends there."""
+        self._closed = True
         self._pool.shutdown(wait=False, cancel_futures=True)

@@ -6,6 +6,7 @@ filter, pages of a table) is done by a small script over a list that lies beside
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +18,7 @@ from markscheme.errors import UsageError
 from markscheme.view.filters import Filter
 from markscheme.view.html import render_page
 from markscheme.view.library import Entry, Library, OpenRun
-from markscheme.view.links import FileLinks
+from markscheme.view.links import Links
 from markscheme.view.pages.audit import audit_page
 from markscheme.view.pages.compare import compare_page
 from markscheme.view.pages.problem import problem_page
@@ -27,6 +28,7 @@ from markscheme.view.pages.run import run_page
 from markscheme.view.pages.runs import pairs, runs_page
 from markscheme.view.server import ASSETS, asset
 from markscheme.view.site import Page, Site
+from markscheme.view.visible import one_line
 
 MARKER = ".markscheme-site"
 FOREVER = 1e6
@@ -40,7 +42,7 @@ Say = Callable[[str], None]
 def export(folder: Path, target: Path, say: Say) -> int:
     """Write the site; returns the number of pages."""
     _claim(folder, target)
-    site = Site(Library(folder), FileLinks("index.html"), patience=FOREVER)
+    site = Site(Library(folder), Links(page="index.html"), patience=FOREVER)
     pages = _Pages(site, target)
     try:
         for name in (*ASSETS, "static.js"):
@@ -54,7 +56,7 @@ def export(folder: Path, target: Path, say: Say) -> int:
             pages.page(f"compare/{one.slug}--{two.slug}.html", compare_page, [one.slug, two.slug], {})
         return pages.count
     finally:
-        site.background.close()
+        site.close()
 
 
 class _Pages:
@@ -62,7 +64,7 @@ class _Pages:
         self.site, self._target, self.count = site, target, 0
 
     def page(self, name: str, make: Callable[..., Page], *arguments: Any) -> None:
-        site = self.site.begin(FileLinks(name))
+        site = self.site.begin(Links(page=name))
         self.file(name, render_page(site, make(site, *arguments)).encode("utf-8", "replace"))
         self.count += 1
 
@@ -123,21 +125,21 @@ def _list(run: OpenRun) -> dict[str, Any]:
 
 def _row(run: OpenRun, row: int) -> list[Any]:
     one = listed(run, row, run.protocol)
-    verdicts = [one.look.name, *(look.name for _, look in one.others)]
-    disagree = bool(run.snapshot.disagree[row])
-    latency = None if one.latency != one.latency else round(one.latency, 2)
+    verdicts = [one.look.name, *(look.name for look in one.others.values())]
+    answer, why = one.answer and one_line(one.answer, 80), one_line(one.why, 160)
+    latency = None if math.isnan(one.latency) else round(one.latency, 2)
     return [
         one.problem,
         one.sample,
         one.id,
         verdicts,
-        one.answer,
-        one.why,
+        answer,
+        why,
         one.tokens,
         one.size,
         latency,
         one.cut,
-        disagree,
+        one.disagree,
     ]
 
 

@@ -21,8 +21,8 @@ def only(of: Counts, problems: npt.ArrayLike) -> Counts:
 
 def estimate(metric: str, of: Counts) -> Interval | None:
     """A figure with its interval, or None where nothing it could stand on has come back."""
-    found = interval(metric, of)
-    return found if found.problems else None
+    figure = interval(metric, of)
+    return figure if figure.problems else None
 
 
 def curve_points(most: int) -> list[int]:
@@ -38,7 +38,7 @@ def pass_curve(of: Counts) -> list[tuple[int, Interval]]:
         return []
     # Beyond what half of the problems have, the curve would be about other problems than its beginning.
     points = [(k, estimate(f"pass@{k}", of)) for k in curve_points(int(np.median(returned)))]
-    return [(k, found) for k, found in points if found is not None]
+    return [(k, figure) for k, figure in points if figure is not None]
 
 
 def verdict_counts(of: Counts) -> dict[str, int]:
@@ -49,7 +49,7 @@ def verdict_counts(of: Counts) -> dict[str, int]:
 
 @dataclass(frozen=True)
 class Group:
-    """One line of a breakdown."""
+    """One line of a breakdown, or of a table of protocols."""
 
     label: str
     problems: int
@@ -58,14 +58,15 @@ class Group:
     verdicts: dict[str, int]
 
 
+def group(label: str, of: Counts) -> Group:
+    """One line about these responses."""
+    return Group(label, len(of.keys), int(of.n.sum()), estimate("accuracy", of), verdict_counts(of))
+
+
 def breakdown(of: Counts, labels: Sequence[str | None], order: Sequence[str]) -> list[Group]:
     """The figures of each group of problems."""
-    groups = []
     names = np.array([label or "" for label in labels])
-    for label in order:
-        part = only(of, np.flatnonzero(names == label))
-        groups.append(Group(label, len(part.keys), int(part.n.sum()), estimate("accuracy", part), verdict_counts(part)))
-    return groups
+    return [group(label, only(of, np.flatnonzero(names == label))) for label in order]
 
 
 @dataclass(frozen=True)

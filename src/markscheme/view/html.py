@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from markscheme.view import plots
 from markscheme.view.site import Page, Site
 from markscheme.view.verdicts import LOOKS
-from markscheme.view.visible import plain_visible
+from markscheme.view.visible import one_line, plain_visible
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -40,7 +40,9 @@ def environment() -> Environment:
         # Hidden characters are visible wherever a text stands, also in an attribute.
         finalize=lambda value: plain_visible(value) if type(value) is str else value,
     )
-    env.filters.update(pct=_percent, num=_number, short=_short, seconds=_seconds, when=_when, money=_money, size=_size)
+    env.filters.update(
+        pct=_percent, num=_number, short=_short, seconds=_seconds, when=_when, money=_money, line=one_line
+    )
     env.globals.update(plots=plots, looks=LOOKS, statuses_meaning=STATUSES)
     return env
 
@@ -79,10 +81,6 @@ def _short(value: float | None) -> str:
         if value >= scale:
             return f"{value / scale:.3g}{unit}"
     return f"{value:.0f}"
-
-
-def _size(value: float) -> str:
-    return f"{_short(value)}B" if value >= 1000 else f"{value:.0f} B"
 
 
 def _seconds(value: float | None) -> str:

@@ -13,7 +13,7 @@ import threading
 import time
 from collections import OrderedDict
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import msgspec
@@ -38,9 +38,12 @@ MOST_OPEN = 12
 SILENT = 180.0
 """Seconds without a line after which a run that calls itself running may well be dead."""
 
-MANIFEST = "manifest.json"
+MANIFEST, REPORT = "manifest.json", "report.json"
 LARGEST_MANIFEST = 16 << 20
 """Bytes; a manifest is some kilobytes."""
+
+FileStates = dict[str, tuple[int, int]]
+"""Name → nanoseconds since 1970, bytes."""
 
 
 @dataclass(frozen=True)
@@ -63,19 +66,22 @@ class Entry:
         """As the manifest says, but `silent` for a running one whose files nobody has written to for a while."""
         if self.manifest is None:
             return ""
-        if self.running and time.time() - self.written > SILENT:
-            return "silent"
+        if self.running:
+            written = max((when for when, _ in self.file_states().values()), default=0)
+            return "silent" if time.time() - written / 1e9 > SILENT else "running"
         return self.manifest.status
 
-    @property
-    def written(self) -> float:
-        """When a response, a mark or the manifest was last written, in seconds since 1970."""
-        files = [self.path / MANIFEST, *self.path.glob("responses*.jsonl"), *self.path.glob("marks/*.jsonl")]
-        times = []
-        for file in files:
+    def file_states(self) -> FileStates:
+        """The files that figures are made from: when each was last written and its size, by its name in the folder."""
+        path = self.path
+        names = [MANIFEST, REPORT, *sorted(file.name for file in path.glob("responses*.jsonl"))]
+        names += sorted(f"marks/{file.name}" for file in path.glob("marks/*.jsonl"))
+        states = {}
+        for name in names:
             with suppress(OSError):
-                times.append(file.stat().st_mtime)
-        return max(times, default=0.0)
+                state = (path / name).stat()
+                states[name] = (state.st_mtime_ns, state.st_size)
+        return states
 
     @property
     def protocol(self) -> str:
@@ -123,11 +129,11 @@ class Library:
     def entry(self, slug: str) -> Entry | None:
         """A run by its slug, or None."""
         self.entries()
-        found = self._entries.get(slug)
-        if found is None:
+        entry = self._entries.get(slug)
+        if entry is None:
             return None
-        manifest, trouble = self._manifest(found.path)  # always as it is now: a running run changes it
-        return Entry(slug, found.name, found.path, manifest, trouble)
+        manifest, trouble = self._manifest(entry.path)  # always as it is now: a running run changes it
+        return replace(entry, manifest=manifest, trouble=trouble)
 
     def open(self, entry: Entry, seconds: float) -> OpenRun:
         """A run brought up to date, as far as the given time allows; the rest is read meanwhile."""
@@ -187,7 +193,7 @@ class Library:
 
 def find_run_folders(root: Path) -> list[Path]:
     """Folders that hold a manifest: `root` itself, or any below it; what lies inside a run is not looked at."""
-    found: list[Path] = []
+    runs: list[Path] = []
     looked = 0
     level = [root]
     for _ in range(DEEPEST + 1):
@@ -195,18 +201,18 @@ def find_run_folders(root: Path) -> list[Path]:
         for folder in level:
             looked += 1
             if looked > MOST_FOLDERS:
-                return found
+                return runs
             try:
                 with os.scandir(folder) as items:
                     folders = {item.name: item.is_dir(follow_symlinks=False) for item in items}
             except OSError:
                 continue
             if folders.get(MANIFEST) is False:
-                found.append(folder)
+                runs.append(folder)
             else:
                 below += [folder / name for name, is_folder in folders.items() if is_folder and name[0] != "."]
         level = below
-    return found
+    return runs
 
 
 def _read_manifest(raw: bytes) -> tuple[Manifest | None, str]:

@@ -5,6 +5,7 @@ Only numbers and escaped labels go in; colours are classes, so light and dark ne
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 
@@ -28,6 +29,26 @@ def _tip(text: str) -> Markup:
     return Markup("<title>{}</title>").format(text)
 
 
+def _line(kind: str, x1: float, y1: float, x2: float, y2: float) -> Markup:
+    return Markup('<line class="{}" x1="{:.1f}" y1="{:.1f}" x2="{:.1f}" y2="{:.1f}"/>').format(kind, x1, y1, x2, y2)
+
+
+def _dot(x: float, y: float, radius: float = 3.5, kind: str = "dot", tip: str = "") -> Markup:
+    return Markup('<circle class="{}" cx="{:.1f}" cy="{:.1f}" r="{}">{}</circle>').format(
+        kind, x, y, radius, _tip(tip) if tip else ""
+    )
+
+
+def _rect(kind: str, x: float, y: float, width: float, height: float, tip: str) -> Markup:
+    return Markup('<rect class="{}" x="{:.2f}" y="{:.1f}" width="{:.2f}" height="{:.1f}">{}</rect>').format(
+        kind, x, y, width, height, _tip(tip)
+    )
+
+
+def _text(label: str, x: float, y: float, anchor: str = "middle", kind: str = "tick") -> Markup:
+    return Markup('<text class="{}" x="{:.1f}" y="{:.1f}" text-anchor="{}">{}</text>').format(kind, x, y, anchor, label)
+
+
 def percent(value: float, digits: int = 1) -> str:
     """A share as it is written everywhere."""
     return f"{100 * value:.{digits}f} %"
@@ -40,19 +61,11 @@ def interval_text(interval: Interval) -> str:
 
 def range_bar(interval: Interval, width: int = 120) -> Markup:
     """An estimate and its interval on a scale from 0 to 100 %, for a line of a table."""
-    x = [4 + (width - 8) * value for value in (interval.low, interval.estimate, interval.high)]
-    return _svg(
-        width,
-        14,
-        interval_text(interval),
-        [
-            _tip(f"{interval_text(interval)}, 95 % interval, {interval.problems} problems"),
-            Markup('<line class="track" x1="4" y1="7" x2="{}" y2="7"/>').format(width - 4),
-            Markup('<line class="range" x1="{:.1f}" y1="7" x2="{:.1f}" y2="7"/>').format(x[0], x[2]),
-            Markup('<circle class="dot" cx="{:.1f}" cy="7" r="3.5"/>').format(x[1]),
-        ],
-        "bar",
-    )
+    low, dot, high = (4 + (width - 8) * value for value in (interval.low, interval.estimate, interval.high))
+    words = interval_text(interval)
+    tip = _tip(f"{words}, 95 % interval, {interval.problems} problems")
+    marks = [tip, _line("track", 4, 7, width - 4, 7), _line("range", low, 7, high, 7), _dot(dot, 7)]
+    return _svg(width, 14, words, marks, "bar")
 
 
 def verdict_bar(counts: Mapping[str, int], width: int = 600, height: int = 18, kind: str = "stack") -> Markup:
@@ -64,11 +77,7 @@ def verdict_bar(counts: Mapping[str, int], width: int = 600, height: int = 18, k
             continue
         part = width * count / total
         tip = f"{LOOKS[name].symbol} {LOOKS[name].word}: {count:,} of {total:,} ({percent(count / total)})"
-        body.append(
-            Markup('<rect class="v-{}" x="{:.2f}" y="0" width="{:.2f}" height="{}">{}</rect>').format(
-                name, x, max(part - 0.6, 0.6), height, _tip(tip)
-            )
-        )
+        body.append(_rect(f"v-{name}", x, 0, max(part - 0.6, 0.6), height, tip))
         x += part
     words = ", ".join(f"{LOOKS[name].word} {count}" for name, count in counts.items() if count) or "no responses"
     return Markup(
@@ -77,7 +86,7 @@ def verdict_bar(counts: Mapping[str, int], width: int = 600, height: int = 18, k
 
 
 def pass_curve(points: Sequence[tuple[int, Interval]]) -> Markup:
-    """pass@k against k on a logarithmic scale, with the band of its intervals."""
+    """pass@k against k, from 1 on, on a logarithmic scale, with the band of its intervals."""
     low = min(0.9, math.floor(10 * min(interval.low for _, interval in points)) / 10)
     high = max(low + 0.1, math.ceil(10 * max(interval.high for _, interval in points)) / 10)
     if high - low > 0.5:
@@ -85,34 +94,22 @@ def pass_curve(points: Sequence[tuple[int, Interval]]) -> Markup:
     most = points[-1][0]
 
     def x(k: float) -> float:
-        return LEFT + (WIDTH - LEFT - RIGHT) * (math.log2(k) / math.log2(most) if most > 1 else 0.5)
+        return LEFT + (WIDTH - LEFT - RIGHT) * math.log2(k) / math.log2(most)
 
-    def y(value: float) -> float:
-        return HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * (value - low) / (high - low)
-
+    y = _upwards(low, high)
     body = _horizontal_grid(low, high, y)
     ticks = [2**i for i in range(most.bit_length())]
+    if most > 1.25 * ticks[-1]:
+        ticks.append(most)
     body += [_x_label(x(k), str(k)) for k in ticks]
-    if most not in ticks and most > 1.25 * ticks[-1]:
-        body.append(_x_label(x(most), str(most)))
     body.append(_axis_title("k samples"))
-    if len(points) > 1:
-        upper = [f"{x(k):.1f},{y(interval.high):.1f}" for k, interval in points]
-        lower = [f"{x(k):.1f},{y(interval.low):.1f}" for k, interval in reversed(points)]
-        line = " ".join(f"{x(k):.1f},{y(interval.estimate):.1f}" for k, interval in points)
-        body.append(Markup('<polygon class="band" points="{}"/>').format(" ".join(upper + lower)))
-        body.append(Markup('<polyline class="line" points="{}"/>').format(line))
-    else:
-        k, interval = points[0]
-        body.append(Markup('<line class="range" x1="{0:.1f}" y1="{1:.1f}" x2="{0:.1f}" y2="{2:.1f}"/>').format(
-            x(k), y(interval.low), y(interval.high)
-        ))  # fmt: skip
+    upper = [f"{x(k):.1f},{y(interval.high):.1f}" for k, interval in points]
+    lower = [f"{x(k):.1f},{y(interval.low):.1f}" for k, interval in reversed(points)]
+    line = " ".join(f"{x(k):.1f},{y(interval.estimate):.1f}" for k, interval in points)
+    body.append(Markup('<polygon class="band" points="{}"/>').format(" ".join(upper + lower)))
+    body.append(Markup('<polyline class="line" points="{}"/>').format(line))
     for k, interval in points:
-        body.append(
-            Markup('<circle class="dot" cx="{:.1f}" cy="{:.1f}" r="4">{}</circle>').format(
-                x(k), y(interval.estimate), _tip(f"pass@{k} {interval_text(interval)}")
-            )
-        )
+        body.append(_dot(x(k), y(interval.estimate), 4, tip=f"pass@{k} {interval_text(interval)}"))
     return _svg(WIDTH, HEIGHT, f"pass@k for k from 1 to {most}, with 95 % band", body)
 
 
@@ -125,20 +122,16 @@ def token_histogram(bins: Sequence[Bin]) -> Markup:
         share = (math.log(max(tokens, 1)) - low) / (high - low) if high > low else 0.5
         return LEFT + (WIDTH - LEFT - RIGHT) * share
 
-    def y(count: float) -> float:
-        return HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * count / top
-
-    body = []
-    for count in (0, top / 2, top):
-        body.append(_grid_line(y(count), f"{count:,.0f}" if count == int(count) else f"{count:g}"))
+    y = _upwards(0, top)
+    body = [_grid_line(y(count), f"{count:,.0f}") for count in (0, top // 2, top)]
     last = float("-inf")
     for tick in (n * 10**e for e in range(8) for n in (1, 2, 5)):
         if bins[0].low <= tick <= bins[-1].high and x(tick) - last > 44:
             last = x(tick)
-            body.append(_x_label(last, _short(tick)))
+            body.append(_x_label(last, f"{tick / 1000:g}k" if tick >= 1000 else str(tick)))
     body.append(_axis_title("completion tokens"))
     for one in bins:
-        left, right = x(one.low), x(one.high + 1)
+        left, width = x(one.low), max(x(one.high + 1) - x(one.low) - 1.2, 1)
         base = 0
         for name, count in one.verdicts.items():
             if not count:
@@ -147,11 +140,7 @@ def token_histogram(bins: Sequence[Bin]) -> Markup:
                 f"{one.low:,} to {one.high:,} tokens: {LOOKS[name].word} {count:,} of {one.total:,}, "
                 f"{percent(one.verdicts['correct'] / one.total, 0)} correct"
             )
-            body.append(
-                Markup('<rect class="v-{}" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}">{}</rect>').format(
-                    name, left, y(base + count), max(right - left - 1.2, 1), y(base) - y(base + count), _tip(tip)
-                )
-            )
+            body.append(_rect(f"v-{name}", left, y(base + count), width, y(base) - y(base + count), tip))
             base += count
     return _svg(WIDTH, HEIGHT, "Responses by completion tokens and verdict", body)
 
@@ -160,75 +149,54 @@ def solve_rates(rates: Sequence[float]) -> Markup:
     """Every problem's share of correct samples, hardest first: how much is settled and how much is luck."""
     known = sorted(rate for rate in rates if not math.isnan(rate))
     width = (WIDTH - LEFT - RIGHT) / max(1, len(known))
-
-    def y(value: float) -> float:
-        return HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * value
-
+    y = _upwards(0, 1)
     body = _horizontal_grid(0, 1, y)
     never, always = sum(rate == 0 for rate in known), sum(rate == 1 for rate in known)
-    steps = [(i, known[i]) for i in range(len(known)) if i == 0 or known[i] != known[i - 1]]
-    for (start, rate), (stop, _) in zip(steps, [*steps[1:], (len(known), 0.0)], strict=True):
-        tip = f"{stop - start} problem{'s' if stop - start > 1 else ''} solved {percent(rate, 0)} of the time"
-        body.append(
-            Markup('<rect class="fill" x="{:.2f}" y="{:.1f}" width="{:.2f}" height="{:.1f}">{}</rect>').format(
-                LEFT + start * width,
-                y(rate) - 1,
-                max(width * (stop - start) - 0.5, 0.8),
-                y(0) - y(rate) + 1,
-                _tip(tip),
-            )
-        )
+    start = 0
+    for rate, equal in itertools.groupby(known):
+        count = len(list(equal))
+        tip = f"{count} problem{'s' if count > 1 else ''} solved {percent(rate, 0)} of the time"
+        wide, tall = max(width * count - 0.5, 0.8), y(0) - y(rate) + 1
+        body.append(_rect("fill", LEFT + start * width, y(rate) - 1, wide, tall, tip))
+        start += count
     body.append(_axis_title(f"{len(known)} problems, hardest first: {never} never solved, {always} always"))
     return _svg(WIDTH, HEIGHT, f"Solve rate of every problem: {never} never, {always} always", body)
 
 
 def dumbbell(left: float, right: float, width: int = 150) -> Markup:
     """Two solve rates on one scale, an arrow's worth of line between them."""
-    x = [4 + (width - 8) * value for value in (left, right)]
+    start, end = (4 + (width - 8) * value for value in (left, right))
     words = f"from {percent(left, 0)} to {percent(right, 0)}"
-    return _svg(
-        width,
-        14,
-        words,
-        [
-            _tip(words),
-            Markup('<line class="track" x1="4" y1="7" x2="{}" y2="7"/>').format(width - 4),
-            Markup('<line class="{}" x1="{:.1f}" y1="7" x2="{:.1f}" y2="7"/>').format(
-                "up" if right > left else "down", *x
-            ),
-            Markup('<circle class="from" cx="{:.1f}" cy="7" r="3.5"/>').format(x[0]),
-            Markup('<circle class="dot" cx="{:.1f}" cy="7" r="3.5"/>').format(x[1]),
-        ],
-        "bar",
-    )
+    change = _line("up" if right > left else "down", start, 7, end, 7)
+    marks = [_tip(words), _line("track", 4, 7, width - 4, 7), change, _dot(start, 7, kind="from"), _dot(end, 7)]
+    return _svg(width, 14, words, marks, "bar")
 
 
-def difference_bar(estimate: float, low: float, high: float, width: int = 260) -> Markup:
+def difference_bar(difference: Interval, width: int = 260) -> Markup:
     """A difference with its interval around zero."""
-    reach = max(0.05, math.ceil(20 * max(abs(low), abs(high))) / 20)
-
-    def x(value: float) -> float:
-        return 10 + (width - 20) * (value + reach) / (2 * reach)
-
-    words = f"{100 * estimate:+.1f} points ({100 * low:+.1f} to {100 * high:+.1f})"
-    return _svg(
-        width,
-        34,
-        words,
-        [
-            _tip(words),
-            Markup('<line class="track" x1="10" y1="10" x2="{}" y2="10"/>').format(width - 10),
-            Markup('<line class="zero" x1="{0:.1f}" y1="2" x2="{0:.1f}" y2="18"/>').format(x(0)),
-            Markup('<line class="range" x1="{:.1f}" y1="10" x2="{:.1f}" y2="10"/>').format(x(low), x(high)),
-            Markup('<circle class="dot" cx="{:.1f}" cy="10" r="4.5"/>').format(x(estimate)),
-            Markup('<text class="tick" x="10" y="31">{}</text>').format(f"{-100 * reach:+.0f}"),
-            Markup('<text class="tick" x="{:.1f}" y="31" text-anchor="middle">0</text>').format(x(0)),
-            Markup('<text class="tick" x="{}" y="31" text-anchor="end">{}</text>').format(
-                width - 10, f"{100 * reach:+.0f} points"
-            ),
-        ],
-        "bar wide",
+    reach = max(0.05, math.ceil(20 * max(abs(difference.low), abs(difference.high))) / 20)
+    zero, low, dot, high = (
+        10 + (width - 20) * (value + reach) / (2 * reach)
+        for value in (0, difference.low, difference.estimate, difference.high)
     )
+    bounds = f"{100 * difference.low:+.1f} to {100 * difference.high:+.1f}"
+    words = f"{100 * difference.estimate:+.1f} points ({bounds})"
+    marks = [
+        _tip(words),
+        _line("track", 10, 10, width - 10, 10),
+        _line("zero", zero, 2, zero, 18),
+        _line("range", low, 10, high, 10),
+        _dot(dot, 10, 4.5),
+        _text(f"{-100 * reach:+.0f}", 10, 31, "start"),
+        _text("0", zero, 31),
+        _text(f"{100 * reach:+.0f} points", width - 10, 31, "end"),
+    ]
+    return _svg(width, 34, words, marks, "bar wide")
+
+
+def _upwards(low: float, high: float) -> Callable[[float], float]:
+    """From a value to its height in a plot."""
+    return lambda value: HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * (value - low) / (high - low)
 
 
 def _horizontal_grid(low: float, high: float, y: Callable[[float], float]) -> list[Markup]:
@@ -238,29 +206,18 @@ def _horizontal_grid(low: float, high: float, y: Callable[[float], float]) -> li
 
 
 def _grid_line(y: float, label: str) -> Markup:
-    return Markup(
-        '<line class="grid" x1="{}" y1="{:.1f}" x2="{}" y2="{:.1f}"/>'
-        '<text class="tick" x="{}" y="{:.1f}" text-anchor="end">{}</text>'
-    ).format(LEFT, y, WIDTH - RIGHT, y, LEFT - 6, y + 4, label)
+    return _line("grid", LEFT, y, WIDTH - RIGHT, y) + _text(label, LEFT - 6, y + 4, "end")
 
 
 def _x_label(x: float, label: str) -> Markup:
-    return Markup('<text class="tick" x="{:.1f}" y="{}" text-anchor="middle">{}</text>').format(
-        x, HEIGHT - BOTTOM + 16, label
-    )
+    return _text(label, x, HEIGHT - BOTTOM + 16)
 
 
 def _axis_title(label: str) -> Markup:
-    return Markup('<text class="axis" x="{:.1f}" y="{}" text-anchor="middle">{}</text>').format(
-        (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 6, label
-    )
+    return _text(label, (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 6, kind="axis")
 
 
 def _nice(top: int) -> int:
     """The next number that halves well."""
     scale = 10 ** max(0, len(str(top)) - 2)
     return int(max(2, math.ceil(top / (2 * scale)) * 2 * scale))
-
-
-def _short(number: int) -> str:
-    return f"{number / 1000:g}k" if number >= 1000 else str(number)

@@ -8,11 +8,9 @@ found so far can be shown meanwhile.
 from __future__ import annotations
 
 import json
-import threading
 import time
 from bisect import bisect_right
-from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import BinaryIO
 
@@ -22,16 +20,12 @@ import numpy as np
 from markscheme.runs.columns import Ints
 from markscheme.runs.lines import UNREADABLE
 from markscheme.runs.snapshot import Snapshot
+from markscheme.view.background import Report
 
 PIECE = 192 << 10
 """Bytes read at once; a longer line is read whole. Small enough for memory that is used again: half the time of 4 MB."""
-
-
 REPORT_EVERY = 0.2
 """Seconds between two reports of how far a search came."""
-ABANDONED = 20.0
-"""Seconds after which a search that nobody asks about any more is given up."""
-MOST_KEPT = 30
 
 
 class _Texts(msgspec.Struct):
@@ -66,7 +60,7 @@ class Needle:
         self._case = case
         self._words = words if case else words.lower()
         # As we write JSON, and as a writer does that escapes everything beyond ASCII.
-        forms = {_in_json(words), _in_ascii_json(words)}
+        forms = {msgspec.json.encode(words)[1:-1], json.dumps(words)[1:-1].encode()}
         self._forms = [form if case else form.lower() for form in forms]
 
     def rows_in(self, piece: bytes, starts: list[int]) -> list[int]:
@@ -99,7 +93,7 @@ def search(
     words: str,
     *,
     case: bool = False,
-    report: Callable[[SearchResult], bool] = lambda _: True,
+    report: Report[SearchResult] = lambda _: True,
 ) -> SearchResult:
     """The rows among `rows` whose text or reasoning holds `words`.
 
@@ -131,52 +125,6 @@ def search(
     return SearchResult(np.array(sorted(hits), np.int64), len(todo), len(todo))
 
 
-class _Job:
-    def __init__(self, total: int) -> None:
-        self.found = SearchResult(np.zeros(0, np.int64), 0, max(1, total))
-        self.asked = time.monotonic()
-        self.done = threading.Event()
-
-    def report(self, found: SearchResult) -> bool:
-        self.found = found
-        return time.monotonic() - self.asked < ABANDONED
-
-
-class Searches:
-    """Searches under way and the last finished ones: a page shows what there is and asks again."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._jobs: OrderedDict[Hashable, _Job] = OrderedDict()
-
-    def find(
-        self,
-        key: Hashable,
-        rows: Ints,
-        start: Callable[[Callable[[SearchResult], bool]], SearchResult],
-        wait: float | None,
-    ) -> SearchResult:
-        """The result, or what there is of it after `wait` seconds (None: its end); `start` is called with the `report` for `search`."""
-        with self._lock:
-            job = self._jobs.get(key)
-            if job is None or (job.done.is_set() and not job.found.complete):
-                job = self._jobs[key] = _Job(len(rows))
-                threading.Thread(target=self._run, args=(job, start), name="search", daemon=True).start()
-            job.asked = time.monotonic()
-            self._jobs.move_to_end(key)
-            while len(self._jobs) > MOST_KEPT:
-                self._jobs.popitem(last=False)
-        job.done.wait(wait)
-        return job.found
-
-    @staticmethod
-    def _run(job: _Job, start: Callable[[Callable[[SearchResult], bool]], SearchResult]) -> None:
-        try:
-            job.found = start(job.report)
-        finally:
-            job.done.set()
-
-
 def _batches(snapshot: Snapshot, rows: Ints) -> Iterator[Ints]:
     """Rows whose lines stand so close together that one read takes them all."""
     offset, length = snapshot.rows["offset"][rows], snapshot.rows["length"][rows]
@@ -195,12 +143,3 @@ def _hits(stream: BinaryIO, snapshot: Snapshot, rows: Ints, needle: Needle) -> l
     stream.seek(base)
     piece = stream.read(ends[-1])
     return [int(rows[row]) for row in needle.rows_in(piece, starts) if needle.is_in(piece[starts[row] : ends[row]])]
-
-
-def _in_json(words: str) -> bytes:
-    """The words as they stand inside a JSON string."""
-    return msgspec.json.encode(words)[1:-1]
-
-
-def _in_ascii_json(words: str) -> bytes:
-    return json.dumps(words)[1:-1].encode()

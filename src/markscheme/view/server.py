@@ -26,7 +26,7 @@ from markscheme.view.links import Links
 from markscheme.view.pages.audit import audit_page
 from markscheme.view.pages.compare import compare_page, compare_problem_page, compare_table
 from markscheme.view.pages.problem import problem_page
-from markscheme.view.pages.response import find_response, other_judgements, response_page, text_piece
+from markscheme.view.pages.response import find_response, other_marks, response_page, text_piece
 from markscheme.view.pages.responses import responses_page, responses_table
 from markscheme.view.pages.run import run_page
 from markscheme.view.pages.runs import runs_page, runs_table
@@ -51,16 +51,14 @@ def make_app(root: Path, host: str) -> web.Application:
     site = Site(Library(root), Links(asset_version()))
     app[SITE] = site
     number = r"{problem:\d{1,9}}"
-    cell = number + r"/{sample:\d{1,9}}"
+    cell = rf"/run/{{slug}}/response/{number}/{{sample:\d{{1,9}}}}"
     app.add_routes(
         [
             web.get("/", _page(lambda s, r: runs_page(s, r.query))),
             web.get("/runs.csv", _csv(lambda s, r: runs_table(s, r.query))),
-            web.get("/compare", _page(lambda s, r: compare_page(s, r.query.getall("run", []), r.query))),
-            web.get("/compare.csv", _csv(lambda s, r: compare_table(s, r.query.getall("run", [])))),
-            web.get(
-                "/compare/problem", _page(lambda s, r: compare_problem_page(s, r.query.getall("run", []), r.query))
-            ),
+            web.get("/compare", _page(lambda s, r: compare_page(s, _slugs(r), r.query))),
+            web.get("/compare.csv", _csv(lambda s, r: compare_table(s, _slugs(r)))),
+            web.get("/compare/problem", _page(lambda s, r: compare_problem_page(s, _slugs(r), r.query))),
             web.get("/run/{slug}", _page(lambda s, r: run_page(s, _slug(r), r.query))),
             web.get("/run/{slug}/responses", _page(lambda s, r: responses_page(s, _slug(r), Filter.parse(r.query)))),
             web.get(
@@ -68,13 +66,10 @@ def make_app(root: Path, host: str) -> web.Application:
             ),
             web.get("/run/{slug}/audit", _page(lambda s, r: audit_page(s, _slug(r), r.query))),
             web.get(f"/run/{{slug}}/problem/{number}", _page(lambda s, r: problem_page(s, *_cell(r)[:2]))),
-            web.get(
-                f"/run/{{slug}}/response/{cell}",
-                _page(lambda s, r: response_page(s, *_cell(r), Filter.parse(r.query))),
-            ),
-            web.get(f"/run/{{slug}}/response/{cell}/text", _text),
-            web.get(f"/run/{{slug}}/response/{cell}/piece", _piece),
-            web.get(f"/run/{{slug}}/response/{cell}/others", _others),
+            web.get(cell, _page(lambda s, r: response_page(s, *_cell(r), Filter.parse(r.query)))),
+            web.get(f"{cell}/text", _text),
+            web.get(f"{cell}/piece", _piece),
+            web.get(f"{cell}/others", _others),
             web.get("/assets/{name}", _asset),
         ]
     )
@@ -107,7 +102,7 @@ async def _compile_later() -> None:
 
 async def _close(app: web.Application) -> None:
     app[PREPARING].cancel()
-    app[SITE].background.close()
+    app[SITE].close()
 
 
 @web.middleware
@@ -156,6 +151,10 @@ def _html(body: str, status: int) -> web.Response:
 
 def _slug(request: web.Request) -> str:
     return request.match_info["slug"]
+
+
+def _slugs(request: web.Request) -> list[str]:
+    return request.query.getall("run", [])
 
 
 def _cell(request: web.Request) -> tuple[str, int, int]:
@@ -228,8 +227,8 @@ async def _piece(request: web.Request) -> web.StreamResponse:
 async def _others(request: web.Request) -> web.StreamResponse:
     """What the protocols say that the run was not marked with."""
     site = request.app[SITE].begin()
-    judgements = await asyncio.to_thread(other_judgements, site, *_cell(request))
-    return _html(render_fragment(site, "judgements.html", judgements=judgements), 200)
+    marks = await asyncio.to_thread(other_marks, site, *_cell(request))
+    return _html(render_fragment(site, "judgements.html", marks=marks, stored=False), 200)
 
 
 async def _asset(request: web.Request) -> web.StreamResponse:

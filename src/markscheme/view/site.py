@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from markscheme.errors import JournalError
+from markscheme.runs.columns import Ints
 from markscheme.view.background import Background, Made
-from markscheme.view.judging import Judgings
 from markscheme.view.library import Entry, Library, OpenRun
 from markscheme.view.links import Links
-from markscheme.view.search import Searches
 
 T = TypeVar("T")
+Rows = TypeVar("Rows", bound="Sequence[Any] | Ints")
 
 PATIENCE = 0.35
 """Seconds a page waits for an index or a figure that is not ready; then it is shown without and asks again."""
@@ -34,6 +35,25 @@ class Page:
     again: float = 0
 
 
+class Sheet(NamedTuple, Generic[Rows]):
+    """A page of a long table: its rows, its number, how many pages there are."""
+
+    rows: Rows
+    page: int
+    pages: int
+
+    @classmethod
+    def turn_to(cls, rows: Rows, asked: str | int, most: int, *, whole: bool = False) -> Sheet[Rows]:
+        """The page that an address asks for, or the nearest that there is; `whole` has all rows on one."""
+        if whole:
+            return cls(rows, 1, 1)
+        text = str(asked)
+        number = int(text) if text.isdecimal() and len(text) < 9 else 1
+        pages = max(1, math.ceil(len(rows) / most))
+        page = min(pages, max(1, number))
+        return cls(rows[(page - 1) * most : page * most], page, pages)
+
+
 @dataclass(frozen=True)
 class Site:
     """One folder of runs, as pages see it."""
@@ -41,8 +61,8 @@ class Site:
     library: Library
     links: Links
     background: Background = field(default_factory=Background)
-    searches: Searches = field(default_factory=Searches)
-    judgings: Judgings = field(default_factory=Judgings)
+    searches: Background = field(default_factory=lambda: Background(workers=3, most=30))
+    judgings: Background = field(default_factory=lambda: Background(workers=1, most=4))
     patience: float = PATIENCE
     until: float = 0.0
     """When this page's patience ends, as `time.monotonic`."""
@@ -51,6 +71,11 @@ class Site:
         """The site as one page sees it: with its own addresses, and its patience starting now."""
         return replace(self, links=links or self.links, until=time.monotonic() + self.patience)
 
+    def close(self) -> None:
+        """Let go of every thread."""
+        for work in (self.background, self.searches, self.judgings):
+            work.close()
+
     @property
     def left(self) -> float:
         """Seconds that the page may still wait."""
@@ -58,10 +83,10 @@ class Site:
 
     def entry(self, slug: str) -> Entry:
         """A run by its slug."""
-        found = self.library.entry(slug)
-        if found is None:
+        entry = self.library.entry(slug)
+        if entry is None:
             raise NotThereError(f"There is no run {slug!r} in this folder.")
-        return found
+        return entry
 
     def open(self, slug: str) -> OpenRun:
         """A run with its index as far as patience goes, and with what was judged while it was looked at."""
@@ -69,16 +94,15 @@ class Site:
             run = self.library.open(self.entry(slug), self.left)
         except JournalError as trouble:
             raise NotThereError(f"{trouble}.") from None
-        judged = self.judgings.of(run)
-        if judged is None or not judged.complete:
+        judging = self.judgings.known((run.entry.path, run.snapshot.version), True)
+        if judging is None or judging.value is None:
             return run
-        made = {name: (judged.labels[name], codes) for name, codes in judged.verdicts.items()}
-        return replace(run, snapshot=replace(run.snapshot, judged=made))
+        return replace(run, snapshot=replace(run.snapshot, judged=judging.value.judged))
 
     def figure(self, run: OpenRun, name: Hashable, work: Callable[[], T]) -> Made[T]:
         """A slow figure of a run's verdicts: what there is of it, and whether it is of this moment."""
         stamp = (run.snapshot.marks_version, frozenset(run.snapshot.judged))
-        return self.background.get((run.entry.path, name), stamp, work, self.left)
+        return self.background.get((run.entry.path, name), stamp, lambda _: work(), self.left)
 
 
 def live(run: OpenRun, *, pending: bool = False) -> float:

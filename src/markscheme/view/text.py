@@ -62,8 +62,8 @@ def render_plain(text: str, span: Span | None = None) -> Markup:
 
 
 def _pieces(text: str, span: Span | None, until: float) -> Iterator[str]:
-    found = list(formulas(text))
-    steps: list[Formula | Edit] = [*found, *edits(text, [(one.start, one.end) for one in found])]
+    in_text = list(formulas(text))
+    steps: list[Formula | Edit] = [*in_text, *edits(text, [(one.start, one.end) for one in in_text])]
     steps.sort(key=lambda step: (step.start, step.end))
     at = 0
     for step in steps:
@@ -88,7 +88,7 @@ def _pieces(text: str, span: Span | None, until: float) -> Iterator[str]:
 
 def _formula(text: str, formula: Formula, html: str, span: Span | None) -> str:
     source = _source(_marked(text, formula.start, formula.end, span))
-    if _overlap(formula.start, formula.end, span) is not None:
+    if overlap(formula.start, formula.end, span) is not None:
         html = f"<mark>{html}</mark>"
     return f'<span class="{"m block" if formula.display else "m"}">{html}{source}</span>'
 
@@ -99,14 +99,15 @@ def _source(html: str) -> str:
 
 
 def _marked(text: str, start: int, end: int, span: Span | None) -> str:
-    overlap = _overlap(start, end, span)
-    if overlap is None:
+    inside = overlap(start, end, span)
+    if inside is None:
         return str(visible(text[start:end]))
-    low, high = overlap
+    low, high = inside
     return f"{visible(text[start:low])}<mark>{visible(text[low:high])}</mark>{visible(text[high:end])}"
 
 
-def _overlap(start: int, end: int, span: Span | None) -> Span | None:
+def overlap(start: int, end: int, span: Span | None) -> Span | None:
+    """What of `span` lies between two places of a text."""
     if span is None:
         return None
     low, high = max(start, span[0]), min(end, span[1])

@@ -6,16 +6,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from markupsafe import Markup
-
 from markscheme.errors import UsageError
-from markscheme.statistics import Comparison, Interval, Moved, compare
-from markscheme.view import plots
+from markscheme.statistics import Comparison, Moved, compare
+from markscheme.types import Mark
 from markscheme.view.background import Made
 from markscheme.view.library import OpenRun
 from markscheme.view.overview import overview
 from markscheme.view.pages.problem import gold_text, rich
-from markscheme.view.pages.response import Body, Judgement, body, stored_judgements
+from markscheme.view.pages.response import Body, body, stored_marks
 from markscheme.view.site import NotThereError, Page, Site, live
 from markscheme.view.verdicts import Look, look
 
@@ -24,8 +22,8 @@ MOST_MOVED = 300
 
 
 @dataclass(frozen=True)
-class Row:
-    """A problem that moved, as the page shows it."""
+class MovedProblem:
+    """A problem whose solve rate is another, as the page shows it."""
 
     problem: int
     """Its number in the first run."""
@@ -34,23 +32,13 @@ class Row:
     id: str
     moved: Moved
 
-    @property
-    def left(self) -> float:
-        """The first run's solve rate."""
-        return self.moved.a[0] / self.moved.a[1]
-
-    @property
-    def right(self) -> float:
-        """The second run's solve rate."""
-        return self.moved.b[0] / self.moved.b[1]
-
 
 @dataclass(frozen=True)
 class Pair:
     """Two runs on the problems that both answered; without a comparison where there are none."""
 
     comparison: Comparison | None
-    rows: list[Row]
+    rows: list[MovedProblem]
     warnings: list[str]
 
 
@@ -62,7 +50,7 @@ class Side:
     problem: int
     sample: int
     samples: list[tuple[int, Look]]
-    judgement: Judgement | None
+    mark: Mark | None
     body: Body | None
     error: str | None
 
@@ -77,7 +65,6 @@ def compare_page(site: Site, slugs: list[str], query: Mapping[str, str]) -> Page
         "slugs": [run.entry.slug for run in runs],
         "choices": site.library.entries(),
         "pair": None,
-        "found": None,
     }
     pending = not all(line.fresh for line in lines)
     if len(runs) >= 2:
@@ -89,15 +76,8 @@ def compare_page(site: Site, slugs: list[str], query: Mapping[str, str]) -> Page
             only = query.get("only", "")
             if only in ("better", "worse"):
                 rows = [row for row in rows if (row.moved.difference > 0) == (only == "better")]
-            found = made.value.comparison
-            context |= {
-                "pair": made.value,
-                "found": found,
-                "only": only,
-                "moved": rows[:MOST_MOVED],
-                "more": max(0, len(rows) - MOST_MOVED),
-                "difference_bar": found and _difference_bar(found.difference),
-            }
+            more = max(0, len(rows) - MOST_MOVED)
+            context |= {"pair": made.value, "only": only, "moved": rows[:MOST_MOVED], "more": more}
     title = " against ".join(run.entry.name for run in runs[:2]) or "Compare"
     return Page("compare.html", title, context, again=max([live(run) for run in runs] + [0.7 if pending else 0]))
 
@@ -108,16 +88,8 @@ def compare_table(site: Site, slugs: list[str]) -> Iterator[list[object]]:
     if len(runs) < 2:
         raise NotThereError("A comparison needs two runs.")
     first, second = runs[:2]
-    yield [
-        "problem_id",
-        "correct",
-        "samples",
-        "correct_other",
-        "samples_other",
-        "difference",
-        "p_value",
-        "beyond_chance",
-    ]
+    yield ["problem_id", "correct", "samples", "correct_other", "samples_other", "difference", "p_value",
+           "beyond_chance"]  # fmt: skip
     for row in pair(first, second).rows:
         moved = row.moved
         yield [row.id, *moved.a, *moved.b, moved.difference, moved.p_value, int(moved.beyond_chance)]
@@ -166,16 +138,16 @@ def pair(first: OpenRun, second: OpenRun) -> Pair:
     """Paired on the problems that both runs have scored samples of."""
     a, b = first.snapshot.counts(first.protocol), second.snapshot.counts(second.protocol)
     try:
-        found = compare("accuracy", a, b)
+        comparison = compare("accuracy", a, b)
     except UsageError:  # no problem in common
         return Pair(None, [], _warnings(first, second, 0))
     numbers = {key: number for number, key in enumerate(first.snapshot.keys)}
     others = {key: number for number, key in enumerate(second.snapshot.keys)}
     rows = [
-        Row(numbers[moved.key], others[moved.key], first.snapshot.ids[numbers[moved.key]], moved)
-        for moved in found.moved
+        MovedProblem(numbers[moved.key], others[moved.key], first.snapshot.ids[numbers[moved.key]], moved)
+        for moved in comparison.moved
     ]
-    return Pair(found, rows, _warnings(first, second, found.problems))
+    return Pair(comparison, rows, _warnings(first, second, comparison.problems))
 
 
 def _warnings(first: OpenRun, second: OpenRun, shared: int) -> list[str]:
@@ -183,18 +155,14 @@ def _warnings(first: OpenRun, second: OpenRun, shared: int) -> list[str]:
     one, two = first.entry.manifest, second.entry.manifest
     if one is None or two is None:
         return ["One of the manifests cannot be read: nothing is known of how the runs differ."]
-    found = []
+    warnings = []
     if one.problems != two.problems or shared < one.problems:
-        found.append(f"They share {shared} problems of {one.problems} and {two.problems}; the rest is left out.")
+        warnings.append(f"They share {shared} problems of {one.problems} and {two.problems}; the rest is left out.")
     for name, field in (("Protocol", "protocol"), ("Prompts", "prompt_sha256"), ("Sampling", "sampling")):
         left, right = getattr(one, field), getattr(two, field)
         if left != right:
-            found.append(f"{name} differ." if name == "Prompts" else f"{name} differs: {left} and {right}.")
-    return found
-
-
-def _difference_bar(found: Interval) -> Markup:
-    return plots.difference_bar(found.estimate, found.low, found.high)
+            warnings.append(f"{name} differ." if name == "Prompts" else f"{name} differs: {left} and {right}.")
+    return warnings
 
 
 def _runs(site: Site, slugs: list[str]) -> list[OpenRun]:
@@ -211,14 +179,13 @@ def _side(site: Site, run: OpenRun, problem: int, asked: str) -> Side:
     row = run.snapshot.row(problem, chosen)
     assert row is not None
     response = run.snapshot.response(row)
-    judgements = stored_judgements(run, row)
-    own = judgements[0] if judgements else None
+    mark = next(iter(stored_marks(run, row).values()), None)
     return Side(
         run,
         problem,
         chosen,
         [(sample, look(code)) for sample, code in zip(samples, verdicts, strict=True)],
-        own,
-        body(site, response, own.mark.span if own else None) if response else None,
+        mark,
+        body(site, response, mark.span if mark else None) if response else None,
         response.error if response else "The response cannot be read.",
     )

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 from markupsafe import Markup, escape
 
 from markscheme.runs.columns import VERDICTS
@@ -14,6 +14,7 @@ from markscheme.statistics import Counts
 from markscheme.view import figures
 from markscheme.view.library import OpenRun
 from markscheme.view.links import Links
+from markscheme.view.site import Sheet
 from markscheme.view.verdicts import look
 from markscheme.view.visible import plain_visible
 
@@ -40,8 +41,7 @@ class Grid:
 
     lines: list[Line]
     order: str
-    page: int
-    pages: int
+    sheet: Sheet[list[int]]
     problems: int
     flow: Markup | None = None
     """All cells in one block, where a line a problem would be mostly paper."""
@@ -57,40 +57,29 @@ FEW = 2
 
 def grid(links: Links, run: OpenRun, counts: Counts, query: Mapping[str, str]) -> Grid:
     """The cells that a page shows."""
-    order = query.get("order", "")
-    order = order if order in ORDERS else ""
+    order = query.get("order", "") if query.get("order") in ORDERS else ""
     rates = figures.solve_rates(counts)
     numbers = _ordered(rates, order)
     snapshot = run.snapshot
-    wide = max(1, run.entry.manifest.samples if run.entry.manifest else 1, *(_widest(snapshot.problem),))
+    wide = max(1, run.entry.manifest.samples if run.entry.manifest else 1, np.bincount(snapshot.problem).max(initial=0))
     each = max(1, (MOST_CELLS_IN_A_FILE if links.static else MOST_CELLS) // wide)
-    pages = max(1, math.ceil(len(numbers) / each))
-    asked = query.get("grid", "")
-    page = min(pages, max(1, int(asked))) if asked.isdecimal() and len(asked) < 9 else 1
-    chosen = numbers[(page - 1) * each : page * each]
+    sheet = Sheet.turn_to(numbers, query.get("grid", ""), each)
     if wide <= FEW:
-        cells = [_cells(links, run, int(n), snapshot.ids[n]) + _boxes(run, int(n)) for n in chosen]
-        return Grid([], order, page, pages, len(numbers), Markup("").join(cells))
-    lines = [
-        Line(int(n), snapshot.ids[n], float(rates[n]), _cells(links, run, int(n)) + _rest(run, int(n))) for n in chosen
-    ]
+        cells = [_cells(links, run, n, snapshot.ids[n]) + _boxes(run, n) for n in sheet.rows]
+        return Grid([], order, sheet, len(numbers), Markup("").join(cells))
+    lines = [Line(n, snapshot.ids[n], float(rates[n]), _cells(links, run, n) + _rest(run, n)) for n in sheet.rows]
     longest = max((len(line.id) for line in lines), default=0)
     return Grid(
         lines,
         order,
-        page,
-        pages,
+        sheet,
         len(numbers),
         width="few" if wide <= 8 else "some" if wide <= 16 else "many" if wide <= 40 else "very-many",
         id_width="short" if longest <= 10 else "medium" if longest <= 18 else "long",
     )
 
 
-def _widest(problem: np.ndarray[tuple[int], np.dtype[np.int64]]) -> int:
-    return int(np.bincount(problem).max()) if len(problem) else 0
-
-
-def _ordered(rates: np.ndarray[tuple[int], np.dtype[np.float64]], order: str) -> list[int]:
+def _ordered(rates: npt.NDArray[np.float64], order: str) -> list[int]:
     if not order:
         return list(range(len(rates)))
     known = np.nan_to_num(rates, nan=2.0)
@@ -101,12 +90,10 @@ def _ordered(rates: np.ndarray[tuple[int], np.dtype[np.float64]], order: str) ->
 def _cells(links: Links, run: OpenRun, problem: int, name: str = "") -> Markup:
     """The cells of a problem. Thousands on a page: put together from words of ours, only name and address are escaped."""
     name = escape(plain_visible(name[:80] + ", ")) if name else ""
-    snapshot = run.snapshot
-    rows = snapshot.rows_of(problem)
-    verdicts = snapshot.verdict(run.protocol)[rows.start : rows.stop].tolist()
-    disagree = snapshot.disagree[rows.start : rows.stop].tolist()
+    rows = run.snapshot.rows_of(problem)
+    columns = (run.snapshot.sample, run.snapshot.verdict(run.protocol), run.snapshot.disagree)
     cells = []
-    for sample, code, odd in zip(snapshot.sample[rows.start : rows.stop].tolist(), verdicts, disagree, strict=True):
+    for sample, code, odd in zip(*(column[rows.start : rows.stop].tolist() for column in columns), strict=True):
         seen = look(code)
         href = escape(links.response(run.entry.slug, problem, sample))
         kind, note = (" odd", ", protocols disagree") if odd else ("", "")

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from dataclasses import dataclass
-from typing import Any
+from contextlib import suppress
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
 from markupsafe import Markup
 
-from markscheme.runs.columns import CORRECT, ERROR, UNMARKED, Ints
+from markscheme.runs.columns import CORRECT, ERROR, UNMARKED, Ints, Mask
 from markscheme.types import Mark, Question, Response
 from markscheme.view.filters import Filter
 from markscheme.view.library import OpenRun
@@ -20,8 +20,7 @@ from markscheme.view.pages.problem import FORMULA_SECONDS, gold_text, rich
 from markscheme.view.pages.responses import select
 from markscheme.view.pages.run import header
 from markscheme.view.site import NotThereError, Page, Site, live
-from markscheme.view.text import Span, blocks, clock, render, render_plain
-from markscheme.view.verdicts import LOOKS, Look
+from markscheme.view.text import Span, blocks, clock, overlap, render, render_plain
 
 THINK_END = "</think>"
 AT_ONCE = 24_000
@@ -32,8 +31,7 @@ LONGEST_COMMAND = 20_000
 """Characters of a response that a command line carries."""
 
 
-@dataclass(frozen=True)
-class Block:
+class Block(NamedTuple):
     """A piece of a text: its HTML, or only its place if it comes later."""
 
     start: int
@@ -42,8 +40,7 @@ class Block:
     answer: bool
 
 
-@dataclass(frozen=True)
-class Body:
+class Body(NamedTuple):
     """What came back, as a page shows it: the thinking folded, the answer open."""
 
     reasoning: list[Block]
@@ -52,17 +49,6 @@ class Body:
     """In the text, up to the end of thinking."""
     answer: list[Block]
     answer_in_thinking: bool
-
-
-@dataclass(frozen=True)
-class Judgement:
-    """What a protocol says."""
-
-    protocol: str
-    label: str
-    look: Look
-    mark: Mark
-    stored: bool
 
 
 def response_page(site: Site, slug: str, problem: int, sample: int, filter: Filter) -> Page:
@@ -76,9 +62,8 @@ def response_page(site: Site, slug: str, problem: int, sample: int, filter: Filt
         return Page("missing.html", "Not there yet", {"message": waiting}, again=live(run))
     response = run.snapshot.response(row)
     question = run.snapshot.question(problem)
-    judgements = stored_judgements(run, row)
-    own = next((one for one in judgements if one.protocol == run.protocol), None)
-    span = own.mark.span if own else None
+    marks = stored_marks(run, row)
+    own = marks.get(run.protocol)
     return Page(
         "response.html",
         f"{run.snapshot.ids[problem]} sample {sample} · {run.entry.name}",
@@ -92,8 +77,9 @@ def response_page(site: Site, slug: str, problem: int, sample: int, filter: Filt
             "statement": rich(question.problem.statement) if question else None,
             "gold": gold_text(question.problem.gold) if question else "",
             "own": own,
-            "judgements": judgements,
-            "body": body(site, response, span) if response else None,
+            "marks": marks,
+            "stored": True,
+            "body": body(site, response, own.span if own else None) if response else None,
             "facts": _facts(response),
             "command": mark_command(run, row, question, response),
             "filter": filter,
@@ -126,12 +112,13 @@ def text_blocks(text: str, start: int, end: int | None, span: Span | None, until
         cuts = [*blocks(text, start, head), *blocks(text, head, tail, LAZY), *blocks(text, tail, stop)]
     pieces = []
     for a, b in cuts:
-        inside = _inside(span, a, b)
-        near = a - start < AT_ONCE or stop - b < AT_ONCE or inside is not None
-        if near:
-            html: Markup | None = render(text[a:b], inside, until)
-        else:
-            html = render_plain(text[a:b]) if site.links.static else None
+        place = overlap(a, b, span)
+        inside = (place[0] - a, place[1] - a) if place else None
+        html: Markup | None = None
+        if a - start < AT_ONCE or stop - b < AT_ONCE or inside:
+            html = render(text[a:b], inside, until)
+        elif site.links.static:
+            html = render_plain(text[a:b])
         pieces.append(Block(a, b, html, inside is not None))
     return pieces
 
@@ -154,37 +141,29 @@ def find_response(site: Site, slug: str, problem: int, sample: int) -> Response:
     return response
 
 
-def stored_judgements(run: OpenRun, row: int) -> list[Judgement]:
-    """The marks on disk, the run's own protocol first."""
-    found = []
-    for name in sorted(run.snapshot.verdicts, key=lambda name: (name != run.protocol, name)):
-        mark = run.snapshot.mark(name, row)
-        if mark is not None:
-            found.append(Judgement(name, mark.protocol or name, LOOKS[str(mark.verdict)], mark, True))
-    return found
+def stored_marks(run: OpenRun, row: int) -> dict[str, Mark]:
+    """What the protocols say that the run was marked with, its own first."""
+    names = sorted(run.snapshot.verdicts, key=lambda name: (name != run.protocol, name))
+    return {name: mark for name in names if (mark := run.snapshot.mark(name, row)) is not None}
 
 
-def other_judgements(site: Site, slug: str, problem: int, sample: int) -> list[Judgement]:
+def other_marks(site: Site, slug: str, problem: int, sample: int) -> dict[str, Mark]:
     """What the protocols say that the run was not marked with: judged now, in memory, nothing is written."""
     from markscheme.errors import MarkingError
-    from markscheme.marking import get_protocol, mark
+    from markscheme.marking import mark
     from markscheme.marking.bulk.audit import applicable_protocols
 
     run = site.open(slug)
     response = find_response(site, slug, problem, sample)
     question = run.snapshot.question(problem)
     if question is None:
-        return []
-    found = []
+        return {}
+    marks: dict[str, Mark] = {}
     for name in applicable_protocols(question.problem.gold):
-        if name in run.snapshot.mark_lines:
-            continue  # its mark is stored
-        try:
-            judged = mark(response, question.problem, protocol=name)
-        except MarkingError:
-            continue
-        found.append(Judgement(name, get_protocol(name).label, LOOKS[str(judged.verdict)], judged, False))
-    return found
+        if name not in run.snapshot.mark_lines:
+            with suppress(MarkingError):
+                marks[name] = mark(response, question.problem, protocol=name)
+    return marks
 
 
 def mark_command(run: OpenRun, row: int, question: Question | None, response: Response | None) -> str:
@@ -224,13 +203,6 @@ def _end_of_thinking(text: str) -> int:
     while start < len(text) and text[start] in "\r\n":
         start += 1
     return start
-
-
-def _inside(span: Span | None, start: int, end: int) -> Span | None:
-    if span is None:
-        return None
-    low, high = max(span[0], start), min(span[1], end)
-    return (low - start, high - start) if low < high else None
 
 
 def _facts(response: Response | None) -> list[tuple[str, str]]:
@@ -281,7 +253,7 @@ def _moves(site: Site, run: OpenRun, row: int, filter: Filter) -> dict[str, str 
     }
 
 
-def _after(order: Ints, here: int, wanted: np.ndarray[Any, np.dtype[np.bool_]]) -> int | None:
+def _after(order: Ints, here: int, wanted: Mask) -> int | None:
     later = order[here + 1 :]
-    found = np.flatnonzero(wanted[later])
-    return int(later[found[0]]) if found.size else None
+    hits = np.flatnonzero(wanted[later])
+    return int(later[hits[0]]) if hits.size else None

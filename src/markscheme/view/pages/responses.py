@@ -10,13 +10,12 @@ import numpy as np
 from markupsafe import Markup
 
 from markscheme.runs.columns import Ints
-from markscheme.runs.problems import sorted_labels
 from markscheme.types import Response
 from markscheme.view.filters import Filter
 from markscheme.view.library import OpenRun
-from markscheme.view.pages.run import header
+from markscheme.view.pages.run import group_labels, header
 from markscheme.view.search import SearchResult, search
-from markscheme.view.site import Page, Site, live
+from markscheme.view.site import Page, Sheet, Site, live
 from markscheme.view.verdicts import LOOKS, Look, look
 from markscheme.view.visible import one_line, visible
 
@@ -27,23 +26,26 @@ BEFORE, AFTER = 24, 60
 """Characters around the words."""
 SEARCH_SECONDS = 0.25
 """A search that takes longer shows what it has so far, and the page asks again."""
+LONGEST_ANSWER = 2_000
 
 
 @dataclass(frozen=True)
 class Listed:
-    """A response in the list."""
+    """A response in a table."""
 
     problem: int
     sample: int
     id: str
     look: Look
-    others: list[tuple[str, Look]]
+    others: dict[str, Look]
+    """Under the other protocols."""
     answer: str | None
     why: str
     tokens: int
     size: int
     latency: float
     cut: bool
+    disagree: bool
     excerpt: Markup | None = None
     """Where the words that were looked for stand."""
 
@@ -51,31 +53,22 @@ class Listed:
 def responses_page(site: Site, slug: str, filter: Filter) -> Page:
     """The list of a run's responses."""
     run = site.open(slug)
-    rows, found = select(site, run, filter)
-    pages = max(1, math.ceil(len(rows) / PER_PAGE))
-    page = min(filter.page, pages)
-    shown = rows[(page - 1) * PER_PAGE : page * PER_PAGE]
-    fields = run.snapshot.groups
-    searching = found is not None and not found.complete
+    rows, progress = select(site, run, filter)
+    searching = progress is not None and not progress.complete
     return Page(
         "responses.html",
         f"Responses · {run.entry.name}",
         {
             **header(run),
             "filter": filter,
-            "shown": [_with_excerpt(run, int(row), filter) for row in shown],
-            "found": len(rows),
-            "total": len(run.snapshot),
-            "page": page,
-            "pages": pages,
-            "search": found,
+            "sheet": (sheet := Sheet.turn_to(rows, filter.page, PER_PAGE)),
+            "shown": [_with_excerpt(run, int(row), filter) for row in sheet.rows],
+            "matches": len(rows),
+            "search": progress,
             "searching": searching,
             "looks": LOOKS,
             "protocols": sorted(run.snapshot.verdicts),
-            "fields": {
-                name: sorted_labels(list({label for label in labels if label is not None}))
-                for name, labels in fields.items()
-            },
+            "fields": group_labels(run),
         },
         again=live(run, pending=searching),
     )
@@ -90,21 +83,18 @@ def select(
     """
     protocol = filter.protocol if filter.protocol in run.snapshot.verdicts else run.protocol
     rows = np.flatnonzero(filter.mask(run.snapshot, protocol))
-    found = None
-    if filter.q:
-        key = (run.entry.path, run.snapshot.version, filter.q, filter.case, rows.tobytes())
-        found = site.searches.find(
-            key,
-            rows,
-            lambda report: search(run.snapshot, rows, filter.q, case=filter.case, report=report),
-            wait,
-        )
-        rows = found.rows
-    return filter.order(run.snapshot, rows), found
+    if not filter.q:
+        return filter.order(run.snapshot, rows), None
+    key = (run.entry.path, run.snapshot.version, filter.q, filter.case, rows.tobytes())
+    made = site.searches.get(
+        key, True, lambda report: search(run.snapshot, rows, filter.q, case=filter.case, report=report), wait
+    )
+    progress = made.value or SearchResult(rows[:0], 0, max(1, len(rows)))
+    return filter.order(run.snapshot, progress.rows), progress
 
 
 def listed(run: OpenRun, row: int, protocol: str) -> Listed:
-    """A row as the list shows it; the answer and the reason are read from the mark's line."""
+    """A row as a table shows it; the answer and the reason are read from the mark's line."""
     snapshot, numbers = run.snapshot, run.snapshot.rows
     mark = snapshot.mark(protocol, row)
     return Listed(
@@ -112,13 +102,14 @@ def listed(run: OpenRun, row: int, protocol: str) -> Listed:
         int(snapshot.sample[row]),
         snapshot.ids[snapshot.problem[row]],
         look(int(snapshot.verdict(protocol)[row])),
-        [(name, look(int(codes[row]))) for name, codes in sorted(snapshot.verdicts.items()) if name != protocol],
-        one_line(mark.answer, 80) if mark and mark.answer is not None else None,
-        one_line(mark.why, 160) if mark else "",
+        {name: look(int(codes[row])) for name, codes in sorted(snapshot.verdicts.items()) if name != protocol},
+        mark.answer[:LONGEST_ANSWER] if mark and mark.answer is not None else None,
+        mark.why if mark else "",
         int(numbers["tokens"][row]),
         int(numbers["size"][row]),
         float(numbers["latency"][row]),
         bool(numbers["finish"][row] == 1),
+        bool(snapshot.disagree[row]),
     )
 
 
@@ -145,15 +136,14 @@ def responses_table(site: Site, slug: str, filter: Filter) -> Iterator[list[obje
     """What the list shows, all pages, for a CSV file."""
     run = site.open(slug)
     protocols = sorted(run.snapshot.verdicts)
-    protocol = filter.protocol or run.protocol
     yield ["problem", "problem_id", "sample", "verdict", "answer", "why", "completion_tokens", "latency", "bytes",
            "finish_reason_length", *(f"verdict {name}" for name in protocols)]  # fmt: skip
     rows, _ = select(site, run, filter, wait=None)
     for row in rows:
-        one = listed(run, int(row), protocol)
+        one = listed(run, int(row), filter.protocol or run.protocol)
         verdicts = [look(int(run.snapshot.verdicts[name][row])).name for name in protocols]
         yield [
-            one.problem + 1, one.id, one.sample, one.look.name, one.answer, one.why,
-            one.tokens if one.tokens >= 0 else "", "" if math.isnan(one.latency) else round(one.latency, 3), one.size,
-            int(one.cut), *verdicts,
+            one.problem + 1, one.id, one.sample, one.look.name, one.answer and one_line(one.answer, 80),
+            one_line(one.why, 160), one.tokens if one.tokens >= 0 else "",
+            "" if math.isnan(one.latency) else round(one.latency, 3), one.size, int(one.cut), *verdicts,
         ]  # fmt: skip

@@ -12,6 +12,7 @@ import numpy as np
 from markscheme.runs.files import read_inside
 from markscheme.runs.problems import sorted_labels
 from markscheme.runs.snapshot import Snapshot
+from markscheme.statistics import Counts
 from markscheme.view import figures, plots
 from markscheme.view.filters import Filter
 from markscheme.view.library import MANIFEST, OpenRun
@@ -81,11 +82,15 @@ def header(run: OpenRun) -> dict[str, Any]:
     }
 
 
-def _breakdowns(run: OpenRun, counts: Any) -> dict[str, list[figures.Group]]:
-    return {
-        field: figures.breakdown(counts, labels, sorted_labels(list({label for label in labels if label is not None})))
-        for field, labels in run.snapshot.groups.items()
-    }
+def group_labels(run: OpenRun) -> dict[str, list[str]]:
+    """The fields by which problems are grouped, with their labels in order."""
+    groups = run.snapshot.groups.items()
+    return {field: sorted_labels([*{label for label in labels if label is not None}]) for field, labels in groups}
+
+
+def _breakdowns(run: OpenRun, counts: Counts) -> dict[str, list[figures.Group]]:
+    groups = run.snapshot.groups
+    return {field: figures.breakdown(counts, groups[field], order) for field, order in group_labels(run).items()}
 
 
 def _spread(snapshot: Snapshot, column: str) -> Spread | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +10,7 @@ from urllib.parse import urlencode
 
 from markscheme.view.library import Entry
 from markscheme.view.overview import Overview, overview
-from markscheme.view.site import Page, Site
+from markscheme.view.site import Page, Sheet, Site
 
 PER_PAGE = 200
 MOST_PAIRS = 45
@@ -45,46 +44,36 @@ class Row:
         manifest, figures = self.entry.manifest, self.figures
         if column == "name":
             return self.entry.name
-        if manifest is not None and column in ("benchmark", "model", "started"):
-            return getattr(manifest, column)
+        if column in ("benchmark", "model", "started"):
+            return getattr(manifest, column, None)
         if figures is None:
             return None
-        if column == "accuracy":
-            return figures.accuracy.estimate if figures.accuracy else None
         if column == "passes":
             return figures.passes[-1][1].estimate if figures.passes else None
-        if column == "tokens":
-            return figures.mean_tokens
-        return {
-            "truncated": figures.truncated,
-            "errors": figures.errors,
-            "responses": figures.scored,
-            "cost": figures.cost,
-        }.get(column)
+        if column == "accuracy":
+            return figures.accuracy.estimate if figures.accuracy else None
+        return getattr(figures, {"tokens": "mean_tokens", "responses": "scored"}.get(column, column))
 
 
 def runs_page(site: Site, query: Mapping[str, str]) -> Page:
     """The table of runs."""
     rows, asked = _rows(site, query)
     everything = site.library.entries()
-    number = max(1, int(query["page"])) if query.get("page", "").isdecimal() and len(query["page"]) < 9 else 1
-    shown = rows if site.links.static else rows[(number - 1) * PER_PAGE : number * PER_PAGE]
+    sheet = Sheet.turn_to(rows, query.get("page", ""), PER_PAGE, whole=site.links.static)
     pending = any(not row.fresh for row in rows)
-    running = any(row.entry.running for row in shown)
+    running = any(row.entry.running for row in sheet.rows)
     return Page(
         "runs.html",
         "Runs",
         {
-            "rows": shown,
-            "found": len(rows),
+            "rows": sheet.rows,
+            "sheet": sheet,
             "total": len(everything),
             "folder": str(site.library.root),
             "columns": COLUMNS,
             "asked": asked,
             "benchmarks": sorted({e.manifest.benchmark for e in everything if e.manifest}),
             "statuses": sorted({e.status for e in everything if e.manifest}),
-            "page": number,
-            "pages": 1 if site.links.static else math.ceil(len(rows) / PER_PAGE),
             "pairs": pairs(everything) if site.links.static else [],
             "query": lambda **changes: _query(asked, changes),
         },
@@ -114,7 +103,7 @@ def runs_table(site: Site, query: Mapping[str, str]) -> Iterator[list[object]]:
             row.entry.name,
             *((manifest.benchmark, manifest.model, row.entry.status, manifest.protocol) if manifest else [""] * 4),
             *((accuracy.estimate, accuracy.low, accuracy.high) if accuracy else [""] * 3),
-            " ".join(f"{k}:{found.estimate:.4f}" for k, found in figures.passes) if figures else "",
+            " ".join(f"{k}:{figure.estimate:.4f}" for k, figure in figures.passes) if figures else "",
             *((figures.scored, figures.expected, figures.truncated, figures.errors) if figures else [""] * 4),
             *((figures.tokens, figures.cost) if figures else [""] * 2),
             manifest.started if manifest else "",
