@@ -105,8 +105,8 @@ def _from_report(entry: Entry, states: FileStates, root: Path) -> Overview | Non
 def _interval(figure: Estimate) -> Interval | None:
     if figure.value is None or figure.low is None or figure.high is None:
         return None
-    bounds = {"low": figure.low, "high": figure.high, "level": figure.level}
-    return Interval(estimate=figure.value, **bounds, method=REPORT, problems=figure.problems)
+    low, high, problems = figure.low, figure.high, figure.problems
+    return Interval(estimate=figure.value, low=low, high=high, level=figure.level, method=REPORT, problems=problems)
 
 
 def _from_files(site: Site, entry: Entry, size: int) -> Overview | None:

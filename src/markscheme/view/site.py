@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -15,7 +15,7 @@ from markscheme.view.library import Entry, Library, OpenRun
 from markscheme.view.links import Links
 
 T = TypeVar("T")
-Rows = TypeVar("Rows", bound="Sequence[Any] | Ints")
+Rows = TypeVar("Rows", Ints, list[Any])
 
 PATIENCE = 0.35
 """Seconds a page waits for an index or a figure that is not ready; then it is shown without and asks again."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -41,7 +42,7 @@ class Grid:
 
     lines: list[Line]
     order: str
-    sheet: Sheet[list[int]]
+    sheet: Sheet[list[Any]]
     problems: int
     flow: Markup | None = None
     """All cells in one block, where a line a problem would be mostly paper."""
