@@ -8,15 +8,26 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from markscheme import countdown as countdown
     from markscheme import rewards as rewards
+    from markscheme.api import Run as Run
+    from markscheme.api import audit as audit
+    from markscheme.api import compare as compare
+    from markscheme.api import data as data
     from markscheme.api import experiment as experiment
+    from markscheme.api import experiment_async as experiment_async
+    from markscheme.api import load as load
+    from markscheme.api import plan as plan
+    from markscheme.api import report as report
+    from markscheme.api import resume as resume
+    from markscheme.api import resume_async as resume_async
     from markscheme.api import run as run
+    from markscheme.api import run_async as run_async
     from markscheme.benchmarks import Benchmark as Benchmark
     from markscheme.benchmarks import benchmark as benchmark
     from markscheme.errors import MarkschemeError as MarkschemeError
     from markscheme.marking import mark as mark
     from markscheme.marking.equality import equal as equal
-    from markscheme.runs.folder import Run as Run
     from markscheme.statistics import pass_at_k as pass_at_k
     from markscheme.types import Mark as Mark
     from markscheme.types import Problem as Problem
@@ -26,15 +37,15 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
+_COMMANDS = ("audit", "compare", "experiment", "load", "plan", "report", "resume", "run")
 _HOME = {
+    **dict.fromkeys(_COMMANDS, "markscheme.api"),
+    **dict.fromkeys(("Run", "experiment_async", "resume_async", "run_async"), "markscheme.api"),
     "Benchmark": "markscheme.benchmarks",
-    "Run": "markscheme.runs.folder",
     "benchmark": "markscheme.benchmarks",
     "equal": "markscheme.marking.equality",
-    "experiment": "markscheme.api",
     "mark": "markscheme.marking",
     "pass_at_k": "markscheme.statistics",
-    "run": "markscheme.api",
     "MarkschemeError": "markscheme.errors",
     "Mark": "markscheme.types",
     "Problem": "markscheme.types",
@@ -43,14 +54,14 @@ _HOME = {
     "Verdict": "markscheme.types",
 }
 
-_MODULES = ("rewards",)
+_MODULES = {"rewards": "markscheme.rewards", "countdown": "markscheme.countdown", "data": "markscheme.api.data"}
 
 __all__ = ["__version__", *_HOME, *_MODULES]
 
 
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
-        return import_module(f"markscheme.{name}")
+        return import_module(_MODULES[name])
     if name not in _HOME:
         raise AttributeError(f"module 'markscheme' has no attribute {name!r}")
     return getattr(import_module(_HOME[name]), name)

@@ -56,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Compare and print."""
-    from markscheme.reporting.comparing import Terms, compare_macro, compare_runs, save_forest
+    from markscheme.reporting.comparing import Terms, compare_macro, compare_runs, forest_figure
     from markscheme.reporting.terminal import print_json
     from markscheme.runs.folder import find_runs
 
@@ -84,7 +84,9 @@ def run(args: argparse.Namespace) -> int:
     if args.plot:
         if len(found) > 1:
             raise UsageError("--plot draws one benchmark; name its runs")
-        save_forest(found[0], find_runs(args.runs), Path(args.plot))
+        from markscheme.reporting.plots import save
+
+        save(forest_figure(found[0], find_runs(args.runs)), Path(args.plot))
         print(f"wrote {args.plot}", file=sys.stderr)
     return 0
 

@@ -5,10 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from markscheme.errors import UsageError
-
 if TYPE_CHECKING:
-    from markscheme.runs.folder import Run
     from markscheme.statistics import Plan
 
 
@@ -43,60 +40,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Plan and print."""
+    from markscheme.api import plan
     from markscheme.reporting.terminal import print_json
-    from markscheme.runs.folder import Run
-    from markscheme.statistics import plan, planning
 
-    pilots = [Run.open(folder) for folder in args.pilot]
-    if len(pilots) > 2:
-        raise UsageError("--pilot takes one run, or two of the models to be compared")
-    counts = [_counts(pilot, args.cluster) for pilot in pilots]
-    if counts:
-        spread = planning.from_pilot(counts[0])
-    else:
-        spread = planning.assumed(0.5 if args.solve_rate is None else args.solve_rate)
-    found = plan(
-        _problems(args, pilots),
-        args.detect / 100,
-        args.power,
-        args.level,
-        spread,
-        planning.difference_between(*counts) if len(counts) == 2 else None,
-        _tokens(pilots[0]) if pilots else None,
-        "these problems" if args.these_problems else "problems drawn",
-    )
+    options = {name: value for name, value in vars(args).items() if name not in ("run", "json")}
+    found = plan(**options).plan
     if args.json:
         print_json(found)
     else:
         _print(found)
     return 0
-
-
-def _problems(args: argparse.Namespace, pilots: list[Run]) -> int:
-    if args.problems is not None:
-        return int(args.problems)
-    if args.benchmark is not None:
-        from markscheme.benchmarks.registry import benchmark
-
-        return len(benchmark(args.benchmark, args.data_dir).problems)
-    if pilots:
-        return pilots[0].manifest.problems
-    raise UsageError("say how many problems there are: --benchmark NAME, --problems N or --pilot RUN")
-
-
-def _counts(pilot: Run, cluster: str | None):  # type: ignore[no-untyped-def]  # noqa: ANN202 - numpy stays out of the command's import
-    from markscheme.reporting.summary import clustered, marked_label
-
-    snapshot = pilot.snapshot()
-    return clustered(snapshot.counts(marked_label(snapshot)), snapshot, cluster)[0]
-
-
-def _tokens(pilot: Run) -> float | None:
-    """Tokens per response, prompt and completion, from the pilot's books."""
-    usage = pilot.manifest.usage
-    if usage is None or not usage.responses or usage.completion_tokens is None:
-        return None
-    return (usage.completion_tokens + (usage.prompt_tokens or 0)) / usage.responses
 
 
 def _print(found: Plan) -> None:

@@ -7,8 +7,7 @@ often the very question, so it is only said.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -20,6 +19,9 @@ from markscheme.reporting.summary import Estimate, clustered, marked_label
 from markscheme.runs.folder import IMPORTED, Manifest, Run
 from markscheme.statistics import Comparison, Counts, Interval, Population, Ranking, compare, rank
 from markscheme.statistics.comparison import Margin, macro_comparison
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 class Difference(msgspec.Struct, frozen=True):
@@ -222,8 +224,8 @@ def forest_rows(found: Compared) -> dict[str, Estimate]:
     }
 
 
-def save_forest(found: Compared, runs: Sequence[Run], file: Path) -> None:
-    """Write the forest plot; the ending of the file decides the form."""
+def forest_figure(found: Compared, runs: Sequence[Run]) -> Figure:
+    """The differences as a forest plot."""
     from markscheme.reporting import plots
     from markscheme.reporting.summary import summarize
 
@@ -234,7 +236,7 @@ def save_forest(found: Compared, runs: Sequence[Run], file: Path) -> None:
         held = f"intervals hold together at {100 * found.ranking.level:.3g} %"
     summaries = [summarize(run, found.protocol) for run in runs]
     label = f"difference in {_metric(found)} (points), {held}"
-    plots.save(plots.forest(forest_rows(found), summaries, label), file)
+    return plots.forest(forest_rows(found), summaries, label)
 
 
 def _metric(found: Compared) -> str:

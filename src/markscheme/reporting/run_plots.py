@@ -29,11 +29,9 @@ def write_plots(runs: Sequence[Run], summaries: Sequence[Summary], folder: Path,
         plots.save(figure, file)
         files.append(file)
 
-    names = _names(summaries)
-    counts = [run.snapshot().counts(summary.protocol) for run, summary in zip(runs, summaries, strict=True)]
-    curves = {name: _curve(each) for name, each in zip(names, counts, strict=True)}
-    if any(len(curve) > 1 for curve in curves.values()):
-        keep("pass-at-k", plots.pass_at_k_curve(curves, summaries))
+    names, counts = _names(summaries), _counts(runs, summaries)
+    if any(int(each.n.max(initial=1)) > 1 for each in counts):
+        keep("pass-at-k", pass_at_k_figure(runs, summaries))
     points = {
         name: (_mean_tokens(summary), summary.accuracy)
         for name, summary in zip(names, summaries, strict=True)
@@ -53,6 +51,16 @@ def write_plots(runs: Sequence[Run], summaries: Sequence[Summary], folder: Path,
         if verdicts:
             keep(f"verdicts{tail}", plots.verdicts_over_time(verdicts, summary))
     return files
+
+
+def pass_at_k_figure(runs: Sequence[Run], summaries: Sequence[Summary]) -> Figure:
+    """pass@k against k, one line a run."""
+    curves = zip(_names(summaries), map(_curve, _counts(runs, summaries)), strict=True)
+    return plots.pass_at_k_curve(dict(curves), summaries)
+
+
+def _counts(runs: Sequence[Run], summaries: Sequence[Summary]) -> list[Counts]:
+    return [run.snapshot().counts(summary.protocol) for run, summary in zip(runs, summaries, strict=True)]
 
 
 def _curve(counts: Counts) -> dict[int, Estimate]:

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import Future, wait
 from contextlib import nullcontext, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Protocol, TypeVar
@@ -210,23 +211,48 @@ def choose_limit(config: RunConfig, model: Model, missing: int) -> Limit:
 T = TypeVar("T")
 
 
+class Stop:
+    """Ends work that goes on in another thread, also if it is called before that has begun."""
+
+    def __init__(self) -> None:
+        self._called = False
+        self._cancel: Callable[[], object] | None = None
+
+    def begin(self) -> None:
+        """Called in the event loop by the task that is to be stopped."""
+        task, loop = asyncio.current_task(), asyncio.get_running_loop()
+        assert task is not None
+        self._cancel = lambda: loop.call_soon_threadsafe(task.cancel)
+        if self._called:
+            task.cancel()
+
+    def __call__(self) -> None:
+        self._called = True
+        if self._cancel is not None:
+            with suppress(RuntimeError):  # its loop has just ended
+                self._cancel()
+
+
+STOP: ContextVar[Stop | None] = ContextVar("stop", default=None)
+"""How whoever waits for a run in another thread ends it."""
+
+
 def run_async(work: Coroutine[Any, Any, T]) -> T:
     """Run in an event loop of our own; where one is running already (a notebook), in a thread with its own.
 
     An interrupt ends the work before it is passed on: nobody must go on writing when the lock is let go.
     """
+    stop = STOP.get() or Stop()
+
+    async def working() -> T:
+        stop.begin()
+        return await work
+
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return asyncio.run(work)
+        return asyncio.run(working())
     outcome: Future[T] = Future()
-    begun: Future[Callable[[], object]] = Future()
-
-    async def working() -> T:
-        task, loop = asyncio.current_task(), asyncio.get_running_loop()
-        assert task is not None
-        begun.set_result(lambda: loop.call_soon_threadsafe(task.cancel))
-        return await work
 
     def target() -> None:
         try:
@@ -239,6 +265,5 @@ def run_async(work: Coroutine[Any, Any, T]) -> T:
         return outcome.result()  # not Thread.join, which forgets a thread when it is interrupted
     finally:
         if not outcome.done():
-            with suppress(RuntimeError):  # its loop has just ended
-                begun.result()()
+            stop()
             wait([outcome])

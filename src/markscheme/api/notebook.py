@@ -1,0 +1,128 @@
+"""What a notebook shows: tables with interval bars, a response with its answer highlighted, a progress line.
+
+Plain HTML with inline style: no script, nothing fetched, and everything that a model or a server wrote is escaped.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from markscheme.reporting.figures import bounds
+from markscheme.reporting.summary import Estimate
+from markscheme.running.progress import Quiet, plain_line, progress
+
+if TYPE_CHECKING:
+    from markscheme.running.live import Live
+    from markscheme.types import Mark, Problem, Response
+
+BAR = 120
+"""Width of an interval bar in pixels."""
+
+
+def in_notebook() -> bool:
+    """Whether a notebook's kernel runs us; asking costs nothing where there is none."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    return shell is not None and hasattr(shell, "kernel")
+
+
+def display(title: str, *, quiet: bool) -> Quiet:
+    """The progress display that fits where we run."""
+    return Cell(title) if not quiet and in_notebook() else progress(title, quiet=quiet)
+
+
+class Cell(Quiet):
+    """One line below the cell, which is replaced while the run goes on and stays with the last figures."""
+
+    every = 0.5
+
+    def __init__(self, title: str) -> None:
+        self.title = title
+        self._line: Any = None
+
+    def show(self, live: Live) -> None:
+        """Replace the line."""
+        self._update(f"{self.title}: {plain_line(live)}", live.done / max(1, live.total))
+
+    def say(self, line: str) -> None:
+        """A line of its own, to stay."""
+        print(f"{self.title}: {line}", file=sys.stderr, flush=True)
+
+    def _update(self, text: str, share: float) -> None:
+        ipython: Any = import_module("IPython.display")
+        shown = ipython.HTML(f'<progress value="{share:.3f}" max="1"></progress> <small>{escape(text)}</small>')
+        if self._line is None:
+            self._line = ipython.display(shown, display_id=True)
+        else:
+            self._line.update(shown)
+
+
+def interval_bar(figure: Estimate) -> str:
+    """An interval on a line from 0 to 100 %, the value as a tick."""
+    if figure.value is None or figure.low is None or figure.high is None:
+        return ""
+    low, value, high = (round(BAR * min(max(each, 0.0), 1.0), 1) for each in (figure.low, figure.value, figure.high))
+    return (
+        f'<svg width="{BAR + 2}" height="12" role="img" aria-label="{escape(bounds(figure))}">'
+        f'<rect x="1" y="5" width="{BAR}" height="1" fill="#bbb"/>'
+        f'<rect x="{low + 1}" y="3" width="{max(high - low, 1):.1f}" height="5" fill="#56B4E9"/>'
+        f'<rect x="{value:.1f}" y="1" width="2" height="9" fill="#0072B2"/></svg>'
+    )
+
+
+def html_table(rows: Sequence[Mapping[str, Any]], caption: str = "", notes: Sequence[str] = ()) -> str:
+    """Rows as a table; a figure is its text with the bar of its interval."""
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    head = _row("th", (escape(name) for name in columns))
+    body = "".join(_row("td", (_cell(row.get(name, "")) for name in columns)) for row in rows)
+    title = f'<caption style="text-align:left"><b>{escape(caption)}</b></caption>' if caption else ""
+    foot = "".join(f"<div><small>{escape(note)}</small></div>" for note in notes)
+    return f"<table>{title}<thead>{head}</thead><tbody>{body}</tbody></table>{foot}"
+
+
+def _row(tag: str, cells: Iterable[str]) -> str:
+    return "<tr>" + "".join(f'<{tag} style="text-align:left">{cell}</{tag}>' for cell in cells) + "</tr>"
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, Estimate):
+        return f"{interval_bar(value)} {escape(bounds(value))}"
+    return escape(str(value))
+
+
+def html_response(problem: Problem, response: Response, mark: Mark | None) -> str:
+    """A response as one reads it: formulas set, the answer highlighted, the verdict and why."""
+    from markscheme.view.text import clock, render
+
+    until = clock() + 1.0  # what takes longer stays as source
+    gold = problem.gold if isinstance(problem.gold, str) else f"{list(problem.gold.nums)} → {problem.gold.target}"
+    verdict = "not marked" if mark is None else f"{mark.verdict}: {mark.why}" if mark.why else str(mark.verdict)
+    flags = f" ({', '.join(mark.flags)})" if mark is not None and mark.flags else ""
+    colour = "#009E73" if mark is not None and mark.correct else "#D55E00"
+    thinking = (
+        f"<details><summary>thinking</summary>{_block(render(response.reasoning, None, until))}</details>"
+        if response.reasoning
+        else ""
+    )
+    text = response.text if response.error is None else f"no answer: {response.error}"
+    return (
+        '<div style="max-width:60em"><style>.markscheme .src{display:none}</style><div class="markscheme">'
+        f"<b>{escape(problem.id)}</b>, sample {response.sample}{_block(render(problem.statement, None, until))}"
+        f"<div><b>gold</b> {_gold(gold)}</div><hr>{thinking}"
+        f"{_block(render(text, mark.span if mark is not None else None, until))}<hr>"
+        f'<div><b style="color:{colour}">{escape(verdict)}</b>{escape(flags)}</div></div></div>'
+    )
+
+
+def _block(html: str) -> str:
+    return f'<div style="white-space:pre-wrap">{html}</div>'
+
+
+def _gold(gold: str) -> str:
+    from markscheme.view.mathml import to_mathml
+
+    return to_mathml(gold, False) or escape(gold)

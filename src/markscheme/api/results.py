@@ -1,0 +1,293 @@
+"""What the functions return: objects with fields, a repr of one screen, HTML for notebooks, data frames and plots."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from markscheme.api.frames import Frames, Rows
+from markscheme.api.notebook import html_table
+from markscheme.errors import UsageError
+from markscheme.reporting.comparing import Compared, MacroCompared
+from markscheme.reporting.summary import Estimate, Summary
+from markscheme.reporting.table import TEXT_FORMATS, Table, figures_of, flat_rows, intervals, named_notes, to_markdown
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from markscheme.marking.bulk import audit as audits
+    from markscheme.reporting.comparing import Difference
+    from markscheme.runs.folder import Run
+    from markscheme.statistics import Comparison as Pair
+    from markscheme.statistics import Interval, Ranking
+    from markscheme.statistics import Plan as Planned
+    from markscheme.statistics.planning import PlanRow
+
+
+class Report(Frames):
+    """The figures of one run or several, with the macro average where they are different benchmarks."""
+
+    def __init__(self, table: Table, runs: Sequence[Run]) -> None:
+        self.table, self._opened = table, runs
+
+    @property
+    def runs(self) -> list[Summary]:
+        """A summary a run."""
+        return self.table.runs
+
+    @property
+    def macro(self) -> dict[str, Estimate]:
+        """The mean over benchmarks of each figure that all of them have."""
+        return self.table.macro
+
+    @property
+    def accuracy(self) -> Estimate:
+        """Of the only run."""
+        return self.figures["accuracy"]
+
+    @property
+    def figures(self) -> dict[str, Estimate]:
+        """Accuracy, pass@k and further metrics of the only run, by name."""
+        if len(self.runs) > 1:
+            raise UsageError("this report is of several runs: its figures are in report.runs and report.macro")
+        return figures_of(self.runs[0])
+
+    def rows(self) -> Rows:
+        """The rows of `report --format csv`."""
+        return flat_rows(self.table)
+
+    def text(self, form: str = "markdown") -> str:
+        """As `markscheme report --format markdown|latex|csv|json` prints it."""
+        if form not in TEXT_FORMATS:
+            raise UsageError(f"there is no format {form!r}; there are {', '.join(TEXT_FORMATS)}")
+        return TEXT_FORMATS[form](self.table)
+
+    def plot(self) -> Figure:
+        """pass@k against k with its interval, one line a run."""
+        from markscheme.reporting.run_plots import pass_at_k_figure
+
+        return pass_at_k_figure(self._opened, self.runs)
+
+    def __iter__(self) -> Iterator[Summary]:
+        return iter(self.runs)
+
+    def __repr__(self) -> str:
+        return to_markdown(self.table)
+
+    def _repr_html_(self) -> str:
+        rows: list[dict[str, Any]] = [
+            {
+                "benchmark": each.benchmark,
+                "model": each.model,
+                "problems × samples": f"{each.problems} × {each.samples}",
+                **figures_of(each),
+                "truncated": each.truncation,
+                "missing": each.missing,
+            }
+            for each in self.runs
+        ]
+        if self.macro:
+            rows.append({"benchmark": "macro average", **self.macro})
+        return html_table(rows, f"percent, with {intervals(self.table)}", named_notes(self.table))
+
+
+class Comparison(Frames):
+    """Two runs problem by problem, several ranked, or two models over several benchmarks."""
+
+    def __init__(self, compared: Compared | MacroCompared, runs: Sequence[Run]) -> None:
+        self.compared, self._runs = compared, runs
+
+    @property
+    def parts(self) -> tuple[Compared, ...]:
+        """The comparison of each benchmark."""
+        return self.compared.parts if isinstance(self.compared, MacroCompared) else (self.compared,)
+
+    @property
+    def difference(self) -> Interval:
+        """B − A with its interval; over several benchmarks their mean."""
+        if isinstance(self.compared, MacroCompared):
+            return self.compared.difference
+        return self._pair.difference
+
+    @property
+    def p_value(self) -> float:
+        """Of no difference."""
+        return self.compared.p_value if isinstance(self.compared, MacroCompared) else self._pair.p_value
+
+    @property
+    def ranking(self) -> Ranking | None:
+        """Of three runs or more."""
+        return None if isinstance(self.compared, MacroCompared) else self.compared.ranking
+
+    @property
+    def differences(self) -> list[Difference]:
+        """In what the runs differ beside the model."""
+        return [difference for part in self.parts for difference in part.differences]
+
+    @property
+    def _pair(self) -> Pair:
+        assert isinstance(self.compared, Compared)
+        if self.compared.comparison is None:
+            raise UsageError("three runs or more are ranked: see .ranking, or compare two of them")
+        return self.compared.comparison
+
+    def rows(self) -> Rows:
+        """One record a difference: each benchmark's, the mean over them, or every pair of a ranking."""
+        rows = [row for part in self.parts for row in _difference_rows(part)]
+        if isinstance(self.compared, MacroCompared):
+            names = {"b": rows[0]["b"], "a": rows[0]["a"]} if rows else {}
+            macro = {"benchmark": "macro average", "metric": self.compared.metric, **names}
+            rows.append({**macro, **_points(self.difference), "p_value": self.p_value})
+        return rows
+
+    def problems(self) -> Rows:
+        """Every problem that moved, the furthest first: its samples right and asked in both runs."""
+        return [
+            {
+                "benchmark": part.benchmark,
+                "problem": part.problems[each.key],
+                "a": f"{each.a[0]}/{each.a[1]}",
+                "b": f"{each.b[0]}/{each.b[1]}",
+                "difference": each.difference,
+                "p_value": each.p_value,
+                "beyond_chance": each.beyond_chance,
+            }
+            for part in self.parts
+            if part.comparison is not None
+            for each in part.comparison.moved
+        ]
+
+    def plot(self) -> Figure:
+        """The differences as a forest plot."""
+        from markscheme.reporting.comparing import forest_figure
+
+        if isinstance(self.compared, MacroCompared):
+            raise UsageError("a forest plot is of one benchmark: compare its two runs")
+        return forest_figure(self.compared, self._runs)
+
+    def __repr__(self) -> str:
+        return "\n".join([*self._notes(), *map(_difference_line, self.rows())])
+
+    def _repr_html_(self) -> str:
+        rows = [
+            {
+                "benchmark": row["benchmark"],
+                "B − A": f"{row['b']} − {row['a']}",
+                "points": f"{100 * row['difference']:+.1f}  ({100 * row['low']:+.1f} to {100 * row['high']:+.1f})",
+                "p": "" if row["p_value"] is None else f"{row['p_value']:.3g}",
+            }
+            for row in self.rows()
+        ]
+        return html_table(rows, f"difference in {self.rows()[0]['metric']}", self._notes())
+
+    def _notes(self) -> list[str]:
+        differ = [f"they differ in {each.what}: {' | '.join(each.values.values())}" for each in self.differences]
+        pairs = [part.comparison for part in self.parts if part.comparison is not None]
+        said = [*differ, *(note for part in self.parts for note in part.notes)]
+        return list(dict.fromkeys([*said, *(caveat for pair in pairs for caveat in pair.caveats)]))
+
+
+def _difference_rows(part: Compared) -> list[dict[str, Any]]:
+    if part.ranking is not None:
+        about: dict[str, Any] = {"benchmark": part.benchmark, "metric": part.ranking.metric}
+        return [
+            {**about, "b": pair.upper, "a": pair.lower, **_points(pair.difference), "p_value": None}
+            for pair in part.ranking.pairs
+        ]
+    assert part.comparison is not None
+    first, second = part.runs
+    about = {"benchmark": part.benchmark, "metric": part.comparison.metric, "b": second, "a": first}
+    return [{**about, **_points(part.comparison.difference), "p_value": part.comparison.p_value}]
+
+
+def _points(interval: Interval) -> dict[str, float]:
+    return {"difference": interval.estimate, "low": interval.low, "high": interval.high, "level": interval.level}
+
+
+def _difference_line(row: dict[str, Any]) -> str:
+    said = f"{100 * row['difference']:+.1f} points, {100 * row['level']:.3g} % interval "
+    said += f"{100 * row['low']:+.1f} to {100 * row['high']:+.1f}"
+    p_value = "" if row["p_value"] is None else f", p = {row['p_value']:.3g}"
+    return f"{row['benchmark']} · {row['metric']}: {row['b']} − {row['a']}: {said}{p_value}"
+
+
+class Audit(Frames):
+    """The same responses under every protocol: how much of the score is the grader."""
+
+    def __init__(self, audit: audits.Audit) -> None:
+        self.audit = audit
+
+    @property
+    def differences(self) -> list[audits.Difference]:
+        """Responses on which the protocols part, examples of every pattern in turn."""
+        return self.audit.differences
+
+    def rows(self) -> Rows:
+        """One record a protocol."""
+        return [
+            {"protocol": each.protocol, "score": each.score, "low": each.low, "high": each.high, **each.verdicts}
+            for each in self.audit.scores
+        ]
+
+    def __repr__(self) -> str:
+        found = self.audit
+        lines = [f"{found.benchmark}: {found.responses} responses; the protocols differ on {found.differing}"]
+        lines += [f"  {row['protocol']:24} {_bounds(row)}" for row in self.rows()]
+        return "\n".join([*lines, *self._left_out()])
+
+    def _repr_html_(self) -> str:
+        rows = [
+            {
+                "protocol": each.protocol,
+                "score": Estimate(each.score, each.low, each.high),
+                "verdicts": ", ".join(f"{count} {verdict}" for verdict, count in each.verdicts.items()),
+            }
+            for each in self.audit.scores
+        ]
+        title = f"{self.audit.benchmark}: the protocols differ on {self.audit.differing} of {self.audit.responses} responses"
+        return html_table(rows, title, self._left_out())
+
+    def _left_out(self) -> list[str]:
+        return [f"{name} is left out: {why}" for name, why in self.audit.left_out.items()]
+
+
+def _bounds(row: dict[str, Any]) -> str:
+    if row["score"] is None:
+        return "–"
+    return f"{100 * row['score']:.1f} [{100 * row['low']:.1f}, {100 * row['high']:.1f}]"
+
+
+class Plan(Frames):
+    """What n samples per problem buy."""
+
+    def __init__(self, plan: Planned) -> None:
+        self.plan = plan
+
+    @property
+    def samples(self) -> int | None:
+        """Samples per problem that show the difference; None where no number does."""
+        return self.plan.samples
+
+    def rows(self) -> Rows:
+        """One record a number of samples."""
+        return [msgspec.structs.asdict(row) for row in self.plan.rows]
+
+    def __repr__(self) -> str:
+        plan = self.plan
+        shown = "no number of samples shows" if plan.samples is None else f"{plan.samples} samples per problem show"
+        lines = [f"{shown} {100 * plan.detect:g} points on {plan.problems} problems with power {plan.power:g}"]
+        return "\n".join([*lines, *(f"  {_plan_line(row)}" for row in plan.rows)])
+
+    def _repr_html_(self) -> str:
+        rows = [{name: _short(value) for name, value in row.items()} for row in self.rows()]
+        return html_table(rows, repr(self).partition("\n")[0])
+
+
+def _plan_line(row: PlanRow) -> str:
+    return f"{row.samples} samples: finds {100 * row.detectable:.1f} points, power {100 * row.power:.0f} %"
+
+
+def _short(value: Any) -> str:
+    return "" if value is None else f"{value:.3g}" if isinstance(value, float) else str(value)

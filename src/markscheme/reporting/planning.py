@@ -1,0 +1,54 @@
+"""A plan learnt from pilot runs: what `markscheme plan` and `ms.plan` answer from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from markscheme.errors import UsageError
+from markscheme.reporting.summary import clustered, marked_label
+from markscheme.runs.folder import Run
+from markscheme.statistics import Counts, Plan, Population, plan, planning
+
+
+def plan_from(
+    pilots: Sequence[Run],
+    problems: int | None,
+    detect: float,
+    power: float = 0.8,
+    level: float = 0.95,
+    solve_rate: float | None = None,
+    population: Population = "problems drawn",
+    cluster: str | None = None,
+) -> Plan:
+    """What shows a difference of `detect` points; variance and tokens come from a pilot, their difference from two."""
+    if len(pilots) > 2:
+        raise UsageError("--pilot takes one run, or two of the models to be compared")
+    if problems is None:
+        if not pilots:
+            raise UsageError("say how many problems there are: --benchmark NAME, --problems N or --pilot RUN")
+        problems = pilots[0].manifest.problems
+    counts = [_counts(pilot, cluster) for pilot in pilots]
+    assumed = planning.assumed(0.5 if solve_rate is None else solve_rate)
+    return plan(
+        problems,
+        detect / 100,
+        power,
+        level,
+        planning.from_pilot(counts[0]) if counts else assumed,
+        planning.difference_between(*counts) if len(counts) == 2 else None,
+        _tokens(pilots[0]) if pilots else None,
+        population,
+    )
+
+
+def _counts(pilot: Run, cluster: str | None) -> Counts:
+    snapshot = pilot.snapshot()
+    return clustered(snapshot.counts(marked_label(snapshot)), snapshot, cluster)[0]
+
+
+def _tokens(pilot: Run) -> float | None:
+    """Tokens per response, prompt and completion, from the pilot's books."""
+    usage = pilot.manifest.usage
+    if usage is None or not usage.responses or usage.completion_tokens is None:
+        return None
+    return (usage.completion_tokens + (usage.prompt_tokens or 0)) / usage.responses

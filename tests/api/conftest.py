@@ -1,0 +1,17 @@
+"""Two small runs, made once: the model in the box and the exact solver on the same puzzles."""
+
+import pytest
+
+import markscheme as ms
+
+
+@pytest.fixture(scope="session")
+def nano(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("api") / "nano"
+    return ms.run("countdown-sample", model="nano", limit=8, samples=4, pass_k=(1, 4), out=folder, progress=False)
+
+
+@pytest.fixture(scope="session")
+def solver(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("api") / "solver"
+    return ms.run("countdown-sample", model="solver", limit=8, out=folder, progress=False)
