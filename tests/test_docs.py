@@ -6,6 +6,7 @@ its ```python blocks as one script. A ```toml block that begins with `# NAME.tom
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -49,6 +50,8 @@ def test_page_when_its_commands_are_typed_then_they_work(page, programs, tmp_pat
         if command.startswith("make "):
             assert command in (ROOT / ".ci" / "run").read_text(), f"{command} is shown but never run"
             continue
+        if command.startswith("jq ") and shutil.which("jq") is None and not os.environ.get("MARKSCHEME_REQUIRE_ALL"):
+            continue  # the only program shown that is neither ours nor Python
         succeeds(["bash", "-c", command], tmp_path / "work", environment)
     if script := blocks(page, "python"):
         succeeds([sys.executable, "-c", script], tmp_path / "work", environment)
