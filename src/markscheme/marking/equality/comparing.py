@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 import msgspec
 
-from markscheme.marking.equality.algebra.exact import TooBig, Undefined, Unreadable, fresh_effort
-from markscheme.marking.equality.kinds import Choice, ParsedAnswer, Scalar, difference, key, weight
+from markscheme.marking.equality.algebra.exact import TooBig, Undefined, Unreadable, effort_spent, fresh_effort
+from markscheme.marking.equality.kinds import Choice, ParsedAnswer, Scalar, difference, key
 from markscheme.marking.equality.read.arguments import tokenise
 from markscheme.marking.equality.read.cleaning import clean
 from markscheme.marking.equality.read.parsing import read
@@ -21,22 +21,13 @@ Method = Literal["string", "exact", "numeric", "symbolic", "none"]
 """What settled it: the same text, exact arithmetic, a numerical difference, computer algebra, or nothing."""
 _WHOLE: Final = re.compile(r"\s*[-+]?[0-9]{1,1000}\s*")
 _SPACES: Final = re.compile(r"(?<!\d)\s+|\s+(?!\d)")
-_LIST_LIKE: Final = re.compile(r"\d,\s?\d{3}(?!\d)")
-_SPACED_GROUPS: Final = re.compile(r"\s*[-+$\\]*\d{1,3}(?:, \d{3})+(?!\d)[^,]*")
-_BARE_UNIT: Final = re.compile(
-    r"([-\d.,/\s]*\d)\s*(?:\s([mgshL](?:/[mgshL])?)((?:\^\{?[23]\}?)?)|\(([A-Za-z]{1,3})\)())\s*\.?"
-)
-_DECIMAL_COMMA: Final = re.compile(
-    r"(?P<sign>[-+]?\s?\\?\$?\s?)(?:(?P<groups>\d{1,3}(?:\.\d{3})+)|(?P<whole>\d+)(?=,))(?:,(?P<part>\d+))?(?P<tail>[^\d,.].*)?"
-)
-_CHOOSE: Final = re.compile(r"(?<![A-Za-z\\])C\s*\(\s*(\w{1,9})\s*,\s*(\w{1,9})\s*\)")
 _UNWORKED: Final = re.compile(r"\\(?:sum|prod|i*nt|lim|frac\{d\}\{d)(?![a-z])")
 PROOFS: Final = "markscheme.marking.equality.proofs:decide"
 _TOO_BIG: Final = "too large to work out"
 _CACHE_SIZE: Final = 4096
 _CACHED_LENGTH: Final = 1000
+_CACHED_EFFORT: Final = 200  # an answer may be short and its expansion not
 _LONGEST_LAYOUT: Final = 5000
-_CACHED_WEIGHT: Final = 60  # terms: an answer may be short and its expansion not
 
 
 class AnswerComparison(msgspec.Struct, frozen=True):
@@ -129,10 +120,9 @@ def _compare(answer: str, gold: str, places: int | None, time_limit: float) -> A
     comparator = Comparator(places=places)
     verdict = _same(comparator, left.answer, right.answer)
     if verdict is False:
-        alike = type(left.answer) is type(right.answer) and not isinstance(left.answer, Scalar)
-        if _SPACES.sub("", answer) == _SPACES.sub("", gold) or (alike and _same_tokens(answer, gold)):
+        if _same_but_for_spaces(answer, gold):
             return _SAME_TEXT
-        other = _other_readings(answer, gold)
+        other = _by_second_meaning(answer, gold)
         if other is not None:
             return other
     if verdict is None:
@@ -169,10 +159,15 @@ def equal(a: str, b: str) -> bool:
 def canonical_key(answer: str) -> str | None:
     """A hashable key; equal keys mean equal answers. `None` where the fast paths have no canonical form."""
     try:
-        found = _read(answer).answer
+        parsed = _read(answer).answer
     except Exception:  # noqa: BLE001 - as in `compare`: no key is always a right answer
         return None
-    return None if found is None else key(found)
+    return None if parsed is None else key(parsed)
+
+
+def _same_but_for_spaces(answer: str, gold: str) -> bool:
+    """Whether white space alone tells two texts apart, none of it between digits."""
+    return "".join(answer.split()) == "".join(gold.split()) and _SPACES.sub("", answer) == _SPACES.sub("", gold)
 
 
 def _same_tokens(answer: str, gold: str) -> bool:
@@ -204,81 +199,98 @@ def _unread(answer: str, gold: str, left: _Reading, right: _Reading) -> AnswerCo
     return AnswerComparison(False, f"the answer cannot be read: {left.problem}", method="exact")
 
 
-def _other_readings(answer: str, gold: str) -> AnswerComparison | None:
-    """Texts with two meanings: 1,234 as a list, `5 m` as an amount. Equal in either meaning is equal."""
-    for a, b in _alternatives(answer, gold):
-        one, two = _read(a[0], lists=a[1]), _read(b[0], lists=b[1])
-        if one.answer is None or two.answer is None:
-            continue
-        comparator = Comparator()
-        if _same(comparator, one.answer, two.answer):
-            if a[0] != answer and _point_for_comma(answer) == a[0]:
-                comparator.flag("decimal comma")
-            return AnswerComparison(True, "equal", tuple(comparator.flags), "exact")
-    return None
+class _Meaning(NamedTuple):
+    """A second meaning of the same text: how it reads then, and what a text must hold for it to be worth a look."""
+
+    sign: str
+    rewrite: Callable[[str], str]
+    sides: Literal["either", "answer", "both"] = "either"
+    flag: str = ""
 
 
-def _alternatives(answer: str, gold: str) -> list[tuple[tuple[str, bool], tuple[str, bool]]]:
-    lists = bool(_LIST_LIKE.search(answer)), bool(_LIST_LIKE.search(gold))
-    found = []
-    if lists[0]:
-        found.append(((answer, True), (gold, False)))
-    if lists[1]:
-        found.append(((answer, False), (gold, True)))
-    if _SPACED_GROUPS.fullmatch(answer):
-        found.append(((answer.replace(", ", ","), False), (gold, False)))
-    for own, other, flip in ((answer, gold, False), (gold, answer, True)):
-        m = _BARE_UNIT.fullmatch(own) if len(own) < 100 else None
-        if m is not None:
-            pair = ((rf"{m[1]}\text{{ {m[2] or m[4]}}}{m[3] or ''}", False), (other, False))
-            found.append((pair[1], pair[0]) if flip else pair)
-        rewritten = [_point_for_comma(own), _CHOOSE.sub(_binomial, own) if "C" in own and len(own) < 300 else None]
-        for text in rewritten:
-            if text is not None and text != own:
-                pair = ((text, False), (other, False))
-                found.append((pair[1], pair[0]) if flip else pair)
-    return found
+_LIST_COMMA: Final = re.compile(r"(?<=\d),(?=\s?\d{3}(?!\d))")
+_SPACED_GROUPS: Final = re.compile(r"\s*[-+$\\]*\d{1,3}(?:, \d{3})+(?!\d)[^,]*")
+_BARE_UNIT: Final = re.compile(
+    r"([-\d.,/\s]*\d)\s*(?:\s([mgshL](?:/[mgshL])?)((?:\^\{?[23]\}?)?)|\(([A-Za-z]{1,3})\)())\s*\.?"
+)
+_DECIMAL_COMMA: Final = re.compile(
+    r"(?P<sign>[-+]?\s?\\?\$?\s?)(?:(?P<groups>\d{1,3}(?:\.\d{3})+)|(?P<whole>\d+)(?=,))(?:,(?P<part>\d+))?(?P<tail>[^\d,.].*)?"
+)
+_CHOOSE: Final = re.compile(r"(?<![A-Za-z\\])C\s*\(\s*(\w{1,9})\s*,\s*(\w{1,9})\s*\)")
+_LOG: Final = re.compile(r"\\?(?<![A-Za-z])log(?![A-Za-z]|\s*_)")
+_IMAGINARY: Final = re.compile(r"(?<!\\)(?<![A-Za-z]{2})[Ij](?![A-Za-z]{2})")
 
 
-def _point_for_comma(text: str) -> str | None:
+def _with_unit(text: str) -> str:
+    m = _BARE_UNIT.fullmatch(text) if text[0] in "-.0123456789 " and len(text) < 100 else None
+    return text if m is None else rf"{m[1]}\text{{ {m[2] or m[4]}}}{m[3] or ''}"
+
+
+def _point_for_comma(text: str) -> str:
     """`0,5`, `1.234,56` and `1.234.567` as most of Europe writes them; `1,234` is left alone, for it is rather 1234."""
     m = _DECIMAL_COMMA.fullmatch(text.strip()) if len(text) < 100 else None
     if m is None or (m["groups"] is None and len(m["part"] or "") == 3 and m["whole"] != "0"):
-        return None
+        return text
     if m["groups"] is not None and m["part"] is None and m["groups"].count(".") < 2:
-        return None
+        return text
     whole = (m["groups"] or m["whole"]).replace(".", "")
     return m["sign"] + whole + (f".{m['part']}" if m["part"] else "") + (m["tail"] or "")
 
 
-def _binomial(m: re.Match[str]) -> str:
-    """`C(n, 2)`, which may be a point or a product, as a number of choices."""
-    return rf"\binom{{{m[1]}}}{{{m[2]}}}"
+_MEANINGS: Final = (
+    _Meaning(",", lambda text: _LIST_COMMA.sub(";", text)),  # 1,234 as a list
+    _Meaning(",", lambda text: text.replace(", ", ",") if _SPACED_GROUPS.fullmatch(text) else text, "answer"),
+    *(_Meaning(unit, _with_unit) for unit in ("m", "g", "s", "h", "L", ")")),  # 5 m as an amount
+    _Meaning(",", _point_for_comma, flag="decimal comma"),
+    _Meaning(".", _point_for_comma, flag="decimal comma"),
+    _Meaning("C", lambda text: _CHOOSE.sub(r"\\binom{\1}{\2}", text) if len(text) < 300 else text),  # C(n, 2)
+    _Meaning("log", lambda text: _LOG.sub(r"\\lg ", text), "both"),  # of base e for some authors, of base 10 for others
+    _Meaning("I", lambda text: _IMAGINARY.sub("i", text), "both"),  # as sympy writes it
+    _Meaning("j", lambda text: _IMAGINARY.sub("i", text), "both"),  # as engineers do
+)
 
 
-_cache: Final[dict[tuple[str, bool], _Reading]] = {}
+def _second_meanings(answer: str, gold: str) -> Iterator[tuple[str, str, str]]:
+    """The answer and the gold with a second meaning of one of them or both, and what to flag."""
+    for sign, rewrite, sides, flag in _MEANINGS:
+        left = rewrite(answer) if sign in answer else answer
+        right = rewrite(gold) if sign in gold and sides != "answer" else gold
+        if sides == "both" and (left != answer or right != gold):
+            yield left, right, flag
+        elif left != answer:
+            yield left, gold, flag
+        if sides == "either" and right != gold:
+            yield answer, right, ""
+
+
+def _by_second_meaning(answer: str, gold: str) -> AnswerComparison | None:
+    """Equal in either meaning is equal."""
+    for left, right, flag in _second_meanings(answer, gold):
+        one, two = _read(left).answer, _read(right).answer
+        comparator = Comparator()
+        if one is not None and two is not None and _same(comparator, one, two):
+            flags = (*comparator.flags, flag) if flag else tuple(comparator.flags)
+            return AnswerComparison(True, "equal", flags, "exact")
+    return None
+
+
+_cache: Final[dict[str, _Reading]] = {}
 """What was read before; golds and common answers come again and again."""
 
 
-def _read(text: str, *, lists: bool = False) -> _Reading:
-    known = _cache.get((text, lists))
+def _read(text: str) -> _Reading:
+    known = _cache.get(text)
     if known is not None:
         return known
-    found = _read_now(text, lists)
-    if len(text) <= _CACHED_LENGTH and (found.answer is None or weight(found.answer) <= _CACHED_WEIGHT):
-        if len(_cache) >= _CACHE_SIZE:
-            _cache.clear()
-        _cache[text, lists] = found
-    return found
-
-
-def _read_now(text: str, lists: bool) -> _Reading:
     fresh_effort()
     try:
-        return _Reading(read(text, lists=lists))
-    except TooBig:
-        return _Reading(None, _TOO_BIG)
+        reading = _Reading(read(text))
+    except (TooBig, RecursionError):
+        reading = _Reading(None, _TOO_BIG)
     except (Unreadable, Undefined) as problem:
-        return _Reading(None, str(problem) or type(problem).__name__)
-    except RecursionError:
-        return _Reading(None, _TOO_BIG)
+        reading = _Reading(None, str(problem) or type(problem).__name__)
+    if len(text) <= _CACHED_LENGTH and effort_spent() <= _CACHED_EFFORT:
+        if len(_cache) >= _CACHE_SIZE:
+            _cache.clear()
+        _cache[text] = reading
+    return reading

@@ -8,7 +8,7 @@ from typing import Final
 
 from markscheme.marking.equality.algebra import real_sets as sets
 from markscheme.marking.equality.algebra.arithmetic import mul
-from markscheme.marking.equality.algebra.exact import Expr, Unreadable, Value, form
+from markscheme.marking.equality.algebra.exact import Unreadable, Value, form
 from markscheme.marking.equality.algebra.real_sets import RealSet
 from markscheme.marking.equality.units import Unit
 
@@ -103,19 +103,6 @@ _KINDS: Final[dict[type, tuple[str, str]]] = {
     Relation: ("an equation or inequality", "another equation or inequality"),
     Matrix: ("a matrix", "another matrix"),
 }
-
-
-def weight(answer: ParsedAnswer) -> int:
-    """How much an answer holds, in terms."""
-    if isinstance(answer, Scalar):
-        return len(answer.value.terms) + len(answer.value.den or ()) if isinstance(answer.value, Expr) else 1
-    if isinstance(answer, Sequence | Collection):
-        return sum(map(weight, answer.items))
-    if isinstance(answer, Matrix):
-        return sum(weight(x) for row in answer.rows for x in row)
-    if isinstance(answer, Relation):
-        return weight(answer.left) + weight(answer.right)
-    return 2 * len(answer.pieces) if isinstance(answer, RealSet) else 1
 
 
 def difference(answer: ParsedAnswer, gold: ParsedAnswer) -> str:

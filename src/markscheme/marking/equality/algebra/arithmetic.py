@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from fractions import Fraction
 
 from markscheme.marking.equality.algebra.exact import (
@@ -16,13 +17,11 @@ from markscheme.marking.equality.algebra.exact import (
     TooBig,
     Undefined,
     Value,
-    atom,
     lift,
     merge_atoms,
     narrow,
     spend,
 )
-from markscheme.marking.equality.algebra.polynomials import cancel
 
 
 def settle(terms: Terms, den: Terms | None, atoms: dict[str, Atom] | None) -> Value:
@@ -35,7 +34,7 @@ def settle(terms: Terms, den: Terms | None, atoms: dict[str, Atom] | None) -> Va
         return Expr(terms, None, atoms)
     if not terms:
         return 0
-    return _reduce_quotient(terms, den, atoms)
+    return _quotient(terms, den, atoms)
 
 
 def add(a: Value, b: Value) -> Value:
@@ -100,19 +99,13 @@ def div(a: Value, b: Value) -> Value:
         ((mono, coefficient),) = b.terms.items()
         inverse = _mul_terms({tuple((g, -e) for g, e in mono): Fraction(1) / coefficient}, {(): 1}, b.atoms, tidy=True)
         return mul(a, inverse)
-    if is_zero(b):
-        raise Undefined("division by zero")
-    conjugate = _rationaliser(b)
-    if conjugate is not None:
+    if (conjugate := _rationaliser(b)) is not None:
         return div(mul(a, conjugate), mul(b, conjugate))
     x = lift(a)
     atoms = merge_atoms(x.atoms, b.atoms)
     if x.den is None:
         return settle(x.terms, b.terms, atoms)
-    below = _mul_terms(x.den, b.terms, atoms)
-    return (
-        settle(x.terms, lift(below).terms, atoms) if lift(below).den is None else div(Expr(x.terms, None, atoms), below)
-    )
+    return div(Expr(x.terms, None, atoms), _mul_terms(x.den, b.terms, atoms))
 
 
 def int_power(a: Value, n: int) -> Value:
@@ -143,26 +136,6 @@ def int_power(a: Value, n: int) -> Value:
     return result
 
 
-def is_zero(a: Value) -> bool:
-    """Whether the canonical form is that of zero."""
-    if not isinstance(a, Expr):
-        return a == 0
-    if not a.terms:
-        return True
-    if a.atoms is None:
-        return False
-    # sin⁻¹ - sin = cos²·sin⁻¹ shows only once the negative powers of atoms are multiplied away.
-    lowest: dict[str, Number] = {}
-    for mono in a.terms:
-        for g, e in mono:
-            if g[0] == "$" and e < 0 and e < lowest.get(g, 0):
-                lowest[g] = e
-    if not lowest:
-        return False
-    cleared = _mul_terms(a.terms, {tuple(sorted((g, -e) for g, e in lowest.items())): 1}, a.atoms)
-    return not isinstance(cleared, Expr) and cleared == 0
-
-
 def same(a: Value, b: Value) -> bool:
     """Whether a and b have the same canonical form; see `is_complete` for what a difference means."""
     if not isinstance(a, Expr):
@@ -171,7 +144,7 @@ def same(a: Value, b: Value) -> bool:
         return a == b
     if not isinstance(b, Expr):
         # With neither denominator nor atoms, a number would have been settled as one.
-        return (a.den is not None or a.atoms is not None) and is_zero(sub(a, b))
+        return (a.den is not None or a.atoms is not None) and sub(a, b) == 0
     if a.terms == b.terms and a.den == b.den:
         return True
     if a.den is None and b.den is None and a.atoms is None and b.atoms is None:
@@ -179,7 +152,7 @@ def same(a: Value, b: Value) -> bool:
     atoms = merge_atoms(a.atoms, b.atoms)
     left = mul(Expr(a.terms, None, atoms), Expr(b.den or {(): 1}, None, atoms))
     right = mul(Expr(b.terms, None, atoms), Expr(a.den or {(): 1}, None, atoms))
-    return is_zero(sub(left, right))
+    return sub(left, right) == 0
 
 
 def _add_terms(a: Terms, b: Terms) -> Terms:
@@ -244,7 +217,7 @@ def _mul_mono(m1: Mono, m2: Mono) -> tuple[Mono, bool]:
 
 
 def _tidy(mono: Mono, c: Number, atoms: dict[str, Atom] | None) -> tuple[Mono, Number, Value | None]:
-    """Apply the rules of special generators: i² = -1, whole powers of primes, sin² = 1 - cos², (√s)² = s."""
+    """Apply the rules of special generators: i² = -1, whole powers of primes, (√s)² = s, |x|² = x²."""
     kept: list[tuple[str, Number]] = []
     factor: Value | None = None
     for g, e in mono:
@@ -293,27 +266,36 @@ def _rationaliser(b: Expr) -> Value | None:
     return Expr({m: (-c if any(g == chosen for g, _ in m) else c) for m, c in b.terms.items()})
 
 
-def _reduce_quotient(terms: Terms, den: Terms, atoms: dict[str, Atom] | None) -> Value:
-    spend(200)
-    top, below = cancel(terms, den)
+def _quotient(terms: Terms, den: Terms, atoms: dict[str, Atom] | None) -> Value:
+    """A quotient without a common monomial, the first coefficient below being 1. Sums are not divided: `same` need not."""
+    spend(len(terms) + len(den))
+    common = common_powers((*terms, *den))
+    top, below = _shifted(terms, common), _shifted(den, common)
+    first = min(below)
+    scale = Fraction(1) / below[first]
     if len(below) == 1:
         return div(Expr(top, None, atoms), Expr(below, None, atoms))
-    lead = below[min(below)]
-    if lead != 1:
-        top = {m: narrow(Fraction(c) / lead) for m, c in top.items()}
-        below = {m: narrow(Fraction(c) / lead) for m, c in below.items()}
-    return Expr(top, below, atoms)
+    if len(top) == len(below) and all(top.get(m) == top.get(first, 0) * scale * c for m, c in below.items()):
+        return narrow(top[first] * scale)
+    return Expr({m: narrow(c * scale) for m, c in top.items()}, {m: narrow(c * scale) for m, c in below.items()}, atoms)
+
+
+def common_powers(monos: Iterable[Mono]) -> dict[str, Number]:
+    """The powers of variables that every monomial has."""
+    rows = [dict(mono) for mono in monos]
+    names = {g for row in rows for g in row if g[0] not in "#$"}
+    return {g: low for g in names if (low := min(row.get(g, 0) for row in rows))}
+
+
+def _shifted(terms: Terms, by: dict[str, Number]) -> Terms:
+    if not by:
+        return terms
+    inverse = tuple(sorted((g, -e) for g, e in by.items()))
+    return {_mul_mono(mono, inverse)[0]: c for mono, c in terms.items()}
 
 
 def _unfold(inner: Atom, e: Number) -> tuple[Number, Value] | None:
     """An atom's power as (exponent that stays, factor beside it), or None where no rule applies."""
-    if inner.kind == "root":
-        whole = e.numerator // e.denominator
-        return (e - whole, int_power(inner.args[0], whole)) if whole else None
-    if inner.kind == "sin" and e >= 2 and e.denominator == 1:
-        cosine_atom = atom("cos", *inner.args, complete=inner.complete)
-        return e.numerator % 2, int_power(sub(1, mul(cosine_atom, cosine_atom)), e.numerator // 2)
-    if inner.kind == "abs" and (e >= 2 or e <= -1):
-        pairs = e.numerator // e.denominator // 2
-        return (e - 2 * pairs, int_power(inner.args[0], 2 * pairs)) if pairs else None
-    return None
+    step = {"root": 1, "abs": 2}.get(inner.kind, 0)
+    whole = e.numerator // e.denominator // step * step if step else 0
+    return (e - whole, int_power(inner.args[0], whole)) if whole else None

@@ -25,11 +25,15 @@ def fresh_effort() -> None:
     _effort.spent = 0
 
 
+def effort_spent() -> int:
+    """The work counted since then."""
+    return getattr(_effort, "spent", 0)
+
+
 def spend(amount: int) -> None:
     """Count work, and stop when it gets too much."""
-    spent = getattr(_effort, "spent", 0) + amount
-    _effort.spent = spent
-    if spent > MAX_EFFORT:
+    _effort.spent = effort_spent() + amount
+    if _effort.spent > MAX_EFFORT:
         raise TooBig
 
 
@@ -39,6 +43,10 @@ class TooBig(ArithmeticError):  # noqa: N818 - a reason to stop, caught where th
 
 class Undefined(ArithmeticError):  # noqa: N818
     """The expression has no value, such as 1/0."""
+
+
+class Unreadable(ValueError):  # noqa: N818 - reads as what it says
+    """Not an expression this grammar knows."""
 
 
 Number = int | Fraction
@@ -76,9 +84,9 @@ EULER: Final = Expr({(("e", 1),): 1})
 IMAGINARY: Final = Expr({((I_BASE, 1),): 1})
 
 
-def variable(name: str) -> Expr:
-    """The variable of that name."""
-    return Expr({((name, 1),): 1})
+def generator(name: str, atoms: dict[str, Atom] | None = None) -> Expr:
+    """A variable, or the atom of that name in a table."""
+    return Expr({((name, 1),): 1}, None, {name: atoms[name]} if atoms and name in atoms else None)
 
 
 def atom(kind: str, *args: Value, complete: bool = True) -> Expr:
@@ -120,25 +128,16 @@ def is_complete(a: Value) -> bool:
     return not isinstance(a, Expr) or not a.atoms or all(x.complete for x in a.atoms.values())
 
 
-def generators(a: Value) -> set[str]:
-    """All generators of the expression, those inside its atoms included."""
-    found: set[str] = set()
+def variables(a: Value) -> set[str]:
+    """The free variables of the expression, those inside its atoms included."""
+    names: set[str] = set()
     waiting: list[Value] = [a]
     while waiting:
         value = waiting.pop()
-        if not isinstance(value, Expr):
-            continue
-        for terms in (value.terms, value.den or {}):
-            for mono in terms:
-                found.update(g for g, _ in mono)
-        for x in (value.atoms or {}).values():
-            waiting.extend(x.args)
-    return found
-
-
-def variables(a: Value) -> set[str]:
-    """The free variables of the expression."""
-    return {g for g in generators(a) if g[0] not in "#$" and g not in ("π", "e")}
+        if isinstance(value, Expr):
+            names.update(g for mono in (*value.terms, *(value.den or ())) for g, _ in mono)
+            waiting.extend(argument for x in (value.atoms or {}).values() for argument in x.args)
+    return {g for g in names if g[0] not in "#$" and g not in ("π", "e")}
 
 
 def form(a: Value) -> str:
@@ -162,7 +161,3 @@ def _form_number(c: Number) -> str:
     if max(c.numerator.bit_length(), c.denominator.bit_length()) < 2000:
         return str(c)
     return f"{c.numerator:x}h/{c.denominator:x}h"
-
-
-class Unreadable(ValueError):  # noqa: N818 - reads as what it says
-    """Not an expression this grammar knows."""

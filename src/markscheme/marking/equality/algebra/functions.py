@@ -1,7 +1,7 @@
-"""Functions of exact values: trigonometric, logarithms, absolute value, floor, factorial, binomial.
+"""Functions of exact values. Special values are exact; what stays unevaluated becomes an atom.
 
-Special values are exact; sums and small multiples of angles are expanded, so that identities show in the canonical
-form. What stays unevaluated becomes an atom.
+Identities between functions (sin² + cos², sums of angles, quotients of factorials) are not known here: values that agree
+numerically and have different forms go to sympy.
 """
 
 from __future__ import annotations
@@ -9,36 +9,28 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from functools import lru_cache
 from typing import Final
 
 from markscheme.marking.equality.algebra.arithmetic import add, div, mul, neg, settle, sub
 from markscheme.marking.equality.algebra.exact import (
     I_BASE,
     IMAGINARY,
+    PI,
     Atom,
     Expr,
-    TooBig,
+    Number,
     Undefined,
     Value,
     atom,
+    form,
+    generator,
     variables,
 )
-from markscheme.marking.equality.algebra.factoring import factor
 from markscheme.marking.equality.algebra.numeric import approximate
-from markscheme.marking.equality.algebra.powers import MAX_FACTORED_BITS, exponential, power, root_power
-from markscheme.marking.equality.algebra.trigonometry import (
-    arccosine,
-    arccotangent,
-    arcsine,
-    arctangent,
-    cosine,
-    sine,
-    sqrt,
-    tangent,
-)
+from markscheme.marking.equality.algebra.powers import HALF, POSITIVE, exponential, power, prime_factors, sqrt
 
 MAX_FACTORIAL: Final = 3000
-MAX_SHIFT: Final = 20
 MAX_BINOMIAL: Final = 6000
 
 
@@ -47,23 +39,19 @@ def logarithm(a: Value) -> Value:
     if not isinstance(a, Expr):
         if a <= 0:
             raise Undefined("the logarithm of a number that is not positive")
-        if max(a.numerator.bit_length(), a.denominator.bit_length()) > MAX_FACTORED_BITS:
-            raise TooBig
         result: Value = 0
-        for n, sign in ((a.numerator, 1), (a.denominator, -1)):
-            for p, k in factor(n):
-                result = add(result, mul(atom("ln", p), k * sign))
+        for p, k in prime_factors(a):
+            result = add(result, mul(atom("ln", p), k))
         return result
-    if a.den is None and len(a.terms) == 1:
-        ((mono, c),) = a.terms.items()
-        if c > 0 and all(g != I_BASE for g, _ in mono):
-            result = logarithm(c)
-            for g, e in mono:
-                result = add(result, mul(_log_generator(g, a.atoms), e))
-            return result
     if a.den is not None:
         return sub(logarithm(settle(a.terms, None, a.atoms)), logarithm(settle(a.den, None, a.atoms)))
-    return atom("ln", a, complete=False)
+    ((mono, c),) = a.terms.items() if len(a.terms) == 1 else (((), 0),)
+    if c <= 0 or any(g == I_BASE for g, _ in mono):
+        return atom("ln", a, complete=False)
+    result = logarithm(c)
+    for g, e in mono:
+        result = add(result, mul(_log_generator(g, a.atoms), e))
+    return result
 
 
 def _log_generator(g: str, atoms: dict[str, Atom] | None) -> Value:
@@ -74,12 +62,17 @@ def _log_generator(g: str, atoms: dict[str, Atom] | None) -> Value:
     inner = atoms.get(g) if atoms else None
     if inner is not None and inner.kind == "pow":
         return mul(inner.args[1], logarithm(inner.args[0]))
-    return atom("ln", Expr({((g, 1),): 1}, None, {g: inner} if inner else None))
+    return atom("ln", generator(g, atoms))
 
 
 def log_base(base: Value, a: Value) -> Value:
     """log of a to a base."""
     return div(logarithm(a), logarithm(base))
+
+
+def _is_negative(a: Value) -> bool:
+    """Whether a value is written with a sign: of x - y and y - x just one is."""
+    return a.terms[min(a.terms)] < 0 if isinstance(a, Expr) else a < 0
 
 
 def absolute(a: Value) -> Value:
@@ -90,23 +83,21 @@ def absolute(a: Value) -> Value:
         return div(absolute(settle(a.terms, None, a.atoms)), absolute(settle(a.den, None, a.atoms)))
     if not variables(a):
         return _absolute_constant(a)
-    if len(a.terms) == 1:
-        ((mono, c),) = a.terms.items()
-        result: Value = c if c > 0 else -c
-        for g, e in mono:
-            atoms = {g: a.atoms[g]} if a.atoms and g in a.atoms else None
-            plain = Expr({((g, 1),): 1}, None, atoms)
-            even = e.denominator == 1 and e.numerator % 2 == 0
-            positive = even or g in ("π", "e") or g[0] == "#" or g.startswith(("$pow", "$abs", "$root"))
-            result = mul(result, power(plain if positive else atom("abs", plain), e))
-        return result
-    return atom("abs", neg(a) if a.terms[min(a.terms)] < 0 else a, complete=False)
+    if len(a.terms) > 1:
+        return atom("abs", neg(a) if _is_negative(a) else a, complete=False)
+    ((mono, c),) = a.terms.items()
+    result: Value = c if c > 0 else -c
+    for g, e in mono:
+        plain = generator(g, a.atoms)
+        even = e.denominator == 1 and e.numerator % 2 == 0
+        result = mul(result, power(plain if even or g.startswith(POSITIVE) else atom("abs", plain), e))
+    return result
 
 
 def _absolute_constant(a: Expr) -> Value:
-    if any(g == I_BASE for mono in a.terms for g, _ in mono):
-        real = settle({m: c for m, c in a.terms.items() if all(g != I_BASE for g, _ in m)}, None, a.atoms)
-        imaginary = div(sub(a, real), IMAGINARY)
+    real = settle({m: c for m, c in a.terms.items() if (I_BASE, 1) not in m}, None, a.atoms)
+    imaginary = div(sub(a, real), IMAGINARY)
+    if imaginary != 0:
         return sqrt(add(mul(real, real), mul(imaginary, imaginary)))
     size = approximate(a)
     if size is None or abs(size.imag) > 1e-9 * abs(size):
@@ -118,50 +109,107 @@ def floor(a: Value) -> Value:
     """⌊a⌋."""
     if not isinstance(a, Expr):
         return math.floor(a)
-    if not variables(a):
-        size = approximate(a)
-        if size is not None and size.imag == 0 and abs(size.real) < 1e12 and abs(size.real - round(size.real)) > 1e-6:
-            return math.floor(size.real)
+    size = None if variables(a) else approximate(a)
+    if size is not None and size.imag == 0 and abs(size.real) < 1e12 and abs(size.real - round(size.real)) > 1e-6:
+        return math.floor(size.real)
     return atom("floor", a, complete=False)
-
-
-def ceiling(a: Value) -> Value:
-    """⌈a⌉."""
-    return neg(floor(neg(a)))
 
 
 def factorial(a: Value) -> Value:
     """a!."""
-    if isinstance(a, int):
-        if a < 0:
-            raise Undefined("the factorial of a negative number")
-        if a <= MAX_FACTORIAL:
-            return math.factorial(a)
-    if isinstance(a, Expr) and isinstance(shift := a.terms.get(()), int) and a.den is None and abs(shift) <= MAX_SHIFT:
-        # (n+2)! is (n+2)(n+1)·n!, so that quotients of factorials cancel.
-        base = sub(a, shift)
-        result = factorial(base)
-        for k in range(1, abs(shift) + 1):
-            result = mul(result, add(base, k)) if shift > 0 else div(result, sub(base, k - 1))
-        return result
-    return atom("factorial", a)
+    if isinstance(a, int) and a < 0:
+        raise Undefined("the factorial of a negative number")
+    if isinstance(a, int) and a <= MAX_FACTORIAL:
+        return math.factorial(a)
+    return atom("factorial", a, complete=not variables(a))
 
 
 def binomial(n: Value, k: Value) -> Value:
-    """n choose k; a polynomial in n for a small k."""
-    if isinstance(n, int) and isinstance(k, int):
-        if 0 <= k <= n <= MAX_BINOMIAL:
-            return math.comb(n, k)
-        if 0 <= n < k:
-            return 0
-    if isinstance(k, int) and 0 <= k <= 8:
-        result: Value = 1
-        for j in range(k):
-            result = mul(result, sub(n, j))
-        return div(result, math.factorial(k))
-    if isinstance(n, int) and isinstance(k, int) and 0 <= k <= n:
-        return atom("binomial", n, min(k, n - k))
+    """n choose k."""
+    if isinstance(n, int) and isinstance(k, int) and 0 <= n <= MAX_BINOMIAL and k >= 0:
+        return math.comb(n, k)
     return atom("binomial", n, k, complete=False)
+
+
+@lru_cache(maxsize=1)
+def _special_cosines() -> dict[Fraction, Value]:
+    root2, root3, root5, root6 = (sqrt(n) for n in (2, 3, 5, 6))
+    return {
+        Fraction(0): 1,
+        Fraction(1, 12): div(add(root6, root2), 4),
+        Fraction(1, 10): div(sqrt(add(10, mul(2, root5))), 4),
+        Fraction(1, 8): div(sqrt(add(2, root2)), 2),
+        Fraction(1, 6): div(root3, 2),
+        Fraction(1, 5): div(add(1, root5), 4),
+        Fraction(1, 4): div(root2, 2),
+        Fraction(3, 10): div(sqrt(sub(10, mul(2, root5))), 4),
+        Fraction(1, 3): HALF,
+        Fraction(3, 8): div(sqrt(sub(2, root2)), 2),
+        Fraction(2, 5): div(sub(root5, 1), 4),
+        Fraction(5, 12): div(sub(root6, root2), 4),
+        HALF: 0,
+    }
+
+
+def _cosine_of_turn(r: Number) -> Value:
+    """cos(rπ): the angle is brought into [0, π/2] first."""
+    r = Fraction(r) % 2
+    r = min(r, 2 - r)
+    if r > HALF:
+        return neg(_cosine_of_turn(1 - r))
+    known = _special_cosines().get(r)
+    return known if known is not None else atom("cos", mul(PI, r), complete=False)
+
+
+def _turn(a: Value) -> Number | None:
+    """r where a is r·π, else None."""
+    if not isinstance(a, Expr):
+        return 0 if a == 0 else None
+    return a.terms.get((("π", 1),)) if a.den is None and len(a.terms) == 1 else None
+
+
+def cosine(a: Value) -> Value:
+    """cos a."""
+    if (r := _turn(a)) is not None:
+        return _cosine_of_turn(r)
+    return atom("cos", neg(a) if _is_negative(a) else a, complete=False)
+
+
+def sine(a: Value) -> Value:
+    """sin a."""
+    return _cosine_of_turn(HALF - r) if (r := _turn(a)) is not None else _odd("sin", a)
+
+
+def cis(a: Value) -> Value:
+    """e^(ia)."""
+    return add(cosine(a), mul(IMAGINARY, sine(a)))
+
+
+def _tangent(a: Value) -> Value:
+    return div(sine(a), cosine(a))
+
+
+def _odd(kind: str, a: Value) -> Value:
+    """The atom of an odd function."""
+    return neg(atom(kind, neg(a), complete=False)) if _is_negative(a) else atom(kind, a, complete=False)
+
+
+@lru_cache(maxsize=1)
+def _special_angles() -> dict[str, dict[str, Fraction]]:
+    angles = [signed for r in _special_cosines() for signed in (HALF - r, r - HALF)]
+    sines = {form(sine(mul(PI, r))): r for r in angles}
+    return {"arcsin": sines, "arctan": {form(_tangent(mul(PI, r))): r for r in angles if abs(r) != HALF}}
+
+
+def _inverse(kind: str, *, co: bool = False) -> Callable[[Value], Value]:
+    """arcsin or arctan; with `co` arccos or arccot, which are π/2 less that."""
+
+    def apply(a: Value) -> Value:
+        known = _special_angles()[kind].get(form(a))
+        angle = _odd(kind, a) if known is None else mul(PI, known)
+        return sub(mul(PI, HALF), angle) if co else angle
+
+    return apply
 
 
 def _hyperbolic(sign: int, *, over: bool = False) -> Callable[[Value], Value]:
@@ -175,26 +223,28 @@ def _hyperbolic(sign: int, *, over: bool = False) -> Callable[[Value], Value]:
 
 FUNCTIONS: Final[dict[str, Callable[[Value], Value]]] = {
     "sqrt": sqrt,
-    "cbrt": lambda a: root_power(a, Fraction(1, 3)),
+    "cbrt": lambda a: power(a, Fraction(1, 3)),
     "sin": sine,
     "cos": cosine,
-    "tan": tangent,
+    "tan": _tangent,
     "cot": lambda a: div(cosine(a), sine(a)),
     "sec": lambda a: div(1, cosine(a)),
     "csc": lambda a: div(1, sine(a)),
-    "arcsin": arcsine,
-    "arccos": arccosine,
-    "arctan": arctangent,
-    "arccot": arccotangent,
+    "arcsin": _inverse("arcsin"),
+    "arccos": _inverse("arcsin", co=True),
+    "arctan": _inverse("arctan"),
+    "arccot": _inverse("arctan", co=True),
     "sinh": _hyperbolic(-1),
     "cosh": _hyperbolic(1),
     "tanh": _hyperbolic(-1, over=True),
     "ln": logarithm,
+    "log": logarithm,
+    "lg": lambda a: log_base(10, a),
     "exp": exponential,
-    "cis": lambda a: add(cosine(a), mul(IMAGINARY, sine(a))),
+    "cis": cis,
     "abs": absolute,
     "floor": floor,
-    "ceil": ceiling,
+    "ceil": lambda a: neg(floor(neg(a))),
 }
 """Functions of one argument by the name the parser gives them."""
 TRIGONOMETRIC: Final = frozenset({"sin", "cos", "tan", "cot", "sec", "csc", "cis"})

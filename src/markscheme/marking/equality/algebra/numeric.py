@@ -67,6 +67,7 @@ def _floor(x: float) -> float:
     return math.floor(x)
 
 
+_factorial: Final = _real(lambda x: math.gamma(x + 1))
 _FUNCTIONS: Final[dict[str, Callable[..., complex]]] = {
     "sin": cmath.sin,
     "cos": cmath.cos,
@@ -78,23 +79,20 @@ _FUNCTIONS: Final[dict[str, Callable[..., complex]]] = {
     "power": lambda b, e: b**e,
     "abs": lambda z: complex(abs(z)),
     "floor": _real(_floor),
-    "factorial": _real(lambda x: math.gamma(x + 1)),
-    "binomial": lambda n, k: complex(
-        math.exp(math.lgamma(n.real + 1) - math.lgamma(k.real + 1) - math.lgamma(n.real - k.real + 1))
-    ),
+    "factorial": _factorial,
+    "binomial": lambda n, k: _factorial(n) / (_factorial(k) * _factorial(n - k)),
 }
 
 
-def points(names: set[str]) -> list[dict[str, complex]]:
+def _points(names: set[str]) -> list[dict[str, complex]]:
     """Fixed points for these variables, all positive, where roots and logarithms of answers live.
 
-    The last ones are small, for the sake of large powers.
+    The last one is small, for the sake of large powers.
     """
-    ordered = sorted(names)
 
     def point(step: float, shift: float, width: float) -> dict[str, complex]:
-        places = (math.fmod((k + 2) * 0.7548776662466927 * step + 0.1234567, 1.0) for k in range(len(ordered)))
-        return {name: complex(shift + width * place) for name, place in zip(ordered, places, strict=True)}
+        places = (math.fmod((k + 2) * 0.7548776662466927 * step + 0.1234567, 1.0) for k in range(len(names)))
+        return {name: complex(shift + width * place) for name, place in zip(sorted(names), places, strict=True)}
 
     return [point(1.0, 1, 2), point(2.6180339887, 1, 2), point(5.1773050119, 1, 2), point(1.0, 0, 0.01)]
 
@@ -102,7 +100,7 @@ def points(names: set[str]) -> list[dict[str, complex]]:
 def differ(a: Value, b: Value, names: set[str]) -> bool | None:
     """True when the values differ at some point, False when they agree at every one, None when none has a value."""
     seen = False
-    for point in points(names):
+    for point in _points(names):
         x, y = approximate(a, point), approximate(b, point)
         if x is None or y is None or not (cmath.isfinite(x) and cmath.isfinite(y)):
             continue
@@ -111,47 +109,4 @@ def differ(a: Value, b: Value, names: set[str]) -> bool | None:
             return True
         if not names:
             break
-    return False if seen else _differ_modulo(a, b, names)
-
-
-_PRIME: Final = (1 << 61) - 1
-
-
-def _differ_modulo(a: Value, b: Value, names: set[str]) -> bool | None:
-    """True when two rational functions differ modulo a prime at some point: powers of any size cost nothing there."""
-    for step in (7, 11, 13):
-        point = {name: pow(step, k + 5, _PRIME) + step for k, name in enumerate(sorted(names))}
-        try:
-            x, y = _residue(a, point), _residue(b, point)
-        except (KeyError, ValueError, RecursionError):
-            return None
-        if x != y:
-            return True
-    return False
-
-
-def _residue(value: Value, point: dict[str, int], depth: int = 0) -> int:
-    if not isinstance(value, Expr):
-        return value.numerator * pow(value.denominator, -1, _PRIME) % _PRIME
-    if depth > 20:
-        raise RecursionError
-    known = dict(point)
-    for key, inner in (value.atoms or {}).items():
-        exponent = inner.args[-1]
-        if inner.kind != "power" or not isinstance(exponent, int):
-            raise KeyError
-        known[key] = pow(_residue(inner.args[0], point, depth + 1), exponent, _PRIME)
-
-    def total(terms: Terms) -> int:
-        result = 0
-        for mono, c in terms.items():
-            product = c.numerator * pow(c.denominator, -1, _PRIME)
-            for g, e in mono:
-                if not isinstance(e, int):
-                    raise KeyError
-                product = product * pow(known[g] if g[0] != "#" or g in known else int(g[1:]), e, _PRIME) % _PRIME
-            result += product
-        return result % _PRIME
-
-    top = total(value.terms)
-    return top if value.den is None else top * pow(total(value.den), -1, _PRIME) % _PRIME
+    return False if seen else None

@@ -1,15 +1,17 @@
-"""Powers and roots of exact values: prime by prime for numbers, term by term in exponents, nested roots unnested.
+"""Powers and roots of exact values: prime by prime for numbers, term by term in exponents.
 
 Roots follow school usage: an odd root of a negative number is real, √(x²) is |x|, and a fractional power of a product
-is the product of the powers.
+is the product of the powers. What needs more than that (nested roots, powers of sums) is left to sympy.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
-from math import isqrt
+from functools import lru_cache
+from math import gcd, isqrt, lcm
+from typing import Final
 
-from markscheme.marking.equality.algebra.arithmetic import add, div, int_power, mul, neg, settle, sub
+from markscheme.marking.equality.algebra.arithmetic import common_powers, div, int_power, mul, neg, settle
 from markscheme.marking.equality.algebra.exact import (
     EULER,
     I_BASE,
@@ -23,87 +25,104 @@ from markscheme.marking.equality.algebra.exact import (
     Undefined,
     Value,
     atom,
+    generator,
     lift,
     variables,
 )
-from markscheme.marking.equality.algebra.factoring import factor
 from markscheme.marking.equality.algebra.numeric import approximate
-from markscheme.marking.equality.algebra.polynomials import content
 
-MAX_FACTORED_BITS = 4096
+MAX_FACTORED_BITS: Final = 4096
+MAX_DIVISOR: Final = 100_000
+"""Up to here divisors are tried: 2 ms at most."""
+HALF: Final = Fraction(1, 2)
+POSITIVE: Final = ("π", "e", "#", "$pow", "$abs", "$root")
+"""How generators begin that are never negative."""
+
+
+@lru_cache(maxsize=2048)
+def factor(n: int) -> tuple[tuple[int, int], ...]:
+    """The prime factors of n ≥ 1 with their exponents. What has no divisor up to `MAX_DIVISOR` counts as prime."""
+    exponents: dict[int, int] = {}
+    divisor = 2
+    while divisor <= MAX_DIVISOR and divisor * divisor <= n:
+        while n % divisor == 0:
+            n //= divisor
+            exponents[divisor] = exponents.get(divisor, 0) + 1
+        divisor += 1 if divisor == 2 else 2
+    if n > 1:
+        root = isqrt(n)
+        prime, times = (root, 2) if root * root == n else (n, 1)
+        exponents[prime] = exponents.get(prime, 0) + times
+    return tuple(exponents.items())
+
+
+def prime_factors(n: Number) -> list[tuple[int, int]]:
+    """The primes of a positive number with their exponents, negative ones below."""
+    if max(n.numerator.bit_length(), n.denominator.bit_length()) > MAX_FACTORED_BITS:
+        raise TooBig
+    return [*factor(n.numerator), *((p, -k) for p, k in factor(n.denominator))]
+
+
+def sqrt(a: Value) -> Value:
+    """The principal square root."""
+    return power(a, HALF)
 
 
 def power(base: Value, exponent: Value) -> Value:
     """base ** exponent."""
-    if isinstance(exponent, Fraction) and exponent.denominator == 1:
-        exponent = exponent.numerator
-    if isinstance(exponent, int):
-        if exponent < 0 and not isinstance(base, Expr) and base == 0:
-            raise Undefined("division by zero")
-        try:
-            return int_power(base, exponent)
-        except TooBig:
-            if isinstance(base, Expr):
-                return atom("power", base, exponent, complete=False)
-            return _huge_power(base, exponent)
-    if isinstance(exponent, Fraction):
-        return root_power(base, exponent)
-    return _symbolic_power(base, exponent)
-
-
-def root_power(base: Value, q: Fraction) -> Value:
-    """base ** q for a fraction q."""
+    if isinstance(exponent, Expr):
+        return _symbolic_power(base, exponent)
+    if exponent.denominator == 1:
+        return _whole_power(base, exponent.numerator)
+    q = Fraction(exponent)
     if not isinstance(base, Expr):
         return _number_root(base, q)
     if base.den is not None:
-        return div(
-            root_power(settle(base.terms, None, base.atoms), q), root_power(settle(base.den, None, base.atoms), q)
-        )
-    if len(base.terms) == 1:
-        return _monomial_root(base, q)
-    return _sum_root(base, q)
+        return div(power(settle(base.terms, None, base.atoms), q), power(settle(base.den, None, base.atoms), q))
+    return _monomial_root(base, q) if len(base.terms) == 1 else _sum_root(base, q)
+
+
+def _whole_power(base: Value, n: int) -> Value:
+    if n < 0 and not isinstance(base, Expr) and base == 0:
+        raise Undefined("division by zero")
+    try:
+        return int_power(base, n)
+    except TooBig:
+        if isinstance(base, Expr):
+            return atom("power", base, n, complete=False)
+    # A power too large to write out is kept over its primes: 9^(9^9) is 3^774840978.
+    if base.numerator.bit_length() + base.denominator.bit_length() > 256 or abs(n).bit_length() > MAX_BITS:
+        raise TooBig
+    return mul(-1 if base < 0 and n % 2 else 1, _prime_powers(base if base > 0 else -base, n))
 
 
 def _number_root(n: Number, q: Fraction) -> Value:
-    if n == 0:
-        if q < 0:
-            raise Undefined("division by zero")
-        return 0
+    if n > 0:
+        return _prime_powers(n, q)
     if n < 0:
-        size = _number_root(-n, q)
-        if q.denominator % 2:
-            return size if q.numerator % 2 == 0 else neg(size)
-        if q.denominator == 2:
-            return mul(size, int_power(IMAGINARY, q.numerator))
-        from markscheme.marking.equality.algebra.trigonometry import turn
+        return _negative_root(-n, q)
+    if q < 0:
+        raise Undefined("division by zero")
+    return 0
 
-        return mul(size, turn(q))
-    return _prime_powers(n, q)
+
+def _negative_root(size: Value, q: Fraction) -> Value:
+    """(-size) ** q for a positive size."""
+    if q.denominator % 2:
+        return power(size, q) if q.numerator % 2 == 0 else neg(power(size, q))
+    if q.denominator == 2:
+        return mul(power(size, q), int_power(IMAGINARY, q.numerator))
+    return atom("power", neg(size), q, complete=False)
 
 
 def _prime_powers(n: Number, q: Number) -> Value:
     """n ** q for n > 0, written over the primes of n."""
-    if max(n.numerator.bit_length(), n.denominator.bit_length()) > MAX_FACTORED_BITS:
-        raise TooBig
-    exponents: dict[str, Number] = {}
-    for p, k in factor(n.numerator):
-        exponents[f"#{p}"] = k * q
-    for p, k in factor(n.denominator):
-        exponents[f"#{p}"] = -k * q
-    return tidied(tuple(sorted(exponents.items())), 1, None)
+    return _tidied(tuple(sorted((f"#{p}", k * q) for p, k in prime_factors(n))), None)
 
 
-def tidied(mono: Mono, c: Number, atoms: dict[str, Atom] | None) -> Value:
+def _tidied(mono: Mono, atoms: dict[str, Atom] | None) -> Value:
     """The monomial with the rules of its special generators applied."""
-    return int_power(Expr({mono: c}, None, atoms), 1)
-
-
-def _huge_power(n: Number, e: int) -> Value:
-    """A power too large to write out, kept over its primes: 9^(9^9) is 3^774840978."""
-    if n.numerator.bit_length() + n.denominator.bit_length() > 256 or abs(e).bit_length() > MAX_BITS:
-        raise TooBig
-    sign = -1 if n < 0 and e % 2 else 1
-    return mul(sign, _prime_powers(n if n > 0 else -n, e))
+    return int_power(Expr({mono: 1}, None, atoms), 1)
 
 
 def _monomial_root(base: Expr, q: Fraction) -> Value:
@@ -111,161 +130,69 @@ def _monomial_root(base: Expr, q: Fraction) -> Value:
     result: Value = _number_root(c, q)
     for g, e in mono:
         if g == I_BASE:
-            return _root_atom(base, q, complete=False)
-        factor_base: Value = Expr({((g, 1),): 1}, None, {g: base.atoms[g]} if base.atoms and g in base.atoms else None)
-        even = q.denominator % 2 == 0 and e.denominator == 1 and e.numerator % 2 == 0
-        if even and g not in ("π", "e") and g[0] != "#" and not g.startswith(("$pow", "$abs", "$root")):
-            factor_base = atom("abs", factor_base)
-        (name, _), *_ = next(iter(lift(factor_base).terms))
-        result = mul(result, tidied(((name, e * q),), 1, lift(factor_base).atoms))
+            return atom("power", base, q, complete=False)
+        plain = generator(g, base.atoms)
+        if q.denominator % 2 == 0 and e.denominator == 1 and e.numerator % 2 == 0 and not g.startswith(POSITIVE):
+            plain = atom("abs", plain)
+        result = mul(result, _raised(plain, e * q))
     return result
+
+
+def _raised(plain: Expr, e: Number) -> Value:
+    """A power of a single generator."""
+    ((mono, _),) = plain.terms.items()
+    return _tidied(((mono[0][0], e),), plain.atoms)
 
 
 def _sum_root(base: Expr, q: Fraction) -> Value:
     constant = not variables(base)
-    if constant:
-        size = approximate(base)
-        if size is not None and abs(size.imag) < 1e-9 * abs(size) and size.real < 0:
-            inner = root_power(neg(base), q)
-            if q.denominator % 2:
-                return inner if q.numerator % 2 == 0 else neg(inner)
-            if q.denominator == 2:
-                return mul(int_power(IMAGINARY, q.numerator), inner)
-        if q.denominator == 2:
-            simple = _unnest(base)
-            if simple is not None:
-                return int_power(simple, q.numerator)
-    outside, inner = _split_common(base)
+    size = approximate(base) if constant else None
+    if size is not None and abs(size.imag) < 1e-9 * abs(size) and size.real < 0 and (q.denominator % 2 or q == HALF):
+        return _negative_root(neg(base), q)
+    # Rational content and common powers of variables stand outside: √(4x + 8) is 2√(x + 2).
+    numbers = base.terms.values()
+    content = Fraction(gcd(*(c.numerator for c in numbers)), lcm(*(c.denominator for c in numbers)))
+    outside = settle({tuple(sorted(common_powers(base.terms).items())): content}, None, None)
+    inner = lift(div(base, outside))
     linear = all(len(m) <= 1 and all(e == 1 and g[0] not in "#$" for g, e in m) for m in inner.terms)
-    return mul(root_power(outside, q), _root_atom(inner, q, complete=linear and not constant))
-
-
-def _split_common(base: Expr) -> tuple[Value, Expr]:
-    """The sum as (rational content and common powers of variables) times a primitive sum."""
-    rows = [dict(m) for m in base.terms]
-    names = {g for row in rows for g in row if g[0] not in "#$"}
-    lowest = {g: low for g in names if (low := min(row.get(g, 0) for row in rows))}
-    outside = Expr({tuple(sorted(lowest.items())): content(base.terms)})
-    return settle(outside.terms, None, None), lift(div(base, outside))
-
-
-def _root_atom(base: Expr, q: Fraction, *, complete: bool) -> Value:
-    made = atom("root", base, complete=complete)
-    ((mono, _),) = made.terms.items()
-    return tidied(((mono[0][0], q),), 1, made.atoms)
-
-
-def _unnest(base: Expr) -> Value | None:
-    """√(a + b√c) as √x ± √y with rational x and y, when a² - b²c is a rational square."""
-    if len(base.terms) != 2 or base.atoms:
-        return None
-    a = base.terms.get(())
-    if a is None or a <= 0:
-        return None
-    (surd,) = (Expr({m: c}) for m, c in base.terms.items() if m != ())
-    square = mul(surd, surd)
-    if isinstance(square, Expr) or square < 0:
-        return None
-    s = rational_root(a * a - square)
-    if s is None:
-        return None
-    positive = next(iter(surd.terms.values())) > 0
-    x, y = _number_root((a + s) / Fraction(2), Fraction(1, 2)), _number_root((a - s) / Fraction(2), Fraction(1, 2))
-    return add(x, y) if positive else sub(x, y)
-
-
-def rational_root(n: Number) -> Number | None:
-    """The rational square root, if there is one."""
-    if n < 0:
-        return None
-    top, below = isqrt(n.numerator), isqrt(n.denominator)
-    if top * top != n.numerator or below * below != n.denominator:
-        return None
-    return Fraction(top, below)
+    return mul(power(outside, q), _raised(atom("root", inner, complete=linear and not constant), q))
 
 
 def _symbolic_power(base: Value, exponent: Expr) -> Value:
-    """base ** exponent with an exponent that is not a rational number."""
-    if not isinstance(base, Expr):
-        if base == 1:
-            return 1
-        if base <= 0:
-            return atom("power", base, exponent, complete=False)
-        if max(base.numerator.bit_length(), base.denominator.bit_length()) > MAX_FACTORED_BITS:
-            raise TooBig
-        result: Value = 1
-        for n, sign in ((base.numerator, 1), (base.denominator, -1)):
-            for p, k in factor(n):
-                result = mul(result, _generator_power(p, mul(exponent, k * sign)))
-        return result
-    if base.den is None and len(base.terms) == 1:
-        ((mono, c),) = base.terms.items()
+    """base ** exponent with an exponent that is not a rational number: one factor for each prime or generator of it."""
+    one = lift(base)
+    if exponent.den is None and one.den is None and len(one.terms) == 1 and len(exponent.terms) <= 8:
+        ((mono, c),) = one.terms.items()
         if c > 0 and all(g != I_BASE for g, _ in mono):
-            result = 1 if c == 1 else _symbolic_power(c, exponent)
+            result: Value = 1
+            for p, k in prime_factors(c):
+                result = mul(result, _generator_power(p, mul(exponent, k)))
             for g, e in mono:
-                atoms = {g: base.atoms[g]} if base.atoms and g in base.atoms else None
-                if g == "e" or g.startswith("$pow"):
-                    part = _power_of_power(g, atoms, mul(exponent, e))
-                else:
-                    part = _generator_power(Expr({((g, 1),): 1}, None, atoms), mul(exponent, e))
-                result = mul(result, part)
+                result = mul(result, _generator_power(generator(g, one.atoms), mul(exponent, e)))
             return result
     return atom("power", base, exponent, complete=False)
 
 
-def _power_of_power(g: str, atoms: dict[str, Atom] | None, exponent: Value) -> Value:
-    if g == "e":
-        return exponential(exponent)
-    inner = (atoms or {})[g]
-    return power(inner.args[0], mul(inner.args[1], exponent))
-
-
 def _generator_power(base: Value, exponent: Value) -> Value:
-    """base ** exponent, one factor for each term of the exponent, so that 2^(x+1) is 2·2^x."""
-    if not isinstance(exponent, Expr):
-        return power(base, exponent)
-    if exponent.den is not None or len(exponent.terms) > 8:
-        return atom("power", base, exponent, complete=False)
+    """base ** exponent, one factor for each term of the exponent: 2^(x+1) is 2·2^x, e^(iπ/3) is cos π/3 + i sin π/3."""
+    from markscheme.marking.equality.algebra.functions import cis
+
     result: Value = 1
-    ((logarithm, _),) = next(iter(atom("ln", base).terms))
-    for mono, c in exponent.terms.items():
+    whole = lift(exponent)
+    below, atoms = lift(base), whole.atoms
+    for mono, c in whole.terms.items():
+        rest = tuple(pair for pair in mono if pair[0] != I_BASE)
         if not mono:
-            result = mul(result, power(base, c))
-            continue
-        if (logarithm, -1) in mono:
-            # 2^(ln 5 / ln 2) is 5
-            rest = tuple(pair for pair in mono if pair != (logarithm, -1))
-            result = mul(result, exponential(settle({rest: c}, None, exponent.atoms)))
-            continue
-        made = atom("pow", base, Expr({mono: 1}, None, exponent.atoms))
-        ((name, _),) = next(iter(made.terms))
-        result = mul(result, tidied(((name, c),), 1, made.atoms))
+            part = power(base, c)
+        elif rest != mono and below.terms == EULER.terms:
+            part = cis(settle({rest: c}, None, atoms))
+        else:
+            plain = below.atoms is None and not any(g[0] == "$" for g, _ in mono)  # e^(ln 5) has another form
+            part = _raised(atom("pow", base, Expr({mono: 1}, None, atoms), complete=plain), c)
+        result = mul(result, part)
     return result
 
 
 def exponential(exponent: Value) -> Value:
-    """e ** exponent; Euler's formula for the imaginary terms, and e^(ln p) is p."""
-    from markscheme.marking.equality.algebra.trigonometry import cosine, sine
-
-    if not isinstance(exponent, Expr):
-        return power(EULER, exponent)
-    if exponent.den is not None:
-        return atom("power", EULER, exponent, complete=False)
-    result: Value = 1
-    for mono, c in exponent.terms.items():
-        inner = (
-            next((exponent.atoms[g] for g, e in mono if e == 1 and g.startswith("$ln(")), None)
-            if exponent.atoms
-            else None
-        )
-        if any(g == I_BASE for g, _ in mono):
-            angle = settle({tuple((g, e) for g, e in mono if g != I_BASE): c}, None, exponent.atoms)
-            factor_ = add(cosine(angle), mul(IMAGINARY, sine(angle)))
-        elif inner is not None:
-            # e^(x ln 2) is 2^x
-            rest = tuple((g, e) for g, e in mono if not (e == 1 and (exponent.atoms or {}).get(g) is inner))
-            factor_ = power(inner.args[0], settle({rest: c}, None, exponent.atoms))
-        else:
-            factor_ = _generator_power(EULER, settle({mono: c}, None, exponent.atoms))
-        result = mul(result, factor_)
-    return result
+    """e ** exponent."""
+    return power(EULER, exponent)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
 from markscheme.marking.equality.algebra.arithmetic import add, div, mul, neg, same, settle, sub
-from markscheme.marking.equality.algebra.exact import Expr, Unreadable, Value, variable, variables
+from markscheme.marking.equality.algebra.exact import Expr, Unreadable, Value, generator, variables
 from markscheme.marking.equality.algebra.numeric import approximate
-from markscheme.marking.equality.algebra.trigonometry import sqrt
+from markscheme.marking.equality.algebra.powers import sqrt
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +33,7 @@ class RealSet:
     variable: str = ""
 
 
-INFINITY: Final = variable("∞")
+INFINITY: Final = generator("∞")
 MINUS_INFINITY: Final = neg(INFINITY)
 REALS: Final = RealSet((Piece(MINUS_INFINITY, INFINITY, False, False),))
 EMPTY: Final = RealSet(())
@@ -53,75 +55,60 @@ def place(value: Value) -> float:
 
 def interval(low: Value, high: Value, low_closed: bool, high_closed: bool) -> RealSet:
     """The interval between two ends, in order."""
-    a, b = place(low), place(high)
-    if a > b:
+    if place(low) > place(high):
         raise Unreadable("the ends of an interval are in the wrong order")
     if same(low, high):
-        return RealSet((Piece(low, high, True, True),)) if low_closed and high_closed else EMPTY
+        return points([low]) if low_closed and high_closed else EMPTY
     return RealSet((Piece(low, high, low_closed, high_closed),))
-
-
-def union(a: RealSet, b: RealSet) -> RealSet:
-    """All numbers in either."""
-    pieces = sorted((*a.pieces, *b.pieces), key=lambda p: (place(p.low), not p.low_closed))
-    merged: list[Piece] = []
-    for p in pieces:
-        if merged and _touch(merged[-1], p):
-            merged[-1] = _join(merged[-1], p)
-        else:
-            merged.append(p)
-    return RealSet(tuple(merged), _variable(a, b))
-
-
-def _touch(a: Piece, b: Piece) -> bool:
-    if same(a.high, b.low):
-        return a.high_closed or b.low_closed
-    return place(b.low) < place(a.high)
-
-
-def _join(a: Piece, b: Piece) -> Piece:
-    later = a if place(a.high) > place(b.high) else b
-    closed = a.high_closed or b.high_closed if same(a.high, b.high) else later.high_closed
-    low_closed = a.low_closed or (b.low_closed and same(a.low, b.low))
-    return Piece(a.low, later.high, low_closed, closed)
-
-
-def intersection(a: RealSet, b: RealSet) -> RealSet:
-    """All numbers in both."""
-    met = (_meet(p, q) for p in a.pieces for q in b.pieces)
-    return RealSet(tuple(piece for piece in met if piece is not None), _variable(a, b))
-
-
-def _meet(p: Piece, q: Piece) -> Piece | None:
-    later = p if place(p.low) > place(q.low) else q
-    sooner = p if place(p.high) < place(q.high) else q
-    low, high = later.low, sooner.high
-    low_closed = p.low_closed and q.low_closed if same(p.low, q.low) else later.low_closed
-    high_closed = p.high_closed and q.high_closed if same(p.high, q.high) else sooner.high_closed
-    if same(low, high):
-        return Piece(low, high, True, True) if low_closed and high_closed else None
-    return Piece(low, high, low_closed, high_closed) if place(low) < place(high) else None
-
-
-def complement(a: RealSet) -> RealSet:
-    """All real numbers that are not in it."""
-    result = REALS
-    for p in a.pieces:
-        left, right = _ray("<" if p.low_closed else "≤", p.low), _ray(">" if p.high_closed else "≥", p.high)
-        result = intersection(result, union(left, right))
-    return RealSet(result.pieces, a.variable)
 
 
 def points(values: list[Value]) -> RealSet:
     """The set of these numbers."""
-    result = EMPTY
-    for v in values:
-        result = union(result, RealSet((Piece(v, v, True, True),)))
-    return result
+    return union(RealSet(tuple(Piece(v, v, True, True) for v in values)), EMPTY)
 
 
-def _variable(a: RealSet, b: RealSet) -> str:
-    return a.variable if a.variable == b.variable or not b.variable else a.variable or b.variable
+def union(a: RealSet, b: RealSet) -> RealSet:
+    """All numbers in either."""
+    return _combined(a, b, lambda left, right: left or right)
+
+
+def intersection(a: RealSet, b: RealSet) -> RealSet:
+    """All numbers in both."""
+    return _combined(a, b, lambda left, right: left and right)
+
+
+def difference(a: RealSet, b: RealSet) -> RealSet:
+    """All numbers in a that are not in b."""
+    return _combined(a, b, lambda left, right: left and not right)
+
+
+def _combined(a: RealSet, b: RealSet, kept: Callable[[bool, bool], bool]) -> RealSet:
+    """The numbers for which `kept` says yes, told whether they are in a and in b.
+
+    All ends in order cut the line into cells: what lies before the first end, that end, what lies between …
+    """
+    ends: list[Value] = []
+    for value in sorted((v for p in (*a.pieces, *b.pieces) for v in (p.low, p.high)), key=place):
+        if not ends or not same(ends[-1], value):
+            ends.append(value)
+
+    def cell(value: Value) -> int:
+        return 2 * next(k for k, end in enumerate(ends) if same(end, value)) + 1
+
+    def cells(numbers: RealSet) -> list[bool]:
+        inside = [False] * (2 * len(ends) + 1)
+        for p in numbers.pieces:
+            first, last = cell(p.low) + (not p.low_closed), cell(p.high) - (not p.high_closed)
+            inside[first : last + 1] = [True] * (last + 1 - first)
+        return inside
+
+    pieces: list[Piece] = []
+    at = 0
+    for chosen, run in itertools.groupby(map(kept, cells(a), cells(b))):
+        first, at = at, at + len(list(run))
+        if chosen:
+            pieces.append(Piece(ends[(first - 1) // 2], ends[(at - 1) // 2], first % 2 == 1, at % 2 == 0))
+    return RealSet(tuple(pieces), a.variable or b.variable)
 
 
 def same_set(a: RealSet, b: RealSet) -> bool:
@@ -130,19 +117,6 @@ def same_set(a: RealSet, b: RealSet) -> bool:
         p.low_closed == q.low_closed and p.high_closed == q.high_closed and same(p.low, q.low) and same(p.high, q.high)
         for p, q in zip(a.pieces, b.pieces, strict=True)
     )
-
-
-def _ray(operator: str, bound: Value) -> RealSet:
-    """x operator bound."""
-    if abs(place(bound)) == math.inf:
-        return REALS if (operator in "<≤" and place(bound) > 0) or (operator in ">≥" and place(bound) < 0) else EMPTY
-    if operator in "<≤":
-        return RealSet((Piece(MINUS_INFINITY, bound, False, operator == "≤"),))
-    if operator in ">≥":
-        return RealSet((Piece(bound, INFINITY, operator == "≥", False),))
-    if operator == "≠":
-        return union(_ray("<", bound), _ray(">", bound))
-    return RealSet((Piece(bound, bound, True, True),))
 
 
 def solve(left: Value, operator: str, right: Value) -> RealSet | None:
@@ -154,25 +128,20 @@ def solve(left: Value, operator: str, right: Value) -> RealSet | None:
         return None
     (name,) = names
     if infinite:
-        if not same(left, variable(name)):
+        if not same(left, generator(name)):
             left, right, operator = right, left, FLIPPED[operator]
-        return _named(_ray(operator, right), name) if same(left, variable(name)) else None
-    difference = sub(left, right)
-    if not isinstance(difference, Expr) or difference.den is not None:
+        # Every number is below infinity.
+        everything = operator in ("<≤" if place(right) > 0 else ">≥")
+        return RealSet(REALS.pieces if everything else (), name) if same(left, generator(name)) else None
+    value = sub(left, right)
+    if not isinstance(value, Expr) or value.den is not None:
         return None
-    inner = _absolute_inside(difference)
-    if inner is not None:
-        return _solve_absolute(difference, inner, operator, name)
-    coefficients = _coefficients(difference, name)
-    if coefficients is None:
-        return None
-    c0, c1, c2 = coefficients
-    found = _solve_linear(c1, c0, operator) if c2 == 0 else _solve_quadratic(c2, c1, c0, operator)
-    return None if found is None else _named(found, name)
-
-
-def _named(a: RealSet, name: str) -> RealSet:
-    return RealSet(a.pieces, name)
+    inner = [key for key, one in (value.atoms or {}).items() if one.kind == "abs"]
+    if inner and len(value.atoms or {}) == 1:
+        return _solve_absolute(value, inner[0], operator)
+    coefficients = _coefficients(value, name)
+    solved = _solve_polynomial(*coefficients, operator) if coefficients else None
+    return None if solved is None else RealSet(solved.pieces, name)
 
 
 def _coefficients(value: Expr, name: str) -> tuple[Value, Value, Value] | None:
@@ -187,36 +156,30 @@ def _coefficients(value: Expr, name: str) -> tuple[Value, Value, Value] | None:
     return rows[0], rows[1], rows[2]
 
 
-def _solve_linear(slope: Value, constant: Value, operator: str) -> RealSet | None:
-    if slope == 0:
-        return None
-    bound = neg(div(constant, slope))
-    return _ray(operator if place(slope) > 0 else FLIPPED[operator], bound)
+def _solve_polynomial(c: Value, b: Value, a: Value, operator: str) -> RealSet | None:
+    """Where ax² + bx + c is below or above zero: its sign changes at each root, and far right it is that of a or b."""
+    roots: list[Value] = []
+    if a == 0:
+        if b == 0:
+            return None
+        roots = [neg(div(c, b))]
+    else:
+        discriminant = sub(mul(b, b), mul(4, mul(a, c)))
+        if discriminant == 0:
+            return None
+        if place(discriminant) > 0:
+            root = sqrt(discriminant)
+            roots = sorted((div(add(neg(b), signed), mul(2, a)) for signed in (root, neg(root))), key=place)
+    positive = place(a if a != 0 else b) > 0
+    pieces = [Piece(root, root, True, True) for root in roots if operator in "≤≥="]
+    for low, high in reversed(list(itertools.pairwise([MINUS_INFINITY, *roots, INFINITY]))):
+        if operator in (">≥≠" if positive else "<≤≠"):
+            pieces.append(Piece(low, high, False, False))
+        positive = not positive
+    return union(RealSet(tuple(pieces)), EMPTY)
 
 
-def _solve_quadratic(a: Value, b: Value, c: Value, operator: str) -> RealSet | None:
-    discriminant = sub(mul(b, b), mul(4, mul(a, c)))
-    if place(a) < 0:
-        operator = FLIPPED[operator]
-    if not isinstance(discriminant, Expr) and discriminant < 0:
-        return REALS if operator in ">≥≠" else EMPTY
-    if place(discriminant) <= 0:
-        return None
-    root = sqrt(discriminant)
-    low, high = sorted((div(sub(neg(b), root), mul(2, a)), div(add(neg(b), root), mul(2, a))), key=place)
-    if operator in "<≤":
-        return interval(low, high, operator == "≤", operator == "≤")
-    if operator in ">≥":
-        return union(_ray("<" if operator == ">" else "≤", low), _ray(operator, high))
-    return intersection(_ray("≠", low), _ray("≠", high))
-
-
-def _absolute_inside(value: Expr) -> str | None:
-    keys = [k for k, inner in (value.atoms or {}).items() if inner.kind == "abs"]
-    return keys[0] if len(keys) == 1 and len(value.atoms or {}) == 1 else None
-
-
-def _solve_absolute(value: Expr, key: str, operator: str, name: str) -> RealSet | None:
+def _solve_absolute(value: Expr, key: str, operator: str) -> RealSet | None:
     scale = value.terms.get(((key, 1),))
     rest = {m: c for m, c in value.terms.items() if m != ((key, 1),)}
     constant = settle(rest, None, None)
@@ -229,4 +192,4 @@ def _solve_absolute(value: Expr, key: str, operator: str, name: str) -> RealSet 
     above, below = solve(inside, operator, bound), solve(inside, FLIPPED[operator], neg(bound))
     if above is None or below is None or place(bound) < 0:
         return None
-    return _named(intersection(above, below) if operator in "<≤≠" else union(above, below), name)
+    return intersection(above, below) if operator in "<≤≠" else union(above, below)

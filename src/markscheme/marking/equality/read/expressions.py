@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import Any, Final
 
 from markscheme.marking.equality.algebra.exact import Unreadable
+from markscheme.marking.equality.algebra.functions import TRIGONOMETRIC
 from markscheme.marking.equality.algebra.programs import Program
 from markscheme.marking.equality.read.tokens import Token
 from markscheme.marking.equality.read.vocabulary import INVERSE
@@ -110,7 +111,7 @@ class _ExpressionParser:
                 self.at += 1
                 if text != "!":
                     self.reduce(_POWER)
-                self.program.append((text, None))
+                self.program.append((text, text == "°" and self.in_angle()))
             else:
                 raise Unreadable(f"{text!r} after a value")
         elif kind in "})" or (kind == "|" and self.inside("|")):
@@ -140,6 +141,11 @@ class _ExpressionParser:
             if top[0] == _FUNCTION:
                 return True
         return False
+
+    def in_angle(self) -> bool:
+        """Whether a trigonometric function is taking its argument."""
+        calls = (top.arguments[0] if isinstance(top, _Frame) else top[2] for top in self.operators if _is_call(top))
+        return any(name in TRIGONOMETRIC for name in calls)
 
     def number(self, text: str) -> None:
         mixed = self.mixed(text)
@@ -211,7 +217,7 @@ class _ExpressionParser:
         elif name == "log of base" or self.at < self.high:
             if exponent is not None:
                 self.operators.append((_FUNCTION, "power of", exponent))
-            self.operators.append((_FUNCTION, "f", name))
+            self.operators.append((_FUNCTION, *_call(name)))
             self.operand_next = True
         else:
             raise Unreadable("a function without an argument")
@@ -258,7 +264,7 @@ class _ExpressionParser:
         action = frame.action
         if action == "function":
             name, exponent = frame.arguments
-            self.program.append(("f", name))
+            self.program.append(_call(name))
             if exponent is not None:
                 self.program.append(("power of", exponent))
         elif action == "apply":
@@ -272,6 +278,14 @@ class _ExpressionParser:
         elif action == "log base":
             self.operand_next = True
             self.argument("log of base", None)
+
+
+def _call(name: str) -> tuple[str, Any]:
+    return (name, None) if name == "log of base" else ("f", name)
+
+
+def _is_call(operator: tuple[int, str, Any] | _Frame) -> bool:
+    return operator.action == "function" if isinstance(operator, _Frame) else operator[1] == "f"
 
 
 def read_number(text: str) -> int | Fraction:

@@ -58,8 +58,8 @@ _PROSE: Final = re.compile(r"[\w\s.,;:!?'’\"$%-]*")
 _OUTWARD: Final = re.compile(r"^([\[\]])(.*)([\[\]])$", re.DOTALL)
 
 
-def read(text: str, *, lists: bool = False) -> ParsedAnswer:
-    """The answer that a text states. With `lists`, a comma never separates thousands."""
+def read(text: str) -> ParsedAnswer:
+    """The answer that a text states."""
     if _is_too_long(text):
         raise Unreadable("too long")
     cleaned = clean(text)
@@ -79,14 +79,12 @@ def read(text: str, *, lists: bool = False) -> ParsedAnswer:
         cleaned = m[1]
     exception = _EXCEPTION.fullmatch(undressed(cleaned)) if len(cleaned) < 300 else None
     if exception is not None:
-        return RealSet(
-            sets.intersection(sets.REALS, sets.complement(as_set(read("\\{" + exception[1] + "\\}")))).pieces
-        )
+        return sets.difference(sets.REALS, as_set(read("\\{" + exception[1] + "\\}")))
     tokens = tokenise(cleaned)
     if len(tokens) > MAX_TOKENS and sum(t.kind not in "(){}" for t in tokens) > MAX_TOKENS:
         raise Unreadable("too long")
     try:
-        return Reader(tokens if lists else join_thousands(tokens)).whole()
+        return Reader(join_thousands(tokens)).whole()
     except Unreadable:
         letters = letters_for_words(tokens)
         if letters != tokens:

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from markscheme.marking.equality.algebra import real_sets as sets
 from markscheme.marking.equality.algebra.arithmetic import div
-from markscheme.marking.equality.algebra.exact import Expr, Unreadable, variable
+from markscheme.marking.equality.algebra.exact import Expr, Unreadable, generator
 from markscheme.marking.equality.algebra.real_sets import RealSet
 from markscheme.marking.equality.kinds import Clock, Collection, ParsedAnswer, Relation, Scalar, Sequence, Text, as_set
 from markscheme.marking.equality.read.values import ValueReader
@@ -114,7 +114,7 @@ class RelationReader(ValueReader):
 
     def inequality_side(self, low: int, high: int, depth: int) -> ParsedAnswer:
         name = self.name(low, high)
-        return Scalar(variable(name)) if "(" in name else self.answer(low, high, depth + 1)
+        return Scalar(generator(name)) if "(" in name else self.answer(low, high, depth + 1)
 
     def has_union(self, low: int, high: int) -> bool:
         return any(self.is_union(k, low, high) for k in self.level(low, high))
@@ -149,7 +149,7 @@ class RelationReader(ValueReader):
             if self.tokens[k].text == "∩":
                 result = sets.intersection(result, operand)
             elif self.tokens[k].text == "\\":
-                result = sets.intersection(result, sets.complement(operand))
+                result = sets.difference(result, operand)
             else:
                 result = sets.union(result, operand)
         return result

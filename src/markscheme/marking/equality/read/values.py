@@ -9,8 +9,8 @@ from fractions import Fraction
 from typing import Final
 
 from markscheme.marking.equality.algebra.arithmetic import add, mul, neg
-from markscheme.marking.equality.algebra.exact import Expr, Unreadable, Value, variables
-from markscheme.marking.equality.algebra.programs import DEGREE, run, signs_in, substitute
+from markscheme.marking.equality.algebra.exact import Expr, Unreadable, Value
+from markscheme.marking.equality.algebra.programs import SIGNS, run
 from markscheme.marking.equality.kinds import Based, Collection, ParsedAnswer, Scalar
 from markscheme.marking.equality.read.expressions import parse, read_number
 from markscheme.marking.equality.read.token_ranges import TokenRanges
@@ -76,26 +76,21 @@ class ValueReader(TokenRanges):
         if high - low == 1 and self.tokens[low].kind == "n":
             return Scalar(read_number(self.tokens[low].text), unit, percent)
         program = parse(self.tokens, low, high)
-        plus_minus, minus_plus = signs_in(program)
-        if not plus_minus + minus_plus:
-            return self.made(run(program), low, high, unit, percent)
-        if plus_minus + minus_plus > 4:
+        if ("°", False) in program:
+            unit = unit or _DEGREES
+        signs = [1 if "±" in op else -1 for op, _ in program if op in SIGNS]
+        if not signs:
+            return Scalar(value := run(program), unit, percent, self.letters(value, low, high))
+        if len(signs) > 4:
             raise Unreadable("too many signs to choose")
-        if minus_plus:
-            ups = [1 if op in ("±", "sign ±") else -1 for op, _ in program if op in ("±", "sign ±", "∓", "sign ∓")]
-            choices = [tuple(ups), tuple(-s for s in ups)]
-        else:
-            choices = list(itertools.product((1, -1), repeat=plus_minus))
-        return Collection(tuple(self.made(run(program, s), low, high, unit, percent) for s in choices), False, "or")
+        # With a ∓ all signs change together.
+        both = [signs, [-s for s in signs]] if -1 in signs else itertools.product((1, -1), repeat=len(signs))
+        return Collection(tuple(Scalar(run(program, chosen), unit, percent) for chosen in both), False, "or")
 
-    def made(self, value: Value, low: int, high: int, unit: Unit | None, percent: bool) -> Scalar:
-        letters = ""
-        if isinstance(value, Expr):
-            if DEGREE in variables(value):
-                value, unit = substitute(value, DEGREE, 1), unit or _DEGREES
-            if all(self.tokens[k].kind == "v" and len(self.tokens[k].text) == 1 for k in range(low, high)):
-                letters = "".join(self.tokens[k].text for k in range(low, high))
-        return Scalar(value, unit, percent, letters)
+    def letters(self, value: Value, low: int, high: int) -> str:
+        """The letters of a value that is written with nothing else."""
+        tokens = self.tokens[low:high] if isinstance(value, Expr) else []
+        return "".join(t.text for t in tokens) if all(t.kind == "v" and len(t.text) == 1 for t in tokens) else ""
 
     def currency(self, low: int, high: int) -> int:
         """Where the amount starts after a leading dollar sign; a sign before it moves behind it."""

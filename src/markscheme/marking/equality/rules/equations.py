@@ -45,7 +45,7 @@ def _proportional(comparator: Comparator, a: Relation, b: Relation) -> bool | No
     if p is None or q is None:
         return False
     if not isinstance(p, Expr) or not isinstance(q, Expr):
-        return False if (p == 0) != (q == 0) else p == q
+        return False  # true of all numbers or of none: then the sides must be the same
     names = variables(p)
     if names != variables(q):
         return False

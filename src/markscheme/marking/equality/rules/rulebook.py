@@ -7,11 +7,9 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Final, Self
 
-from markscheme.marking.equality.algebra.arithmetic import div, same
-from markscheme.marking.equality.algebra.exact import I_BASE, IMAGINARY, Expr, Value, generators, is_complete, variables
-from markscheme.marking.equality.algebra.functions import logarithm
+from markscheme.marking.equality.algebra.arithmetic import same
+from markscheme.marking.equality.algebra.exact import Expr, Value, is_complete, variables
 from markscheme.marking.equality.algebra.numeric import approximate, differ
-from markscheme.marking.equality.algebra.programs import COMMON_LOG, substitute, whole_angles
 from markscheme.marking.equality.algebra.real_sets import RealSet
 from markscheme.marking.equality.kinds import (
     Based,
@@ -108,33 +106,16 @@ class Comparator:
             return a == b
         if same(a, b):
             return True
-        names = variables(a) | variables(b)
-        if COMMON_LOG in names:
-            return self.logs(a, b)
-        for letter in ("I", "j"):
-            # sympy's and the engineers' imaginary unit
-            if letter in names and I_BASE in generators(a) | generators(b):
-                return self.exact(substitute(a, letter, IMAGINARY), substitute(b, letter, IMAGINARY))
         if is_complete(a) and is_complete(b):
             return False
-        if differ(a, b, names):
+        if differ(a, b, variables(a) | variables(b)):
             self.numeric = True
             return False
-        scaled = whole_angles(a, b)
-        if scaled is not None and same(*scaled):
-            return True
         return self.undecided(a, b)
 
     def undecided(self, a: Value, b: Value) -> bool | None:  # noqa: ARG002
         """The verdict on two values that agree numerically, though their canonical forms differ."""
         return None
-
-    def logs(self, a: Value, b: Value) -> bool | None:
-        """Values with a bare `log`: equal if they are for base 10 or for base e."""
-        verdicts: list[bool | None] = []
-        for scale in (div(1, logarithm(10)), 1):
-            verdicts.append(self.exact(substitute(a, COMMON_LOG, scale), substitute(b, COMMON_LOG, scale)))
-        return True if True in verdicts else (None if None in verdicts else False)
 
     def all(self, pairs: list[tuple[ParsedAnswer, ParsedAnswer]]) -> bool | None:
         """Whether every pair is equal."""
@@ -170,9 +151,12 @@ def _is_float_of(printed: Value, value: Value) -> bool:
     return abs(float(printed) - size.real) <= 1e-12 * abs(size.real)  # type: ignore[arg-type]
 
 
+_SIMPLE: Final = 10**9  # no decimal of 13 digits or more is a fraction of smaller numbers
+
+
 def _digits(value: Value) -> int:
     """The significant digits of a decimal; none for what is no decimal, or a whole number."""
-    if not isinstance(value, Fraction) or value.denominator > 10**40:
+    if not isinstance(value, Fraction) or not _SIMPLE < max(abs(value.numerator), value.denominator) < 10**40:
         return 0
     places = next((k for k in range(1, 41) if 10**k % value.denominator == 0), 0)
     return len(str(abs(value.numerator) * 10**places // value.denominator)) if places else 0
