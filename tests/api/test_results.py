@@ -57,6 +57,8 @@ def test_plan_when_learnt_from_a_run_then_rows_are_what_the_command_prints(nano)
     plan = ms.plan(detect=20, pilot=nano)
     assert plan.to_pandas()["samples"].tolist() == [row.samples for row in plan.plan.rows]
     assert "20 points on 8 problems" in repr(plan)
+    assert f"{100 * plan.plan.rows[2].detectable:.1f}" in repr(plan)
+    assert "<td" in plan._repr_html_()
 
 
 def test_audit_when_of_a_run_then_its_own_protocol_has_the_reports_score(nano):

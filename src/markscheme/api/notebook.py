@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from markscheme.reporting.figures import bounds
 from markscheme.reporting.summary import Estimate
@@ -61,16 +61,23 @@ class Cell(Quiet):
             self._line.update(shown)
 
 
-def interval_bar(figure: Estimate) -> str:
-    """An interval on a line from 0 to 100 %, the value as a tick."""
-    if figure.value is None or figure.low is None or figure.high is None:
-        return ""
-    low, value, high = (round(BAR * min(max(each, 0.0), 1.0), 1) for each in (figure.low, figure.value, figure.high))
+class Shift(NamedTuple):
+    """A difference of two shares with its interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+def interval_bar(value: float, low: float, high: float, *, zero: float = 0.0) -> str:
+    """An interval on a line from 0 to 100 %, the value as a tick; for differences zero is in the middle."""
+    scale = 1.0 if not zero else 0.5
+    start, tick, end = (BAR * min(max(zero + scale * each, 0.0), 1.0) for each in (low, value, high))
+    middle = f'<rect x="{BAR * zero:.1f}" y="0" width="1" height="12" fill="#888"/>' if zero else ""
     return (
-        f'<svg width="{BAR + 2}" height="12" role="img" aria-label="{escape(bounds(figure))}">'
-        f'<rect x="1" y="5" width="{BAR}" height="1" fill="#bbb"/>'
-        f'<rect x="{low + 1}" y="3" width="{max(high - low, 1):.1f}" height="5" fill="#56B4E9"/>'
-        f'<rect x="{value:.1f}" y="1" width="2" height="9" fill="#0072B2"/></svg>'
+        f'<svg width="{BAR + 2}" height="12"><rect x="1" y="5" width="{BAR}" height="1" fill="#bbb"/>{middle}'
+        f'<rect x="{start + 1:.1f}" y="3" width="{max(end - start, 1):.1f}" height="5" fill="#56B4E9"/>'
+        f'<rect x="{tick:.1f}" y="1" width="2" height="9" fill="#0072B2"/></svg>'
     )
 
 
@@ -89,8 +96,13 @@ def _row(tag: str, cells: Iterable[str]) -> str:
 
 
 def _cell(value: Any) -> str:
+    if isinstance(value, Shift):
+        points = f"{100 * value.value:+.1f}  ({100 * value.low:+.1f} to {100 * value.high:+.1f})"
+        return f"{interval_bar(*value, zero=0.5)} {points}"
     if isinstance(value, Estimate):
-        return f"{interval_bar(value)} {escape(bounds(value))}"
+        known = value.value is not None and value.low is not None and value.high is not None
+        bar = interval_bar(value.value, value.low, value.high) if known else ""  # type: ignore[arg-type]
+        return f"{bar} {escape(bounds(value))}"
     return escape(str(value))
 
 

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from markscheme.api.frames import Frames, Rows
-from markscheme.api.notebook import html_table
+from markscheme.api.notebook import Shift, html_table
 from markscheme.errors import UsageError
 from markscheme.reporting.comparing import Compared, MacroCompared
+from markscheme.reporting.planning import plan_rows
 from markscheme.reporting.summary import Estimate, Summary
 from markscheme.reporting.table import TEXT_FORMATS, Table, figures_of, flat_rows, intervals, named_notes, to_markdown
 
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from markscheme.statistics import Comparison as Pair
     from markscheme.statistics import Interval, Ranking
     from markscheme.statistics import Plan as Planned
-    from markscheme.statistics.planning import PlanRow
 
 
 class Report(Frames):
@@ -175,7 +175,7 @@ class Comparison(Frames):
             {
                 "benchmark": row["benchmark"],
                 "B − A": f"{row['b']} − {row['a']}",
-                "points": f"{100 * row['difference']:+.1f}  ({100 * row['low']:+.1f} to {100 * row['high']:+.1f})",
+                "points": Shift(row["difference"], row["low"], row["high"]),
                 "p": "" if row["p_value"] is None else f"{row['p_value']:.3g}",
             }
             for row in self.rows()
@@ -275,19 +275,18 @@ class Plan(Frames):
         return [msgspec.structs.asdict(row) for row in self.plan.rows]
 
     def __repr__(self) -> str:
-        plan = self.plan
-        shown = "no number of samples shows" if plan.samples is None else f"{plan.samples} samples per problem show"
-        lines = [f"{shown} {100 * plan.detect:g} points on {plan.problems} problems with power {plan.power:g}"]
-        return "\n".join([*lines, *(f"  {_plan_line(row)}" for row in plan.rows)])
+        rows = plan_rows(self.plan)
+        widths = {name: max(len(name), *(len(row[name]) for row in rows)) for name in rows[0]}
+        lines = [
+            "  ".join(f"{row[name]:{width}}" for name, width in widths.items())
+            for row in (dict(zip(widths, widths, strict=True)), *rows)
+        ]
+        return "\n".join([self._answer(), *lines])
 
     def _repr_html_(self) -> str:
-        rows = [{name: _short(value) for name, value in row.items()} for row in self.rows()]
-        return html_table(rows, repr(self).partition("\n")[0])
+        return html_table(plan_rows(self.plan), self._answer())
 
-
-def _plan_line(row: PlanRow) -> str:
-    return f"{row.samples} samples: finds {100 * row.detectable:.1f} points, power {100 * row.power:.0f} %"
-
-
-def _short(value: Any) -> str:
-    return "" if value is None else f"{value:.3g}" if isinstance(value, float) else str(value)
+    def _answer(self) -> str:
+        plan = self.plan
+        shown = "no number of samples shows" if plan.samples is None else f"{plan.samples} samples per problem show"
+        return f"{shown} {100 * plan.detect:g} points on {plan.problems} problems with power {plan.power:g}"

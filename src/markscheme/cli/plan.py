@@ -53,6 +53,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _print(found: Plan) -> None:
+    from markscheme.reporting.planning import plan_rows
     from markscheme.reporting.terminal import console, print_table
 
     screen = console()
@@ -88,16 +89,4 @@ def _print(found: Plan) -> None:
         + ("" if found.population == "these problems" or "pilot" in source else "; two pilots would tell"),
         style="dim",
     )
-    rows = [
-        {
-            "samples": str(row.samples),
-            "finds, points": f"{100 * row.detectable:.1f}",
-            f"power for {points:g}": f"{100 * row.power:.0f} %",
-            "… plausible": f"{100 * row.power_low:.0f}–{100 * row.power_high:.0f} %",
-            "one score ±": f"{100 * row.half_width:.1f}",
-            "… these problems ±": f"{100 * row.half_width_these:.1f}",
-            "tokens each": "" if row.tokens is None else f"{row.tokens:,.0f}",
-        }
-        for row in found.rows
-    ]
-    print_table("what n samples per problem buy", rows)
+    print_table("what n samples per problem buy", plan_rows(found))

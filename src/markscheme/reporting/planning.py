@@ -52,3 +52,19 @@ def _tokens(pilot: Run) -> float | None:
     if usage is None or not usage.responses or usage.completion_tokens is None:
         return None
     return (usage.completion_tokens + (usage.prompt_tokens or 0)) / usage.responses
+
+
+def plan_rows(found: Plan) -> list[dict[str, str]]:
+    """What each number of samples buys, as a person reads it."""
+    return [
+        {
+            "samples": str(row.samples),
+            "finds, points": f"{100 * row.detectable:.1f}",
+            f"power for {100 * found.detect:g}": f"{100 * row.power:.0f} %",
+            "… plausible": f"{100 * row.power_low:.0f}–{100 * row.power_high:.0f} %",
+            "one score ±": f"{100 * row.half_width:.1f}",
+            "… these problems ±": f"{100 * row.half_width_these:.1f}",
+            "tokens each": "" if row.tokens is None else f"{row.tokens:,.0f}",
+        }
+        for row in found.rows
+    ]
