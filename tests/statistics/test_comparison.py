@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 from markscheme.errors import UsageError
 from markscheme.statistics import compare, from_correct
 from markscheme.statistics.clusters import standard_error
-from markscheme.statistics.comparison import macro_comparison
+from markscheme.statistics.comparison import fisher_p, macro_comparison
 from markscheme.statistics.difference import p_value, paired
-from markscheme.statistics.fisher import fisher_p
 
 POPULATIONS = ("problems drawn", "these problems")
 

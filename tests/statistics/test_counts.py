@@ -1,13 +1,12 @@
 """Counting verdicts per problem."""
 
+from dataclasses import replace
+
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import markscheme as ms
 from markscheme.errors import UsageError
-from markscheme.statistics import from_correct, tally, tally_codes, tally_marks
-from markscheme.statistics.counts import VERDICTS
+from markscheme.statistics import Round, from_correct, tally, tally_marks
 from markscheme.types import Verdict
 
 PAIRS = [
@@ -53,8 +52,7 @@ def test_of_when_another_verdict_is_counted_then_errors_are_of_what_was_asked():
 
 
 def test_missing_when_samples_were_asked_then_what_did_not_come_back():
-    codes = {"a": bytes([1, 1, 0, 2]), "b": bytes([1])}
-    counts = tally_codes(codes, ["a", "b", "c"], samples=4)
+    counts = replace(from_correct([3, 1, 0], [2, 1, 0], "abc"), asked=(4, 4, 4))
     assert counts.missing.tolist() == [1, 3, 4]
     assert counts.select(["c", "a"]).missing.tolist() == [4, 1]
 
@@ -79,12 +77,10 @@ def test_from_correct_when_counts_contradict_then_refused():
         from_correct([4, 4], [1])
 
 
-@given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(VERDICTS)), max_size=40))
-@settings(max_examples=60, deadline=None)
-def test_tally_codes_when_given_a_byte_per_sample_then_the_counts_of_single_marks(pairs):
-    codes = {}
-    for key, verdict in pairs:
-        codes.setdefault(key, bytearray([0])).append(VERDICTS.index(verdict) + 1)  # sample 0 never came
-    found, expected = tally_codes(codes, list("abc")), tally(pairs, "abc")
-    assert found.keys == expected.keys
-    assert found.table.tolist() == expected.table.tolist()
+def test_filled_in_when_samples_are_missing_then_wrong_or_right_and_nothing_is_missing():
+    rounds = (Round(2, (2, 2), (1, 2)), Round(2, (2, 1), (0, 1)))
+    counts = replace(from_correct([4, 3], [1, 3], "ab"), asked=(4, 6), rounds=rounds)
+    wrong, right = counts.filled_in(right=False), counts.filled_in(right=True)
+    assert (wrong.n.tolist(), wrong.c.tolist(), right.c.tolist()) == ([4, 6], [1, 3], [1, 6])
+    assert (wrong.rounds[1], right.rounds[1]) == (Round(2, (2, 4), (0, 1)), Round(2, (2, 4), (0, 4)))
+    assert not wrong.missing.any()

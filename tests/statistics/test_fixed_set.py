@@ -153,9 +153,9 @@ def test_moments_when_summed_over_counts_then_the_binomial_ones():
     assert mean == pytest.approx(rates)
     assert variance == pytest.approx(rates * (1 - rates) / 12)
     assert third == pytest.approx(rates * (1 - rates) * (1 - 2 * rates) / 144)
-    few, none, _ = moments(metric("pass@4").estimate, 4, 2, rates)
-    assert few == pytest.approx(1 - (1 - rates) ** 4)
-    assert not none.any()
+    exactly_k, of_coins, _ = moments(metric("pass@4").estimate, 4, 4, rates)
+    assert exactly_k == pytest.approx(1 - (1 - rates) ** 4)
+    assert of_coins == pytest.approx(exactly_k * (1 - exactly_k))
 
 
 def test_fit_when_problems_fall_into_two_camps_then_a_silent_one_is_in_either():

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from markscheme.errors import UsageError
 from markscheme.statistics import from_correct, interval, mean_interval, per_problem, weighted_mean
-from markscheme.statistics.estimators import accuracy
-from markscheme.statistics.metric import sampling_noise
+from markscheme.statistics.metrics import noise
 
 
 def binary(n, c, level=0.95):
@@ -114,9 +113,9 @@ def test_mean_interval_when_solve_rates_clearly_differ_then_noise_makes_it_narro
     assert interval("accuracy", alike).half_width == mean_interval(per_problem("accuracy", alike)).half_width
 
 
-def test_sampling_noise_when_accuracy_then_the_unbiased_binomial_variance():
+def test_noise_when_accuracy_then_the_unbiased_binomial_variance():
     n, c = np.array([1, 2, 4, 16, 16]), np.array([1, 1, 3, 0, 5])
-    got = sampling_noise(accuracy, n, c)
+    got = noise("accuracy", from_correct(n, c))
     assert got[0] == math.inf
     assert got[1:].tolist() == pytest.approx([1 / 4, 3 / 48, 0, 5 * 11 / (16 * 16 * 15)])
 
@@ -132,9 +131,9 @@ def test_sampling_noise_when_accuracy_then_the_unbiased_binomial_variance():
 def test_mean_interval_when_alike_problems_are_counted_then_as_if_they_were_written_out(rows):
     n, c, times = np.array(rows).T
     counts = from_correct(n, c)
-    values, noise = per_problem("accuracy", counts), sampling_noise(accuracy, n, c)
-    counted = mean_interval(values, noise=noise, times=times)
-    written_out = mean_interval(np.repeat(values, times), noise=np.repeat(noise, times))
+    values, luck = per_problem("accuracy", counts), noise("accuracy", counts)
+    counted = mean_interval(values, noise=luck, times=times)
+    written_out = mean_interval(np.repeat(values, times), noise=np.repeat(luck, times))
     assert counted.problems == written_out.problems == times.sum()
     for name in ("estimate", "low", "high"):
         assert getattr(counted, name) == pytest.approx(getattr(written_out, name), abs=1e-9, nan_ok=True)

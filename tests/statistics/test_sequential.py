@@ -19,11 +19,8 @@ from markscheme.statistics import (
     per_problem,
     quantiles,
     sequential,
-    tally_codes,
 )
-from markscheme.statistics.counts import VERDICTS
 from markscheme.statistics.sequential import LEAST, allocate, known, sizes, solve_rates
-from markscheme.types import Verdict
 
 
 def play(rng, chances, schedule):
@@ -174,20 +171,14 @@ def test_pass_rates_when_k_is_more_than_every_problem_gets_for_sure_then_undefin
 
 
 def test_metrics_when_asked_by_need_then_use_the_rounds_and_not_the_pooled_counts():
-    planned = [(4, (4, 4)), (4, (6, 2))]
-    verdicts = {"a": "wwwc" + "cccccc", "b": "cccc" + "cw"}
-    place = {"c": VERDICTS.index(Verdict.CORRECT) + 1, "w": VERDICTS.index(Verdict.WRONG) + 1}
-    codes = {key: bytes(place[letter] for letter in letters) for key, letters in verdicts.items()}
-    codes["a"] += bytes([place["w"]])  # beyond the plan
-    counts = tally_codes(codes, ["a", "b"], planned)
+    rounds = (Round(4, (4, 4), (1, 4)), Round(4, (6, 2), (6, 1)))
+    counts = replace(from_correct([10, 6], [7, 5], "ab"), rounds=rounds)
     assert counts.n.tolist() == [10, 6]
     assert per_problem("accuracy", counts).tolist() == [(1 / 4 + 1) / 2, (1 + 1 / 2) / 2]
     assert interval("pass@1", counts).estimate == interval("accuracy", counts).estimate
     assert interval("accuracy", counts, population="these problems").method == "these-problems"
     assert counts.select(["b"]).rounds[1] == Round(4, (2,), (1,))
     assert math.isnan(interval("g-pass@4:0.5", counts).estimate)
-    with pytest.raises(UsageError):
-        tally_codes({}, ["a"], planned)
 
 
 def test_compare_when_one_was_asked_by_need_then_its_rounds_count():
@@ -198,3 +189,20 @@ def test_compare_when_one_was_asked_by_need_then_its_rounds_count():
         found = compare("accuracy", rounds, plain, population=population)
         assert found.difference.estimate == pytest.approx(compare("accuracy", plain, plain).a.estimate - 0.5)
         assert found.p_value < 0.2
+
+
+@pytest.mark.parametrize("name", ["pass@4", "pass^4"])
+def test_interval_when_pass_at_k_stands_on_rounds_then_it_covers_on_these_problems(name):
+    rng = np.random.default_rng(11)
+    held, widths, errors = [], [], []
+    for chances in np.repeat(rng.beta(0.4, 0.6, (3, 30)), 25, axis=0):
+        rounds = play(rng, chances, [4, 4, 8])
+        n, c = (np.sum([getattr(each, part) for each in rounds], axis=0) for part in "nc")
+        counts = replace(from_correct(n, c), rounds=tuple(rounds))
+        truth = np.mean(chances**4 if "^" in name else 1 - (1 - chances) ** 4)
+        got = interval(name, counts, population="these problems")
+        held.append(got.low <= truth <= got.high)
+        widths.append(got.high - got.low)
+        errors.append(got.estimate - truth)
+    assert np.mean(held) >= 0.9
+    assert np.mean(widths) < 1.3 * 3.92 * np.sqrt(np.mean(np.square(errors)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from markscheme.reporting.summary import Estimate, Summary
+from markscheme.reporting.summary import Estimate, Summary, Until
 from markscheme.statistics import VarianceTable
 from markscheme.statistics.variance import MORE
 
@@ -39,14 +39,6 @@ def stands_on(estimate: Estimate) -> str:
     return f"{estimate.problems} of {estimate.problems + estimate.undefined} problems"
 
 
-def part(estimate: Estimate) -> str:
-    """The same with what the missing responses could make of the figure."""
-    if estimate.if_wrong is None or estimate.if_right is None:
-        return stands_on(estimate)
-    extremes = f"{100 * estimate.if_wrong:.1f} if all missing are wrong, {100 * estimate.if_right:.1f} if right"
-    return f"{stands_on(estimate)}, {extremes}"
-
-
 def bounds(estimate: Estimate) -> str:
     """`62.3 [58.2, 66.4]`, for tables; with `(8 of 12 problems)` where some have no value."""
     if estimate.value is None:
@@ -55,18 +47,46 @@ def bounds(estimate: Estimate) -> str:
     return f"{shown} ({stands_on(estimate)})" if estimate.undefined else shown
 
 
-def notes(summary: Summary) -> list[str]:
-    """What a reader must know before quoting a figure; the same in every format."""
-    said = list(summary.warnings)
+def figures_of(summary: Summary) -> dict[str, Estimate]:
+    """Every headline figure by its name."""
+    passes = {f"pass@{k}": figure for k, figure in summary.pass_at_k.items()}
+    return {"accuracy": summary.accuracy, **passes, **summary.metrics, "truncation": summary.truncation}
+
+
+def caveats(summary: Summary) -> list[str]:
+    """What a reader must know before quoting a figure, as far as the figures tell it; the same in every format."""
+    said = []
     if summary.cluster:
         said.append(f"problems that share their {summary.cluster} are not taken as independent")
+    if summary.until is not None:
+        said.append(_until(summary.until))
     if summary.missing:
-        said.append(f"{summary.missing} responses are missing: the figures are over those that came back")
-    named = {"accuracy": summary.accuracy, **{f"pass@{k}": each for k, each in summary.pass_at_k.items()}}
-    for name, each in (named | summary.metrics).items():
-        if each.undefined and each.value is not None:
-            said.append(f"{name} stands on {part(each)}; its interval is about all of them")
+        said.append(
+            f"{summary.missing} responses are missing: figures are over those that came back, and intervals take the "
+            "others of a problem for like these"
+        )
+        said += [f"{each.count:,} × {kind}, such as: {each.example}" for kind, each in summary.failures.items()]
+    for name, each in figures_of(summary).items():
+        # pass@1 is accuracy by another name.
+        if name == "pass@1" or each.value is None or each.lowest is None or each.highest is None:
+            continue
+        part = f"stands on {stands_on(each)}, its interval is about all of them; it would be " if each.undefined else ""
+        said.append(
+            f"{name} {part or 'would be '}{100 * (each.if_wrong or 0):.1f} if all missing are wrong, "
+            f"{100 * (each.if_right or 0):.1f} if right; whatever they are, {100 * each.lowest:.1f} to "
+            f"{100 * each.highest:.1f}"
+        )
     return said
+
+
+def _until(until: Until) -> str:
+    each = f"{until.fewest}" if until.fewest == until.most else f"{until.fewest} to {until.most}"
+    rounds = f"{until.rounds} round{'s' * (until.rounds != 1)}, {each} samples per problem"
+    half = 50 * ((until.score.high or 0) - (until.score.low or 0))
+    return (
+        f"until ± {until.points:g}: {'yes' if until.reached else 'no'}, {rounds}; stopped because {until.stopped}; "
+        f"on exactly these problems: {percent(until.score)} (± {half:.1f})"
+    )
 
 
 def variance_rows(found: VarianceTable) -> list[dict[str, str]]:

@@ -25,9 +25,8 @@ from markscheme.statistics import (
     sequential,
     variance_table,
 )
-from markscheme.statistics.clusters import ENOUGH
 from markscheme.statistics.metrics import metric
-from markscheme.types import Problem, Verdict
+from markscheme.types import Verdict
 
 GROUPED_BY = ("subject", "level", "part", "kind", "numbers")
 """Problem metadata that results are broken down by, where a benchmark has it."""
@@ -51,6 +50,9 @@ class Estimate(msgspec.Struct, frozen=True, omit_defaults=True):
     if_wrong: float | None = None
     """Over all problems, if every missing response were wrong; and if every one were right."""
     if_right: float | None = None
+    lowest: float | None = None
+    """Bounds that hold whatever the missing responses were."""
+    highest: float | None = None
     drawn_error: float = 0.0
     """Standard error of the random draws behind the value; 0 where it is exact."""
 
@@ -120,7 +122,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def summarize(
-    run: Run,
+    run: Run | Snapshot,
     protocol: str | None = None,
     pass_k: Sequence[int] | None = None,
     metrics: Sequence[str] = (),
@@ -131,7 +133,9 @@ def summarize(
 
     `cluster` names a field of the problems' metadata whose values tell families apart.
     """
-    manifest, snapshot = run.manifest, run.snapshot()
+    snapshot = run.snapshot() if isinstance(run, Run) else run
+    manifest = snapshot.manifest
+    assert manifest is not None
     label = marked_label(snapshot, protocol)
     counts, cluster, notes = clustered(snapshot.counts(label), snapshot, cluster)
     if metrics:
@@ -139,8 +143,8 @@ def summarize(
 
         counts = with_picks(snapshot, label, counts, metrics)
     verdicts = counts.totals()
-    return Summary(
-        run=str(run.path),
+    summary = Summary(
+        run=str(snapshot.folder),
         benchmark=manifest.benchmark,
         model=manifest.model,
         protocol=label,
@@ -162,13 +166,16 @@ def summarize(
         variance=variance_table(counts),
         data={file.name: file.sha256 for file in manifest.data},
         prompt_sha256=manifest.prompt_sha256,
-        warnings=(*_warnings(snapshot, label), *notes),
         usage=manifest.usage,
         failures=snapshot.failures(),
         sampling=manifest.sampling,
         fewshot=len(manifest.fewshot_ids),
         seconds=_seconds(manifest),
     )
+    from markscheme.reporting.figures import caveats
+
+    said = (*_warnings(snapshot, label), *notes, *caveats(summary))
+    return msgspec.structs.replace(summary, warnings=said)
 
 
 def usual_k(manifest: Manifest) -> tuple[int, ...]:
@@ -231,9 +238,18 @@ def as_estimate(found: Interval, *, chosen: bool = False) -> Estimate:
     """
     if math.isnan(found.estimate) or (chosen and found.undefined):
         return Estimate(value=None)
-    # How the missing responses could change a figure matters where it lacks problems.
-    extremes = (found.if_wrong, found.if_right) if found.undefined else (None, None)
-    return Estimate(found.estimate, found.low, found.high, found.level, found.problems, found.undefined, *extremes)
+    return Estimate(
+        value=found.estimate,
+        low=found.low,
+        high=found.high,
+        level=found.level,
+        problems=found.problems,
+        undefined=found.undefined,
+        if_wrong=found.if_wrong,
+        if_right=found.if_right,
+        lowest=found.lowest,
+        highest=found.highest,
+    )
 
 
 def rate(counts: Counts, verdict: Verdict, population: Population = "problems drawn") -> Estimate:
@@ -250,25 +266,19 @@ def clustered(counts: Counts, snapshot: Snapshot, field: str | None) -> tuple[Co
 
     A benchmark may name its own clusters (AIME its contests). They are used unasked where there are enough of them.
     """
-    problems: list[Problem] = [question.problem for question in snapshot.questions()]
     if field is None:
-        own = [problem.cluster for problem in problems]
-        kinds = len(set(own))
-        if None in own or kinds in (1, len(own)):
-            return counts, None, ()
-        if kinds < ENOUGH:
-            said = f"the problems come from {kinds} contests or families, too few to tell how these differ: intervals take "
-            return counts, None, (f"{said}the problems as independent (--cluster cluster does not)",)
-        labels, field = [str(label) for label in own], "cluster"
-    else:
-        values = [problem.cluster if field == "cluster" else problem.metadata.get(field) for problem in problems]
-        if any(value is None for value in values):
-            known = sorted({name for problem in problems for name in problem.metadata})
-            raise UsageError(
-                f"not every problem has a {field!r} to cluster by; their fields: {', '.join(known) or 'none'}"
-            )
-        labels = [str(value) for value in values]
-    return replace(counts, clusters=tuple(labels)), field, ()
+        kinds = len({*snapshot.clusters})
+        if counts.clusters or None in snapshot.clusters or kinds in (1, len(snapshot.clusters)):
+            return counts, "cluster" if counts.clusters else None, ()
+        said = f"the problems come from {kinds} contests or families, too few to tell how these differ: intervals take "
+        return counts, None, (f"{said}the problems as independent (--cluster cluster does not)",)
+    values: Sequence[Any] = snapshot.clusters
+    if field != "cluster":
+        values = [question.problem.metadata.get(field) for question in snapshot.questions()]
+    if any(value is None for value in values):
+        known = sorted({name for question in snapshot.questions() for name in question.problem.metadata})
+        raise UsageError(f"not every problem has a {field!r} to cluster by; their fields: {', '.join(known) or 'none'}")
+    return replace(counts, clusters=tuple(str(value) for value in values)), field, ()
 
 
 def _until(snapshot: Snapshot, counts: Counts) -> Until | None:

@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from markscheme.errors import UsageError
-from markscheme.reporting.figures import bounds, notes, plus_minus, size, variance_rows
+from markscheme.reporting.figures import bounds, figures_of, plus_minus, size, variance_rows
 from markscheme.reporting.summary import RATES, Estimate, Summary, as_estimate
 from markscheme.statistics import Interval, Population, macro
 
@@ -32,7 +32,10 @@ class Table(msgspec.Struct, frozen=True):
 
 def make_table(summaries: Sequence[Summary]) -> Table:
     """The table of some runs. The macro average is there for two benchmarks or more, asked of one model."""
-    return Table(list(summaries), macro_average(summaries) if _one_model(summaries) else {})
+    benchmarks = [summary.benchmark for summary in summaries]
+    several = len(benchmarks) > 1 and len(set(benchmarks)) == len(benchmarks)
+    one_model = len({summary.model for summary in summaries}) == 1
+    return Table(list(summaries), macro_average(summaries) if several and one_model else {})
 
 
 def macro_average(summaries: Sequence[Summary]) -> dict[str, Estimate]:
@@ -55,15 +58,21 @@ def _interval(figure: Estimate) -> Interval:
     )
 
 
-def _one_model(summaries: Sequence[Summary]) -> bool:
-    benchmarks = [summary.benchmark for summary in summaries]
-    return len(benchmarks) > 1 and len(set(benchmarks)) == len(benchmarks) and len({s.model for s in summaries}) == 1
+def shown_rows(table: Table, show: Callable[[Estimate], str]) -> list[dict[str, str]]:
+    """A row a run for people to read, each figure as `show` has it; the macro average last."""
+    names = _columns(table)
 
+    def cells(figures: Mapping[str, Estimate]) -> dict[str, str]:
+        return {name: show(figures[name]) if name in figures else "" for name in names}
 
-def figures_of(summary: Summary) -> dict[str, Estimate]:
-    """Every headline figure by its name."""
-    passes = {f"pass@{k}": figure for k, figure in summary.pass_at_k.items()}
-    return {"accuracy": summary.accuracy, **passes, **summary.metrics}
+    rows = []
+    for summary in table.runs:
+        first = {"benchmark": summary.benchmark, "model": summary.model}
+        first["problems × samples"] = f"{summary.problems} × {summary.samples}{' on average' * bool(summary.until)}"
+        rows.append(first | cells(figures_of(summary)) | {"missing": str(summary.missing)})
+    if table.macro:
+        rows.append(dict.fromkeys(rows[0], "") | {"benchmark": "macro average"} | cells(table.macro))
+    return rows
 
 
 def flat_rows(table: Table) -> Rows:
@@ -82,13 +91,12 @@ def flat_rows(table: Table) -> Rows:
             "missing": summary.missing,
             "population": summary.population,
             "cluster": summary.cluster,
-            "truncation": summary.truncation.value,
         }
         row |= {f"rate_{verdict}": _rate(summary, verdict) for verdict in RATES}
         row |= _flat(figures_of(summary), names)
         row["completion_tokens"] = summary.usage.completion_tokens if summary.usage else None
         row["data_sha256"] = " ".join(summary.data.values())
-        row["notes"] = "; ".join(notes(summary))
+        row["notes"] = "; ".join(summary.warnings)
         rows.append(row)
     if table.macro:
         average = {"run": "macro average", "model": table.runs[0].model, "population": table.runs[0].population}
@@ -101,65 +109,52 @@ def _flat(figures: Mapping[str, Estimate], names: Sequence[str]) -> dict[str, An
     row: dict[str, Any] = {}
     for name in names:
         figure = figures.get(name, Estimate(None))
-        row |= {
-            name: figure.value,
-            f"{name}_low": figure.low,
-            f"{name}_high": figure.high,
-            f"{name}_problems": figure.problems if figure.value is not None else None,
-            f"{name}_if_wrong": figure.if_wrong,
-            f"{name}_if_right": figure.if_right,
-        }
+        row[name] = figure.value
+        row |= {f"{name}_{part}": getattr(figure, part) for part in ("low", "high")}
+        row[f"{name}_problems"] = figure.problems if figure.value is not None else None
+        row |= {f"{name}_{part}": getattr(figure, part) for part in ("if_wrong", "if_right", "lowest", "highest")}
     return row
 
 
 def to_markdown(table: Table) -> str:
     """A Markdown table in percent with intervals, the provenance below it."""
-    names = _columns(table)
-    header = ["benchmark", "model", "problems × samples", *names, "truncated", "missing"]
-    lines = [f"| {' | '.join(header)} |", "|" + "---|" * len(header)]
+    lines = _markdown(shown_rows(table, bounds))
     for summary in table.runs:
-        figures = figures_of(summary)
-        cells = [
-            summary.benchmark,
-            _cell(summary.model),
-            f"{summary.problems} × {summary.samples}{' on average' * bool(summary.until)}",
-            *(bounds(figures[name]) if name in figures else "" for name in names),
-            bounds(summary.truncation),
-            str(summary.missing),
-        ]
-        lines.append(f"| {' | '.join(cells)} |")
-    if table.macro:
-        averages = [bounds(table.macro[name]) if name in table.macro else "" for name in names]
-        cells = ["**macro average**", "", "", *averages, "", ""]
-        lines.append(f"| {' | '.join(cells)} |")
-    for summary in table.runs:
-        lines += _groups(summary) + _variance(summary)
-    lines += [
-        "",
-        f"Percent, with {intervals(table)}.",
-        "",
-        *(f"- {line}" for line in dict.fromkeys(provenance(table.runs))),
-        *(f"- note: {line}" for line in named_notes(table)),
-    ]
-    return "\n".join(lines) + "\n"
+        named = f"{summary.benchmark} · {summary.model}"
+        for field, parts in summary.groups.items():
+            rows = [
+                {field: name, "problems": str(each.problems), "accuracy": bounds(each)} for name, each in parts.items()
+            ]
+            lines += ["", f"{named}, accuracy by {field}:", "", *_markdown(rows)]
+        if summary.variance is not None:
+            lines += ["", f"{named}, what the uncertainty is made of (points):", ""]
+            lines += _markdown(variance_rows(summary.variance))
+    lines += ["", f"Percent, with {intervals(table)}.", ""]
+    lines += [f"- {line}" for line in dict.fromkeys(provenance(table.runs))]
+    return "\n".join([*lines, *(f"- note: {line}" for line in named_notes(table))]) + "\n"
+
+
+def _markdown(rows: Sequence[Mapping[str, str]]) -> list[str]:
+    lines = [list(rows[0]), ["---"] * len(rows[0]), *(list(row.values()) for row in rows)]
+    return [f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines]
 
 
 def to_latex(table: Table) -> str:
     """One row a run, as papers need it: model, benchmark, n × k, mean and interval; where it comes from stands above."""
-    names = _columns(table)
-    lines = [f"% columns: model, benchmark, problems × samples, {', '.join(names)}; {intervals(table)}"]
-    for summary in table.runs:
-        known = figures_of(summary)
-        figures = [plus_minus(known.get(name, Estimate(None))) for name in names]
-        size_of = rf"${summary.problems} \times {summary.samples}$"
-        lines.append(f"% {provenance([summary])[0]}")
-        cells = [_escape_latex(summary.model), _escape_latex(summary.benchmark), size_of, *figures]
-        lines.append(" & ".join(cells) + r" \\")
-    if table.macro:
-        averages = [plus_minus(table.macro.get(name, Estimate(None))) for name in names]
-        lines.append(" & ".join([_escape_latex(table.runs[0].model), "macro average", "", *averages]) + r" \\")
-    lines += [f"% note: {line}" for line in named_notes(table)]
-    return "\n".join(lines) + "\n"
+    rows = shown_rows(table, plus_minus)
+    figures = list(rows[0])[3:]
+    lines = [f"% columns: model, benchmark, problems × samples, {', '.join(figures)}; {intervals(table)}"]
+    for number, row in enumerate(rows):
+        first, *last = _escape_latex(row["benchmark"]), *(row[name] for name in figures)
+        model = _escape_latex(row["model"] or table.runs[0].model)
+        of = row["problems × samples"].replace("×", r"\times").replace(" on average", "")
+        if number < len(table.runs):
+            summary = table.runs[number]
+            lines.append(f"% {provenance([summary])[0]}")
+            for each in variance_rows(summary.variance) if summary.variance else ():
+                lines.append(f"% uncertainty: {', '.join(f'{name} {value}' for name, value in each.items())}")
+        lines.append(" & ".join([model, first, of and f"${of}$", *last]) + r" \\")
+    return "\n".join([*lines, *(f"% note: {line}" for line in named_notes(table))]) + "\n"
 
 
 def to_csv(table: Table) -> str:
@@ -218,36 +213,11 @@ def _rate(summary: Summary, verdict: str) -> float | None:
     return 0.0 if summary.responses else None
 
 
-def _groups(summary: Summary) -> list[str]:
-    """Accuracy by subject, level or part, as Markdown tables."""
-    lines = []
-    for field, parts in summary.groups.items():
-        lines += ["", f"{summary.benchmark} · {_cell(summary.model)}, accuracy by {field}:", ""]
-        lines += [f"| {field} | problems | accuracy |", "|---|---|---|"]
-        lines += [f"| {_cell(name)} | {each.problems} | {bounds(each)} |" for name, each in parts.items()]
-    return lines
-
-
-def _variance(summary: Summary) -> list[str]:
-    """Where the uncertainty comes from, as a Markdown table."""
-    if summary.variance is None:
-        return []
-    rows = variance_rows(summary.variance)
-    lines = ["", f"{summary.benchmark} · {_cell(summary.model)}, what the uncertainty is made of (points):", ""]
-    lines += [f"| {' | '.join(rows[0])} |", "|" + "---|" * len(rows[0])]
-    return lines + [f"| {' | '.join(row.values())} |" for row in rows]
-
-
 def named_notes(table: Table) -> list[str]:
     """What a reader must know, of every run; with its name where there are several."""
     several = len(table.runs) > 1
-    return list(
-        dict.fromkeys(
-            f"{summary.benchmark} · {summary.model}: {note}" if several else note
-            for summary in table.runs
-            for note in notes(summary)
-        )
-    )
+    notes = [(f"{each.benchmark} · {each.model}: " * several, note) for each in table.runs for note in each.warnings]
+    return list(dict.fromkeys(name + note for name, note in notes))
 
 
 def intervals(table: Table) -> str:
@@ -259,10 +229,6 @@ def interval_of(population: Population) -> str:
     """What an interval is about, as every format says it."""
     these = population == "these problems"
     return "95 % intervals for " + ("exactly these problems" if these else "problems like these")
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|")
 
 
 def _escape_latex(text: str) -> str:

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from markscheme.reporting.figures import bar, bounds, conditions, notes, percent, size, variance_rows
+from markscheme.reporting.figures import bar, bounds, conditions, figures_of, percent, size, variance_rows
 from markscheme.reporting.summary import Estimate
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from markscheme.reporting.summary import Summary, Until
+    from markscheme.reporting.summary import Summary
     from markscheme.reporting.table import Table
 
 
-MOST_ACROSS = 4
+MOST_ACROSS = 6
 """Figures that fit beside a run's name on a screen."""
 
 
@@ -66,6 +66,8 @@ def print_summary(summary: Summary) -> None:
     """The headline of a run: accuracy and pass@k with intervals, counts by verdict, where everything lies."""
     from rich.table import Table as RichTable
 
+    from markscheme.reporting.table import interval_of
+
     screen = console()
     screen.print(
         f"[bold]{_literal(summary.benchmark)}[/] · {_literal(summary.model)} · "
@@ -74,8 +76,7 @@ def print_summary(summary: Summary) -> None:
     if asked := conditions(summary):
         screen.print(asked, style="dim")
     figures = RichTable(box=None, pad_edge=False, show_header=False)
-    scores = {"accuracy": summary.accuracy, **{f"pass@{k}": each for k, each in summary.pass_at_k.items()}}
-    scores |= summary.metrics
+    scores = {name: each for name, each in figures_of(summary).items() if name != "truncation"}
     # One score alone is read faster than a bar, and on a narrow screen the words go first.
     bars = len(scores) > 1 and not (screen.width < 100 and any(each.undefined for each in scores.values()))
     for name, estimate in scores.items():
@@ -83,12 +84,7 @@ def print_summary(summary: Summary) -> None:
     for verdict, rate in summary.rates.items():
         figures.add_row(verdict, _verdict_share(summary, verdict, rate), style="dim")
     screen.print(figures)
-    if summary.population == "these problems":
-        screen.print("the intervals are for exactly these problems, and say nothing about others", style="dim")
-    else:
-        screen.print("the intervals are for problems like these, of which these were drawn", style="dim")
-    if summary.until is not None:
-        _print_until(screen, summary.until)
+    screen.print(f"the intervals: {interval_of(summary.population)}", style="dim")
     for field, groups in summary.groups.items():
         print_table(
             f"accuracy by {field}",
@@ -96,84 +92,37 @@ def print_summary(summary: Summary) -> None:
         )
     if summary.variance is not None:
         print_table("what the uncertainty is made of, in points", variance_rows(summary.variance))
-    for note in notes(summary):
-        screen.print(f"[bold yellow]note[/]: {_literal(note)}", soft_wrap=True)
-    for kind, failure in summary.failures.items() if summary.missing else ():
-        screen.print(f"  {failure.count:,} × {_literal(kind)}, such as: {_literal(failure.example)}", soft_wrap=True)
+    _print_notes(screen, summary.warnings)
     screen.print(f"run folder: {_literal(summary.run)}", soft_wrap=True)
 
 
-def _print_until(screen: Console, until: Until) -> None:
-    each = f"{until.fewest}" if until.fewest == until.most else f"{until.fewest} to {until.most}"
-    rounds = f"{until.rounds} round{'s' * (until.rounds != 1)}, {each} samples per problem"
-    known, score = "yes" if until.reached else "no", until.score
-    half = 50 * ((score.high or 0) - (score.low or 0))
-    screen.print(f"until ± {until.points:g}: {known}, {rounds}; stopped because {until.stopped}")
-    screen.print(f"on exactly these problems: {percent(score)} (± {half:.1f})")
-
-
 def print_comparison_table(table: Table) -> None:
-    """Several runs side by side, and their macro average."""
-    from markscheme.reporting.table import figures_of, intervals
+    """Several runs side by side, and their macro average; beside a run's name no more figures than fit."""
+    from markscheme.reporting.table import intervals, named_notes, provenance, shown_rows
 
     # pass@1 is accuracy by another name; on a screen one of them is enough.
-    names = [n for n in dict.fromkeys(name for run in table.runs for name in figures_of(run)) if n != "pass@1"]
-    if len(names) > MOST_ACROSS:
-        _print_blocks(table)
-        return
-    rows = []
-    for summary in table.runs:
-        row = {
-            "benchmark": summary.benchmark,
-            "model": summary.model,
-            "n × k": f"{summary.problems} × {summary.samples}",
-        }
-        figures = figures_of(summary)
-        row |= {name: bounds(figures[name]) if name in figures else "" for name in names}
-        rows.append(row | {"truncated": bounds(summary.truncation), "missing": str(summary.missing)})
-    if table.macro:
-        blank = dict.fromkeys(rows[0], "")
-        averages = {name: bounds(each) for name, each in table.macro.items() if name in names}
-        rows.append(blank | {"benchmark": "macro average"} | averages)
-    print_table(f"percent, with {intervals(table)}", rows, fold="model")
-    _print_foot(table)
-
-
-def _print_foot(table: Table) -> None:
-    from markscheme.reporting.table import named_notes, provenance
-
+    rows = [{name: cell for name, cell in row.items() if name != "pass@1"} for row in shown_rows(table, bounds)]
+    names = list(rows[0])
+    for start in range(3, len(names), MOST_ACROSS):
+        shown = names[:3] + names[start : start + MOST_ACROSS]
+        title = f"percent, with {intervals(table)}" if start == 3 else ""
+        print_table(title, [{name: row[name] for name in shown} for row in rows], fold="model")
     screen = console()
     for line in dict.fromkeys(provenance(table.runs)):
         screen.print(_literal(line), style="dim", soft_wrap=True)
-    for note in named_notes(table):
+    _print_notes(screen, named_notes(table))
+
+
+def _print_notes(screen: Console, notes: Sequence[str]) -> None:
+    for note in notes:
         screen.print(f"[bold yellow]note[/]: {_literal(note)}", soft_wrap=True)
-
-
-def _print_blocks(table: Table) -> None:
-    """The same where there are too many figures for one line: a few lines a run."""
-    from markscheme.reporting.table import figures_of, intervals
-
-    screen = console()
-    screen.print(f"[bold]percent, with {intervals(table)}[/]")
-    blocks = [(f"{run.benchmark} · {run.model}", figures_of(run), run) for run in table.runs]
-    for title, figures, run in blocks:
-        screen.print(_literal(title), style="bold", soft_wrap=True)
-        shown = figures | {"truncated": run.truncation}
-        screen.print("  " + "   ".join(f"{_literal(name)} {_literal(bounds(each))}" for name, each in shown.items()))
-        screen.print(f"  {size(run)}, {run.missing} missing", style="dim")
-    if table.macro:
-        screen.print("macro average", style="bold")
-        screen.print(
-            "  " + "   ".join(f"{_literal(name)} {_literal(bounds(each))}" for name, each in table.macro.items())
-        )
-    _print_foot(table)
 
 
 def _verdict_share(summary: Summary, verdict: str, rate: Estimate) -> str:
     """`22.0 %   6 of 38 responses`; and that it is a mean over problems where that is another number."""
     count = summary.verdicts[verdict]
     whole = sum(number for name, number in summary.verdicts.items() if name != "error" or verdict == "error")
-    share = f"{100 * rate.value:.1f} %" if rate.value is not None else "–"
+    share = percent(rate) if rate.value is not None else "–"
     apart = rate.value is not None and abs(rate.value - count / max(1, whole)) >= 0.0005
     return f"{share}   {count:,} of {whole:,} responses{', averaged over problems' * apart}"
 

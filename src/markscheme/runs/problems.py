@@ -29,6 +29,8 @@ class ProblemTable:
         self.offsets = array("q")
         self.number: dict[str, int] = {}
         """Key → place in the order of the file."""
+        self.clusters: list[str | None] = []
+        """The family of each problem, where its benchmark names one."""
         self.groups: dict[str, list[str | None]] = {}
         """Field of the metadata → label of each problem."""
         self._values: dict[str, set[str]] = {}
@@ -42,6 +44,7 @@ class ProblemTable:
         self.keys.append(problem.key)
         self.ids.append(problem.id[:LONGEST_ID] or str(index + 1))
         self.offsets.append(offset)
+        self.clusters.append(problem.cluster)
         for name, value in problem.metadata.items():
             label = _label(value)
             if label is not None:

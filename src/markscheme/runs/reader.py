@@ -112,6 +112,7 @@ class RunReader:
                     keys=tuple(self._problems.keys),
                     ids=tuple(self._problems.ids),
                     groups=self._problems.fields(),
+                    clusters=tuple(self._problems.clusters),
                     question_offsets=tuple(self._problems.offsets),
                     files=tuple(reader.file for reader in self._response_files),
                     lines=self._responses.table(),

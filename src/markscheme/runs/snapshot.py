@@ -72,6 +72,8 @@ class Snapshot:
     ids: tuple[str, ...]
     groups: Mapping[str, Sequence[str | None]] = field(repr=False)
     """What the problems can be grouped by: a field of their metadata, the label of each problem."""
+    clusters: tuple[str | None, ...] = field(repr=False)
+    """The family of each problem (contest, template), where its benchmark names one."""
     question_offsets: tuple[int, ...] = field(repr=False)
     files: tuple[Path, ...]
     """Where the responses stand."""
@@ -300,13 +302,15 @@ class Snapshot:
     def counts(self, protocol: str, chosen: Mask | None = None) -> Counts:
         """How often each problem got each verdict, of all rows or the chosen ones: all that `statistics` sees."""
         from markscheme.statistics import Counts
+        from markscheme.statistics.clusters import own_clusters
 
         verdict = self.verdict(protocol)
         keep = verdict != UNMARKED if chosen is None else (verdict != UNMARKED) & chosen
         width = len(VERDICTS)
         table = np.bincount(self.problem[keep] * width + verdict[keep], minlength=self.problems * width)
         asked = tuple(self.wanted.tolist()) if chosen is None and self.manifest is not None else ()
-        return Counts(self.keys, table.reshape(-1, width), self._rounds(verdict) if chosen is None else (), asked)
+        rounds = self._rounds(verdict) if chosen is None else ()
+        return Counts(self.keys, table.reshape(-1, width), rounds, asked, own_clusters(self.clusters))
 
     def _rounds(self, verdict: Codes) -> tuple[Round, ...]:
         """What came back in each round; a problem's samples are numbered through its rounds."""

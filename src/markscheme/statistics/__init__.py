@@ -3,11 +3,10 @@
 Nothing here sees a response's text. Problems are the clusters everywhere, and anything random takes a seed.
 """
 
-from markscheme.statistics.averages import macro, micro
 from markscheme.statistics.comparison import Comparison, Moved, compare
-from markscheme.statistics.counts import Counts, Picks, Round, from_correct, tally, tally_codes, tally_marks
+from markscheme.statistics.counts import Counts, Picks, Round, from_correct, tally, tally_marks
 from markscheme.statistics.estimators import accuracy, g_pass_at_k, pass_at_k, pass_hat_k
-from markscheme.statistics.intervals import Interval, Population, mean_interval
+from markscheme.statistics.intervals import Interval, Population, macro, mean_interval
 from markscheme.statistics.metrics import interval, per_problem
 from markscheme.statistics.planning import Plan, plan
 from markscheme.statistics.ranking import Ranking, rank
@@ -36,14 +35,12 @@ __all__ = [
     "macro",
     "maj_at_k",
     "mean_interval",
-    "micro",
     "pass_at_k",
     "pass_hat_k",
     "per_problem",
     "plan",
     "rank",
     "tally",
-    "tally_codes",
     "tally_marks",
     "variance_table",
 ]

@@ -23,6 +23,12 @@ _FAR, _NEAR = 0.75, 0.25  # of the imagined cluster, as of the imagined problem 
 _UNSEEN = 0.3  # clusters' worth of belief that clusters lie at the ends of the scale
 
 
+def own_clusters(labels: Sequence[str | None]) -> tuple[str, ...]:
+    """The clusters that a benchmark names for its problems, where there are enough of them; else none."""
+    known = tuple(label for label in labels if label is not None)
+    return known if len(known) == len(labels) and ENOUGH <= len({*known}) < len(known) else ()
+
+
 def sums(values: Floats, labels: Sequence[str]) -> tuple[Floats, Floats]:
     """The sum of the values of each cluster, and its number of problems."""
     _, places = np.unique(np.asarray(labels), return_inverse=True)

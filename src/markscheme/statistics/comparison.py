@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 
 from markscheme.errors import UsageError
 from markscheme.statistics.counts import Counts
@@ -22,12 +23,16 @@ from markscheme.statistics.difference import (
     p_value,
     paired,
 )
-from markscheme.statistics.fisher import fisher_p
+from markscheme.statistics.estimators import hypergeometric
 from markscheme.statistics.intervals import Interval, Population, check_level
 from markscheme.statistics.metrics import interval, metric, per_problem
 
+Floats = npt.NDArray[np.float64]
+
 FEW_MOVED = 5
 """With fewer problems that carry a difference, the output says that problems like none of those seen are not allowed for."""
+UNSEEN, JUMP = 0.95, 0.8
+"""It says so too where problems of which there is one in twenty may well be missing, and would change much if they jump."""
 
 
 class Moved(msgspec.Struct, frozen=True):
@@ -95,12 +100,14 @@ def compare(
     one, two, shared = _paired(name, a, b)
     found = difference_of(name, one, two, population)
     change = per_problem(name, two) - per_problem(name, one)
+    scores = [interval(name, part, level, population) for part in (one, two)]
+    difference = as_interval(found, level, len(one.keys))
     return Comparison(
         metric=name,
         population=population,
-        a=interval(name, one, level, population),
-        b=interval(name, two, level, population),
-        difference=as_interval(found, level, len(one.keys)),
+        a=scores[0],
+        b=scores[1],
+        difference=difference,
         p_value=p_value(found),
         probability_better=found.chance_above(0.0),
         problems=len(one.keys),
@@ -109,7 +116,7 @@ def compare(
         worse=int(np.sum(change < 0)),
         moved=_moved(one, two),
         margin=None if margin is None else within(found, margin, level),
-        caveats=_caveats(change, population),
+        caveats=_caveats(change, population, difference, *scores),
     )
 
 
@@ -151,17 +158,32 @@ def macro_comparison(
     return as_interval(found, level, sum(len(one.keys) for one, _ in shared)), p_value(found), held
 
 
-def _caveats(change: np.ndarray, population: Population) -> tuple[str, ...]:
-    """With few problems behind a difference, the unseen kind could be where it lies."""
-    if population == "these problems":
-        return ()
+def _caveats(change: Floats, population: Population, found: Interval, a: Interval, b: Interval) -> tuple[str, ...]:
+    """What the interval does not know: a kind of problem that was not seen, and what missing responses would have said."""
+    said = []
     resting = carrying(change)
-    if resting >= FEW_MOVED:
-        return ()
-    return (
-        f"the difference rests on about {math.ceil(resting)} of {change.size} problems; if one problem in twenty of a "
-        "kind not seen here could carry a large difference, the interval does not allow for it",
+    if population == "problems drawn" and resting < FEW_MOVED:
+        said.append(
+            f"the difference rests on about {math.ceil(resting)} of {change.size} problems; if one problem in twenty of "
+            "a kind not seen here could carry a large difference, the interval does not allow for it"
+        )
+    elif population == "problems drawn" and UNSEEN**change.size > 0.05 and found.half_width < JUMP * (1 - UNSEEN):
+        said.append(
+            f"a kind of problem that makes up one in twenty is missing among {change.size} with a chance of "
+            f"{100 * UNSEEN**change.size:.0f} %; if it moved by {100 * JUMP:.0f} points the difference would be "
+            f"{100 * JUMP * (1 - UNSEEN):.0f} points another, which the interval does not allow for"
+        )
+    worst, best = (
+        [x if (x := getattr(score, name)) is not None else score.estimate for score, name in pair]
+        for pair in (((b, "if_wrong"), (a, "if_right")), ((b, "if_right"), (a, "if_wrong")))
     )
+    if (a.if_wrong, b.if_wrong) != (None, None):
+        said.append(
+            "responses are missing, and the interval takes them for like those of the same problem that came back; the "
+            f"difference would be {100 * (worst[0] - worst[1]):+.1f} if all missing of B were wrong and of A right, and "
+            f"{100 * (best[0] - best[1]):+.1f} the other way round"
+        )
+    return tuple(said)
 
 
 def _paired(name: str, a: Counts, b: Counts) -> tuple[Counts, Counts, int]:
@@ -185,6 +207,19 @@ def _moved(a: Counts, b: Counts) -> tuple[Moved, ...]:
     rows.sort(key=lambda row: (-abs(row[3]), row[4], row[0]))
     limit = _false_discovery_limit([row[4] for row in rows], len(a.keys))
     return tuple(Moved(*row, beyond_chance=row[4] <= limit) for row in rows)
+
+
+def fisher_p(c_a: int, n_a: int, c_b: int, n_b: int) -> float:
+    """Could two models with the same solve rate have split a problem's correct samples like this? Two-sided mid-p.
+
+    Tables with the same totals that are less likely than the observed one count whole, it counts half.
+    """
+    first, mass = hypergeometric(n_a + n_b, c_a + c_b, n_a)
+    if mass.size == 1:  # no other table has these totals
+        return 1.0
+    here = mass[c_a - first]
+    slack = 1e-9 * here
+    return float(mass[mass < here - slack].sum() + 0.5 * mass[abs(mass - here) <= slack].sum())
 
 
 def _false_discovery_limit(p_values: list[float], tests: int, rate: float = 0.05) -> float:

@@ -7,10 +7,9 @@ response. `error` is missing data: it is counted and reported, and it is not a s
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from itertools import accumulate
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
@@ -35,7 +34,8 @@ class Round(msgspec.Struct, frozen=True):
     c: tuple[int, ...]
 
 
-class Picks(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Picks:
     """The single samples of a problem, for metrics that pick one of k: which are correct, and what tells them apart."""
 
     correct: npt.NDArray[np.bool_]
@@ -105,6 +105,16 @@ class Counts:
             self.picks,
         )
 
+    def filled_in(self, right: bool) -> Counts:
+        """The counts if every missing sample had come back wrong, or right; where there were rounds, in the last one."""
+        lost = self.missing
+        made = from_correct(self.n + lost, self.c + (lost if right else 0), self.keys)
+        rounds = self.rounds
+        if rounds:
+            n, c = np.array(rounds[-1].n) + lost, np.array(rounds[-1].c) + (lost if right else 0)
+            rounds = (*rounds[:-1], Round(rounds[-1].planned, tuple(n.tolist()), tuple(c.tolist())))
+        return replace(self, table=made.table, rounds=rounds, asked=())
+
     def of(self, verdict: Verdict) -> Counts:
         """The same problems with this verdict for `correct` and all others for `wrong`.
 
@@ -137,42 +147,6 @@ def tally(pairs: Iterable[tuple[str, Verdict]], keys: Iterable[str] = ()) -> Cou
     for (key, verdict), times in found.items():
         table[rows[key], _COLUMN[verdict]] += times
     return Counts(tuple(rows), table)
-
-
-def tally_codes(
-    codes: Mapping[str, bytes | bytearray],
-    keys: Sequence[str],
-    planned: Sequence[tuple[int, Sequence[int]]] = (),
-    samples: int = 0,
-) -> Counts:
-    """Counts from a byte per sample of each problem: 1 + the verdict's place in `VERDICTS`, 0 where there is none.
-
-    `planned` is, where samples came in rounds, each round's size and its samples per problem; a problem's samples are
-    numbered through its rounds, and one beyond the plan is left out. `samples` is, where it is known and there are no
-    rounds, how many were asked of each problem.
-    """
-    if any(len(asked) != len(keys) for _, asked in planned):
-        raise UsageError(f"the rounds are planned for other problems than these {len(keys)}")
-    if not planned:
-        return Counts(
-            tuple(keys), _count([codes.get(key, b"") for key in keys]), asked=(samples,) * len(keys) if samples else ()
-        )
-    ends = [list(accumulate((asked[row] for _, asked in planned), initial=0)) for row in range(len(keys))]
-    tables = [
-        _count([codes.get(key, b"")[end[number] : end[number + 1]] for key, end in zip(keys, ends, strict=True)])
-        for number in range(len(planned))
-    ]
-    parts = [Counts(tuple(keys), table) for table in tables]
-    rounds = (
-        Round(size, tuple(p.n.tolist()), tuple(p.c.tolist())) for (size, _), p in zip(planned, parts, strict=True)
-    )
-    asked = tuple(end[-1] for end in ends)
-    return Counts(tuple(keys), np.sum(tables, axis=0), tuple(rounds), asked)
-
-
-def _count(rows: Sequence[bytes | bytearray]) -> npt.NDArray[np.int64]:
-    table = [[row.count(code) for code in range(1, len(VERDICTS) + 1)] for row in rows]
-    return np.array(table, dtype=np.int64).reshape(len(rows), len(VERDICTS))
 
 
 def tally_marks(marks: Iterable[Mark], keys: Iterable[str] = ()) -> Counts:

@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from markscheme.statistics import quantiles
+from markscheme.statistics import quantiles, weighted_mean
 from markscheme.statistics.clusters import standard_error, sums
-from markscheme.statistics.fixed_set import Sampled, Spread, sampled_bounds
+from markscheme.statistics.fixed_set import Sampled, Spread
+from markscheme.statistics.intervals import weighted_sum
 
 Floats = npt.NDArray[np.float64]
 
@@ -74,7 +76,7 @@ class FixedDifference(NamedTuple):
     @property
     def estimate(self) -> float:
         """B minus A."""
-        return _mean(self.b) - _mean(self.a)
+        return self.b.estimate - self.a.estimate
 
     @property
     def error(self) -> float:
@@ -89,37 +91,25 @@ class FixedDifference(NamedTuple):
 
     def bounds(self, level: float) -> tuple[float, float]:
         """Low and high."""
-        (low_a, high_a), (low_b, high_b) = _bounds(self.a, level), _bounds(self.b, level)
-        below = math.hypot(_mean(self.b) - low_b, high_a - _mean(self.a))
-        above = math.hypot(high_b - _mean(self.b), _mean(self.a) - low_a)
-        return max(-1.0, self.estimate - below), min(1.0, self.estimate + above)
+        a, b = ((part.estimate, *part.bounds(level)) for part in (self.a, self.b))
+        _, low, high = weighted_sum([(-1.0, *a), (1.0, *b)])
+        return max(-1.0, low), min(1.0, high)
 
     def chance_above(self, value: float) -> float:
-        """The level at which a bound just reaches the value, looked for between 0 and 1 - 1e-7."""
+        """From the level at which a bound just reaches the value, up to five standard deviations."""
         if self.estimate == value:
             return 0.5
-        below = self.estimate > value
-        inside, outside = 0.0, 16.0  # the level as its distance from 1, in powers of e: nothing is lost near 1
-        for _ in range(24):
-            middle = (inside + outside) / 2
-            low, high = self.bounds(-math.expm1(-middle) if middle else 1e-9)
-            if low > value if below else high < value:
-                inside = middle
-            else:
-                outside = middle
-        tail = math.exp(-outside) / 2
-        return 1 - tail if below else tail
+        side = 0 if self.estimate > value else 1
+
+        def beyond(z: float) -> float:
+            bound = self.bounds(min(2 * NormalDist().cdf(z) - 1, 1 - 1e-7))[side]
+            return value - bound if side == 0 else bound - value
+
+        reached = weighted_mean.root(beyond, 0.01, 5.3, tolerance=1e-4)
+        return NormalDist().cdf(reached if side == 0 else -reached)
 
 
 Difference = PairedDifference | FixedDifference
-
-
-def _mean(found: Sampled | Spread) -> float:
-    return found.estimate if isinstance(found, Spread) else found.mean
-
-
-def _bounds(found: Sampled | Spread, level: float) -> tuple[float, float]:
-    return found.bounds(level) if isinstance(found, Spread) else sampled_bounds(found, level)
 
 
 def p_value(found: Difference, value: float = 0.0) -> float:

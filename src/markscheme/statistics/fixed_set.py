@@ -8,15 +8,13 @@ mixtures of `solve_rates`. A bound is where the estimate would be 2.5 % likely (
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import NamedTuple
 
-import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from markscheme.statistics import quantiles, solve_rates
-from markscheme.statistics.intervals import Interval, check_level
+from markscheme.statistics.intervals import check_level
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -79,16 +77,19 @@ class Spread(NamedTuple):
         return holds
 
 
-def spread(estimate: Callable[[Ints, Ints], Floats], k: int, n: npt.ArrayLike, c: npt.ArrayLike) -> Spread:
+def spread(
+    estimate: solve_rates.Estimator, k: int, n: npt.ArrayLike, c: npt.ArrayLike, most: int | None = None
+) -> Spread:
     """Of a metric's mean over these problems, from samples and correct ones of each.
 
     Problems with far fewer samples than others are explained by populations of their own: they may be the hard ones.
-    A problem with fewer than k samples has no estimate and counts with what the mixtures expect of it.
+    One with fewer than k samples counts with its value for as many as it has, and what the mixtures expect k to add.
+    `most` is how many samples of a problem the estimate uses, where it does not use all that tell about its rate.
     """
     samples, correct = np.asarray(n, dtype=np.int64), np.asarray(c, dtype=np.int64)
     sums = np.zeros(8)
     for members in _strata(samples):
-        sums += _sums(estimate, k, solve_rates.fit(samples[members], correct[members]))
+        sums += _sums(estimate, k, solve_rates.fit(samples[members], correct[members]), most or int(samples.max()))
     value, centre, doubt, variance, with_variance, third, with_third, unsure = sums.tolist()
     count = samples.size
     doubt = max(doubt, 1e-30)
@@ -119,20 +120,28 @@ def _strata(n: Ints) -> list[Ints]:
     return groups
 
 
-def _sums(estimate: Callable[[Ints, Ints], Floats], k: int, mixture: solve_rates.RateMixture) -> Floats:
+def _sums(estimate: solve_rates.Estimator, k: int, mixture: solve_rates.RateMixture, most: int) -> Floats:
     """What adds up over independent groups of problems, for sums over problems (not means)."""
     n, times, weight = mixture.n, mixture.times, mixture.weight
-    truth, variance, third = (np.empty((n.size, mixture.rates.size)) for _ in range(3))
+    values = np.zeros(n.size)
+    truth, variance, third, added = (np.zeros((n.size, mixture.rates.size)) for _ in range(4))
     for size in np.unique(n).tolist():
-        truth[n == size], variance[n == size], third[n == size] = solve_rates.moments(estimate, k, size, mixture.rates)
-    expected, of_variance, of_third = (mixture.expect(part) for part in (truth, variance, third))
-    defined = n >= k
-    values = np.where(defined, np.nan_to_num(estimate(n, mixture.c)), weight @ expected)
+        at, fewer = n == size, min(k, size)
+        if fewer:
+            values[at] = estimate(n[at], mixture.c[at], fewer)
+            truth[at], variance[at], third[at] = solve_rates.moments(
+                estimate, fewer, min(size, max(k, most)), mixture.rates
+            )
+        if fewer < k:
+            added[at] = solve_rates.moments(estimate, k, k, mixture.rates)[0] - truth[at]
+            truth[at] += added[at]
+    expected, of_variance, of_third, more = (mixture.expect(part) for part in (truth, variance, third, added))
     sums = expected @ times
     centre = float(weight @ sums)
     own = mixture.expect(truth * truth) - expected**2  # of each problem, given the mixture
-    unknown = expected[:, ~defined] @ times[~defined]  # what stands in for an estimate is as uncertain as the mixtures
-    extra = weight @ (own[:, ~defined] @ times[~defined]) + weight @ (unknown - weight @ unknown) ** 2
+    # What more samples would add is as uncertain as the mixtures leave it.
+    own_more = (mixture.expect(added * added) - more**2) @ times
+    extra = weight @ own_more + weight @ (more @ times - weight @ more @ times) ** 2
 
     def together(one: Floats, two: Floats, product: Floats) -> float:
         """The covariance of two sums over problems: between mixtures, and within them."""
@@ -143,7 +152,7 @@ def _sums(estimate: Callable[[Ints, Ints], Floats], k: int, mixture: solve_rates
 
     return np.array(
         [
-            times @ values,
+            times @ (values + weight @ more),
             centre,
             float(weight @ (own @ times) + weight @ (sums - centre) ** 2),
             float(weight @ (of_variance @ times)) + extra,
@@ -155,16 +164,31 @@ def _sums(estimate: Callable[[Ints, Ints], Floats], k: int, mixture: solve_rates
     )
 
 
-class Sampled(msgspec.Struct, frozen=True):
+class Sampled(NamedTuple):
     """A mean over fixed problems with what is known of its sampling variance, where there is no model of the counts."""
 
-    mean: float
+    estimate: float
     variance: float
     """Estimated without bias; nan where no problem has two samples."""
     freedom: float
     """Degrees of freedom of that estimate (Satterthwaite)."""
     samples: float
     """The number of independent coin flips that would be at least as noisy at any rate."""
+
+    def bounds(self, level: float) -> tuple[float, float]:
+        """A beta interval with as many samples as would give the observed variance.
+
+        Independent problems of different difficulty are never noisier than equal ones, so where the variance cannot be
+        seen (one sample each, or every sample alike) the plain binomial one is a safe stand-in.
+        """
+        check_level(level)
+        mean, size = self.estimate, self.samples
+        if self.variance > 0 and 0 < mean < 1:
+            # A variance estimated from little counts for less, as in a t interval.
+            q = (1 + level) / 2
+            caution = quantiles.normal(q) / quantiles.student(q, max(1.0, self.freedom))
+            size = mean * (1 - mean) / self.variance * caution**2
+        return quantiles.share_bounds(mean, size, level)
 
 
 def sampled(values: npt.ArrayLike, noise: npt.ArrayLike, n: npt.ArrayLike) -> Sampled:
@@ -176,36 +200,8 @@ def sampled(values: npt.ArrayLike, noise: npt.ArrayLike, n: npt.ArrayLike) -> Sa
     squares = float(np.sum(v**2 / np.maximum(size - 1, 1)))
     # Below 1e-12 a variance is what rounding leaves of none.
     return Sampled(
-        mean=float(y.mean()),
+        estimate=float(y.mean()),
         variance=(total / y.size**2 if total > 1e-12 else 0.0) if math.isfinite(total) else math.nan,
         freedom=total**2 / squares if math.isfinite(total) and squares > 0 else math.inf,
         samples=y.size**2 / float(np.sum(1 / size)),
-    )
-
-
-def sampled_bounds(found: Sampled, level: float) -> tuple[float, float]:
-    """A beta interval with as many samples as would give the observed variance.
-
-    Independent problems of different difficulty are never noisier than equal ones, so where the variance cannot be
-    seen (one sample each, or every sample alike) the plain binomial one is a safe stand-in.
-    """
-    check_level(level)
-    mean, tail = found.mean, (1 - level) / 2
-    size = found.samples
-    if found.variance > 0 and 0 < mean < 1:
-        # A variance estimated from little counts for less, as in a t interval.
-        caution = quantiles.normal(1 - tail) / quantiles.student(1 - tail, max(1.0, found.freedom))
-        size = mean * (1 - mean) / found.variance * caution**2
-    right, wrong = mean * size, (1 - mean) * size
-    low = 0.0 if mean <= 0 else min(mean, quantiles.beta(tail, right + 0.25, wrong + 0.75))
-    high = 1.0 if mean >= 1 else max(mean, quantiles.beta(1 - tail, right + 0.75, wrong + 0.25))
-    return low, high
-
-
-def fixed_interval(found: Sampled | Spread, level: float, problems: int, undefined: int = 0) -> Interval:
-    """The interval of a mean over these problems."""
-    mean = found.estimate if isinstance(found, Spread) else found.mean
-    low, high = found.bounds(level) if isinstance(found, Spread) else sampled_bounds(found, level)
-    return Interval(
-        estimate=mean, low=low, high=high, level=level, method="these-problems", problems=problems, undefined=undefined
     )

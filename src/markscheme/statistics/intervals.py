@@ -10,7 +10,7 @@ docs/statistics.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -50,6 +50,9 @@ class Interval(msgspec.Struct, frozen=True, kw_only=True):
     if_wrong: float | None = None
     """What the estimate over all problems would be if every missing response were wrong; and if it were right."""
     if_right: float | None = None
+    lowest: float | None = None
+    """The lower bound in the first case and the upper one in the second: they hold whatever the missing ones were."""
+    highest: float | None = None
 
     @property
     def half_width(self) -> float:
@@ -159,3 +162,34 @@ def check_level(level: float) -> None:
     """Refuse a confidence level outside (0, 1), such as 95 for 95 %."""
     if not 0 < level < 1:
         raise UsageError(f"the confidence level is a share such as 0.95, not {level}")
+
+
+def weighted_sum(parts: Iterable[tuple[float, float, float, float]]) -> tuple[float, float, float]:
+    """The sum of independent estimates, each with its weight, value, low and high; put together distance by distance.
+
+    That (MOVER) keeps each one's asymmetry; for symmetric intervals it is the usual root of the sum of squared errors.
+    """
+    rows = [(weight * value, *sorted((weight * low, weight * high))) for weight, value, low, high in parts]
+    total = math.fsum(value for value, _, _ in rows)
+    below, above = (math.hypot(*(row[end] - row[0] for row in rows)) for end in (1, 2))
+    return total, total - below, total + above
+
+
+def macro(parts: Sequence[Interval]) -> Interval:
+    """The mean of the scores of several benchmarks, each weighing the same; undefined where one is."""
+    if not parts:
+        raise UsageError("an average needs at least one score")
+    if len({part.level for part in parts}) > 1:
+        raise UsageError("only intervals of one level can be averaged")
+    mean, low, high = math.nan, 0.0, 1.0
+    if all(part.problems for part in parts):
+        mean, low, high = weighted_sum((1 / len(parts), part.estimate, part.low, part.high) for part in parts)
+    return Interval(
+        estimate=mean,
+        low=max(0.0, low),
+        high=min(1.0, high),
+        level=parts[0].level,
+        method="macro",
+        problems=sum(part.problems for part in parts),
+        undefined=sum(part.undefined for part in parts),
+    )

@@ -15,7 +15,7 @@ import msgspec
 
 from markscheme.errors import UsageError
 from markscheme.statistics import quantiles
-from markscheme.statistics.intervals import Interval, check_level
+from markscheme.statistics.intervals import Interval, check_level, weighted_sum
 
 
 class JudgedStratum(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,17 +53,17 @@ def corrected(accuracy: Interval, strata: Sequence[JudgedStratum]) -> MarkerErro
     total = sum(each.marks for each in strata)
     if not total:
         raise UsageError("without marks there is nothing to correct")
-    shares = [(each, each.marks / total, _error_rate(each, accuracy.level)) for each in strata if each.marks]
-    shift = math.fsum((-1 if each.marked_correct else 1) * share * rate[0] for each, share, rate in shares)
-    # A false positive lowers the score: its upper bound belongs to the lower bound of the accuracy.
-    below = [share * (high - rate if each.marked_correct else rate - low) for each, share, (rate, low, high) in shares]
-    above = [share * (rate - low if each.marked_correct else high - rate) for each, share, (rate, low, high) in shares]
-    value = accuracy.estimate + shift
+    # A false positive lowers the score.
+    parts = [
+        ((-1 if each.marked_correct else 1) * each.marks / total, *_error_rate(each, accuracy.level)) for each in strata
+    ]
+    shift = math.fsum(weight * rate for weight, rate, _, _ in parts)
+    value, low, high = weighted_sum([(1.0, accuracy.estimate, accuracy.low, accuracy.high), *parts])
     found = msgspec.structs.replace(
         accuracy,
         estimate=min(1.0, max(0.0, value)),
-        low=max(0.0, value - math.hypot(accuracy.estimate - accuracy.low, *below)),
-        high=min(1.0, value + math.hypot(accuracy.high - accuracy.estimate, *above)),
+        low=max(0.0, low),
+        high=min(1.0, high),
         method=f"{accuracy.method}, corrected",
     )
     return MarkerErrors(
@@ -84,24 +84,13 @@ def _error_rate(stratum: JudgedStratum, level: float) -> tuple[float, float, flo
         return rate, rate, rate
     # Judging a good part of a stratum leaves less unknown: as if so many more had been judged of an endless one.
     size = stratum.judged * (stratum.marks - 1) / (stratum.marks - stratum.judged)
-    wrong, right, tail = rate * size, (1 - rate) * size, (1 - level) / 2
-    low = 0.0 if rate == 0 else min(rate, quantiles.beta(tail, wrong + 0.25, right + 0.75))
-    high = 1.0 if rate == 1 else max(rate, quantiles.beta(1 - tail, wrong + 0.75, right + 0.25))
-    return rate, low, high
+    return rate, *quantiles.share_bounds(rate, size, level)
 
 
 def _pooled(strata: Sequence[JudgedStratum], level: float) -> Interval:
     """One rate over strata, each weighing as many marks as it has."""
     total = sum(each.marks for each in strata)
-    rates = [(each.marks / total, *_error_rate(each, level)) for each in strata if each.marks]
-    rate = math.fsum(share * value for share, value, _, _ in rates)
-    return Interval(
-        estimate=rate if rates else math.nan,
-        low=max(0.0, rate - math.hypot(*(share * (value - low) for share, value, low, _ in rates))) if rates else 0.0,
-        high=min(1.0, rate + math.hypot(*(share * (high - value) for share, value, _, high in rates)))
-        if rates
-        else 1.0,
-        level=level,
-        method="stratified",
-        problems=0,
-    )
+    rate, low, high = math.nan, 0.0, 1.0
+    if total:
+        rate, low, high = weighted_sum((each.marks / total, *_error_rate(each, level)) for each in strata)
+    return Interval(estimate=rate, low=max(0.0, low), high=min(1.0, high), level=level, method="stratified", problems=0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
@@ -12,10 +11,9 @@ from markscheme.errors import UsageError
 from markscheme.statistics import sequential
 from markscheme.statistics.counts import Counts
 from markscheme.statistics.fixed_set import Sampled, Spread, sampled, spread
-from markscheme.statistics.solve_rates import fit, moments
+from markscheme.statistics.solve_rates import Estimator, fit, moments
 
 Floats = npt.NDArray[np.float64]
-Estimator = Callable[[npt.ArrayLike, npt.ArrayLike], Floats]
 
 
 class Metric:
@@ -42,10 +40,9 @@ class Metric:
         """The standard error of random draws behind the mean; 0 where it is exact."""
         return 0.0
 
-    def extremes(self, counts: Counts) -> tuple[Floats, Floats]:
-        """Each problem's value if all its missing samples were wrong, and if all were right."""
-        values = self.values(counts)
-        return np.nan_to_num(values, nan=0.0), np.nan_to_num(values, nan=1.0)
+    def filled_in(self, counts: Counts, right: bool) -> Counts:
+        """The counts if every missing sample were wrong, or right."""
+        return counts.filled_in(right)
 
     def expected(self, counts: Counts) -> Floats:
         """The values, and for problems with too few samples what the others let one expect, nan without any sample."""
@@ -58,34 +55,35 @@ class Metric:
 
 
 class CountMetric(Metric):
-    """A metric of the number of samples and of correct ones."""
+    """A metric of the number of samples and of correct ones.
 
-    def __init__(self, k: int, estimate: Estimator) -> None:
+    `every` says of pass@k and pass^k which it is: these have an estimate where problems were asked by need, in rounds.
+    """
+
+    def __init__(self, k: int, estimate: Estimator, every: bool | None = None) -> None:
         super().__init__(k)
-        self.estimate = estimate
+        self.estimate, self._every = estimate, every
 
     def values(self, counts: Counts) -> Floats:
         """See `Metric`; of rounds, free of the bias of having been asked by need."""
         if not counts.rounds:
-            return self.estimate(counts.n, counts.c)
-        return sequential.solve_rates(counts.rounds) if self.k == 1 else self._of_rounds(counts)
-
-    def _of_rounds(self, counts: Counts) -> Floats:
-        return np.full(len(counts.keys), np.nan)
+            return self.estimate(counts.n, counts.c, self.k)
+        if self.k == 1:
+            return sequential.solve_rates(counts.rounds)
+        if self._every is None:
+            return np.full(len(counts.keys), np.nan)
+        return sequential.pass_rates(counts.rounds, self.k, every=self._every)
 
     def noise(self, counts: Counts) -> Floats:
         """By leaving out one sample at a time; for accuracy this is p(1-p)/(n-1) exactly."""
         if counts.rounds:
             return sequential.noise(counts.rounds) if self.k == 1 else np.full(len(counts.keys), np.inf)
-        return sampling_noise(self.estimate, counts.n, counts.c)
-
-    def extremes(self, counts: Counts) -> tuple[Floats, Floats]:
-        """See `Metric`: the missing samples counted as wrong, and as right."""
-        if counts.rounds:
-            return super().extremes(counts)
-        asked = counts.n + counts.missing
-        wrong, right = self.estimate(asked, counts.c), self.estimate(asked, counts.c + counts.missing)
-        return np.nan_to_num(wrong, nan=0.0), np.nan_to_num(right, nan=1.0)
+        n, c = counts.n, counts.c
+        fewer = np.maximum(n - 1, 0)
+        step = self.estimate(fewer, np.minimum(c, fewer), self.k) - self.estimate(fewer, np.maximum(c - 1, 0), self.k)
+        mixed = (c > 0) & (c < n)
+        variance = np.where(mixed, fewer * c * (n - c) / np.maximum(n, 1) ** 2 * step**2, 0.0)
+        return np.where(fewer < self.k, np.inf, variance)
 
     def expected(self, counts: Counts) -> Floats:
         """See `Metric`; too few samples still tell how often a problem is solved."""
@@ -94,43 +92,30 @@ class CountMetric(Metric):
         if counts.rounds or not guessed.any() or np.isnan(values).all():
             return values
         mixture = fit(counts.n[counts.n > 0], counts.c[counts.n > 0])
-        truth = np.array([moments(self.estimate, self.k, int(n), mixture.rates)[0] for n in mixture.n])
-        means = mixture.weight @ mixture.expect(truth)
-        of_pair = {
-            pair: mean for *pair_, mean in zip(mixture.n, mixture.c, means, strict=True) for pair in [tuple(pair_)]
-        }
-        expected = [of_pair[pair] for pair in zip(counts.n[guessed], counts.c[guessed], strict=True)]
+        truth = moments(self.estimate, self.k, self.k, mixture.rates)[0]
+        means = mixture.weight @ mixture.expect(np.broadcast_to(truth, mixture.likelihood.shape))
+        mean_of = dict(zip(zip(mixture.n.tolist(), mixture.c.tolist(), strict=True), means, strict=True))
+        expected = [mean_of[pair] for pair in zip(counts.n[guessed], counts.c[guessed], strict=True)]
         values[guessed] = np.clip(expected, 0, 1)  # a weighted mean of ones may be 1 + 4e-15
         return values
 
     def on_these(self, counts: Counts) -> Sampled | Spread:
-        """See `Metric`."""
+        """See `Metric`.
+
+        Over rounds, pass@k is about as certain as from the samples it uses; what the rates are is told by all samples,
+        however they were chosen.
+        """
+        if counts.rounds and self.k == 1:
+            return sequential.on_these(counts.rounds)
         if counts.rounds:
-            if self.k == 1:
-                return sequential.on_these(counts.rounds)
-            return sampled(self.values(counts), np.full(len(counts.keys), np.nan), np.ones(len(counts.keys)))
-        return spread(self.estimate, self.k, counts.n, counts.c)
-
-
-class PassMetric(CountMetric):
-    """pass@k, or pass^k where `every` one of k must be correct."""
-
-    def __init__(self, k: int, estimate: Estimator, every: bool) -> None:
-        super().__init__(k, estimate)
-        self._every = every
-
-    def _of_rounds(self, counts: Counts) -> Floats:
-        return sequential.pass_rates(counts.rounds, self.k, every=self._every)
-
-
-def sampling_noise(estimate: Estimator, n: npt.ArrayLike, c: npt.ArrayLike) -> Floats:
-    """The variance of each problem's estimate from sampling alone, by leaving out one sample at a time.
-
-    Infinite where one sample fewer would leave the estimate undefined.
-    """
-    samples, correct = np.asarray(n, dtype=np.int64), np.asarray(c, dtype=np.int64)
-    fewer = np.maximum(samples - 1, 0)
-    step = estimate(fewer, np.minimum(correct, fewer)) - estimate(fewer, np.maximum(correct - 1, 0))
-    mixed = (correct > 0) & (correct < samples)
-    variance = np.where(mixed, fewer * correct * (samples - correct) / np.maximum(samples, 1) ** 2 * step**2, 0.0)
-    return np.where(np.isnan(estimate(fewer, np.zeros_like(fewer))), np.inf, variance)
+            found = spread(self.estimate, self.k, counts.n, counts.c, most=sequential.used(counts.rounds))
+            return found._replace(estimate=float(np.nanmean(self.values(counts))))
+        found = spread(self.estimate, self.k, counts.n, counts.c)
+        if self._every is None or counts.n.min() < 2 * self.k:
+            return found
+        # With 2k samples the variance has an unbiased estimate, noisy but free of the mixtures: k hits and k more are
+        # independent. Where it says more than they do (three camps are no pair), half of that is believed.
+        once, twice = (self.estimate(counts.n, counts.c, k) for k in (self.k, 2 * self.k))
+        hit, both = (once, twice) if self._every else (1 - once, 1 - twice)
+        seen = float(np.sum(hit**2 - both)) / counts.n.size**2
+        return found._replace(variance=max(found.variance, (found.variance + seen) / 2))

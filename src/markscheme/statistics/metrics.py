@@ -12,33 +12,24 @@ import numpy.typing as npt
 
 from markscheme.errors import UsageError
 from markscheme.statistics.counts import Counts
-from markscheme.statistics.estimators import accuracy, g_pass_at_k, pass_at_k, pass_hat_k
-from markscheme.statistics.fixed_set import fixed_interval
+from markscheme.statistics.estimators import g_pass_at_k, pass_at_k, pass_hat_k
 from markscheme.statistics.intervals import Interval, Population, mean_interval
-from markscheme.statistics.metric import CountMetric, Metric, PassMetric
+from markscheme.statistics.metric import CountMetric, Metric
 from markscheme.statistics.picking import BestOf, Majority
 
 Floats = npt.NDArray[np.float64]
 
 
-def _pass(k: str) -> Metric:
-    return PassMetric(int(k), lambda n, c: pass_at_k(n, c, int(k)), every=False)
-
-
-def _pass_hat(k: str) -> Metric:
-    return PassMetric(int(k), lambda n, c: pass_hat_k(n, c, int(k)), every=True)
-
-
-def _g_pass(k: str, tau: str) -> Metric:
-    return CountMetric(int(k), lambda n, c: g_pass_at_k(n, c, int(k), float(tau)))
-
-
 # How a name is written, its pattern, and the metric that the parts of the pattern make. A new metric is a line here.
 TABLE: tuple[tuple[str, str, Callable[..., Metric]], ...] = (
-    ("accuracy", r"accuracy", lambda: CountMetric(1, accuracy)),
-    ("pass@K", r"pass@([1-9]\d*)", _pass),
-    ("pass^K", r"pass\^([1-9]\d*)", _pass_hat),
-    ("g-pass@K:TAU", r"g-pass@([1-9]\d*):(\d*\.?\d+)", _g_pass),
+    ("accuracy", r"accuracy", lambda: CountMetric(1, pass_at_k, every=False)),
+    ("pass@K", r"pass@([1-9]\d*)", lambda k: CountMetric(int(k), pass_at_k, every=False)),
+    ("pass^K", r"pass\^([1-9]\d*)", lambda k: CountMetric(int(k), pass_hat_k, every=True)),
+    (
+        "g-pass@K:TAU",
+        r"g-pass@([1-9]\d*):(\d*\.?\d+)",
+        lambda k, tau: CountMetric(int(k), lambda n, c, k: g_pass_at_k(n, c, k, float(tau))),
+    ),
     ("maj@K", r"maj@([1-9]\d*)", lambda k: Majority(int(k))),
     (
         "best-of-K:SCORE (:-SCORE for the lowest)",
@@ -70,7 +61,8 @@ def interval(name: str, counts: Counts, level: float = 0.95, population: Populat
     """The estimate and interval of a metric by name.
 
     The estimate is over the problems that have a value. Where others have none the interval is about all of them: it
-    takes what their samples let one expect, and always contains the estimate.
+    takes what their samples let one expect, and always contains the estimate. Where samples are missing, the interval
+    that holds whatever they would have been is given too.
     """
     if population not in get_args(Population):
         raise UsageError(f"the population is 'problems drawn' or 'these problems', not {population!r}")
@@ -80,19 +72,24 @@ def interval(name: str, counts: Counts, level: float = 0.95, population: Populat
     if not defined.any():
         return mean_interval(values, level)
     if population == "problems drawn":
-        spread = np.where(defined, chosen.noise(counts), np.inf)
-        found = mean_interval(chosen.expected(counts), level, spread, clusters=counts.clusters)
+        noise = np.where(defined, chosen.noise(counts), np.inf)
+        drawn = mean_interval(chosen.expected(counts), level, noise, clusters=counts.clusters)
+        low, high, method = drawn.low, drawn.high, drawn.method
     else:
-        found = fixed_interval(chosen.on_these(counts), level, int(defined.sum()))
+        (low, high), method = chosen.on_these(counts).bounds(level), "these-problems"
     mean = float(values[defined].mean())
-    wrong, right = (float(each.mean()) for each in chosen.extremes(counts)) if counts.missing.any() else (None, None)
-    return msgspec.structs.replace(
-        found,
+    found = Interval(
         estimate=mean,
-        low=min(found.low, mean),
-        high=max(found.high, mean),
+        low=min(low, mean),
+        high=max(high, mean),
+        level=level,
+        method=method,
         problems=int(defined.sum()),
         undefined=int((~defined).sum()),
-        if_wrong=wrong,
-        if_right=right,
+    )
+    if not counts.missing.any():
+        return found
+    wrong, right = (interval(name, chosen.filled_in(counts, said), level, population) for said in (False, True))
+    return msgspec.structs.replace(
+        found, if_wrong=wrong.estimate, if_right=right.estimate, lowest=wrong.low, highest=right.high
     )

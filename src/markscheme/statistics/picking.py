@@ -7,6 +7,9 @@ sample does not.
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import lru_cache
+
 import numpy as np
 import numpy.typing as npt
 
@@ -21,7 +24,7 @@ _UNSEEN = 0.5  # samples' worth of weight for an answer that was not seen
 
 
 class _PickMetric(Metric):
-    """What both have in common: samples by problem."""
+    """What both have in common: samples by problem, and a vote for each."""
 
     def _rows(self, counts: Counts) -> list[Picks]:
         if counts.picks is None:
@@ -29,14 +32,42 @@ class _PickMetric(Metric):
         empty = Picks(np.zeros(0, bool), np.zeros(0, np.int64), {self.field: np.zeros(0)})
         return [counts.picks.get(key, empty) for key in counts.keys]
 
+    def _vote(self, row: Picks) -> Vote:
+        raise NotImplementedError
+
+    def _noise(self, row: Picks) -> float:
+        raise NotImplementedError
+
+    def values(self, counts: Counts) -> Floats:
+        """See `Metric`."""
+        return np.array([self._vote(row).value for row in self._rows(counts)])
+
     def noise(self, counts: Counts) -> Floats:
         """The mean squared distance between the estimate and the chance under random weights."""
-        rng = np.random.default_rng(0)
-        rows = zip(self._rows(counts), self.values(counts), strict=True)
-        return np.array([np.inf if np.isnan(value) else self._noise(row, value, rng) for row, value in rows])
+        return np.array([np.inf if row.correct.size < self.k else self._noise(row) for row in self._rows(counts)])
 
-    def _noise(self, row: Picks, value: float, rng: np.random.Generator) -> float:
-        raise NotImplementedError
+    def drawn_error(self, counts: Counts) -> float:
+        """See `Metric`."""
+        votes = [self._vote(row) for row in self._rows(counts)]
+        errors = [vote.standard_error for vote in votes if vote.value == vote.value]
+        return float(np.sqrt(np.sum(np.square(errors)))) / max(1, len(errors))
+
+    def filled_in(self, counts: Counts, right: bool) -> Counts:
+        """See `Metric`: the missing vote for the most frequent wrong answer, or the right one, and have the best score."""
+        rows = {}
+        for key, row, lost in zip(counts.keys, self._rows(counts), counts.missing.tolist(), strict=True):
+            alike = (
+                row.answers[(row.correct == right) & (row.answers != NO_ANSWER)] if row.answers.size else row.answers
+            )
+            answer = np.bincount(alike).argmax() if alike.size else row.answers.max(initial=NO_ANSWER) + 1
+            rows[key] = Picks(
+                np.append(row.correct, np.full(lost, right)),
+                np.append(row.answers, np.full(lost, answer)) if row.answers.size or not self.field else row.answers,
+                {name: np.append(column, np.full(lost, self._best)) for name, column in row.scores.items()},
+            )
+        return replace(counts.filled_in(right), picks=rows)
+
+    _best = np.inf
 
 
 class Majority(_PickMetric):
@@ -44,33 +75,35 @@ class Majority(_PickMetric):
 
     needs = "answers"
 
-    def votes(self, counts: Counts) -> list[Vote]:
-        """Each problem's value, with its standard error where it had to be drawn."""
-        return [maj_at_k(row.answers, row.correct, self.k) for row in self._rows(counts)]
+    def _vote(self, row: Picks) -> Vote:
+        return _majority(row, self.k)
 
-    def values(self, counts: Counts) -> Floats:
-        """See `Metric`."""
-        return np.array([vote.value for vote in self.votes(counts)])
+    def _noise(self, row: Picks) -> float:
+        return _majority_noise(row, self.k)
 
-    def drawn_error(self, counts: Counts) -> float:
-        """See `Metric`."""
-        errors = [vote.standard_error for vote in self.votes(counts) if vote.value == vote.value]
-        return float(np.sqrt(np.sum(np.square(errors)))) / max(1, len(errors))
 
-    def _noise(self, row: Picks, value: float, rng: np.random.Generator) -> float:
-        answers, places = np.unique(row.answers, return_inverse=True)
-        sizes = np.bincount(places).astype(float)
-        worth = np.append(np.bincount(places, weights=row.correct) / sizes, 0.0 if row.correct.any() else 1.0)
-        silent = np.append(answers == NO_ANSWER, False)
-        shares = rng.dirichlet(np.append(sizes, _UNSEEN), _DRAWS)
-        # Two votes by the same weights: the product of their misses is, on average, the square of the chance's.
-        misses = []
-        for _ in range(2):
-            votes = np.where(silent, 0, rng.multinomial(self.k, shares))
-            top = votes.max(axis=1, keepdims=True)
-            tied = (votes == top) & (top > 0)
-            misses.append(tied @ worth / np.maximum(tied.sum(axis=1), 1) - value)
-        return max(0.0, float(np.mean(misses[0] * misses[1])))
+# Rows are told apart by identity: a comparison asks for the same ones again and again.
+@lru_cache(maxsize=4096)
+def _majority(row: Picks, k: int) -> Vote:
+    return maj_at_k(row.answers, row.correct, k)
+
+
+@lru_cache(maxsize=4096)
+def _majority_noise(row: Picks, k: int) -> float:
+    rng = np.random.default_rng(row.correct.size)
+    answers, places = np.unique(row.answers, return_inverse=True)
+    sizes = np.bincount(places).astype(float)
+    worth = np.append(np.bincount(places, weights=row.correct) / sizes, 0.0 if row.correct.any() else 1.0)
+    silent = np.append(answers == NO_ANSWER, False)
+    shares = rng.dirichlet(np.append(sizes, _UNSEEN), _DRAWS)
+    # Two votes by the same weights: the product of their misses is, on average, the square of the chance's.
+    misses = []
+    for _ in range(2):
+        votes = np.where(silent, 0, rng.multinomial(k, shares))
+        top = votes.max(axis=1, keepdims=True)
+        tied = (votes == top) & (top > 0)
+        misses.append(tied @ worth / np.maximum(tied.sum(axis=1), 1) - _majority(row, k).value)
+    return max(0.0, float(np.mean(misses[0] * misses[1])))
 
 
 class BestOf(_PickMetric):
@@ -80,28 +113,35 @@ class BestOf(_PickMetric):
 
     def __init__(self, k: int, field: str, sign: float) -> None:
         super().__init__(k)
-        self.field, self._sign = field, sign
+        self.field, self._sign, self._best = field, sign, sign * np.inf
 
-    def values(self, counts: Counts) -> Floats:
-        """See `Metric`."""
-        rows = self._rows(counts)
-        return np.array([best_of_k(self._sign * row.scores[self.field], row.correct, self.k) for row in rows])
+    def _vote(self, row: Picks) -> Vote:
+        return _best(row, self.k, self.field, self._sign)
 
-    def _noise(self, row: Picks, value: float, rng: np.random.Generator) -> float:
-        scores = self._sign * row.scores[self.field]
-        scores = np.where(np.isnan(scores), -np.inf, scores)
-        right = row.correct.astype(float)
-        if right.min() == right.max():  # another kind of sample was not seen: it may score like any of these
-            scores, right = np.append(scores, np.median(scores)), np.append(right, 1 - right[0])
-            weights = np.append(np.ones(scores.size - 1), _UNSEEN)
-        else:
-            weights = np.ones(scores.size)
-        order = np.argsort(scores, kind="stable")
-        ranked = scores[order]
-        starts = np.flatnonzero(np.append(True, ranked[1:] > ranked[:-1]))  # ties are one level
-        shares = rng.dirichlet(weights[order], _DRAWS)
-        of_level = np.add.reduceat(shares, starts, axis=1)
-        correct = np.add.reduceat(shares * right[order], starts, axis=1)
-        below = np.cumsum(of_level, axis=1) ** self.k
-        chance = np.sum(np.diff(below, prepend=0.0, axis=1) * correct / np.maximum(of_level, 1e-300), axis=1)
-        return float(np.mean((chance - value) ** 2))
+    def _noise(self, row: Picks) -> float:
+        return _best_noise(row, self.k, self.field, self._sign)
+
+
+@lru_cache(maxsize=4096)
+def _best(row: Picks, k: int, field: str, sign: float) -> Vote:
+    return Vote(best_of_k(sign * row.scores[field], row.correct, k))
+
+
+@lru_cache(maxsize=4096)
+def _best_noise(row: Picks, k: int, field: str, sign: float) -> float:
+    scores = sign * row.scores[field]
+    scores = np.where(np.isnan(scores), -np.inf, scores)
+    right = row.correct.astype(float)
+    weights = np.ones(scores.size)
+    if right.min() == right.max():  # another kind of sample was not seen: it may score like any of these
+        scores, right = np.append(scores, np.median(scores)), np.append(right, 1 - right[0])
+        weights = np.append(weights, _UNSEEN)
+    order = np.argsort(scores, kind="stable")
+    ranked = scores[order]
+    starts = np.flatnonzero(np.append(True, ranked[1:] > ranked[:-1]))  # ties are one level
+    shares = np.random.default_rng(scores.size).dirichlet(weights[order], _DRAWS)
+    of_level = np.add.reduceat(shares, starts, axis=1)
+    correct = np.add.reduceat(shares * right[order], starts, axis=1)
+    below = np.cumsum(of_level, axis=1) ** k
+    chance = np.sum(np.diff(below, prepend=0.0, axis=1) * correct / np.maximum(of_level, 1e-300), axis=1)
+    return float(np.mean((chance - _best(row, k, field, sign).value) ** 2))

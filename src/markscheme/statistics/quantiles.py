@@ -25,6 +25,13 @@ def beta(q: float, a: float, b: float) -> float:
     return weighted_mean.quantile(q, _ENDS, np.array([b, a], dtype=float))
 
 
+def share_bounds(rate: float, size: float, level: float) -> tuple[float, float]:
+    """Low and high of a share seen among so many: half way between Jeffreys' interval and Clopper and Pearson's."""
+    right, wrong, tail = rate * size, (1 - rate) * size, (1 - level) / 2
+    low = 0.0 if rate <= 0 else min(rate, beta(tail, right + 0.25, wrong + 0.75))
+    return low, 1.0 if rate >= 1 else max(rate, beta(1 - tail, right + 0.75, wrong + 0.25))
+
+
 def student(q: float, df: float) -> float:
     """The quantile of Student's t, for q above one half."""
     if df > 1000:  # the first two terms of Fisher's expansion are exact to 1e-8 from here on

@@ -11,13 +11,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from markscheme.errors import UsageError
 from markscheme.statistics.counts import Round
-from markscheme.statistics.fixed_set import Sampled, fixed_interval, sampled
+from markscheme.statistics.fixed_set import Sampled, sampled
 from markscheme.statistics.intervals import Interval
 
 Floats = npt.NDArray[np.float64]
@@ -89,8 +88,17 @@ def _apportion(need: Floats, total: int, least: int) -> Ints:
 def known(rounds: Sequence[Round], level: float = 0.95) -> Interval:
     """Accuracy on these problems after these rounds, with an interval that holds whenever one stops for its width."""
     found = on_these(rounds)
+    low, high = found.bounds(level)
     asked = sum(any(past.n[row] for past in rounds) for row in range(len(rounds[0].n)))
-    return fixed_interval(found, level, asked, len(rounds[0].n) - asked)
+    return Interval(
+        estimate=found.estimate,
+        low=low,
+        high=high,
+        level=level,
+        method="these-problems",
+        problems=asked,
+        undefined=len(rounds[0].n) - asked,
+    )
 
 
 def on_these(rounds: Sequence[Round]) -> Sampled:
@@ -106,7 +114,7 @@ def on_these(rounds: Sequence[Round]) -> Sampled:
     asked = ~np.isnan(values)
     squares = float(np.sum((parts**2 / np.maximum(n - 1, 1))[:, asked]))
     found = sampled(values, noise, alone)
-    return msgspec.structs.replace(found, freedom=float(noise[asked].sum()) ** 2 / squares) if squares > 0 else found
+    return found._replace(freedom=float(noise[asked].sum()) ** 2 / squares) if squares > 0 else found
 
 
 def noise(rounds: Sequence[Round]) -> Floats:
@@ -114,6 +122,19 @@ def noise(rounds: Sequence[Round]) -> Floats:
     n, c = np.array([past.n for past in rounds], dtype=float), np.array([past.c for past in rounds], dtype=float)
     spread: Floats = np.sum(_weights(rounds, n) ** 2 * _variance(n, c) / np.maximum(n, 1), axis=0)
     return np.where(n.sum(axis=0) > 0, spread, np.inf)
+
+
+def sure(rounds: Sequence[Round]) -> list[int]:
+    """The samples that every problem gets in each round for certain, whatever was seen before."""
+    first, *later = (past.planned for past in rounds)
+    return [first, *(min(planned, _least(planned)) for planned in later)]
+
+
+def used(rounds: Sequence[Round]) -> int:
+    """As many samples a problem as would, asked in one go, tell as much as rounds that count by what is certain."""
+    certain = np.array(sure(rounds), dtype=float)
+    returned = np.maximum(np.array([past.n for past in rounds]), 1)
+    return int(np.mean(certain.sum() ** 2 / (certain**2 @ (1 / returned))))
 
 
 def pass_rates(rounds: Sequence[Round], k: int, every: bool = False) -> Floats:
@@ -124,18 +145,16 @@ def pass_rates(rounds: Sequence[Round], k: int, every: bool = False) -> Floats:
     for certain: a split that looked at how often a problem was really asked would look at its answers. nan where k is
     more than that, or too few samples came back.
     """
-    sure = [
-        past.planned if number == 0 else min(past.planned, _least(past.planned)) for number, past in enumerate(rounds)
-    ]
+    certain_of = sure(rounds)
     out = np.full(len(rounds[0].n), np.nan)
-    if k > sum(sure):
+    if k > sum(certain_of):
         return out
     for problem in range(out.size):
         ways = np.ones(1)
-        for certain, past in zip(sure, rounds, strict=True):
+        for certain, past in zip(certain_of, rounds, strict=True):
             n, c = past.n[problem], past.c[problem]
             ways = np.convolve(ways, _chances(certain, n, c if every else n - c))[: k + 1]
-        out[problem] = ways[k] / math.comb(sum(sure), k)
+        out[problem] = ways[k] / math.comb(sum(certain_of), k)
     return out if every else 1 - out
 
 

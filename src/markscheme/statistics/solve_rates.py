@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -15,11 +16,13 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+Estimator = Callable[[npt.ArrayLike, npt.ArrayLike, int], Floats]
+"""A metric's unbiased value for each problem, from n samples, c of them correct, and k."""
 
 _SHAPES = (0.1, 0.3, 1.0, 3.0, 10.0)  # Beta(a, b) populations, from two camps at the ends to nearly alike
 _POINTS = 20  # populations of one rate each, evenly spread over the angles
 _SHARES = np.array([0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.95, 0.98])
-_KEPT = 400  # pairs; those that explain the counts 100,000 times worse than the best go too
+_KEPT, _WORSE = 300, 10.0  # mixtures; those whose log-likelihood is that much worse than the best go too
 _LARGEST_SUM = 256  # samples up to which moments are summed over every count; beyond, the delta method is exact enough
 
 
@@ -34,58 +37,80 @@ class RateMixture(NamedTuple):
     """Populations: the chance of each rate, a row each."""
     likelihood: Floats
     """Of each distinct count at each rate."""
-    first: Ints
-    second: Ints
-    share: Floats
-    """Of the first population; one mixture an entry, as in `weight`."""
+    shares: Floats
+    """Of each population in each mixture, a row a mixture."""
     weight: Floats
+    """Of each mixture."""
 
     def expect(self, values: Floats) -> Floats:
         """The mean of `values[count, rate]` given each count, a row per mixture."""
         return self._mixed(self.likelihood * values) / self._mixed(self.likelihood)
 
     def _mixed(self, values: Floats) -> Floats:
-        of_kernel = values @ self.kernels.T + 1e-300
-        share = self.share[:, None]
-        mixed: Floats = share * of_kernel[:, self.first].T + (1 - share) * of_kernel[:, self.second].T
+        mixed: Floats = self.shares @ (self.kernels @ values.T + 1e-300)
         return mixed
 
 
 def fit(n: npt.ArrayLike, c: npt.ArrayLike) -> RateMixture:
     """The mixtures behind these counts; a problem without samples is taken for one like the others."""
     pairs, times = np.unique(np.stack([np.asarray(n), np.asarray(c)]).astype(np.int64), axis=1, return_counts=True)
-    samples, correct = pairs
-    total = max(1, int(samples @ times))
-    angles, widths = _angles(max(1, int(samples.max())), total)
-    rates = np.sin(angles) ** 2
-    logs = correct[:, None] * np.log(rates) + (samples - correct)[:, None] * 2 * np.log(np.cos(angles))
+    return _fit(tuple(pairs[0].tolist()), tuple(pairs[1].tolist()), tuple(times.tolist()))
+
+
+@lru_cache(maxsize=64)  # every metric of a report asks for the same counts
+def _fit(n: tuple[int, ...], c: tuple[int, ...], repeated: tuple[int, ...]) -> RateMixture:
+    samples, correct, times = (np.array(part, dtype=np.int64) for part in (n, c, repeated))
+    rates, kernels = _populations(max(1, max(n)), max(1, int(samples @ times)))
+    logs = correct[:, None] * np.log(rates) + (samples - correct)[:, None] * np.log1p(-rates)
     likelihood = np.exp(logs - logs.max(axis=1, keepdims=True))
-    kernels = _populations(angles, widths, total)
-    of_kernel = likelihood @ kernels.T + 1e-300
-    first, second = np.triu_indices(kernels.shape[0], 1)
-    scores = np.zeros((_SHARES.size, first.size))
+    shares, weight = _mixtures(likelihood @ kernels.T + 1e-300, times)
+    return RateMixture(samples, correct, times, rates, kernels, likelihood, shares, weight)
+
+
+def _mixtures(of_kernel: Floats, times: Ints) -> tuple[Floats, Floats]:
+    """The shares of populations in each mixture worth keeping, and its weight, from `of_kernel[count, population]`."""
+    populations = of_kernel.shape[1]
+    first, second = np.triu_indices(populations, 1)
+    pairs = np.zeros((_SHARES.size, first.size))
     for row, count in zip(of_kernel, times, strict=True):
-        one, two = row[first], row[second]
-        scores += count * np.log(_SHARES[:, None] * one + (1 - _SHARES[:, None]) * two)
-    alone = times @ np.log(of_kernel)
+        pairs += count * np.log(row[second] + _SHARES[:, None] * (row[first] - row[second]))
     # One population alone counts as much as all its pairs together do for another.
-    score = np.concatenate([alone + math.log(scores.size / alone.size), scores.ravel()])
-    weight = np.exp(score - score.max())
-    best = np.argsort(-weight, kind="stable")[:_KEPT]
-    best = best[weight[best] > 1e-5]
-    singles = np.arange(alone.size)
-    return RateMixture(
-        samples,
-        correct,
-        times,
-        rates,
-        kernels,
-        likelihood,
-        np.concatenate([singles, np.tile(first, _SHARES.size)])[best],
-        np.concatenate([singles, np.tile(second, _SHARES.size)])[best],
-        np.concatenate([np.ones(alone.size), np.repeat(_SHARES, first.size)])[best],
-        weight[best] / weight[best].sum(),
-    )
+    alone = times @ np.log(of_kernel) + math.log(pairs.size / populations)
+    score = np.concatenate([alone, pairs.ravel()])
+    likely = np.flatnonzero(score > score.max() - _WORSE)
+    best = likely[np.argsort(-score[likely], kind="stable")][:_KEPT]
+    weight = np.exp(score[best] - score.max())
+    every = np.arange(populations)
+    share = np.concatenate([np.ones(populations), np.repeat(_SHARES, first.size)])[best]
+    shares, at = np.zeros((best.size, populations)), np.arange(best.size)
+    shares[at, np.concatenate([every, np.tile(first, _SHARES.size)])[best]] += share
+    shares[at, np.concatenate([every, np.tile(second, _SHARES.size)])[best]] += 1 - share
+    return shares, weight / weight.sum()
+
+
+@lru_cache(maxsize=64)
+def _populations(most: int, total: int) -> tuple[Floats, Floats]:
+    """The rates looked at, and the dictionary: beta populations, and single rates down to half a hit in all samples."""
+    angles, widths = _angles(most, total)
+    right, wrong = 2 * np.log(np.sin(angles)), 2 * np.log(np.cos(angles))
+    rows = []
+    for a in _SHAPES:
+        for b in _SHAPES:
+            logs = (a - 0.5) * right + (b - 0.5) * wrong
+            rows.append(np.exp(logs - logs.max()) * widths)
+    points = [(place + 0.5) * math.pi / 2 / _POINTS for place in range(_POINTS)]
+    nearer = points[0] / 1.6
+    while nearer**2 > 0.5 / total:
+        points += [nearer, math.pi / 2 - nearer]
+        nearer /= 1.6
+    for point in points:
+        place = min(max(int(np.searchsorted(angles, point)), 1), angles.size - 1)
+        beyond = (point - angles[place - 1]) / (angles[place] - angles[place - 1])
+        row = np.zeros(angles.size)
+        row[place - 1], row[place] = 1 - beyond, beyond
+        rows.append(row)
+    kernels = np.array(rows)
+    return np.sin(angles) ** 2, kernels / kernels.sum(axis=1, keepdims=True)
 
 
 def _angles(most: int, total: int) -> tuple[Floats, Floats]:
@@ -105,52 +130,18 @@ def _angles(most: int, total: int) -> tuple[Floats, Floats]:
     return angles, np.concatenate([low_widths, np.full(inner.size, step), low_widths[::-1]])
 
 
-def _populations(angles: Floats, widths: Floats, total: int) -> Floats:
-    """The dictionary: beta populations, and single rates down to half a correct answer in all samples."""
-    right, wrong = 2 * np.log(np.sin(angles)), 2 * np.log(np.cos(angles))
-    rows = []
-    for a in _SHAPES:
-        for b in _SHAPES:
-            logs = (a - 0.5) * right + (b - 0.5) * wrong
-            rows.append(np.exp(logs - logs.max()) * widths)
-    points = [(place + 0.5) * math.pi / 2 / _POINTS for place in range(_POINTS)]
-    nearer = points[0] / 1.6
-    while nearer**2 > 0.5 / total:
-        points += [nearer, math.pi / 2 - nearer]
-        nearer /= 1.6
-    for point in points:
-        place = min(max(int(np.searchsorted(angles, point)), 1), angles.size - 1)
-        beyond = (point - angles[place - 1]) / (angles[place] - angles[place - 1])
-        row = np.zeros(angles.size)
-        row[place - 1], row[place] = 1 - beyond, beyond
-        rows.append(row)
-    kernels = np.array(rows)
-    normalised: Floats = kernels / kernels.sum(axis=1, keepdims=True)
-    return normalised
-
-
-def moments(estimate: Callable[[Ints, Ints], Floats], k: int, n: int, rates: Floats) -> tuple[Floats, Floats, Floats]:
-    """The mean, variance and third central moment at each rate of an unbiased estimate from n samples.
-
-    With fewer than k samples there is no estimate: then only the mean, what k samples would have, and no variance.
-    """
-    if n < k or n > _LARGEST_SUM:
-        mean = _sums(estimate, k, rates)[0]
-        if n < k:
-            return mean, np.zeros(rates.size), np.zeros(rates.size)
-        spread: Floats = np.gradient(mean, rates) ** 2 * rates * (1 - rates) / n
-        return mean, spread, np.zeros(rates.size)
-    return _sums(estimate, n, rates)
-
-
-def _sums(estimate: Callable[[Ints, Ints], Floats], n: int, rates: Floats) -> tuple[Floats, Floats, Floats]:
-    correct = np.arange(n + 1)
-    values = estimate(np.full(n + 1, n), correct)
+def moments(estimate: Estimator, k: int, n: int, rates: Floats) -> tuple[Floats, Floats, Floats]:
+    """The mean, variance and third central moment at each rate of the unbiased estimate from n ≥ k samples."""
+    size = n if n <= _LARGEST_SUM else k
+    correct = np.arange(size + 1)
+    values = estimate(np.full(size + 1, size), correct, k)
     logs = np.cumsum(np.log(np.maximum(1, correct)))
     chance = np.exp(
-        logs[n] - logs - logs[::-1] + np.outer(np.log(rates), correct) + np.outer(np.log1p(-rates), n - correct)
+        logs[size] - logs - logs[::-1] + np.outer(np.log(rates), correct) + np.outer(np.log1p(-rates), size - correct)
     )
     mean = chance @ values
+    if size < n:
+        return mean, np.gradient(mean, rates) ** 2 * rates * (1 - rates) / n, np.zeros(rates.size)
     square = chance @ values**2
     third: Floats = chance @ values**3 - 3 * mean * square + 2 * mean**3
     return mean, np.maximum(square - mean**2, 0.0), third

@@ -20,7 +20,7 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 NO_ANSWER = -1
-_EXACT_WORK = 20_000_000  # multiplications of the exact computation: a fraction of a second
+_EXACT_WORK = 2_000_000  # multiplications of the exact computation: some hundredths of a second
 _LARGEST_EXACT = 500  # beyond this k the probabilities are too small for floating point
 _DRAWS = 20_000
 
@@ -58,7 +58,8 @@ def maj_at_k(
     sizes, worth = _classes(labels, right)
     if not worth.any():
         return Vote(0.0)
-    if k > _LARGEST_EXACT or k * k * len(set(sizes.tolist())) * int(sizes[worth > 0].max()) > _EXACT_WORK:
+    # About k/2 · log k ways to tie, half a circle of n points, a product over sizes.
+    if k > _LARGEST_EXACT or k * math.log2(k + 1) * labels.size * len({*sizes.tolist()}) / 4 > _EXACT_WORK:
         return _drawn_vote(labels, right, np.ones(labels.size), k, seed)
     order = np.lexsort((worth, sizes))  # problems whose votes fall alike are worked out once
     return Vote(_exact_vote(tuple(sizes[order].tolist()), tuple(worth[order].tolist()), labels.size, k))
@@ -76,32 +77,41 @@ def _exact_vote(class_sizes: tuple[int, ...], class_worth: tuple[float, ...], n:
     """The sum over classes w and their votes v: w has v votes, t other classes have v too, none has more, 1/(t + 1).
 
     Draws without replacement are independent binomials given their total, so the chance of a total of k is a
-    coefficient of a product of polynomials, one per class. The factor 1/(t + 1) is the integral of y^t over [0, 1];
-    with y on the terms of degree v, Gauss's rule makes that integral exact.
+    coefficient of a product of polynomials, one per class, looked at on the unit circle. The factor 1/(t + 1) is the
+    integral of y^t over [0, 1]; with y on the terms of degree v, Gauss's rule makes that integral exact.
     """
-    sizes, worth = np.array(class_sizes), np.array(class_worth)
-    rate = k / n
-    masses = {int(size): _binomial(int(size), rate, k) for size in np.unique(sizes)}
-    silent = _binomial(n - int(sizes.sum()), rate, k)
-    total = _binomial(n, rate, k)[k]
+    sizes, worth, rate = np.array(class_sizes), np.array(class_worth), k / n
+    half = np.arange((n + 1) // 2 + 1)  # of the circle: the other half is its mirror image
+    powers = np.exp(2j * np.pi * np.outer(np.arange(n + 1), half) / (n + 1))
+    halves = np.where((half == 0) | (2 * half == n + 1), 1.0, 2.0) / (n + 1)
+    terms = {size: _binomial(size, rate, k)[:, None] * powers[: min(size, k) + 1] for size in {*class_sizes}}
+    silent = _binomial(n - sum(class_sizes), rate, k)
     value = 0.0
-    for size in np.unique(sizes[worth > 0]):
-        others = sizes.tolist()
-        others.remove(int(size))
-        times = {other: others.count(other) for other in set(others)}
-        share = 0.0
-        for votes in range(1, min(int(size), k) + 1):
-            nodes, node_weights = np.polynomial.legendre.leggauss(k // votes // 2 + 1)
-            for node, node_weight in zip((nodes + 1) / 2, node_weights / 2, strict=True):
-                left = silent[: k - votes + 1]
-                for other, count in times.items():
-                    capped = masses[other][: votes + 1].copy()
-                    if capped.size > votes:
-                        capped[votes] *= node
-                    left = _times(left, _power(capped, count, k - votes), k - votes)
-                share += node_weight * masses[int(size)][votes] * (left[k - votes] if left.size > k - votes else 0.0)
-        value += share * float(worth[sizes == size].sum())
-    return float(min(1.0, value / total))
+    for size in np.unique(sizes[worth > 0]).tolist():
+        votes, nodes, weights = _ties(min(size, k), k)
+        product = np.broadcast_to(silent @ powers[: silent.size], (votes.size, halves.size))
+        for other in {*class_sizes}:
+            count = class_sizes.count(other) - (other == size)
+            # Up to v - 1 votes in full, v votes with the weight of a tie, more not at all.
+            padded = np.concatenate([terms[other], np.zeros((k + 1, halves.size))])
+            up_to = np.concatenate([np.zeros((1, halves.size)), np.cumsum(padded, axis=0)])
+            product = product * (up_to[votes] + nodes[:, None] * padded[votes]) ** count
+        # The coefficient of degree k - v, by the inverse transform.
+        chance = np.sum(halves * (product * powers[k - votes].conj()).real, axis=1)
+        value += float(weights * _binomial(size, rate, k)[votes] @ chance) * float(worth[sizes == size].sum())
+    return float(min(1.0, max(0.0, value / _binomial(n, rate, k)[k])))
+
+
+@lru_cache(maxsize=4096)
+def _ties(most: int, k: int) -> tuple[Ints, Floats, Floats]:
+    """Numbers of votes from 1 to `most`, each with the nodes and weights of Gauss's rule on [0, 1] that its ties need."""
+    rules = [(votes, np.polynomial.legendre.leggauss(k // votes // 2 + 1)) for votes in range(1, most + 1)]
+    votes = np.concatenate([np.full(nodes.size, number) for number, (nodes, _) in rules])
+    return (
+        votes,
+        np.concatenate([(nodes + 1) / 2 for _, (nodes, _) in rules]),
+        np.concatenate([weights / 2 for _, (_, weights) in rules]),
+    )
 
 
 def _binomial(size: int, rate: float, highest: int) -> Floats:
@@ -112,21 +122,6 @@ def _binomial(size: int, rate: float, highest: int) -> Floats:
     steps = np.log(np.maximum(size - j[:-1], 1)) - np.log(j[1:]) + math.log(rate) - math.log1p(-rate)
     logs: Floats = size * math.log1p(-rate) + np.concatenate([[0.0], np.cumsum(steps)])
     return np.exp(logs)
-
-
-def _times(a: Floats, b: Floats, degree: int) -> Floats:
-    product: Floats = np.convolve(a, b)[: degree + 1]
-    return product
-
-
-def _power(base: Floats, exponent: int, degree: int) -> Floats:
-    result = np.ones(1)
-    while exponent:
-        if exponent % 2:
-            result = _times(result, base, degree)
-        base = _times(base, base, degree)
-        exponent //= 2
-    return result
 
 
 def _drawn_vote(labels: Ints, right: npt.NDArray[np.bool_], strength: Floats, k: int, seed: int) -> Vote:

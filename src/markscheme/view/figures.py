@@ -11,6 +11,7 @@ import numpy.typing as npt
 from markscheme.runs.columns import CORRECT, ERROR, UNMARKED, VERDICTS
 from markscheme.runs.snapshot import Snapshot
 from markscheme.statistics import Counts, Interval, interval
+from markscheme.types import Verdict
 
 
 def only(of: Counts, problems: npt.ArrayLike) -> Counts:
@@ -23,6 +24,11 @@ def estimate(metric: str, of: Counts) -> Interval | None:
     """A figure with its interval, or None where nothing it could stand on has come back."""
     figure = interval(metric, of)
     return figure if figure.problems else None
+
+
+def truncation(of: Counts) -> Interval | None:
+    """The share of responses that were cut off before an answer."""
+    return estimate("accuracy", of.of(Verdict.TRUNCATED))
 
 
 def curve_points(most: int) -> list[int]:

@@ -10,12 +10,14 @@ import msgspec
 import numpy as np
 
 from markscheme.errors import JournalError
-from markscheme.reporting.summary import Estimate
+from markscheme.reporting.figures import variance_rows
+from markscheme.reporting.summary import Estimate, Summary, summarize
 from markscheme.runs.columns import VERDICTS
 from markscheme.runs.files import read_inside
+from markscheme.runs.folder import Manifest
 from markscheme.runs.lines import UNREADABLE
 from markscheme.runs.reader import RunReader
-from markscheme.statistics import Interval
+from markscheme.statistics import Interval, VarianceTable
 from markscheme.view import figures
 from markscheme.view.background import Made
 from markscheme.view.library import REPORT, SLICE, Entry, FileStates, OpenRun
@@ -38,11 +40,12 @@ class Overview:
     tokens: int | None
     """Completion tokens of the whole run."""
     cost: float | None
-
-    @property
-    def truncated(self) -> float | None:
-        """Share of the scored responses that were cut off before an answer."""
-        return self.verdicts["truncated"] / self.scored if self.scored else None
+    truncated: float | None = None
+    """Share of the responses that were cut off before an answer, a mean over problems."""
+    notes: tuple[str, ...] = ()
+    """What a reader must know before quoting a figure, as every report says it."""
+    variance: tuple[dict[str, str], ...] = ()
+    """What the uncertainty is made of, a row for each population."""
 
     @property
     def errors(self) -> float | None:
@@ -63,7 +66,10 @@ class _Report(msgspec.Struct):
     missing: int
     verdicts: dict[str, int]
     accuracy: Estimate
+    truncation: Estimate = Estimate(None)
     pass_at_k: dict[str, Estimate] = {}
+    warnings: tuple[str, ...] = ()
+    variance: VarianceTable | None = None
 
 
 def overview(site: Site, entry: Entry) -> Made[Overview]:
@@ -91,14 +97,24 @@ def _from_report(entry: Entry, states: FileStates, root: Path) -> Overview | Non
         summary = msgspec.json.decode(read_inside(entry.path / REPORT, root, LARGEST_REPORT), type=_Report)
     except (OSError, *UNREADABLE):
         return None
-    passes = [(int(k), _interval(figure)) for k, figure in summary.pass_at_k.items() if k.isdecimal()]
-    return _overview(
-        entry,
-        summary.responses + summary.missing,
-        summary.responses,
-        _interval(summary.accuracy),
-        passes,
-        {str(verdict): summary.verdicts.get(str(verdict), 0) for verdict in VERDICTS},
+    return _shown(summary, entry.manifest)
+
+
+def _shown(summary: _Report | Summary, manifest: Manifest, tokens: int | None = None) -> Overview:
+    """What the pages show of a report, with the tokens and the cost that the manifest has added up, where it has."""
+    passes = [(int(k), _interval(figure)) for k, figure in summary.pass_at_k.items() if k.isdecimal() and k != "1"]
+    usage = manifest.usage
+    return Overview(
+        expected=summary.responses + summary.missing,
+        scored=sum(count for verdict, count in summary.verdicts.items() if verdict != "error"),
+        accuracy=_interval(summary.accuracy),
+        passes=tuple((k, figure) for k, figure in passes if figure is not None),
+        verdicts={str(verdict): summary.verdicts.get(str(verdict), 0) for verdict in VERDICTS},
+        tokens=usage.completion_tokens if usage else tokens,
+        cost=usage.cost if usage else None,
+        truncated=summary.truncation.value,
+        notes=summary.warnings,
+        variance=tuple(variance_rows(summary.variance)) if summary.variance else (),
     )
 
 
@@ -119,35 +135,25 @@ def _from_files(site: Site, entry: Entry, size: int) -> Overview | None:
         time.sleep(0.005)  # a page that waits for the lock gets it
     try:
         snapshot = reader.snapshot(manifest)
-        counts = snapshot.counts(OpenRun(entry, snapshot).protocol)
+        protocol = OpenRun(entry, snapshot).protocol
+        counts = snapshot.counts(protocol)
     except JournalError:
         return None
-    asked = (manifest.config.pass_k if manifest else ()) or (int(counts.n.max(initial=0)),)
-    passes = [(k, figures.estimate(f"pass@{k}", counts)) for k in asked if k > 1]
-    accuracy, verdicts = figures.estimate("accuracy", counts), figures.verdict_counts(counts)
+    most = int(counts.n.max(initial=0))
     tokens = snapshot.rows["tokens"]
     known = tokens[tokens >= 0].astype(np.int64)
     total = int(known.sum()) if known.size else None
-    return _overview(entry, snapshot.expected, int(counts.n.sum()), accuracy, passes, verdicts, total)
-
-
-def _overview(
-    entry: Entry,
-    expected: int,
-    scored: int,
-    accuracy: Interval | None,
-    passes: list[tuple[int, Interval | None]],
-    verdicts: dict[str, int],
-    tokens: int | None = None,
-) -> Overview:
-    """With the tokens and the cost that the manifest has added up, where it has."""
-    usage = entry.manifest.usage if entry.manifest else None
+    if manifest is not None and most:
+        asked = manifest.config.pass_k or ((most,) if most > 1 else ())
+        return _shown(summarize(snapshot, protocol, asked), manifest, total)
+    passed = figures.estimate(f"pass@{most}", counts) if most > 1 else None
     return Overview(
-        expected,
-        scored,
-        accuracy,
-        tuple((k, figure) for k, figure in passes if figure is not None and k > 1),
-        verdicts,
-        usage.completion_tokens if usage else tokens,
-        usage.cost if usage else None,
+        expected=snapshot.expected,
+        scored=int(counts.n.sum()),
+        accuracy=figures.estimate("accuracy", counts),
+        passes=((most, passed),) if passed else (),
+        verdicts=figures.verdict_counts(counts),
+        tokens=total,
+        cost=None,
+        truncated=cut.estimate if (cut := figures.truncation(counts)) else None,
     )

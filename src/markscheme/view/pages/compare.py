@@ -147,7 +147,7 @@ def pair(first: OpenRun, second: OpenRun) -> Pair:
         MovedProblem(numbers[moved.key], others[moved.key], first.snapshot.ids[numbers[moved.key]], moved)
         for moved in comparison.moved
     ]
-    return Pair(comparison, rows, _warnings(first, second, comparison.problems))
+    return Pair(comparison, rows, [*_warnings(first, second, comparison.problems), *comparison.caveats])
 
 
 def _warnings(first: OpenRun, second: OpenRun, shared: int) -> list[str]:
