@@ -11,9 +11,10 @@ from markscheme.api.frames import Frames, Rows
 from markscheme.api.notebook import Shift, html_table
 from markscheme.errors import UsageError
 from markscheme.reporting.comparing import Compared, MacroCompared
+from markscheme.reporting.figures import figures_of
 from markscheme.reporting.planning import plan_rows
 from markscheme.reporting.summary import Estimate, Summary
-from markscheme.reporting.table import TEXT_FORMATS, Table, figures_of, flat_rows, intervals, named_notes, to_markdown
+from markscheme.reporting.table import TEXT_FORMATS, Table, flat_rows, intervals, named_notes, to_markdown
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -83,7 +84,6 @@ class Report(Frames):
                 "model": each.model,
                 "problems × samples": f"{each.problems} × {each.samples}",
                 **figures_of(each),
-                "truncated": each.truncation,
                 "missing": each.missing,
             }
             for each in self.runs
