@@ -145,12 +145,7 @@ def summarize(
     verdicts = counts.totals()
     summary = Summary(
         run=str(snapshot.folder),
-        benchmark=manifest.benchmark,
-        model=manifest.model,
         protocol=label,
-        status=manifest.status,
-        problems=manifest.problems,
-        samples=manifest.samples,
         responses=snapshot.answered,
         missing=snapshot.missing,
         verdicts={str(verdict): verdicts[verdict] for verdict in Verdict if verdicts[verdict]},
@@ -164,18 +159,24 @@ def summarize(
         population=population,
         cluster=cluster,
         variance=variance_table(counts),
-        data={file.name: file.sha256 for file in manifest.data},
-        prompt_sha256=manifest.prompt_sha256,
-        usage=manifest.usage,
         failures=snapshot.failures(),
-        sampling=manifest.sampling,
-        fewshot=len(manifest.fewshot_ids),
-        seconds=_seconds(manifest),
+        **_how_it_was_made(manifest),
     )
     from markscheme.reporting.figures import caveats
 
     said = (*_warnings(snapshot, label), *notes, *caveats(summary))
     return msgspec.structs.replace(summary, warnings=said)
+
+
+def _how_it_was_made(manifest: Manifest) -> dict[str, Any]:
+    """The fields of a summary that the manifest tells by itself."""
+    same = ("benchmark", "model", "status", "problems", "samples", "prompt_sha256", "usage", "sampling")
+    return {
+        **{name: getattr(manifest, name) for name in same},
+        "data": {file.name: file.sha256 for file in manifest.data},
+        "fewshot": len(manifest.fewshot_ids),
+        "seconds": _seconds(manifest),
+    }
 
 
 def usual_k(manifest: Manifest) -> tuple[int, ...]:
