@@ -73,7 +73,7 @@ class Snapshot:
     groups: Mapping[str, Sequence[str | None]] = field(repr=False)
     """What the problems can be grouped by: a field of their metadata, the label of each problem."""
     clusters: tuple[str | None, ...] = field(repr=False)
-    """The family of each problem (contest, template), where its benchmark names one."""
+    """The family of each problem, where its benchmark names one."""
     question_offsets: tuple[int, ...] = field(repr=False)
     files: tuple[Path, ...]
     """Where the responses stand."""
@@ -301,16 +301,14 @@ class Snapshot:
 
     def counts(self, protocol: str, chosen: Mask | None = None) -> Counts:
         """How often each problem got each verdict, of all rows or the chosen ones: all that `statistics` sees."""
-        from markscheme.statistics import Counts
-        from markscheme.statistics.clusters import own_clusters
+        from markscheme.statistics import Counts, own_clusters
 
-        verdict = self.verdict(protocol)
-        keep = verdict != UNMARKED if chosen is None else (verdict != UNMARKED) & chosen
-        width = len(VERDICTS)
+        verdict, width = self.verdict(protocol), len(VERDICTS)
+        keep = (verdict != UNMARKED) & (True if chosen is None else chosen)
         table = np.bincount(self.problem[keep] * width + verdict[keep], minlength=self.problems * width)
         asked = tuple(self.wanted.tolist()) if chosen is None and self.manifest is not None else ()
-        rounds = self._rounds(verdict) if chosen is None else ()
-        return Counts(self.keys, table.reshape(-1, width), rounds, asked, own_clusters(self.clusters))
+        rounds, clusters = self._rounds(verdict) if chosen is None else (), own_clusters(self.clusters)
+        return Counts(self.keys, table.reshape(-1, width), rounds, asked, clusters)
 
     def _rounds(self, verdict: Codes) -> tuple[Round, ...]:
         """What came back in each round; a problem's samples are numbered through its rounds."""
@@ -320,13 +318,11 @@ class Snapshot:
             return ()
         ends = np.cumsum([each.asked for each in self.planned], axis=0)
         number = np.sum(self.sample >= ends[:, self.problem], axis=0)
-        scored = (verdict != UNMARKED) & (verdict != ERROR)
         rounds = []
         for at, each in enumerate(self.planned):
-            here = scored & (number == at)
-            n = np.bincount(self.problem[here], minlength=self.problems)
-            c = np.bincount(self.problem[here & (verdict == CORRECT)], minlength=self.problems)
-            rounds.append(Round(each.size, tuple(n.tolist()), tuple(c.tolist())))
+            here = (verdict != UNMARKED) & (verdict != ERROR) & (number == at)
+            places = (self.problem[here], self.problem[here & (verdict == CORRECT)])
+            rounds.append(Round(each.size, *(tuple(np.bincount(x, minlength=self.problems).tolist()) for x in places)))
         return tuple(rounds)
 
     # Texts ---------------------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 Nothing here sees a response's text. Problems are the clusters everywhere, and anything random takes a seed.
 """
 
+from markscheme.statistics.clusters import own_clusters
 from markscheme.statistics.comparison import Comparison, Moved, compare
 from markscheme.statistics.counts import Counts, Picks, Round, from_correct, tally, tally_marks
 from markscheme.statistics.estimators import accuracy, g_pass_at_k, pass_at_k, pass_hat_k
@@ -35,6 +36,7 @@ __all__ = [
     "macro",
     "maj_at_k",
     "mean_interval",
+    "own_clusters",
     "pass_at_k",
     "pass_hat_k",
     "per_problem",
