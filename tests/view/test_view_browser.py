@@ -1,5 +1,6 @@
 """The pages as a person meets them: in a real browser, with keys and clicks."""
 
+import csv
 import re
 import time
 
@@ -17,6 +18,7 @@ EVERY_PAGE = {
     "responses": "/run/first/responses?disagree=1",
     "audit": "/run/first/audit",
     "compare": "/compare?run=first&run=second",
+    "every run": "/run/first/problem/1/runs",
     "side by side": "/compare/problem?run=first&run=second&problem=2",
 }
 
@@ -372,6 +374,34 @@ def test_exported_site_works_from_the_disk(page, site):
     page.goto(f"file://{site}/index.html")
     page.get_by_role("link", name="second against first").click()
     page.get_by_text("paired on 4 problems").wait_for()
+    page.get_by_role("link", name="side by side").first.click()
+    page.locator(".sides article").nth(1).wait_for()
+    rows = list(csv.DictReader((site / "run" / "first" / "responses.csv").open()))
+    assert len(rows) == 12
+    assert {"problem_id", "verdict", "answer"} <= rows[0].keys()
+
+
+def test_list_when_a_column_is_put_away_then_it_stays_away(page, server):
+    page.goto(server.url + "/run/first/responses")
+    assert page.locator("td.c-question").first.is_visible()
+    page.locator("#chooser summary").click()
+    page.get_by_label("question", exact=True).uncheck()
+    assert page.locator("td.c-question").first.is_hidden()
+    page.get_by_label("Condition").fill("sample = 0")
+    page.keyboard.press("Enter")
+    page.get_by_text("12 of 96 responses").wait_for()
+    assert page.locator("td.c-question").first.is_hidden()
+    assert page.locator("td.c-gold").first.inner_text() != ""
+
+
+def test_response_when_opened_then_the_question_and_the_gold_are_there(page, server):
+    page.goto(server.url + "/run/first/response/1/0")
+    assert page.locator("#problem .text").is_visible()
+    assert page.locator("#problem math").count() > 0
+    page.locator("#problem summary").click()
+    page.wait_for_function("() => sessionStorage.getItem('markscheme-problem') === '0'")
+    page.reload()
+    assert page.locator("#problem .text").is_hidden()  # as it was left
 
 
 def test_exported_hostile_run_runs_nothing(page, site):

@@ -21,6 +21,7 @@ from urllib.parse import urlsplit
 import pytest
 import run_folders as folders
 
+from markscheme.runs import Run
 from markscheme.view.guard import Guard, is_loopback
 from markscheme.view.library import Library
 from markscheme.view.server import safe_cell
@@ -37,6 +38,11 @@ PAGES = [
     "/run/first/problem/1",
     "/run/first/response/1/0",
     "/run/first/response/1/0/others",
+    "/run/first/response/1/0/record",
+    "/run/first/problem/1/runs",
+    "/run/hostile/problem/1/runs",
+    "/run/hostile/response/1/0/record",
+    "/run/first/responses?where=%3Cscript%3Ealert(1)%3C/script%3E",
     "/compare?run=first&run=second",
     "/compare?run=first&run=second&run=future",
     "/compare",
@@ -238,6 +244,37 @@ def test_csv_of_a_filtered_list_has_exactly_the_rows_of_the_filter(server, runs)
 )
 def test_csv_cell_that_a_spreadsheet_would_run_is_made_text(value, kept):
     assert safe_cell(value) == kept
+
+
+def test_list_when_a_condition_is_typed_then_it_is_narrowed_or_the_mistake_is_said(server):
+    page = get(server.url + "/run/first/responses?where=sample+%3D+0+and+verdict+%3D+correct")[2]
+    kept = re.search(r"(\d+) of 96 responses", page)[1]
+    rows = list(csv.DictReader(io.StringIO(get(server.url + "/run/first/responses.csv?where=sample+%3D+0")[2])))
+    assert len(rows) == 12
+    assert int(kept) == sum(row["verdict"] == "correct" for row in rows)
+    assert (
+        "The condition cannot be read: there is no field"
+        in get(server.url + "/run/first/responses?where=colour+%3D+1")[2]
+    )
+    assert get(server.url + "/run/first/responses.csv?where=colour+%3D+1")[0] == 404
+
+
+def test_record_of_a_response_holds_the_prompt_the_response_and_every_mark(server, runs):
+    record = json.loads(get(server.url + "/run/first/response/2/3/record")[2])
+    stored = Run.open(runs / "first").snapshot()
+    row = stored.row(1, 3)
+    assert record["response"]["text"] == stored.response(row).text
+    assert record["question"]["problem"]["id"] == stored.ids[1]
+    assert record["marks"].keys() == set(stored.protocols)
+
+
+def test_problem_in_every_run_shows_who_solved_it(server, runs):
+    page = get(server.url + "/run/first/problem/2/runs")[2]
+    for name in ("first", "second"):
+        stored = Run.open(runs / name).snapshot()
+        right = int((stored.verdict("math")[stored.problem == 1] == 0).sum())
+        assert f"{right} of 8" in page
+    assert "/run/second/response/2/0" in page
 
 
 def test_text_search_finds_words_in_text_and_not_in_ids(server):

@@ -20,13 +20,13 @@ from markscheme.view.html import render_page
 from markscheme.view.library import Entry, Library, OpenRun
 from markscheme.view.links import Links
 from markscheme.view.pages.audit import audit_page
-from markscheme.view.pages.compare import compare_page
-from markscheme.view.pages.problem import problem_page
+from markscheme.view.pages.compare import compare_page, compare_problem_page, moved_problems
+from markscheme.view.pages.problem import across_page, problem_page
 from markscheme.view.pages.response import response_page
-from markscheme.view.pages.responses import listed, responses_page
+from markscheme.view.pages.responses import listed, responses_page, responses_table
 from markscheme.view.pages.run import run_page
 from markscheme.view.pages.runs import pairs, runs_page
-from markscheme.view.server import ASSETS, asset
+from markscheme.view.server import ASSETS, asset, csv_lines
 from markscheme.view.site import Page, Site
 from markscheme.view.visible import one_line
 
@@ -53,7 +53,7 @@ def export(folder: Path, target: Path, say: Say) -> int:
             if entry.manifest is not None:
                 say(f"{entry.name}: {_write_run(pages, entry)} pages")
         for one, two in pairs(entries):
-            pages.page(f"compare/{one.slug}--{two.slug}.html", compare_page, [one.slug, two.slug], {})
+            _write_comparison(pages, [one.slug, two.slug])
         return pages.count
     finally:
         site.close()
@@ -101,11 +101,22 @@ def _write_run(pages: _Pages, entry: Entry) -> int:
     pages.page(f"{home}/audit.html", audit_page, slug, {})
     pages.page(f"{home}/responses.html", _list_page, slug)
     pages.file(f"{home}/responses.js", b"window.markscheme = " + msgspec.json.encode(_list(run)) + b";\n")
+    table = responses_table(pages.site.begin(), slug, Filter())
+    pages.file(f"{home}/responses.csv", csv_lines(table, len(run.snapshot) + 1))
     for problem in range(run.snapshot.problems):
+        pages.page(f"{home}/problem/{problem + 1}-runs.html", across_page, slug, problem)
         pages.page(f"{home}/problem/{problem + 1}.html", problem_page, slug, problem)
     for problem, sample in zip(run.snapshot.problem.tolist(), run.snapshot.sample.tolist(), strict=True):
         pages.page(f"{home}/response/{problem + 1}-{sample}.html", response_page, slug, problem, sample, Filter())
     return pages.count - before
+
+
+def _write_comparison(pages: _Pages, slugs: list[str]) -> None:
+    """The comparison, and side by side each problem that it names."""
+    place = f"compare/{'--'.join(slugs)}"
+    pages.page(f"{place}.html", compare_page, slugs, {})
+    for problem in moved_problems(pages.site.begin(), slugs):
+        pages.page(f"{place}/{problem + 1}.html", compare_problem_page, slugs, {"problem": str(problem + 1)})
 
 
 def _list_page(site: Site, slug: str) -> Page:

@@ -15,6 +15,7 @@ import numpy as np
 from markscheme.runs.columns import CODE, FINISH, UNMARKED, Mask
 from markscheme.runs.snapshot import Snapshot
 from markscheme.types import Verdict
+from markscheme.view.conditions import matching
 
 SORTS = ("problem", "tokens", "length", "latency")
 LONGEST_QUERY = 500
@@ -35,6 +36,7 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     truncated: bool = False  # cut off by the token limit
     disagree: bool = False  # protocols disagree on it
     group: str = ""  # `field:label`, such as `level:5`
+    where: str = ""  # a condition over any field, see `conditions`
     sort: str = ""
     down: bool = False  # largest first
     page: int = 1
@@ -70,7 +72,7 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return kept != Filter()
 
     def mask(self, snapshot: Snapshot, protocol: str) -> Mask:
-        """Rows that pass everything but the text search, which is `search`'s."""
+        """Rows that pass everything but the text search, which is `search`'s; raises `UsageError` for a bad condition."""
         keep = np.ones(len(snapshot), bool)
         if self.verdict:
             code = UNMARKED if self.verdict == "unmarked" else CODE[self.verdict]
@@ -95,6 +97,8 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             keep &= cut | (snapshot.rows["finish"] == FINISH.index("length"))
         if self.disagree:
             keep &= snapshot.disagree
+        if self.where:
+            keep &= matching(self.where, snapshot, self.protocol or protocol)
         return keep
 
     def order(

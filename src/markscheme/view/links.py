@@ -45,6 +45,10 @@ class Links:
         """One problem of a run."""
         return self._to(f"/run/{slug}/problem/{problem + 1}", f"run/{slug}/problem/{problem + 1}.html")
 
+    def across(self, slug: str, problem: int) -> str:
+        """One problem in every run that was asked it."""
+        return self._to(f"/run/{slug}/problem/{problem + 1}/runs", f"run/{slug}/problem/{problem + 1}-runs.html")
+
     def response(self, slug: str, problem: int, sample: int, filter: Filter | None = None) -> str:
         """One response; with a filter, next and previous stay inside it."""
         file = f"run/{slug}/response/{problem + 1}-{sample}.html"
@@ -59,7 +63,7 @@ class Links:
 
     def csv(self, slug: str, filter: Filter) -> str:
         """The same list as a file."""
-        return self._to(f"/run/{slug}/responses.csv", "", filter.query())
+        return self._to(f"/run/{slug}/responses.csv", f"run/{slug}/responses.csv", filter.query())
 
     def audit(self, slug: str, query: str = "") -> str:
         """Where protocols disagree."""
@@ -72,4 +76,5 @@ class Links:
 
     def compare_problem(self, slugs: list[str], problem: int) -> str:
         """One problem of the first run, the two runs' responses side by side."""
-        return f"/compare/problem?{urlencode([('run', slug) for slug in slugs])}&problem={problem + 1}"
+        query = f"{urlencode([('run', slug) for slug in slugs])}&problem={problem + 1}"
+        return self._to("/compare/problem", f"compare/{'--'.join(slugs[:2])}/{problem + 1}.html", query)

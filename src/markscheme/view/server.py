@@ -16,8 +16,10 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from aiohttp import web
 
+from markscheme.errors import UsageError
 from markscheme.view.filters import Filter
 from markscheme.view.guard import HEADERS, Guard
 from markscheme.view.html import compile_templates, render_fragment, render_page
@@ -25,8 +27,8 @@ from markscheme.view.library import Library
 from markscheme.view.links import Links
 from markscheme.view.pages.audit import audit_page
 from markscheme.view.pages.compare import compare_page, compare_problem_page, compare_table
-from markscheme.view.pages.problem import problem_page
-from markscheme.view.pages.response import find_response, other_marks, response_page, text_piece
+from markscheme.view.pages.problem import across_page, problem_page
+from markscheme.view.pages.response import find_response, full_record, other_marks, response_page, text_piece
 from markscheme.view.pages.responses import responses_page, responses_table
 from markscheme.view.pages.run import run_page
 from markscheme.view.pages.runs import runs_page, runs_table
@@ -67,7 +69,9 @@ def make_app(root: Path, host: str) -> web.Application:
             web.get("/run/{slug}/audit", _page(lambda s, r: audit_page(s, _slug(r), r.query))),
             web.get(f"/run/{{slug}}/problem/{number}", _page(lambda s, r: problem_page(s, *_cell(r)[:2]))),
             web.get(cell, _page(lambda s, r: response_page(s, *_cell(r), Filter.parse(r.query)))),
+            web.get(f"/run/{{slug}}/problem/{number}/runs", _page(lambda s, r: across_page(s, *_cell(r)[:2]))),
             web.get(f"{cell}/text", _text),
+            web.get(f"{cell}/record", _record),
             web.get(f"{cell}/piece", _piece),
             web.get(f"{cell}/others", _others),
             web.get("/assets/{name}", _asset),
@@ -112,7 +116,7 @@ async def _not_there(
     """What does not exist is a page that says so."""
     try:
         return await handler(request)
-    except NotThereError as problem:
+    except (NotThereError, UsageError) as problem:  # the latter in a condition that was typed
         message = str(problem)
     except web.HTTPNotFound:
         message = "There is no such page."
@@ -170,7 +174,7 @@ def _csv(
 
     async def handle(request: web.Request) -> web.StreamResponse:
         rows = iter(make(request.app[SITE].begin(), request))
-        first = await asyncio.to_thread(_csv_lines, rows, 1)  # whatever is wrong shows before anything is sent
+        first = await asyncio.to_thread(csv_lines, rows, 1)  # whatever is wrong shows before anything is sent
         name = re.sub(r"[^A-Za-z0-9.-]+", "-", request.path.strip("/")) or "runs.csv"
         response = web.StreamResponse(
             headers={
@@ -184,14 +188,15 @@ def _csv(
         with contextlib.suppress(ConnectionError):  # whoever read it has enough
             while lines:
                 await response.write(lines)
-                lines = await asyncio.to_thread(_csv_lines, rows, CSV_ROWS_AT_ONCE)
+                lines = await asyncio.to_thread(csv_lines, rows, CSV_ROWS_AT_ONCE)
             await response.write_eof()
         return response
 
     return handle
 
 
-def _csv_lines(rows: Iterable[list[object]], most: int) -> bytes:
+def csv_lines(rows: Iterable[list[object]], most: int) -> bytes:
+    """So many lines more of a table, as a file has them."""
     out = io.StringIO()
     writer = csv.writer(out)
     for _, row in zip(range(most), rows, strict=False):
@@ -211,6 +216,14 @@ async def _text(request: web.Request) -> web.StreamResponse:
     response = await asyncio.to_thread(find_response, request.app[SITE].begin(), *_cell(request))
     whole = (f"{response.reasoning}\n\n" if response.reasoning else "") + response.text
     return web.Response(body=whole.encode("utf-8", "replace"), content_type="text/plain", charset="utf-8")
+
+
+async def _record(request: web.Request) -> web.StreamResponse:
+    """Everything that is kept of a response, as JSON: the problem with its prompt, what came back, every mark."""
+    record = await asyncio.to_thread(full_record, request.app[SITE].begin(), *_cell(request))
+    return web.Response(
+        body=msgspec.json.format(msgspec.json.encode(record)), content_type="application/json", charset="utf-8"
+    )
 
 
 async def _piece(request: web.Request) -> web.StreamResponse:

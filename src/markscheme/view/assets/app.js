@@ -55,13 +55,31 @@ $("#to-answer")?.addEventListener("click", (event) => { event.preventDefault(); 
 function remember(element, property, event) {
   if (!element) return;
   const name = `markscheme-${element.id}`;
-  try { element[property] = sessionStorage.getItem(name) === "1"; } catch { /* off, then */ }
+  try {
+    const kept = sessionStorage.getItem(name);
+    if (kept !== null) element[property] = kept === "1";
+  } catch { /* as the page has it, then */ }
   element.addEventListener(event, () => {
     try { sessionStorage.setItem(name, element[property] ? "1" : "0"); } catch { /* not kept, then */ }
   });
 }
 remember($("#raw"), "checked", "change");
 remember($("#problem"), "open", "toggle");
+
+// Columns of the list, remembered ---------------------------------------------------------------------------------
+if ($("#chooser")) {
+  $("#chooser").hidden = false;
+  const hide = (column, hidden) => document.documentElement.classList.toggle(`no-${column}`, hidden);
+  for (const box of all("#chooser [data-column]")) {
+    const name = `markscheme-column-${box.dataset.column}`;
+    try { box.checked = localStorage.getItem(name) !== "0"; } catch { /* all of them, then */ }
+    hide(box.dataset.column, !box.checked);
+    box.addEventListener("change", () => {
+      hide(box.dataset.column, !box.checked);
+      try { localStorage.setItem(name, box.checked ? "1" : "0"); } catch { /* not kept, then */ }
+    });
+  }
+}
 
 // Copy ----------------------------------------------------------------------------------------------------------
 for (const button of all("[data-copy]")) {

@@ -11,8 +11,7 @@ from markscheme.view import figures
 from markscheme.view.filters import Filter
 from markscheme.view.judging import Judging, judge_all, missing_protocols
 from markscheme.view.library import OpenRun
-from markscheme.view.pages.problem import gold_text
-from markscheme.view.pages.responses import PER_PAGE, listed
+from markscheme.view.pages.responses import PER_PAGE, gold_text, listed
 from markscheme.view.pages.run import header
 from markscheme.view.site import Page, Sheet, Site, live
 from markscheme.view.visible import one_line

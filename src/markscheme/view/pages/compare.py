@@ -12,7 +12,7 @@ from markscheme.types import Mark
 from markscheme.view.background import Made
 from markscheme.view.library import OpenRun
 from markscheme.view.overview import overview
-from markscheme.view.pages.problem import gold_text, rich
+from markscheme.view.pages.problem import gold_html, rich
 from markscheme.view.pages.response import Body, body, stored_marks
 from markscheme.view.site import NotThereError, Page, Site, live
 from markscheme.view.verdicts import Look, look
@@ -95,6 +95,12 @@ def compare_table(site: Site, slugs: list[str]) -> Iterator[list[object]]:
         yield [row.id, *moved.a, *moved.b, moved.difference, moved.p_value, int(moved.beyond_chance)]
 
 
+def moved_problems(site: Site, slugs: list[str]) -> list[int]:
+    """The problems that a comparison names, by their numbers in the first run."""
+    made = _made_pair(site, *_runs(site, slugs)[:2]).value
+    return [row.problem for row in made.rows[:MOST_MOVED]] if made else []
+
+
 def compare_problem_page(site: Site, slugs: list[str], query: Mapping[str, str]) -> Page:
     """One problem, a response of each run beside the other."""
     runs = _runs(site, slugs)[:2]
@@ -121,7 +127,7 @@ def compare_problem_page(site: Site, slugs: list[str], query: Mapping[str, str])
             "number": problem,
             "id": first.snapshot.ids[problem],
             "statement": rich(question.problem.statement) if question else None,
-            "gold": gold_text(question.problem.gold) if question else "",
+            "gold": gold_html(question.problem.gold) if question else "",
             "sides": [left, right],
             "slugs": [first.entry.slug, second.entry.slug],
             "before": moved[place - 1] if 0 < place < len(moved) else None,

@@ -7,14 +7,17 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from markscheme.types import CountdownGold, Gold
+from markscheme.types import Gold
 from markscheme.view import figures
-from markscheme.view.pages.responses import LONGEST_ANSWER, Listed, listed
+from markscheme.view.library import OpenRun
+from markscheme.view.pages.responses import LONGEST_ANSWER, Listed, gold_text, listed
 from markscheme.view.pages.run import header
 from markscheme.view.site import NotThereError, Page, Site, live
 from markscheme.view.text import blocks, clock, render, render_plain
 from markscheme.view.verdicts import Look
 
+MOST_RUNS = 50
+"""Runs on the page of a problem in all of them."""
 MOST_SAMPLES = 2_000
 """Samples listed on a page, and answers compared with each other."""
 RENDERED = 60_000
@@ -53,7 +56,7 @@ def problem_page(site: Site, slug: str, problem: int) -> Page:
             "question": question,
             "statement": rich(question.problem.statement) if question else None,
             "solution": rich(question.problem.solution) if question and question.problem.solution else None,
-            "gold_html": _gold_html(question.problem.gold) if question else "",
+            "gold_html": gold_html(question.problem.gold) if question else "",
             "metadata": _metadata(question.problem.metadata) if question else {},
             "samples": samples,
             "hidden": max(0, len(rows) - MOST_SAMPLES),
@@ -68,6 +71,39 @@ def problem_page(site: Site, slug: str, problem: int) -> Page:
     )
 
 
+def across_page(site: Site, slug: str, problem: int) -> Page:
+    """The same problem in every run of this folder that was asked it: who solves it, and each sample."""
+    run = site.open(slug)
+    if not 0 <= problem < run.snapshot.problems:
+        raise NotThereError(f"{run.entry.name} has no problem number {problem + 1}.")
+    key, benchmark = run.snapshot.keys[problem], run.entry.manifest and run.entry.manifest.benchmark
+    lines: list[tuple[OpenRun, int, list[Listed]]] = []
+    pending = False
+    for entry in site.library.entries():
+        if entry.manifest is None or entry.manifest.benchmark != benchmark or len(lines) == MOST_RUNS:
+            continue
+        other = site.open(entry.slug)
+        pending |= not other.snapshot.complete
+        if key in other.snapshot.keys:
+            number = other.snapshot.keys.index(key)
+            rows = other.snapshot.rows_of(number)[:MOST_SAMPLES]
+            lines.append((other, number, [listed(other, row, other.protocol) for row in rows]))
+    question = run.snapshot.question(problem)
+    return Page(
+        "across.html",
+        f"{run.snapshot.ids[problem]} in every run",
+        {
+            **header(run),
+            "number": problem,
+            "id": run.snapshot.ids[problem],
+            "statement": rich(question.problem.statement) if question else None,
+            "gold": gold_html(question.problem.gold) if question else "",
+            "lines": lines,
+        },
+        again=live(run, pending=pending),
+    )
+
+
 def rich(text: str) -> Markup:
     """A statement or solution with its formulas; of what is very long, the beginning."""
     until = clock() + FORMULA_SECONDS
@@ -77,17 +113,10 @@ def rich(text: str) -> Markup:
     return Markup("").join(html)
 
 
-def gold_text(gold: Gold) -> str:
-    """The right answer in words."""
-    if isinstance(gold, CountdownGold):
-        return f"{gold.target} from {', '.join(map(str, gold.nums))}, each used once"
-    return gold
-
-
-def _gold_html(gold: Gold) -> Markup:
+def gold_html(gold: Gold) -> Markup:
     text = gold_text(gold)
     looks_like_latex = any(sign in text for sign in "\\^_{") and len(text) < LONGEST_ANSWER
-    return render(f"${text.strip('$')}$") if looks_like_latex else render_plain(text)
+    return render(f"${text.strip('$')}$") if looks_like_latex else render_plain(text[:LONGEST_ANSWER])
 
 
 def _metadata(metadata: dict[str, object]) -> dict[str, str]:

@@ -16,7 +16,7 @@ from markscheme.runs.columns import CORRECT, ERROR, UNMARKED, Ints, Mask
 from markscheme.types import Mark, Question, Response
 from markscheme.view.filters import Filter
 from markscheme.view.library import OpenRun
-from markscheme.view.pages.problem import FORMULA_SECONDS, gold_text, rich
+from markscheme.view.pages.problem import FORMULA_SECONDS, gold_html, rich
 from markscheme.view.pages.responses import select
 from markscheme.view.pages.run import header
 from markscheme.view.site import NotThereError, Page, Site, live
@@ -75,7 +75,7 @@ def response_page(site: Site, slug: str, problem: int, sample: int, filter: Filt
             "response": response,
             "question": question,
             "statement": rich(question.problem.statement) if question else None,
-            "gold": gold_text(question.problem.gold) if question else "",
+            "gold": gold_html(question.problem.gold) if question else "",
             "own": own,
             "marks": marks,
             "stored": True,
@@ -139,6 +139,15 @@ def find_response(site: Site, slug: str, problem: int, sample: int) -> Response:
     if response is None:
         raise NotThereError(f"{run.entry.name} has no response for sample {sample} of problem {problem + 1}.")
     return response
+
+
+def full_record(site: Site, slug: str, problem: int, sample: int) -> dict[str, Any]:
+    """Everything that is kept of a response."""
+    run = site.open(slug)
+    response = find_response(site, slug, problem, sample)
+    row = run.snapshot.row(problem, sample)
+    marks = stored_marks(run, row) if row is not None else {}
+    return {"question": run.snapshot.question(problem), "response": response, "marks": marks}
 
 
 def stored_marks(run: OpenRun, row: int) -> dict[str, Mark]:

@@ -9,8 +9,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from markupsafe import Markup
 
+from markscheme.errors import UsageError
 from markscheme.runs.columns import Ints
-from markscheme.types import Response
+from markscheme.types import CountdownGold, Gold, Response
+from markscheme.view.conditions import fields
 from markscheme.view.filters import Filter
 from markscheme.view.library import OpenRun
 from markscheme.view.pages.run import group_labels, header
@@ -48,12 +50,26 @@ class Listed:
     disagree: bool
     excerpt: Markup | None = None
     """Where the words that were looked for stand."""
+    question: str = ""
+    """The beginning of what was asked, and the right answer: columns that one may choose."""
+    gold: str = ""
+
+
+def gold_text(gold: Gold) -> str:
+    """The right answer in words."""
+    if isinstance(gold, CountdownGold):
+        return f"{gold.target} from {', '.join(map(str, gold.nums))}, each used once"
+    return gold
 
 
 def responses_page(site: Site, slug: str, filter: Filter) -> Page:
     """The list of a run's responses."""
     run = site.open(slug)
-    rows, progress = select(site, run, filter)
+    complaint = ""
+    try:
+        rows, progress = select(site, run, filter)
+    except UsageError as problem:  # in the condition that was typed
+        rows, progress, complaint = np.zeros(0, np.int64), None, str(problem)
     searching = progress is not None and not progress.complete
     return Page(
         "responses.html",
@@ -61,6 +77,8 @@ def responses_page(site: Site, slug: str, filter: Filter) -> Page:
         {
             **header(run),
             "filter": filter,
+            "complaint": complaint,
+            "conditions": fields(run.snapshot),
             "sheet": (sheet := Sheet.turn_to(rows, filter.page, PER_PAGE)),
             "shown": [_with_excerpt(run, int(row), filter) for row in sheet.rows],
             "matches": len(rows),
@@ -115,6 +133,9 @@ def listed(run: OpenRun, row: int, protocol: str) -> Listed:
 
 def _with_excerpt(run: OpenRun, row: int, filter: Filter) -> Listed:
     one = listed(run, row, filter.protocol or run.protocol)
+    if (question := run.snapshot.question(one.problem)) is not None:
+        asked, gold = one_line(question.problem.statement, 160), one_line(gold_text(question.problem.gold), 80)
+        one = replace(one, question=asked, gold=gold)
     if not filter.q or run.snapshot.rows["length"][row] > LONGEST_EXCERPTED:
         return one
     response = run.snapshot.response(row)
@@ -135,10 +156,10 @@ def _excerpt(response: Response, filter: Filter) -> Markup | None:
 def responses_table(site: Site, slug: str, filter: Filter) -> Iterator[list[object]]:
     """What the list shows, all pages, for a CSV file."""
     run = site.open(slug)
+    rows, _ = select(site, run, filter, wait=None)  # first: whatever is wrong shows before anything is sent
     protocols = sorted(run.snapshot.verdicts)
     yield ["problem", "problem_id", "sample", "verdict", "answer", "why", "completion_tokens", "latency", "bytes",
            "finish_reason_length", *(f"verdict {name}" for name in protocols)]  # fmt: skip
-    rows, _ = select(site, run, filter, wait=None)
     for row in rows:
         one = listed(run, int(row), filter.protocol or run.protocol)
         verdicts = [look(int(run.snapshot.verdicts[name][row])).name for name in protocols]

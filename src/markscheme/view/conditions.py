@@ -1,0 +1,183 @@
+"""A filter as one types it: `tokens > 500 and verdict != correct and not (level = 5 or latency >= 2)`.
+
+Fields are the columns of a run, the names of its protocols, and whatever its problems can be grouped by. Work is linear
+in the text; whatever does not read is one sentence that says where.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from markscheme.errors import UsageError
+from markscheme.runs.columns import FINISH, VERDICTS, Mask
+from markscheme.runs.snapshot import Snapshot
+
+NUMBERS = {
+    "tokens": "tokens",
+    "prompt_tokens": "prompt_tokens",
+    "reasoning_tokens": "reasoning_tokens",
+    "bytes": "size",
+    "latency": "latency",
+    "attempts": "attempts",
+}
+"""Field → column of the snapshot."""
+DEEPEST = 30
+
+_TOKEN = re.compile(
+    r"""\s*(?:(?P<word>[\w@+.:/-]+)|(?P<text>"[^"]*"|'[^']*')|(?P<sign><=|>=|!=|[=<>~()])|(?P<odd>\S))"""
+)
+_SIGNS: dict[str, Callable[[Any, Any], Any]] = {
+    "=": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+class _Token(NamedTuple):
+    kind: str
+    text: str
+    start: int
+
+
+def matching(condition: str, snapshot: Snapshot, protocol: str) -> Mask:
+    """The rows for which a condition holds."""
+    return _Reader(condition, snapshot, protocol).read()
+
+
+def fields(snapshot: Snapshot) -> list[str]:
+    """What a condition can be about, in this run."""
+    return ["verdict", "id", "sample", *NUMBERS, "finish", "error", "disagree", *snapshot.protocols, *snapshot.groups]
+
+
+class _Reader:
+    def __init__(self, condition: str, snapshot: Snapshot, protocol: str) -> None:
+        self._snapshot, self._protocol, self._depth = snapshot, protocol, 0
+        self._tokens = [
+            _Token(match.lastgroup or "", match[match.lastgroup or 0], match.start(match.lastgroup or 0))
+            for match in _TOKEN.finditer(condition)
+        ]
+        self._end = len(condition)
+        self._at = 0
+
+    def read(self) -> Mask:
+        mask = self._any()
+        if self._at < len(self._tokens):
+            raise self._wrong("`and`, `or` or the end")
+        return mask
+
+    def _any(self) -> Mask:
+        mask = self._all()
+        while self._take("or"):
+            mask = mask | self._all()
+        return mask
+
+    def _all(self) -> Mask:
+        mask = self._one()
+        while self._take("and"):
+            mask = mask & self._one()
+        return mask
+
+    def _one(self) -> Mask:
+        self._depth += 1
+        if self._depth > DEEPEST:
+            raise UsageError(f"the filter is nested more than {DEEPEST} deep")
+        if self._take("not"):
+            mask = ~self._one()
+        elif self._take("("):
+            mask = self._any()
+            if not self._take(")"):
+                raise self._wrong("`)`")
+        else:
+            mask = self._comparison()
+        self._depth -= 1
+        return mask
+
+    def _comparison(self) -> Mask:
+        token = self._next("a field")
+        if token.kind not in ("word", "text"):
+            self._at -= 1
+            raise self._wrong("a field")
+        name = token.text.strip("\"'")
+        if name == "disagree":
+            return self._snapshot.disagree
+        sign = self._next("=, !=, <, <=, >, >= or ~")
+        if sign.text not in (*_SIGNS, "~"):
+            self._at -= 1
+            raise self._wrong("=, !=, <, <=, >, >= or ~")
+        value = self._next("a value").text.strip("\"'")
+        if name in NUMBERS or name == "sample":
+            return self._numbers(name, sign.text, value)
+        return self._labels(name, sign.text, value)
+
+    def _numbers(self, name: str, sign: str, value: str) -> Mask:
+        try:
+            limit = float(value)
+        except ValueError:
+            raise UsageError(f"{name} is a number, and {value!r} is none") from None
+        if sign == "~":
+            raise UsageError(f"{name} is a number; `~` looks for a part of a text")
+        column = self._snapshot.sample if name == "sample" else self._snapshot.rows[NUMBERS[name]]
+        known = column >= 0  # -1 and NaN: not known, which is neither more nor less
+        return np.asarray(_SIGNS[sign](column, limit) & known)
+
+    def _labels(self, name: str, sign: str, value: str) -> Mask:
+        codes, labels = self._column(name)
+        if sign == "~":
+            holds = [label is not None and value.lower() in label.lower() for label in labels]
+        elif sign in ("=", "!="):
+            holds = [(label is not None and label.lower() == value.lower()) == (sign == "=") for label in labels]
+        else:
+            holds = [_ordered(label, sign, value) for label in labels]
+        return np.asarray(np.array([*holds, False], bool)[codes])
+
+    def _column(self, name: str) -> tuple[Any, list[str | None]]:
+        """Of each row the place of its label; the labels."""
+        snapshot = self._snapshot
+        if name == "verdict" or name in snapshot.protocols:
+            codes = snapshot.verdict(self._protocol if name == "verdict" else name)
+            return np.where(codes < 0, len(VERDICTS), codes), [*map(str, VERDICTS), "unmarked"]
+        if name == "finish":
+            codes = snapshot.rows["finish"].astype(int)
+            return np.where(codes < 0, len(FINISH), codes), [*FINISH, None]
+        if name == "error":
+            return snapshot.rows["kind"].astype(int), [*snapshot.kinds]
+        if name == "id":
+            return snapshot.problem, [*snapshot.ids]
+        if name in snapshot.groups:
+            return snapshot.problem, [*snapshot.groups[name]]
+        raise UsageError(f"there is no field {name!r}; there are {', '.join(fields(snapshot))}")
+
+    def _take(self, word: str) -> bool:
+        here = self._at < len(self._tokens) and self._tokens[self._at].text.lower() == word
+        self._at += here
+        return here
+
+    def _next(self, expected: str) -> _Token:
+        if self._at >= len(self._tokens):
+            raise self._wrong(expected)
+        self._at += 1
+        return self._tokens[self._at - 1]
+
+    def _wrong(self, expected: str) -> UsageError:
+        if self._at < len(self._tokens):
+            token = self._tokens[self._at]
+            return UsageError(f"expected {expected} at {token.text!r}, character {token.start + 1} of the filter")
+        return UsageError(f"expected {expected} at the end of the filter")
+
+
+def _ordered(label: str | None, sign: str, value: str) -> bool:
+    """By size where both are numbers, else by letters."""
+    if label is None:
+        return False
+    try:
+        return bool(_SIGNS[sign](float(label), float(value)))
+    except ValueError:
+        return bool(_SIGNS[sign](label.lower(), value.lower()))
