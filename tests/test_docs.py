@@ -63,16 +63,21 @@ def succeeds(command: list[str], folder: Path, environment: dict[str, str]) -> N
 
 
 def test_readme_when_it_shows_what_you_get_then_the_demo_prints_that(tmp_path):
+    """All of the demo is half a minute of a core: here some of its puzzles, and what `.ci/run` kept of the whole."""
     shown = blocks(ROOT / "README.md", "text").partition("run folder")[0]
+    if kept := os.environ.get("MARKSCHEME_DEMO"):
+        printed = Path(kept).read_text().partition("countdown-sample ·")[2].partition("run folder")[0]
+        assert wording(shown) == wording("countdown-sample ·" + printed)
+        # Another processor rounds differently, and once in a while a draw falls the other way.
+        assert figures(shown) == pytest.approx(figures(printed), abs=1.5)
     demo = re.search(r"markscheme (run countdown-sample .*) --out", (ROOT / "Makefile").read_text())
     done = subprocess.run(
-        [sys.executable, "-m", "markscheme", *demo[1].split(), "--out", tmp_path / "demo"],
+        [sys.executable, "-m", "markscheme", *demo[1].split(), "--limit", "16", "--out", tmp_path / "demo"],
         capture_output=True, text=True, check=True, env={**os.environ, "COLUMNS": "100"},
     )  # fmt: skip
     printed = done.stdout.partition("run folder")[0]
-    assert wording(shown) == wording(printed)
-    # Another processor rounds differently, and once in a while a draw falls the other way.
-    assert figures(shown) == pytest.approx(figures(printed), abs=1.5)
+    assert set(wording(shown)) == set(wording(printed))
+    assert figures(shown)[:3] == pytest.approx(figures(printed)[:3], abs=30)  # of so few, the intervals are wide
 
 
 def wording(report: str) -> list[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import cache
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import msgspec
@@ -385,6 +386,7 @@ def _metas(name: str) -> list[Any]:
     return [meta for meta in get_args(hint) if isinstance(meta, Meta) and meta.extra]
 
 
+@cache
 def fixed_options() -> tuple[str, ...]:
     """The options that are part of what is asked, which a resumed run must keep."""
     hints = get_type_hints(RunConfig, include_extras=True)

@@ -27,6 +27,21 @@ def environment(tmp_path):
     }
 
 
+@pytest.fixture
+def here(environment, monkeypatch, capsys):
+    """The same command in this process, which has torch already: what it prints."""
+
+    def chat_eval(*words):
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.setattr(sys, "path", [*sys.path])  # the stand-in for nanochat must not stay importable
+        capsys.readouterr()
+        assert main([str(word) for word in words]) == 0
+        return capsys.readouterr().out
+
+    return chat_eval
+
+
 def figures(output):
     passed = {f"pass@{k}": float(value) for k, value in re.findall(r"Pass@(\d+): ([\d.]+)", output)}
     solved, asked = map(int, re.search(r"Final: (\d+)/(\d+)", output).groups())
@@ -81,10 +96,10 @@ def test_chat_eval_when_typed_as_documented_then_equal_to_our_own_run(door, envi
 
 @pytest.mark.parametrize("world", [2])
 def test_chat_eval_when_under_torchrun_then_each_rank_has_its_file_and_the_figures_are_the_same(
-    door, environment, tmp_path, world
+    door, here, environment, tmp_path, world
 ):
     words = ("-i", "sft", "-a", "AIME-2025", "-n", "4", "-t", "0.8", "-m", "64", "--passatk", "--device-type", "cpu")
-    alone = door("python", "-m", "scripts.chat_eval", *words, "--out", tmp_path / "alone", env=environment)
+    alone = here(*words, "--out", tmp_path / "alone")
     together = door(
         *(
             "torchrun",
@@ -99,7 +114,7 @@ def test_chat_eval_when_under_torchrun_then_each_rank_has_its_file_and_the_figur
         env=environment,
         timeout=300,
     )
-    assert figures(together.stdout) == figures(alone.stdout)
+    assert figures(together.stdout) == figures(alone)
     assert together.stdout.count("Final:") == 1
     folder = tmp_path / "ranks" / "AIME-2025"
     files = {file.name: len(file.read_text().splitlines()) for file in folder.glob("responses*.jsonl")}
@@ -125,7 +140,7 @@ def kept(folder):
     ids=["killed", "Ctrl-C"],
 )
 def test_chat_eval_when_torchrun_is_disturbed_then_nothing_is_lost_and_the_same_command_goes_on(
-    door, environment, tmp_path, monkeypatch, capsys, trouble, rank
+    door, here, environment, tmp_path, trouble, rank
 ):
     words = ("-i", "sft", "-a", "AIME-2024-I", "-n", "4", "-t", "0.8", "-m", "64", "--passatk", "--device-type", "cpu")
     folder = tmp_path / "ranks" / "AIME-2024-I"
@@ -143,14 +158,8 @@ def test_chat_eval_when_torchrun_is_disturbed_then_nothing_is_lost_and_the_same_
         assert "responses are missing and not counted" in said.stderr
         assert figures(said.stdout)["asked"] < 15
 
-    for name, value in environment.items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.setattr(sys, "path", [*sys.path])
-    found = []
-    for out in ("ranks", "alone"):  # the rest in one process is as good as in two, and equal to an undisturbed run
-        assert main([*words, "--out", str(tmp_path / out)]) == 0
-        found.append(figures(capsys.readouterr().out))
-    assert found[0] == found[1]
+    # The rest in one process is as good as in two, and equal to an undisturbed run.
+    assert figures(here(*words, "--out", tmp_path / "ranks")) == figures(here(*words, "--out", tmp_path / "alone"))
     after = kept(folder)
     assert {name: after[name] for name in before} == before
     assert sorted(pair for pairs in after.values() for pair in pairs) == sorted(every_pair(folder))
@@ -164,17 +173,16 @@ def every_pair(folder):
 
 
 def test_chat_eval_when_interrupted_then_what_came_is_kept_and_the_next_task_is_not_started(
-    door, environment, tmp_path
+    door, here, environment, tmp_path
 ):
-    command = ("python", "-m", "scripts.chat_eval", "-i", "sft", "-a", "AIME-2024-I|AIME-2024-II", "-m", "64")
-    out = ("--out", tmp_path / "out")
-    said = door(*command, *out, env={**environment, "STAND_IN_INTERRUPTED": "0:4"}, code=130)
+    words = ("-i", "sft", "-a", "AIME-2024-I|AIME-2024-II", "-m", "64", "--out", tmp_path / "out")
+    trouble = {**environment, "STAND_IN_INTERRUPTED": "0:4"}
+    said = door("python", "-m", "scripts.chat_eval", *words, env=trouble, code=130)
     assert "11 responses are missing and not counted" in said.stderr
     assert f"`markscheme resume {tmp_path / 'out' / 'AIME-2024-I'}` asks for them" in said.stderr
     assert len(kept(tmp_path / "out" / "AIME-2024-I")["responses.jsonl"]) == 4
     assert not (tmp_path / "out" / "AIME-2024-II").exists()
-    again = door(*command, *out, env=environment)
-    assert again.stdout.count("Final: ") == 2
+    assert here(*words).count("Final: ") == 2
     assert len(kept(tmp_path / "out" / "AIME-2024-I")["responses.jsonl"]) == 15
 
 

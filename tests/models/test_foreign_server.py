@@ -9,33 +9,10 @@ import time
 from pathlib import Path
 
 import pytest
+import stand_in_server
 
 from markscheme.cli import main
 from markscheme.runs.folder import Run
-
-pytestmark = pytest.mark.needs("torch", "transformers", "fastapi", "uvicorn")
-
-
-@pytest.fixture(scope="module")
-def serve(tiny_llama, tmp_path_factory):
-    """Start the server on a port; returns its process."""
-    folder = tmp_path_factory.mktemp("serve")
-    started = []
-
-    def serve(port):
-        command = [str(Path(sys.executable).parent / "transformers"), "serve", str(tiny_llama), "--port", str(port)]
-        log = (folder / "serve.log").open("a")
-        process = subprocess.Popen(
-            [*command, "--device", "cpu"], stdout=log, stderr=log, env={**os.environ, "HF_HUB_OFFLINE": "1"}
-        )
-        started.append((process, log))
-        return process
-
-    yield serve
-    for process, log in started:
-        process.kill()
-        process.wait()
-        log.close()
 
 
 def wait_for(port, process):
@@ -56,19 +33,27 @@ def free_port():
         return unused.getsockname()[1]
 
 
-@pytest.fixture(scope="module")
-def served(serve):
-    """A server that is up, for all tests of the module: each start takes it six seconds of a core."""
+@pytest.fixture
+def served(tiny_llama, tmp_path):
+    """The port of a server that is up: starting it takes twelve seconds of a core."""
     port = free_port()
-    server = serve(port)
-    wait_for(port, server)
-    return server, port
+    command = [str(Path(sys.executable).parent / "transformers"), "serve", str(tiny_llama), "--port", str(port)]
+    with (tmp_path / "serve.log").open("a") as log:
+        server = subprocess.Popen(
+            [*command, "--device", "cpu"], stdout=log, stderr=log, env={**os.environ, "HF_HUB_OFFLINE": "1"}
+        )
+    try:
+        wait_for(port, server)
+        yield port
+    finally:
+        server.kill()
+        server.wait()
 
 
+@pytest.mark.needs("torch", "transformers", "fastapi", "uvicorn")
 def test_transformers_serve_when_asked_then_whole_runs_over_chat_and_completions(
     served, tiny_llama, tmp_path, monkeypatch, capsys
 ):
-    _, port = served
     monkeypatch.chdir(tmp_path)
     rows = [{"question": f"What is {n} + {n}?", "answer": str(2 * n)} for n in range(5)]
     (tmp_path / "sums.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -76,7 +61,17 @@ def test_transformers_serve_when_asked_then_whole_runs_over_chat_and_completions
         status = main(
             [
                 *("run", "sums.jsonl", "--protocol", "gsm8k-numeric", "--model", f"openai/{tiny_llama}", "-t", "0"),
-                *("--base-url", f"http://localhost:{port}/v1", "--api", api, "--max-tokens", "8", "-n", "2", "--json"),
+                *(
+                    "--base-url",
+                    f"http://localhost:{served}/v1",
+                    "--api",
+                    api,
+                    "--max-tokens",
+                    "8",
+                    "-n",
+                    "2",
+                    "--json",
+                ),
                 *("--out", api),
             ]
         )
@@ -93,28 +88,39 @@ def test_transformers_serve_when_asked_then_whole_runs_over_chat_and_completions
         assert run.manifest.server_model
 
 
-def test_transformers_serve_when_it_dies_in_mid_run_and_comes_back_then_the_run_completes(
-    served, serve, tiny_llama, tmp_path
-):
-    """The last test of the module: it leaves another server behind."""
-    server, port = served
+def test_server_when_it_dies_in_mid_run_and_comes_back_then_the_run_completes(tmp_path):
+    """A server that is not ours to start again; `transformers serve` dies in tests/models/fleet/test_managed_servers.py."""
+    port = free_port()
+    program = stand_in_server.install(tmp_path / "bin")
+
+    def serve():
+        words = ("serve", "tiny", "--host", "127.0.0.1", "--port", port, "--latency", "0.02")
+        server = subprocess.Popen([program, *map(str, words)], stdout=subprocess.DEVNULL)
+        wait_for(port, server)
+        return server
+
     rows = [{"question": f"What is {n} + {n}?", "answer": str(2 * n)} for n in range(12)]
     (tmp_path / "sums.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     command = [
         *(sys.executable, "-m", "markscheme", "run", "sums.jsonl", "--protocol", "gsm8k-numeric", "--out", "run"),
-        *("--model", f"openai/{tiny_llama}", "--base-url", f"http://localhost:{port}/v1", "--max-tokens", "8"),
-        *("-n", "3", "--concurrency", "2", "--json"),
+        *("--model", "openai/tiny", "--base-url", f"http://localhost:{port}/v1", "--max-tokens", "8"),
+        *("-n", "3", "--concurrency", "2", "--json", "--retry-delay", "0.1"),
     ]
-    asking = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    journal = tmp_path / "run" / "responses.jsonl"
-    while not journal.exists() or journal.read_bytes().count(b"\n") < 10:
-        assert asking.poll() is None, asking.communicate()[1]
-        time.sleep(0.02)
-    server.kill()
-    server.wait()
-    time.sleep(1)
-    serve(port)
-    _, said = asking.communicate(timeout=240)
+    server = serve()
+    try:
+        asking = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        journal = tmp_path / "run" / "responses.jsonl"
+        while not journal.exists() or journal.read_bytes().count(b"\n") < 10:
+            assert asking.poll() is None, asking.communicate()[1]
+            time.sleep(0.02)
+        server.kill()
+        server.wait()
+        time.sleep(1)
+        server = serve()
+        _, said = asking.communicate(timeout=240)
+    finally:
+        server.kill()
+        server.wait()
     assert asking.returncode == 0, said
     lines = [json.loads(line) for line in journal.read_bytes().splitlines()]
     assert len({(line["key"], line["sample"]) for line in lines}) == 36 == len(lines)

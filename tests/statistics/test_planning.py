@@ -29,10 +29,10 @@ def test_plan_when_followed_then_the_difference_is_found_as_often_as_promised():
     found = plan(100, 0.06, 0.8, spread=spread, between=difference_between(pilot_a, pilot_b))
     assert found.samples is not None
     p_values = []
-    for _ in range(400):
+    for _ in range(200):
         a, b = simulated(100, found.samples, 0.06, 0.1, rng)
         p_values.append(compare("accuracy", a, b).p_value)
-    assert np.mean(np.array(p_values) <= 0.05) == pytest.approx(0.8, abs=0.06)
+    assert np.mean(np.array(p_values) <= 0.05) == pytest.approx(0.8, abs=0.08)
 
 
 def test_plan_when_only_these_problems_matter_then_power_holds_with_few_of_them():
@@ -42,9 +42,9 @@ def test_plan_when_only_these_problems_matter_then_power_holds_with_few_of_them(
     found = plan(30, 0.05, 0.8, spread=AnswerVariance(0.45, within, 0.05), population="these problems")
     assert found.samples is not None
     n = np.full(30, found.samples)
-    pairs = [[from_correct(n, rng.binomial(n, chances + gain)) for gain in (0, 0.05)] for _ in range(150)]
+    pairs = [[from_correct(n, rng.binomial(n, chances + gain)) for gain in (0, 0.05)] for _ in range(80)]
     p_values = [compare("accuracy", a, b, population="these problems").p_value for a, b in pairs]
-    assert np.mean(np.array(p_values) <= 0.05) == pytest.approx(0.8, abs=0.09)
+    assert np.mean(np.array(p_values) <= 0.05) == pytest.approx(0.8, abs=0.12)
 
 
 def test_plan_when_problems_are_few_then_no_number_of_samples_suffices_and_it_says_what_would():
