@@ -43,8 +43,10 @@ demo: $(VENV)/.installed
 	@echo "nano is a demonstration model: it plays Countdown and can do nothing else (docs/nano.md)"
 	@echo "every response, in the browser: $(BIN)/markscheme view runs/demo"
 
+# Bytecode is kept whatever the environment says: some hundred commands are started, and each would compile the package.
+test: export PYTHONDONTWRITEBYTECODE =
 test: setup
-	$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
+	$(BIN)/python -m pytest -q -n $(WORKERS)
 
 fuzz: setup
 	$(BIN)/python tests/support/fuzz.py --seconds $(FUZZ_SECONDS) --workers $(WORKERS)

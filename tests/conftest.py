@@ -38,6 +38,38 @@ def pytest_runtest_setup(item):
             pytest.skip(f"needs {', '.join(missing)}")
 
 
+@pytest.hookimpl(optionalhook=True)  # of pytest-xdist
+def pytest_xdist_make_scheduler(config, log):
+    """Under `-n`, see support/sharing.py."""
+    from sharing import ByFile
+
+    config.option.loadscopereorder = False
+    return ByFile(config, log)
+
+
+def pytest_collection_modifyitems(config, items):
+    """In a worker of `-n`: the order in which files are given away."""
+    if hasattr(config, "workerinput"):
+        from sharing import longest_first
+
+        longest_first(items)
+
+
+@pytest.fixture(scope="session")
+def _ray_nodes(tmp_path_factory):
+    from ray_nodes import two_nodes
+
+    with two_nodes(tmp_path_factory.mktemp("cluster")) as nodes:
+        yield nodes
+
+
+@pytest.fixture
+def cluster(_ray_nodes):
+    """A Ray cluster of two nodes, both of them there whatever the test before did (the test needs ray)."""
+    _ray_nodes.have_both()
+    return _ray_nodes
+
+
 @pytest.fixture(scope="session")
 def tiny_llama(tmp_path_factory) -> Path:
     """The folder of a tiny Hugging Face model (the test needs torch and transformers)."""

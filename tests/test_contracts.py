@@ -37,6 +37,12 @@ def too_long() -> list[str]:
     return lengthy
 
 
+def test_sharing_when_a_file_of_tests_moves_then_its_table_follows():
+    from sharing import LONGEST, TOGETHER
+
+    assert [file for file in (*LONGEST, *TOGETHER) if not (ROOT / "tests" / file).is_file()] == []
+
+
 def test_source_when_measured_then_no_file_and_no_function_is_too_long():
     assert set(too_long()) <= TO_BE_CUT
 

@@ -3,8 +3,19 @@
 import json
 
 import pytest
+from warm_commands import warm_commands
 
 import markscheme as ms
+
+LM_EVAL = ("lm_eval.__main__", "lm_eval.evaluator", "lm_eval.models.huggingface", "lm_eval.models.openai_completions")
+
+
+@pytest.fixture(scope="session")
+def lm_eval_programs(tmp_path_factory):
+    """The folder of `markscheme` and `python -c` that have lm_eval and torch already: ten seconds of a core each time."""
+    folder = tmp_path_factory.mktemp("lm_eval")
+    with warm_commands(folder, *LM_EVAL, HF_HUB_OFFLINE="1", OMP_NUM_THREADS="1") as programs:
+        yield programs
 
 
 @pytest.fixture

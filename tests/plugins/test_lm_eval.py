@@ -43,7 +43,7 @@ def test_door_when_its_task_file_is_compared_then_it_is_the_packaged_one():
 
 @pytest.mark.needs("lm_eval", "torch", "transformers", "accelerate")
 def test_countdown_when_named_with_nothing_else_then_found_in_the_folder_of_the_doors_and_among_linked_tasks(
-    tiny_llama, tmp_path
+    lm_eval_programs, tiny_llama, tmp_path
 ):
     # `lm_eval --tasks countdown` takes a folder of that name for a task if it knows none; after `plugins link lm_eval`
     # it knows one anywhere. Both without reading lm_eval's own 14,000 files, which would take minutes here.
@@ -77,7 +77,7 @@ json.dump(made, open(out, "w"))
     (tmp_path / "tasks").mkdir()
     out = tmp_path / "out.json"
     done = subprocess.run(
-        [sys.executable, "-c", script, tiny_llama, out, tmp_path / "tasks"],
+        [lm_eval_programs / "python", "-c", script, tiny_llama, out, tmp_path / "tasks"],
         cwd=Path(__file__).parents[2] / "compat",
         env={**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"},
         capture_output=True,
@@ -113,7 +113,7 @@ def answer(body):
 
 
 @pytest.mark.needs("lm_eval", "tenacity")
-def test_command_when_it_asks_a_server_then_scores_and_samples_equal_our_own_run(tmp_path, rerun):
+def test_command_when_it_asks_a_server_then_scores_and_samples_equal_our_own_run(lm_eval_programs, tmp_path, rerun):
     data = tmp_path / "data" / "countdown"
     data.mkdir(parents=True)
     puzzles = [problem.gold for problem in ms.benchmark("countdown-sample").problems[:30]]
@@ -122,7 +122,7 @@ def test_command_when_it_asks_a_server_then_scores_and_samples_equal_our_own_run
     with Loopback(Plan(answer=answer), keep=True) as server:
         done = subprocess.run(
             [
-                *(BIN / "markscheme", "lm-eval", "--model", "local-chat-completions", "--model_args"),
+                *(lm_eval_programs / "markscheme", "lm-eval", "--model", "local-chat-completions", "--model_args"),
                 f"model=m,base_url={server.url}/chat/completions,num_concurrent=8,max_gen_toks=8192",
                 *("--tasks", "countdown", "--apply_chat_template", "--log_samples", "--output_path", tmp_path / "out"),
             ],
@@ -152,7 +152,7 @@ def test_command_when_it_asks_a_server_then_scores_and_samples_equal_our_own_run
 
 
 @pytest.mark.needs("lm_eval", "torch", "transformers", "accelerate")
-def test_tasks_when_run_on_a_real_tiny_model_then_every_one_is_scored(tiny_llama, tmp_path):
+def test_tasks_when_run_on_a_real_tiny_model_then_every_one_is_scored(lm_eval_programs, tiny_llama, tmp_path):
     script = """
 import json, sys
 from lm_eval import simple_evaluate
@@ -183,7 +183,7 @@ json.dump(
 """
     out = tmp_path / "out.json"
     done = subprocess.run(
-        [sys.executable, "-c", script, TASKS, tiny_llama, out],
+        [lm_eval_programs / "python", "-c", script, TASKS, tiny_llama, out],
         env={**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
@@ -200,7 +200,9 @@ json.dump(
 
 
 @pytest.mark.needs("lm_eval", "torch", "transformers", "accelerate")
-def test_countdown_when_a_model_thinks_then_the_answer_behind_it_counts_with_and_without_the_end_token(tmp_path):
+def test_countdown_when_a_model_thinks_then_the_answer_behind_it_counts_with_and_without_the_end_token(
+    lm_eval_programs, tmp_path
+):
     from tiny_llama import make_scripted_llama
 
     gold = ms.benchmark("countdown-sample").problems[0].gold
@@ -226,7 +228,7 @@ json.dump(made, open(out, "w"))
 """
     out = tmp_path / "out.json"
     done = subprocess.run(
-        [sys.executable, "-c", script, TASKS, model, out],
+        [lm_eval_programs / "python", "-c", script, TASKS, model, out],
         env={**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"},
         capture_output=True,
         text=True,

@@ -2,7 +2,6 @@
 
 import os
 import subprocess
-import sys
 
 import pytest
 
@@ -36,39 +35,20 @@ assert made, "the engine had no part in it"
 """
 
 
-def test_model_when_it_is_asked_then_the_texts_of_lm_evals_own_and_the_same_likelihoods(tiny_llama):
+def test_model_when_it_is_asked_then_the_texts_of_lm_evals_own_and_the_same_likelihoods(lm_eval_programs, tiny_llama):
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT, tiny_llama],
+        [lm_eval_programs / "python", "-c", SCRIPT, tiny_llama],
         env={**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"},
         capture_output=True, text=True, timeout=350,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-3000:]
 
 
-def test_command_when_the_model_is_markscheme_then_a_task_runs_on_it(tiny_llama, tmp_path):
+def test_command_when_the_model_is_markscheme_then_a_task_runs_on_it(lm_eval_programs, tiny_llama, tmp_path):
     command = [
-        *(
-            sys.executable,
-            "-m",
-            "markscheme",
-            "lm-eval",
-            "--model",
-            "markscheme",
-            "--tasks",
-            "countdown",
-            "--limit",
-            "2",
-        ),
-        *(
-            "--model_args",
-            f"pretrained={tiny_llama}",
-            "--gen_kwargs",
-            "max_gen_toks=8",
-            "--device",
-            "cpu",
-            "--metadata",
-            '{"sample": true}',
-        ),
+        *(lm_eval_programs / "markscheme", "lm-eval", "--model", "markscheme", "--tasks", "countdown", "--limit", "2"),
+        *("--model_args", f"pretrained={tiny_llama}", "--gen_kwargs", "max_gen_toks=8", "--device", "cpu"),
+        *("--metadata", '{"sample": true}'),
     ]
     done = subprocess.run(
         command, env={**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}, cwd=tmp_path,

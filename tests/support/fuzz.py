@@ -35,9 +35,7 @@ def main() -> int:
 
 def one_round(seed: int, workers: int, paths: list[str]) -> set[str]:
     """Every property test once, with examples drawn from `seed`; the tests that failed."""
-    command = (
-        f"-m pytest -q -m hypothesis --hypothesis-profile fuzz --hypothesis-seed {seed} -n {workers} --dist worksteal"
-    )
+    command = f"-m pytest -q -m hypothesis --hypothesis-profile fuzz --hypothesis-seed {seed} -n {workers}"
     done = subprocess.run([sys.executable, *command.split(), *paths], capture_output=True, text=True, check=False)
     if done.returncode > 1:  # not a failed test: pytest itself could not do its work
         sys.exit(done.stdout + done.stderr)

@@ -1,31 +1,80 @@
-"""A Ray cluster of two nodes on this machine, to which the tests are connected."""
+"""A Ray cluster of two nodes on this machine, one for all tests, which are connected to it."""
 
+import os
+import time
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
+from stand_in_server import install
+
+
+class TwoNodes:
+    """The head with one core and another node with two, which a test may kill.
+
+    They find a stand-in for `vllm` on their path, and were started in a folder that has no data.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        from ray.cluster_utils import Cluster
+
+        self._folder = folder
+        self._programs = install(folder / "bin").parent
+        with self._environment():
+            self._cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+        self.address = self._cluster.address
+        self._second = None
+
+    @contextmanager
+    def _environment(self):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+            patch.setenv("RAY_worker_niceness", "0")  # 15 by default: beside other tests nothing would move
+            patch.setenv("PATH", f"{self._programs}:{os.environ['PATH']}")
+            patch.delenv("MARKSCHEME_DATA", raising=False)
+            patch.chdir(self._folder)
+            yield
+
+    def have_both(self) -> None:
+        """Start the second node if a test has killed it."""
+        if self._second is None:
+            with self._environment():
+                self._second = self._cluster.add_node(num_cpus=2)
+        self._wait_for_cores(3)
+
+    def kill_second(self) -> None:
+        """As if the machine had gone."""
+        second, self._second = self._second, None
+        self._cluster.remove_node(second, allow_graceful=False)
+
+    def have_one(self) -> None:
+        """Only the head, with its one core."""
+        if self._second is not None:
+            self.kill_second()
+        self._wait_for_cores(1)
+
+    def _wait_for_cores(self, count: int) -> None:
+        import ray
+
+        deadline = time.monotonic() + 120
+        while ray.cluster_resources().get("CPU", 0) != count:
+            assert time.monotonic() < deadline, f"not {count} cores: {ray.cluster_resources()}"
+            time.sleep(0.05)
+
+    def shutdown(self) -> None:
+        """End every process of it."""
+        self._cluster.shutdown()
 
 
 @contextmanager
-def two_nodes(*, path=None, folder=None, without=()):
-    """The head with one core and `second` with two; they may have another PATH or folder, and lack some variables."""
+def two_nodes(folder: Path):
+    """The cluster, connected to."""
     import ray
-    from ray.cluster_utils import Cluster
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
-        patch.setenv("RAY_worker_niceness", "0")  # 15 by default: beside other tests nothing would move
-        if path is not None:
-            patch.setenv("PATH", path)
-        if folder is not None:
-            patch.chdir(folder)
-        for name in without:
-            patch.delenv(name, raising=False)
-        cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
-        cluster.second = cluster.add_node(num_cpus=2)
+    nodes = TwoNodes(folder)
     try:
-        ray.init(address=cluster.address, log_to_driver=False, logging_level="ERROR")
-        cluster.wait_for_nodes()
-        yield cluster
+        ray.init(address=nodes.address, log_to_driver=False, logging_level="ERROR")
+        yield nodes
     finally:
         ray.shutdown()
-        cluster.shutdown()
+        nodes.shutdown()

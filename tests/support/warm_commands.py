@@ -1,7 +1,8 @@
-"""`markscheme` for the documentation's commands: a client that asks a server, which forks with everything imported.
+"""`markscheme` and `python -c` as programs: clients that ask a server, which forks with everything imported.
 
-A command so costs a fork instead of the half second in which an interpreter imports numpy, rich and the rest; what it
-does is the same `main`. That a new interpreter starts quickly and imports little is tested in tests/cli/test_start.py.
+A command so costs a fork instead of the half second in which an interpreter imports numpy, rich and the rest, or the ten
+in which it imports torch and lm_eval; what it does is the same `main`. That a new interpreter starts quickly and imports
+little is tested in tests/cli/test_start.py.
 """
 
 import contextlib
@@ -21,7 +22,7 @@ CLIENT = """#!{python} -IS
 import json, os, socket, sys
 with socket.socket(socket.AF_UNIX) as door:
     door.connect({address!r})
-    said = json.dumps([sys.argv[1:], os.getcwd(), dict(os.environ)]).encode()
+    said = json.dumps([os.path.basename(sys.argv[0]), sys.argv[1:], os.getcwd(), dict(os.environ)]).encode()
     socket.send_fds(door, [len(said).to_bytes(8, "big")], [0, 1, 2])
     door.sendall(said)
     sys.exit(int(door.recv(16) or b"1"))
@@ -29,26 +30,30 @@ with socket.socket(socket.AF_UNIX) as door:
 
 
 @contextlib.contextmanager
-def warm_commands(folder: Path):
-    """While this lasts, `folder/bin/markscheme` is the command."""
-    address, program = folder / "door", folder / "bin" / "markscheme"
-    program.parent.mkdir(parents=True)
-    program.write_text(CLIENT.format(python=sys.executable, address=str(address)))
-    program.chmod(0o755)
-    server = subprocess.Popen([sys.executable, __file__, address])
+def warm_commands(folder: Path, *modules: str, **variables: str):
+    """While this lasts, `folder/bin/markscheme` is the command and `folder/bin/python -c …` runs a script.
+
+    They have these modules, which saw these variables of the environment when they were imported.
+    """
+    address, programs = folder / "door", [folder / "bin" / name for name in ("markscheme", "python")]
+    for program in programs:
+        program.parent.mkdir(parents=True, exist_ok=True)
+        program.write_text(CLIENT.format(python=sys.executable, address=str(address)))
+        program.chmod(0o755)
+    server = subprocess.Popen([sys.executable, __file__, address, *modules], env={**os.environ, **variables})
     try:
         while not address.exists():
             assert server.poll() is None, "the server of commands ended"
             time.sleep(0.02)
-        yield program.parent
+        yield folder / "bin"
     finally:
         server.kill()
         server.wait()
 
 
-def serve(address: str) -> None:
+def serve(address: str, *modules: str) -> None:
     """Fork for every client until killed."""
-    for name in MODULES:
+    for name in (*MODULES, *modules):
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
     from markscheme.cli import COMMANDS, build_parser
@@ -85,7 +90,7 @@ def answer(door: socket.socket) -> int:
     os._exit(0)
 
 
-def become(arguments: list[str], folder: str, environment: dict[str, str], descriptors: list[int]) -> int:
+def become(program: str, arguments: list[str], folder: str, environment: dict[str, str], descriptors: list[int]) -> int:
     """The command, in the client's folder, environment and terminal."""
     for place, descriptor in enumerate(descriptors):
         os.dup2(descriptor, place)
@@ -96,6 +101,13 @@ def become(arguments: list[str], folder: str, environment: dict[str, str], descr
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)
+    if program == "python":
+        option, script, *rest = arguments
+        assert option == "-c"
+        sys.argv = [option, *rest]
+        sys.path[0] = ""  # as `python -c` has it: the folder one stands in
+        exec(compile(script, "<script>", "exec"), {"__name__": "__main__"})
+        return 0
     sys.argv = ["markscheme", *arguments]
     from markscheme.cli import main
 
@@ -103,4 +115,4 @@ def become(arguments: list[str], folder: str, environment: dict[str, str], descr
 
 
 if __name__ == "__main__":
-    serve(sys.argv[1])
+    serve(*sys.argv[1:])

@@ -6,7 +6,6 @@ import time
 from pathlib import Path
 
 import pytest
-from ray_nodes import two_nodes
 from stored_outputs import marks_in, puzzles, write_lines, write_parquet
 
 from markscheme.errors import DataError, ModelError
@@ -24,13 +23,6 @@ def test_cluster_when_nobody_listens_at_its_address_then_told_before_ray_tries(m
     monkeypatch.setattr(ray, "init", lambda **_: pytest.fail("Ray would try for minutes"))
     with pytest.raises(ModelError, match=r"^no Ray cluster at \S+:1: "):
         ray_cluster.connect(address)
-
-
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory):
-    """Two nodes, started in a folder of their own that has no data."""
-    with two_nodes(folder=tmp_path_factory.mktemp("elsewhere"), without=["MARKSCHEME_DATA"]) as cluster:
-        yield cluster
 
 
 def test_marking_when_done_on_a_cluster_then_the_same_marks_as_here(cluster, tmp_path, monkeypatch):
@@ -87,7 +79,6 @@ def test_marking_when_others_use_the_cluster_then_it_says_what_it_waits_for(clus
 
 
 def test_marking_when_a_node_is_killed_then_every_row_is_marked_once(cluster, tmp_path, monkeypatch):
-    """The last test of the module: it leaves the cluster with one node."""
     monkeypatch.setattr("markscheme.marking.bulk.shards.ROWS", 1000)
     file = write_parquet(tmp_path / "f.parquet", puzzles(40_000), group=10_000)
     folder = tmp_path / "out" / "countdown"
@@ -97,7 +88,7 @@ def test_marking_when_a_node_is_killed_then_every_row_is_marked_once(cluster, tm
         deadline = time.monotonic() + 120
         while len(list(folder.glob("part-*"))) < 3 and time.monotonic() < deadline:
             time.sleep(0.01)
-        cluster.remove_node(cluster.second, allow_graceful=False)
+        cluster.kill_second()
         before.extend(folder.glob("part-*"))
 
     killer = threading.Thread(target=kill)

@@ -8,8 +8,6 @@ import time
 from pathlib import Path
 
 import pytest
-from ray_nodes import two_nodes
-from stand_in_server import install
 
 import markscheme as ms
 from markscheme.config import make_config
@@ -18,14 +16,6 @@ from markscheme.models import load_model
 from markscheme.nano import WEIGHTS
 
 pytestmark = pytest.mark.needs("ray")
-
-
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory):
-    """Two nodes, which find a stand-in for `vllm` on their path."""
-    program = install(tmp_path_factory.mktemp("bin"))
-    with two_nodes(path=f"{program.parent}:{os.environ['PATH']}") as cluster:
-        yield cluster
 
 
 def lines(folder):
@@ -94,14 +84,13 @@ def test_run_when_one_server_is_gone_for_good_then_the_other_replica_answers_eve
 def test_run_when_a_node_is_killed_then_nothing_is_lost_nothing_comes_twice_and_no_server_stays(
     cluster, sums, tmp_path, alive
 ):
-    """It leaves the cluster with one node of one core, for the last test of the module."""
     folder = tmp_path / "run"
 
     def kill():
         deadline = time.monotonic() + 120
         while len(lines(folder)) < 40 and time.monotonic() < deadline:
             time.sleep(0.05)
-        cluster.remove_node(cluster.second, allow_graceful=False)
+        cluster.kill_second()
 
     killer = threading.Thread(target=kill)
     killer.start()
@@ -122,7 +111,8 @@ def test_run_when_a_node_is_killed_then_nothing_is_lost_nothing_comes_twice_and_
 
 
 def test_run_when_its_worker_is_killed_then_a_replica_that_waited_for_room_takes_over(cluster, sums, tmp_path, alive):
-    """One core is left and two replicas: the one that stands dies, and whichever gets the core next is asked."""
+    """There is one core for two replicas: the one that stands dies, and whichever gets the core next is asked."""
+    cluster.have_one()
     folder = tmp_path / "run"
     started = tmp_path / "pids"
 
