@@ -339,14 +339,8 @@ def make_config(**options: Any) -> RunConfig:
         raise UsageError(
             f"unknown option {sorted(unknown)[0]!r}; the options are {', '.join(RunConfig.__struct_fields__)}"
         )
-    for name in (
-        "base_url",
-        "stop",
-        "header",
-        "extra_field",
-        "chat_template_kwarg",
-        "server_arg",
-    ):  # one is as good as a list of one
+    # One is as good as a list of one.
+    for name in ("base_url", "stop", "header", "extra_field", "chat_template_kwarg", "server_arg"):
         if isinstance(options.get(name), str):
             options[name] = (options[name],)
     for name, value in options.items():
@@ -377,21 +371,21 @@ def _is_text(value: str) -> bool:
     return True
 
 
-def _flag(name: str) -> str:
-    return next((meta.extra["flags"][-1] for meta in _metas(name)), name)
-
-
-def _metas(name: str) -> list[Any]:
-    hint = get_type_hints(RunConfig, include_extras=True)[name]
-    return [meta for meta in get_args(hint) if isinstance(meta, Meta) and meta.extra]
-
-
 @cache
+def _metas() -> dict[str, Meta]:
+    """What is said of each option beside its type: its flags, and whether a resumed run must keep it."""
+    hints = get_type_hints(RunConfig, include_extras=True)
+    return {name: get_args(hint)[-1] for name, hint in hints.items() if get_origin(hint) is Annotated}
+
+
+def _flag(name: str) -> str:
+    meta = _metas().get(name)
+    return meta.extra["flags"][-1] if meta and meta.extra else name
+
+
 def fixed_options() -> tuple[str, ...]:
     """The options that are part of what is asked, which a resumed run must keep."""
-    hints = get_type_hints(RunConfig, include_extras=True)
-    annotated = {name: get_args(hint)[-1] for name, hint in hints.items() if get_origin(hint) is Annotated}
-    return ("benchmark", "model", *(name for name, meta in annotated.items() if meta.extra["fixed"]))
+    return ("benchmark", "model", *(name for name, meta in _metas().items() if meta.extra and meta.extra["fixed"]))
 
 
 def check_pass_k(config: RunConfig) -> None:
