@@ -14,9 +14,7 @@ from markscheme.marking.extraction.extracted import ExtractedAnswer
 _LETTER: Final = r"(?P<letter>[A-Ja-j])(?![A-Za-z0-9'’]|\^|\s?[=+*/])"
 _OPEN: Final = r"(?>(?:[\s*_$({\[（【《「\"'“`:：]|\\text(?:bf|rm|it)?\{|\\mathbf\{|\\mathrm\{|\\boxed\{|\\\(){0,8})"
 _CAPITAL: Final = r"(?P<letter>[A-J])(?:(?![A-Za-z0-9'’]|\^|\s?[=+*/])|(?=[A-J]{1,4}(?![A-Za-z0-9])))"
-_NOUN: Final = (
-    r"(?:answers?|options?|choices?|alternatives?|statements?|respuestas?|réponse|Antwort|opción|ответ|вариант)"
-)
+_NOUN: Final = r"(?:answers?|options?|choices?|selection|alternatives?|statements?|respuestas?|réponse|Antwort|opción|ответ|вариант)"
 
 _ANNOUNCEMENTS: Final = tuple(
     re.compile(pattern)
@@ -44,6 +42,7 @@ _FIRST_LINE: Final = re.compile(
 _LAST_LINE: Final = re.compile(
     rf"(?>(?:[\s*_#>\-]|(?:So|Thus|Therefore|Hence|Answer|A|Ans|ANS|Final)[,:.]?\s)*){_OPEN}{_LETTER}(?P<close>[\s*_)}}\]）】\"'`$.,:;、。]*)(?P<rest>[^\n]{{0,300}})"
 )
+_OPTION: Final = re.compile(r"\W{0,4}([A-J])[).:]\s*\S")
 _IN_BRACKETS: Final = re.compile(r"[(（\[]\s?(?P<letter>[A-J])\s?[)）\]]")
 _CONTENT: Final = re.compile(
     rf"(?>(?:[\s*_(\[{{$（【\"'`]|\\(?:text|textbf|mathbf|mathrm|textrm|bold|rm|bf|boxed|[( ])|(?i:the|correct|final|answer|option|choice|is|alternative|letter|选项|答案|是|选)(?=[\s_:：({{A-J])|[:：_]){{0,12}}){_LETTER}"
@@ -70,25 +69,32 @@ def letter_in(content: str) -> str | None:
     return letter.upper()
 
 
-def chosen_letter(text: str, start: int, end: int) -> ExtractedAnswer | None:
-    """The letter that was announced last, else the one that opens the last or the first line."""
+def announced_letter(text: str, start: int, end: int) -> ExtractedAnswer | None:
+    """The letter that was announced last."""
     begin = max(start, end - _REACH)
     last: re.Match[str] | None = None
     for announcement in _ANNOUNCEMENTS:
         for match in announcement.finditer(text, begin, end):
             if last is None or match.start("letter") > last.start("letter"):
                 last = match
-    return _extracted(text, last, end) if last is not None else _from_lines(text, start, end)
+    return _extracted(text, last, end) if last is not None else None
 
 
 _REACH: Final = 20_000
 """How far before the end a choice may stand."""
 
 
-def _from_lines(text: str, start: int, end: int) -> ExtractedAnswer | None:
+def letter_of_lines(text: str, start: int, end: int) -> ExtractedAnswer | None:
+    """The letter that opens the last or the first line of a response that announces none."""
     finish = start + len(text[start:end].rstrip())
     line = max(text.rfind("\n", start, finish) + 1, start, finish - 2_000)
     last = _LAST_LINE.match(text, line, finish)
+    before = text[max(start, line - 400) : line].rstrip().rpartition("\n")[2]
+    listed = _OPTION.match(before) if _OPTION.match(text, line, finish) else None
+    if last is not None and listed is not None and listed[1] != last["letter"]:
+        return ExtractedAnswer(
+            listed[1] + last["letter"], line, finish, "chosen"
+        )  # a list of options chooses none of them
     if last is not None and (not last["rest"] or re.search(r"[)\]）】.:、]", last["close"])):
         return _extracted(text, last, finish)
     bracketed = None

@@ -10,7 +10,7 @@ from markscheme.marking.extraction.value_spans import SEGMENT, value_span
 _LEAD = re.compile(
     r"(?:(?:answer|ANSWER|Answer)s?|inal\s(?:value|result|number|count|total|amount|score))\b[*_]{0,3}"
     r"(?:"
-    r"\s{1,3}(?:(?:to|for|of)\s[^.:\n]{1,80}?\s)?(?:is|was|are|would\sbe|will\sbe|should\sbe|must\sbe|equals|comes\sout\sto)\b"
+    r"\s{1,3}(?:(?:to|for|of)\s[^.:\n]{1,80}?\s|\([^()\n]{1,30}\)\s)?(?:is|was|are|would\sbe|will\sbe|should\sbe|must\sbe|equals|comes\sout\sto)\b"
     r"|\s{0,2}(?:\([^()\n]{0,30}\))?\s{0,2}[*_]{0,3}\s{0,2}[:：=]"
     r"|\s{0,4}(?=\n)"
     r")"

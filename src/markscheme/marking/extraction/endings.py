@@ -9,13 +9,22 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from markscheme.marking.extraction.boxes import closing_brace
 from markscheme.marking.extraction.sections import ResponseSections
 
 _WINDOW: Final = 2_000
 _ENDS_OPEN: Final = re.compile(
-    r"[,(\[{=+×·:;&\\<>≤≥^_/∈→⇒|－（【「《，、：；]\Z|(?<![\w)}\]*])[-*−]\Z|(?<=\s)[-−$]\Z|\\(?:frac|sqrt|cdot|times|left|right|text|boxed|begin|end|quad|leq|geq|approx|implies|Rightarrow)\Z"
+    r"[,(\[{=+×·:;&\\<>≤≥^_/∈→⇒|－（【「《，、：；]\Z|(?<![\w)}\]*])[-*−]\Z|(?<=\s)[-−$]\Z|<<[^<>\n]{0,80}\Z"
+    r"|\\(?:frac|sqrt|cdot|times|left|right|text|boxed|begin|end|quad|leq|geq|approx|implies|Rightarrow)\Z"
 )
-_ENDS_WELL: Final = re.compile(r"(?:[.!?。！？।…\"'”’)\]}）】」』`%°$€£¥]|\\\]|\\\)|\$|:\)|\w\s?[²³])[*_~\s]*\Z")
+_SHORT_ENDS_OPEN: Final = re.compile(
+    r"[=+×·^({\\]\Z|<<[^<>\n]{0,80}\Z|\b(?:the|a|an|of|to|and|is|are|by|with|that|than|per)\Z"
+)
+_ENDS_WELL: Final = re.compile(r"(?:[.!?。！？।…\"'”’)\]}）】」』`%°$€£¥]|\\\]|\\\)|:\)|\w\s?[²³])[*_~\s]*\Z")
+_LEADS_TO_A_FORMULA: Final = re.compile(
+    r"\b(?:by|since|minus|plus|that|with|from|let|when|if|where|because)\s(?:\$[^$\n]{1,80}\$|\\\([^()\n]{1,80}\\\))\Z",
+    re.IGNORECASE,
+)
 _LIST_MARK: Final = re.compile(r"\s*(?:[-*•]|\d{1,2}[.)]|\*\*\d{1,2}[.)]|#{1,6}|\*\*)\s*\Z")
 _HEADING: Final = re.compile(
     r"\s*(?:#{1,6}\s(?![-$\\]?\d)|\*\*?(?:Step|Case|Part)\s|Step\s\d{1,2}\b|Case\s\d{1,2}\b)[^\n=]*\Z"
@@ -24,15 +33,20 @@ _WORDS: Final = re.compile(r"[^\W\d_]{2,}")
 _SENTENCE_END: Final = re.compile(r"[.!?](?:\s|\Z)|[。！？।]")
 _CONNECTING: Final = re.compile(
     r"\b(?:the|a|an|of|to|and|or|is|are|was|were|be|in|on|at|by|for|with|from|that|which|this|these|we|it|its|so|then|than|as|if|when"
-    r"|because|since|has|have|had|will|can|must|let|where|but|each|both|into|using|also|have|get|gives|find|need|their|his|her|our)\Z",
+    r"|because|since|has|have|had|will|can|must|let|where|but|each|both|into|using|also|get|gives|find|need|their|his|her|our)\Z",
     re.IGNORECASE,
 )
+_POLITE: Final = re.compile(
+    r"(?:I\shope|Let\sme\sknow|Is\sthere\sanything|Do\syou\swant|Would\syou\slike|If\syou\shave|Feel\sfree|Please\slet)[^\n]{0,200}\Z"
+)
+"""What a chat model says behind its answer, as a line of its own."""
 _COMMANDS: Final = (("\\(", "\\)"), ("\\[", "\\]"), ("\\begin{", "\\end{"))
 _OPENS_JSON: Final = re.compile(
     r"[^\n{]{0,120}\s{0,4}(?:```\s?(?:json)?\s{0,4})?\{\s{0,20}\"[a-z_ ]{1,30}\"\s?:", re.IGNORECASE
 )
+_OPENS_FENCED: Final = re.compile(r"```\s?json\s{0,4}\{[^`]*\Z")
 _SHORTEST: Final = 80
-"""A shorter response is an answer as it stands: those that are cut off so early are hardly ever seen."""
+"""A shorter response that ends in a word or a value is an answer as it stands."""
 
 
 def is_cut_off(sections: ResponseSections) -> bool:
@@ -47,23 +61,49 @@ def is_cut_off(sections: ResponseSections) -> bool:
 
 def breaks_off(text: str, start: int, end: int) -> bool:
     """Whether `text[start:end]` stops before it has said what it was saying."""
-    begin = max(start, end - _WINDOW)
-    tail = text[begin:end].rstrip()
-    if len(tail) < _SHORTEST:
-        return False
-    if _OPENS_JSON.match(text, start, end) and tail[-1] not in "}`":
+    tail = text[max(start, end - _WINDOW) : end].rstrip()
+    if tail[-1:] not in ("}", "`") and (_OPENS_JSON.match(text, start, end) or _OPENS_FENCED.search(tail)):
         return True
+    if len(tail) < _SHORTEST:
+        return len(tail) > 20 and _SHORT_ENDS_OPEN.search(tail) is not None
     line = tail[tail.rfind("\n") + 1 :]
     if _in_formula(tail) or _in_box(tail):
         return True
-    if _LIST_MARK.fullmatch(line) or (_HEADING.fullmatch(line) and "\n" in tail and "nswer" not in line):
+    if (
+        _LIST_MARK.fullmatch(line)
+        or _is_next_number(tail, line)
+        or (_HEADING.fullmatch(line) and "\n" in tail and "nswer" not in line)
+    ):
         return "\n" in tail
+    if _POLITE.match(line):
+        return _concludes_nothing(tail[: -len(line)].rstrip())
     bare = line.rstrip("*_~ ") or line
-    if _ENDS_OPEN.search(bare):
-        return len(tail) > 40
-    if not _ENDS_WELL.search(line) and _in_sentence(tail, line):
+    if _ENDS_OPEN.search(bare) or _CUT_WORD.search(bare) or _LEADS_TO_A_FORMULA.search(bare):
+        return True
+    if (not _ENDS_WELL.search(line) or _ENDS_IN_NAME.search(bare)) and _in_sentence(tail, line):
+        return True
+    if _ANNOUNCES_A_STEP.match(line[_last_sentence_end(line[:-1]) :]):
         return True
     return _concludes_nothing(tail)
+
+
+_CUT_WORD: Final = re.compile(r"\b(?:let|that|it|what|there|here|s?he|doesn|don|can|isn|won)['’]\Z", re.IGNORECASE)
+_ENDS_IN_NAME: Final = re.compile(r"(?:\$[^$\n=]{0,80}[^$\n=.]\$|\\\([^()\n=]{0,80}[^()\n=.]\\\))\Z")
+_ANNOUNCES_A_STEP: Final = re.compile(
+    r"\s*(?:(?:Now|Next|First|Then|So|Finally),?\s)?(?:let['’]?s|let\sus|let\sme|I(?:'|’)ll|we(?:'ll|’ll|\swill|\sneed\sto|\smust))\s(?!know)[^=\n]*\Z",
+    re.IGNORECASE,
+)
+"""`Now, let's start with the first step.`: what follows is missing."""
+
+
+def _is_next_number(tail: str, line: str) -> bool:
+    """Whether the last line is only the number of the next step: `2. … 3`."""
+    number = line.strip()
+    return (
+        len(number) < 3
+        and number.isdecimal()
+        and re.search(rf"^\s*{int(number) - 1}[.)]\s", tail, re.MULTILINE) is not None
+    )
 
 
 def _in_formula(tail: str) -> bool:
@@ -71,20 +111,22 @@ def _in_formula(tail: str) -> bool:
         opened = tail.rfind(opening)
         if opened >= 0 and opened > tail.rfind(closing):
             return True
-    paragraph = tail[tail.rfind("\n\n") + 1 :]
+    paragraph = tail[tail.rfind("\n\n") + 1 :].replace("\\$", "")
     if "$" not in paragraph:
         return False
-    if paragraph.replace("\\$", "").count("$$") % 2:
+    if paragraph.count("$$") % 2:
         return True
-    marks = paragraph.replace("\\$", "").replace("$$", "")
+    marks = paragraph.replace("$$", "")
     rest = marks[marks.rfind("$") + 1 :]
-    # An odd dollar with a number behind it is a price; with LaTeX or a letter behind it, a formula that stays open.
-    return (
-        marks.count("$") % 2 == 1
-        and not re.match(r"[\d.,]+(?:\s|[.)]|\Z)", rest)
-        and not rest[:1].isspace()
-        and rest != ""
-    )
+    if marks.count("$") % 2 == 0 or not rest or rest[0].isspace():
+        return False
+    # An odd dollar with a number behind it is a price, unless dollars enclose formulas here and no word follows.
+    return not _PRICE.match(rest) or (_FORMULA_OPENS.search(marks) is not None and not _WORD.search(rest))
+
+
+_PRICE: Final = re.compile(r"(?:<<[^<>\n]*>>)?[-−]?[\d.,]+(?:\s|[.)/*x+-]|\Z)")
+_FORMULA_OPENS: Final = re.compile(r"\$[a-zA-Z\\(]")
+_WORD: Final = re.compile(r"[a-z]{3}")
 
 
 def _in_box(tail: str) -> bool:
@@ -92,35 +134,29 @@ def _in_box(tail: str) -> bool:
     opened = max(tail.rfind("\\boxed{"), tail.rfind("\\fbox{"))
     if opened < 40:
         return False
-    depth = 0
-    for character in tail[opened:]:
-        if character == "{":
-            depth += 1
-        elif character == "}":
-            depth -= 1
-            if depth == 0:
-                return False
-    return "\n" not in tail[opened:]
+    inside = tail.index("{", opened) + 1
+    return closing_brace(tail, inside, len(tail)) < 0 and "\n" not in tail[opened:]
 
 
 def _in_sentence(tail: str, line: str) -> bool:
     """Whether the last line is prose without its full stop, in a text that otherwise sets them."""
     stop = _last_sentence_end(line)
-    words = _WORDS.findall(line, stop)
-    earlier = tail[: len(tail) - len(line) + stop]
-    if "nswer" in line[stop:] or "####" in line or _RESULT_AT_END.search(line, stop):
+    sentence = line[stop:].strip()
+    words = _WORDS.findall(sentence)
+    earlier = tail[: len(tail) - len(line) + stop].rstrip()
+    if not words or "nswer" in sentence or "####" in line or _STATES.match(line) or _RESULT_AT_END.search(sentence):
         return False
-    if _CONNECTING.search(line) or _OPENING.fullmatch(line, stop):
-        return bool(earlier.strip()) or len(words) > 2
+    if _CONNECTING.search(line) or _OPENING.fullmatch(sentence):
+        return bool(earlier) or len(words) > 2
+    if _HAN.search(sentence):
+        return "。" in earlier and not _HAN_VALUE.search(sentence)
+    if ("=" not in sentence and _UNDONE.search(sentence)) or _goes_on(sentence, words):
+        return bool(earlier) or len(words) > 11
     if len(words) < 3:
-        # "… is 60. The formula": after a full stop on the same line, or alone below formulas, words open a sentence.
-        new = stop > 0 or (
-            bool(words)
-            and not _DIGIT.search(line)
-            and (len(_STRUCTURED.findall(earlier)) > 3 or "," in line or len(earlier) > 200)
-        )
-        return bool(_BEGINS_A_STEP.match(line)) or (new and line[stop:].strip()[:1].isalpha())
-    if not earlier.strip():
+        # "… is 60. The formula": after a full stop on the same line, words open a sentence.
+        new = stop > 0 or (len(earlier) > 200 and not _DIGIT.search(line))
+        return bool(_BEGINS_A_STEP.match(line)) or (new and sentence[:1].isalpha())
+    if not earlier:
         return len(words) > 11
     lines = [other for other in earlier.split("\n") if len(_WORDS.findall(other)) > 3]
     if not lines:
@@ -129,13 +165,31 @@ def _in_sentence(tail: str, line: str) -> bool:
     return ended * 2 > len(lines)
 
 
-_OPENING: Final = re.compile(
-    r"[\s\-*]*(?:(?:Therefore|Thus|Hence|So|Next|Now|Then|First|Second|Third|Finally|Since|Here|Also|However|But|Substituting"
-    r"|Simplifying|Given|Let|Using|For|If|When|We|This|The|It|In|From|By|To|Because|Note|Similarly|Adding|Solving)[,\s]*"
-    r"(?:we|the|let|it|this|there|each|let's|find|need|to|know|in)?)\s*"
+def _goes_on(sentence: str, words: list[str]) -> bool:
+    """Whether a sentence without a full stop has yet to say something: no number in it or behind its last one far to go,
+    and no "is even" at its end."""
+    number = _LAST_NUMBER.search(sentence)
+    if number is None:
+        return (len(words) > 2 or _OPENS.match(sentence) is not None) and not _SAYS_WHAT.search(sentence)
+    return len(_WORDS.findall(sentence, number.start())) > 5
+
+
+_STATES: Final = re.compile(r"\s*(?:A|Ans|Result)\s?:|\W{0,3}[A-J][.):]\s")
+"""`A: 26`, `(C) the greatest distance`: a line that is the answer."""
+_HAN: Final = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
+_HAN_VALUE: Final = re.compile(r"(?:[为是=：选得答有]|共)[^，。\u4e00-\u9fff]{1,20}[\u4e00-\u9fff]{0,3}\Z")
+_UNDONE: Final = re.compile(r"\d\s?(?:[-+*×]|\s/\s)\s?[$]?\d[\d.,]*\Z")
+"""Words and a calculation that is not worked out: `Ricky picks 10 - 2`."""
+_LAST_NUMBER: Final = re.compile(r"(?:[\d$\\%°]|\*\*)(?=[^\d$\\%°*]*\Z)")
+_SAYS_WHAT: Final = re.compile(r"\b(?:is|are|was|be|has|have|equals|no|not|yes)\s(?:\S+\s){0,2}\S+\Z", re.IGNORECASE)
+_OPENS: Final = re.compile(
+    r"(?:[-*]\s)?(?:Therefore|Thus|Hence|So|Next|Now|Then|First|Second|Third|Finally|Since|Here|Also|However|But|Substituting|He|She"
+    r"|Simplifying|Given|Let|Using|For|If|When|We|This|The|It|In|From|By|To|Because|Note|Similarly|Adding|Solving|That|There|They)\b"
 )
+_OPENING: Final = re.compile(_OPENS.pattern + r"[,\s]*(?:we|the|let|it|this|there|each|let's|find|need|to|know|in)?\s*")
 """What only opens a sentence."""
-_RESULT_AT_END: Final = re.compile(r"=\s?[-$€£]{0,2}[\d.,/]{1,20}\s?%?\Z")
+_RESULT_AT_END: Final = re.compile(r"=\s?(?:<<[^<>]*>>)?[-$€£]{0,2}[\d.,/]{1,20}%?(?:\s?[a-zA-Z/%-]{1,20}){0,3}\Z")
+"""A calculation and what it comes to, with its unit: a statement, full stop or not."""
 _DIGIT: Final = re.compile(r"\d")
 _BEGINS_A_STEP: Final = re.compile(r"\s*(?:[-*•]|\d{1,2}[.)]|\*\*)\s")
 

@@ -57,6 +57,8 @@ def is_prose(line: str) -> bool:
 def stated_value(text: str, begin: int, end: int) -> ExtractedAnswer:
     """The value that `text[begin:end]` states, or all of it when there is none to be found."""
     begin = max(begin, end - MAX_SENTENCE)
+    if _UNDETERMINED.search(text, begin, end):
+        return trimmed(text, begin, end, "concluded")
     bold = _last(_BOLD, text, begin, end)
     if bold is not None and (
         TELLING.search(bold[1]) or _COPULA_BEFORE.search(text[max(begin, bold.start() - 8) : bold.start()])
@@ -78,6 +80,11 @@ def stated_value(text: str, begin: int, end: int) -> ExtractedAnswer:
     return trimmed(text, *(number or (begin, end)), "concluded")
 
 
+_UNDETERMINED = re.compile(
+    r"(?:impossible|not\spossible)\sto\s(?:determine|find|say|answer|know|calculate)|(?:not\s(?:enough|sufficient)|insufficient)\sinformation"
+    r"|cannot\s(?:be\s)?(?:determine|answer|provide|calculate)"
+)
+"""A sentence that says so states no value, whatever numbers stand in it."""
 _COPULA = re.compile(
     r"(?:\b(?:is|are|was|were|(?:will|would|must|should|can)\s+be|equals|equal\s+to)|\bround(?:s|ed)(?:\s+up|\s+down)?\s+to)\s+"
     r"(?:equal\s+to\s+|either\s+|exactly\s+|simply\s+)?(?=\S)"

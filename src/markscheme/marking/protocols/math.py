@@ -12,14 +12,20 @@ from functools import lru_cache
 from markscheme.marking.equality import AnswerComparison, compare
 from markscheme.marking.equality.units import unit_asked
 from markscheme.marking.extraction.answer_forms import explicit_answer, extract_answer
-from markscheme.marking.extraction.choice_letters import letter_in
 from markscheme.marking.extraction.extracted import ExtractedAnswer, trimmed
 from markscheme.marking.extraction.numbers import ascii_digits
 from markscheme.marking.extraction.rounding import places_asked
 from markscheme.marking.extraction.sections import ResponseSections
 from markscheme.marking.extraction.sentences import is_prose, stated_value
 from markscheme.marking.protocol import Assessment
-from markscheme.marking.protocols._closed_answers import by_letter, by_word, gold_letter, text_of_choice
+from markscheme.marking.protocols._closed_answers import (
+    by_letter,
+    by_word,
+    by_words_of_letter,
+    gold_letter,
+    said_with_letter,
+    text_of_choice,
+)
 from markscheme.types import Gold, Verdict
 
 
@@ -42,7 +48,7 @@ def judge(sections: ResponseSections, gold: Gold) -> Assessment:
         return closed
     answer = extract_answer(sections)
     if answer is None or not answer.content:
-        return Assessment(Verdict.NO_ANSWER, why="no answer was stated")
+        return by_words_of_letter(sections, right) or Assessment(Verdict.NO_ANSWER, why="no answer was stated")
     if len(answer.content) > MAX_COMPARED:
         return Assessment(Verdict.WRONG, answer.content, "longer than any answer", (answer.start, answer.end))
     if not answer.content.isascii():
@@ -58,6 +64,8 @@ def judge(sections: ResponseSections, gold: Gold) -> Assessment:
     if not result.equal and (unit := unit_asked(sections.statement)):
         amount = compare(answer.content, right, unit=unit)  # $0.25 where cents are asked for
         result = amount if amount.equal else result
+    if not result.equal and answer.form == "concluded" and (named := by_words_of_letter(sections, right)):
+        return named
     unreadable = result.equal is None and result.why.startswith("the answer cannot be read")  # the response's fault
     undecided = result.equal is None and not unreadable
     verdict = Verdict.UNMARKABLE if undecided else Verdict.CORRECT if result.equal else Verdict.WRONG
@@ -77,6 +85,10 @@ MAX_COMPARED = 50_000
 _WITH_LETTER = re.compile(r"[\s*_$]*[(\[]?(?:[A-Ja-j][)\]]|[A-J][.:])[\s*_]*(?=\S)")
 
 
+_IN_BRACKETS = re.compile(r"[A-J]\s?\(([^()]{1,200})\)\.?")
+"""`C (8.5)`."""
+
+
 def _value_of_chain(content: str, right: str) -> str | None:
     """Of `24x - 14y = 38` and `S_1:S_2 = 7:32` the value, where the gold is no equation; `x^2 = 5` does not say 5."""
     left, equals, value = content.rpartition("=")
@@ -86,22 +98,6 @@ def _value_of_chain(content: str, right: str) -> str | None:
     return value if len(unknowns) > 1 and not re.search(r"[<>\u2264\u2265]|\\[lg]e", left) else None
 
 
-def _said_before_letter(sections: ResponseSections, answer: ExtractedAnswer, right: str) -> bool:
-    """Whether a bare letter follows a sentence that names the gold: "The begin time is 11:55 A.M. The answer is D." """
-    if letter_in(answer.content) is None or len(answer.content) > 5 or len(right) < 3 or sections.choices:
-        return False
-    before = sections.text[max(sections.start, answer.start - 300) : answer.start].replace("\\n", "\n").rstrip()
-    sentences = [each for each in _SENTENCE.split(before) if each.strip()][-2:]
-    said = sentences[0].lower() if len(sentences) == 2 else ""
-    at = said.find(right.lower())
-    return (
-        at >= 0
-        and " than " not in said[:at]
-        and re.search(rf"(?<!\w){re.escape(right.lower())}(?!\w)", said) is not None
-    )
-
-
-_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z])|\n")
 _MEASURED = re.compile(r"([-−]?[$¥€£]?\d[\d,]*+(?>(?:\.\d+)?(?:/\d+)?))\s?[^\x00-\u024f\u2000-\u2bff]{1,12}[.。]?")
 
 
@@ -128,14 +124,21 @@ def _read_again(
     if answer.parts:
         results = [compare(part, right) for part in answer.parts]
         return (answer, results[-1]) if all(each.equal for each in results) else (answer, result)
-    content = text_of_choice(sections, answer.content)
-    if content is None and (letter := _WITH_LETTER.match(answer.content)) is not None:
-        content = answer.content[letter.end() :]
-    for other in (content, _value_of_chain(answer.content, right), _counted(answer.content), _grouped(answer)):
+    letter = _WITH_LETTER.match(answer.content)
+    content = answer.content[letter.end() :] if letter is not None else None
+    content = text_of_choice(sections, answer.content, content) or content
+    bracketed = _IN_BRACKETS.fullmatch(answer.content)
+    for other in (
+        content,
+        bracketed and bracketed[1],
+        _value_of_chain(answer.content, right),
+        _counted(answer.content),
+        _grouped(answer),
+    ):
         if other is not None and (same := compare(other, right)).equal:
             return answer, same
-    if _said_before_letter(sections, answer, right):
-        return answer, AnswerComparison(True, "named before its letter", ("choice",), "string")
+    if said_with_letter(sections, answer, right):
+        return answer, AnswerComparison(True, "said with its letter", ("choice",), "string")
     if answer.form not in ("boxed", "json") and is_prose(answer.content):
         meant = stated_value(sections.text, answer.start, answer.end)
         if meant.content and meant.content != answer.content:
