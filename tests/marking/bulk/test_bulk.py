@@ -95,7 +95,7 @@ def test_marking_when_there_are_many_responses_then_their_counting_is_told(tmp_p
 
 def test_marking_when_no_part_ends_for_a_while_then_it_says_how_far_it_is(tmp_path, monkeypatch):
     said = []
-    monkeypatch.setattr("markscheme.marking.bulk.shard_progress.SAY_EVERY", 0.001)
+    monkeypatch.setattr("markscheme.marking.bulk.campaign.SAY_EVERY", 0.001)
     file = write_parquet(tmp_path / "f.parquet", puzzles(99))
     mark_in_bulk(file, "countdown", tmp_path / "out", workers=1, say=said.append)
     assert said[0].startswith("0 of 1 parts, 0 responses marked")

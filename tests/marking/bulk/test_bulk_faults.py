@@ -85,7 +85,7 @@ def test_file_when_a_page_is_corrupt_then_it_is_named_and_the_others_are_marked(
 
 
 def test_worker_when_it_fails_in_an_unknown_way_then_the_shard_is_named(tmp_path, monkeypatch):
-    monkeypatch.setattr("markscheme.marking.bulk.shard_engines.TASK", "os:abort_")
+    monkeypatch.setattr("markscheme.marking.bulk.shard_worker.TASK", "os:abort_")
     file = write_parquet(tmp_path / "f.parquet", puzzles(300))
     said = r"a worker failed on \S+f\.parquet \(\d+ to \d+\): AttributeError.*; 3 of 3 parts could not be marked"
     with pytest.raises(MarkingError, match=said):
@@ -147,6 +147,6 @@ def test_part_when_its_folder_cannot_be_written_then_one_sentence(tmp_path, monk
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("os.fsync", full)
-    monkeypatch.setattr("markscheme.marking.bulk.shard_plans.write_atomically", lambda *_: None)
+    monkeypatch.setattr("markscheme.marking.bulk.campaign.write_atomically", lambda *_: None)
     with pytest.raises(JournalError, match=r"cannot write \S+part-00000\.\w+: .*No space left"):
         mark_in_bulk(file, "countdown", tmp_path / "out", workers=1)

@@ -65,8 +65,8 @@ def test_marking_when_a_file_is_corrupt_then_its_own_sentence(cluster, small_sha
 def test_marking_when_others_use_the_cluster_then_it_says_what_it_waits_for(cluster, tmp_path, monkeypatch):
     import ray
 
-    monkeypatch.setattr("markscheme.marking.bulk.shard_progress.SAY_EVERY", 0.2)
-    monkeypatch.setattr("markscheme.marking.bulk.shard_engines.LOOK_EVERY", 0.1)
+    monkeypatch.setattr("markscheme.marking.bulk.campaign.SAY_EVERY", 0.2)
+    monkeypatch.setattr("markscheme.marking.bulk.shard_worker.LOOK_EVERY", 0.1)
     others = [ray.remote(num_cpus=1)(lambda: time.sleep(3)).remote() for _ in range(3)]
     deadline = time.monotonic() + 30
     while ray.available_resources().get("CPU", 0) and time.monotonic() < deadline:

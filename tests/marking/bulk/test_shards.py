@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from stored_outputs import puzzles, write_lines, write_parquet
 
 from markscheme.errors import DataError, UsageError
-from markscheme.marking.bulk import shard_rows, shards
+from markscheme.marking.bulk import shards
 from markscheme.marking.bulk.campaign import mark_in_bulk
-from markscheme.marking.bulk.shard_rows import rows_of
-from markscheme.marking.bulk.shards import Shard, find, shards_of
+from markscheme.marking.bulk.shards import Shard, find, rows_of, shards_of
 
 pytestmark = pytest.mark.needs("pyarrow")
 
@@ -52,7 +51,7 @@ def test_shards_when_parquet_is_cut_anywhere_then_every_row_once_in_any_order(
     file = write_parquet(tmp_path_factory.mktemp("cut") / "f.parquet", ({"text": str(n)} for n in range(count)), group)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(shards, "ROWS", size)
-        patch.setattr(shard_rows, "BATCH", batch)
+        patch.setattr(shards, "BATCH", batch)
         cut = list(shards_of(file))
         order.shuffle(cut)
         found = [(number, row["text"]) for shard in cut for number, row in rows_of(shard)]
@@ -62,9 +61,7 @@ def test_shards_when_parquet_is_cut_anywhere_then_every_row_once_in_any_order(
 def test_rows_when_the_shard_before_was_just_read_then_the_file_is_gone_on_with(tmp_path, small_shards, monkeypatch):
     file = write_parquet(tmp_path / "one.parquet", puzzles(350), group=1000)
     opened = []
-    monkeypatch.setattr(
-        shard_rows, "_Reader", lambda shard, make=shard_rows._Reader: opened.append(shard) or make(shard)
-    )
+    monkeypatch.setattr(shards, "_Reader", lambda shard, make=shards._Reader: opened.append(shard) or make(shard))
     numbers = [number for shard in shards_of(file) for number, _ in rows_of(shard)]
     assert numbers == list(range(350))
     assert len(opened) == 1
@@ -77,7 +74,7 @@ def test_rows_when_a_line_begins_with_a_byte_order_mark_then_read_all_the_same(t
 
 
 def test_rows_when_a_line_is_longer_than_the_limit_then_it_is_one_unusable_row(tmp_path, monkeypatch):
-    monkeypatch.setattr(shard_rows, "LARGEST_LINE", 100)
+    monkeypatch.setattr(shards, "LARGEST_LINE", 100)
     monkeypatch.setattr(shards, "BYTES", 150)
     file = write_lines(tmp_path / "f.jsonl", [{"text": "a"}, {"text": "b" * 1000}, {"text": "c"}])
     found = [row for shard in shards_of(file) for _, row in rows_of(shard)]

@@ -1,31 +1,175 @@
 """Marking files of stored outputs, from two lines to tens of millions, shard by shard: in this process where there is
 one shard, else on this machine's cores or on a Ray cluster.
 
-Marks go to `OUT/<protocol>/part-00012.jsonl` or `.parquet`, one file a shard in the form of its outputs. Giving the same
-command again goes on where it was.
+Marks go to `OUT/<protocol>/part-00012.jsonl` or `.parquet`, one file a shard in the form of its outputs, beside a plan
+that says what they are of, so that marks of different things never mix. Giving the same command again goes on where it
+was, also after the files were moved: they are known by name below the source, size and a sample of their content.
 """
 
 from __future__ import annotations
 
+import hashlib
 import tempfile
-from collections.abc import Sequence
+import threading
+import time
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Self
 
 import msgspec
 
-from markscheme.errors import DataError, MarkingError, UsageError
+from markscheme.errors import DataError, JournalError, MarkingError, UsageError
 from markscheme.marking import get_protocol
 from markscheme.marking.bulk.audit import Score
-from markscheme.marking.bulk.shard_engines import Ended, mark_here, mark_on_ray, raised
 from markscheme.marking.bulk.shard_parts import ShardOutcome, outcome_of, part_file, remove_leftovers
-from markscheme.marking.bulk.shard_plans import agreed_plan, make_plan
-from markscheme.marking.bulk.shard_progress import Progress, Say
-from markscheme.marking.bulk.shard_worker import Job, ShardFailure, first_problem, golds_of
-from markscheme.marking.bulk.shards import find, shards_of
+from markscheme.marking.bulk.shard_worker import (
+    Ended,
+    Job,
+    ShardFailure,
+    first_problem,
+    golds_of,
+    mark_here,
+    mark_on_ray,
+    raised,
+)
+from markscheme.marking.bulk.shards import PLAN_FILE, Shard, find, shards_of
 from markscheme.marking.extraction.sections import THINK_END
+from markscheme.runs.folder import write_atomically
 from markscheme.types import Problem
+
+SAY_EVERY = 10.0
+
+Say = Callable[[str], None]
+
+
+class Progress:
+    """A line every some seconds for the time of a block, and one when all is done."""
+
+    def __init__(self, parts: int, done: int, say: Say) -> None:
+        self._parts, self._done, self._say = parts, done, say
+        self._marks = 0
+        self._note = ""
+        self._began = time.monotonic()
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._tick, name="progress", daemon=True)
+
+    def __enter__(self) -> Self:
+        if self._done:
+            self._say(f"{self._done} of {self._parts} parts are there from before")
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+        if self._done == self._parts and (self._parts > 1 or time.monotonic() - self._began > SAY_EVERY):
+            self._say(self._line())
+
+    def add(self, outcome: ShardOutcome) -> None:
+        """A part is done."""
+        self._done += 1
+        self._marks += outcome.marks
+
+    def note(self, text: str) -> None:
+        """What else is worth saying, until there is something newer."""
+        self._note = f"; {text}"
+
+    def _tick(self) -> None:
+        while not self._over.wait(SAY_EVERY):
+            self._say(self._line() + self._note)
+
+    def _line(self) -> str:
+        seconds = time.monotonic() - self._began
+        rate = self._marks / max(seconds, 1e-9)
+        return (
+            f"{self._done} of {self._parts} parts, {self._marks:,} responses marked in {seconds:,.0f} s, {rate:,.0f}/s"
+        )
+
+
+VERSION = 2
+BLOCK = 16 << 10
+BLOCKS = 16
+"""Blocks of a file that are compared, spread from its first byte to its last."""
+
+_COMPARED = {
+    "protocol": "version of the protocol",
+    "golds": "benchmark or gold answers",
+    "think_end": "--think-end",
+    "files": "files",
+}
+
+
+class Input(msgspec.Struct, frozen=True):
+    """A file of stored outputs, by what it holds rather than by where it lies."""
+
+    name: str
+    size: int
+    sample: str  # sha256 of some blocks
+
+
+class MarkingPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """What the parts in a folder are of."""
+
+    version: int = VERSION
+    protocol: str
+    golds: tuple[str, ...]  # sha256 of the benchmark's data files; none where rows bring their own
+    think_end: str
+    files: tuple[Input, ...]
+    cuts: tuple[tuple[int, int, int], ...]  # number of the file, start, end: part 0, part 1 …
+
+    def shards(self, source: Path) -> list[Shard]:
+        """The shards of the parts, in order."""
+        files = [str(source / one.name) for one in self.files]
+        return [Shard(files[number], start, end) for number, start, end in self.cuts]
+
+
+class _Stored(msgspec.Struct):
+    version: int = 1
+
+
+def make_plan(
+    source: Path, files: Sequence[Path], protocol: str, golds: tuple[str, ...], think_end: str
+) -> MarkingPlan:
+    """The plan for these files of a source."""
+    cuts = [(number, shard.start, shard.end) for number, file in enumerate(files) for shard in shards_of(file)]
+    inputs = tuple(_input(file, source) for file in files)
+    return MarkingPlan(protocol=protocol, golds=golds, think_end=think_end, files=inputs, cuts=tuple(cuts))
+
+
+def agreed_plan(folder: Path, plan: MarkingPlan) -> MarkingPlan:
+    """The plan that the folder has if it is of the same, which may cut otherwise; this one, if it has none yet."""
+    file = folder / PLAN_FILE
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        raw = file.read_bytes() if file.exists() else None
+        if raw is not None and msgspec.json.decode(raw, type=_Stored).version != VERSION:
+            raise UsageError(f"{folder} holds marks of another markscheme; choose another --out, or remove it.")
+        stored = msgspec.json.decode(raw, type=MarkingPlan) if raw is not None else None
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise JournalError(f"{folder} cannot be used for marks: {error}") from None
+    if stored is None:
+        write_atomically(file, msgspec.json.encode(plan))
+        return plan
+    differing = [words for name, words in _COMPARED.items() if getattr(plan, name) != getattr(stored, name)]
+    if differing:
+        other = " and ".join(differing)
+        raise UsageError(f"{folder} holds marks of something else (other {other}); choose another --out, or remove it.")
+    return stored
+
+
+def _input(file: Path, source: Path) -> Input:
+    digest = hashlib.sha256()
+    try:
+        size = file.stat().st_size
+        with file.open("rb") as content:
+            for number in range(BLOCKS):
+                content.seek(max(0, size - BLOCK) * number // (BLOCKS - 1))
+                digest.update(content.read(BLOCK))
+    except OSError as error:
+        raise DataError(f"{file} cannot be read: {error.strerror}") from None
+    return Input(file.relative_to(source).as_posix(), size, digest.hexdigest())
+
 
 Engine = Literal["local", "ray"]
 

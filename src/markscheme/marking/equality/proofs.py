@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 import sympy
 
@@ -66,18 +65,15 @@ def to_sympy(value: Value) -> Any:
     if not isinstance(value, Expr):
         return sympy.Rational(value.numerator, value.denominator)
     known = {
-        key: _function(inner.kind)(*(to_sympy(a) for a in inner.args)) for key, inner in (value.atoms or {}).items()
+        key: getattr(sympy, _NAMES.get(inner.kind, inner.kind))(*map(to_sympy, inner.args))
+        for key, inner in (value.atoms or {}).items()
     }
+
+    known |= {"π": sympy.pi, "e": sympy.E, "#i": sympy.I}
 
     def generator(g: str) -> Any:
         if g in known:
             return known[g]
-        if g == "π":
-            return sympy.pi
-        if g == "e":
-            return sympy.E
-        if g == "#i":
-            return sympy.I
         return sympy.Integer(int(g[1:])) if g[0] == "#" else sympy.Symbol(g, positive=True)
 
     def total(terms: dict[Any, Any]) -> Any:
@@ -94,19 +90,13 @@ def to_sympy(value: Value) -> Any:
     return total(value.terms) if value.den is None else total(value.terms) / total(value.den)
 
 
-def _function(kind: str) -> Callable[..., Any]:
-    table: dict[str, Callable[..., Any]] = {
-        "sin": sympy.sin,
-        "cos": sympy.cos,
-        "arcsin": sympy.asin,
-        "arctan": sympy.atan,
-        "ln": sympy.log,
-        "root": lambda z: z,
-        "pow": sympy.Pow,
-        "power": sympy.Pow,
-        "abs": sympy.Abs,
-        "floor": sympy.floor,
-        "factorial": sympy.factorial,
-        "binomial": sympy.binomial,
-    }
-    return table[kind]
+_NAMES: Final = {
+    "arcsin": "asin",
+    "arctan": "atan",
+    "ln": "log",
+    "root": "Id",
+    "pow": "Pow",
+    "power": "Pow",
+    "abs": "Abs",
+}
+"""What sympy calls functions that it does not call as we do."""

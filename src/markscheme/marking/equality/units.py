@@ -24,7 +24,7 @@ class Unit(NamedTuple):
     word: str = ""
 
 
-def _table() -> dict[str, tuple[str, Fraction]]:
+def _table() -> dict[str, tuple[str, int, Fraction]]:
     f = Fraction
     rows: list[tuple[str, str, Fraction]] = [
         ("m", "m meter metre", f(1)), ("m", "cm centimeter centimetre", f(1, 100)), ("m", "mm millimeter millimetre", f(1, 1000)),
@@ -39,47 +39,25 @@ def _table() -> dict[str, tuple[str, Fraction]]:
         ("usd", "dollar usd buck", f(1)), ("usd", "cent penny pennie", f(1, 100)), ("eur", "euro eur", f(1)), ("gbp", "gbp", f(1)),
         ("inr", "rupee rs inr", f(1)), ("jpy", "yen", f(1)), ("cny", "yuan rmb", f(1)),
         ("deg", "degree deg °", f(1)), ("rad", "radian rad", f(1)), ("degc", "celsius °c", f(1)), ("degf", "fahrenheit °f", f(1)),
+        ("m3", "l liter litre", f(1, 10**3)), ("m3", "ml milliliter millilitre cc", f(1, 10**6)), ("m3", "gallon gal", f(3785411784, 10**12)),
+        ("m3", "quart qt", f(946352946, 10**12)), ("m3", "pint pt", f(473176473, 10**12)), ("m3", "cup", f(2365882365, 10**13)),
         (ANY, "unit", f(1)), ("j", "joule", f(1)), ("n", "newton", f(1)), ("w", "watt", f(1)), ("v", "volt", f(1)), ("hz", "hertz hz", f(1)),
     ]  # fmt: skip
-    return {name: (base, factor) for base, names, factor in rows for name in names.split()}
+    return {
+        name: (base.rstrip("3"), 3 if base.endswith("3") else 1, factor)
+        for base, names, factor in rows
+        for name in names.split()
+    }
 
 
-_BASES: Final = _table()
-_LITRE: Final = Fraction(1, 1000)
-_VOLUMES: Final = {
-    "l": _LITRE, "liter": _LITRE, "litre": _LITRE, "ml": _LITRE / 1000, "milliliter": _LITRE / 1000, "millilitre": _LITRE / 1000,
-    "gallon": _LITRE * Fraction(3785411784, 10**9), "gal": _LITRE * Fraction(3785411784, 10**9),
-    "quart": _LITRE * Fraction(946352946, 10**9), "qt": _LITRE * Fraction(946352946, 10**9),
-    "pint": _LITRE * Fraction(473176473, 10**9), "pt": _LITRE * Fraction(473176473, 10**9),
-    "cup": _LITRE * Fraction(2365882365, 10**10), "cc": _LITRE / 1000,
-}  # fmt: skip
+_UNITS: Final = _table()
 _SPEEDS: Final = {"mph": ("mile", "hour"), "kph": ("km", "hour"), "kmh": ("km", "hour"), "fps": ("foot", "second")}
 _POWERS: Final = {"square": 2, "sq": 2, "squared": 2, "cubic": 3, "cu": 3, "cubed": 3}
 _PIECES: Final = re.compile(r"\^?\{?\(?(-?\d+)\)?\}?|[^\W\d_]+(?:'s)?|°[cfCF]?|/")
 _ASKED: Final = re.compile(
     r"\b(?:how many|how much in|in|number of)\s(?:whole\s|total\s)?([a-z]{3,12}s|[ckm][mg])\b", re.IGNORECASE
 )
-_FILLERS: Final = frozenset(
-    [
-        "a",
-        "an",
-        "the",
-        "of",
-        "in",
-        "and",
-        "approximately",
-        "about",
-        "total",
-        "long",
-        "tall",
-        "wide",
-        "away",
-        "old",
-        "more",
-        "less",
-        "each",
-    ]
-)
+_FILLERS: Final = "a an the of in and approximately about total long tall wide away old more less each"
 
 
 @lru_cache(maxsize=1024)
@@ -121,7 +99,7 @@ def read_unit(text: str) -> Unit | None:
                 sign = 1
     if known:
         return Unit(tuple(sorted((b, e) for b, e in dimensions.items() if e)), factor)
-    word = " ".join(w for w in unknown if w not in _FILLERS)
+    word = " ".join(w for w in unknown if w not in _FILLERS.split())
     return Unit((), Fraction(1), word) if word else None
 
 
@@ -137,14 +115,11 @@ def _lookup(word: str) -> list[tuple[str, int, Fraction]] | None:
     """(base, exponent, factor) of one unit word; capitals matter only where SI makes them."""
     lower = word.lower()
     for name in (lower, _stem(lower)):
-        if name in _BASES:
-            base, factor = _BASES[name]
-            return [(base, 1, factor)]
-        if name in _VOLUMES:
-            return [("m", 3, _VOLUMES[name])]
+        if name in _UNITS:
+            return [_UNITS[name]]
         if name in _SPEEDS:
-            distance, time = _SPEEDS[name]
-            return [("m", 1, _BASES[distance][1]), ("s", -1, 1 / _BASES[time][1])]
+            distance, time = (_UNITS[unit] for unit in _SPEEDS[name])
+            return [distance, (time[0], -1, 1 / time[2])]
     return None
 
 

@@ -12,11 +12,22 @@ from markscheme.marking.equality.read.tokens import Token, scan
 
 _OPEN: Final = Token("{", "{")
 _CLOSE: Final = Token("}", "}")
-_SIGNS: Final = ("+", "-")
+_CLOSER: Final = {"{": "}", "(": ")"}
+_ARGUMENTS: Final = {"frac": 2, "binom": 2}
 _DEGREES: Final = (("o", "°"), ("v", "o"))
 _ORDINALS: Final = frozenset({"th", "st", "nd", "rd"})
-# What an open bracket is closed for.
-_GROUP, _ARGUMENT, _BRACKET, _BRACKET_ARGUMENT, _ADDED = "group", "argument", "bracket", "bracket argument", "added"
+
+
+@dataclass(slots=True)
+class _Group:
+    """Brackets with what stands in them, or a command with its arguments, which has none of its own."""
+
+    items: list[_Unit]
+    open: Token | None = None
+    close: Token | None = None
+
+
+_Unit = Token | _Group
 
 
 def tokenise(text: str) -> list[Token]:
@@ -24,144 +35,112 @@ def tokenise(text: str) -> list[Token]:
     return _Arranger(scan(text)).arranged()
 
 
-@dataclass(slots=True)
-class _Wait:
-    """A command that still takes arguments, at a depth of open brackets."""
-
-    depth: int
-    left: int
-    single_digits: bool  # `\frac43` takes 4 and 3, but `\sqrt13` and `2^10` mean whole numbers
-
-
 class _Arranger:
+    """Goes from right to left: when a command is met, what follows it is in order already."""
+
     def __init__(self, tokens: list[Token]) -> None:
-        self.queue = tokens[::-1]
-        self.out: list[Token] = []
-        self.open: list[str] = []
-        self.waits: list[_Wait] = []
+        self.tokens = tokens
+        self.units: list[_Unit] = []  # what stands to the right, the nearest last
+        self.closers: list[int] = []  # where in `units` brackets wait for their other half
 
     def arranged(self) -> list[Token]:
-        while self.queue:
-            token = self.queue.pop()
-            if self.waits and self.waits[-1].depth == len(self.open):
-                self.argument(token)
+        for k in range(len(self.tokens) - 1, -1, -1):
+            token = self.tokens[k]
+            kind, text, _ = token
+            before = self.tokens[k - 1] if k else Token("", "")
+            if kind in "})":
+                self.closers.append(len(self.units))
+                self.units.append(token)
+            elif kind in "{(":
+                self.bracket(token, takes_argument=before.kind == "c" or before.text in ("^", "_"))
+            elif kind == "c":
+                self.command(token)
+            elif kind == "o" and text in "^_" and self.units:
+                self.script(token, before.kind)
             else:
-                self.plain(token)
-        return self.out
+                self.units.append(self.joined(token))
+        return _flat(self.units)
 
-    def plain(self, token: Token) -> None:
-        """A token that is not an argument."""
-        kind, text, _ = token
-        if kind == "o" and self.attached(text):
+    def bracket(self, token: Token, *, takes_argument: bool) -> None:
+        at = self.closers[-1] if self.closers else 0
+        close = self.units[at] if self.closers else None
+        if not isinstance(close, Token) or close.kind != _CLOSER[token.kind]:
+            self.units.append(token)
             return
-        if kind == "{" and self.queue and self.queue[-1].kind == "}":
-            self.queue.pop()  # `{}` stands for nothing
-            return
-        self.out.append(token)
-        if kind == "c" or (kind == "o" and text in "^_"):
-            self.wait(token)
-        elif kind == "{":
-            self.open.append(_GROUP)
-        elif kind == "(":
-            self.open.append(_BRACKET)
-        elif kind in "})" and self.open:
-            self.close(kind)
+        self.closers.pop()
+        inside = self.units[at + 1 :]
+        del self.units[at:]
+        if inside or token.kind == "(" or takes_argument:
+            self.units.append(_Group(inside, token, close))  # else `{}`, which stands for nothing
 
-    def attached(self, text: str) -> bool:
-        """Primes, degrees, ordinals and subscripts, which belong to the token before them."""
-        if text == "'" and self.out and self.out[-1].kind == "v":
-            self.out[-1] = self.out[-1]._replace(text=self.out[-1].text + "'")
-            return True
-        if not self.queue:
-            return False
-        return (text == "^" and self.degree_or_ordinal()) or (text == "_" and self.subscript())
+    def command(self, token: Token) -> None:
+        units: list[_Unit] = [token]
+        if token.text == "sqrt" and self.next_is_bracket("["):
+            units.append(self.units.pop())  # the [3] of `\\sqrt[3]{8}`
+        units += [self.argument(single_digits=token.text == "frac") for _ in range(_ARGUMENTS.get(token.text, 1))]
+        self.units.append(_Group(units[::-1]))
 
-    def wait(self, command: Token) -> None:
-        _, text, _ = command
-        if text == "sqrt" and self.queue and self.queue[-1][:2] == ("(", "["):
-            while self.queue:  # the [3] of `\sqrt[3]{8}`
-                self.out.append(self.queue.pop())
-                if self.out[-1][:2] == (")", "]"):
-                    break
-        self.waits.append(_Wait(len(self.open), 2 if text in ("frac", "binom") else 1, text == "frac"))
+    def next_is_bracket(self, text: str) -> bool:
+        unit = self.units[-1] if self.units else None
+        return isinstance(unit, _Group) and unit.open is not None and unit.open.text == text
 
-    def argument(self, token: Token) -> None:
-        """A token where an argument should stand: a group, or what gets braces put around it."""
-        kind, text, _ = token
-        if kind == "{":
-            self.open.append(_ARGUMENT)
-            self.out.append(token)
-            return
-        if kind == "n" and self.waits[-1].single_digits and len(text) > 1 and text.isdigit():
-            self.queue.append(Token("n", text[1:]))
-            token = Token("n", text[0])
-        self.out += (_OPEN, token)
-        if kind == "(" and text in "([":
-            self.open.append(_BRACKET_ARGUMENT)  # sqrt(…), x^(…)
-        elif kind in "cf" or (kind == "o" and text in _SIGNS):
-            self.open.append(_ADDED)  # `x^-1`, `x^\frac12`: with the argument that follows
-            self.wait(token if kind == "c" else Token("o", "^"))
+    def argument(self, *, single_digits: bool = False) -> _Unit:
+        r"""What follows, in braces. `\frac43` takes 4 and 3, but `\sqrt13` and `2^10` mean whole numbers."""
+        if not self.units or len(self.units) - 1 in self.closers[-1:]:
+            return _Group([])
+        unit = self.units.pop()
+        if isinstance(unit, _Group):
+            return unit if unit.open is not None and unit.open.kind == "{" else _Group([unit], _OPEN, _CLOSE)
+        kind, text, _ = unit
+        if kind == "n" and single_digits and len(text) > 1 and text.isdigit():
+            self.units.append(Token("n", text[1:]))
+            unit = Token("n", text[0])
+        if kind == "f" or (kind == "o" and text in "+-"):
+            return _Group([self.argument(), unit], _OPEN, _CLOSE)  # `x^-1`: with the argument that follows
+        return _Group([unit], _OPEN, _CLOSE)
+
+    def script(self, token: Token, before: str) -> None:
+        """A power or a subscript. A logarithm keeps its base as an argument."""
+        unit = self.units[-1]
+        inner = unit.items if isinstance(unit, _Group) and unit.open == _OPEN else [unit]
+        only = inner[0] if len(inner) == 1 and token.text == "^" else None
+        if token.text == "_" and before not in ("", "f"):
+            name = "".join(t.text for t in _flat(self.units[-1:]) if t.kind not in "{}()")
+            self.units[-1] = Token("b", name)
+        elif token.text == "^" and inner and all(isinstance(x, Token) and x[:2] == ("o", "'") for x in inner):
+            self.units[-1:] = inner  # x^{\prime}
+        elif isinstance(only, Token) and only[:2] in _DEGREES:
+            self.units[-1] = Token("o", "°")
+        elif isinstance(only, Token) and only.kind == "x" and only.text in _ORDINALS:
+            self.units[-1] = only
         else:
-            self.out.append(_CLOSE)
-            self.done()
+            self.units.append(_Group([self.argument(), token]))
 
-    def done(self) -> None:
-        """One argument is complete, and perhaps with it the command, and what the command was the argument of."""
-        self.waits[-1].left -= 1
-        while self.waits and self.waits[-1].left == 0:
-            self.waits.pop()
-            if self.open and self.open[-1] == _ADDED:
-                self.open.pop()
-                self.out.append(_CLOSE)
-                self.waits[-1].left -= 1
-
-    def close(self, kind: str) -> None:
-        top = self.open[-1]
-        if kind == "}" and top in (_GROUP, _ARGUMENT):
-            self.open.pop()
-            if top == _ARGUMENT:
-                self.done()
-        elif kind == ")" and top in (_BRACKET, _BRACKET_ARGUMENT):
-            self.open.pop()
-            if top == _BRACKET_ARGUMENT:
-                self.out.append(_CLOSE)
-                self.done()
-
-    def degree_or_ordinal(self) -> bool:
-        r"""`^\circ`, `^{\circ}`, `^o` and `^{\text{th}}` become one token each."""
-        queue = self.queue
-        first = queue[-1]
-        if first[:2] == ("o", "'"):
-            return True  # the prime itself comes next
-        width, middle = 1, first
-        if first.kind == "{" and len(queue) >= 3 and queue[-3].kind == "}":
-            width, middle = 3, queue[-2]
-        if middle[:2] in _DEGREES:
-            self.out.append(Token("o", "°"))
-        elif middle.kind == "x" and middle.text in _ORDINALS:
-            self.out.append(middle)
-        else:
-            return False
-        del queue[-width:]
-        return True
-
-    def subscript(self) -> bool:
-        """Join a subscript to the variable, or mark the base of a number. A logarithm keeps its base as an argument."""
-        if not self.out or self.out[-1].kind == "f":
-            return False
-        pieces: list[str] = []
-        depth = 0
-        while self.queue:
-            token = self.queue.pop()
-            depth += (token.kind in "{(") - (token.kind in "})")
-            if token.kind not in "{}()":
-                pieces.append(token.text)
-            if depth <= 0:
+    def joined(self, token: Token) -> Token:
+        """A name with the primes and the subscript behind it."""
+        while self.units and isinstance(unit := self.units[-1], Token):
+            if unit[:2] == ("o", "'") and token.kind == "v":
+                token = token._replace(text=token.text + "'")
+            elif unit.kind == "b" and token.kind in ("v", "x", "?"):
+                token = token._replace(text=f"{token.text}_{{{unit.text}}}")
+            else:
                 break
-        name = "".join(pieces)
-        last = self.out[-1]
-        if last.kind in ("v", "x", "?"):
-            self.out[-1] = last._replace(text=f"{last.text}_{{{name}}}")
+            self.units.pop()
+        return token
+
+
+def _flat(units: list[_Unit]) -> list[Token]:
+    """The tokens of units that stand from right to left, in reading order."""
+    tokens: list[Token] = []
+    waiting: list[_Unit] = list(units)
+    while waiting:
+        unit = waiting.pop()
+        if isinstance(unit, Token):
+            tokens.append(unit)
         else:
-            self.out.append(Token("b", name))
-        return True
+            if unit.open is not None:
+                tokens.append(unit.open)
+            if unit.close is not None:
+                waiting.append(unit.close)
+            waiting += unit.items
+    return tokens

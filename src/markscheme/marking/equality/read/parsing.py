@@ -285,7 +285,7 @@ class Reader(RelationReader):
             high -= 1
         if high - low == 1 and self.tokens[low][:2] == ("o", "-"):
             return -1
-        return run(parse(self.tokens, low, high))
+        return run(parse(self.tokens, self.match, low, high))
 
     def rows(self, low: int, high: int) -> list[list[tuple[int, int]]]:
         rows: list[list[tuple[int, int]]] = [[]]

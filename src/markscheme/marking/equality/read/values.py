@@ -75,7 +75,7 @@ class ValueReader(TokenRanges):
     def value(self, low: int, high: int, unit: Unit | None, percent: bool) -> ParsedAnswer:
         if high - low == 1 and self.tokens[low].kind == "n":
             return Scalar(read_number(self.tokens[low].text), unit, percent)
-        program = parse(self.tokens, low, high)
+        program = parse(self.tokens, self.match, low, high)
         if ("°", False) in program:
             unit = unit or _DEGREES
         signs = [1 if "±" in op else -1 for op, _ in program if op in SIGNS]

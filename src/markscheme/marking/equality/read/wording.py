@@ -21,22 +21,10 @@ _WORD: Final = re.compile(r"[^\W\d_]+|\d+(?:\.\d+)?|[^\w\s.,;:!?\"'(){}$*\\]", r
 _ARTICLES: Final = ("the ", "a ", "an ")
 _INTRODUCING: Final = frozenset(["on", "due", "in", "to", "towards", "toward", "at", "the", "a", "an"])
 _CLASSING: Final = frozenset(["function", "functions", "direction", "number", "numbers", "triangle"])
-_MONTHS: Final = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-]
+_YEAR: Final = "january february march april may june july august september october november december"
+_MONTHS: Final = _YEAR.split()
 MONTHS: Final = frozenset(month[:3] for month in _MONTHS)
-_DAYS: Final = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
+_WEEK: Final = "monday tuesday wednesday thursday friday saturday sunday"
 _QUADRANTS: Final = ("first 1st i 1", "second 2nd ii 2", "third 3rd iii 3", "fourth 4th iv 4")
 _THINGS: Final = r"(?:(?:real|integer|such|positive|possible|valid|common|other) )*"
 
@@ -58,7 +46,7 @@ _MEANINGS: Final[tuple[tuple[ParsedAnswer, str], ...]] = (
     (sets.REALS, r"(?:all |any |every )?real (?:numbers?|values?|x)|all reals|全体实数|任意实数"),
     (Scalar(sets.INFINITY), r"(?:positive |plus )?infinity|正?无穷大?"),
     (Scalar(sets.MINUS_INFINITY), r"(?:negative |minus )infinity|负无穷大?"),
-    *((Text(day), rf"{day}s?|{day[:3]}|{day[:4]}") for day in _DAYS),
+    *((Text(day), rf"{day}s?|{day[:3]}|{day[:4]}") for day in _WEEK.split()),
     *((Text(month), rf"{month}|{month[:3]}") for month in _MONTHS if month != "may"),
     *((Text(f"quadrant {k}"), rf"(?:{'|'.join(names.split())}) quadrant|quadrant (?:{'|'.join(names.split())})")
       for k, names in enumerate(_QUADRANTS, 1)),
