@@ -3,7 +3,7 @@
     python perf/doors.py --matheval DIR --ai-benchmarks DIR --nanochat DIR --lm-eval-countdown DIR --inspect-evals DIR
 
 Each option is a checkout of a public repository (`--lm-eval-countdown` the folder of its countdown task); nothing of them
-is in this one. What is not given is left out. The answers are real ones where a checkout ships some, else written forms
+is in this one (`--inspect-evals` may be its unpacked wheel). What is not given is left out. The answers are real ones where a checkout ships some, else written forms
 of right and wrong answers. A difference that docs/doors.md does not explain is a defect: the exit code is then 1.
 """
 
@@ -18,7 +18,8 @@ import sys
 import types
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+
+import doors_typed
 
 import markscheme as ms
 from markscheme.countdown.solver import solve
@@ -97,7 +98,11 @@ def evaluate_py(checkout: Path) -> list[Table]:
             ours = normalize_answer(text) == normalize_answer(gold) if marked is None else marked
             kind = "braces in the answer" if "{" in gold and form not in ("fbox", "no brace", "unclosed") else form
             table.add(kind, original(text) == original(gold), ours, text)
-    return [table]
+    typed = Table(
+        "evaluate.py, its documented commands typed", [*doors_typed.SENT.values(), "normalized_gold of records.json"]
+    )
+    doors_typed.evaluate_py(checkout, typed.add)
+    return [table, typed]
 
 
 def gsm8k_benchmark(checkout: Path) -> list[Table]:
@@ -124,7 +129,9 @@ def gsm8k_benchmark(checkout: Path) -> list[Table]:
             )
             form = "separators and decimals" if numeric else "other"
             table.add(form, expected, door.evaluate(row["question_id"], row["answer"]).score, tail.strip())
-    return tables
+    tests = Table("GSM8KBenchmark, the original's own tests", [])
+    doors_typed.gsm8k_tests(checkout, tests.add)
+    return [*tables, tests]
 
 
 def nanochat_aime(checkout: Path) -> list[Table]:
@@ -161,15 +168,17 @@ def lm_eval_countdown(folder: Path) -> list[Table]:
         "sentence": "Therefore, %s = %d.", "reasoning, then the equation": "Let me see: 1 + 1 = 2.\n%s = %d",
         "bold": "**%s = %d**", "latex": r"\[%s = %d\]", "times": None, "cut in two": "%s\nThis uses every number.",
     }  # fmt: skip
-    table = Table(
-        "lm_eval's countdown, 1.0 or 0.0",
-        ["times", "latex", "bold", "sentence", "prompt", "cut in two", "a sentence behind the equation"],
-    )
+    newest = "<think>" in original.doc_to_text({"nums": [1, 2], "target": 3})  # reads nothing but tags
+    known = [form for form in wordings if form != "tags"] if newest else ["times", "bold"]
+    table = Table(f"lm_eval's countdown, {'newest' if newest else 'first'} commit, 1.0 or 0.0", known)
     original.random = types.SimpleNamespace(randint=lambda *_: 0)  # it prints one in 64
     for problem in ms.benchmark("countdown-sample").problems:
         nums, target = list(problem.gold.nums), problem.gold.target
         table.add(
-            "prompt", original.doc_to_text({"nums": nums, "target": target}), countdown_prompt(vars_of(problem)), ""
+            "prompt",
+            original.doc_to_text({"nums": nums, "target": target}),
+            countdown_prompt({"nums": nums, "target": target, "wording": "conversation" if newest else "documented"}),
+            "",
         )
         solution = solve(nums, target)
         assert solution is not None
@@ -185,9 +194,11 @@ def lm_eval_countdown(folder: Path) -> list[Table]:
     return [table]
 
 
-def vars_of(problem: Any) -> dict[str, Any]:
-    """A puzzle as a document of the data set."""
-    return {"nums": list(problem.gold.nums), "target": problem.gold.target}
+def inspect_gsm8k(checkout: Path) -> list[Table]:
+    """The published task of Inspect and ours, in five settings of few-shot and seed."""
+    table = Table("Inspect's gsm8k with -T protocol=match", [])
+    doors_typed.inspect_gsm8k(checkout, table.add)
+    return [table]
 
 
 def golds(benchmark: str) -> list[str]:
@@ -204,6 +215,7 @@ DOORS = {
     "ai_benchmarks": gsm8k_benchmark,
     "nanochat": nanochat_aime,
     "lm_eval_countdown": lm_eval_countdown,
+    "inspect_evals": inspect_gsm8k,
 }
 
 

@@ -72,7 +72,7 @@ def test_chat_eval_when_typed_as_documented_then_equal_to_our_own_run(door, envi
     assert found["solved"] == round(30 * found["pass@16"])
     assert f"AIME-2024 accuracy: {100 * found['solved'] / 30:.2f}%" in done.stdout
 
-    rows = [json.loads(line) for line in saved.read_text().splitlines()]
+    rows = [json.loads(line) for line in saved.with_stem("aime_AIME-2024").read_text().splitlines()]
     assert len(rows) == 480
     assert {"question_id", "sample_idx", "label", "completion"} <= rows[0].keys()
     assert {row["question_id"] for row in rows} == {

@@ -8,7 +8,7 @@ import pytest
 from loopback import Loopback, Plan
 
 import markscheme as ms
-from markscheme.plugins.doors.evaluate import _macro, main
+from markscheme.plugins.doors.evaluate import _config, _macro, _parser, main
 from markscheme.reporting.summary import Estimate, Summary
 
 COMPAT = Path(__file__).parents[2] / "compat"
@@ -127,6 +127,7 @@ def test_evaluate_when_compared_with_a_run_on_the_same_responses_then_equal_and_
     records = json.loads((folder / "records.json").read_text())
     assert [one["top1_correct"] for one in records] == [True, True, False]
     assert records[2]["pass_hits"] == {"1": 0, "3": 1}
+    assert (records[2]["gold_answer"], records[2]["problem_id"]) == (7, None)  # as the data has them
     assert (records[2]["normalized_outputs"], records[2]["normalized_gold"]) == (["0", "7", "0"], "7")
     stored = tmp_path / "stored.jsonl"
     lines = [
@@ -338,3 +339,30 @@ def test_evaluate_when_an_evaluation_is_complete_then_the_same_command_begins_an
         assert len(server.seen) == 4
     folders = sorted(folder.name for folder in (tmp_path / "out").iterdir() if folder.is_dir())
     assert folders == ["aime-24-20260101-000000", "aime-24-20260101-000001"]
+
+
+def test_evaluate_when_it_prints_then_a_line_a_problem_with_its_id_as_the_original_has_it(tmp_path, capsys):
+    rows = [{"id": 60, "problem": "first?", "answer": 5}, {"problem": "second?", "answer": "6"}]
+    (tmp_path / "set.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with Loopback(Contract(answer=lambda body: r"\boxed{5}")) as server:
+        flags = ["--server-url", server.url, "--datasets", "set", "--data-dir", str(tmp_path)]
+        assert main([*flags, "--output-dir", str(tmp_path / "out")]) == 0
+    printed = capsys.readouterr().out
+    assert "[set#60] Problem 1/2: top1=correct\n[set] Problem 2/2: top1=incorrect\n\nDataset=set\n" in printed
+
+
+def test_evaluate_when_openai_is_typed_then_no_variable_sends_the_key_elsewhere(monkeypatch):
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://elsewhere.test/v1")
+    typed = [
+        "--backend",
+        "openai",
+        "--server-url",
+        "https://api.openai.com",
+        "--model",
+        "gpt-4o-mini",
+        "--api-key",
+        "K",
+    ]
+    args = _parser().parse_args([*typed, "--data-dir", str(COMPAT / "datasets")])
+    monkeypatch.setenv("OPENAI_API_KEY", "K")  # put back afterwards: a typed key goes there
+    assert _config(args, "math500").base_url == ("https://api.openai.com/v1",)

@@ -13,7 +13,7 @@ from loopback import Loopback, Plan
 import markscheme as ms
 from markscheme.countdown.solver import solve
 from markscheme.errors import DataError, UsageError
-from markscheme.plugins.lm_eval import TASKS, compute_score, countdown_results, process_results
+from markscheme.plugins.lm_eval import TASKS, compute_score, countdown_prompt, countdown_results, load, process_results
 from markscheme.plugins.logs import import_log
 from markscheme.plugins.records import record
 
@@ -26,6 +26,15 @@ def test_compute_score_when_as_documented_then_one_or_zero():
     assert compute_score("(70 - 41) + (35 - 18)", [41, 70, 18, 35], 46) == 1.0
     assert compute_score("I don't know", [41, 70, 18, 35], 46) == 0.0
     assert compute_score("<think>41+5=46</think> 70 + 35 - 41 - 18 = 46", [41, 70, 18, 35], 46) == 1.0
+
+
+def test_load_when_the_newer_words_are_asked_for_then_every_puzzle_has_them():
+    splits = load("countdown", sample=True, prompt="conversation")
+    prompts = [countdown_prompt(row) for split in ("test", "train") for row in list(splits[split])[:3]]
+    assert all(prompt.startswith("A conversation between User and Assistant.") for prompt in prompts)
+    assert all(prompt.endswith("Assistant: Let me solve this step by step.\n<think>") for prompt in prompts)
+    with pytest.raises(UsageError, match="documented or conversation"):
+        load("countdown", sample=True, prompt="tinyzero")
 
 
 def test_results_when_a_task_repeats_then_the_share_of_right_responses():

@@ -30,7 +30,7 @@ class HubFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     slice: tuple[int, int] | None = None
     """Only the rows from the first number to the second, exclusive."""
     draw: tuple[int, int] | None = None
-    """Seed and count: shuffle the row numbers with Python's generator and take the first so many."""
+    """Seed and count: shuffle the row numbers with Python's generator and take the first so many; below 0, leave them out."""
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -65,7 +65,7 @@ class HubFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
             seed, count = self.draw
             places = list(range(len(rows)))
             random.Random(seed).shuffle(places)
-            rows = [rows[place] for place in places[:count]]
+            rows = [rows[place] for place in (places[:count] if count > 0 else places[-count:])]
         return rows if column is None else [{**row, column: place} for place, row in enumerate(rows, start=1)]
 
 

@@ -29,17 +29,33 @@ TASKS = Path(__file__).parent / "lm_eval_tasks"
 """The folder to give as `--include_path`."""
 
 
-def load(benchmark: str, data_dir: str | None = None, sample: bool = False, **_: Any) -> dict[str, Dataset]:
+CONVERSATION = (
+    "A conversation between User and Assistant. The user asks a question, and the Assistant solves it. The assistant first "
+    "thinks about the reasoning process in the mind and then provides the user with the answer.\nUser: Using the numbers "
+    "{numbers}, create an equation that equals {target}. You can use basic arithmetic operations (+, -, *, /) and each number "
+    "can only be used once. Show your work in <think> </think> tags. And return the final answer in <answer> </answer> tags, "
+    "for example <answer> (1 + 2) / 3 </answer>.\nAssistant: Let me solve this step by step.\n<think>"
+)
+"""TinyZero's words, to which the code of the published task moved on while its document kept those of `countdown_prompt`."""
+
+
+def load(
+    benchmark: str, data_dir: str | None = None, sample: bool = False, prompt: str = "documented", **_: Any
+) -> dict[str, Dataset]:
     """The splits of a task: `test`, and `train` for the worked examples, which lm_eval draws and formats itself.
 
     lm_eval passes a task's whole metadata and the model's arguments; what is not ours is left aside.
     """
     from datasets import Dataset
 
+    if prompt not in ("documented", "conversation"):
+        raise UsageError(f"--metadata prompt is documented or conversation, not {prompt!r}")
     bench = ready(benchmark, data_dir, sample=sample)
     documents = {"test": [_document(problem, bench) for problem in bench.problems]}
     if benchmark == "countdown":
         documents["train"] = _train_puzzles(bench)
+        for row in (*documents["test"], *documents["train"]):
+            row["wording"] = prompt
     elif bench.pool is not None and bench.fewshot:  # a pool that is only lent need not be at hand
         documents["train"] = [_document(problem, bench) for problem in bench.pool]
     return {name: Dataset.from_list(rows) for name, rows in documents.items()}
@@ -56,9 +72,12 @@ def _train_puzzles(bench: Benchmark) -> list[dict[str, Any]]:
 
 def countdown_prompt(doc: Mapping[str, Any]) -> str:
     """The published task's words, to the letter: line breaks included, they are what a base model goes on from."""
+    numbers, target = ", ".join(map(str, doc["nums"])), doc["target"]
+    if doc.get("wording") == "conversation":
+        return CONVERSATION.format(numbers=numbers, target=target)
     return (
-        f"Given the numbers {', '.join(map(str, doc['nums']))}, how can you use each number exactly once with basic "
-        f"arithmetic operations (+, -, *, /) to reach the target {doc['target']}?\n\nAnswer:"
+        f"Given the numbers {numbers}, how can you use each number exactly once with basic "
+        f"arithmetic operations (+, -, *, /) to reach the target {target}?\n\nAnswer:"
     )
 
 

@@ -56,7 +56,7 @@ def main(folder: Path) -> int:
     """The command: fetch where needed, write, say what was written."""
     try:
         for file, problems in write_files(folder).items():
-            print(f"{file}: {problems} problems")
+            print(f"  Saved {problems} examples to {file}")
     except MarkschemeError as failure:
         return failed("preprocess.py", failure)
     return 0

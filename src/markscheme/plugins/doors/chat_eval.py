@@ -67,7 +67,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         for name in tasks:
             if interrupted(summaries):
                 break
-            summary = _evaluate(args, name, ranks, several=len(tasks) > 1)
+            summary = _evaluate(args, name, ranks)
             if summary is not None:  # else another rank reports
                 summaries.append(summary)
     except MarkschemeError as failure:
@@ -87,7 +87,7 @@ def _tasks(typed: str | None) -> list[str]:
     return names
 
 
-def _evaluate(args: argparse.Namespace, name: str, ranks: Ranks | None, *, several: bool) -> Summary | None:
+def _evaluate(args: argparse.Namespace, name: str, ranks: Ranks | None) -> Summary | None:
     config = _config(args, name)
     folder = Path(args.out) / name if args.out else new_folder(name, config.model)
     if ranks is None or ranks.first:
@@ -104,7 +104,7 @@ def _evaluate(args: argparse.Namespace, name: str, ranks: Ranks | None, *, sever
     _print(name, run, summary, passatk=args.passatk)
     if args.save_results:
         file = Path(args.save_results)
-        _save(run, file.with_stem(f"{file.stem}_{name}") if several else file)
+        _save(run, file.with_stem(f"{file.stem}_{name}"))  # with one task too, as the original
     return summary
 
 
@@ -213,7 +213,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--device-type", choices=["cuda", "cpu", "mps"], help="default: the best there is")
     parser.add_argument("--passatk", action="store_true", help="report pass@k")
     parser.add_argument("--passatk-ks", default="1,2,4,8,16", help="for these k, as far as -n allows (1,2,4,8,16)")
-    parser.add_argument("--save-results", metavar="FILE", help="one JSON line a sample")
+    parser.add_argument(
+        "--save-results", metavar="FILE", help="one JSON line a sample, in FILE with the task's name added"
+    )
     parser.add_argument("--out", metavar="DIR", help="run folders; the same command goes on there")
     return parser
 

@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from markscheme.config import RunConfig, make_config
+from markscheme.datasets import read_rows
 from markscheme.errors import DataError, JournalError, MarkschemeError, UsageError
 from markscheme.models.fields import extra_fields
 from markscheme.plugins.doors.door_run import exit_code, failed, interrupted, report, run_or_resume, shown
@@ -69,8 +70,12 @@ def _evaluate(args: argparse.Namespace, name: str, config: RunConfig, started: s
     folder = _folder(args.output_dir, name, started) if args.output_dir else new_folder(name, config.model)
     run = run_or_resume(config, folder, name)
     summary = report(run, mark_with(run, normalized))
-    records = problem_records(run, args.pass_k, normalized)
+    records = problem_records(run, list(read_rows(Path(config.benchmark))), args.pass_k, normalized)
     first = first_sample_figures(records, args.pass_k)
+    for record in records:
+        mark, identity = ("correct" if record["top1_correct"] else "incorrect"), record["problem_id"]
+        place = f"{record['index']}/{len(records)}"
+        print(f"[{name}{f'#{identity}' if identity else ''}] Problem {place}: top1={mark}")
     print(f"\nDataset={name}")
     for figure, estimate in _figures(summary).items():
         beside = f"; of the first samples alone {first[figure]:.4f}" if args.num_samples > 1 and figure in first else ""
@@ -198,10 +203,9 @@ def _model(args: argparse.Namespace) -> tuple[str, tuple[str, ...]]:
         return f"sglang/{url}", ()
     if not args.model:
         raise UsageError("--backend openai needs --model NAME")
-    if urlsplit(url).hostname == "api.openai.com":
-        if not (args.api_key or os.environ.get(KEY_VARIABLES["openai"])):
-            raise UsageError("OpenAI wants a key: give --api-key, or set OPENAI_API_KEY")
-        return f"openai/{args.model}", ()  # the backend's own address, for which it insists on a key
+    keyed = args.api_key or os.environ.get(KEY_VARIABLES["openai"])
+    if urlsplit(url).hostname == "api.openai.com" and not keyed:
+        raise UsageError("OpenAI wants a key: give --api-key, or set OPENAI_API_KEY")
     url = url.removesuffix("/chat/completions")
     return f"openai/{args.model}", (url if url.endswith("/v1") else f"{url}/v1",)
 

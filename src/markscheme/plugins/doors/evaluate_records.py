@@ -64,8 +64,10 @@ def _instructions(code: CodeType) -> tuple[object, ...]:
     return (code.co_code, code.co_names, constants)
 
 
-def problem_records(run: Run, ks: Sequence[int], normalized: Normalize) -> list[dict[str, Any]]:
-    """One record a problem, in the form that `evaluate.py` writes: hits are those of the first k samples."""
+def problem_records(
+    run: Run, rows: Sequence[dict[str, Any]], ks: Sequence[int], normalized: Normalize
+) -> list[dict[str, Any]]:
+    """One record a row, in the form that `evaluate.py` writes: hits are those of the first k samples."""
     answers: dict[str, dict[int, str]] = defaultdict(dict)
     for response in run.responses():
         if response.error is None:
@@ -74,19 +76,20 @@ def problem_records(run: Run, ks: Sequence[int], normalized: Normalize) -> list[
     for mark in run.marks(SCRIPT_PROTOCOL):
         marks[mark.key][mark.sample] = mark
     records = []
-    for index, question in enumerate(run.questions(), start=1):
+    for index, (question, row) in enumerate(zip(run.questions(), rows, strict=True), start=1):
         problem, of_problem = question.problem, marks[question.problem.key]
+        name = row.get("unique_id") or row.get("id")
         right = [sample in of_problem and of_problem[sample].correct for sample in range(run.manifest.samples)]
         records.append(
             {
                 "index": index,
-                "problem_id": problem.id,
+                "problem_id": None if name is None else str(name),
                 "input": problem.statement,
                 "outputs": [answers[problem.key].get(sample) for sample in range(run.manifest.samples)],
                 "normalized_outputs": [
                     of_problem[sample].answer if sample in of_problem else None for sample in range(len(right))
                 ],
-                "gold_answer": problem.gold,
+                "gold_answer": row["answer"],
                 "normalized_gold": normalized(problem.gold),
                 "top1_correct": right[0],
                 "pass_hits": {str(k): int(any(right[:k])) for k in sorted(set(ks))},

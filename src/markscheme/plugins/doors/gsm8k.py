@@ -83,6 +83,7 @@ class GSM8KBenchmark:
     def __init__(self, data_dir: str | Path | None = None, protocol: str = PROTOCOL) -> None:
         self.protocol = protocol
         self.file, rows = self._rows(None if data_dir is None else Path(data_dir))
+        self.data_dir = self.file.parent
         self._tasks: dict[str, Task] = {}
         self._problems: dict[str, Problem] = {}
         make = benchmark("gsm8k").make_problem
@@ -112,7 +113,7 @@ class GSM8KBenchmark:
         opinion = mark(str(output), problem, protocol=self.protocol)
         if opinion.correct:
             return EvaluationResult(1.0, "Correct answer", opinion)
-        return EvaluationResult(0.0, f"Expected: {problem.gold}, Got: {opinion.answer} ({opinion.why})", opinion)
+        return EvaluationResult(0.0, f"Expected: {problem.gold}, Got: {opinion.answer}", opinion)
 
     def _rows(self, data_dir: Path | None) -> tuple[Path, list[dict[str, Any]]]:
         if data_dir is not None:

@@ -43,7 +43,8 @@ def ask(benchmark: Callable[[], GSM8KBenchmark], folder: Path, argv: Sequence[st
         written = write_answers(finished, tasks, output)
     except MarkschemeError as failure:
         return failed(parser.prog, failure)
-    print(f"{written} answers are in {output}; the run is {finished.path}")
+    print(f"Done! Saved {written} answers to {output}")
+    print(f"run folder: {finished.path}")
     return exit_code([summary], "the same command asks for them")
 
 
@@ -89,7 +90,7 @@ def score(benchmark: Callable[[], GSM8KBenchmark], folder: Path, argv: Sequence[
         return failed(parser.prog, failure)
     found = interval("accuracy", tally(pairs))
     correct = sum(verdict is Verdict.CORRECT for _, verdict in pairs)
-    print(f"Score: {found.estimate:.4f} ({correct} of {len(pairs)})")
+    print(f"Summary: {float(correct)}/{len(pairs)} correct ({found.estimate:.1%} accuracy)")
     print(f"95 % interval: {found.low:.4f} to {found.high:.4f}, over {found.problems} questions")
     return 0
 
