@@ -168,3 +168,27 @@ def test_countdown_sample_when_generated_again_then_is_the_packaged_one(tmp_path
     file = tmp_path / "again.jsonl"
     assert main(["countdown", "generate", "--count", "100", "--seed", "2026", "-o", str(file)]) == 0
     assert [json.loads(line) for line in file.read_text().splitlines()] == list(benchmark("countdown-sample").rows())
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.csv", 'question,choices,answer\nWhich is prime?,"[""21"", ""23""]",23\n'),
+        ("b.csv", "question,A,B,answer\nWhich is prime?,21,23,B\n"),
+        ("c.tsv", "question\tA\tB\tanswer\nWhich is prime?\t21\t23\t23\n"),
+        ("d.jsonl", '{"question": "Which is prime?", "choices": ["21", "23"], "answer": 1}\n'),
+        ("e.jsonl", '{"problem": "Which is prime?", "options": ["A) 21", "B) 23"], "answer": "B"}\n'),
+    ],
+)
+def test_file_when_it_has_choices_then_they_are_asked_for_the_letter(tmp_path, name, text):
+    (tmp_path / name).write_text(text)
+    (question,) = benchmark(tmp_path / name).questions()
+    assert question.problem.statement == "Which is prime?\n\n(A) 21\n(B) 23"
+    assert (question.problem.gold, question.problem.choices) == ("B", ("21", "23"))
+    assert "put its letter" in question.prompt.messages[-1].content
+
+
+def test_file_when_its_answer_is_no_choice_then_says_so(tmp_path):
+    (tmp_path / "a.csv").write_text("question,A,B,answer\nWhich is prime?,21,23,C\n")
+    with pytest.raises(DataError, match="is none of the 2 choices"):
+        list(benchmark(tmp_path / "a.csv").problems)

@@ -8,8 +8,9 @@ import pytest
 from loopback import Loopback, Plan
 
 import markscheme as ms
-from markscheme.plugins.doors.evaluate import _config, _macro, _parser, main
+from markscheme.plugins.doors.evaluate import _config, _parser, main
 from markscheme.reporting.summary import Estimate, Summary
+from markscheme.reporting.table import macro_average
 
 COMPAT = Path(__file__).parents[2] / "compat"
 
@@ -278,8 +279,8 @@ def test_macro_when_intervals_are_lopsided_then_each_side_adds_up_by_itself():
     one = Estimate(0.0, 0.0, 0.25, problems=10)
     two = Estimate(0.5, 0.25, 0.875, problems=10)
     for each in (one, two):
-        assert _macro([summary_of(each)])["accuracy"] == each
-    both = _macro([summary_of(one), summary_of(two)])
+        assert macro_average([summary_of(each)])["accuracy"] == each
+    both = macro_average([summary_of(one), summary_of(two)])
     assert both["accuracy"].value == 0.25
     assert both["accuracy"].low == pytest.approx(0.25 - 0.25 / 2)
     assert both["accuracy"].high == pytest.approx(0.25 + math.hypot(0.25, 0.375) / 2)

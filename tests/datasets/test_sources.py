@@ -117,7 +117,7 @@ def test_select_when_a_number_is_not_an_integer_then_the_set_is_refused(number):
         CONTESTS[0].select([{"problem_idx": number}])
 
 
-UNDIVIDED = benchmark("countdown").sources[0].hubs[1]
+UNDIVIDED, LEFT = (source.hubs[-1] for source in benchmark("countdown").sources)
 
 
 @settings(max_examples=20)
@@ -137,6 +137,7 @@ def test_select_when_drawn_then_as_the_published_recipe_draws():
     random.shuffle(order)
     random.setstate(state)
     assert [row["at"] for row in UNDIVIDED.select([{"at": n} for n in range(4321)])] == order[:1000]
+    assert [row["at"] for row in LEFT.select([{"at": n} for n in range(4321)])] == order[1000:]
 
 
 def test_address_when_shown_then_names_commit_and_files():

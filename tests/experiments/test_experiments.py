@@ -238,3 +238,40 @@ def test_cells_when_a_value_stands_twice_then_it_is_asked_once(sums, server):
     file.write_text('benchmarks = ["gsm8k"]\n[models.a]\nsamples = 1\n')
     with pytest.raises(UsageError, match="needs `model`"):
         read_cells(file, {})
+
+
+def test_run_when_typed_again_with_more_then_it_grows_and_becomes_an_experiment(sums, server, capsys):
+    def typed(*more):
+        return main(
+            ["run", "sums.jsonl", "--base-url", server.url, "-t", "1", "--out", "one", "--api-key-env", "NONE", *more]
+        )
+
+    assert typed("--model", "openai/a", "-n", "2", "--limit", "2") == 0
+    assert typed("--model", "openai/a", "-n", "4", "--limit", "4") == 0
+    assert typed("--model", "openai/a", "-n", "2", "--limit", "2") == 0  # less is there already
+    assert server.requests == len(bodies(server)) == 4 * 4
+    assert typed("--model", "openai/a", "openai/b", "-n", "4", "--limit", "4") == 0
+    assert server.requests == len(bodies(server)) == 4 * 4 * 2
+    assert {run.manifest.model for run in find_runs(["one"])} == {"openai/a", "openai/b"}
+    assert typed("--model", "openai/a", "-n", "4", "--limit", "4", "--max-tokens", "9") == 2
+    assert "max_tokens: the default in the run, 9 now" in capsys.readouterr().err
+
+
+def test_experiment_when_a_model_is_away_then_the_others_are_asked_and_the_code_says_so(sums, server, capsys):
+    file = experiment(sums, server, models=("a", "b"))
+    away = file.read_text().replace(f'base_url = "{server.url}"', 'base_url = "http://127.0.0.1:9/v1"', 1)
+    file.write_text(away.replace("temperature = [0, 1.0]", "temperature = 1.0").replace('"boxed", ', ""))
+    assert main(["run", str(file)]) == 1
+    assert server.requests == SUMS * 4
+    assert "nobody has ever listened there" in capsys.readouterr().err
+
+
+def test_table_when_there_are_several_benchmarks_then_ranks_and_their_mean(sums, server, capsys):
+    server.plan.answer = lambda body: "\\boxed{7}" if body["model"] == "a" else "\\boxed{0}"
+    arguments = ["--model", "openai/a", "openai/b", "--base-url", server.url, "-n", "2", "-t", "1", "--out", "exp"]
+    assert main(["run", "sums.jsonl", "half.jsonl", *arguments, "--api-key-env", "NONE"]) == 0
+    shown = capsys.readouterr().out
+    assert "macro average" in shown
+    assert "· 1–2" in shown
+    assert main(["compare", "exp"]) == 0
+    assert "mean over 2 benchmarks" in capsys.readouterr().out

@@ -7,10 +7,10 @@
     text after #### of answer                   likewise `text before`; the last mark counts
     without <<…>> of text before #### of answer
     number of answer                            27.0 becomes 27
-    letter of answer                            the letter of a choice that is given by its place (from 0) or its text
+    letter of answer                            the letter of a choice that is given by its text, letter or place (from 0)
     item 1 of final_answer, count of nums       of a list
     puzzle of nums, target                      a Countdown gold
-    'none'                                      the text itself
+    'none'                                      the text itself; '' as a gold says that a row may have none
 
 `part`, `position` (0000, 0001 …) and `choices` are fields of every row.
 """
@@ -70,6 +70,7 @@ class ProblemMaker:
         self._cluster = read(fields.cluster) if fields.cluster is not None else None
         self._choices = [read(each) for each in _several(fields.choices)]
         self._shows_choices = any("{choices}" in each for each in _several(fields.statement))
+        self._open_gold = "''" in _several(fields.gold)
         kept = fields.metadata
         self._rest = kept == "rest"
         named = {} if self._rest else kept if isinstance(kept, dict) else {each: each for each in _several(kept)}
@@ -100,6 +101,7 @@ class ProblemMaker:
             solution=solution if isinstance(solution, str) else None,
             metadata=metadata,
             cluster=None if cluster is None else str(cluster),
+            choices=tuple(row["choices"]) if self._choices else (),
         )
 
     def _gold_of(self, row: Row) -> Gold:
@@ -107,7 +109,7 @@ class ProblemMaker:
         if isinstance(gold, CountdownGold):
             return gold
         text = _text(gold, "the answer").strip()
-        if not text:
+        if not text and not self._open_gold:
             raise ValueError("the answer is empty")
         return text
 
@@ -216,6 +218,8 @@ def _number(value: Any, name: str) -> str:
 def _letter(value: Any, choices: list[str], name: str) -> str:
     text = _text(value, name).strip()
     place = choices.index(text) if text in choices else int(text) if text.isdecimal() else -1
+    if place < 0 and len(text) == 1:
+        place = string.ascii_uppercase.find(text.upper())
     if not 0 <= place < len(choices):
         raise ValueError(f"{name}, {text!r}, is none of the {len(choices)} choices")
     return string.ascii_uppercase[place]
@@ -286,7 +290,13 @@ def _inline(value: Any, name: str) -> str:
 
 def _choices(values: list[Any]) -> list[str]:
     """The texts of the choices, without the letters that some data sets write before them."""
-    given = values[0] if len(values) == 1 and isinstance(values[0], list) else values
+    given = values[0] if len(values) == 1 else values
+    if isinstance(given, str) and given.startswith("["):  # a cell of a table that holds a list
+        try:
+            given = msgspec.json.decode(given)
+        except msgspec.DecodeError:
+            raise ValueError('the choices are no list such as ["21", "23"]') from None
+    given = given if isinstance(given, list) else values
     texts = [_text(each, "a choice").strip() for each in given]
     labels = [_CHOICE_LABEL.match(text) for text in texts]
     if all(label is not None and label[1] == string.ascii_uppercase[place] for place, label in enumerate(labels)):

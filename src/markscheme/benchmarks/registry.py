@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import string
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cache
@@ -78,7 +79,7 @@ def expand(names: Iterable[str]) -> list[str]:
 
 def own_problem(index: int, row: Row) -> Problem:
     """The problem of a row that names its question and answer as most files do; `ValueError` or `KeyError` if not."""
-    definition = load_definition(SHIPPED / ("countdown.toml" if _is_puzzle(row) else f"{OWN}.toml"))
+    definition = _own_definition(row)
     return ProblemMaker(definition.fields, definition.protocol)(index, row)
 
 
@@ -113,9 +114,12 @@ def _pool(definition: Definition, part: str, name: str, data_dir: Path | None) -
 
 
 def _from_rows(path: Path) -> Benchmark:
-    """The benchmark of a bare file: puzzles are asked and marked as Countdown, everything else as MATH-500."""
-    kind = "countdown" if _holds_puzzles(path) else OWN
-    definition = load_definition(SHIPPED / f"{kind}.toml")
+    """The benchmark of a bare file: what its first row has decides how all are asked and marked."""
+    try:
+        first = next(iter(read_rows(path)), {})
+    except DataError:  # complained of when it is loaded
+        first = {}
+    definition = _own_definition(first)
     source = Source(file=path.name, folder=str(path.parent))
     made = msgspec.structs.replace(
         definition, name=path.stem, summary=f"problems of {path}", data={"test": source}, columns={}, fewshot=None
@@ -123,17 +127,17 @@ def _from_rows(path: Path) -> Benchmark:
     return next(_benchmarks(made, None))
 
 
-def _holds_puzzles(path: Path) -> bool:
-    """Whether the first row is a Countdown puzzle. A file that cannot be read is complained of when it is loaded."""
-    try:
-        rows = read_rows(path)
-        return len(rows) > 0 and _is_puzzle(rows[0])
-    except DataError:
-        return False
-
-
-def _is_puzzle(row: Row) -> bool:
-    return "nums" in row and "target" in row
+def _own_definition(row: Row) -> Definition:
+    """How a row like this is read: a puzzle as Countdown, a question with choices as AQuA, everything else as MATH-500."""
+    if "nums" in row and "target" in row:
+        return load_definition(SHIPPED / "countdown.toml")
+    own = load_definition(SHIPPED / f"{OWN}.toml")
+    lettered = tuple(letter for letter in string.ascii_uppercase if letter in row)
+    choices = next((name for name in ("choices", "options") if row.get(name)), lettered)
+    if len(choices) < 2:
+        return own
+    fields = msgspec.structs.replace(own.fields, choices=choices, gold="letter of answer")
+    return msgspec.structs.replace(own, fields=fields, prompts=load_definition(SHIPPED / "aqua.toml").prompts)
 
 
 def _plugged_in() -> Iterator[Benchmark]:

@@ -75,6 +75,10 @@ def run(args: argparse.Namespace) -> int:
         macro = compare_macro(sides[0], sides[1], terms)
         print_json(macro) if args.json else _print_macro(macro)
         return 0
+    if len(sides) == 1 and (pair := _two_sides(sides[0])):
+        macro = compare_macro(*pair, terms)
+        print_json(macro) if args.json else _print_macro(macro)
+        return 0
     found = [compare_runs(runs, terms) for runs in _groups(args.runs)]
     if args.json:
         print_json(found if len(found) > 1 else found[0])
@@ -113,6 +117,25 @@ def _groups(named: list[str]) -> list[list[Run]]:
     benchmarks = dict.fromkeys(run.manifest.benchmark for run in runs)
     groups = [[run for run in runs if run.manifest.benchmark == name] for name in benchmarks]
     return [group for group in groups if len(group) > 1] or [runs]
+
+
+def _two_sides(runs: list[Run]) -> tuple[list[Run], list[Run]] | None:
+    """The runs of an experiment that asks two models, or one in two ways, the same two benchmarks or more; else nothing."""
+    import msgspec
+
+    from markscheme.config import fixed_options
+
+    sides: dict[bytes, list[Run]] = {}
+    for run in runs:
+        asked = {
+            name: getattr(run.manifest.config, name) for name in fixed_options() if name not in ("benchmark", "limit")
+        }
+        sides.setdefault(msgspec.json.encode([run.manifest.config.model, asked], order="sorted"), []).append(run)
+    if len(sides) != 2:
+        return None
+    first, second = sides.values()
+    names = [{run.manifest.benchmark for run in side} for side in (first, second)]
+    return (first, second) if names[0] == names[1] and len(names[0]) > 1 else None
 
 
 def _print(found: Compared) -> None:

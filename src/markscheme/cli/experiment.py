@@ -10,18 +10,21 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from markscheme.cli import complain
 from markscheme.cli.finishing import Reports
-from markscheme.errors import UsageError
+from markscheme.errors import ModelError, UsageError
 
 if TYPE_CHECKING:
     from markscheme.experiments import Cell, Estimate
+    from markscheme.reporting.summary import Summary
     from markscheme.running.live import Live
     from markscheme.running.progress import Quiet
+    from markscheme.runs import Run
 
 
 def run_experiment(args: argparse.Namespace, cells: Sequence[Cell], title: str) -> int:
     """Ask what every cell still misses; exit codes as those of a single run."""
-    from markscheme.experiments import estimate, run_cells
+    from markscheme.experiments import estimate, places, run_cells
     from markscheme.models.fleet.ranks import current
     from markscheme.running import new_folder, prepare
     from markscheme.running.progress import progress
@@ -35,24 +38,29 @@ def run_experiment(args: argparse.Namespace, cells: Sequence[Cell], title: str) 
         folder = new_folder("experiment", cells[0].config.model)
     else:
         folder = Path(args.out) if args.out else Path("runs") / title
-    plan = [estimate(cell, folder, each) for cell, each in zip(cells, prepared, strict=True)]
+    paths = places(cells, folder)
+    plan = [estimate(cell, path, each) for cell, path, each in zip(cells, paths, prepared, strict=True)]
     _say(plan, folder, json=args.json, dry=args.dry_run)
     if args.dry_run:
         return 0
-    reports = Reports(json=args.json, quiet=True)
+    reports, failures = Reports(json=args.json, quiet=True), list[ModelError]()
     with ExitStack() as stack:
         screen = stack.enter_context(progress(title, quiet=args.json))
         display = _Whole(screen, plan)
         stack.enter_context(reports)
         work = run_cells(cells, folder, display.begin, find_runs(args.reuse), prepared)
         for path, ask in work:
-            reports.of(path, partial(ask))
+            try:
+                reports.of(path, partial(ask))
+            except ModelError as failure:  # one server that is away must not cost the others their night
+                failures.append(failure)
+                complain(f"{path.name}: {failure}")
             if reports.interrupted:
                 break
     if not args.json:
-        print_grid([run for run in find_runs([folder]) if run.path.name in {cell.folder for cell in cells}], cells)
+        print_grid(cells, paths)
         print(f"experiment folder: {folder}")
-    return reports.exit_code
+    return failures[0].exit_code if failures else reports.exit_code
 
 
 class _Whole:
@@ -114,23 +122,57 @@ def _say(plan: Sequence[Estimate], folder: Path, *, json: bool, dry: bool) -> No
     print(line, file=sys.stdout if dry else sys.stderr)
 
 
-def print_grid(runs: Sequence[Any], cells: Sequence[Cell]) -> None:
-    """One table: models and settings down, benchmarks across, each score with its interval."""
+def print_grid(cells: Sequence[Cell], paths: Sequence[Path]) -> None:
+    """One table: models and settings down, benchmarks and their mean across, each score with its interval and rank."""
+    from markscheme.reporting.figures import bounds
     from markscheme.reporting.summary import summarize
+    from markscheme.reporting.table import macro_average
     from markscheme.reporting.terminal import print_table
+    from markscheme.runs import Run
 
-    by_folder = {run.path.name: summarize(run) for run in runs}
-    benchmarks = list(dict.fromkeys(each.benchmark for each in by_folder.values()))
-    rows: dict[tuple[str, str], dict[str, str]] = {}
-    for cell in cells:
-        row = rows.setdefault((cell.model, cell.variation), {"model": cell.model, "setting": cell.variation})
-        summary = by_folder.get(cell.folder)
-        if summary is not None and (value := summary.accuracy.value) is not None:
-            low, high = summary.accuracy.low or 0.0, summary.accuracy.high or 0.0
-            text = f"{100 * value:.1f} [{100 * low:.1f}, {100 * high:.1f}]"
-            row[summary.benchmark] = text + (f" ({summary.missing} missing)" if summary.missing else "")
-    table = [{**{"model": "", "setting": ""}, **dict.fromkeys(benchmarks, ""), **row} for row in rows.values()]
-    if not any(row["setting"] for row in table):
-        table = [{name: value for name, value in row.items() if name != "setting"} for row in table]
-    if table:
-        print_table("accuracy, %, with 95 % intervals", table)
+    runs = [Run.open(path) for path in dict.fromkeys(paths) if (path / "manifest.json").exists()]
+    by_path = {run.path: summarize(run) for run in runs}
+    benchmarks = list(dict.fromkeys(each.benchmark for each in by_path.values()))
+    ranks = _ranks(runs)
+    rows: dict[tuple[str, str], list[Summary]] = {}
+    for cell, path in zip(cells, paths, strict=True):
+        rows.setdefault((cell.model, cell.variation), []).extend([by_path[path]] if path in by_path else [])
+    table = []
+    for (model, variation), summaries in rows.items():
+        shown = dict.fromkeys(benchmarks, "")
+        for summary in summaries:
+            rank = f" · {ranks[summary.run]}" if summary.run in ranks else ""
+            missing = f" ({summary.missing} missing)" if summary.missing else ""
+            shown[summary.benchmark] = f"{bounds(summary.accuracy)}{rank}{missing}"
+        if len(benchmarks) > 1:
+            whole = len(summaries) == len(benchmarks)
+            shown["macro average"] = bounds(macro_average(summaries)["accuracy"]) if whole else ""
+        setting = {"setting": variation} if any(cell.variation for cell in cells) else {}
+        table.append({"model": model, **setting, **shown})
+    if runs:
+        print_table("accuracy, %, with 95 % intervals" + (" · rank" if ranks else ""), table)
+
+
+def _ranks(runs: Sequence[Run]) -> dict[str, str]:
+    """By folder, the ranks among the runs of its benchmark that the differences leave open, such as 1–3."""
+    from markscheme.errors import MarkschemeError
+    from markscheme.reporting.comparing import Terms, compare_runs
+
+    ranks: dict[str, str] = {}
+    for name in dict.fromkeys(run.manifest.benchmark for run in runs):
+        group = [run for run in runs if run.manifest.benchmark == name]
+        try:
+            found = compare_runs(group, Terms(anyway=True))
+        except MarkschemeError:  # one run, or no problem that all have a value for
+            continue
+        if found.ranking is not None:
+            places = {each.name: (each.best_rank, each.worst_rank) for each in found.ranking.models}
+        elif found.comparison is not None:
+            first, second = found.runs
+            gain = found.comparison.difference  # of the second over the first
+            better = 2 if gain.low > 0 else 1 if gain.high < 0 else 0
+            places = {first: (1 + (better == 2), 2 - (better == 1)), second: (1 + (better == 1), 2 - (better == 2))}
+        ranks |= {
+            found.runs[each]: f"{low}" if low == high else f"{low}–{high}" for each, (low, high) in places.items()
+        }
+    return ranks

@@ -131,16 +131,10 @@ def _cells(args: argparse.Namespace, models: list[str], names: list[str]) -> tup
 
 
 def _ask(config: RunConfig, folder: Path, display: Quiet, ready: Prepared, ranks: Ranks | None) -> Run:
-    """Run, or go on with what is there where torchrun has started everybody again after the loss of a rank."""
-    import msgspec
-
-    from markscheme.running import execute, resume
-    from markscheme.runs import Run
+    from markscheme.experiments import begin_or_extend
 
     with display:
-        if ranks is not None and ranks.agreed(ranks.restarted and (folder / "manifest.json").exists()):
-            return resume(Run.open(folder), msgspec.structs.asdict(config), display, ranks)
-        return execute(config, folder, display, ready, ranks)
+        return begin_or_extend(config, folder, display, ready, ranks)
 
 
 def _folder(out: str | None, title: str, model: str, *, several: bool) -> Path:

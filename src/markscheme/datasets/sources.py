@@ -18,6 +18,9 @@ from markscheme.errors import DataError
 UNPINNED = "main"
 """The revision of a source for which no commit is known: whatever its branch holds at the first fetch is recorded."""
 
+CONVERTED = "refs/convert/parquet"
+"""The branch on which the Hub keeps every public data set as `<config>/<split>/0000.parquet`, however its owner stores it."""
+
 
 class HubFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A file in a dataset repository of the Hugging Face Hub (or several, read one after the other)."""
@@ -25,6 +28,8 @@ class HubFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     repo: str
     path: str | tuple[str, ...]
     revision: str = UNPINNED
+    split: str | tuple[str, ...] = ()
+    """`<config>/<split>`, by which the Hub's own conversion is fetched should there be no file at `path`."""
     order: str | None = None
     """A column that numbers the rows: they are sorted by it and, after `slice`, numbered from 1 again."""
     slice: tuple[int, int] | None = None
@@ -40,7 +45,14 @@ class HubFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     @property
     def pinned(self) -> bool:
         """Whether the revision is a commit, which can never come to mean other content."""
-        return self.revision != UNPINNED
+        return re.fullmatch(r"[0-9a-f]{40}", self.revision) is not None
+
+    @property
+    def conversions(self) -> tuple[HubFile, ...]:
+        """The same rows as the Hub converted them, if the split is named."""
+        names = (self.split,) if isinstance(self.split, str) else self.split
+        paths = tuple(f"{name}/0000.parquet" for name in names)
+        return (msgspec.structs.replace(self, path=paths, revision=CONVERTED, split=()),) if paths else ()
 
     def at(self, commit: str) -> str:
         """The address with the commit that was really served, in the notation of the Hub's own tools."""
@@ -100,7 +112,8 @@ class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     @property
     def hubs(self) -> tuple[HubFile, ...]:
         """The places it can be fetched from, the preferred one first."""
-        return (self.hub,) if isinstance(self.hub, HubFile) else self.hub
+        named = (self.hub,) if isinstance(self.hub, HubFile) else self.hub
+        return tuple(place for hub in named for place in (hub, *hub.conversions))
 
     def hash_of(self, rows: Iterable[Row]) -> str:
         """The hash of canonical rows that is to be compared with `sha256`."""

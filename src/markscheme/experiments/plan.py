@@ -96,13 +96,17 @@ def _cells(
 
 def _folder(model: str, config: RunConfig, variation: str) -> str:
     """What a run is called: readable, and the same for the same questions, however many samples or problems."""
-    fixed = [name for name in fixed_options() if name not in GROWING]
-    hidden = hide_config(config)
-    asked = {name: getattr(hidden, name) for name in fixed}
-    digest = hashlib.sha256(msgspec.json.encode([model, asked], order="sorted")).hexdigest()[:6]
+    digest = hashlib.sha256(model.encode() + asked(config)).hexdigest()[:6]
     words = [Path(config.benchmark).stem if "/" in config.benchmark else config.benchmark, model, variation]
     slugs = (re.sub(r"[^A-Za-z0-9.]+", "-", word).strip("-.")[:48] for word in words)
     return "_".join([*(slug for slug in slugs if slug), digest])
+
+
+def asked(config: RunConfig) -> bytes:
+    """What two configs have in common that ask the same questions in the same way, however many samples or problems."""
+    hidden = hide_config(config)
+    fixed = {name: getattr(hidden, name) for name in fixed_options() if name not in GROWING}
+    return msgspec.json.encode(fixed, order="sorted")
 
 
 def _short(value: object) -> str:

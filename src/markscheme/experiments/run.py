@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
-from markscheme.experiments.plan import Cell
+from markscheme.config import RunConfig
+from markscheme.errors import JournalError
+from markscheme.experiments.plan import Cell, asked
+from markscheme.models.fleet.ranks import Ranks
 from markscheme.models.prices import price_of
 from markscheme.running import Display, Prepared, execute, prepare, resume
 from markscheme.running.budget import Budget
@@ -33,10 +37,10 @@ class Estimate(NamedTuple):
     """At most, in dollars: with every response as long as it may be. `None` where price or length is not known."""
 
 
-def estimate(cell: Cell, folder: Path, prepared: Prepared) -> Estimate:
+def estimate(cell: Cell, path: Path, prepared: Prepared) -> Estimate:
     """What a cell will ask, before anything is."""
     samples = cell.config.samples
-    there = run.snapshot().answered if (run := _there(folder / cell.folder)) else 0
+    there = run.snapshot().answered if (run := _there(path)) else 0
     total = len(prepared.questions) * samples
     letters = sum(len(message.content) for each in prepared.questions for message in each.prompt.messages)
     left = max(total - there, 0)
@@ -59,34 +63,59 @@ def run_cells(
 
     Runs of the experiment share the budget, and answers to the same request.
     """
-    budget = _budget(cells, folder)
+    paths = places(cells, folder)
+    budget = _budget(cells, paths)
     ready = list(prepared) if prepared is not None else [prepare(cell.config) for cell in cells]
-    for number, (cell, each) in enumerate(zip(cells, ready, strict=True)):
+    for number, (cell, path, each) in enumerate(zip(cells, paths, ready, strict=True)):
         if budget.used_up:
             return
 
-        def work(cell: Cell = cell, each: Prepared = each, number: int = number) -> Run:
-            path, display = folder / cell.folder, displays(number, cell)
-            others = [*reuse, *(run for one in cells if one is not cell and (run := _there(folder / one.folder)))]
-            there = _there(path)
-            if there is None:
-                return execute(cell.config, path, display, each, budget=budget, reuse=others)
-            changes = msgspec.structs.asdict(cell.config)
-            changes["samples"] = max(cell.config.samples, there.manifest.config.samples)
-            stored = there.manifest.config.limit
-            if stored is None or (cell.config.limit is not None and cell.config.limit < stored):
-                changes["limit"] = stored
-            return resume(there, changes, display, budget=budget, reuse=others)
+        def work(cell: Cell = cell, path: Path = path, each: Prepared = each, number: int = number) -> Run:
+            others = [*reuse, *(run for one in paths if one != path and (run := _there(one)))]
+            return begin_or_extend(cell.config, path, displays(number, cell), each, budget=budget, reuse=others)
 
-        yield folder / cell.folder, work
+        yield path, work
 
 
-def _budget(cells: Sequence[Cell], folder: Path) -> Budget:
+def begin_or_extend(
+    config: RunConfig,
+    path: Path,
+    display: Display | None,
+    prepared: Prepared | None = None,
+    ranks: Ranks | None = None,
+    **shared: Any,
+) -> Run:
+    """Run into a folder. Where it holds this run already, only what it lacks is asked; another run there is refused."""
+    there = (path / "manifest.json").exists()
+    if ranks is not None:
+        there = ranks.agreed(there)
+    if not there:
+        return execute(config, path, display, prepared, ranks, **shared)
+    run, changes = Run.open(path), msgspec.structs.asdict(config)
+    stored = run.manifest.config
+    if stored.until is None and config.until is None:
+        changes["samples"] = max(config.samples, stored.samples)
+    if stored.limit is None or (config.limit is not None and config.limit < stored.limit):
+        changes["limit"] = stored.limit
+    return resume(run, changes, display, ranks, **shared)
+
+
+def places(cells: Sequence[Cell], folder: Path) -> list[Path]:
+    """Where each cell's run lies: where the same was asked before below `folder`, in `folder` itself, or in a new one."""
+    there = {}
+    for path in (folder, *(file.parent for file in sorted(folder.glob("*/manifest.json")))):
+        with suppress(JournalError):  # a damaged neighbour is none of our business
+            if run := _there(path):
+                there[asked(run.manifest.config)] = path
+    return [there.get(asked(cell.config), folder / cell.folder) for cell in cells]
+
+
+def _budget(cells: Sequence[Cell], paths: Sequence[Path]) -> Budget:
     """For all runs together, with what they have spent already."""
     first = cells[0].config
     budget = Budget(first.max_cost, first.max_tokens_total)
-    for cell in cells:
-        there = _there(folder / cell.folder)
+    for cell, path in zip(cells, paths, strict=True):
+        there = _there(path)
         if there is not None and there.manifest.usage is not None:
             usage = there.manifest.usage
             budget.add(usage.prompt_tokens or 0, usage.completion_tokens or 0, price_of(cell.config))

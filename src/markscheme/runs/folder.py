@@ -215,13 +215,13 @@ class Run:
 
 
 def find_runs(named: Iterable[str | Path]) -> list[Run]:
-    """The runs that are meant: a folder without a manifest stands for those directly below it."""
+    """The runs that are meant: a folder stands for the run that it is and for those directly below it."""
     folders: list[Path] = []
     for folder in map(Path, named):
-        below = [] if (folder / "manifest.json").exists() else sorted(folder.glob("*/manifest.json"))
-        if not below and not (folder / "manifest.json").exists():
+        there = [*folder.glob("manifest.json"), *sorted(folder.glob("*/manifest.json"))]
+        if not there:
             raise JournalError(f"{folder} is no run folder and holds none: there is no manifest.json")
-        folders += [file.parent for file in below] or [folder]
+        folders += [file.parent for file in there]
     return [Run.open(folder) for folder in dict.fromkeys(folders)]
 
 

@@ -45,11 +45,6 @@ class Ranks:
         """This rank's part: every `world`-th, so that hard problems at the end are shared too."""
         return items[self.rank :: self.world]
 
-    @property
-    def restarted(self) -> bool:
-        """Whether torchrun has started the ranks again after one of them died (`--max-restarts`)."""
-        return int(os.environ.get("TORCHELASTIC_RESTART_COUNT", 0)) > 0
-
     def agreed(self, value: T) -> T:
         """What rank 0 says, of a thing on which ranks that look at different moments might differ."""
         import torch.distributed as dist

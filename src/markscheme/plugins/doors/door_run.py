@@ -5,13 +5,11 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-import msgspec
-
 from markscheme.config import RunConfig, check_pass_k
 from markscheme.errors import MarkschemeError
+from markscheme.experiments import begin_or_extend
 from markscheme.models.fleet.ranks import Ranks
 from markscheme.reporting.summary import Estimate, Summary, finish, summarize
-from markscheme.running import execute, resume
 from markscheme.running.progress import progress
 from markscheme.runs import Run
 
@@ -22,13 +20,8 @@ MISSING, INTERRUPTED = 3, 130
 def run_or_resume(config: RunConfig, folder: Path, title: str, ranks: Ranks | None = None) -> Run:
     """Into a folder that holds this run already: only what is missing is asked. Another run there is refused."""
     check_pass_k(config)
-    there = (folder / "manifest.json").exists()
-    if ranks is not None:
-        there = ranks.agreed(there)
     with progress(title, quiet=ranks is not None and not ranks.first) as display:
-        if there:
-            return resume(Run.open(folder), msgspec.structs.asdict(config), display, ranks)
-        return execute(config, folder, display, ranks=ranks)
+        return begin_or_extend(config, folder, display, ranks=ranks)
 
 
 def report(run: Run, protocol: str | None = None) -> Summary:

@@ -8,7 +8,6 @@ Accuracy is over all samples and pass@k is the unbiased estimate, each with its 
 from __future__ import annotations
 
 import argparse
-import math
 import os
 import time
 from collections.abc import Sequence
@@ -31,7 +30,8 @@ from markscheme.plugins.doors.evaluate_records import (
     problem_records,
 )
 from markscheme.plugins.doors.flags import positive
-from markscheme.reporting.summary import Estimate, Summary
+from markscheme.reporting.summary import Summary
+from markscheme.reporting.table import figures_of, macro_average
 from markscheme.running import new_folder
 from markscheme.runs.folder import Run, write_atomically
 
@@ -57,11 +57,11 @@ def main(argv: Sequence[str] | None = None, normalized: Normalize = normalize_an
                 break
             summaries.append(_evaluate(args, name, config, started, normalized))
         if args.output_dir:
-            _write_json(args.output_dir / "summary.json", {"macro": _macro(summaries), "datasets": summaries})
+            _write_json(args.output_dir / "summary.json", {"macro": macro_average(summaries), "datasets": summaries})
     except MarkschemeError as failure:
         return failed(parser.prog, failure)
     print("\n=== Macro Average Across Datasets ===")
-    for name, estimate in _macro(summaries).items():
+    for name, estimate in macro_average(summaries).items():
         print(f"{name}: {shown(estimate)}")
     return exit_code(summaries, "the same command asks only for them" if args.output_dir else None)
 
@@ -77,7 +77,7 @@ def _evaluate(args: argparse.Namespace, name: str, config: RunConfig, started: s
         place = f"{record['index']}/{len(records)}"
         print(f"[{name}{f'#{identity}' if identity else ''}] Problem {place}: top1={mark}")
     print(f"\nDataset={name}")
-    for figure, estimate in _figures(summary).items():
+    for figure, estimate in figures_of(summary).items():
         beside = f"; of the first samples alone {first[figure]:.4f}" if args.num_samples > 1 and figure in first else ""
         print(f"  {figure}: {shown(estimate)}{beside}")
     if summary.missing:
@@ -103,7 +103,7 @@ def _folder(output: Path, name: str, started: str) -> Path:
 def _summary(
     args: argparse.Namespace, name: str, started: str, summary: Summary, first: dict[str, float]
 ) -> dict[str, Any]:
-    figures = _figures(summary)
+    figures = figures_of(summary)
     return {
         "dataset": name,
         "timestamp": started,
@@ -118,30 +118,6 @@ def _summary(
         "missing": summary.missing,
         "protocol": summary.protocol,
     }
-
-
-def _figures(summary: Summary) -> dict[str, Estimate]:
-    return {"accuracy": summary.accuracy} | {f"pass@{k}": estimate for k, estimate in summary.pass_at_k.items()}
-
-
-def _macro(summaries: Sequence[Summary]) -> dict[str, Estimate]:
-    """Each data set counts the same. They are independent, so distances to the limits add up in squares, side by side.
-
-    Side by side because intervals near 0 or 1 are lopsided; so one data set's macro average has its own interval.
-    """
-    macro = {}
-    for name in _figures(summaries[0]):
-        estimates = [_figures(summary)[name] for summary in summaries]
-        values = [estimate.value for estimate in estimates if estimate.value is not None]
-        if len(values) < len(estimates):
-            macro[name] = Estimate(None)
-            continue
-        mean = sum(values) / len(values)
-        below = math.hypot(*(value - (each.low or 0.0) for value, each in zip(values, estimates, strict=True)))
-        above = math.hypot(*((each.high or 0.0) - value for value, each in zip(values, estimates, strict=True)))
-        problems = sum(each.problems for each in estimates)
-        macro[name] = Estimate(mean, mean - below / len(values), mean + above / len(values), problems=problems)
-    return macro
 
 
 def _write_json(file: Path, value: object) -> None:
