@@ -30,8 +30,9 @@ from markscheme.plugins.doors.evaluate_records import (
     problem_records,
 )
 from markscheme.plugins.doors.flags import positive
+from markscheme.reporting.figures import figures_of
 from markscheme.reporting.summary import Summary
-from markscheme.reporting.table import figures_of, macro_average
+from markscheme.reporting.table import macro_average
 from markscheme.running import new_folder
 from markscheme.runs.folder import Run, write_atomically
 
