@@ -13,6 +13,8 @@ facts are at hand, raised as the class of the boundary at which it happened, and
 Anything else that escapes is a bug and keeps its traceback.
 """
 
+from collections.abc import Iterable
+
 
 def first_line(error: BaseException) -> str:
     """What somebody else's error says, short enough to stand in a sentence of ours."""
@@ -53,3 +55,12 @@ class IncompleteRunError(MarkschemeError):
     """The run ended with responses missing; everything that arrived is kept and `resume` asks for the rest."""
 
     exit_code = 3
+
+
+def nearest(name: str, known: Iterable[str], otherwise: str = "") -> str:
+    """What to say about a name that is not there: the nearest one that is, or else `otherwise`, or all of them."""
+    from difflib import get_close_matches
+
+    known = list(known)
+    close = get_close_matches(name, known, n=1)
+    return f"did you mean {close[0]}?" if close else otherwise or f"there are {', '.join(known)}"

@@ -64,10 +64,10 @@ def test_own_benchmark_when_it_lies_elsewhere_then_its_data_is_found_beside_it(m
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ('statement = "Frage"', 'sttement = "Frage"', "line 8: there is no `sttement`; did you mean `statement`?"),
+        ('statement = "Frage"', 'sttement = "Frage"', "line 8: there is no `sttement`; did you mean statement?"),
         ('protocol = "math"', "protocol = 5", "line 2: `protocol`: expected `str`, got `int`"),
         ('file = "mine.csv"', "", "line 4: name a `file`, or the `hub` that has it"),
-        ("[data.test]", "[date.test]", "line 4: there is no `date`; did you mean `data`?"),
+        ("[data.test]", "[date.test]", "line 4: there is no `date`; did you mean data?"),
         ("{statement} Answer", "Answer", "line 14: `user` has no {statement}"),
         ("{statement} Answer", "{statement} {gold} Answer", "line 14: `user` has {gold}, which would give the answer"),
         ('summary = "mine"', 'summary = "mine', "line 1: not valid TOML"),

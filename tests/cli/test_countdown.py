@@ -82,7 +82,11 @@ def test_generate_when_it_fails_midway_then_the_old_file_stays(tmp_path, capsys)
 
 @pytest.mark.parametrize(
     ("content", "message"),
-    [(None, "cannot read"), ('{"nums": [1, 2], "target": 3}\n\n{"nums": 3}\n', "line 3 is no puzzle"), ("{", "line 1")],
+    [
+        (None, "cannot be read"),
+        ('{"nums": [1, 2], "target": 3}\n\n{"nums": 3}\n', "row 2 is no puzzle"),
+        ("{", "line 1"),
+    ],
 )
 def test_generate_when_the_excluded_file_is_bad_then_says_where(content, message, tmp_path, capsys):
     file = tmp_path / "bad.jsonl"

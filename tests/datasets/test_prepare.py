@@ -6,7 +6,6 @@ from typing import NamedTuple
 import msgspec
 import pytest
 from hub_server import COMMIT, jsonl, parquet
-from rich.progress import Progress
 
 from markscheme.benchmarks import Benchmark, benchmark
 from markscheme.benchmarks.examining import examiner
@@ -44,8 +43,7 @@ def puzzles():
 
 
 def run(dataset, folder, force=False):
-    with Progress(disable=True) as progress:
-        return prepare(dataset.files, folder, progress, examiner(dataset.like), force=force)
+    return prepare(dataset.files, folder, examiner(dataset.like), force=force)
 
 
 def source_of(dataset, index=0):
@@ -66,16 +64,6 @@ def test_prepare_when_the_rows_are_right_then_they_are_kept_with_their_source(hu
     assert prepared.file.sha256 == prepared.file.content_sha256 == dataset.files[0].sha256
     assert list(read_rows(tmp_path / "words/test.jsonl")) == [dict(sorted(row.items())) for row in ROWS]
     assert names_in(tmp_path) == ["words/test.jsonl", "words/test.source.json"]
-
-
-def test_prepare_when_it_fetches_then_the_bar_counts_every_byte(hub, tmp_path):
-    dataset = words()
-    content = parquet(ROWS)
-    hub.add(source_of(dataset), content)
-    with Progress(disable=True) as progress:
-        prepare(dataset.files, tmp_path, progress, examiner(dataset.like))
-        (task,) = progress.tasks
-    assert (task.completed, task.total, task.finished) == (len(content), len(content), True)
 
 
 def test_prepare_when_already_there_and_right_then_the_hub_is_not_asked(hub, tmp_path):

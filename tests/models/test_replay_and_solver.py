@@ -81,9 +81,9 @@ def test_replay_when_finish_reason_is_foreign_then_kept_as_other(tmp_path):
 @pytest.mark.parametrize(
     ("raw", "said"),
     [
-        (b'{"key": "k1", "text"\n', "line 1 is not JSON"),
-        (b"[1]\n", "line 1 is not a JSON object"),
-        (b"[" * 100_000 + b"\n", "line 1 is not JSON"),
+        (b'{"key": "k1", "text"\n', "line 1: not valid JSON"),
+        (b"[1]\n", "line 1: expected a JSON object"),
+        (b"[" * 100_000 + b"\n", "line 1: not valid JSON"),
         (b'\n{"key": "k1", "score": 1}\n', "line 2 has no stored output"),
         (b'{"key": "k1", "text": "t", "sample": -1}\n', "line 1: sample -1"),
         (b'{"key": "k1", "text": "t", "sample": true}\n', "line 1: sample True"),

@@ -5,12 +5,11 @@ import shutil
 import pytest
 
 from markscheme.errors import DataError
-from markscheme.plugins import data
 from markscheme.plugins.data import ready
 
 
 def test_ready_when_the_files_are_there_then_nothing_is_fetched(real_data, monkeypatch):
-    monkeypatch.setattr(data, "_fetch", lambda *_: pytest.fail("fetched"))
+    monkeypatch.setattr("markscheme.datasets.prepare.prepare", lambda *_: pytest.fail("fetched"))
     assert len(ready("gsm8k", real_data).problems) == 1319
     assert len(ready("countdown", real_data).problems) == 1000  # a stand-in is as good
 
@@ -31,11 +30,11 @@ def test_ready_when_a_sample_is_asked_for_then_the_packaged_set_of_the_same_kind
 def test_ready_when_a_file_is_missing_then_its_data_set_is_fetched_first(real_data, monkeypatch, tmp_path):
     fetched = []
 
-    def fetch(bench, missing, folder):
+    def fetch(missing, folder, examine):
         fetched.append(([source.file for source in missing], folder))
         shutil.copytree(real_data / "gsm8k", folder / "gsm8k", dirs_exist_ok=True)
 
-    monkeypatch.setattr(data, "_fetch", fetch)
+    monkeypatch.setattr("markscheme.datasets.prepare.prepare", fetch)
     assert len(ready("gsm8k", tmp_path).problems) == 1319
     assert fetched == [(["gsm8k/test.jsonl", "gsm8k/train.jsonl"], tmp_path)]
 
@@ -51,7 +50,7 @@ def test_ready_when_there_is_no_network_then_one_sentence_about_the_source(monke
 
 
 def test_ready_when_a_file_is_damaged_then_it_is_not_fetched_over(monkeypatch, tmp_path):
-    monkeypatch.setattr(data, "_fetch", lambda *_: pytest.fail("fetched"))
+    monkeypatch.setattr("markscheme.datasets.prepare.prepare", lambda *_: pytest.fail("fetched"))
     (tmp_path / "math500").mkdir()
     (tmp_path / "math500" / "test.jsonl").write_text("{\n")
     with pytest.raises(DataError, match="line 1"):

@@ -150,7 +150,7 @@ def test_flag_when_mistyped_then_one_line_with_the_nearest(typed, tmp_path):
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
     nearest = {"--concurency": "--concurrency", "--base_url": "--base-url", "--max-token=5": "--max-tokens"}
-    assert f"do you mean {nearest.get(typed, '--temperature')}?" in done.stderr
+    assert f"did you mean {nearest.get(typed, '--temperature')}?" in done.stderr
 
 
 @pytest.mark.parametrize("files", [64, 100, 200])

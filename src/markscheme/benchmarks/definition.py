@@ -5,7 +5,6 @@ A mistake in the file is one sentence with its line and what to do about it.
 
 from __future__ import annotations
 
-import difflib
 import re
 import tomllib
 from collections.abc import Callable
@@ -17,7 +16,7 @@ import msgspec
 from markscheme.benchmarks.fields import Fields
 from markscheme.datasets.folder import SAMPLES
 from markscheme.datasets.sources import HubFile, Source, check_kind
-from markscheme.errors import DataError
+from markscheme.errors import DataError, nearest
 from markscheme.prompts import Template, check_template
 from markscheme.types import Sampling
 
@@ -116,12 +115,7 @@ def _shipped_raw(name: object, where: str) -> dict[str, Any]:
     file = SHIPPED / f"{name}.toml"
     if not file.is_file():
         known = sorted(each.stem for each in SHIPPED.glob("*.toml"))
-        close = difflib.get_close_matches(str(name), known, n=1)
-        raise _MistakeError(
-            where,
-            f"there is no benchmark {name!r}; "
-            + (f"did you mean {close[0]}?" if close else f"there are {', '.join(known)}"),
-        )
+        raise _MistakeError(where, f"there is no benchmark {name!r}; {nearest(str(name), known)}")
     return _read(file)[0]
 
 
@@ -132,8 +126,6 @@ def _merged(raw: dict[str, Any]) -> dict[str, Any]:
     if "like" not in raw and "prompts" not in raw:
         full["prompts"] = _shipped_raw("math500", "prompts")["prompts"]
     data = full.get("data")
-    if "fewshot" not in raw and isinstance(data, dict) and (base.get("fewshot") or {}).get("pool") not in data:
-        full.pop("fewshot", None)  # its examples lie in the other benchmark's data
     if isinstance(data, dict):
         full["data"] = {key: _borrowed(value, f"data.{key}") for key, value in data.items()}
         if "fewshot" not in raw and full.get("fewshot", {}).get("pool") not in data:
@@ -196,10 +188,7 @@ def _complaint(error: str, text: str) -> str:
     if found := re.match(r"Object contains unknown field `(.*)`", reason):
         where = f"{where}.{found[1]}".lstrip(".")
         known = _names_at(where.rpartition(".")[0])
-        close = difflib.get_close_matches(found[1], known, n=1)
-        reason = f"there is no `{found[1]}`; " + (
-            f"did you mean `{close[0]}`?" if close else f"there are {', '.join(known)}"
-        )
+        reason = f"there is no `{found[1]}`; {nearest(found[1], known)}"
     elif found := re.match(r"Object missing required field `(.*)`", reason):
         reason = f"`{found[1]}` is missing"
     else:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import string
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -17,7 +16,7 @@ from markscheme.benchmarks.definition import SHIPPED, Definition, load_definitio
 from markscheme.benchmarks.fields import ProblemMaker
 from markscheme.datasets import Source, read_rows
 from markscheme.datasets.files import SUFFIXES, Row
-from markscheme.errors import DataError, UsageError
+from markscheme.errors import DataError, UsageError, nearest
 from markscheme.types import Problem
 
 ENTRY_POINTS = "markscheme.benchmarks"
@@ -45,8 +44,7 @@ def benchmark(name: str | Path, data_dir: str | Path | None = None) -> Benchmark
             return next(_benchmarks(load_definition(file), folder))
     known = {_squash(each): each for each in benchmarks()}
     if squashed not in known:
-        close = difflib.get_close_matches(typed.lower(), known.values(), n=1)
-        hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(known.values())}."
+        hint = nearest(typed.lower(), known.values(), f"there are {', '.join(known.values())}.")
         raise UsageError(f"no benchmark {typed!r}; {hint} A path to a .toml, .jsonl, .csv or .parquet file works too.")
     found = benchmarks()[known[squashed]]
     if found.definition is None:

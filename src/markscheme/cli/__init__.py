@@ -89,10 +89,10 @@ def _unknown(arguments: Sequence[str], known: Sequence[str]) -> str:
     flag = next((one for one in arguments if one.startswith("-")), None)
     if flag is None:
         return f"{' '.join(arguments)!r} is one argument too many"
-    from difflib import get_close_matches
+    from markscheme.errors import nearest
 
-    near = get_close_matches(flag.partition("=")[0].replace("_", "-"), known, 1)
-    return f"there is no {flag.partition('=')[0]}" + (f"; do you mean {near[0]}?" if near else "")
+    typed = flag.partition("=")[0]
+    return f"there is no {typed}; {nearest(typed.replace('_', '-'), known, 'none is like it')}"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -130,8 +130,15 @@ def _main(arguments: list[str]) -> int:
         print(f"markscheme {__version__}")
         return 0
     if command not in COMMANDS:
-        said = f"no command {command!r}" if command else "no command given"
-        print(f"markscheme: {said}; the commands are {', '.join(COMMANDS)}", file=sys.stderr)
+        from markscheme.errors import nearest
+
+        commands = f"the commands are {', '.join(COMMANDS)}"
+        said = (
+            f"no command {command!r}; {nearest(command, COMMANDS, commands)}"
+            if command
+            else f"no command given; {commands}"
+        )
+        print(f"markscheme: {said}", file=sys.stderr)
         return EXIT_USAGE
     return _run(build_parser(command).parse_args(rest))
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import re
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from markscheme.countdown import Demand
@@ -103,7 +102,8 @@ def _generate(args: argparse.Namespace) -> int:
     from time import perf_counter
 
     from markscheme.countdown import Demand, generate
-    from markscheme.errors import UsageError
+    from markscheme.errors import DataError, UsageError
+    from markscheme.runs.folder import write_atomically
 
     if args.solution and args.unsolvable:
         raise UsageError("an unsolvable puzzle has no --solution to write")
@@ -119,11 +119,15 @@ def _generate(args: argparse.Namespace) -> int:
     )
     started = perf_counter()
     puzzles = generate(args.count, demand, seed=args.seed, exclude=_read(args.exclude))
-    with _destination(args.output) as file:
-        for puzzle in _with_progress(puzzles, args.count):
-            file.write(_line(puzzle, with_solution=args.solution))
-    if args.output != "-":
-        _summarise(args, demand, perf_counter() - started)
+    lines = (_line(puzzle, with_solution=args.solution) for puzzle in _with_progress(puzzles, args.count))
+    if args.output == "-":
+        sys.stdout.writelines(lines)
+        return 0
+    path = Path(args.output)
+    if not args.output or path.is_dir():
+        raise DataError(f"cannot write {args.output!r}: it is a folder; -o takes the name of a file")
+    write_atomically(path, (line.encode() for line in lines))
+    _summarise(args, demand, perf_counter() - started)
     return 0
 
 
@@ -141,65 +145,26 @@ def _read(files: list[str]) -> Iterator[CountdownGold]:
     """The puzzles in these files, which may have other fields beside `nums` and `target`."""
     import msgspec
 
+    from markscheme.datasets import read_rows
     from markscheme.errors import DataError
     from markscheme.types import CountdownGold
 
-    decoder = msgspec.json.Decoder(CountdownGold)
     for name in files:
-        try:
-            lines = Path(name).open("rb")  # noqa: SIM115 - closed below; only the opening may fail here
-        except OSError as error:
-            raise DataError(f"cannot read {name}: {error.strerror}") from error
-        with lines:
-            for number, line in enumerate(lines, 1):
-                if not line.strip():
-                    continue
-                try:
-                    puzzle = decoder.decode(line)
-                except msgspec.MsgspecError as error:
-                    raise DataError(f"{name}, line {number} is no puzzle: {error}") from error
-                yield puzzle
+        for number, row in enumerate(read_rows(Path(name)), 1):
+            try:
+                yield msgspec.convert(row, CountdownGold)
+            except msgspec.ValidationError as error:
+                raise DataError(f"{name}, row {number} is no puzzle: {error}") from error
 
 
-@contextmanager
-def _destination(name: str) -> Iterator[IO[str]]:
-    """The standard output, or a file that appears under its name only when it is complete."""
-    from markscheme.errors import DataError
-
-    if name == "-":
-        yield sys.stdout
-        return
-    path = Path(name)
-    if not name or path.is_dir():
-        raise DataError(f"cannot write {name!r}: it is a folder; -o takes the name of a file")
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        file = part.open("w", encoding="utf-8", newline="\n")
-    except OSError as error:
-        raise DataError(f"cannot write {name}: {error.strerror}") from error
-    try:
-        with file:
-            yield file
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
-
-
-def _with_progress(puzzles: Iterable[CountdownGold], count: int) -> Iterator[CountdownGold]:
+def _with_progress(puzzles: Iterable[CountdownGold], count: int) -> Iterable[CountdownGold]:
     """The same puzzles, with a bar on a terminal's standard error."""
     if not sys.stderr.isatty():
-        yield from puzzles
-        return
+        return puzzles
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import track
 
-    columns = (TextColumn("puzzles"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True)) as progress:
-        task = progress.add_task("", total=count)
-        for made, puzzle in enumerate(puzzles, 1):
-            yield puzzle
-            if made % 100 == 0 or made == count:
-                progress.update(task, completed=made)
+    return track(puzzles, "puzzles", total=count, console=Console(stderr=True))
 
 
 def _summarise(args: argparse.Namespace, demand: Demand, seconds: float) -> None:

@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rich.progress import Progress
-
     from markscheme.benchmarks import Benchmark
     from markscheme.datasets import Source
     from markscheme.datasets.verify import BadGold, FileReport
@@ -44,11 +42,15 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _list(args: argparse.Namespace, folder: Path) -> int:
+    from markscheme.benchmarks.examining import fetchable, own_sources
     from markscheme.datasets.verify import inspect
+    from markscheme.reporting.terminal import print_json
 
-    listed = [(bench, source, inspect(source, folder)) for bench in _chosen(args.names) for source in _once(bench)]
+    listed = [
+        (bench, source, inspect(source, folder)) for bench in fetchable(args.names) for source in own_sources(bench)
+    ]
     if args.json:
-        _print_json({"data_dir": str(folder), "files": [_described(*each) for each in listed]})
+        print_json({"data_dir": str(folder), "files": [_described(*each) for each in listed]})
         return 0
     print(f"data folder: {folder}\n")
     _print_columns(
@@ -60,20 +62,6 @@ def _list(args: argparse.Namespace, folder: Path) -> int:
         if note:
             print(f"{name}: {note}")
     return 0
-
-
-def _once(bench: Benchmark) -> list[Source]:
-    """The files of this benchmark, not those that it borrows from another one."""
-    return [source for source in bench.sources if not source.borrowed]
-
-
-def _lent(bench: Benchmark) -> list[tuple[Benchmark, Source]]:
-    """The files that it borrows, with the benchmarks that they belong to."""
-    from markscheme.benchmarks import benchmark
-
-    pairs = (source.borrowed.split(":") for source in bench.sources if source.borrowed)
-    lenders = ((benchmark(name).definition, benchmark(name), part) for name, part in pairs)
-    return [(lender, definition.data[part]) for definition, lender, part in lenders if definition]
 
 
 def _described(bench: Benchmark, source: Source, report: FileReport) -> dict[str, Any]:
@@ -103,20 +91,17 @@ def _short_source(source: Source) -> str:
 
 
 def _prepare(args: argparse.Namespace, folder: Path) -> int:
-    from markscheme.benchmarks.examining import examiner
+    from markscheme.benchmarks.examining import fetch, fetchable
     from markscheme.datasets.files import REMARKS
-    from markscheme.datasets.prepare import prepare
     from markscheme.errors import UsageError
+    from markscheme.reporting.terminal import print_json
 
     if bool(args.names) == args.all:
-        names = ", ".join(bench.name for bench in _chosen([]))
+        names = ", ".join(bench.name for bench in fetchable([]))
         raise UsageError(f"Name what to prepare ({names}), or say --all.")
     done = []
-    for bench in _chosen(args.names):
-        with _progress() as progress:
-            prepared = prepare(_once(bench), folder, progress, examiner(bench), force=args.force)
-            for lender, source in _lent(bench):
-                prepared += prepare([source], folder, progress, examiner(lender), force=args.force)
+    for bench in fetchable(args.names):
+        prepared = fetch(bench, folder, force=args.force)
         done += prepared
         for file, action, note in prepared:
             if note:
@@ -125,20 +110,21 @@ def _prepare(args: argparse.Namespace, folder: Path) -> int:
                 verb = "fetched" if action == "fetched" else "already there"
                 print(f"{file.name}: {verb}, {file.rows:,} rows, {REMARKS[file.check]}")
     if args.json:
-        _print_json({"data_dir": str(folder), "files": [each._asdict() for each in done]})
+        print_json({"data_dir": str(folder), "files": [each._asdict() for each in done]})
     else:
         print(f"data folder: {folder}")
     return 0
 
 
 def _verify(args: argparse.Namespace, folder: Path) -> int:
-    from markscheme.benchmarks.examining import bad_golds
+    from markscheme.benchmarks.examining import bad_golds, fetchable, own_sources
     from markscheme.datasets.verify import inspect
     from markscheme.marking import mark
+    from markscheme.reporting.terminal import print_json
 
     checked: list[tuple[FileReport, int, list[BadGold]]] = []
-    for bench in _chosen(args.names):
-        for source in _once(bench):
+    for bench in fetchable(args.names):
+        for source in own_sources(bench):
             report = inspect(source, folder)
             if report.file is None:
                 checked.append((report, 0, []))
@@ -146,7 +132,7 @@ def _verify(args: argparse.Namespace, folder: Path) -> int:
                 checked.append((report, report.file.rows, bad_golds(bench, source, folder, mark)))
     if args.json:
         files = [{"report": report, "golds": golds, "bad_golds": bad} for report, golds, bad in checked]
-        _print_json({"data_dir": str(folder), "files": files})
+        print_json({"data_dir": str(folder), "files": files})
     else:
         _print_verified(folder, checked)
     # Asked for by name, a missing file is a failure; asked for "whatever is here", it is only mentioned.
@@ -164,31 +150,6 @@ def _print_verified(folder: Path, checked: Sequence[tuple[FileReport, int, list[
     for report, _, golds in checked:
         for bad in golds:
             print(f"{report.name}, problem {bad.problem}: gold {bad.gold} is marked {bad.verdict}: {bad.why}")
-
-
-def _chosen(names: Sequence[str]) -> list[Benchmark]:
-    """The benchmarks that are meant; without a name, every one whose problems are fetched."""
-    from markscheme.benchmarks import benchmark, benchmarks
-
-    if names:
-        return list({bench.name: bench for bench in map(benchmark, names)}.values())
-    whole = (bench for bench in benchmarks().values() if bench.definition and bench.name == bench.definition.name)
-    return [bench for bench in whole if any(source.hubs for source in bench.sources)]
-
-
-def _progress() -> Progress:
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn
-
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeElapsedColumn())
-    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
-
-
-def _print_json(value: Any) -> None:
-    import msgspec
-
-    sys.stdout.write(msgspec.json.format(msgspec.json.encode(value)).decode() + "\n")
 
 
 def _print_columns(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:

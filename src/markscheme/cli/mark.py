@@ -136,7 +136,17 @@ def print_scores(title: str, scores: list[Score]) -> None:
     """One row a protocol: the score, its interval, the verdicts."""
     from markscheme.reporting.terminal import print_table
 
-    rows = [
+    print_table(title, _score_cells(scores))
+
+
+def score_rows(scores: list[Score]) -> list[str]:
+    """The same as a Markdown table."""
+    rows = [f"| {' | '.join(cells.values())} |" for cells in _score_cells(scores)]
+    return ["| protocol | score | 95 % interval | verdicts |", "|---|---|---|---|", *rows]
+
+
+def _score_cells(scores: list[Score]) -> list[dict[str, str]]:
+    return [
         {
             "protocol": each.protocol,
             "score": shown(each.score),
@@ -145,16 +155,6 @@ def print_scores(title: str, scores: list[Score]) -> None:
         }
         for each in scores
     ]
-    print_table(title, rows)
-
-
-def score_rows(scores: list[Score]) -> list[str]:
-    """The same as a Markdown table."""
-    rows = ["| protocol | score | 95 % interval | verdicts |", "|---|---|---|---|"]
-    for each in scores:
-        verdicts = ", ".join(f"{count} {verdict}" for verdict, count in each.verdicts.items())
-        rows.append(f"| {each.protocol} | {shown(each.score)} | {shown(each.low)} to {shown(each.high)} | {verdicts} |")
-    return rows
 
 
 def shown(share: float | None) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 from markscheme.errors import UsageError
@@ -55,28 +56,18 @@ def _serve(folder: Path, args: argparse.Namespace) -> int:
 
             webbrowser.open(address)
 
+    if args.port is not None and not 0 <= args.port <= 65535:
+        raise UsageError(f"--port is a number from 0 to 65535, not {args.port}")
+    # Without a port the usual one, or 0 (any) if somebody has it.
+    *tried, last = [DEFAULT_PORT, 0] if args.port is None else [args.port]
     try:
-        asyncio.run(serve(folder, args.host, _port(args.host, args.port), started))
+        for port in tried:
+            with suppress(OSError):
+                asyncio.run(serve(folder, args.host, port, started))
+                return 0
+        asyncio.run(serve(folder, args.host, last, started))
     except OSError as error:
         raise UsageError(f"cannot answer on {args.host}: {error.strerror or error}; choose another --port") from None
     except KeyboardInterrupt:
         print("", file=sys.stderr)
     return 0
-
-
-def _port(host: str, asked: int | None) -> int:
-    """The port asked for; without one the usual port, or 0 (any) if somebody has it."""
-    if asked is not None:
-        if not 0 <= asked <= 65535:
-            raise UsageError(f"--port is a number from 0 to 65535, not {asked}")
-        return asked
-    import socket
-
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.socket(family) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((host, DEFAULT_PORT))
-        except OSError:
-            return 0
-    return DEFAULT_PORT

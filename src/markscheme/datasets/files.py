@@ -12,7 +12,7 @@ from typing import Any, Literal, overload
 
 import msgspec
 
-from markscheme.errors import DataError
+from markscheme.errors import DataError, MarkschemeError
 
 Row = dict[str, Any]
 
@@ -108,7 +108,7 @@ class Rows(Sequence[Row]):
         if isinstance(index, slice):
             return [self[each] for each in range(*index.indices(len(self)))]
         row = self._rows[index]
-        return row if isinstance(row, dict) else _decode(row[1], self.name, row[0])
+        return row if isinstance(row, dict) else decode_row(row[1], f"{self.name}, line {row[0]}")
 
 
 def _array(content: bytes, name: str) -> list[Row]:
@@ -118,14 +118,15 @@ def _array(content: bytes, name: str) -> list[Row]:
         raise DataError(f"{name} is not a JSON array of objects ({problem}).") from problem
 
 
-def _decode(line: bytes, name: str, number: int) -> Row:
+def decode_row(line: bytes, where: str, failure: type[MarkschemeError] = DataError) -> Row:
+    """The object of a line of JSON, or a sentence that begins with `where`."""
     try:
-        row = msgspec.json.decode(line)
+        row = msgspec.json.decode(line.removeprefix(_BOM))
     # Invalid UTF-8 and deep nesting come out of msgspec as these two, not as a DecodeError.
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
-        raise DataError(f"{name}, line {number}: not valid JSON ({problem}).") from problem
+        raise failure(f"{where}: not valid JSON ({problem}).") from problem
     if not isinstance(row, dict):
-        raise DataError(f"{name}, line {number}: expected a JSON object, found {type(row).__name__}.")
+        raise failure(f"{where}: expected a JSON object, found {type(row).__name__}.")
     return row
 
 

@@ -11,13 +11,10 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 from markscheme.datasets.sources import HubFile
 from markscheme.errors import DataError
-
-if TYPE_CHECKING:
-    from rich.progress import Progress
 
 _RETRIES = 2
 """How often a broken or stalled download is taken up again. The client itself allows five, each after a timeout."""
@@ -38,8 +35,8 @@ class _GaveUpError(Exception):
     """The client wanted to retry once more than `_RETRIES`."""
 
 
-def download(source: HubFile, file: str, folder: Path, progress: Progress) -> Download:
-    """Fetch one of a source's files into `folder`, showing it in `progress`.
+def download(source: HubFile, file: str, folder: Path) -> Download:
+    """Fetch one of a source's files into `folder`; on a terminal the client shows its bar.
 
     `HF_ENDPOINT`, `HF_TOKEN`, `HF_HUB_DOWNLOAD_TIMEOUT` and the other settings of the client apply.
     """
@@ -60,7 +57,6 @@ def download(source: HubFile, file: str, folder: Path, progress: Progress) -> Do
                 # Without this the client answers a stalled connection with further attempts of 60 seconds each.
                 force_download=True,
                 endpoint=_server(),
-                tqdm_class=_bar_class(progress, f"{source.repo} {file}"),
             )
     except expected as problem:
         raise _explain(problem, source, file) from problem
@@ -121,35 +117,6 @@ def _bounded_retries() -> Iterator[None]:
     finally:
         client.setLevel(level)
         client.removeFilter(counter)
-
-
-def _bar_class(progress: Progress, title: str) -> type[Any]:
-    """What the client takes for a tqdm bar, drawn in `progress`."""
-
-    class Bar:
-        def __init__(self, total: float | None = None, initial: int = 0, **_: Any) -> None:
-            self.n = initial
-            self.total = total
-            self._task = progress.add_task(title, total=total, completed=initial)
-
-        def update(self, count: float = 1) -> None:
-            self.n += int(count)
-            progress.update(self._task, completed=self.n, total=self.total)
-
-        def update_transfer(self, count: float) -> None:
-            """Bytes on the wire; one bar, of bytes of the file, is enough."""
-
-        def set_postfix_str(self, *_: Any, **__: Any) -> None: ...
-        def set_transfer_postfix_str(self, *_: Any, **__: Any) -> None: ...
-        def refresh(self) -> None: ...
-        def close(self) -> None: ...
-        def __enter__(self) -> Bar:
-            return self
-
-        def __exit__(self, *_: object) -> None:
-            self.close()
-
-    return Bar
 
 
 def _explain(problem: BaseException, source: HubFile, file: str) -> DataError:

@@ -12,7 +12,7 @@ import uuid
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -21,9 +21,6 @@ from markscheme.datasets.folder import SourceRecord, SourceRows, read_record, re
 from markscheme.datasets.hub import Download, NotOnHubError, download
 from markscheme.datasets.sources import HubFile, Source
 from markscheme.errors import DataError
-
-if TYPE_CHECKING:
-    from rich.progress import Progress
 
 TRUSTED = ("content", "answers", "recorded")
 """The outcomes of a check with which a file counts as prepared."""
@@ -48,13 +45,11 @@ class _Fetched(NamedTuple):
     note: str
 
 
-def prepare(
-    sources: Iterable[Source], folder: Path, progress: Progress, examine: Examine, *, force: bool = False
-) -> list[Prepared]:
+def prepare(sources: Iterable[Source], folder: Path, examine: Examine, *, force: bool = False) -> list[Prepared]:
     """Bring every file into the data folder; what is there and right is not fetched again."""
     prepared = []
     with tempfile.TemporaryDirectory(prefix="markscheme-") as scratch:
-        downloads = _Downloads(Path(scratch), progress)
+        downloads = _Downloads(Path(scratch))
         for source in sources:
             there = _what_is_there(source, folder)
             if source.hubs and (there is None or there.check not in TRUSTED or force):
@@ -67,14 +62,14 @@ def prepare(
 class _Downloads:
     """What this call has downloaded: both AIME contests of a year come out of one file."""
 
-    def __init__(self, scratch: Path, progress: Progress) -> None:
-        self._scratch, self._progress = scratch, progress
+    def __init__(self, scratch: Path) -> None:
+        self._scratch = scratch
         self._done: dict[tuple[str, str, str], Download] = {}
 
     def get(self, source: HubFile, file: str) -> Download:
         name = (source.repo, source.revision, file)
         if name not in self._done:
-            self._done[name] = download(source, file, self._scratch, self._progress)
+            self._done[name] = download(source, file, self._scratch)
         return self._done[name]
 
 

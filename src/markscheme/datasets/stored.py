@@ -9,8 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
+from markscheme.datasets.files import decode_row
 from markscheme.errors import DataError, MarkschemeError
 
 OUTPUT_FIELDS = ("text", "response", "output", "completion", "generation", "model_output", "prediction", "answer")
@@ -18,7 +17,6 @@ OUTPUT_FIELDS = ("text", "response", "output", "completion", "generation", "mode
 SEVERAL_FIELDS = ("responses", "outputs", "completions", "generations", "samples")
 QUESTION_FIELDS = ("question", "problem", "statement", "prompt")
 ID_FIELDS = ("key", "problem_id", "question_id", "unique_id", "id")
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 def rows(file: Path, failure: type[MarkschemeError] = DataError) -> Iterator[tuple[int, int, dict[str, Any]]]:
@@ -31,25 +29,14 @@ def rows(file: Path, failure: type[MarkschemeError] = DataError) -> Iterator[tup
     with lines:
         for number, line in enumerate(lines, start=1):
             if line.strip():
-                yield number, offset, _row(file, number, line, failure)
+                yield number, offset, decode_row(line, f"{file}, line {number}", failure)
             offset += len(line)
 
 
 def row_at(lines: Any, offset: int) -> dict[str, Any]:
     """The object of the line that begins there, in a file that was read through before."""
     lines.seek(offset)
-    found: dict[str, Any] = msgspec.json.decode(lines.readline().removeprefix(_BYTE_ORDER_MARK))
-    return found
-
-
-def _row(file: Path, number: int, line: bytes, failure: type[MarkschemeError]) -> dict[str, Any]:
-    try:
-        row = msgspec.json.decode(line.removeprefix(_BYTE_ORDER_MARK))
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise failure(f"{file} line {number} is not JSON ({error}); mend or remove that line.") from None
-    if not isinstance(row, dict):
-        raise failure(f"{file} line {number} is not a JSON object; one stored output a line is expected.")
-    return row
+    return decode_row(lines.readline(), "a stored output")
 
 
 def output(row: Mapping[str, Any]) -> str | None:

@@ -6,7 +6,6 @@ typed again finds what it has already.
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import re
 import tomllib
@@ -18,7 +17,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from markscheme.config import RunConfig, fixed_options, make_config
-from markscheme.errors import UsageError
+from markscheme.errors import UsageError, nearest
 from markscheme.models.secrets import hide_config, hide_spec
 from markscheme.running.growing import GROWING
 
@@ -141,7 +140,6 @@ def _check_names(path: Path, options: object) -> None:
         raise UsageError(f"{path}: a model or benchmark is a table of options, not {options!r}")
     for name in options:
         if name not in known:
-            close = difflib.get_close_matches(name, known, n=1)
             line = next((number for number, text in enumerate(path.read_text().splitlines(), 1) if name in text), 1)
-            hint = f"did you mean {close[0]}?" if close else "`markscheme run --help` names the options"
+            hint = nearest(name, known, "`markscheme run --help` names the options")
             raise UsageError(f"{path}, line {line}: there is no option {name!r}; {hint}")

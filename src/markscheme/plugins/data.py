@@ -23,23 +23,14 @@ def ready(name: str, data_dir: str | Path | None = None, *, sample: bool = False
         for source in bench.sources
         if source.hubs and not source.borrowed and source not in pool and not _is_there(source, folder)
     ]
-    if missing:
-        _fetch(bench, missing, folder)
+    if missing:  # the same as `markscheme data prepare`: pinned, and checked before it is kept
+        from markscheme.benchmarks.examining import examiner
+        from markscheme.datasets.prepare import prepare
+
+        print(f"markscheme: fetching {bench.name} into {folder}", file=sys.stderr)
+        prepare(missing, folder, examiner(bench))
     return bench
 
 
 def _is_there(source: Source, folder: Path) -> bool:
     return any((folder / name).is_file() for name in (source.file, source.stand_in) if name)
-
-
-def _fetch(bench: Benchmark, missing: list[Source], folder: Path) -> None:
-    """The same as `markscheme data prepare`: pinned, and checked before it is kept."""
-    from rich.console import Console
-    from rich.progress import Progress
-
-    from markscheme.benchmarks.examining import examiner
-    from markscheme.datasets.prepare import prepare
-
-    print(f"markscheme: fetching {bench.name} into {folder}", file=sys.stderr)
-    with Progress(console=Console(stderr=True), disable=not sys.stderr.isatty()) as progress:
-        prepare(missing, folder, progress, examiner(bench))

@@ -132,42 +132,36 @@ def _message(role: str, content: str) -> ChatMessage:
     return made
 
 
-@task
-def gsm8k(
-    fewshot: int = 10,
-    fewshot_seed: int = 42,
-    prompt: str | None = None,
-    protocol: str | None = None,
-    data_dir: str | None = None,
-    sample: bool = False,
-) -> Task:
-    """GSM8K: worked examples from the train split in the system message, `ANSWER: N`, numeric comparison."""
-    return make_task(
-        "gsm8k",
-        prompt=prompt,
-        fewshot=fewshot,
-        fewshot_seed=fewshot_seed,
-        protocol=protocol,
-        data_dir=data_dir,
-        sample=sample,
-    )
-
-
-def _add(name: str, function: str) -> Callable[..., Task]:
-    @task(name=function)
+def _add(name: str) -> Callable[..., Task]:
+    @task(name=name.replace("-", "_"))
     def benchmark(
-        prompt: str | None = None, protocol: str | None = None, data_dir: str | None = None, sample: bool = False
+        prompt: str | None = None,
+        fewshot: int | None = None,
+        fewshot_seed: int = 42,
+        protocol: str | None = None,
+        data_dir: str | None = None,
+        sample: bool = False,
     ) -> Task:
-        return make_task(name, prompt=prompt, protocol=protocol, data_dir=data_dir, sample=sample)
+        return make_task(
+            name,
+            prompt=prompt,
+            fewshot=fewshot,
+            fewshot_seed=fewshot_seed,
+            protocol=protocol,
+            data_dir=data_dir,
+            sample=sample,
+        )
 
     return benchmark
 
 
-countdown = _add("countdown", "countdown")
-math500 = _add("math500", "math500")
-aime_2024 = _add("aime-2024", "aime_2024")
-aime_2024_I = _add("aime-2024-I", "aime_2024_I")  # noqa: N816 - the contests' own names
-aime_2024_II = _add("aime-2024-II", "aime_2024_II")  # noqa: N816
-aime_2025 = _add("aime-2025", "aime_2025")
-aime_2025_I = _add("aime-2025-I", "aime_2025_I")  # noqa: N816
-aime_2025_II = _add("aime-2025-II", "aime_2025_II")  # noqa: N816
+# Ten worked examples from the train split in the system message, `ANSWER: N`, numeric comparison.
+gsm8k = _add("gsm8k")
+countdown = _add("countdown")
+math500 = _add("math500")
+aime_2024 = _add("aime-2024")
+aime_2024_I = _add("aime-2024-I")  # noqa: N816 - the contests' own names
+aime_2024_II = _add("aime-2024-II")  # noqa: N816
+aime_2025 = _add("aime-2025")
+aime_2025_I = _add("aime-2025-I")  # noqa: N816
+aime_2025_II = _add("aime-2025-II")  # noqa: N816

@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from markscheme.datasets.files import decode_row
 from markscheme.errors import DataError
 from markscheme.plugins.logs import Entry, Log
 from markscheme.types import Message, Prompt, Response
@@ -30,7 +31,7 @@ def open_samples(path: Path) -> Log:
         task = named["task"]
         beside = path.with_name(f"results_{named['time']}.json")
         if beside.is_file():
-            results = _decode(beside.read_bytes(), str(beside))
+            results = decode_row(beside.read_bytes(), str(beside))
     date = results.get("date")
     sampling = (results.get("config") or {}).get("gen_kwargs") or {}
     return Log(
@@ -48,7 +49,7 @@ def _entries(path: Path) -> Iterator[Entry]:
     with path.open("rb") as lines:
         for number, line in enumerate(lines, start=1):
             where = f"{path}, line {number}"
-            row = _decode(line, where)
+            row = decode_row(line, where)
             try:
                 asked, (responses, *_) = str(row["doc_id"]), row["resps"]
                 doc = row["doc"]
@@ -80,13 +81,3 @@ def _messages(arguments: Any) -> tuple[Message, ...]:
         return msgspec.json.decode(text, type=tuple[Message, ...])
     except msgspec.DecodeError:
         return (Message("user", text),)
-
-
-def _decode(line: bytes, where: str) -> dict[str, Any]:
-    try:
-        row = msgspec.json.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise DataError(f"{where}: not valid JSON ({error})") from None
-    if not isinstance(row, dict):
-        raise DataError(f"{where}: not a JSON object")
-    return row

@@ -22,6 +22,7 @@ from markscheme.benchmarks import benchmark as find_benchmark
 from markscheme.benchmarks.registry import own_problem
 from markscheme.config import make_config
 from markscheme.datasets import DataFile
+from markscheme.datasets.stored import squeezed
 from markscheme.errors import DataError, JournalError, UsageError
 from markscheme.marking import get_protocol
 from markscheme.plugins.records import is_record, problem_of
@@ -125,7 +126,7 @@ class _Questions:
         bench = find_benchmark(benchmark) if benchmark else None
         self.benchmark = bench.name if bench else None
         self.protocol = bench.protocol if bench else None
-        self._known = {_squeeze(problem.statement): problem for problem in bench.problems} if bench else None
+        self._known = {squeezed(problem.statement): problem for problem in bench.problems} if bench else None
         self._asked: dict[str, Question] = {}
         self._keys: Counter[str] = Counter()
 
@@ -148,7 +149,7 @@ class _Questions:
         else:
             problem = self._foreign(entry)
         if self._known is not None:
-            known = self._known.get(_squeeze(problem.statement))
+            known = self._known.get(squeezed(problem.statement))
             if known is None:
                 raise DataError(
                     f"question {entry.asked} of the log is not in {self.benchmark}: {problem.statement[:80]!r}"
@@ -197,7 +198,3 @@ def _evidence(path: Path, tool: str, responses: int) -> DataFile:
         content_sha256=sha256,
         source=f"log of {tool}",
     )
-
-
-def _squeeze(text: str) -> str:
-    return " ".join(text.split())

@@ -239,8 +239,9 @@ def write_atomically(file: Path, content: bytes | Iterable[bytes]) -> None:
         Path(temporary).chmod(0o666 & ~_umask())  # mkstemp makes private files; ours are as the user wants new ones
         Path(temporary).replace(file)
     except OSError as error:
-        Path(temporary).unlink(missing_ok=True)
         raise JournalError(f"cannot write {file}: {error.strerror}; what was there before is untouched") from None
+    finally:
+        Path(temporary).unlink(missing_ok=True)  # also when the content itself could not be made
 
 
 def _umask() -> int:

@@ -7,8 +7,8 @@ An output is marked with `gsm8k-strict`: the number behind `####`, else the whol
 from __future__ import annotations
 
 import sys
-from collections.abc import ItemsView, Iterator, KeysView
-from dataclasses import dataclass, field
+from collections import UserDict
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -26,42 +26,25 @@ class NoSuchTaskError(UsageError, ValueError):
     """An id that is not among `get_task_ids()`."""
 
 
-@dataclass
-class Task:
-    """A task: `task["question"]` and `task["answer"]`, the worked solution that ends in `#### N`; further data may be added."""
+class Task(UserDict[str, Any]):
+    """A task: `task["question"]` and `task["answer"]`, the worked solution that ends in `#### N`; further data may be added.
 
-    task_id: str
-    benchmark: str
-    data: dict[str, Any] = field(default_factory=dict)
+    What is judged stays: gold answers are read when the benchmark is made.
+    """
 
-    def __getitem__(self, name: str) -> Any:
-        return self.data[name]
-
-    def __contains__(self, name: str) -> bool:
-        return name in self.data
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.data)
-
-    def get(self, name: str, default: Any = None) -> Any:
-        """A field, or `default` where there is none."""
-        return self.data.get(name, default)
-
-    def keys(self) -> KeysView[str]:
-        """The names of the fields."""
-        return self.data.keys()
-
-    def items(self) -> ItemsView[str, Any]:
-        """The fields with their names."""
-        return self.data.items()
-
-    def update(self, other_data: dict[str, Any]) -> None:
-        """Add fields, or replace them. What is judged stays: gold answers are read when the benchmark is made."""
-        self.data.update(other_data)
+    def __init__(self, task_id: str, benchmark: str, data: dict[str, Any] | None = None) -> None:
+        super().__init__(data or {})
+        self.task_id, self.benchmark = task_id, benchmark
 
     def copy(self) -> Task:
         """A task of its own with the same fields."""
-        return Task(self.task_id, self.benchmark, self.data.copy())
+        return Task(self.task_id, self.benchmark, self.data)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Task) and vars(self) == vars(other)
+
+    def __repr__(self) -> str:
+        return f"Task(task_id={self.task_id!r}, benchmark={self.benchmark!r}, data={self.data!r})"
 
 
 @dataclass
