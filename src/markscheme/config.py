@@ -267,6 +267,9 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
             metavar="N|auto",
         ),
     ] = None
+    batch: Annotated[
+        bool, _option("ask through the provider's batch API: half the price, within a day", "--batch", group=REQUESTS)
+    ] = False
     request_interval: Annotated[
         NonNegative,
         _option("seconds between two requests", "--request-interval", group=REQUESTS, metavar="SECONDS"),

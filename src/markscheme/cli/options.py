@@ -77,7 +77,7 @@ def _reading(kind: Any, extra: dict[str, Any]) -> dict[str, Any]:
     if metavar is not None and metavar.startswith("±"):
         return {"type": _half_width, "metavar": metavar}
     if inner is bool:
-        return {"action": "store_true"}
+        return {"action": argparse.BooleanOptionalAction}
     if inner == tuple[int, ...]:
         return {"type": _integers, "metavar": metavar}
     if inner == tuple[str, ...]:

@@ -10,6 +10,8 @@ from markscheme.config import RunConfig
 from markscheme.errors import UsageError
 from markscheme.models.addresses import OFFICIAL
 from markscheme.models.base import Completion, Request
+from markscheme.models.batch_api import Batches
+from markscheme.models.batches import AnthropicBatches
 from markscheme.models.fields import as_object, count, finish_reason, with_path
 from markscheme.models.served import Served, present, same_names
 from markscheme.types import Sampling
@@ -35,9 +37,11 @@ class Anthropic(Served):
             raise UsageError("the Messages API gives one sample a request; leave --samples-per-request out")
         self._model = name
         bases = config.base_url or (OFFICIAL["anthropic"],)
+        urls = [with_path(base.rstrip("/").removesuffix("/v1"), "v1/messages") for base in bases]
+        self._url = urls[0]
         super().__init__(
             f"anthropic/{name}",
-            [with_path(base.rstrip("/").removesuffix("/v1"), "v1/messages") for base in bases],
+            urls,
             config,
             KEY_VARIABLE,
             sampling_names=same_names("temperature", "top_p", "top_k", "max_tokens", stop="stop_sequences"),
@@ -59,6 +63,10 @@ class Anthropic(Served):
         if as_object(self.extra.get("thinking")).get("type") == "enabled":
             sampling = msgspec.structs.replace(sampling, temperature=None, top_k=None)
         return super().as_sent(sampling)
+
+    def batches(self) -> Batches:
+        """Message batches."""
+        return AnthropicBatches(self, self._transport, f"{self._url}/batches")
 
     def body(self, request: Request) -> dict[str, Any]:
         """System messages have a place of their own."""

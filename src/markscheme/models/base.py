@@ -9,11 +9,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
 from markscheme.types import FinishReason, Prompt, Sampling
+
+if TYPE_CHECKING:
+    from markscheme.models.batch_api import Batches
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -109,6 +112,10 @@ class Model(ABC):
     def as_sent(self, sampling: Sampling) -> Sampling:
         """What it makes of the sampling that is asked for (an extra field in place of an option), for the manifest."""
         return Sampling() if self.own_sampling else sampling
+
+    def batches(self) -> Batches | None:
+        """Its provider's batch API, for `--batch`; none where there is none."""
+        return None
 
     async def settle(self, sampling: Sampling) -> Sampling:
         """The same once it has started, for those who learn only then what is sent (the model is elsewhere)."""

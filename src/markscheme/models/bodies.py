@@ -52,7 +52,7 @@ class BodyReader:
             return await answer.read()
         content = bytearray()
         async with AsyncExitStack() as place:
-            async for piece in _unpacked(answer) if packed else answer.content.iter_chunked(PIECE):
+            async for piece in pieces(answer):
                 if len(content) <= LARGE_BODY < len(content) + len(piece):
                     await place.enter_async_context(self._large)
                 content += piece
@@ -60,6 +60,12 @@ class BodyReader:
                     content.clear()  # a failure keeps its frames, and they the content
                     raise malformed(f"the answer is longer than {LARGEST_BODY >> 20} MB")
         return bytes(content)
+
+
+def pieces(answer: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
+    """The unpacked body piece by piece."""
+    packed = "Content-Encoding" in answer.headers
+    return _unpacked(answer) if packed else answer.content.iter_chunked(PIECE)
 
 
 async def _unpacked(answer: aiohttp.ClientResponse) -> AsyncIterator[bytes]:

@@ -13,6 +13,8 @@ from markscheme.config import RunConfig
 from markscheme.errors import UsageError
 from markscheme.models.addresses import OFFICIAL
 from markscheme.models.base import Completion, Request, RequestFailed
+from markscheme.models.batch_api import Batches
+from markscheme.models.batches import OpenAIBatches
 from markscheme.models.fields import (
     as_object,
     as_text,
@@ -48,6 +50,7 @@ class OpenAI(Served):
         path = "chat/completions" if self._chat else "completions"
         urls = [with_path(base, path) for base in bases]
         names = same_names("temperature", "top_p", "top_k", "stop", max_tokens=self._limit_field)
+        self._first_url = urls[0]
         super().__init__(
             f"openai/{name}",
             urls,
@@ -67,6 +70,11 @@ class OpenAI(Served):
             )
         template = extra_fields(config.chat_template_kwarg, "--chat-template-kwarg")
         return present({"reasoning_effort": config.reasoning_effort, "chat_template_kwargs": template or None})
+
+    def batches(self) -> Batches:
+        """OpenAI's own, and those who copy it."""
+        path = "/chat/completions" if self._chat else "/completions"
+        return OpenAIBatches(self, self._transport, self._first_url.removesuffix(path), f"/v1{path}")
 
     def body(self, request: Request) -> dict[str, Any]:
         """As both endpoints have it."""

@@ -27,8 +27,15 @@ def price_of(config: RunConfig) -> Price | None:
     """The price of the model of a run, if it is known.
 
     The user's table (`--prices`, else `$MARKSCHEME_PRICES`) counts for any server; the packaged one only for the
-    provider itself, since whoever sets `--base-url` pays somebody else.
+    provider itself, since whoever sets `--base-url` pays somebody else. Batches cost half.
     """
+    price = _listed(config)
+    if price is None or not config.batch:
+        return price
+    return msgspec.structs.replace(price, input=price.input / 2, output=price.output / 2)
+
+
+def _listed(config: RunConfig) -> Price | None:
     own = config.prices or os.environ.get(ENVIRONMENT_VARIABLE)
     if own:
         price = _find(_read(Path(own)), config.model)

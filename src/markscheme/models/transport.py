@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -19,19 +20,23 @@ from yarl import URL
 from markscheme.errors import UsageError
 from markscheme.models.addresses import environment_addresses, proxy_of
 from markscheme.models.base import RequestFailed
-from markscheme.models.bodies import BodyReader, decode
-from markscheme.models.failures import failed_body, failed_status, shorten
+from markscheme.models.bodies import LARGEST_BODY, BodyReader, decode, pieces
+from markscheme.models.failures import failed_body, failed_status, malformed, shorten
 from markscheme.models.replicas import ELSEWHERE, Replica, Replicas
 from markscheme.models.secrets import address_secrets, hide_url
 from markscheme.redaction import Scrubber
 
 CONNECT_TIMEOUT = 30.0
+_JSON = {"Content-Type": "application/json"}
 FIRST_CONTACT = 7.0
 """Seconds for a connection, the host's name included, before any came about: a wrong address is noticed soon."""
 KEEP_IDLE = 4.0
 """Seconds an idle connection is kept: less than the 5 s after which uvicorn (vLLM, SGLang …) closes it under us."""
 _PROBES = {"TCP_KEEPIDLE": 60, "TCP_KEEPINTVL": 15, "TCP_KEEPCNT": 4}
 """A generation may be silent for half an hour. Probes keep its connection alive and notice a dead host in two minutes."""
+
+CALL_AGAIN = (1.0, 5.0, 20.0, 60.0)
+"""Seconds before each further try of a request beside the asking."""
 
 T = TypeVar("T")
 
@@ -51,7 +56,7 @@ class Transport:
         self._replicas = Replicas(urls)
         self._urls = {url: URL(url) for url in urls}
         self._proxies = {url: proxy_of(url) for url in urls}
-        self._headers = {"Content-Type": "application/json", **headers}
+        self._headers = dict(headers)
         self._key_variable = key_variable
         key = os.environ.get(key_variable or "", "").strip()
         self._scrub = Scrubber([key, *address_secrets(urls), *secrets])
@@ -91,6 +96,59 @@ class Transport:
                 return answer
         raise self._for_people(failed[-1][1]) from None
 
+    async def call(self, method: str, url: str, body: bytes | aiohttp.MultipartWriter | None = None) -> Any:
+        """One request beside the asking (a file, a batch), tried again while that can help; the decoded answer."""
+        headers = {"Content-Type": "application/json"} if isinstance(body, bytes) else None
+        async with self._opened(method, url, data=body, headers=headers) as answer:
+            return decode(await self._reader.read(answer))
+
+    async def upload(self, url: str, fields: Mapping[str, str], name: str, content: bytes) -> Any:
+        """A file with a form's fields; the decoded answer."""
+        form = aiohttp.MultipartWriter("form-data")
+        for field, value in fields.items():
+            form.append(value).set_content_disposition("form-data", name=field)
+        part = form.append(content, {"Content-Type": "application/jsonl"})
+        part.set_content_disposition("form-data", name="file", filename=name)
+        return await self.call("POST", url, form)
+
+    async def lines(self, url: str) -> AsyncIterator[Any]:
+        """The decoded lines of a file, one after the other."""
+        async with self._opened("GET", url) as answer:
+            rest = b""
+            async for piece in pieces(answer):
+                *whole, rest = (rest + piece).split(b"\n")
+                for line in filter(None, whole):
+                    yield decode(line)
+                if len(rest) > LARGEST_BODY:
+                    raise malformed("a line of the file is too long")
+            if rest.strip():
+                yield decode(rest)
+
+    @asynccontextmanager
+    async def _opened(self, method: str, url: str, **options: Any) -> AsyncIterator[aiohttp.ClientResponse]:
+        """An answer of 2xx; a busy or broken server is asked again a few times."""
+        session, delays = self._session or self._open(), iter(CALL_AGAIN)
+        proxy = next(iter(self._proxies.values()))
+        while True:
+            try:
+                async with session.request(
+                    method, url, allow_redirects=False, proxy=proxy, timeout=_CALL, **options
+                ) as answer:
+                    if 200 <= answer.status < 300:
+                        yield answer
+                        return
+                    raise self._failed_status(answer, await self._reader.read(answer))
+            except (aiohttp.ClientError, OSError) as error:
+                failure = _failed_connection(hide_url(url), error, self.reached)
+            except RequestFailed as refused:
+                failure = refused
+            # What makes something is asked again only where the server says that it did not: a batch made twice is paid twice.
+            again = failure.retryable if method == "GET" else failure.kind in ("rate_limit", "overloaded")
+            delay = next(delays, None) if again else None
+            if delay is None:
+                raise self._for_people(failure) from None
+            await asyncio.sleep(failure.retry_after or delay)
+
     async def _try(self, replica: Replica, body: bytes, read: Callable[[Any], T]) -> T:
         replica.in_flight += 1
         try:
@@ -126,6 +184,7 @@ class Transport:
             async with session.post(
                 self._urls[url],
                 data=body,
+                headers=_JSON,
                 allow_redirects=False,
                 proxy=self._proxies[url],
                 timeout=_USUAL if self.reached else _FIRST,
@@ -188,6 +247,7 @@ def _check(url: str) -> None:
 
 
 _USUAL = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_TIMEOUT)
+_CALL = aiohttp.ClientTimeout(total=600, sock_connect=CONNECT_TIMEOUT)
 _FIRST = aiohttp.ClientTimeout(total=None, connect=FIRST_CONTACT)
 
 

@@ -18,6 +18,7 @@ from markscheme.config import RunConfig
 from markscheme.marking import get_protocol
 from markscheme.models.base import Model, Request
 from markscheme.models.fleet.ranks import Ranks
+from markscheme.running.batch_asking import BatchAsking, open_batches
 from markscheme.running.budget import Budget
 from markscheme.running.interrupts import Interrupts
 from markscheme.running.limits import FIRST, AutoLimit, FixedLimit, Limit, RoomLimit, make_room, most_connections
@@ -135,26 +136,50 @@ class Asking:
         # A rank's marks are for its display; rank 0 marks everything at the end, since marks have one file.
         opinions = self._run.marks_journal(protocol.name) if self._ranks is None else None
         with facts, opinions or nullcontext():
-            recorder = Recorder(facts, opinions, self._problems, protocol, live)
-            scheduler = self._scheduler(recorder, live)
-            recorder.on_failure = scheduler.stop
-            self._model.watch_room(scheduler.more_room)
-            with interrupts.stopping(scheduler):
-                beside = [
-                    asyncio.create_task(facts.keep_synced(scheduler.stop)),
-                    asyncio.create_task(self._show(live)),
-                    asyncio.create_task(_load_counting()),
-                ]
-                try:
-                    await scheduler.run()
-                finally:
-                    await recorder.finish(hurry=interrupts.happened)
-                    for task in beside:
-                        task.cancel()
-                    self.server_model = self.server_model or recorder.server_model
+            for phase in self._phases():
+                recorder = Recorder(facts, opinions, self._problems, protocol, live)
+                await self._ask_through(phase(recorder, live), facts, recorder, interrupts)
+                if self._ended(interrupts):
+                    break
 
-    def _requests(self) -> Iterator[Request]:
-        step = self._config.samples_per_request or self._model.samples_per_request
+    def _phases(self) -> Iterator[Callable[[Recorder, Live], Scheduler | BatchAsking]]:
+        """The provider's batches where they are wanted or on their way, one request after the other where they are not."""
+        if self._config.batch or open_batches(self._run.path):
+            yield self._batch_asking
+        if not self._config.batch:
+            yield self._scheduler
+
+    async def _ask_through(
+        self, scheduler: Scheduler | BatchAsking, facts: Journal, recorder: Recorder, interrupts: Interrupts
+    ) -> None:
+        recorder.on_failure = scheduler.stop
+        self._model.watch_room(scheduler.more_room)
+        with interrupts.stopping(scheduler):
+            beside = [
+                asyncio.create_task(facts.keep_synced(scheduler.stop)),
+                asyncio.create_task(self._show(self._state.live)),
+                asyncio.create_task(_load_counting()),
+            ]
+            try:
+                await scheduler.run()
+            finally:
+                await recorder.finish(hurry=interrupts.happened)
+                for task in beside:
+                    task.cancel()
+                self.server_model = self.server_model or recorder.server_model
+
+    def _batch_asking(self, recorder: Recorder, live: Live) -> BatchAsking:
+        """Everything that is missing, or only what is on its way where no more is to be handed over."""
+        asked = self._requests(1)
+        if not self._config.batch:
+            on_its_way = {cell for note in open_batches(self._run.path).values() for cell in note.cells}
+            asked = (request for request in asked if (request.key, request.samples[0]) in on_its_way)
+        return BatchAsking(
+            self._model, asked, recorder.take, recorder.flush, self._run.path, self._state.answered, live
+        )
+
+    def _requests(self, step: int | None = None) -> Iterator[Request]:
+        step = step or self._config.samples_per_request or self._model.samples_per_request
         wanted = self._rounds.missing() if self._rounds is not None else None
         return requests(self._run.manifest, self._questions, self._sampling, self._state.answered, step, wanted)
 

@@ -203,6 +203,8 @@ def _manifest(
 
 
 def _check_ranks(config: RunConfig, ranks: Ranks | None) -> None:
+    if ranks is not None and config.batch:
+        raise UsageError("--batch hands everything over from one process; start it without torchrun")
     if ranks is not None and config.engine == "ray":
         raise UsageError(
             f"--engine ray feeds all replicas from one process, and torchrun has started {ranks.world}, each of which "

@@ -205,10 +205,10 @@ class Scheduler:
         if not completions:
             self._failed(job, RequestFailed("empty", "the model gave no completion at all", retryable=True))
             return
-        created = _now()
+        created = now()
         self._sink(
             [
-                _response(request, index, completion, latency, job.attempt, created)
+                made_response(request, index, completion, latency, job.attempt, created)
                 for index, completion in enumerate(completions)
             ]
         )
@@ -279,9 +279,9 @@ class Scheduler:
         self._live.retrying = len(self._waiting)
 
     def _give_up(self, job: _Job, failure: RequestFailed) -> None:
-        created = _now()
+        created = now()
         request = job.request
-        made = _filtered if failure.kind == "content_filter" else _error
+        made = _filtered if failure.kind == "content_filter" else error_response
         self._sink([made(request, index, failure, job.attempt, created) for index in range(len(request.samples))])
         if failure.kind in OWN_REASONS:
             self._refused += 1
@@ -298,9 +298,10 @@ def _shared(failure: RequestFailed) -> bool:
     return failure.kind in SHARED_REASONS or asks_too_long(failure)
 
 
-def _response(
-    request: Request, index: int, completion: Completion, latency: float, attempts: int, created: str
+def made_response(
+    request: Request, index: int, completion: Completion, latency: float | None, attempts: int, created: str
 ) -> Response:
+    """What is kept of an answer."""
     return Response(
         key=request.key,
         sample=request.samples[index],
@@ -311,7 +312,7 @@ def _response(
         prompt_tokens=completion.prompt_tokens,
         completion_tokens=completion.completion_tokens,
         reasoning_tokens=completion.reasoning_tokens,
-        latency=round(latency, 4),
+        latency=None if latency is None else round(latency, 4),
         # What was really sent: several samples of one request share the seed of the first.
         seed=request.seeds[0],
         attempts=attempts,
@@ -321,7 +322,8 @@ def _response(
     )
 
 
-def _error(request: Request, index: int, failure: RequestFailed, attempts: int, created: str) -> Response:
+def error_response(request: Request, index: int, failure: RequestFailed, attempts: int, created: str) -> Response:
+    """What is kept where no answer came."""
     return Response(
         key=request.key,
         sample=request.samples[index],
@@ -340,8 +342,9 @@ def _filtered(request: Request, index: int, failure: RequestFailed, attempts: in
     said = Completion(
         text="", finish_reason="content_filter", prompt_tokens=0, completion_tokens=0, metadata=told
     )  # nothing was generated
-    return msgspec.structs.replace(_response(request, index, said, 0.0, attempts, created), latency=None)
+    return msgspec.structs.replace(made_response(request, index, said, 0.0, attempts, created), latency=None)
 
 
-def _now() -> str:
+def now() -> str:
+    """This moment, as responses have it."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")

@@ -1,0 +1,205 @@
+"""Asking through a provider's batch API: hand over what is missing, wait, take what comes back.
+
+What was handed over stands in the run's `batches.jsonl`, noted before and after, so that no process that ends in between
+leaves a batch that is paid for and not fetched, and none asks twice for what is on its way.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import msgspec
+
+from markscheme.errors import ModelError
+from markscheme.models.base import Model, Request, RequestFailed
+from markscheme.models.batch_api import Batches, Line
+from markscheme.running.live import Live
+from markscheme.running.samples import SampleSet
+from markscheme.running.scheduler import Sink, error_response, made_response, now
+from markscheme.runs.journal import Journal
+from markscheme.runs.lines import decode_or_none
+
+LOOK_FIRST, LOOK_LAST = 5.0, 60.0
+"""Seconds between two looks at a batch: soon at first, since small ones end in a minute."""
+
+
+class BatchNote(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One line of `batches.jsonl`. Of each batch the last line counts."""
+
+    name: str
+    cells: tuple[tuple[str, int], ...] = ()
+    """Key and sample of what is in it."""
+    id: str | None = None
+    """The provider's; missing while it is not known whether the provider has it."""
+    closed: bool = False
+    """Its answers have been taken, or it had none."""
+
+
+def open_batches(folder: Path) -> dict[str, BatchNote]:
+    """What is on its way, by our name for it."""
+    return {name: note for name, note in read_notes(folder).items() if not note.closed}
+
+
+def read_notes(folder: Path) -> dict[str, BatchNote]:
+    """Every batch of the run, as the last line about it has it."""
+    try:
+        lines = (folder / "batches.jsonl").read_bytes().splitlines()
+    except FileNotFoundError:
+        return {}
+    notes: dict[str, BatchNote] = {}
+    for line in lines:
+        if (note := decode_or_none(line, BatchNote)) is not None:
+            cells = note.cells or (notes[note.name].cells if note.name in notes else ())
+            notes[note.name] = msgspec.structs.replace(note, cells=cells)
+    return notes
+
+
+class BatchAsking:
+    """Stands where the scheduler stands: `run` ends when every batch has been fetched, or when it is stopped."""
+
+    def __init__(
+        self,
+        model: Model,
+        requests: Iterator[Request],
+        sink: Sink,
+        keep: Callable[[], None],
+        folder: Path,
+        answered: SampleSet,
+        live: Live,
+    ) -> None:
+        made = model.batches()
+        if made is None:
+            raise ModelError(f"{model.name} has no batch API that markscheme knows; leave --batch out")
+        self._batches: Batches = made
+        self._sink, self._keep, self._answered, self._live = sink, keep, answered, live
+        self._requests = {(request.key, request.samples[0]): request for request in requests}
+        self._journal = Journal(folder / "batches.jsonl")
+        self._open = open_batches(folder)
+        self._known = {note.id for note in read_notes(folder).values() if note.id}
+        """The provider's ids of all batches of this run."""
+        self._stopped = asyncio.Event()
+        self._failure: BaseException | None = None
+
+    async def run(self) -> None:
+        """Hand over, wait, fetch; raises what stopped it."""
+        work = asyncio.create_task(self._work())
+        stop = asyncio.create_task(self._stopped.wait())
+        await asyncio.wait([work, stop], return_when=asyncio.FIRST_COMPLETED)
+        stop.cancel()
+        if not work.done():
+            work.cancel()
+            await asyncio.wait([work])
+        if self._failure is not None:
+            raise self._failure
+        if not work.cancelled():
+            work.result()
+
+    def stop(self, failure: BaseException | None = None) -> None:
+        """End now; what was handed over is fetched when the run is resumed."""
+        self._failure = self._failure or failure
+        self._stopped.set()
+
+    def drain(self) -> None:
+        """Waiting for a batch costs nothing and may take a day: the first Ctrl-C ends it."""
+        self.stop()
+
+    def more_room(self) -> None:
+        """There is no queue here."""
+
+    async def _work(self) -> None:
+        with self._journal:
+            try:
+                await self._recover()
+                await self._submit()
+                await asyncio.gather(*(self._fetch(note) for note in list(self._open.values())))
+            except RequestFailed as failure:
+                raise ModelError(f"the batch API does not answer as it should: {failure}") from None
+
+    async def _recover(self) -> None:
+        """A process that ended while it handed over: look whether the provider has the batch."""
+        for note in [note for note in self._open.values() if note.id is None]:
+            found = await self._batches.find(note.name, len(note.cells), self._known)
+            self._note(msgspec.structs.replace(note, id=found, closed=found is None, cells=()))
+            if found is None:
+                del self._open[note.name]
+            else:
+                self._open[note.name] = msgspec.structs.replace(note, id=found)
+
+    async def _submit(self) -> None:
+        on_its_way = {cell for note in self._open.values() for cell in note.cells}
+        for lines in self._pieces([cell for cell in self._requests if cell not in on_its_way]):
+            name = f"markscheme-{secrets.token_hex(6)}"
+            note = BatchNote(name, tuple(_cell(own) for own, _ in lines))
+            self._note(note)
+            batch = await self._hand_over(lines, name)
+            self._known.add(batch)
+            self._note(BatchNote(name, id=batch))
+            self._open[name] = msgspec.structs.replace(note, id=batch)
+
+    async def _hand_over(self, lines: list[Line], name: str) -> str:
+        """Once: where the answer is lost, the provider is asked whether it has the batch before it is given again."""
+        try:
+            return await self._batches.submit(lines, name)
+        except RequestFailed as failure:
+            if not failure.retryable:
+                raise
+            found = await self._batches.find(name, len(lines), self._known)
+            return found or await self._batches.submit(lines, name)
+
+    def _pieces(self, cells: list[tuple[str, int]]) -> Iterator[list[Line]]:
+        lines: list[Line] = []
+        size = 0
+        for key, sample in cells:
+            line = (f"{key}_{sample}", self._batches.body(self._requests[key, sample]))
+            length = len(msgspec.json.encode(line)) + 100
+            if lines and (len(lines) >= self._batches.most_requests or size + length > self._batches.most_bytes):
+                yield lines
+                lines, size = [], 0
+            lines.append(line)
+            size += length
+        if lines:
+            yield lines
+
+    async def _fetch(self, note: BatchNote) -> None:
+        assert note.id is not None
+        wait, done = LOOK_FIRST, 0
+        while not (state := await self._batches.state(note.id)).ended:
+            self._live.in_flight += done - state.done if done else len(note.cells) - state.done
+            done = state.done
+            self._live.state = f"waiting for a batch of {len(note.cells):,} ({state.done:,} answered); Ctrl-C leaves it there for `resume`"
+            await asyncio.sleep(wait)
+            wait = min(LOOK_LAST, wait * 1.5)
+        if state.refused:
+            self._note(BatchNote(note.name, id=note.id, closed=True))
+            raise ModelError(f"the provider refused the batch: {state.refused}")
+        async for own, answer in self._batches.results(note.id):
+            self._take(own, answer)
+        self._keep()  # before the note says so
+        self._note(BatchNote(note.name, id=note.id, closed=True))
+        self._live.state = ""
+
+    def _take(self, own: str, answer: object) -> None:
+        key, sample = _cell(own)
+        request = self._requests.get((key, sample))
+        if request is None or self._answered.has(key, sample):
+            return  # of somebody else's batch, or fetched by a process that ended before it noted so
+        try:
+            if isinstance(answer, RequestFailed):
+                raise answer
+            completion = self._batches.read(answer, request)
+        except RequestFailed as failure:
+            self._sink([error_response(request, 0, failure, 1, now())])
+        else:
+            self._answered.add_all(key, [sample])
+            self._sink([made_response(request, 0, completion, None, 1, now())])
+
+    def _note(self, note: BatchNote) -> None:
+        self._journal.write([note])
+
+
+def _cell(own: str) -> tuple[str, int]:
+    key, _, sample = own.rpartition("_")
+    return key, int(sample) if sample.isdecimal() and len(sample) < 12 else -1
