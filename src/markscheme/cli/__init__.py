@@ -20,6 +20,7 @@ COMMANDS = {
     "resume": "finish a run: ask for what is missing or failed, nothing twice",
     "mark": "judge stored outputs, by one protocol or several",
     "audit": "every protocol on the same responses, and where they disagree",
+    "judge": "a model's opinion on what the marker left open, as one more protocol",
     "report": "tables, plots and export of one run or many",
     "compare": "two runs problem by problem, or several ranked",
     "plan": "how many samples a question needs, and what they cost",

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import argparse
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from markscheme.config import RunConfig, make_config
 
 
-def add_run_options(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
+def add_run_options(parser: argparse.ArgumentParser, *, several: bool = False, leave_out: Collection[str] = ()) -> None:
     """Add every option of `RunConfig` that has a flag, in its groups; `several` lets some of them have several values."""
     groups: dict[str, Any] = {}
     for name, hint in get_type_hints(RunConfig, include_extras=True).items():
-        if get_origin(hint) is not Annotated:
+        if get_origin(hint) is not Annotated or name in leave_out:
             continue  # benchmark and model are the command's own arguments
         kind, *_, meta = get_args(hint)  # Annotated[Annotated[int, limits], option] comes flattened
         extra = meta.extra

@@ -16,8 +16,9 @@ from markscheme.errors import UsageError
 from markscheme.marking.extraction.sections import ResponseSections
 from markscheme.types import Gold, Verdict
 
-GoldKind = Literal["text", "number", "countdown"]
-"""What a protocol judges against: any answer as text, a number, or the numbers and target of a puzzle."""
+GoldKind = Literal["text", "number", "countdown", "opinion"]
+"""What a protocol judges against: any answer as text, a number, the numbers and target of a puzzle; or nothing, where
+the reply of a judge is read."""
 ENTRY_POINTS = "markscheme.protocols"
 
 
@@ -62,7 +63,7 @@ _lock = threading.Lock()
 
 def protocol_names() -> tuple[str, ...]:
     """Every protocol that can be asked for, built-in ones first."""
-    built_in = _built_in()
+    built_in = [name for name, protocol in _built_in().items() if protocol.gold != "opinion"]
     return (*built_in, *(name for name in sorted(_entry_points()) if name not in built_in))
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from markscheme.errors import UsageError
 from markscheme.runs.columns import FINISH, VERDICTS
 from markscheme.runs.folder import Failure, Manifest, Run, write_atomically
+from markscheme.runs.settling import settlement
 from markscheme.runs.snapshot import Snapshot
 from markscheme.runs.usage import Usage
 from markscheme.statistics import (
@@ -204,17 +205,23 @@ def marked_label(snapshot: Snapshot, protocol: str | None = None) -> str:
     """The label whose marks are counted (default: the run's own protocol); refuses one that the run is not marked with."""
     manifest = snapshot.manifest
     assert manifest is not None
-    name = (protocol or manifest.protocol).partition("@")[0]
-    label = snapshot.label_of(protocol or name)
+    label = snapshot.label_of(protocol or manifest.protocol.partition("@")[0])
     # A run that has just begun, or was stopped before its first answer, has no marks yet; that is no mistake.
     begun = label == manifest.protocol and (manifest.status == "running" or not len(snapshot))
-    if not begun and name not in snapshot.protocols:
+    name = next((part for part in protocol_parts(label) if part not in snapshot.protocols), "")
+    if not begun and name:
         marked = ", ".join(snapshot.protocols) or "nothing yet"
-        raise UsageError(
-            f"{snapshot.folder} is not marked with {label} (it has {marked}); `markscheme mark {snapshot.folder} "
-            f"--protocol {name}` does it"
+        judge = name.removeprefix("judge:")
+        how = (
+            f"mark {snapshot.folder} --protocol {name}" if judge == name else f"judge {snapshot.folder} --name {judge}"
         )
+        raise UsageError(f"{snapshot.folder} is not marked with {label} (it has {marked}); `markscheme {how}` does it")
     return label
+
+
+def protocol_parts(label: str) -> list[str]:
+    """The bare names of the protocols in a label: two in `math@2+judge:NAME@1`."""
+    return [part.partition("@")[0] for part in label.split("+")]
 
 
 def save_report(run: Run, summary: Summary) -> None:
@@ -322,6 +329,8 @@ def _groups(snapshot: Snapshot, counts: Counts, population: Population) -> dict[
 def _warnings(snapshot: Snapshot, label: str) -> list[str]:
     manifest, warnings = snapshot.manifest, []
     assert manifest is not None
+    if "+" in label:
+        warnings.append(settlement(snapshot, label))
     running = manifest.status == "running"
     if len(rows := np.flatnonzero(snapshot.verdict(label) == VERDICTS.index(Verdict.UNMARKABLE))):
         first = int(rows[0])

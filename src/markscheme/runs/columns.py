@@ -155,3 +155,13 @@ def last_of_each(cells: Ints, *later: npt.NDArray[Any]) -> Ints:
     ordered = cells[order]
     last: Ints = order[np.append(ordered[1:] != ordered[:-1], np.ones(min(1, len(ordered)), bool))]
     return last
+
+
+def problem_of(cells: Ints) -> Ints:
+    """The number of the problem in each cell."""
+    return cells >> SAMPLE_BITS
+
+
+def sample_of(cells: Ints) -> Ints:
+    """The number of the sample in each cell."""
+    return cells & ((1 << SAMPLE_BITS) - 1)

@@ -1,4 +1,7 @@
-"""Only plain files that lie in the folder that is shown: links that lead out of it, pipes and devices are refused."""
+"""Only plain files that lie in the folder that is shown: links that lead out of it, pipes and devices are refused.
+
+And how the files of marks are called.
+"""
 
 from __future__ import annotations
 
@@ -29,3 +32,13 @@ def read_inside(file: Path, root: Path | None, most: int) -> bytes:
     state_inside(file, root)
     with file.open("rb") as stream:
         return stream.read(most)
+
+
+def marks_file(folder: Path, protocol: str) -> Path:
+    """Where a run keeps a protocol's marks: `math.jsonl`; of `judge:NAME` `judge.NAME.jsonl`, as a colon is not for all."""
+    return folder / "marks" / f"{protocol.partition('@')[0].replace(':', '.', 1)}.jsonl"
+
+
+def marked_by(file: Path) -> str:
+    """The protocol of a file of marks, by its bare name."""
+    return file.stem.replace("judge.", "judge:", 1) if file.stem.startswith("judge.") else file.stem

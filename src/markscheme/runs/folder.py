@@ -27,6 +27,7 @@ from markscheme.config import RunConfig
 from markscheme.datasets import DataFile
 from markscheme.errors import JournalError, first_line
 from markscheme.redaction import redacted
+from markscheme.runs.files import marks_file
 from markscheme.runs.journal import Journal
 from markscheme.runs.lines import UNREADABLE
 from markscheme.runs.lock import RunLock
@@ -183,7 +184,7 @@ class Run:
 
     def marks_file(self, protocol: str) -> Path:
         """Where the marks of a protocol live."""
-        return self.path / "marks" / f"{protocol.partition('@')[0]}.jsonl"
+        return marks_file(self.path, protocol)
 
     def marks_journal(self, protocol: str) -> Journal:
         """To append marks to those that are there."""

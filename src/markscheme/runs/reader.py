@@ -15,7 +15,7 @@ import msgspec
 
 from markscheme.errors import JournalError
 from markscheme.runs.columns import LARGEST_SAMPLE, SAMPLE_BITS, MarkLines, ResponseLines
-from markscheme.runs.files import read_inside
+from markscheme.runs.files import marked_by, read_inside
 from markscheme.runs.folder import Manifest, PlannedRound
 from markscheme.runs.lines import UNREADABLE, LineReader, decode_or_none
 from markscheme.runs.problems import ProblemTable
@@ -159,7 +159,7 @@ class RunReader:
         for file in sorted(self.folder.glob("responses*.jsonl")):
             if file not in known:
                 self._response_files.append(LineReader(file, self._root))
-        there = {file.stem: file for file in sorted((self.folder / "marks").glob("*.jsonl"))}
+        there = {marked_by(file): file for file in sorted((self.folder / "marks").glob("*.jsonl"))}
         for name in self._mark_files.keys() - there.keys():
             del self._mark_files[name], self._marks[name]
             self._changed(marks=True)

@@ -38,9 +38,13 @@ from markscheme.runs.columns import (
     Mask,
     Table,
     last_of_each,
+    problem_of,
+    sample_of,
 )
+from markscheme.runs.files import marks_file
 from markscheme.runs.folder import Failure, Manifest, PlannedRound
 from markscheme.runs.lines import decode_or_none, read_line, read_lines, replaced
+from markscheme.runs.settling import Settled, differing, settle
 from markscheme.types import Mark, Question, Response
 
 if TYPE_CHECKING:
@@ -91,6 +95,9 @@ class Snapshot:
     """Responses to problems that the run does not have."""
     judged: Mapping[str, tuple[str, Codes]] = field(default_factory=dict, repr=False)
     """Verdicts that are not stored but were made for the looking: protocol → label, verdict of each row."""
+    _places: dict[str, Ints] = field(default_factory=dict, init=False)
+    _codes: dict[str, Codes] = field(default_factory=dict, init=False)
+    _settled: dict[str, Settled] = field(default_factory=dict, init=False)
 
     # Which lines count ---------------------------------------------------------------------------------------------
 
@@ -109,13 +116,13 @@ class Snapshot:
         return np.full(problems, samples, np.int64)
 
     def _asked_for(self, cells: Ints) -> Mask:
-        return np.asarray(_sample_of(cells) < self.wanted[_problem_of(cells)])
+        return np.asarray(sample_of(cells) < self.wanted[problem_of(cells)])
 
     @cached_property
     def asked_lines(self) -> Table:
         """The lines of everything that was asked for, also of attempts that were made good later."""
         cells = self.lines["cell"]
-        mine = _sample_of(cells) < self.wanted[_problem_of(cells)]
+        mine = sample_of(cells) < self.wanted[problem_of(cells)]
         return self.lines if mine.all() else self.lines[mine]
 
     @cached_property
@@ -131,7 +138,7 @@ class Snapshot:
             return Columns(lines, chosen)
         winners = lines[chosen]
         cells = np.concatenate([winners["cell"], *(table["cell"] for table, _ in self.mark_lines.values())])
-        cells = np.unique(cells[_sample_of(cells) < self.wanted[_problem_of(cells)]])
+        cells = np.unique(cells[sample_of(cells) < self.wanted[problem_of(cells)]])
         rows = np.full(len(cells), ABSENT)
         rows["cell"] = cells
         rows[np.searchsorted(cells, winners["cell"])] = winners
@@ -143,12 +150,12 @@ class Snapshot:
     @cached_property
     def problem(self) -> Ints:
         """Of each row the number of its problem."""
-        return _problem_of(self.rows["cell"])
+        return problem_of(self.rows["cell"])
 
     @cached_property
     def sample(self) -> Ints:
         """Of each row the number of its sample."""
-        return _sample_of(self.rows["cell"])
+        return sample_of(self.rows["cell"])
 
     @cached_property
     def failed(self) -> Mask:
@@ -223,8 +230,11 @@ class Snapshot:
     def label_of(self, protocol: str) -> str:
         """The label (`name@version`) whose marks are meant: as asked for, or for a bare name the manifest's.
 
-        Where there are no marks under the manifest's, the one of the last mark that was made.
+        Where there are no marks under the manifest's, the one of the last mark that was made. Of `math+judge:NAME`, where
+        a judge settles what `math` left open, both labels.
         """
+        if "+" in protocol:
+            return "+".join(map(self.label_of, protocol.split("+")))
         if "@" in protocol:
             return protocol
         if protocol in self.judged:
@@ -239,6 +249,8 @@ class Snapshot:
         if protocol in self.judged:
             return self.judged[protocol][1]
         label = self.label_of(protocol)
+        if "+" in label:
+            return self.settled(label).codes
         if label not in self._codes:
             places = self._mark_places(label)
             codes = np.full(len(self), UNMARKED, np.int8)
@@ -247,6 +259,11 @@ class Snapshot:
             codes[self.failed] = ERROR
             self._codes[label] = codes
         return self._codes[label]
+
+    def settled(self, protocol: str) -> Settled:
+        """The verdicts under `math+judge:NAME`."""
+        label = self.label_of(protocol)
+        return self._settled.get(label) or self._settled.setdefault(label, settle(self, label))
 
     def unmarked(self, protocol: str) -> Mask:
         """Rows for which no mark of a protocol is stored; an error has a verdict nevertheless."""
@@ -257,8 +274,8 @@ class Snapshot:
         return int((self._mark_places(protocol) >= 0).sum())
 
     def _mark_places(self, protocol: str) -> Ints:
-        """Of each row the number of its mark's line, or `UNKNOWN`."""
-        label = self.label_of(protocol)
+        """Of each row the number of its mark's line, or `UNKNOWN`; where a judge settles what was open, of the first mark."""
+        label = self.label_of(protocol).partition("+")[0]
         if label in self._places:
             return self._places[label]
         places = np.full(len(self), UNKNOWN, np.int64)
@@ -276,14 +293,6 @@ class Snapshot:
         return places
 
     @cached_property
-    def _places(self) -> dict[str, Ints]:
-        return {}
-
-    @cached_property
-    def _codes(self) -> dict[str, Codes]:
-        return {}
-
-    @cached_property
     def verdicts(self) -> dict[str, Codes]:
         """The verdicts of every protocol, by its bare name."""
         return {name: self.verdict(name) for name in self.protocols}
@@ -291,13 +300,7 @@ class Snapshot:
     @cached_property
     def disagree(self) -> Mask:
         """Rows that one protocol calls correct and another does not."""
-        some, every = np.zeros(len(self), bool), np.ones(len(self), bool)
-        for verdict in self.verdicts.values():
-            marked = verdict != UNMARKED
-            right = verdict == CORRECT
-            some |= right & marked
-            every &= right | ~marked
-        return some & ~every
+        return differing(self.verdicts.values(), len(self))
 
     def counts(self, protocol: str, chosen: Mask | None = None) -> Counts:
         """How often each problem got each verdict, of all rows or the chosen ones: all that `statistics` sees."""
@@ -357,26 +360,29 @@ class Snapshot:
             yield from self._stream(self.files[number], mine, self.rows["offset"][mine], Response)
 
     def mark(self, protocol: str, row: int) -> Mark | None:
-        """A stored mark, read from its line."""
+        """A stored mark, read from its line; where a judge has settled what was open, the judge's."""
+        if "+" in protocol:
+            protocol = self.settled(protocol).by[row]
         place = UNKNOWN if protocol in self.judged else self._mark_places(protocol)[row]
         name = protocol.partition("@")[0]
         if place < 0:
             return None
-        return self._noun(read_line(self.marks_file(name), int(self.mark_lines[name][0]["offset"][place])), Mark, row)
+        return self._noun(
+            read_line(marks_file(self.folder, name), int(self.mark_lines[name][0]["offset"][place])), Mark, row
+        )
 
     def marks(self, protocol: str) -> Iterator[Mark]:
         """Each stored mark that counts under a protocol, streamed in the order of the file."""
+        if "+" in protocol:
+            yield from (mark for row in range(len(self)) if (mark := self.mark(protocol, row)) is not None)
+            return
         places, name = self._mark_places(protocol), protocol.partition("@")[0]
         rows = np.flatnonzero(places >= 0)
         if len(rows):
             table = self.mark_lines[name][0]
             known = table["verdict"][places[rows]] != UNMARKED
             rows = rows[known][np.argsort(places[rows[known]])]
-            yield from self._stream(self.marks_file(name), rows, table["offset"][places[rows]], Mark)
-
-    def marks_file(self, protocol: str) -> Path:
-        """Where the marks of a protocol live."""
-        return self.folder / "marks" / f"{protocol.partition('@')[0]}.jsonl"
+            yield from self._stream(marks_file(self.folder, name), rows, table["offset"][places[rows]], Mark)
 
     def _in_file_order(self, rows: Ints) -> Ints:
         return rows[np.lexsort((self.rows["offset"][rows], self.rows["file"][rows]))]
@@ -390,11 +396,3 @@ class Snapshot:
         noun = decode_or_none(line, kind)
         place = (self.keys[self.problem[row]], int(self.sample[row]))
         return noun if noun is not None and (noun.key, noun.sample) == place else None
-
-
-def _problem_of(cells: Ints) -> Ints:
-    return cells >> SAMPLE_BITS
-
-
-def _sample_of(cells: Ints) -> Ints:
-    return cells & ((1 << SAMPLE_BITS) - 1)

@@ -71,4 +71,5 @@ PROTOCOLS: Final = (
         "math-verify", "1", "Math-Verify as it comes, for comparison", "text", _in_file("math_verify"),
         slow=True, needs="math_verify",
     ),
+    Protocol("judge-reply", "1", "what a judge says, in just the words it was asked for", "opinion", _in_file("judge_reply")),
 )  # fmt: skip

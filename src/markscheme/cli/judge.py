@@ -1,0 +1,92 @@
+"""`markscheme judge`: ask a model about responses that a marker left open, or about a random share of all."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from markscheme.cli.options import add_run_options, typed_options
+from markscheme.errors import IncompleteRunError, UsageError
+
+if TYPE_CHECKING:
+    from markscheme.running.judges import Judged
+
+OF_RUNS = (
+    "samples", "pass_k", "until", "max_samples", "stop", "prompt", "fewshot", "fewshot_pool", "fewshot_seed", "limit",
+    "limit_seed", "system_prompt", "protocol", "data_dir",
+)  # fmt: skip
+"""Options of a run that would change what a judge is asked."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The run, the judge, what it is asked about and how."""
+    parser.add_argument("run_folder", metavar="RUN", help="the run whose responses are judged")
+    parser.add_argument("--model", "-m", metavar="SPEC", required=True, help="who judges: backend/model")
+    parser.add_argument("--name", default="", help="the opinion is kept as judge:NAME (default: the model's name)")
+    parser.add_argument(
+        "--which",
+        choices=("open", "all"),
+        default="open",
+        help="responses that are unmarkable, without an answer, or on which protocols differ (the default), or all",
+    )
+    parser.add_argument("--share", type=float, metavar="S", help="a random share of all responses, by --seed")
+    parser.add_argument("--votes", type=int, metavar="K", help="ask K times; more than half decide (default: 1)")
+    parser.add_argument(
+        "--swap", action="store_true", help="ask in both orders of reference and response; both must agree"
+    )
+    parser.add_argument(
+        "--template", default="", metavar="NAME|FILE.toml",
+        help="strict (default), simple-evals, xverify, compass-verifier, or a file of your own",
+    )  # fmt: skip
+    add_run_options(parser, leave_out=OF_RUNS)
+    parser.add_argument("--json", action="store_true", help="print only JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Judge and say what came of it; 3 when replies are missing, 130 when interrupted."""
+    from markscheme.cli import EXIT_INTERRUPTED
+    from markscheme.running.judges import JudgeOptions, judge_run
+    from markscheme.running.progress import progress
+    from markscheme.runs import Run
+
+    if args.share is not None and (not 0 < args.share <= 1 or args.which == "all"):
+        raise UsageError("--share is a number from 0 to 1, of all responses; leave --which out with it")
+    options = JudgeOptions(
+        name=args.name, template=args.template, every=args.which == "all", share=args.share, swap=args.swap
+    )
+    config = typed_options(args) | ({} if args.votes is None else {"samples": args.votes})
+    display = progress("judge", quiet=args.json)
+    with display:
+        judged = judge_run(Run.open(Path(args.run_folder)), options, config, display)
+    _print(args, judged)
+    if judged.run.manifest.status == "interrupted":
+        return EXIT_INTERRUPTED
+    return IncompleteRunError.exit_code if judged.run.snapshot().missing else 0
+
+
+def _print(args: argparse.Namespace, judged: Judged) -> None:
+    from markscheme.reporting.terminal import print_json
+    from markscheme.types import Verdict
+
+    name = judged.label.partition("@")[0]
+    right, wrong = judged.verdicts[Verdict.CORRECT], judged.verdicts[Verdict.WRONG]
+    missing = judged.run.snapshot().missing
+    if args.json:
+        usage = judged.run.manifest.usage
+        print_json(
+            {"protocol": judged.label, "run": str(judged.run.path), "judged": judged.asked, "correct": right}
+            | {"wrong": wrong, "undecided": judged.asked - right - wrong, "nothing_to_show": judged.nothing_to_show}
+            | {"missing": missing, "cost": usage.cost if usage else None}
+        )
+        return
+    print(
+        f"{name}: {judged.asked} responses judged, {right} right, {wrong} wrong, {judged.asked - right - wrong} undecided"
+    )
+    if judged.nothing_to_show:
+        print(f"{judged.nothing_to_show} responses hold nothing that this template could show a judge")
+    print(f"every word is kept in {judged.run.path}")
+    print(f"`markscheme report {args.run_folder} --protocol PROTOCOL+{name}` lets it settle what PROTOCOL left open")
+    if missing:
+        print(f"markscheme: {missing} replies are missing; the same command asks for them", file=sys.stderr)

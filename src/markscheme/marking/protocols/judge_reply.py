@@ -1,0 +1,33 @@
+"""`judge-reply`: what a model that was asked to judge says. `correct` is "the answer is the gold", `wrong` that it is not.
+
+The question's choices hold the words for right, wrong and, where there are some, undecided; ways to say the same stand
+with ` | ` between them. A bare word must be the entire reply; `VERDICT: RIGHT`, which nobody says by accident, may also be
+the last line. Whatever else is said, or two different verdicts, is no opinion.
+"""
+
+from __future__ import annotations
+
+from markscheme.marking.extraction.sections import ResponseSections
+from markscheme.marking.protocol import Assessment
+from markscheme.types import Gold, Verdict
+
+_DECORATION = " \t*_`\"'.[]"
+"""Markdown and full stops around a word do not change it; xVerify's model may keep its brackets."""
+
+
+def judge(sections: ResponseSections, _gold: Gold) -> Assessment:
+    """The gold is not looked at: what was right, the judge was told."""
+    reply = sections.text[sections.start : sections.sequel_end]
+    lines = [line.strip(_DECORATION).casefold() for line in reply.splitlines() if line.strip(_DECORATION)]
+    words = [[word.casefold() for word in choice.split(" | ")] for choice in sections.choices]
+    said = [(number, word) for line in lines for number, known in enumerate(words) for word in known if line == word]
+    if not lines or sections.cut_off or not any(word == lines[-1] for _, word in said):
+        return Assessment(Verdict.NO_ANSWER, why="no verdict in the words that were asked for")
+    number, word = said[-1]
+    if len(lines) > 1 and ":" not in word:
+        return Assessment(Verdict.NO_ANSWER, why=f"{word!r} is not the entire reply")
+    if any(other != number for other, _ in said):
+        return Assessment(Verdict.NO_ANSWER, why="two different verdicts")
+    if number > 1:
+        return Assessment(Verdict.NO_ANSWER, word, "undecided, says the judge")
+    return Assessment((Verdict.CORRECT, Verdict.WRONG)[number], word, f"the judge says {word!r}")

@@ -1,0 +1,195 @@
+"""`markscheme judge`: a model is asked about responses of a run, and its opinion becomes one more protocol of that run.
+
+The asking is a run of its own in `RUN/judges/NAME`: a problem is a question about one response, a sample is a vote. So it
+is resumed, budgeted, priced, viewed and kept like any other run. The marks under `judge:NAME` are made from it at the end,
+by content: a response that has changed since is not what the judge saw, and gets none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+
+from markscheme.benchmarks import Benchmark
+from markscheme.config import make_config
+from markscheme.errors import UsageError
+from markscheme.marking import get_protocol
+from markscheme.models.secrets import hide_spec
+from markscheme.prompts import Template, prompts_sha256
+from markscheme.running.asking import Display
+from markscheme.running.execute import execute, resume
+from markscheme.running.judges.templates import JudgeTemplate, find_template
+from markscheme.running.prepare import Prepared
+from markscheme.running.seeds import derive_seed
+from markscheme.runs.columns import UNMARKED, VERDICTS, Mask
+from markscheme.runs.folder import Run
+from markscheme.runs.lock import RunLock
+from markscheme.runs.settling import OPEN, differing
+from markscheme.runs.snapshot import Snapshot
+from markscheme.types import Mark, Problem, Question, Verdict
+
+
+class JudgeOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What a judge is asked about, and how; who it is and how it is reached says a `RunConfig`."""
+
+    name: str = ""
+    template: str = ""
+    """By name or path (default: as before where this judge was asked before, else `strict`)."""
+    every: bool = False
+    """All responses, not only those that are open or disputed."""
+    share: float | None = None
+    """A random share of all responses, by the config's seed."""
+    swap: bool = False
+    """Ask each question in both orders; an opinion counts only if it is the same in both."""
+
+
+class Judged(NamedTuple):
+    """What came of it."""
+
+    run: Run
+    """The judge's own run; its manifest says how the asking ended."""
+    label: str
+    asked: int
+    """Responses that the judge was asked about, now and before."""
+    verdicts: Counter[Verdict]
+    """Its opinions; `unmarkable` is undecided."""
+    nothing_to_show: int
+    """Responses that were chosen but hold nothing that a judge could be shown."""
+
+
+def judge_run(run: Run, options: JudgeOptions, config: Mapping[str, object], display: Display | None = None) -> Judged:
+    """Ask what is not asked yet, and keep the opinions as marks of `judge:NAME`; `config` is as for a run, samples votes."""
+    model = str(config.get("model", ""))
+    name = options.name or re.sub(r"[^A-Za-z0-9.-]+", "-", hide_spec(model).rpartition("/")[2]).strip("-.")
+    if not re.fullmatch(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,60}", name):
+        raise UsageError(f"a judge's name is of letters, digits, dots and dashes, not {name!r}; give one with --name")
+    folder = run.path / "judges" / name
+    before = Run.open(folder) if (folder / "manifest.json").exists() else None
+    chosen = options.template or (before.manifest.config.prompt if before else None) or "strict"
+    template = find_template(chosen)
+    if options.swap and "{first}" not in template.user:
+        raise UsageError(f"--swap needs a template with {{first}} and {{second}} in it, and {template.name} has none")
+    config = {**config, "benchmark": "judge", "prompt": chosen, "protocol": "judge-reply"}
+    full = make_config(**config)
+    snapshot = run.snapshot()
+    questions: dict[str, Question] = {}
+    empty = 0
+    for _, made in _questions(snapshot, _chosen(snapshot, options, full.seed), template, swap=options.swap):
+        questions |= {each.problem.key: each for each in made}
+        empty += not made
+    if before is not None:
+        judge = _go_on(before, questions, config, display)
+    elif questions:
+        wrapped = Template(user="{statement}", summary=template.summary)
+        problems = [each.problem for each in questions.values()]
+        bench = Benchmark("judge", problems, {chosen: wrapped}, protocol="judge-reply")
+        prepared = Prepared(bench, list(questions.values()), get_protocol("judge-reply"))
+        judge = execute(full, folder, display, prepared)
+    else:
+        raise UsageError(
+            f"there is nothing to ask about {run.path}: its protocol left no response open, and no two protocols that it "
+            "is marked with differ on one; `--which all` or `--share 0.1` asks about others"
+        )
+    label = f"judge:{name}@{template.name}-{template.version}"
+    marks = list(_opinions(run.snapshot(), judge, template, label))
+    run.mark_again(label, marks)
+    return Judged(judge, label, len(marks), Counter(mark.verdict for mark in marks), empty)
+
+
+def _chosen(snapshot: Snapshot, options: JudgeOptions, seed: int) -> Mask:
+    """The rows that a judge is asked about: answers that are open or disputed, all, or a random share."""
+    answered = snapshot.arrived & ~snapshot.failed
+    if options.share is not None:
+        rows = zip(snapshot.problem.tolist(), snapshot.sample.tolist(), strict=True)
+        drawn = [
+            derive_seed(seed, f"judge {snapshot.keys[key]}", sample) < options.share * 2**31 for key, sample in rows
+        ]
+        return np.asarray(answered & np.array(drawn, bool))
+    if options.every:
+        return answered
+    assert snapshot.manifest is not None
+    verdicts = [codes for name, codes in snapshot.verdicts.items() if not name.startswith("judge:")]
+    undecided = np.isin(snapshot.verdict(snapshot.manifest.protocol.partition("@")[0]), OPEN)
+    return np.asarray(answered & (undecided | differing(verdicts, len(snapshot))))
+
+
+def _questions(
+    snapshot: Snapshot, rows: Mask, template: JudgeTemplate, *, swap: bool
+) -> Iterator[tuple[int, list[Question]]]:
+    """What a judge is asked about each response: in one order or in both; nothing where there is nothing to show."""
+    problems = [each.problem for each in snapshot.questions()]
+    for row in np.flatnonzero(rows).tolist():
+        yield row, _questions_about(snapshot, row, problems[snapshot.problem[row]], template, swap=swap)
+
+
+def _questions_about(
+    snapshot: Snapshot, row: int, problem: Problem, template: JudgeTemplate, *, swap: bool
+) -> list[Question]:
+    assert snapshot.manifest is not None
+    protocol = snapshot.manifest.protocol.partition("@")[0]
+    response = snapshot.response(row)
+    if response is None:
+        return []
+    mark = snapshot.mark(protocol, row)
+    verdict = int(snapshot.verdict(protocol)[row])
+    kind = str(VERDICTS[verdict]) if verdict != UNMARKED else "unmarked"
+    made = (
+        template.question(problem, response, mark.answer if mark else None, swap=order)
+        for order in ((False, True) if swap else (False,))
+    )
+    return [
+        Question(problem=msgspec.structs.replace(one.problem, metadata={"kind": kind}), prompt=one.prompt)
+        for one in made
+        if one is not None
+    ]
+
+
+def _go_on(judge: Run, questions: Mapping[str, Question], config: Mapping[str, object], display: Display | None) -> Run:
+    """Add what has not been asked yet to the judge's own run, and ask it. Killed in between, the next call mends it."""
+    with RunLock(judge.path):
+        there = {each.problem.key: each for each in judge.questions()}
+        every = [*there.values(), *(each for key, each in questions.items() if key not in there)]
+        changed = msgspec.structs.replace(
+            judge.manifest, problems=len(every), prompt_sha256=prompts_sha256(each.prompt for each in every)
+        )
+        if changed != judge.manifest:
+            judge.save_questions(every)
+            judge.save_manifest(changed)
+    return resume(judge, config, display)
+
+
+def _opinions(snapshot: Snapshot, judge: Run, template: JudgeTemplate, label: str) -> Iterator[Mark]:
+    """A mark for every response that the judge has been asked about and has given all its votes on."""
+    votes: dict[str, Counter[Verdict]] = {}
+    for mark in judge.marks("judge-reply"):
+        votes.setdefault(mark.key, Counter())[mark.verdict] += 1
+    swappable = "{first}" in template.user
+    for row, made in _questions(snapshot, snapshot.arrived & ~snapshot.failed, template, swap=swappable):
+        asked = [votes[each.problem.key] for each in made if each.problem.key in votes]
+        if not asked or any(count.total() - count[Verdict.ERROR] < judge.manifest.samples for count in asked):
+            continue
+        said = {_majority(count, judge.manifest.samples) for count in asked}
+        verdict = said.pop() if len(said) == 1 else Verdict.UNMARKABLE
+        key = snapshot.keys[snapshot.problem[row]]
+        yield Mark(verdict=verdict, protocol=label, why=_why(asked), key=key, sample=int(snapshot.sample[row]))
+
+
+def _majority(votes: Counter[Verdict], of: int) -> Verdict:
+    """More than half of all votes say the same, or it is undecided."""
+    agreed = (verdict for verdict in (Verdict.CORRECT, Verdict.WRONG) if 2 * votes[verdict] > of)
+    return next(agreed, Verdict.UNMARKABLE)
+
+
+def _why(asked: list[Counter[Verdict]]) -> str:
+    """`2 of 3 votes for right, 1 for wrong; swapped 3 …`."""
+    said = [
+        f"{votes.total()} votes: {votes[Verdict.CORRECT]} right, {votes[Verdict.WRONG]} wrong, "
+        f"{votes[Verdict.NO_ANSWER] + votes[Verdict.TRUNCATED]} undecided"
+        for votes in asked
+    ]
+    return "; in the other order ".join(said)

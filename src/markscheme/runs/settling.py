@@ -1,0 +1,62 @@
+"""`math+judge:NAME`: what a protocol left open, settled by a judge. Nothing is stored for it; no other verdict changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from markscheme.runs.columns import CODE, CORRECT, UNMARKED, WRONG, Mask
+from markscheme.types import Verdict
+
+if TYPE_CHECKING:
+    from markscheme.runs.snapshot import Codes, Snapshot
+
+OPEN = (CODE[Verdict.UNMARKABLE], CODE[Verdict.NO_ANSWER])
+"""Verdicts that say nothing about the answer. A truncated response has none, and a malformed one was judged."""
+
+
+class Settled(NamedTuple):
+    """Verdicts of two or more protocols in turn."""
+
+    codes: Codes
+    open: Mask
+    """Rows that the first protocol left open."""
+    by: list[str]
+    """Of each row the protocol whose verdict it is."""
+
+
+def settle(snapshot: Snapshot, protocols: str) -> Settled:
+    """The verdict of the first protocol, or of the next that says right or wrong where that one left it open."""
+    first, *judges = protocols.split("+")
+    codes = snapshot.verdict(first).copy()
+    by = np.full(len(codes), first, object)
+    undecided = np.isin(codes, OPEN)
+    for judge in judges:
+        opinion = snapshot.verdict(judge)
+        settled = np.isin(codes, OPEN) & np.isin(opinion, (CORRECT, WRONG))
+        codes[settled], by[settled] = opinion[settled], judge
+    return Settled(codes, undecided, by.tolist())
+
+
+def settlement(snapshot: Snapshot, protocols: str) -> str:
+    """One sentence: how many a judge settled, and which way."""
+    first, _, judges = protocols.partition("+")
+    codes, was_open, _ = snapshot.settled(protocols)
+    counts = [int((codes[was_open] == code).sum()) for code in (CORRECT, WRONG)]
+    number = int(was_open.sum())
+    rest = number - sum(counts)
+    return (
+        f"{first} left {number} responses open; {judges} settled {sum(counts)} of them, {counts[0]} as correct and "
+        f"{counts[1]} as wrong, and {rest} stay open. A judge errs too: `markscheme adjudicate` measures how often"
+    )
+
+
+def differing(verdicts: Iterable[Codes], rows: int) -> Mask:
+    """Rows that one of these calls correct and another does not."""
+    some, every = np.zeros(rows, bool), np.ones(rows, bool)
+    for verdict in verdicts:
+        some |= verdict == CORRECT
+        every &= (verdict == CORRECT) | (verdict == UNMARKED)
+    return some & ~every
