@@ -1,4 +1,7 @@
-"""JSON Schemas of everything a run folder holds, made from the types: `python -m markscheme.schemas docs/schemas`."""
+"""JSON Schemas of everything a run folder holds, made from the types: `python -m markscheme.schemas docs/schemas`.
+
+They stand in a folder of the version of the run folder (`format` of a manifest); those of older versions are kept.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from typing import Any
 import msgspec
 
 from markscheme.reporting.summary import Summary
-from markscheme.runs.folder import Manifest
+from markscheme.runs.folder import FORMAT, Manifest
 from markscheme.runs.usage import Ledger
 from markscheme.types import Mark, Question, Response
 
@@ -27,18 +30,19 @@ FILES: dict[str, Any] = {
 def schema_files() -> dict[str, bytes]:
     """The schema of each file, by the name it is kept under."""
     return {
-        f"{name}.schema.json": msgspec.json.format(msgspec.json.encode(_schema(name, kind)), indent=2) + b"\n"
+        f"v{FORMAT}/{name}.schema.json": msgspec.json.format(msgspec.json.encode(_schema(name, kind)), indent=2) + b"\n"
         for name, kind in FILES.items()
     }
 
 
 def _schema(name: str, kind: Any) -> dict[str, Any]:
     schema = msgspec.json.schema(kind)
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": name, **schema}
+    identity = {"$id": f"urn:markscheme:run-folder:{FORMAT}:{name}", "title": f"{name}, version {FORMAT}"}
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **identity, **schema}
 
 
 if __name__ == "__main__":
     folder = Path(sys.argv[1])
-    folder.mkdir(parents=True, exist_ok=True)
     for name, content in schema_files().items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(content)

@@ -5,6 +5,7 @@ import json
 import msgspec
 import pytest
 
+import markscheme as ms
 from markscheme.cli import main
 from markscheme.errors import UsageError
 from markscheme.reporting.comparing import Terms, compare_runs, find_differences
@@ -154,3 +155,14 @@ def test_plan_when_asked_for_nonsense_then_a_sentence(runs, capsys):
     assert main(["plan", "--problems", "30", "--detect", "5", "--solve-rate", "90"]) == 2
     assert main(["plan", "--detect", "5", *(["--pilot", str(runs[0].path)] * 3)]) == 2
     assert capsys.readouterr().err.count("markscheme: ") == 4
+
+
+@pytest.mark.parametrize(
+    ("order", "margin", "code"), [((0, 1), None, 0), ((1, 0), None, 4), ((1, 0), 99.0, 0), ((0, 0), None, 2)]
+)
+def test_compare_when_it_shall_fail_if_worse_then_only_a_significant_drop_does(runs, order, margin, code, capsys):
+    named = [str(runs[place].path) for place in order]  # the second is better
+    beyond = [] if margin is None else ["--margin", str(margin)]
+    assert main(["compare", *named, "--fail-if-worse", *beyond]) == code
+    if code != 2:
+        assert ms.compare(*named, margin=margin).worse == (code == 4)

@@ -10,7 +10,7 @@ import msgspec
 from markscheme.api.frames import Frames, Rows
 from markscheme.api.notebook import Shift, html_table
 from markscheme.errors import UsageError
-from markscheme.reporting.comparing import Compared, MacroCompared
+from markscheme.reporting.comparing import Compared, MacroCompared, shown_worse
 from markscheme.reporting.figures import figures_of
 from markscheme.reporting.planning import plan_rows
 from markscheme.reporting.summary import Estimate, Summary
@@ -115,6 +115,11 @@ class Comparison(Frames):
     def p_value(self) -> float:
         """Of no difference."""
         return self.compared.p_value if isinstance(self.compared, MacroCompared) else self._pair.p_value
+
+    @property
+    def worse(self) -> bool:
+        """Whether B is shown to be worse than A: what `compare --fail-if-worse` exits by."""
+        return shown_worse(self.compared)
 
     @property
     def ranking(self) -> Ranking | None:

@@ -32,6 +32,7 @@ COMMANDS = {
     "import": "a log of Inspect or lm-evaluation-harness becomes a run",
     "lm-eval": "lm-evaluation-harness, with our tasks among its own",
     "plugins": "where the task files for other tools lie, and the model in the box",
+    "completion": "commands, options and names completed by bash, zsh or fish",
 }
 """Every command with its one line of help, in the order of a user's day; its module has the same name (`import_`)."""
 

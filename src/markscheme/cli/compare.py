@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from markscheme.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.console import Console
 
     from markscheme.reporting.comparing import Compared, MacroCompared
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from markscheme.statistics.comparison import Margin
 
 SHOWN = 10
+EXIT_WORSE = 4
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -51,6 +54,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--anyway", action="store_true", help="compare runs of different data or protocols too")
     parser.add_argument("--seed", type=int, default=0, help="of p-values that are drawn (default: 0)")
     parser.add_argument("--plot", metavar="FILE", help="also write a forest plot (.png, .svg, .pdf)")
+    parser.add_argument(
+        "--fail-if-worse",
+        action="store_true",
+        help=f"exit with {EXIT_WORSE} when B is shown to be worse: the whole interval of B − A lies below 0 (with --margin, "
+        "below −POINTS)",
+    )
     parser.add_argument("--json", action="store_true", help="print only JSON")
 
 
@@ -74,11 +83,11 @@ def run(args: argparse.Namespace) -> int:
     if len(sides) == 2 and max(map(len, sides)) > 1:
         macro = compare_macro(sides[0], sides[1], terms)
         print_json(macro) if args.json else _print_macro(macro)
-        return 0
+        return _exit_code(args, [macro])
     if len(sides) == 1 and (pair := _two_sides(sides[0])):
         macro = compare_macro(*pair, terms)
         print_json(macro) if args.json else _print_macro(macro)
-        return 0
+        return _exit_code(args, [macro])
     found = [compare_runs(runs, terms) for runs in _groups(args.runs)]
     if args.json:
         print_json(found if len(found) > 1 else found[0])
@@ -92,7 +101,16 @@ def run(args: argparse.Namespace) -> int:
 
         save(forest_figure(found[0], find_runs(args.runs)), Path(args.plot))
         print(f"wrote {args.plot}", file=sys.stderr)
-    return 0
+    return _exit_code(args, found)
+
+
+def _exit_code(args: argparse.Namespace, found: Sequence[Compared | MacroCompared]) -> int:
+    from markscheme.reporting.comparing import shown_worse
+
+    if not args.fail_if_worse or not any(shown_worse(each) for each in found):
+        return 0
+    print("markscheme: B is shown to be worse than A", file=sys.stderr)
+    return EXIT_WORSE
 
 
 def _print_macro(macro: MacroCompared) -> None:

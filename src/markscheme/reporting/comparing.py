@@ -189,6 +189,14 @@ def _counts(run: Run, protocol: str, terms: Terms) -> tuple[Counts, str | None, 
     return clustered(counts, snapshot, terms.cluster)
 
 
+def shown_worse(found: Compared | MacroCompared) -> bool:
+    """Whether B is shown to be worse than A: the whole interval of B − A lies below 0, or below −margin if one was given."""
+    pair = found if isinstance(found, MacroCompared) else found.comparison
+    if pair is None:
+        raise UsageError("three runs or more are ranked: name two of them to ask whether the second is worse")
+    return pair.difference.high < -(pair.margin.margin if pair.margin is not None else 0.0)
+
+
 def short_names(runs: Sequence[Run]) -> list[str]:
     """The model's name where it tells the runs apart, else the folder's, else its path."""
     for names in ([run.manifest.model for run in runs], [run.path.name for run in runs]):

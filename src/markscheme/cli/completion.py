@@ -1,0 +1,153 @@
+"""`markscheme completion`: what a shell needs to complete our commands, options and their values.
+
+The script is a few lines; it asks `markscheme completion words …` at every Tab. So what is offered comes from the real
+parsers and the installed benchmarks, protocols and backends, and no generated table can grow old.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+SCRIPTS = {
+    "bash": """\
+_markscheme() {
+    local IFS=$'\\n'
+    COMPREPLY=($(markscheme completion words "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null | cut -f1))
+    [[ ${COMPREPLY[0]} == */ ]] && compopt -o nospace
+}
+complete -o default -F _markscheme markscheme
+""",
+    "zsh": """\
+#compdef markscheme
+_markscheme() {
+    local -a offered shown ending
+    offered=("${(@f)$(markscheme completion words "${(@)words[2,CURRENT]}" 2>/dev/null)}")
+    if [[ -z $offered ]]; then _files; return; fi
+    shown=("${(@)offered//$'\\t'/  -- }")
+    [[ ${offered[1]%%$'\\t'*} == */ ]] && ending=(-S '')
+    compadd $ending -l -d shown -- "${(@)offered%%$'\\t'*}"
+}
+compdef _markscheme markscheme
+""",
+    "fish": """\
+function __markscheme_words
+    set -l offered (markscheme completion words (commandline -opc)[2..-1] (commandline -ct) 2>/dev/null)
+    if test (count $offered) -gt 0
+        printf '%s\\n' $offered
+    else
+        __fish_complete_path (commandline -ct)
+    end
+end
+complete -c markscheme -f -a '(__markscheme_words)'
+""",
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The shell."""
+    parser.add_argument("shell", choices=[*SCRIPTS, "words"], metavar="SHELL", help=", ".join(SCRIPTS))
+    parser.add_argument("words", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the script, or what can stand where the last word begins."""
+    if args.shell in SCRIPTS:
+        print(SCRIPTS[args.shell], end="")
+        return 0
+    for value, meaning in candidates(args.words):
+        print(f"{value}\t{meaning}" if meaning else value)
+    return 0
+
+
+def candidates(words: Sequence[str]) -> list[tuple[str, str]]:
+    """What the last of the words can become, each with its meaning; nothing where files are as good an answer."""
+    words = [part for word in words for part in _parted(word)] or [""]
+    *before, begun = words
+    return [(value, meaning) for value, meaning in _offered(before, begun) if value.startswith(begun)]
+
+
+def _parted(word: str) -> list[str]:
+    """`--protocol=math` as two words, and the same where bash has cut it in three."""
+    flag, equals, value = word.partition("=")
+    return ([] if word == "=" else [flag, value]) if equals and (flag.startswith("--") or not flag) else [word]
+
+
+def _offered(before: Sequence[str], begun: str) -> Iterator[tuple[str, str]]:
+    from markscheme.cli import COMMANDS, build_parser
+
+    if not before:
+        yield from COMMANDS.items()
+        yield from (("--help", "the commands"), ("--version", "the version"))
+        return
+    if before[0] not in COMMANDS:
+        return
+    parser: argparse.ArgumentParser = build_parser(before[0])
+    for word in before[1:]:
+        parser = next((part[word] for part in _subcommands(parser) if word in part), parser)
+    flags = {flag: action for action in parser._actions for flag in action.option_strings}
+    option = _open_option(before, flags)
+    if begun.startswith("-"):
+        yield from ((flag, _meaning(flags[flag])) for flag in flags if flag.startswith("--") or flag == begun)
+        return
+    if option is not None:
+        yield from _values(option)
+    if option is None or before[-1] not in flags:
+        for action in parser._actions:
+            if not action.option_strings:
+                yield from _values(action)
+
+
+def _subcommands(parser: argparse.ArgumentParser) -> Iterator[Mapping[str, argparse.ArgumentParser]]:
+    yield from (action.choices for action in parser._actions if isinstance(action.choices, dict))
+
+
+def _open_option(before: Sequence[str], flags: Mapping[str, argparse.Action]) -> argparse.Action | None:
+    """The option that still takes a value: the last one, if it has none yet or takes several."""
+    at = max((place for place, word in enumerate(before) if word in flags), default=None)
+    option = flags[before[at]] if at is not None else None
+    if at is None or option is None or option.nargs == 0:
+        return None
+    return option if at == len(before) - 1 or option.nargs == "+" else None
+
+
+def _values(action: argparse.Action) -> Iterator[tuple[str, str]]:
+    if isinstance(action, argparse._SubParsersAction):
+        yield from ((one.dest, one.help or "") for one in action._choices_actions)
+    elif isinstance(action.choices, list | tuple):
+        yield from ((str(choice), "") for choice in action.choices)
+    elif (names := _NAMES.get(action.dest)) is not None:
+        yield from names()
+
+
+def _meaning(action: argparse.Action) -> str:
+    return " ".join((action.help or "").replace("%%", "%").split())[:60]
+
+
+def _benchmarks() -> Iterator[tuple[str, str]]:
+    from markscheme.benchmarks import benchmarks
+
+    yield from ((name, one.summary) for name, one in benchmarks().items())
+
+
+def _protocols() -> Iterator[tuple[str, str]]:
+    from markscheme.marking import get_protocol, protocol_names
+
+    yield from ((name, get_protocol(name).description) for name in protocol_names())
+
+
+def _models() -> Iterator[tuple[str, str]]:
+    from markscheme.models import WITHOUT_GPU, backend_names
+
+    yield from ((name if name in WITHOUT_GPU else f"{name}/", said) for name, said in backend_names().items())
+
+
+_NAMES: dict[str, Callable[[], Any]] = {
+    "benchmark": _benchmarks,
+    "benchmarks": _benchmarks,
+    "names": _benchmarks,  # of `markscheme data`
+    "protocol": _protocols,
+    "model": _models,
+}
+"""Where the values of an option or argument come from, by its name."""
