@@ -90,3 +90,19 @@ def test_contributing_when_its_protocol_is_written_then_listed_and_marks(copy, t
     (tmp_path / "work" / "outputs.jsonl").write_text("".join(json.dumps(one) + "\n" for one in outputs))
     (score,) = json.loads(copy.run("mark", "outputs.jsonl", "--protocol", "verbatim", "--json"))["protocols"]
     assert score["verdicts"] == {"correct": 1, "wrong": 1}
+
+
+def test_contributing_when_its_metric_is_written_then_reported_and_compared_with_intervals(copy):
+    copy.add_line("statistics/metrics.py", "TABLE", blocks("Add a metric")["text"])
+    for seed in ("1", "2"):
+        copy.run(
+            *("run", "countdown-sample", "--model", "nano", "-n", "4", "-k", "2", "--limit", "6", "--max-tokens", "60"),
+            *("--seed", seed, "--out", f"runs/{seed}"),
+        )
+    (report,) = json.loads(copy.run("report", "runs/1", "-k", "2", "--metric", "fail@2", "--format", "json"))["runs"]
+    failed, passed = report["metrics"]["fail@2"], report["pass_at_k"]["2"]
+    assert 0 < failed["value"] == pytest.approx(1 - passed["value"])
+    assert (failed["low"], failed["high"]) == pytest.approx((1 - passed["high"], 1 - passed["low"]))
+    compared = json.loads(copy.run("compare", "runs/1", "runs/2", "--metric", "fail@2", "--json"))["comparison"]
+    assert compared["a"]["estimate"] == pytest.approx(failed["value"])
+    assert compared["difference"]["low"] <= compared["difference"]["estimate"] <= compared["difference"]["high"]
