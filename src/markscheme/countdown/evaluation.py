@@ -27,6 +27,14 @@ def exact_dtype(nums: Sequence[int], target: int) -> type:
     return np.int64 if prod(1 + n for n in nums) * max(1, target) < 2**63 else object
 
 
+def sums(xn: Column, xd: Column, yn: Column, yd: Column) -> tuple[Column, Column, Column]:
+    """x + y and x - y: both numerators and their denominator, 0 and 0 where x or y is undefined."""
+    below = xd * yd
+    defined = below != 0
+    left, right = xn * yd * defined, yn * xd * defined
+    return left + right, left - right, below
+
+
 class _Level(NamedTuple):
     """Row numbers for all shapes over `size` of the positions: what is combined (x, y), and where the results go."""
 
@@ -69,13 +77,8 @@ class Program:
         top[: self.size] = nums
         bottom[: self.size] = 1
         for level in self.levels:
-            xn, xd, yn, yd = top[level.x_sum], bottom[level.x_sum], top[level.y_sum], bottom[level.y_sum]
-            below = xd * yd
-            defined = below != 0
-            left = xn * yd * defined
-            right = yn * xd * defined
-            top[level.plus] = left + right
-            top[level.minus] = left - right
+            x, y = level.x_sum, level.y_sum
+            top[level.plus], top[level.minus], below = sums(top[x], bottom[x], top[y], bottom[y])
             bottom[level.plus] = bottom[level.minus] = below
             xn, xd = top[level.x_product], bottom[level.x_product]
             yn, yd = top[level.y_product], bottom[level.y_product]

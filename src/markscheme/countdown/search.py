@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from markscheme.countdown.evaluation import Column, exact_dtype
+from markscheme.countdown.evaluation import Column, exact_dtype, sums
 from markscheme.countdown.shapes import Shape, Split, inverse, inverted_products, layout, prefix_divided, shape
 
 _CHUNK = 1 << 17  # pairs looked at in one go: a few MB of temporaries
@@ -114,13 +114,10 @@ class Search:
         top: Column = np.empty(plan.total, self.dtype)
         bottom: Column = np.empty_like(top)
         for split in plan.sum_splits:
-            xn, xd, yn, yd = self._operands(split, positions)
             first, second = _results(split, plan.terms[1])
-            left, right, below = (xn * yd).ravel(), (yn * xd).ravel(), (xd * yd).ravel()
-            undefined = below == 0
-            left[undefined] = right[undefined] = 0
-            top[first], top[second] = left + right, left - right
-            bottom[first] = bottom[second] = below
+            plus, minus, below = sums(*self._operands(split, positions))
+            top[first], top[second] = plus.ravel(), minus.ravel()
+            bottom[first] = bottom[second] = below.ravel()
         for split in plan.product_splits:
             xn, xd, yn, yd = self._operands(split, positions)
             first, second = _results(split, plan.inverted)
