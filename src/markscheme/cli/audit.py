@@ -24,11 +24,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The same as `mark`, how many differences to show, and the form."""
     add_source_arguments(parser)
     parser.add_argument("--show", type=int, default=10, metavar="N", help="differing responses shown (default: 10)")
+    parser.add_argument(
+        "--benchmark-the-graders",
+        action="store_true",
+        help="the responses have labels (`correct`): false positives and negatives of every protocol",
+    )
     add_format_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Audit and print."""
+    if args.benchmark_the_graders:
+        from markscheme.cli.graders import benchmark_graders
+
+        return benchmark_graders(args)
     from markscheme.marking.bulk.audit import audit
     from markscheme.marking.bulk.outputs import Outputs
     from markscheme.reporting.terminal import print_json

@@ -1,0 +1,224 @@
+"""How wrong graders are: responses with a label in, false positives and negatives of every protocol out.
+
+A label says whether the final answer is right, as a careful person sees it. A false positive is a wrong answer that is
+called right, a false negative a right one that is not; both are shares of the responses that could be mistaken so.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from markscheme.datasets.stored import rows
+from markscheme.errors import DataError
+from markscheme.marking.bulk.audit import applicable_protocols
+from markscheme.marking.bulk.outputs import Matcher, response_of
+from markscheme.marking.extraction.answer_forms import extract_answer
+from markscheme.marking.extraction.sections import THINK_END
+from markscheme.marking.extraction.sections import read as read_sections
+from markscheme.marking.marker import as_gold, judge_many
+from markscheme.marking.protocol import get_protocol
+from markscheme.types import CountdownGold, Gold, Problem, Response, Verdict
+
+AMBIGUOUS = "AMBIGUOUS"
+"""In the `note` of a row: careful people differ, so it measures nobody."""
+
+
+class Labelled(NamedTuple):
+    """A response and what people say of it."""
+
+    response: Response
+    problem: Problem
+    right: bool
+    opinions: Mapping[str, Verdict] = {}
+    """Verdicts that are there already, by protocol: those of judges."""
+
+
+class ErrorRate(msgspec.Struct, frozen=True):
+    """So many of so many, with a 95 % interval that takes the responses as independent."""
+
+    errors: int
+    of: int
+    rate: float | None
+    low: float
+    high: float
+
+
+class GraderErrors(msgspec.Struct, frozen=True):
+    """What a grader gets wrong."""
+
+    false_positive: ErrorRate
+    false_negative: ErrorRate
+
+
+class Grader(msgspec.Struct, frozen=True, kw_only=True):
+    """One protocol or judge."""
+
+    protocol: str
+    responses: int
+    """Those with a gold that it can read, or that the judge was asked about."""
+    undecided: int
+    """Of these, `unmarkable`: neither is claimed, and a right one among them is a false negative."""
+    overall: GraderErrors
+    by_gold: dict[str, GraderErrors]
+    by_form: dict[str, GraderErrors]
+
+
+class GraderTable(msgspec.Struct, frozen=True, kw_only=True):
+    """Every grader on the same labelled responses."""
+
+    source: str
+    right: int
+    wrong: int
+    left_out: int
+    """Rows that are marked as ambiguous, or have no label."""
+    graders: list[Grader]
+
+
+class LabelledFile:
+    """A file of JSON lines with `response`, `gold` and `correct` (also under the other names that outputs go by)."""
+
+    def __init__(self, file: Path) -> None:
+        self.file, self.left_out = file, 0
+
+    def __iter__(self) -> Iterator[Labelled]:
+        self.left_out = 0
+        match = Matcher()
+        for number, _, row in rows(self.file):
+            label = _label(row)
+            if label is None:
+                self.left_out += 1
+                continue
+            problem, texts = match(row, str(self.file), f"line {number}")
+            assert problem is not None
+            if isinstance(choices := row.get("choices"), list):
+                problem = msgspec.structs.replace(problem, choices=tuple(map(str, choices)))
+            for text in texts:
+                yield Labelled(response_of(row, text, problem, number), problem, label)
+
+
+def _label(row: Mapping[str, Any]) -> bool | None:
+    if AMBIGUOUS in str(row.get("note", "")):
+        return None
+    label = row.get("correct")
+    if label is None and row.get("protocol", "math") in (
+        "math",
+        "countdown",
+    ):  # a marking case: a verdict of that protocol
+        label = None if row.get("verdict") is None else row["verdict"] == "correct"
+    return bool(label) if isinstance(label, bool | int) else None
+
+
+def grade_graders(labelled: Iterable[Labelled], source: str, protocols: Sequence[str] | None = None) -> GraderTable:
+    """Judge every labelled response under every protocol that can read its gold, and count the errors."""
+    known: dict[Gold, list[str]] = {}
+    cases = list(labelled)
+    for each in cases:
+        if each.problem.gold not in known:
+            can = applicable_protocols(each.problem.gold)
+            known[each.problem.gold] = [name for name in can if protocols is None or name in protocols]
+    if not cases:
+        raise DataError(f"{source} holds no labelled response: each line needs `response`, `gold` and `correct`.")
+    jobs = (
+        (rule, each.response, as_gold(each.problem.gold, rule), THINK_END, each.problem)
+        for each in cases
+        for rule in map(get_protocol, known[each.problem.gold])
+    )
+    marks = judge_many(jobs)
+    counts = _ErrorCounts()
+    for each in cases:
+        opinions = {(mark := next(marks)).protocol: mark.verdict for _ in known[each.problem.gold]}
+        counts.add(each, opinions | {name: each.opinions[name] for name in each.opinions if name not in opinions})
+    return GraderTable(
+        source=source,
+        right=sum(each.right for each in cases),
+        wrong=sum(not each.right for each in cases),
+        left_out=getattr(labelled, "left_out", 0),
+        graders=counts.graders(),
+    )
+
+
+class _ErrorCounts:
+    """Counts by (grader, kind of gold, form of answer, label, called right)."""
+
+    def __init__(self) -> None:
+        self.counts: Counter[tuple[str, str, str, bool, bool]] = Counter()
+        self.undecided: Counter[str] = Counter()
+
+    def add(self, case: Labelled, opinions: Mapping[str, Verdict]) -> None:
+        kind = kind_of_gold(case.problem.gold)
+        answer = extract_answer(read_sections(case.response.text, problem=case.problem))
+        form = answer.form if answer is not None else "none"
+        for name, verdict in opinions.items():
+            if verdict is not Verdict.ERROR:
+                self.counts[name, kind, form, case.right, verdict is Verdict.CORRECT] += 1
+                self.undecided[name] += verdict is Verdict.UNMARKABLE
+
+    def graders(self) -> list[Grader]:
+        made = []
+        for name in dict.fromkeys(key[0] for key in self.counts):
+            mine = Counter({key: count for key, count in self.counts.items() if key[0] == name})
+            kinds, forms = (sorted({key[place] for key in mine}) for place in (1, 2))
+            made.append(
+                Grader(
+                    protocol=name,
+                    responses=mine.total(),
+                    undecided=self.undecided[name],
+                    overall=_errors(mine, lambda _: True),
+                    by_gold={kind: _errors(mine, lambda key, kind=kind: key[1] == kind) for kind in kinds},  # type: ignore[misc]
+                    by_form={form: _errors(mine, lambda key, form=form: key[2] == form) for form in forms},  # type: ignore[misc]
+                )
+            )
+        return made
+
+
+def _errors(
+    counts: Counter[tuple[str, str, str, bool, bool]], chosen: Callable[[tuple[str, str, str, bool, bool]], bool]
+) -> GraderErrors:
+    def rate(label: bool) -> ErrorRate:
+        some = {key: count for key, count in counts.items() if key[3] is label and chosen(key)}
+        return error_rate(sum(count for key, count in some.items() if key[4] is not label), sum(some.values()))
+
+    return GraderErrors(rate(False), rate(True))
+
+
+def error_rate(errors: int, of: int) -> ErrorRate:
+    """The share with its interval; from nothing to everything where there was nothing to mistake."""
+    from markscheme.statistics.quantiles import share_bounds
+
+    if not of:
+        return ErrorRate(0, 0, None, 0.0, 1.0)
+    return ErrorRate(errors, of, errors / of, *share_bounds(errors / of, of, 0.95))
+
+
+_KINDS = {
+    "Scalar": "expression", "Text": "words", "Choice": "choice", "Based": "base", "Clock": "time or ratio",
+    "Sequence": "tuple or interval", "Collection": "list", "RealSet": "interval", "Relation": "equation",
+    "Matrix": "matrix",
+}  # fmt: skip
+
+
+_NUMBERS = {int: "integer", Fraction: "number"}
+
+
+def kind_of_gold(gold: Gold) -> str:
+    """What a gold is: `integer`, `number`, `expression`, `list` …"""
+    from markscheme.marking.equality.algebra.exact import TooBig, Undefined, Unreadable, fresh_effort
+    from markscheme.marking.equality.kinds import Scalar
+    from markscheme.marking.equality.read.parsing import read
+
+    if isinstance(gold, CountdownGold):
+        return "puzzle"
+    fresh_effort()
+    try:
+        parsed = read(gold)
+    except (TooBig, RecursionError, Unreadable, Undefined):
+        return "unreadable"
+    if isinstance(parsed, Scalar) and isinstance(parsed.value, int | Fraction):
+        return "number with a unit" if parsed.unit or parsed.percent else _NUMBERS[type(parsed.value)]
+    return _KINDS.get(type(parsed).__name__, "other")
