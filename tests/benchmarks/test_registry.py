@@ -178,6 +178,8 @@ def test_countdown_sample_when_generated_again_then_is_the_packaged_one(tmp_path
         ("c.tsv", "question\tA\tB\tanswer\nWhich is prime?\t21\t23\t23\n"),
         ("d.jsonl", '{"question": "Which is prime?", "choices": ["21", "23"], "answer": 1}\n'),
         ("e.jsonl", '{"problem": "Which is prime?", "options": ["A) 21", "B) 23"], "answer": "B"}\n'),
+        ("f.jsonl", '{"problem": "Which is prime?", "options": ["A) 21", "B) 23"], "answer": "B) 23"}\n'),
+        ("g.jsonl", '{"problem": "Which is prime?", "options": ["21", "23"], "answer": "(b)"}\n'),
     ],
 )
 def test_file_when_it_has_choices_then_they_are_asked_for_the_letter(tmp_path, name, text):

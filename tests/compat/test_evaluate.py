@@ -349,6 +349,7 @@ def test_evaluate_when_it_prints_then_a_line_a_problem_with_its_id_as_the_origin
         flags = ["--server-url", server.url, "--datasets", "set", "--data-dir", str(tmp_path)]
         assert main([*flags, "--output-dir", str(tmp_path / "out")]) == 0
     printed = capsys.readouterr().out
+    assert [line.split(":")[0] for line in printed.partition("===\n")[2].splitlines()] == ["accuracy", "pass@1"]
     assert "[set#60] Problem 1/2: top1=correct\n[set] Problem 2/2: top1=incorrect\n\nDataset=set\n" in printed
 
 

@@ -33,6 +33,7 @@ Value = Callable[[Row], Any]
 
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 _CHOICE_LABEL = re.compile(r"\s*\(?([A-Z])[).:]\s*")
+_GIVEN_LETTER = re.compile(r"\(?([A-Za-z])(?:[).:].*)?", re.DOTALL)
 _JSON_NAMES = {bool: "true or false", list: "a list", dict: "an object", type(None): "null"}
 
 
@@ -218,8 +219,8 @@ def _number(value: Any, name: str) -> str:
 def _letter(value: Any, choices: list[str], name: str) -> str:
     text = _text(value, name).strip()
     place = choices.index(text) if text in choices else int(text) if text.isdecimal() else -1
-    if place < 0 and len(text) == 1:
-        place = string.ascii_uppercase.find(text.upper())
+    if place < 0 and (label := _GIVEN_LETTER.fullmatch(text)):
+        place = string.ascii_uppercase.find(label[1].upper())
     if not 0 <= place < len(choices):
         raise ValueError(f"{name}, {text!r}, is none of the {len(choices)} choices")
     return string.ascii_uppercase[place]

@@ -13,7 +13,7 @@ import msgspec
 
 from markscheme.benchmarks.benchmark import Benchmark, DataProblems
 from markscheme.benchmarks.definition import SHIPPED, Definition, load_definition
-from markscheme.benchmarks.fields import ProblemMaker
+from markscheme.benchmarks.fields import Expression, ProblemMaker
 from markscheme.datasets import Source, read_rows
 from markscheme.datasets.files import SUFFIXES, Row
 from markscheme.errors import DataError, UsageError, nearest
@@ -130,9 +130,10 @@ def _own_definition(row: Row) -> Definition:
     if "nums" in row and "target" in row:
         return load_definition(SHIPPED / "countdown.toml")
     own = load_definition(SHIPPED / f"{OWN}.toml")
-    lettered = tuple(letter for letter in string.ascii_uppercase if letter in row)
-    choices = next((name for name in ("choices", "options") if row.get(name)), lettered)
-    if len(choices) < 2:
+    choices: Expression = tuple(letter for letter in string.ascii_uppercase if letter in row)
+    if listed := [name for name in ("choices", "options") if row.get(name)]:
+        choices = listed[0]
+    elif len(choices) < 2:
         return own
     fields = msgspec.structs.replace(own.fields, choices=choices, gold="letter of answer")
     return msgspec.structs.replace(own, fields=fields, prompts=load_definition(SHIPPED / "aqua.toml").prompts)

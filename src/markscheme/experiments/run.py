@@ -85,7 +85,10 @@ def begin_or_extend(
     ranks: Ranks | None = None,
     **shared: Any,
 ) -> Run:
-    """Run into a folder. Where it holds this run already, only what it lacks is asked; another run there is refused."""
+    """Run into a folder. Where it holds this run already, only what it lacks is asked; another run there is refused.
+
+    So is less of a run that is not complete: the rest of it would be asked, which is more than was typed.
+    """
     there = (path / "manifest.json").exists()
     if ranks is not None:
         there = ranks.agreed(there)
@@ -93,10 +96,10 @@ def begin_or_extend(
         return execute(config, path, display, prepared, ranks, **shared)
     run, changes = Run.open(path), msgspec.structs.asdict(config)
     stored = run.manifest.config
-    if stored.until is None and config.until is None:
-        changes["samples"] = max(config.samples, stored.samples)
-    if stored.limit is None or (config.limit is not None and config.limit < stored.limit):
-        changes["limit"] = stored.limit
+    if run.manifest.status == "complete":
+        changes["samples"] = config.samples if config.until or stored.until else max(config.samples, stored.samples)
+        if stored.limit is None or (config.limit is not None and config.limit < stored.limit):
+            changes["limit"] = stored.limit
     return resume(run, changes, display, ranks, **shared)
 
 

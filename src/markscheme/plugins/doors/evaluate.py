@@ -31,7 +31,7 @@ from markscheme.plugins.doors.evaluate_records import (
 )
 from markscheme.plugins.doors.flags import positive
 from markscheme.reporting.figures import figures_of
-from markscheme.reporting.summary import Summary
+from markscheme.reporting.summary import Estimate, Summary
 from markscheme.reporting.table import macro_average
 from markscheme.running import new_folder
 from markscheme.runs.folder import Run, write_atomically
@@ -58,11 +58,13 @@ def main(argv: Sequence[str] | None = None, normalized: Normalize = normalize_an
                 break
             summaries.append(_evaluate(args, name, config, started, normalized))
         if args.output_dir:
-            _write_json(args.output_dir / "summary.json", {"macro": macro_average(summaries), "datasets": summaries})
+            _write_json(
+                args.output_dir / "summary.json", {"macro": _published(macro_average(summaries)), "datasets": summaries}
+            )
     except MarkschemeError as failure:
         return failed(parser.prog, failure)
     print("\n=== Macro Average Across Datasets ===")
-    for name, estimate in macro_average(summaries).items():
+    for name, estimate in _published(macro_average(summaries)).items():
         print(f"{name}: {shown(estimate)}")
     return exit_code(summaries, "the same command asks only for them" if args.output_dir else None)
 
@@ -71,14 +73,19 @@ def _evaluate(args: argparse.Namespace, name: str, config: RunConfig, started: s
     folder = _folder(args.output_dir, name, started) if args.output_dir else new_folder(name, config.model)
     run = run_or_resume(config, folder, name)
     summary = report(run, mark_with(run, normalized))
-    records = problem_records(run, list(read_rows(Path(config.benchmark))), args.pass_k, normalized)
+    rows = list(read_rows(Path(config.benchmark)))
+    if len(rows) != run.manifest.problems:
+        raise DataError(
+            f"{config.benchmark} has other rows than when {folder} began; restore it, or name another --output-dir"
+        )
+    records = problem_records(run, rows, args.pass_k, normalized)
     first = first_sample_figures(records, args.pass_k)
     for record in records:
         mark, identity = ("correct" if record["top1_correct"] else "incorrect"), record["problem_id"]
         place = f"{record['index']}/{len(records)}"
         print(f"[{name}{f'#{identity}' if identity else ''}] Problem {place}: top1={mark}")
     print(f"\nDataset={name}")
-    for figure, estimate in figures_of(summary).items():
+    for figure, estimate in _published(figures_of(summary)).items():
         beside = f"; of the first samples alone {first[figure]:.4f}" if args.num_samples > 1 and figure in first else ""
         print(f"  {figure}: {shown(estimate)}{beside}")
     if summary.missing:
@@ -104,7 +111,7 @@ def _folder(output: Path, name: str, started: str) -> Path:
 def _summary(
     args: argparse.Namespace, name: str, started: str, summary: Summary, first: dict[str, float]
 ) -> dict[str, Any]:
-    figures = figures_of(summary)
+    figures = _published(figures_of(summary))
     return {
         "dataset": name,
         "timestamp": started,
@@ -119,6 +126,11 @@ def _summary(
         "missing": summary.missing,
         "protocol": summary.protocol,
     }
+
+
+def _published(figures: dict[str, Estimate]) -> dict[str, Estimate]:
+    """Of all figures those that the original has."""
+    return {name: each for name, each in figures.items() if name == "accuracy" or name.startswith("pass@")}
 
 
 def _write_json(file: Path, value: object) -> None:
