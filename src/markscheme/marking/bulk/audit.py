@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -16,6 +17,9 @@ from markscheme.marking.extraction.sections import THINK_END
 from markscheme.marking.marker import as_gold, judge_many
 from markscheme.marking.protocol import Protocol, get_protocol, protocol_names
 from markscheme.types import CountdownGold, Gold, Mark, Problem, Response, Verdict
+
+if TYPE_CHECKING:
+    from markscheme.statistics import Interval
 
 TAIL = 400
 """Characters of a differing response that are kept, from its end: where the answer stands."""
@@ -197,15 +201,20 @@ def score(label: str, responses: Counter[tuple[str, Verdict]], flags: Counter[st
     from markscheme.statistics import interval, tally
 
     counts = tally(responses)
-    verdicts = counts.totals()
-    found = interval("accuracy", counts)
-    defined = found.estimate == found.estimate  # not nan
+    return score_of(label, interval("accuracy", counts), counts.totals(), flags or Counter())
+
+
+def score_of(
+    label: str, accuracy: Interval, verdicts: Mapping[Verdict, int], flags: Counter[str] | None = None
+) -> Score:
+    """A score whose interval is known."""
+    defined = accuracy.estimate == accuracy.estimate  # not nan
     return Score(
         protocol=label,
-        score=found.estimate if defined else None,
-        low=found.low if defined else None,
-        high=found.high if defined else None,
-        verdicts={str(verdict): verdicts[verdict] for verdict in Verdict if verdicts[verdict]},
+        score=accuracy.estimate if defined else None,
+        low=accuracy.low if defined else None,
+        high=accuracy.high if defined else None,
+        verdicts={str(verdict): int(verdicts[verdict]) for verdict in Verdict if verdicts[verdict]},
         flags=dict((flags or Counter()).most_common()),
     )
 

@@ -21,22 +21,23 @@ import msgspec
 
 from markscheme.errors import DataError, JournalError, MarkingError, UsageError
 from markscheme.marking import get_protocol
-from markscheme.marking.bulk.audit import Score
+from markscheme.marking.bulk.audit import Score, score_of
+from markscheme.marking.bulk.outputs import Matcher
 from markscheme.marking.bulk.shard_parts import ShardOutcome, outcome_of, part_file, remove_leftovers
 from markscheme.marking.bulk.shard_worker import (
+    UNUSABLE,
     Ended,
     Job,
     ShardFailure,
-    first_problem,
     golds_of,
     mark_here,
     mark_on_ray,
     raised,
+    usable,
 )
-from markscheme.marking.bulk.shards import PLAN_FILE, Shard, find, shards_of
+from markscheme.marking.bulk.shards import PLAN_FILE, Shard, find, rows_of, shards_of
 from markscheme.marking.extraction.sections import THINK_END
 from markscheme.runs.folder import write_atomically
-from markscheme.types import Problem
 
 SAY_EVERY = 10.0
 
@@ -239,15 +240,20 @@ def default_protocol(source: Path, benchmark: str | None, data_dir: str | None) 
         from markscheme.benchmarks import benchmark as load
 
         return load(benchmark, data_dir).protocol
-    reason = "there is none"
-    for file in find(source).files:
-        for shard in shards_of(file):
-            first = first_problem(shard)
-            if isinstance(first, Problem):
-                return first.protocol
-            reason = first or reason
+    reason = ""
+    for shard in (shard for file in find(source).files for shard in shards_of(file)):
+        for position, row in rows_of(shard):
+            place = f"{Path(shard.file).name}:{position}"
+            try:
+                problem = usable(row, Matcher(), shard.file, place)[0]
+            except UNUSABLE as error:
+                reason = reason or (str(error) if place in str(error) else f"{place}: {error}")
+                continue
+            if problem is not None:
+                return problem.protocol
     raise DataError(
-        f"{source} holds no outputs with a gold answer ({reason.rstrip('.')}); say with -b which benchmark they are for."
+        f"{source} holds no outputs with a gold answer ({(reason or 'there is none').rstrip('.')}); say with -b which "
+        "benchmark they are for."
     )
 
 
@@ -306,13 +312,5 @@ def _score(label: str, source: Path, parts: Sequence[Path], outcome: ShardOutcom
     if outcome.marks > AT_ONCE:
         say(f"counting the verdicts of {outcome.marks:,} responses")
     counts, times = tally_parts(parts, outcome.marks)
-    found = mean_interval(per_problem("accuracy", counts), noise=noise("accuracy", counts), times=times)
-    totals = zip(VERDICTS, times @ counts.table, strict=True)
-    defined = found.estimate == found.estimate  # not nan
-    return Score(
-        protocol=label,
-        score=found.estimate if defined else None,
-        low=found.low if defined else None,
-        high=found.high if defined else None,
-        verdicts={str(verdict): int(number) for verdict, number in totals if number},
-    )
+    accuracy = mean_interval(per_problem("accuracy", counts), noise=noise("accuracy", counts), times=times)
+    return score_of(label, accuracy, dict(zip(VERDICTS, times @ counts.table, strict=True)))

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from functools import lru_cache
 from pathlib import Path
@@ -101,10 +101,8 @@ def _mark(job: Job) -> ShardOutcome:
 
 def _marks(row: Row, match: Matcher, place: str, job: Job) -> list[tuple[str, int | None, Mark]] | None:
     """The marks of a row's outputs with problem and sample; `None` where they answer no problem at hand."""
-    if isinstance(row, str):
-        raise DataError(row)
-    problem, texts = match(row, job.shard.file, place)
-    if problem is None:
+    problem, texts = usable(row, match, job.shard.file, place)
+    if problem is None or isinstance(row, str):
         return None
     found = []
     for index, text in enumerate(texts):
@@ -113,6 +111,13 @@ def _marks(row: Row, match: Matcher, place: str, job: Job) -> list[tuple[str, in
         response = response_of(row, text, problem, sample or 0)
         found.append((problem.id, sample, mark(response, problem, protocol=job.protocol, think_end=job.think_end)))
     return found
+
+
+def usable(row: Row, match: Matcher, file: str, place: str) -> tuple[Problem | None, Sequence[str | None]]:
+    """The problem that a row answers, and its outputs; raises one of `UNUSABLE` where it has none."""
+    if isinstance(row, str):
+        raise DataError(row)
+    return match(row, file, place)
 
 
 def _check_protocol(label: str) -> None:
@@ -138,23 +143,6 @@ def _matcher(golds: Golds | None) -> Matcher:
             "every machine the same --data-dir."
         )
     return Matcher(found.problems)
-
-
-def first_problem(shard: Shard) -> Problem | str:
-    """The first problem that a shard brings itself, or why its first row brings none."""
-    match = Matcher()
-    reason = ""
-    for position, row in rows_of(shard):
-        place = f"{Path(shard.file).name}:{position}"
-        try:
-            problem = match(row, shard.file, place)[0] if not isinstance(row, str) else None
-        except UNUSABLE as error:
-            reason = reason or str(error)
-            continue
-        if problem is not None:
-            return problem
-        reason = reason or f"{place}: {row}"
-    return reason
 
 
 TASK = "markscheme.marking.bulk.shard_worker:mark_shard"

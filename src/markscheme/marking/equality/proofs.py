@@ -54,7 +54,7 @@ def _constant_is_zero(difference: Any) -> bool | None:
         # Exact: the number is zero if and only if its minimal polynomial is x.
         x = sympy.Dummy("x")
         return bool(sympy.minimal_polynomial(difference, x) == x)
-    if sympy.simplify(difference) == 0:
+    if any(sympy.simplify(form) == 0 for form in (difference, difference.rewrite(sympy.log))):
         return True
     # A number this small with sine zero is zero: that proves sums of inverse functions.
     return True if sympy.simplify(sympy.expand_trig(sympy.sin(difference))) == 0 else None
@@ -64,10 +64,7 @@ def to_sympy(value: Value) -> Any:
     """The sympy expression of an exact value. Variables are taken to be positive, as in the rules for roots."""
     if not isinstance(value, Expr):
         return sympy.Rational(value.numerator, value.denominator)
-    known = {
-        key: getattr(sympy, _NAMES.get(inner.kind, inner.kind))(*map(to_sympy, inner.args))
-        for key, inner in (value.atoms or {}).items()
-    }
+    known = {key: _function(inner.kind)(*map(to_sympy, inner.args)) for key, inner in (value.atoms or {}).items()}
 
     known |= {"π": sympy.pi, "e": sympy.E, "#i": sympy.I}
 
@@ -98,5 +95,13 @@ _NAMES: Final = {
     "pow": "Pow",
     "power": "Pow",
     "abs": "Abs",
+    "max": "Max",
+    "min": "Min",
 }
 """What sympy calls functions that it does not call as we do."""
+
+
+def _function(kind: str) -> Any:
+    if kind in ("gcd", "lcm"):  # sympy's are of polynomials: there a and b have nothing in common
+        return sympy.Function(kind)
+    return getattr(sympy, _NAMES.get(kind, kind))

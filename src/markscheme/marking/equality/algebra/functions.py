@@ -7,9 +7,9 @@ numerically and have different forms go to sympy.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Final
 
 from markscheme.marking.equality.algebra.arithmetic import add, div, mul, neg, settle, sub
@@ -212,13 +212,17 @@ def _inverse(kind: str, *, co: bool = False) -> Callable[[Value], Value]:
     return apply
 
 
-def _hyperbolic(sign: int, *, over: bool = False) -> Callable[[Value], Value]:
-    def apply(a: Value) -> Value:
-        up, down = exponential(a), exponential(neg(a))
-        top = add(up, mul(sign, down))
-        return div(top, add(up, down)) if over else div(top, 2)
-
-    return apply
+def of_several(kind: str, values: Sequence[Value]) -> Value:
+    """max, min, gcd or lcm."""
+    numbers = [v for v in values if not isinstance(v, Expr)]
+    if len(numbers) == len(values) and kind in ("max", "min"):
+        return max(numbers) if kind == "max" else min(numbers)
+    whole = [n.numerator for n in numbers if n.denominator == 1]
+    if len(whole) == len(values):
+        return math.gcd(*whole) if kind == "gcd" else math.lcm(*whole)
+    distinct = {form(v): v for v in values}
+    ordered = [distinct[name] for name in sorted(distinct)]
+    return ordered[0] if len(ordered) == 1 else atom(kind, *ordered, complete=False)
 
 
 FUNCTIONS: Final[dict[str, Callable[[Value], Value]]] = {
@@ -234,9 +238,7 @@ FUNCTIONS: Final[dict[str, Callable[[Value], Value]]] = {
     "arccos": _inverse("arcsin", co=True),
     "arctan": _inverse("arctan"),
     "arccot": _inverse("arctan", co=True),
-    "sinh": _hyperbolic(-1),
-    "cosh": _hyperbolic(1),
-    "tanh": _hyperbolic(-1, over=True),
+    **{name: partial(atom, name, complete=False) for name in ("sinh", "cosh", "tanh", "asinh", "acosh", "atanh")},
     "ln": logarithm,
     "log": logarithm,
     "lg": lambda a: log_base(10, a),

@@ -80,6 +80,9 @@ _FUNCTIONS: Final[dict[str, Callable[..., complex]]] = {
     "abs": lambda z: complex(abs(z)),
     "floor": _real(_floor),
     "factorial": _factorial,
+    **{name: getattr(cmath, name) for name in ("sinh", "cosh", "tanh", "asinh", "acosh", "atanh")},
+    "max": lambda *args: max(args, key=lambda z: z.real),
+    "min": lambda *args: min(args, key=lambda z: z.real),
     "binomial": lambda n, k: _factorial(n) / (_factorial(k) * _factorial(n - k)),
 }
 

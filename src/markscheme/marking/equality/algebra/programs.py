@@ -52,6 +52,11 @@ def run(program: Program, signs: Sequence[int] = ()) -> Value:
             push(pop() if next(chosen) > 0 else neg(pop()))
         elif op == "power of":
             push(int_power(pop(), argument))
+        elif op == "of several":
+            name, count = argument
+            arguments = stack[-count:]
+            del stack[-count:]
+            push(functions.of_several(name, arguments))
         elif op == "!":
             push(functions.factorial(pop()))
         elif op == "%":

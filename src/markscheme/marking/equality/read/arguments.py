@@ -58,7 +58,8 @@ class _Arranger:
             elif kind == "o" and text in "^_" and self.units:
                 self.script(token, before.kind)
             else:
-                self.units.append(self.joined(token))
+                # The prime of x_1' belongs to x.
+                self.units.append(token if before.text == "_" else self.joined(token))
         return _flat(self.units)
 
     def bracket(self, token: Token, *, takes_argument: bool) -> None:
@@ -114,7 +115,10 @@ class _Arranger:
         elif isinstance(only, Token) and only.kind == "x" and only.text in _ORDINALS:
             self.units[-1] = only
         else:
-            self.units.append(_Group([self.argument(), token]))
+            power = _Group([self.argument(), token])
+            after = self.units[-1:]
+            first = isinstance(after[0], Token) and after[0].kind == "b" if after else False
+            self.units[-1:] = [power, *after] if first else [*after, power]  # v^2_0 is v_0^2
 
     def joined(self, token: Token) -> Token:
         """A name with the primes and the subscript behind it."""

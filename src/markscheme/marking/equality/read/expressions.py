@@ -13,7 +13,7 @@ from markscheme.marking.equality.algebra.exact import Unreadable
 from markscheme.marking.equality.algebra.functions import TRIGONOMETRIC
 from markscheme.marking.equality.algebra.programs import Program
 from markscheme.marking.equality.read.tokens import Token
-from markscheme.marking.equality.read.vocabulary import INVERSE
+from markscheme.marking.equality.read.vocabulary import INVERSE, OF_SEVERAL
 
 # Binding strength. A function without brackets takes the product written after it (sin 2x), hence IMPLICIT_ARGUMENT
 # between it and everything else; otherwise a product by juxtaposition binds like any product: 1/2x is x/2.
@@ -40,10 +40,12 @@ class _Level:
         self.tokens, self.match = tokens, match
         self.at, self.high = low, high
         self.in_bars = False  # whether a bar ends it
+        self.in_call = False  # whether it is in the brackets of a function of several arguments
         self.in_angle = False  # whether it is in the argument of a trigonometric function
         self.program: Program = []
         self.operators: list[tuple[int, str, Any]] = []
         self.operand_next = True
+        self.values = 0  # how many have ended, where commas part them: gcd(a, b)
 
     def compiled(self) -> Steps:
         while self.at < self.high:
@@ -53,6 +55,11 @@ class _Level:
                 yield from self.operand(token)
             elif token.kind == "|" and self.in_bars:
                 break
+            elif token.kind == "," and self.in_call:
+                self.reduce(0)
+                self.values += 1
+                self.at += 1
+                self.operand_next = True
             else:
                 self.operator(token)
         if self.operand_next or (self.in_bars and self.at >= self.high):
@@ -86,8 +93,8 @@ class _Level:
         else:
             raise Unreadable(f"{text!r} where a value should stand")
 
-    def group(self, *, in_angle: bool = False) -> Steps:
-        """What stands in the brackets that open here."""
+    def group(self, *, in_angle: bool = False, several: str = "") -> Steps:
+        """What stands in the brackets that open here; `several` is the function that takes it apart."""
         kind, text, _ = self.tokens[self.at] if self.at < self.high else Token("", "")
         end = self.match.get(self.at, self.high)
         if text not in _BRACKETS:
@@ -95,11 +102,13 @@ class _Level:
         if kind != "|" and (end == self.high or self.tokens[end].text != _BRACKETS[text][0]):
             raise Unreadable("brackets do not match")
         inner = _Level(self.tokens, self.match, self.at + 1, end)
-        inner.in_bars, inner.in_angle = kind == "|", in_angle or self.in_angle
+        inner.in_bars, inner.in_call, inner.in_angle = kind == "|", bool(several), in_angle or self.in_angle
         yield inner
         self.program += inner.program
         self.at = inner.at + 1
         self.operand_next = False
+        if several:
+            self.emit("of several", (several, inner.values + 1))
         if (function := _BRACKETS[text][1]) is not None:
             self.emit("f", function)
 
@@ -160,6 +169,9 @@ class _Level:
 
     def function(self, name: str) -> Steps:
         """A function with its power or base, then either brackets or the product that follows."""
+        if name in OF_SEVERAL:
+            yield from self.group(several=name)
+            return
         exponent: int | None = None
         following = self.tokens[self.at][:2] if self.at < self.high else ("", "")
         if name == "log" and following == ("o", "_"):

@@ -52,7 +52,9 @@ class TokenRanges:
     def words(self, low: int, high: int) -> ParsedAnswer:
         """A range as words."""
         tokens = [t for t in self.tokens[low:high] if t.kind not in _PUNCTUATION and t.text != "'"]
-        return in_words("".join((" " if t.spaced or t.kind == "x" else "") + t.text.lower() for t in tokens).strip())
+        return in_words(
+            "".join((" " if t.spaced or t.kind in ("x", "mod") else "") + t.text.lower() for t in tokens).strip()
+        )
 
     def name(self, low: int, high: int) -> str:
         r"""What a side only names: `x`, `f(x)`, `AB`, `\angle ABC`, `\text{Area}`; else an empty text."""
@@ -70,8 +72,8 @@ class TokenRanges:
             return text
         if tokens[0].kind == "f" and len(kinds) <= 3 and kinds <= {"f", "v", "{", "}", "(", ")"}:
             return text  # \cos A
-        if (kinds <= {"v"} and text.isupper()) or kinds == {"v", ":"}:
-            return text  # AB; S_1 : S_2
+        if (kinds <= {"v"} and (text.isupper() or text.startswith("Delta"))) or kinds == {"v", ":"}:
+            return text  # AB; Δp; S_1 : S_2
         if tokens[0].kind == "|" and tokens[-1].kind == "|" and kinds <= {"|", "v"}:
             return text
         inner = {t.kind for t in tokens[1:-1]}

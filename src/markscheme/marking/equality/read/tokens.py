@@ -15,6 +15,7 @@ from markscheme.marking.equality.read.vocabulary import (
     DISCARDED,
     FONTS,
     FRACTIONS,
+    OF_SEVERAL,
     SKIPPED,
     SPACING,
     UPRIGHT,
@@ -50,6 +51,7 @@ _CHARACTERS: Final[dict[str, tuple[str, str]]] = {
 }  # fmt: skip
 _COMPOUND_UNIT: Final = re.compile(r"[a-zA-Z]{1,4}(?:[/ ][a-zA-Z]{1,4}(?:\^?\{?-?\d\}?)?)+")
 _WORD_NEXT: Final = re.compile(r" (?!sin|cos|tan|log|sqrt|and|or|if)[A-Za-z]{3,}")
+_CALL: Final = re.compile(r"\s?(?:\\m?left\s?)?\(")
 _ROW_SKIP: Final = re.compile(r"\s*\[[^\[\]]{0,20}\]")
 _UNIT_LETTERS: Final = frozenset("mgshLlNJWVKAC")
 
@@ -92,6 +94,8 @@ def scan(text: str, *, in_text: bool = False) -> list[Token]:
                 tokens.append(Token(name, environment, spaced))
             elif name in SKIPPED:
                 continue
+            elif name in OF_SEVERAL and _CALL.match(text, m.end()):
+                tokens.append(Token("f", name, spaced))
             else:
                 tokens.append(_command(name, spaced))
                 if name == "\\" and (gap := _ROW_SKIP.match(text, m.end())):
@@ -165,6 +169,8 @@ def _font(text: str, at: int, name: str, tokens: list[Token], spaced: bool) -> i
         tokens.append(Token("x", stripped, True))
         return end + 1
     known = command(stripped) if name in ("operatorname", "mathrm", "text") else None
+    if name == "operatorname" and stripped in OF_SEVERAL and _CALL.match(text, end + 1):
+        known = ("f", stripped)
     if stripped == "sec" and tokens and (after_value or tokens[-1][:2] == ("o", "/")):
         known = ("x", "sec")  # rather a second than a secant
     if known is not None and known[0] in "fx":

@@ -17,10 +17,15 @@ FUNCTIONS: Final = {
     "cosec": "csc", "arcsin": "arcsin", "asin": "arcsin", "arccos": "arccos", "acos": "arccos", "arctan": "arctan",
     "atan": "arctan", "arctg": "arctan", "arccot": "arccot", "acot": "arccot", "sinh": "sinh", "cosh": "cosh",
     "tanh": "tanh", "ln": "ln", "log": "log", "lg": "lg", "exp": "exp", "abs": "abs", "floor": "floor",
-    "ceil": "ceil", "cbrt": "cbrt", "cis": "cis",
+    "ceil": "ceil", "cbrt": "cbrt", "cis": "cis", "asinh": "asinh", "arsinh": "asinh", "arcsinh": "asinh", "acosh": "acosh",
+    "arcosh": "acosh", "arccosh": "acosh", "atanh": "atanh", "artanh": "atanh", "arctanh": "atanh",
 }  # fmt: skip
 """Function names, as commands and as plain letters, to the name in the program."""
-INVERSE: Final = {"sin": "arcsin", "cos": "arccos", "tan": "arctan", "cot": "arccot"}
+INVERSE: Final = {
+    "sin": "arcsin", "cos": "arccos", "tan": "arctan", "cot": "arccot", "sinh": "asinh", "cosh": "acosh", "tanh": "atanh",
+}  # fmt: skip
+OF_SEVERAL: Final = frozenset({"gcd", "lcm", "max", "min"})
+"""Functions of several arguments; as plain letters they are words, and `min` a unit."""
 GREEK: Final = words(
     "alpha beta gamma delta epsilon varepsilon zeta eta theta vartheta iota kappa lambda mu nu xi rho "
     "varrho sigma tau upsilon phi varphi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi "
@@ -40,14 +45,14 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "cup": ("u", "∪"), "bigcup": ("u", "∪"), "cap": ("u", "∩"), "setminus": ("u", "\\"), "backslash": ("u", "\\"), "smallsetminus": ("u", "\\"),
     "emptyset": ("set", "∅"), "oslash": ("set", "∅"), "varnothing": ("set", "∅"),
     "{": ("(", "{"), "}": (")", "}"), "lbrace": ("(", "{"), "rbrace": (")", "}"), "lbrack": ("(", "["), "rbrack": (")", "]"),
-    "langle": ("(", "<"), "rangle": (")", ">"), "lfloor": ("(", "⌊"), "rfloor": (")", "⌋"), "lceil": ("(", "⌈"), "rceil": (")", "⌉"),
+    "langle": ("(", "<"), "rangle": (")", ">"), "lfloor": ("(", "⌊"), "rfloor": (")", "⌋"), "lceil": ("(", "⌈"), "rceil": (")", "⌉"), "ulcorner": ("(", "⌈"), "urcorner": (")", "⌉"), "llcorner": ("(", "⌊"), "lrcorner": (")", "⌋"), "lgroup": ("(", "("), "rgroup": (")", ")"),
     "lvert": ("(", "|"), "rvert": (")", "|"), "vert": ("|", "|"), "mid": ("|", "|"), "|": ("|", "||"), "Vert": ("|", "||"), "lVert": ("|", "||"), "rVert": ("|", "||"), "parallel": ("x", "parallel"),
     "\\": ("\\\\", ""), "land": ("x", "and"), "wedge": ("x", "and"), "lor": ("x", "or"), "vee": ("x", "or"), "ldots": ("x", "..."), "cdots": ("x", "..."), "dots": ("x", "..."),
     "angle": ("angle", "∠"), "triangle": ("angle", "△"), "measuredangle": ("angle", "∠"), "colon": (":", ":"), "cent": ("x", "cents"), "textcent": ("x", "cents"), "Re": ("x", "Re"), "Im": ("x", "Im"),
     "pmod": ("mod", "mod"), "bmod": ("mod", "mod"), "mod": ("mod", "mod"), "bigstar": ("x", "star"), "max": ("x", "max"), "min": ("x", "min"),
 }  # fmt: skip
 SKIPPED: Final = words(
-    "left right middle big Big bigg Bigg bigl bigr Bigl Bigr biggl biggr Biggl Biggr displaystyle "
+    "left right mleft mright middle big Big bigg Bigg bigl bigr Bigl Bigr biggl biggr Biggl Biggr displaystyle "
     "textstyle scriptstyle limits nolimits quad qquad , ; : ! > enspace thinspace medspace thickspace "
     "negthinspace hfill boldmath unboldmath bf rm it sf tt normalsize large Large small scriptsize tiny "
     "cr hline noindent nobreak allowbreak checkmark blacksquare square qed Box strut mathstrut relax nonumber notag rightarrowfill centering ( "

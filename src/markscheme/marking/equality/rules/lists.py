@@ -32,7 +32,7 @@ def sequences(comparator: Comparator, a: Sequence, b: Sequence) -> bool | None:
 
 def collections(comparator: Comparator, a: Collection, b: Collection) -> bool | None:
     left, right = list(a.items), list(b.items)
-    if a.braces or b.braces:
+    if a.braces or b.braces or all(isinstance(x, Sequence) for x in left):  # a solution said twice is said
         left, right = _distinct(comparator, left), _distinct(comparator, right)
     if len(left) != len(right):
         return False

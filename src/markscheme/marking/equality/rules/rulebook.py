@@ -142,8 +142,8 @@ def _is_rounded(given: Value, gold: Value, places: int) -> bool:
 
 
 def _is_float_of(printed: Value, value: Value) -> bool:
-    """Whether a decimal of 16 or 17 digits, as code prints a double, is a value but for its last digits."""
-    if _digits(printed) not in (16, 17) or _digits(value) > 12:
+    """Whether a decimal of 15 to 17 digits, as code prints a double, is a value but for its last digits."""
+    if _digits(printed) not in (15, 16, 17) or _digits(value) > 12:
         return False
     size = approximate(value)
     if size is None or size.imag:
