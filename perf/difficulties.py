@@ -1,13 +1,18 @@
 """Solve rates for the coverage simulation: none of these is what the intervals assume.
 
-`SETS` are sets of problems as they may be; `FAMILIES` draw problems in clusters; `CHANGES` make model B of model A.
+`SETS` are sets of problems as they may be; `FAMILIES` draw problems in clusters; `CHANGES` make model B of model A;
+`LOSSES` leave samples out; `picked` draws answers and scores.
 """
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import numpy.typing as npt
+
+from markscheme.statistics import Counts, Picks, from_correct
 
 Floats = npt.NDArray[np.float64]
 Draw = Callable[[np.random.Generator, tuple[int, ...]], Floats]
@@ -66,3 +71,62 @@ CHANGES: dict[str, Callable[[Floats, np.random.Generator], Floats]] = {
     "equal means, skewed": lambda p, rng: np.where(rng.random(p.shape) < 0.1, 0.05, 0.55),
     "sparse gains": lambda p, rng: np.where(rng.random(p.shape) < 0.05, np.minimum(1, p + 0.8), p),
 }
+
+
+def _all(lose: Callable[[np.random.Generator, Floats], Floats]) -> Callable[[np.random.Generator, Floats], tuple]:
+    """Samples and correct ones, where what is lost does not look at the answer."""
+
+    def draw(rng: np.random.Generator, p: Floats) -> tuple:
+        n = lose(rng, p)
+        return n, rng.binomial(n, p)
+
+    return draw
+
+
+def _wrong_ones(rng: np.random.Generator, p: Floats) -> tuple:
+    """Of sixteen, one wrong answer in five is lost and one right in fifty: long, wrong answers run into time limits."""
+    right = rng.binomial(16, p)
+    c = rng.binomial(right, 0.98)
+    return c + rng.binomial(16 - right, 0.8), c
+
+
+# Samples that come back of sixteen, and the correct ones among them.
+LOSSES: dict[str, Callable[[np.random.Generator, Floats], tuple]] = {
+    "lost with difficulty": _all(lambda rng, p: rng.binomial(16, np.where(p < 0.5, 0.9, 0.99))),
+    "3 in 10 lost": _all(lambda rng, p: rng.binomial(16, 0.7, p.shape)),
+    "half lost if hard": _all(lambda rng, p: rng.binomial(16, np.where(p < 0.5, 0.5, 0.95))),
+    "one sample if hard": _all(lambda rng, p: np.where(p < 0.6, 1, 16)),
+    "2 or 64 samples": _all(lambda rng, p: np.where(p < 0.6, 2, 64)),
+    "wrong ones lost": _wrong_ones,
+}
+
+_WRONG = (0.6, 0.3, 0.1)  # shares of three wrong answers
+
+
+def picked(rng: np.random.Generator, chances: Floats, samples: int) -> Counts:
+    """Runs with answers and scores: wrong answers spread over three, right ones score a little higher."""
+    right = rng.random((chances.size, samples)) < chances[:, None]
+    answers = np.where(right, 0, rng.choice([1, 2, 3], right.shape, p=_WRONG))
+    scores = rng.normal(0, 1, right.shape) + right
+    picks = {str(at): Picks(right[at], answers[at], {"score": scores[at]}) for at in range(chances.size)}
+    return replace(from_correct(np.full(chances.size, samples), right.sum(axis=1)), picks=picks)
+
+
+def picked_truth(name: str, chances: Floats) -> float:
+    """The true maj@k or best-of-k over these rates: by every outcome, or by the distribution of the best score."""
+    k = int(name.partition("@")[2] or name.removeprefix("best-of-").partition(":")[0])
+    if not name.startswith("maj"):
+        grid = np.linspace(-8, 9, 1701)
+        below = np.array([0.5 * (1 + math.erf(x / math.sqrt(2))) for x in grid])
+        above = np.interp(grid - 1, grid, below)  # of right answers, which score one more
+        of_all = (1 - chances[:, None]) * below + chances[:, None] * above
+        steps = chances[:, None] * np.diff(above, prepend=0.0)
+        return float(np.mean(np.sum(k * of_all ** (k - 1) * steps, axis=1)))
+    total = np.zeros(chances.size)
+    for right, *wrong in product(range(k + 1), repeat=4):
+        if right + sum(wrong) != k or right < max(wrong):
+            continue
+        ways = math.factorial(k) / math.prod(math.factorial(x) for x in (right, *wrong))
+        of_wrong = math.prod(share**x for share, x in zip(_WRONG, wrong, strict=True))
+        total += ways * of_wrong * chances**right * (1 - chances) ** (k - right) / (1 + wrong.count(right))
+    return float(total.mean())

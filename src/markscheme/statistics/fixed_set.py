@@ -39,6 +39,12 @@ class Spread(NamedTuple):
     third_slope: float
     freedom: float
     """As many degrees of freedom has a variance known as well as this one."""
+    unsure: float
+    """The standard deviation of the variance, as a share of it."""
+
+    def cautious(self) -> Spread:
+        """With a standard deviation of the variance on top of it: pairs cannot tell three camps, which vary more."""
+        return self._replace(variance=self.variance * (1 + self.unsure))
 
     def bounds(self, level: float) -> tuple[float, float]:
         """Low and high; the estimate always lies between."""
@@ -102,6 +108,7 @@ def spread(
         third=third / count**3,
         third_slope=with_third / doubt / count**2,
         freedom=min(1e6, max(3.0, 2 * variance**2 / max(unsure - with_variance**2 / doubt, 1e-300))),
+        unsure=math.sqrt(max(unsure, 0.0)) / max(variance, 1e-300),
     )
 
 

@@ -112,7 +112,7 @@ class CountMetric(Metric):
             return found._replace(estimate=float(np.nanmean(self.values(counts))))
         found = spread(self.estimate, self.k, counts.n, counts.c)
         if self._every is None or counts.n.min() < 2 * self.k:
-            return found
+            return found.cautious()
         # With 2k samples the variance has an unbiased estimate, noisy but free of the mixtures: k hits and k more are
         # independent. Where it says more than they do (three camps are no pair), half of that is believed.
         once, twice = (self.estimate(counts.n, counts.c, k) for k in (self.k, 2 * self.k))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from typing import get_args
@@ -73,8 +74,17 @@ def interval(name: str, counts: Counts, level: float = 0.95, population: Populat
         return mean_interval(values, level)
     if population == "problems drawn":
         noise = np.where(defined, chosen.noise(counts), np.inf)
-        drawn = mean_interval(chosen.expected(counts), level, noise, clusters=counts.clusters)
+        expected = chosen.expected(counts)
+        drawn = mean_interval(expected, level, noise, clusters=counts.clusters)
         low, high, method = drawn.low, drawn.high, drawn.method
+        guessed = ~defined & ~np.isnan(expected)
+        if guessed.any():
+            # What problems with too few samples are expected to have is itself uncertain, and alike for all of them.
+            part = counts.select([key for key, has in zip(counts.keys, guessed, strict=True) if has])
+            share, bounds = float(guessed.mean()), chosen.on_these(part).bounds(level)
+            away = [share * abs(bound - float(expected[guessed].mean())) for bound in bounds]
+            low = max(0.0, drawn.estimate - math.hypot(drawn.estimate - low, away[0]))
+            high = min(1.0, drawn.estimate + math.hypot(high - drawn.estimate, away[1]))
     else:
         (low, high), method = chosen.on_these(counts).bounds(level), "these-problems"
     mean = float(values[defined].mean())
