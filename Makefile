@@ -59,4 +59,4 @@ lint: setup
 
 perf: setup
 	for name in $(PERF); do $(BIN)/python perf/$$name.py || exit 1; done
-	$(BIN)/python perf/coverage.py --quick  # all of it takes most of an hour
+	$(BIN)/python perf/coverage.py --quick  # all of it takes some minutes
