@@ -48,6 +48,7 @@ def test_run_when_an_option_of_the_command_is_given_then_it_is_taken():
         "dry_run",
         "reuse",
         "prompt_file",
+        "track",
     }  # a prompt is a text here; the others are ways of the command line
     assert flags("run").keys() - own <= set(RunConfig.__struct_fields__)
 
@@ -56,6 +57,7 @@ def test_package_when_a_command_exists_then_a_name_of_the_api_does_it():
     elsewhere = {
         "mark": "ms.mark, run.mark", "view": "a browser app", "show": "ms.benchmark(…).problems", "list": "names",
         "import": "a command", "lm-eval": "a command", "plugins": "a command", "completion": "for shells",
+        "push": "run.push",
     }  # fmt: skip
     names = set(dir(ms))
     assert {name for name in COMMANDS if name not in names} <= elsewhere.keys()

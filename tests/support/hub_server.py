@@ -1,8 +1,9 @@
-"""A small server that speaks the part of the Hub's HTTP API which the real `huggingface_hub` client uses to download.
+"""A small server that speaks the part of the Hub's HTTP API which the real `huggingface_hub` client uses to down- and upload.
 
 Files are served with the Hub's headers; a fault can be set per file, and every request is kept in `requests`.
 """
 
+import base64
 import hashlib
 import io
 import threading
@@ -25,6 +26,8 @@ class Hub:
     faults: dict[tuple[str, str], str] = field(default_factory=dict)
     requests: list[str] = field(default_factory=list)
     endpoint: str = ""
+    created: dict[str, dict] = field(default_factory=dict)
+    """Repositories that were made, with what was asked for."""
     closing: threading.Event = field(default_factory=threading.Event)
 
     def add(self, source, content: bytes, fault: str = "") -> None:
@@ -41,6 +44,41 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         self._answer(body=True)
+
+    def do_POST(self) -> None:
+        hub, path = self.server.hub, self.path.partition("?")[0]
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        hub.requests.append(f"POST {self.path}")
+        parts = path.strip("/").split("/")
+        if path == "/api/repos/create":
+            asked = msgspec.json.decode(body)
+            name = f"{asked.get('organization') or 'someone'}/{asked['name']}"
+            hub.created[name] = asked
+            return self._json({"url": f"{hub.endpoint}/datasets/{name}", "name": name, "id": "1"})
+        if path == "/api/validate-yaml":
+            return self._json({"errors": [], "warnings": []})
+        if len(parts) == 6 and parts[4] == "preupload":
+            files = msgspec.json.decode(body)["files"]
+            each = [{"path": file["path"], "uploadMode": "regular", "shouldIgnore": False} for file in files]
+            return self._json({"files": each})
+        if len(parts) == 6 and parts[4] == "commit":
+            repo = "/".join(parts[2:4])
+            for line in map(msgspec.json.decode, body.splitlines()):
+                if line["key"] == "file":
+                    value = line["value"]
+                    hub.files[repo, value["path"]] = base64.b64decode(value["content"])
+            where = f"{hub.endpoint}/{repo}/commit/{COMMIT}"
+            pull_request = f"{hub.endpoint}/{repo}/discussions/1" if "create_pr=1" in self.path else None
+            return self._json({"commitUrl": where, "commitOid": COMMIT, "pullRequestUrl": pull_request})
+        return self._refuse(404, "RepoNotFound")
+
+    def _json(self, content) -> None:
+        body = msgspec.json.encode(content)
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
 
     def log_message(self, *_) -> None:
         pass

@@ -23,6 +23,7 @@ from markscheme.reporting.summary import finish
 from markscheme.running import execute, new_folder, prepare
 from markscheme.running.asking import STOP, Stop
 from markscheme.runs import folder
+from markscheme.tracking import tracked
 
 __all__ = [
     "Answer",
@@ -51,18 +52,24 @@ Runs = str | Path | folder.Run
 
 
 def run(
-    benchmark: str | Benchmark, *, model: str, out: str | Path | None = None, progress: bool = True, **options: Any
+    benchmark: str | Benchmark,
+    *,
+    model: str,
+    out: str | Path | None = None,
+    progress: bool = True,
+    track: str | Sequence[str] = (),
+    **options: Any,
 ) -> Run:
     """Ask a model every question of a benchmark (by name, path or as an object), mark every response, and return the run.
 
     `options` are those of `RunConfig`, by the same names as the command line's: `samples=16`, `temperature=0.8`,
-    `limit=100` … The run folder is `out`, or a new one below `runs/`.
+    `limit=100` … The run folder is `out`, or a new one below `runs/`. `track` names trackers that are told: `"wandb"` …
     """
     given = benchmark if isinstance(benchmark, Benchmark) else None
     config = make_config(benchmark=given.name if given else benchmark, model=model, **options)
     prepared = prepare(config, given)
     place = Path(out) if out is not None else new_folder(prepared.benchmark.name, model)
-    with display(prepared.benchmark.name, quiet=not progress) as shown:
+    with tracked(display(prepared.benchmark.name, quiet=not progress), track, place) as shown, shown:
         finished = execute(config, place, shown, prepared)
     return _finished(finished)
 

@@ -86,6 +86,17 @@ class Run(folder.Run, Frames):
             raise UsageError("say what to add: extend(samples=16) or extend(limit=200)")
         return self.resume(progress=progress, **options)
 
+    def push(self, to: str, *, public: bool = False) -> None:
+        """Tell a tracker (`"wandb"`, `"mlflow"`, `"trackio"`, `"tensorboard"`), or make it `"owner/name"` on the Hub."""
+        if "/" in to:
+            from markscheme.tracking.hub import push_dataset
+
+            push_dataset(self, to, public=public)
+        else:
+            from markscheme.tracking import push
+
+            push(self, to)
+
     def answers(self, protocol: str | None = None) -> Iterator[Answer]:
         """Every response with its problem and mark, streamed."""
         snapshot = self.snapshot()

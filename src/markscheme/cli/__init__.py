@@ -25,6 +25,7 @@ COMMANDS = {
     "compare": "two runs problem by problem, or several ranked",
     "plan": "how many samples a question needs, and what they cost",
     "view": "see every response in the browser",
+    "push": "a run to a tracker (wandb, mlflow …) or to the Hugging Face Hub",
     "show": "a benchmark's problem and the prompt really sent",
     "list": "benchmarks, protocols and model backends",
     "data": "official data: list, prepare (fetch and pin), verify",

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from markscheme.cli import complain
 from markscheme.cli.finishing import Reports
 from markscheme.errors import ModelError, UsageError
+from markscheme.tracking import tracked
 
 if TYPE_CHECKING:
     from markscheme.experiments import Cell, Estimate
@@ -51,7 +52,8 @@ def run_experiment(args: argparse.Namespace, cells: Sequence[Cell], title: str) 
         work = run_cells(cells, folder, display.begin, find_runs(args.reuse), prepared)
         for path, ask in work:
             try:
-                reports.of(path, partial(ask))
+                with tracked(screen, args.track, path):  # told of each run when it is done
+                    reports.of(path, partial(ask))
             except ModelError as failure:  # one server that is away must not cost the others their night
                 failures.append(failure)
                 complain(f"{path.name}: {failure}")

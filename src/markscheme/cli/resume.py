@@ -7,6 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from markscheme.cli.options import add_run_options, typed_options
+from markscheme.cli.push import add_track
+from markscheme.tracking import tracked
 
 if TYPE_CHECKING:
     from markscheme.models.fleet.ranks import Ranks
@@ -19,6 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("runs", nargs="+", metavar="RUN", help="run folders, or a folder that holds run folders")
     parser.add_argument("--model", "-m", metavar="SPEC", help="only where the stored one held something secret")
     add_run_options(parser)
+    add_track(parser)
     parser.add_argument("--json", action="store_true", help="print only JSON, one report a run")
 
 
@@ -36,7 +39,8 @@ def run(args: argparse.Namespace) -> int:
     with reports:
         for stored in find_runs(args.runs):
             display = progress(stored.manifest.benchmark, quiet=args.json or not first)
-            reports.of(stored.path, partial(_resume, stored, changes, display, ranks))
+            with tracked(display, args.track if first else (), stored.path) as shown:
+                reports.of(stored.path, partial(_resume, stored, changes, shown, ranks))
             if reports.interrupted:
                 break
     return reports.exit_code

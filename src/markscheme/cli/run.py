@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from markscheme.cli.options import add_prompt_file, add_run_options, config_from, typed_options
+from markscheme.cli.push import add_track
 from markscheme.errors import UsageError
+from markscheme.tracking import tracked
 
 if TYPE_CHECKING:
     from markscheme.config import RunConfig
@@ -43,6 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--reuse", action="append", default=[], metavar="DIR", help="take answers to the same requests from these runs"
     )
+    add_track(parser)
     parser.add_argument("--json", action="store_true", help="print only JSON, one report a benchmark")
 
 
@@ -75,7 +78,8 @@ def run(args: argparse.Namespace) -> int:
             if ranks is not None:
                 folder = ranks.agreed(folder)
             display = progress(title, quiet=args.json or not first)
-            reports.of(folder, partial(_ask, config, folder, display, ready, ranks))
+            with tracked(display, args.track if first else (), folder) as shown:
+                reports.of(folder, partial(_ask, config, folder, shown, ready, ranks))
             if reports.interrupted:
                 break
     return reports.exit_code

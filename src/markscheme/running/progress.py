@@ -145,18 +145,23 @@ def _figures(live: Live) -> list[str]:
     return [counts, accuracy_so_far(live), speed]
 
 
-def accuracy_so_far(live: Live) -> str:
-    """The mean over problems with its 95 % interval: each problem is one observation, however many samples it has.
+def mean_so_far(live: Live) -> tuple[float | None, float]:
+    """The mean over problems and half its 95 % interval: each problem is one observation, however many samples it has.
 
     A quick normal interval, right enough for a moving display; the report has the one to quote.
     """
     shares = [right / scored for scored, right in live.marks.values() if scored]
     if len(shares) < 2:
-        return ""
+        return None, 0.0
     mean = math.fsum(shares) / len(shares)
     spread = math.fsum((share - mean) ** 2 for share in shares) / (len(shares) - 1)
-    half = 1.96 * math.sqrt(spread / len(shares))
-    return f"accuracy {mean:.1%} ± {half:.1%}"
+    return mean, 1.96 * math.sqrt(spread / len(shares))
+
+
+def accuracy_so_far(live: Live) -> str:
+    """`accuracy 62.3 % ± 4.1 %`, once there is something to say."""
+    mean, half = mean_so_far(live)
+    return "" if mean is None else f"accuracy {mean:.1%} ± {half:.1%}"
 
 
 def _duration(seconds: float) -> str:

@@ -1,0 +1,184 @@
+"""A run in somebody's tracker: one table of trackers, one small file each, all told the same.
+
+A tracker gets the options, the figures with their intervals, a table of responses and the run folder as an artefact.
+Its client does the rest: where it sends to, offline or not, is decided by that client's own settings.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from importlib import import_module
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from markscheme.errors import MarkschemeError, UsageError, first_line
+
+if TYPE_CHECKING:
+    from markscheme.reporting.summary import Estimate, Summary
+    from markscheme.running.progress import Quiet
+    from markscheme.runs.folder import Run
+
+TRACKERS = {
+    "wandb": "Weights & Biases",
+    "mlflow": "MLflow",
+    "trackio": "Trackio",
+    "tensorboard": "TensorBoard",
+}
+"""What can be told of a run. The module here and the extra have the same name; nothing is imported before it is asked for."""
+
+PROJECT = "markscheme"
+"""What runs stand under where the client's settings name nothing else."""
+
+COLUMNS = (
+    "problem_id",
+    "sample",
+    "problem",
+    "gold",
+    "text",
+    "extracted",
+    "verdict",
+    "why",
+    "completion_tokens",
+    "error",
+)
+
+ROWS = 10_000
+"""Responses in a tracker's table: browsers show no more. The run folder, which goes along, has them all."""
+
+
+class Tracker:
+    """One run at one tracker."""
+
+    def __init__(self, run: Run) -> None:
+        """Begin, or go on with what was told earlier: `identity` is the same for the same run."""
+        raise NotImplementedError
+
+    def log(self, step: int, figures: Mapping[str, float]) -> None:
+        """Figures at a step; a step is a response that has come."""
+        raise NotImplementedError
+
+    def table(self, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+        """The responses."""
+        raise NotImplementedError
+
+    def artefact(self, folder: Path) -> None:
+        """The run folder."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Everything has been told."""
+        raise NotImplementedError
+
+
+class TrackingError(MarkschemeError):
+    """A tracker or hub did not take what it was told."""
+
+
+def check_trackers(names: Sequence[str]) -> None:
+    """Refuse a tracker that does not exist or whose client is not installed, before anything is asked."""
+    for name in names:
+        if name not in TRACKERS:
+            raise UsageError(f"no tracker {name!r}; there are {', '.join(TRACKERS)}")
+        _module(name)
+
+
+def open_tracker(name: str, run: Run) -> Tracker:
+    """Begin to tell a tracker of a run."""
+    check_trackers([name])
+    tracker: Tracker = _module(name).create(run)
+    return tracker
+
+
+def push(run: Run, name: str) -> None:
+    """Tell a tracker of a run that is there."""
+    try:
+        tell(open_tracker(name, run), run)
+    except MarkschemeError:
+        raise
+    except Exception as error:  # whatever somebody else's client may raise
+        raise TrackingError(f"{TRACKERS[name]} did not take {run.path}: {first_line(error)}") from error
+
+
+def tell(tracker: Tracker, run: Run) -> None:
+    """The figures, the table, the folder; then it is done."""
+    from markscheme.reporting.results import result_lines
+    from markscheme.reporting.summary import summarize
+
+    summary = summarize(run)
+    tracker.log(summary.responses, final_figures(summary))
+    lines = islice(result_lines(run, summary.protocol), ROWS)
+    tracker.table(COLUMNS, [[_plain(line.get(name)) for name in COLUMNS] for line in lines])
+    tracker.artefact(run.path)
+    tracker.close()
+
+
+def final_figures(summary: Summary) -> dict[str, float]:
+    """Every figure with its bounds, how many responses got each verdict, and what it took."""
+    import msgspec
+
+    from markscheme.reporting.figures import figures_of
+
+    figures: dict[str, float] = {}
+    for name, each in figures_of(summary).items():
+        figures |= with_bounds(name, each)
+    figures |= {f"verdicts/{verdict}": count for verdict, count in summary.verdicts.items()}
+    figures["missing"] = summary.missing
+    usage = msgspec.to_builtins(summary.usage) if summary.usage is not None else {}
+    figures |= {f"usage/{name}": value for name, value in usage.items() if isinstance(value, int | float)}
+    return figures
+
+
+def with_bounds(name: str, figure: Estimate) -> dict[str, float]:
+    """`accuracy`, `accuracy_low`, `accuracy_high`; nothing where it is undefined."""
+    given = {name: figure.value, f"{name}_low": figure.low, f"{name}_high": figure.high}
+    return {each.replace("@", "_at_"): value for each, value in given.items() if value is not None}
+
+
+def identity(run: Run) -> str:
+    """The same for the same run, wherever its folder stands: told twice, it is there once."""
+    manifest = run.manifest
+    told = (manifest.started, manifest.benchmark, manifest.model, manifest.prompt_sha256)
+    return hashlib.sha256("\n".join(told).encode()).hexdigest()[:16]
+
+
+def told_options(run: Run) -> dict[str, Any]:
+    """What was asked and how, flat: the options that say something, the sampling, data and prompts by their hash."""
+    import msgspec
+
+    manifest = run.manifest
+    config = msgspec.to_builtins(manifest.config)  # keys and headers are not in it
+    options = {name: value for name, value in config.items() if value not in (None, [], "", False)}
+    hashes = {f"data/{file.name}": file.sha256 for file in manifest.data}
+    named = {
+        "protocol": manifest.protocol,
+        "server_model": manifest.server_model,
+        "git_revision": manifest.git_revision,
+    }
+    return {**options, **manifest.sampling, **named, **hashes, "prompt_sha256": manifest.prompt_sha256}
+
+
+def _plain(value: Any) -> Any:
+    if value is None or isinstance(value, str | int | float):
+        return str(value) if isinstance(value, str) else value  # a verdict is an enum
+    import msgspec
+
+    return msgspec.json.encode(value).decode()
+
+
+def _module(name: str) -> Any:
+    try:
+        return import_module(f"markscheme.tracking.{name}")
+    except ImportError as error:
+        raise UsageError(f"{name} cannot be imported ({error}): pip install 'markscheme[{name}]'") from None
+
+
+def tracked(display: Quiet, names: str | Sequence[str], folder: Path) -> AbstractContextManager[Quiet]:
+    """Around a run: the display to ask with, which tells the named trackers too."""
+    if not names:
+        return nullcontext(display)
+    from markscheme.tracking.live import Tracked
+
+    return Tracked(display, [names] if isinstance(names, str) else names, folder).telling()

@@ -1,0 +1,140 @@
+"""A run on the Hugging Face Hub: its folder as a dataset with a card, its score as an evaluation result of the model.
+
+`HF_TOKEN`, `HF_ENDPOINT` and the other settings of the client apply. A repository that is made is private unless asked
+otherwise: a run folder holds the questions and answers of a benchmark, and public ones end up in training data.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from markscheme.benchmarks import benchmark as find_benchmark
+from markscheme.datasets.sources import HubFile
+from markscheme.errors import UsageError, first_line
+from markscheme.reporting.figures import figures_of, percent
+from markscheme.reporting.summary import Estimate, Summary, summarize
+from markscheme.runs.folder import Run
+from markscheme.tracking import TrackingError
+
+if TYPE_CHECKING:
+    from huggingface_hub import HfApi
+
+LEFT_BEHIND = ["lock*", "*.lock", "reserve*", ".*"]
+"""What is of no use outside this machine."""
+
+
+def push_dataset(run: Run, repo: str, *, public: bool = False) -> str:
+    """Upload the run folder as a dataset of its own; returns its address."""
+    summary = summarize(run)
+    api, errors = _client()
+    try:
+        made = api.create_repo(repo, repo_type="dataset", private=not public, exist_ok=True)
+        api.upload_folder(
+            repo_id=repo,
+            repo_type="dataset",
+            folder_path=run.path,
+            ignore_patterns=[*LEFT_BEHIND, "README.md"],
+            commit_message=f"{summary.benchmark}, {summary.model}",
+        )
+        api.upload_file(
+            path_or_fileobj=dataset_card(run, summary).encode(),
+            path_in_repo="README.md",
+            repo_id=repo,
+            repo_type="dataset",
+            commit_message="Card",
+        )
+    except errors as error:
+        raise TrackingError(f"the Hub did not take {run.path} as {repo}: {first_line(error)}") from error
+    return str(made)
+
+
+def propose_result(run: Run, model: str, dataset: str | None = None) -> str:
+    """Propose the score to a model's repository as `.eval_results/…yaml`, in a pull request; returns its address."""
+    from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
+
+    summary = summarize(run)
+    source = _source(run)
+    if summary.accuracy.value is None:
+        raise UsageError(f"{run.path} has no accuracy to propose")
+    api, errors = _client()
+    entry = EvalResultEntry(
+        dataset_id=source.repo,
+        task_id=summary.benchmark,
+        value=round(100 * summary.accuracy.value, 2),
+        dataset_revision=source.revision if source.pinned else None,
+        date=run.manifest.ended or run.manifest.started or None,
+        source_url=f"{api.endpoint}/datasets/{dataset}" if dataset else None,
+        source_name="markscheme run" if dataset else None,
+        notes=f"{_interval(summary.accuracy)}; {summary.samples} samples a problem, protocol {summary.protocol}",
+    )
+    try:
+        made = api.upload_file(
+            path_or_fileobj=_yaml(eval_result_entries_to_yaml([entry])).encode(),
+            path_in_repo=f".eval_results/{_slug(summary.benchmark)}-markscheme.yaml",
+            repo_id=model,
+            commit_message=f"Evaluation result: {summary.benchmark}",
+            create_pr=True,
+        )
+    except errors as error:
+        raise TrackingError(f"the Hub did not take the result for {model}: {first_line(error)}") from error
+    return str(made.pr_url or made.commit_url)
+
+
+def dataset_card(run: Run, summary: Summary) -> str:
+    """What the page of the dataset says, with the parts that its viewer can show."""
+    marks = [f"marks/{protocol}.jsonl" for protocol in run.snapshot().protocols]
+    parts = [
+        ("responses", "responses*.jsonl"),
+        ("problems", "problems.jsonl"),
+        *zip(map(_slug, marks), marks, strict=True),
+    ]
+    head = {
+        "tags": ["markscheme", "evaluation", summary.benchmark],
+        "configs": [{"config_name": name, "data_files": files} for name, files in parts],
+    }
+    rows = "\n".join(f"| {name} | {percent(figure)} |" for name, figure in figures_of(summary).items())
+    files = "\n".join(f"- `{name}`: sha256 `{sha256}`" for name, sha256 in summary.data.items())
+    return (
+        f"---\n{_yaml(head)}---\n\n# {summary.benchmark}: {summary.model}\n\n"
+        f"{summary.problems} problems × {summary.samples} samples, marked with `{summary.protocol}`; "
+        f"{summary.responses} responses, {summary.missing} missing.\n\n| figure | value |\n|---|---|\n{rows}\n\n"
+        f"Data:\n\n{files}\n\nPrompts: sha256 `{summary.prompt_sha256}`. The whole run folder is here: download it and "
+        "`markscheme report`, `mark`, `audit`, `compare` and `view` work on it.\n"
+    )
+
+
+def _source(run: Run) -> HubFile:
+    """The repository of the Hub whose problems these are."""
+    name = run.manifest.benchmark
+    bench = find_benchmark(name)
+    for source in bench.sources:
+        hub = source.hub if isinstance(source.hub, tuple) else (source.hub,)
+        if hub and source not in bench.pool_sources:
+            return hub[0]
+    raise UsageError(f"the problems of {name} are not from the Hub, so it has no place for a result on them")
+
+
+def _interval(figure: Estimate) -> str:
+    return f"{100 * figure.level:.3g} % interval {100 * (figure.low or 0):.1f} to {100 * (figure.high or 0):.1f}"
+
+
+def _slug(text: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", text.lower().removesuffix(".jsonl")).strip("-")
+
+
+def _yaml(content: Any) -> str:
+    import yaml  # comes with the Hub's client
+
+    return str(yaml.safe_dump(content, sort_keys=False, allow_unicode=True))
+
+
+def _client() -> tuple[HfApi, tuple[type[Exception], ...]]:
+    try:
+        from huggingface_hub import HfApi
+        from huggingface_hub.errors import HfHubHTTPError
+    except ImportError as error:
+        raise UsageError(f"huggingface_hub cannot be imported ({error}): pip install 'markscheme[data]'") from None
+    # The client's HTTP library is another one in each of its major versions.
+    http = tuple(base for base in HfHubHTTPError.__mro__ if base.__name__ == "HTTPError")
+    return HfApi(), (HfHubHTTPError, *http, OSError, ValueError, RuntimeError)

@@ -1,0 +1,102 @@
+"""Trackers told of a run while it goes on, from a thread of their own: a slow or failing one never holds up the asking."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Self
+
+from markscheme.errors import first_line
+from markscheme.running.live import Live
+from markscheme.running.progress import Quiet, mean_so_far
+from markscheme.runs.folder import Run
+from markscheme.tracking import TRACKERS, Tracker, check_trackers, open_tracker, tell
+
+EVERY = 5.0
+"""Seconds between two points of a curve."""
+
+
+class Tracked(Quiet):
+    """A display that also tells trackers. Used around a run, it says at the end what went wrong, which costs nothing."""
+
+    def __init__(self, display: Quiet, names: Sequence[str], folder: Path) -> None:
+        check_trackers(names)
+        self._display, self._folder = display, folder
+        self.every = min(display.every, EVERY)
+        self._next_show, self._next_point = 0.0, time.monotonic() + EVERY
+        self._told = {name: _Told(name, folder) for name in dict.fromkeys(names)}
+
+    def show(self, live: Live) -> None:
+        """Each when its time has come."""
+        now = time.monotonic()
+        if now >= self._next_show:
+            self._display.show(live)
+            self._next_show = now + 0.9 * self._display.every
+        if now >= self._next_point:
+            self._next_point = now + EVERY
+            for told in self._told.values():
+                told.points.put((live.done, live_figures(live)))
+
+    def say(self, line: str) -> None:
+        """As the run says it."""
+        self._display.say(line)
+
+    def __enter__(self) -> Self:
+        self._display.__enter__()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._display.__exit__(*_)
+
+    @contextmanager
+    def telling(self) -> Iterator[Self]:
+        """The trackers' threads run; at the end they are told the figures, the responses and the folder."""
+        for told in self._told.values():
+            told.start()
+        try:
+            yield self
+        finally:
+            for told in self._told.values():
+                told.points.put(None)
+            for name, told in self._told.items():
+                told.join()
+                if told.failure is not None:
+                    again = f"`markscheme push {self._folder} --to {name}` tells it again"
+                    said = f"{TRACKERS[name]} was not told everything: {first_line(told.failure)}; {again}"
+                    print(f"markscheme: {said}", file=sys.stderr)
+
+
+def live_figures(live: Live) -> dict[str, float]:
+    """What a curve is made of."""
+    mean, half = mean_so_far(live)
+    figures: dict[str, float] = {"live/done": live.done, "live/errors": live.errors, "live/tokens": live.tokens}
+    if mean is not None:
+        figures |= {"live/accuracy": mean, "live/accuracy_low": mean - half, "live/accuracy_high": mean + half}
+    return figures
+
+
+class _Told(threading.Thread):
+    """One tracker and what it is still to be told."""
+
+    def __init__(self, name: str, folder: Path) -> None:
+        super().__init__(name=f"markscheme-{name}", daemon=True)
+        self.points: SimpleQueue[tuple[int, Mapping[str, float]] | None] = SimpleQueue()
+        self.failure: Exception | None = None
+        self._tracker_name, self._folder = name, folder
+
+    def run(self) -> None:
+        tracker: Tracker | None = None
+        try:
+            while (point := self.points.get()) is not None:
+                tracker = tracker or open_tracker(self._tracker_name, Run.open(self._folder))
+                tracker.log(*point)
+            if (self._folder / "manifest.json").exists():
+                run = Run.open(self._folder)
+                tell(tracker or open_tracker(self._tracker_name, run), run)
+        except Exception as error:  # noqa: BLE001 - whatever somebody else's client raises, the run goes on
+            self.failure = error

@@ -1,0 +1,23 @@
+"""Trackio, which speaks the language of Weights & Biases; `TRACKIO_DIR` and `TRACKIO_SPACE_ID` say where to."""
+
+from __future__ import annotations
+
+import os
+
+import trackio
+
+from markscheme.runs.folder import Run
+from markscheme.tracking import PROJECT, identity, told_options
+from markscheme.tracking.wandb_calls import WandbCalls
+
+
+def create(run: Run) -> WandbCalls:
+    """Begin, or go on with the run of the same name."""
+    begun = trackio.init(
+        project=os.environ.get("TRACKIO_PROJECT", PROJECT),
+        name=f"{run.path.name}-{identity(run)[:6]}",
+        resume="allow",
+        config=told_options(run),
+        embed=False,
+    )
+    return WandbCalls(trackio, begun, run)

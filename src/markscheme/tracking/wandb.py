@@ -1,0 +1,25 @@
+"""Weights & Biases. `WANDB_MODE=offline`, `WANDB_PROJECT` and the rest are its client's business."""
+
+from __future__ import annotations
+
+import os
+
+import wandb
+
+from markscheme.runs.folder import Run
+from markscheme.tracking import PROJECT, identity, told_options
+from markscheme.tracking.wandb_calls import WandbCalls
+
+
+def create(run: Run) -> WandbCalls:
+    """Begin, or go on with the run of the same id."""
+    begun = wandb.init(
+        project=os.environ.get("WANDB_PROJECT", PROJECT),
+        id=identity(run),
+        resume="allow",
+        name=run.path.name,
+        group=run.manifest.benchmark,
+        tags=[run.manifest.benchmark, run.manifest.protocol],
+        config=told_options(run),
+    )
+    return WandbCalls(wandb, begun, run)

@@ -1,0 +1,37 @@
+"""The calls that Weights & Biases and Trackio have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from markscheme.runs.folder import Run
+from markscheme.tracking import Tracker, identity
+
+
+class WandbCalls(Tracker):
+    """A client's module and the run that it has begun."""
+
+    def __init__(self, client: Any, begun: Any, run: Run) -> None:
+        self._client, self._run = client, begun
+        self._name = f"{run.path.name}-{identity(run)[:6]}"
+
+    def log(self, step: int, figures: Mapping[str, float]) -> None:
+        """Its own steps only ever grow, also when a run is pushed again, so ours is a figure."""
+        self._run.log({**figures, "responses_there": step})
+
+    def table(self, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+        """A table of its own."""
+        table = self._client.Table(columns=list(columns), data=[list(row) for row in rows], allow_mixed_types=True)
+        self._run.log({"responses": table})
+
+    def artefact(self, folder: Path) -> None:
+        """A version of an artefact that has the run's name."""
+        artefact = self._client.Artifact(self._name, type="markscheme-run")
+        artefact.add_dir(str(folder))
+        self._run.log_artifact(artefact)
+
+    def close(self) -> None:
+        """Wait until it is written."""
+        self._run.finish()
