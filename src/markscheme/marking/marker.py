@@ -149,7 +149,8 @@ def _puzzle(gold: Any, rule: Protocol) -> CountdownGold:
 def judge(rule: Protocol, response: str | Response, gold: Gold, think_end: str, problem: Problem | None = None) -> Mark:
     """Read the response, let the protocol judge, sign the mark."""
     if isinstance(response, str):
-        return _signed(_with_absence(_assess(rule, response, gold, think_end, False, problem), response), rule, "", 0)
+        assessment = _assess(rule, response, gold, think_end, False, problem)
+        return _signed(_with_absence(assessment, response), rule, "", 0)
     if response.error is not None:
         assessment = Assessment(Verdict.ERROR, why=response.error)
     else:

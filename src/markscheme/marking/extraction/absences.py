@@ -35,7 +35,7 @@ def absence(text: str, response: Response | None = None) -> str | None:
     """What stands in the place of an answer; `None` for a reply like any other."""
     if response is not None and response.finish_reason == "content_filter":
         return FILTERED
-    if not text.strip():
+    if not text or text.isspace():
         called = response is not None and any("tool" in str(name) for name in response.metadata)
         return TOOL_CALL if called else EMPTY
     if _CALLS.match(text):

@@ -147,6 +147,11 @@ _FORGOTTEN = 40
 
 def boxed_answer(text: str, start: int, end: int) -> ExtractedAnswer | None:
     """What the last box, or the last list of boxes, holds."""
+    if text.rfind("box", start, end) < 0:
+        return None
+    plain = _plain_box(text, start, end)
+    if plain is not None:
+        return plain
     boxes = last_boxes(text, start, end)
     if boxes and boxes[-1].outer_end == boxes[-1].end == end and boxes[-1].outer_start - start > _FORGOTTEN:
         boxes = last_boxes(text, start, boxes[-1].outer_start)  # a longer text that ends within a box was cut off there
@@ -156,6 +161,21 @@ def boxed_answer(text: str, start: int, end: int) -> ExtractedAnswer | None:
     return ExtractedAnswer(", ".join(parts), boxes[0].start, boxes[-1].end, "boxed", parts, boxes[-1].outer_end)
 
 
+def _plain_box(text: str, start: int, end: int) -> ExtractedAnswer | None:
+    r"""The last box where it is `\boxed{73}` and nothing near it could belong to it: most boxes, at a third of the cost."""
+    at = text.rfind("\\boxed{", start, end)
+    inside = at + 7
+    close = text.find("}", inside, end) if at >= 0 else -1
+    content = text[inside:close] if close > 0 else ""
+    if not content.strip().isalnum() or content in _PLACEHOLDERS or text[at - 1 : at] == "-":
+        return None
+    if text[close + 1 : close + 2] not in ("$", ".", "") and text[close + 1 : close + 4] != " \\]":
+        return None
+    if text.find("box", inside, end) >= 0 or text.find("box", max(start, at - _NEAR), at) >= 0:
+        return None
+    return ExtractedAnswer(content, inside, close, "boxed", (), close + 1)
+
+
 _FACTOR = re.compile(r"\s?(?:\\pi(?![a-zA-Z])|\\sqrt\{[^{}\n]{1,20}\}|\\?%)")
 _BEFORE_A_SIGN = re.compile(r"(?:[$=(\[]|\\[(\[])\s?\Z")
 
@@ -163,8 +183,9 @@ _BEFORE_A_SIGN = re.compile(r"(?:[$=(\[]|\\[(\[])\s?\Z")
 def _with_factor(text: str, start: int, end: int, box: Box) -> ExtractedAnswer:
     r"""A box with the factor or sign that was left outside of it: `\boxed{12}\pi`, `$-\boxed{5}$`."""
     content, begin, finish = box.content, box.start, box.end
-    factor = _FACTOR.match(text, box.outer_end, end) if box.outer_end > box.end else None
-    if factor is not None:
+    follows = text[box.outer_end : box.outer_end + 2].lstrip()
+    factor = _FACTOR.match(text, box.outer_end, end) if follows[:1] in ("\\", "%") and follows[:2] != "\\]" else None
+    if factor is not None and box.outer_end > box.end:
         content, finish = content + factor[0], factor.end()
     at = box.outer_start
     if (

@@ -80,7 +80,7 @@ def announced_letter(text: str, start: int, end: int) -> ExtractedAnswer | None:
     return _extracted(text, last, end) if last is not None else None
 
 
-_REACH: Final = 20_000
+_REACH: Final = 6_000
 """How far before the end a choice may stand."""
 
 

@@ -29,7 +29,9 @@ _REACH = 20_000
 
 def json_answer(text: str, start: int, end: int) -> ExtractedAnswer | None:
     """What the answer field of the last JSON reply says."""
-    if text.find('"', start, end) < 0 and not text[max(start, end - 64) : end].rstrip(" \n`").endswith("}"):
+    if text.find('"', start, end) < 0 and (
+        text[end - 1 : end] not in ("}", "`", " ", "\n") or text[max(start, end - 64) : end].rstrip(" \n`")[-1:] != "}"
+    ):
         return None  # most responses: without a quote, only an object at the very end is looked at, for it may have '…'
     if text.find("{", start, end) < 0:
         return None

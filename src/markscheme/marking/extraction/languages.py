@@ -38,19 +38,23 @@ _LEAD: Final = re.compile(
     rf"[\s*_:：「『【（(\[]{{0,6}}?(?P<value>(?=[-−+]?[$€£¥₹]?\d|[$\\√π(\[{{（]|[A-J](?![\w-])|[-−])|(?<=[:：】\]]\s)(?=\S)|(?<=[:：】\]])(?=\S))"
 )
 _IN_ASCII: Final = ("ntwort", "rgebnis", "espuesta", "esultado", "ibu ", "esposta", "isposta", "evap", "awaban")
-"""What a text without any accent must contain to be worth the search."""
+"""What a text without any accent must contain to be worth the search; with an "answer" in it, it is English."""
 _DENIED: Final = re.compile(r"(?:不|没有|非|nicht|keine?|no|pas|не)\s?\Z")
-_REACH: Final = 20_000
+_REACH: Final = 8_000
 _COPULA_END: Final = re.compile(
     r"\s{0,4}(?:です|である|だ|になります|となります|అవుతుంది|అవుతాయి|ఉన్నాయి|হবে|হয়|টি|입니다|이다|है|ครับ|ค่ะ)[\s.।。]{0,6}\Z"
 )
+
+
+def _has_word(text: str, begin: int, end: int) -> bool:
+    return any(text.find(word, begin, end) >= 0 for word in _IN_ASCII)
 
 
 def declared_abroad(text: str, start: int, end: int) -> ExtractedAnswer | None:
     """What the last announcement in another language says."""
     begin = max(start, end - _REACH)
     # "Jibu ni 5." is the shortest in ASCII; behind a box there is usually less.
-    if text.isascii() and (end - begin < 10 or not any(text.find(word, begin, end) >= 0 for word in _IN_ASCII)):
+    if text.isascii() and (end - begin < 10 or text.find("nswer", begin, end) >= 0 or not _has_word(text, begin, end)):
         return None
     last = None
     for lead in _LEAD.finditer(text, begin, end):

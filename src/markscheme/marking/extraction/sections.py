@@ -41,7 +41,6 @@ def read(
 ) -> ResponseSections:
     """Set thinking apart at the last `think_end`; drop what a base model invents after its answer."""
     start, end = 0, len(text)
-    asked = (problem.statement, problem.choices) if problem is not None else ("", ())
     for opening, closing in _marks_of_thinking(text, think_end):
         closed = text.rfind(closing, start)
         if closed >= 0:
@@ -49,10 +48,13 @@ def read(
         opened = text.find(opening, start, end) if opening else -1
         if opened >= 0 and not (opening in _LOOSE and text.find("<answer>", opened) >= 0):
             end, cut_off = opened, True  # thinking that never ends; what stands before it may still be an answer
-    if end == len(text) and text[-1:] in ">]":
+    if text[-1:] in (">", "]") and text[-2:-1] not in ("\\", ")") and end == len(text):
         marks = _END_MARKS.search(text, max(start, end - 200))
         end = marks.start() if marks else end
-    return ResponseSections(text, start, _own_end(text, start, end), cut_off, end, *asked)
+    own_end = _own_end(text, start, end)
+    if problem is None:
+        return ResponseSections(text, start, own_end, cut_off, end)
+    return ResponseSections(text, start, own_end, cut_off, end, problem.statement, problem.choices)
 
 
 MARKS_OF_THINKING: Final = (
@@ -87,7 +89,7 @@ def _marks_of_thinking(text: str, think_end: str) -> tuple[tuple[str, str], ...]
     if "<" in text:
         marks = MARKS_OF_THINKING[:4] if "|>" in text else MARKS_OF_THINKING[:1]
     head = text[:_HEAD]
-    if "<" in head or "[" in head or "◁" in head:
+    if "<t" in head or "<r" in head or "<s" in head or "[T" in head or "◁" in head:
         marks += tuple(pair for pair in MARKS_OF_THINKING[len(marks) :] if pair[0] in head)
     return marks
 

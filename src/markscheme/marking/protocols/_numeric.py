@@ -54,11 +54,23 @@ _DOLLARS_AND_CENTS = re.compile(r"\W*\d[\d,]*\s+dollars?\s+(?:and\s+)?\d+\s+cent
 _TWO = re.compile(r"\W*+[\d.,]++\s*+(?:or|and|to|[-–])\s*+\W?[\d.,]++\W*+")
 
 
+MAX_COMPARED = 4_000
+"""Characters of an answer that are worth comparing, nesting aside: ten thousand brackets around a 1 are still a 1."""
+_NESTING = re.compile(r"[()\[\]{}]+|\\(?:frac|left|right|sqrt)(?![a-zA-Z])")
+
+
+def is_endless(content: str) -> bool:
+    """Whether an answer is longer than anyone states one, so that reading it would only cost time."""
+    return len(content) > MAX_COMPARED and (len(content) > 25_000 or len(_NESTING.sub("", content)) > MAX_COMPARED)
+
+
 def by_equality(answer: ExtractedAnswer, right: Number) -> Assessment:
     """The verdict of mathematical equality on an answer that is no plain number."""
     from markscheme.marking.equality import compare
 
-    result = compare(answer.content[:50_000], str(right))
+    if is_endless(answer.content):
+        return Assessment(Verdict.WRONG, answer.content, "longer than any answer", (answer.start, answer.end))
+    result = compare(answer.content, str(right))
     verdict = Verdict.UNMARKABLE if result.equal is None else Verdict.CORRECT if result.equal else Verdict.WRONG
     return Assessment(verdict, answer.content, result.why, (answer.start, answer.end), result.flags)
 

@@ -20,6 +20,8 @@ from markscheme.marking.protocol import Assessment
 from markscheme.types import CountdownGold, Gold, Verdict
 
 _ANSWER = re.compile(r"(?:answer|Answer|ANSWER)\b[*_]{0,3}\s?(?:is)?[*_\s]{0,3}[:：]?")
+_MAX_LENGTH = 25_000
+"""Of a longer "equation" the rest is not read: so many brackets are still one, and no puzzle needs more."""
 _LINES = 200
 """How many lines from the end are looked at for one that is an equation."""
 
@@ -92,6 +94,6 @@ def judge(sections: ResponseSections, gold: Gold) -> Assessment:
     answer = find(sections, gold.nums)
     if answer is None:
         return Assessment(Verdict.NO_ANSWER, why="no equation found")
-    result = judge_answer(answer.content, gold.nums, gold.target)
+    result = judge_answer(answer.content[:_MAX_LENGTH], gold.nums, gold.target)
     why = result.why or f"gives {gold.target}"
     return Assessment(Verdict(result.kind), answer.content, why, (answer.start, answer.end))

@@ -26,6 +26,7 @@ from markscheme.marking.protocols._closed_answers import (
     said_with_letter,
     text_of_choice,
 )
+from markscheme.marking.protocols._numeric import is_endless
 from markscheme.types import Gold, Verdict
 
 
@@ -49,14 +50,14 @@ def judge(sections: ResponseSections, gold: Gold) -> Assessment:
     answer = extract_answer(sections)
     if answer is None or not answer.content:
         return by_words_of_letter(sections, right) or Assessment(Verdict.NO_ANSWER, why="no answer was stated")
-    if len(answer.content) > MAX_COMPARED:
+    if is_endless(answer.content):
         return Assessment(Verdict.WRONG, answer.content, "longer than any answer", (answer.start, answer.end))
     if not answer.content.isascii():
         answer = answer._replace(content=ascii_digits(answer.content))
     if answer.form == "concluded":
         answer = _whole(sections, right) or answer
     result = compare(answer.content, right)
-    if not result.equal:
+    if not result.equal and not answer.content.isdecimal():
         answer, result = _read_again(sections, answer, right, result)
     if not result.equal and (places := places_asked(sections.statement)) is not None:
         rounded = compare(answer.content, right, places=places)
@@ -80,8 +81,6 @@ def _whole(sections: ResponseSections, right: str) -> ExtractedAnswer | None:
     return whole if compare(whole.content, right).equal else None
 
 
-MAX_COMPARED = 50_000
-"""Characters of an answer that are worth comparing: ten thousand nested brackets around a 1 are still a 1."""
 _WITH_LETTER = re.compile(r"[\s*_$]*[(\[]?(?:[A-Ja-j][)\]]|[A-J][.:])[\s*_]*(?=\S)")
 
 
@@ -126,7 +125,8 @@ def _read_again(
         return (answer, results[-1]) if all(each.equal for each in results) else (answer, result)
     letter = _WITH_LETTER.match(answer.content)
     content = answer.content[letter.end() :] if letter is not None else None
-    content = text_of_choice(sections, answer.content, content) or content
+    if sections.statement or sections.choices:
+        content = text_of_choice(sections, answer.content, content) or content
     bracketed = _IN_BRACKETS.fullmatch(answer.content)
     for other in (
         content,
