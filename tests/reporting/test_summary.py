@@ -4,6 +4,7 @@ import msgspec
 import pytest
 
 import markscheme as ms
+from markscheme.cli import main
 from markscheme.errors import UsageError
 from markscheme.reporting.summary import Summary, summarize
 from markscheme.runs.folder import Run
@@ -80,3 +81,23 @@ def test_summary_when_lines_were_damaged_then_warns(replayed):
     with run.marks_file("aime").open("ab") as out:
         out.write(b'{"verdict":"corr\n')
     assert "damaged" in summarize(run).warnings[0]
+
+
+def test_report_when_replies_are_refusals_or_empty_then_every_format_tells_them_apart(tmp_path, capsys):
+    problem = ms.benchmark("aime-sample").problems[0]
+    replies = ["I'm sorry, but I can't help with that.", "", '<tool_call>{"name": "python"}</tool_call>', "No idea."]
+    stored = tmp_path / "stored.jsonl"
+    stored.write_bytes(
+        b"".join(
+            msgspec.json.encode({"key": problem.key, "sample": sample, "text": text}) + b"\n"
+            for sample, text in enumerate(replies)
+        )
+    )
+    run = ms.run("aime-sample", model=f"replay/{stored}", samples=4, limit=1, out=tmp_path / "run")
+    summary = summarize(run)
+    assert summary.absences == {"refusal": 1, "empty reply": 1, "tool call only": 1}
+    said = "1 × refusal, 1 × empty reply, 1 × tool call only"
+    assert any(said in note for note in summary.warnings)
+    for how in ("table", "markdown", "json"):
+        assert main(["report", str(tmp_path / "run"), "--format", how]) == 0
+        assert said in " ".join(capsys.readouterr().out.split()), how

@@ -12,7 +12,9 @@ import msgspec
 import numpy as np
 
 from markscheme.errors import UsageError
+from markscheme.marking.extraction.absences import ABSENCES
 from markscheme.runs.columns import FINISH, VERDICTS
+from markscheme.runs.flags import flag_counts
 from markscheme.runs.folder import Failure, Manifest, Run, write_atomically
 from markscheme.runs.settling import settlement
 from markscheme.runs.snapshot import Snapshot
@@ -88,6 +90,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """Responses that came back; `missing` is the rest."""
     missing: int
     verdicts: dict[str, int]
+    absences: dict[str, int] = {}
+    """Responses that are not right by what stands in the place of an answer: a refusal, nothing, a tool call …"""
     accuracy: Estimate
     truncation: Estimate
     """Share of responses cut off before an answer: the first suspect when a score is low."""
@@ -150,6 +154,7 @@ def summarize(
         responses=snapshot.answered,
         missing=snapshot.missing,
         verdicts={str(verdict): verdicts[verdict] for verdict in Verdict if verdicts[verdict]},
+        absences=flag_counts(snapshot, label, ABSENCES),
         accuracy=estimate("accuracy", counts, population),
         truncation=rate(counts, Verdict.TRUNCATED, population),
         rates={str(verdict): rate(counts, verdict, population) for verdict in RATES if verdicts[verdict]},
@@ -165,7 +170,9 @@ def summarize(
     )
     from markscheme.reporting.figures import caveats
 
-    said = (*_warnings(snapshot, label), *notes, *caveats(summary))
+    absent = [f"{count:,} × {name}" for name, count in summary.absences.items()]
+    told = [f"responses with something else in the place of an answer: {', '.join(absent)}"] if absent else []
+    said = (*_warnings(snapshot, label), *told, *notes, *caveats(summary))
     return msgspec.structs.replace(summary, warnings=said)
 
 

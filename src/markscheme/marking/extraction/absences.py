@@ -14,6 +14,7 @@ REFUSAL: Final = "refusal"
 FILTERED: Final = "content filter"
 EMPTY: Final = "empty reply"
 TOOL_CALL: Final = "tool call only"
+ABSENCES: Final = (REFUSAL, FILTERED, EMPTY, TOOL_CALL)
 
 _REFUSES: Final = re.compile(
     r"\W{0,4}(?:(?:I(?:'|’)?m|I\sam)\s(?:very\s)?(?:sorry|afraid|unable|not\sable)|I\s(?:apologi[sz]e|can(?:not|(?:'|’)t|\snot)|won(?:'|’)t)\b|Sorry,|As\san\sAI\b"
