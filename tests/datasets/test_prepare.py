@@ -200,6 +200,19 @@ def test_prepare_when_the_first_source_is_gone_then_the_second_is_used_and_said(
     assert "does not give out first/puzzles, so second/puzzles was used" in prepared.note
 
 
+def test_prepare_when_a_file_is_not_where_it_was_then_the_conversion_of_its_split_is_used(hub, tmp_path):
+    dataset = puzzles()
+    moved = HubFile(repo="first/puzzles", path="a.parquet", split="default/test")
+    dataset = Made((msgspec.structs.replace(dataset.files[0], hub=moved),), dataset.like)
+    hub.add(source_of(dataset), b"", "404")
+    hub.add(source_of(dataset, 1), parquet(PUZZLES))
+    (prepared,) = run(dataset, tmp_path)
+    assert prepared.file.source.endswith("/default/test/0000.parquet")
+    assert "does not give out a.parquet, so its own conversion was used" in prepared.note
+    assert any("convert" in request for request in hub.requests)
+    assert not source_of(dataset, 1).pinned
+
+
 def test_prepare_when_the_first_source_only_fails_for_now_then_the_second_is_not_used(hub, tmp_path):
     dataset = puzzles()
     hub.add(source_of(dataset), b"", "503")

@@ -10,6 +10,7 @@ import os
 import tempfile
 import uuid
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -95,14 +96,16 @@ def _fetch(source: Source, folder: Path, downloads: _Downloads, examine: Examine
 
 def _first_available(source: Source, downloads: _Downloads, examine: Examine) -> _Fetched:
     """From the first place that the Hub has; any other failure is not a reason to look elsewhere."""
-    *preferred, last = source.hubs
-    for hub in preferred:
-        try:
-            return _read(source, hub, downloads, examine, "")
-        except NotOnHubError:
-            continue
-    note = f"The Hub does not give out {preferred[0].repo}, so {last.repo} was used." if preferred else ""
-    return _read(source, last, downloads, examine, note)
+    first, *others = source.hubs
+    try:
+        return _read(source, first, downloads, examine, "")
+    except NotOnHubError:
+        for hub in others:
+            gave, used = (first.repo, hub.repo) if hub.repo != first.repo else (first.paths[0], "its own conversion")
+            note = f"The Hub does not give out {gave}, so {used} was used."
+            with suppress(NotOnHubError):
+                return _read(source, hub, downloads, examine, note)
+        raise
 
 
 def _read(source: Source, hub: HubFile, downloads: _Downloads, examine: Examine, note: str) -> _Fetched:

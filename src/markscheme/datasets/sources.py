@@ -50,9 +50,11 @@ class HubFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     @property
     def conversions(self) -> tuple[HubFile, ...]:
         """The same rows as the Hub converted them, if the split is named."""
-        names = (self.split,) if isinstance(self.split, str) else self.split
-        paths = tuple(f"{name}/0000.parquet" for name in names)
-        return (msgspec.structs.replace(self, path=paths, revision=CONVERTED, split=()),) if paths else ()
+        if not self.split:
+            return ()
+        one = isinstance(self.split, str)
+        path = f"{self.split}/0000.parquet" if one else tuple(f"{name}/0000.parquet" for name in self.split)
+        return (msgspec.structs.replace(self, path=path, revision=CONVERTED, split=()),)
 
     def at(self, commit: str) -> str:
         """The address with the commit that was really served, in the notation of the Hub's own tools."""
