@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from markscheme.benchmarks.benchmark import Benchmark, DataProblems
 from markscheme.benchmarks.fields import ProblemMaker
 from markscheme.benchmarks.registry import benchmark, benchmarks
 from markscheme.datasets import Source
 from markscheme.datasets.files import Row
-from markscheme.datasets.verify import BadGold, unmarkable_golds
-from markscheme.types import CountdownGold, Mark, Problem
+from markscheme.types import CountdownGold, Mark, Problem, Verdict
 
 if TYPE_CHECKING:
     from markscheme.datasets.prepare import Prepared
+
+_OTHER_ANSWER = "\\boxed{31337}"
 
 
 def fetchable(names: Sequence[str]) -> list[Benchmark]:
@@ -55,21 +58,65 @@ def examiner(bench: Benchmark) -> Callable[[Source, list[Row]], None]:
                 gold = make(index, row, names.get(source.file, "test")).gold
             except (KeyError, TypeError, ValueError) as problem:
                 raise ValueError(f"row {index + 1}: {problem}") from None
-            if source.sha256 is None and isinstance(gold, CountdownGold) and _solution(gold.nums, gold.target) is None:
+            if source.sha256 is None and isinstance(gold, CountdownGold) and _solution(gold) is None:
                 raise ValueError(f"row {index + 1}, {list(gold.nums)} to {gold.target}, has no solution")
 
     return examine
+
+
+class BadGold(msgspec.Struct, frozen=True, kw_only=True):
+    """A gold answer that does not earn the mark when it is given as the response."""
+
+    problem: str
+    gold: str
+    verdict: str
+    why: str
 
 
 def bad_golds(bench: Benchmark, source: Source, folder: Path, mark: Callable[[str, Problem], Mark]) -> list[BadGold]:
     """Every gold of a file given to the marker as if a model had written it."""
     assert bench.definition is not None
     part = next(name for name, each in bench.definition.data.items() if each == source)
-    return unmarkable_golds(DataProblems(bench.definition, (part,), bench.name, folder, pool=True), mark, _solution)
+    return unmarkable_golds(DataProblems(bench.definition, (part,), bench.name, folder, pool=True), mark)
 
 
-def _solution(numbers: tuple[int, ...], target: int) -> str | None:
+def unmarkable_golds(problems: Iterable[Problem], mark: Callable[[str, Problem], Mark]) -> list[BadGold]:
+    """The problems whose own gold, given as the response, is not marked correct.
+
+    Marking comes in as a function: this package does not know how to judge.
+    """
+    bad = []
+    for problem in problems:
+        gold = problem.gold
+        response = _perfect_response(problem)
+        if response is None:
+            verdict, why = "unmarkable", "the puzzle has no solution"
+        else:
+            judged = mark(response, problem)
+            if judged.correct:
+                # The same text always matches; only another answer shows whether the gold can be read at all.
+                judged = mark(_OTHER_ANSWER, problem)
+                if judged.verdict is not Verdict.UNMARKABLE:
+                    continue
+            verdict, why = judged.verdict.value, judged.why
+        shown = gold if isinstance(gold, str) else f"{list(gold.nums)} to {gold.target}"
+        bad.append(BadGold(problem=problem.id, gold=shown, verdict=verdict, why=why))
+    return bad
+
+
+def _perfect_response(problem: Problem) -> str | None:
+    """What a model that knows the gold would write, in the form that the benchmark's prompt asks for."""
+    gold = problem.gold
+    if isinstance(gold, CountdownGold):
+        solution = _solution(gold)
+        return None if solution is None else f"<answer>{solution}</answer>"
+    if problem.protocol.startswith("gsm8k"):
+        return f"ANSWER: {gold}"
+    return f"\\boxed{{{gold}}}"
+
+
+def _solution(puzzle: CountdownGold) -> str | None:
     from markscheme.countdown.solver import solve
 
-    solved = solve(numbers, target)
+    solved = solve(puzzle.nums, puzzle.target)
     return solved.expression if solved else None

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from markscheme.benchmarks import Benchmark
+    from markscheme.benchmarks.examining import BadGold
     from markscheme.datasets import Source
-    from markscheme.datasets.verify import BadGold, FileReport
+    from markscheme.datasets.verify import FileReport
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
