@@ -124,7 +124,8 @@ def difference_of(name: str, one: Counts, two: Counts, population: Population) -
     """The difference on problems that both have a value for, rows in the same order."""
     if population == "these problems":
         return FixedDifference(metric(name).on_these(one), metric(name).on_these(two))
-    return paired(per_problem(name, two) - per_problem(name, one), one.clusters or two.clusters)
+    unit = metric(name).k / max(1.0, float(min(one.n.mean(), two.n.mean())))  # a value takes k of n samples
+    return paired(per_problem(name, two) - per_problem(name, one), one.clusters or two.clusters, min(1.0, unit))
 
 
 def as_interval(found: Difference, level: float, problems: int) -> Interval:

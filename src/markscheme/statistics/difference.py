@@ -44,14 +44,18 @@ class PairedDifference(NamedTuple):
         return quantiles.student_cdf((self.estimate - value) / self.error, self.freedom)
 
 
-def paired(change: Floats, clusters: Sequence[str] = ()) -> PairedDifference:
-    """From one difference a problem; problems that share a cluster are not independent."""
+def paired(change: Floats, clusters: Sequence[str] = (), unit: float = 0.0) -> PairedDifference:
+    """From one difference a problem; problems that share a cluster are not independent.
+
+    `unit` is about the least that a problem moves if it moves at all: an imagined one does not move less.
+    """
     mean = float(change.mean())
     error, freedom = standard_error(change, clusters)
     moves = sums(change, clusters)[0] if clusters else change
     if moves.size < 2:
         return PairedDifference(mean, math.inf, 1)
-    largest = float(np.abs(moves).max(initial=0.0)) or float(change.size / moves.size)
+    largest = float(np.abs(moves).max(initial=0.0))
+    largest = max(largest, unit) if largest else float(change.size / moves.size)
     moved = carrying(moves)
     imagined = 2 * _IMAGINED * min(1.0, (_FEW / moved) ** 2 if moved else 1.0) * largest**2
     guard = imagined * moves.size / (moves.size - 1) / change.size**2

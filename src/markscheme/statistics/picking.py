@@ -1,8 +1,8 @@
 """Metrics that pick one of k samples: majority vote and best of k, with what sampling adds to each.
 
-A problem's samples are given random weights (Bayesian bootstrap), k are drawn by these, and the pick is looked at: how
-far its chance lies from the estimate, on average, is the noise. That holds for every k up to n, where leaving out one
-sample does not.
+For a vote, a problem's samples are given random weights (Bayesian bootstrap), k are drawn by these, and the pick is
+looked at: how far its chance lies from the estimate, on average, is the noise. That holds for every k up to n, where
+leaving out one sample does not.
 """
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ import numpy.typing as npt
 from markscheme.errors import UsageError
 from markscheme.statistics.counts import Counts, Picks
 from markscheme.statistics.metric import Metric
-from markscheme.statistics.voting import NO_ANSWER, Vote, best_of_k, maj_at_k
+from markscheme.statistics.voting import NO_ANSWER, Vote, best_of_k, best_weights, maj_at_k
 
 Floats = npt.NDArray[np.float64]
 _DRAWS = 200  # of weights per problem; only the mean over problems is used
 _UNSEEN = 0.5  # samples' worth of weight for an answer that was not seen
+_DRAWN = 3.0
 
 
 class _PickMetric(Metric):
@@ -43,7 +44,7 @@ class _PickMetric(Metric):
         return np.array([self._vote(row).value for row in self._rows(counts)])
 
     def noise(self, counts: Counts) -> Floats:
-        """The mean squared distance between the estimate and the chance under random weights."""
+        """See `Metric`."""
         return np.array([np.inf if row.correct.size < self.k else self._noise(row) for row in self._rows(counts)])
 
     def drawn_error(self, counts: Counts) -> float:
@@ -129,19 +130,11 @@ def _best(row: Picks, k: int, field: str, sign: float) -> Vote:
 
 @lru_cache(maxsize=4096)
 def _best_noise(row: Picks, k: int, field: str, sign: float) -> float:
-    scores = sign * row.scores[field]
-    scores = np.where(np.isnan(scores), -np.inf, scores)
-    right = row.correct.astype(float)
-    weights = np.ones(scores.size)
-    if right.min() == right.max():  # another kind of sample was not seen: it may score like any of these
-        scores, right = np.append(scores, np.median(scores)), np.append(right, 1 - right[0])
-        weights = np.append(weights, _UNSEEN)
-    order = np.argsort(scores, kind="stable")
-    ranked = scores[order]
-    starts = np.flatnonzero(np.append(True, ranked[1:] > ranked[:-1]))  # ties are one level
-    shares = np.random.default_rng(scores.size).dirichlet(weights[order], _DRAWS)
-    of_level = np.add.reduceat(shares, starts, axis=1)
-    correct = np.add.reduceat(shares * right[order], starts, axis=1)
-    below = np.cumsum(of_level, axis=1) ** k
-    chance = np.sum(np.diff(below, prepend=0.0, axis=1) * correct / np.maximum(of_level, 1e-300), axis=1)
-    return float(np.mean((chance - _best(row, k, field, sign).value) ** 2))
+    """The estimate is a weighted mean of marks: how often the samples that weigh are correct, and how much each weighs.
+
+    That rate is the estimate, drawn towards the problem's own by `_DRAWN` samples: the few that weigh may be all alike.
+    """
+    squares = float(np.sum(best_weights(sign * row.scores[field], k) ** 2))
+    overall = (float(row.correct.sum()) + 0.5) / (row.correct.size + 1)
+    rate = (_best(row, k, field, sign).value / squares + _DRAWN * overall) / (1 / squares + _DRAWN)
+    return squares * rate * (1 - rate)

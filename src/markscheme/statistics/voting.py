@@ -155,13 +155,18 @@ def best_of_k(scores: npt.ArrayLike, correct: npt.ArrayLike, k: int) -> float:
         raise UsageError(f"k must be at least 1, not {k}")
     if rank.size < k:
         return math.nan
-    _, level, ties = np.unique(np.where(np.isnan(rank), -np.inf, rank), return_inverse=True, return_counts=True)
-    share = np.bincount(level, weights=right) / ties
+    return float(best_weights(rank, k) @ right)
+
+
+def best_weights(scores: Floats, k: int) -> Floats:
+    """How often each sample is the best of k, over all ways to draw k; those with the same score share."""
+    _, level, ties = np.unique(np.where(np.isnan(scores), -np.inf, scores), return_inverse=True, return_counts=True)
     # All k at or below a level: C(m, k) / C(n, k). The best sits on a level when that holds for it but not below it.
     at_or_below = np.cumsum(ties)
     j = np.arange(k)
-    within = np.prod(np.maximum(at_or_below[:, None] - j, 0) / (rank.size - j), axis=1)
-    return float(np.diff(within, prepend=0.0) @ share)
+    within = np.prod(np.maximum(at_or_below[:, None] - j, 0) / (scores.size - j), axis=1)
+    weights: Floats = (np.diff(within, prepend=0.0) / ties)[level]
+    return weights
 
 
 def _samples(classes: npt.ArrayLike, correct: npt.ArrayLike) -> tuple[Ints, npt.NDArray[np.bool_]]:
