@@ -93,24 +93,23 @@ class RelationReader(ValueReader):
     def inequality(self, ranges: list[tuple[int, int]], operators: list[str], depth: int) -> ParsedAnswer:
         sides = [self.inequality_side(a, b, depth) for a, b in ranges]
         if operators == ["≠"] and isinstance(sides[0], Scalar) and isinstance(sides[1], Collection):
-            apart = [sets.solve(sides[0].value, "≠", x.value) for x in sides[1].items if isinstance(x, Scalar)]
-            if all(part is not None for part in apart) and len(apart) == len(sides[1].items):
+            apart = [self.solved(Relation("≠", sides[0], x)) for x in sides[1].items]
+            if None not in apart:
                 return functools.reduce(sets.intersection, (part for part in apart if part is not None))  # x ≠ ±5
-        values = [s.value if isinstance(s, Scalar) else None for s in sides]
-        found: RealSet | None = None
-        for left, operator, right in zip(values, operators, values[1:], strict=False):
-            if left is None or right is None:
-                found = None
-                break
-            solved = sets.solve(left, operator, right)
-            if solved is None:
-                found = None
-                break
-            found = solved if found is None else sets.intersection(found, solved)
-        if found is not None:
-            return found
         parts = [Relation(op, a, b) for a, op, b in zip(sides, operators, sides[1:], strict=False)]
+        solved = [self.solved(part) for part in parts]
+        known = [one for one in solved if one is not None]
+        if len(known) == len(parts):
+            return functools.reduce(sets.intersection, known)
         return parts[0] if len(parts) == 1 else Collection(tuple(parts), False, "and")
+
+    def solved(self, part: Relation) -> RealSet | None:
+        if not isinstance(part.left, Scalar) or not isinstance(part.right, Scalar):
+            return None
+        try:
+            return sets.solve(part.left.value, part.operator, part.right.value)
+        except Unreadable:
+            return None  # bounds that are no real numbers: k ≤ i
 
     def inequality_side(self, low: int, high: int, depth: int) -> ParsedAnswer:
         name = self.name(low, high)

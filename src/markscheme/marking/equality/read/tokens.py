@@ -52,6 +52,8 @@ _CHARACTERS: Final[dict[str, tuple[str, str]]] = {
 _COMPOUND_UNIT: Final = re.compile(r"[a-zA-Z]{1,4}(?:[/ ][a-zA-Z]{1,4}(?:\^?\{?-?\d\}?)?)+")
 _WORD_NEXT: Final = re.compile(r" (?!sin|cos|tan|log|sqrt|and|or|if)[A-Za-z]{3,}")
 _CALL: Final = re.compile(r"\s?(?:\\m?left\s?)?\(")
+_GROUP: Final = re.compile(r"\s{0,9}\{([^{}]*)\}")
+_LETTER: Final = re.compile(r"\s{0,9}([A-Za-z])")
 _ROW_SKIP: Final = re.compile(r"\s*\[[^\[\]]{0,20}\]")
 _UNIT_LETTERS: Final = frozenset("mgshLlNJWVKAC")
 
@@ -88,10 +90,12 @@ def scan(text: str, *, in_text: bool = False) -> list[Token]:
             if name in FONTS or name == "mathbb":
                 skip_to = _font(text, m.end(), name, tokens, spaced)
             elif name in DISCARDED:
-                skip_to = _braced_text(text, m.end())[1]
+                argument = _GROUP.match(text, m.end())
+                skip_to = argument.end() if argument else m.end()
             elif name in ("begin", "end"):
-                environment, skip_to = _braced_text(text, m.end())
-                tokens.append(Token(name, environment, spaced))
+                argument = _GROUP.match(text, m.end())
+                tokens.append(Token(name, argument[1] if argument else "", spaced))
+                skip_to = argument.end() if argument else m.end()
             elif name in SKIPPED:
                 continue
             elif name in OF_SEVERAL and _CALL.match(text, m.end()):
@@ -125,61 +129,34 @@ def _command(name: str, spaced: bool) -> Token:
     return Token(*known, spaced) if known else Token("?", "\\" + name, spaced)
 
 
-def _braced_text(text: str, at: int) -> tuple[str, int]:
-    """The text of the braces that start at or after `at`, and where they end."""
-    while at < len(text) and text[at].isspace():
-        at += 1
-    if at >= len(text) or text[at] != "{":
-        return "", at
-    depth = 0
-    for k in range(at, len(text)):
-        if text[k] == "{":
-            depth += 1
-        elif text[k] == "}":
-            depth -= 1
-            if depth == 0:
-                return text[at + 1 : k], k + 1
-    return text[at + 1 :], len(text)
-
-
 def _font(text: str, at: int, name: str, tokens: list[Token], spaced: bool) -> int:
     r"""The tokens inside `\text{…}` and its kin. Returns where the main scan goes on."""
-    start = at
-    while start < len(text) and text[start].isspace():
-        start += 1
-    if name == "mathbb" and text[start : start + 1].isalpha():
-        tokens.append(Token("set", text[start], spaced))
-        return start + 1
-    if start >= len(text) or text[start] != "{":
-        return at  # `\mathrm x` or `\bf x`: the command is dropped, what follows stands for itself
-    end = start + 1
-    while end < len(text) and text[end] not in "{}\\":
-        end += 1
-    if end >= len(text) or text[end] != "}":
-        return at  # nested: an ordinary group, scanned like everything else
-    content = text[start + 1 : end]
-    if name == "mathbb":
-        tokens.append(Token("set", content.strip(), spaced))
-        return end + 1
+    m = _GROUP.match(text, at)
+    if name == "mathbb" and (letter := m or _LETTER.match(text, at)):
+        tokens.append(Token("set", letter[1].strip(), spaced))
+        return letter.end()
+    if m is None or "\\" in m[1]:
+        return at  # `\bf x`: the command is dropped; or nested: an ordinary group, scanned like everything else
+    content, end = m[1], m.end()
     stripped = content.strip()
     after_value = bool(tokens) and (
         tokens[-1].kind in "n})v" or (tokens[-1].kind == "{" and any(t.kind == "n" for t in tokens[-9:]))
     )
     if len(stripped) == 1 and name in UPRIGHT and stripped in _UNIT_LETTERS and after_value:
         tokens.append(Token("x", stripped, True))
-        return end + 1
+        return end
     known = command(stripped) if name in ("operatorname", "mathrm", "text") else None
-    if name == "operatorname" and stripped in OF_SEVERAL and _CALL.match(text, end + 1):
+    if name == "operatorname" and stripped in OF_SEVERAL and _CALL.match(text, end):
         known = ("f", stripped)
     if stripped == "sec" and tokens and (after_value or tokens[-1][:2] == ("o", "/")):
         known = ("x", "sec")  # rather a second than a secant
     if known is not None and known[0] in "fx":
         tokens.append(Token(*known, spaced))
-        return end + 1
+        return end
     inner = scan(content, in_text=True)
     if after_value and _COMPOUND_UNIT.fullmatch(stripped):
         inner = [t._replace(kind="x") if t.kind in "vx" else t for t in inner]
     if inner and (spaced or content[:1].isspace()):
         inner[0] = inner[0]._replace(spaced=True)
     tokens.extend(inner)
-    return end + 1
+    return end

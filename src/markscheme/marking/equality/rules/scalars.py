@@ -86,10 +86,6 @@ def text_scalar(comparator: Comparator, a: Text, b: Scalar) -> bool | None:
     return bool(b.letters) and a.words.replace(" ", "") == b.letters.lower()
 
 
-def choices(comparator: Comparator, a: Choice, b: Choice) -> bool | None:
-    return a.letter == b.letter
-
-
 def choice_scalar(comparator: Comparator, a: Choice, b: Scalar) -> bool | None:
     if len(b.letters) == 1 and b.letters.upper() == a.letter and b.unit is None:
         return True
@@ -105,10 +101,6 @@ def choice_text(comparator: Comparator, a: Choice, b: Text) -> bool | None:
     if isinstance(a.value, Text) and comparator.same(a.value, b):
         return True
     return b.words.replace(" ", "") in (a.letter.lower(), (a.letter + a.rest).lower().replace(" ", ""))
-
-
-def based(comparator: Comparator, a: Based, b: Based) -> bool | None:
-    return a == b
 
 
 def based_scalar(comparator: Comparator, a: Based, b: Scalar) -> bool | None:
