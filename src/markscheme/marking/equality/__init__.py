@@ -13,7 +13,7 @@ sympy in a worker process (`proofs`).
 | notation for lists, sets, matrices | `read/parsing.py`; for equations and inequalities `read/relations.py`          |
 | kind of answer                     | `kinds.py`, and its row in the table of `rules/rulebook.py`                    |
 | rule of equality                   | `rules/scalars.py`, `lists.py` or `equations.py`, and its row in that table    |
-| second meaning of the same text    | `comparing.py`, `_alternatives`                                                |
+| second meaning of the same text    | `comparing.py`, one entry of `_MEANINGS`                                       |
 
 A text passes `read/`: `cleaning` (characters), `phrases` (words), `tokens`, `arguments` (braces that were left out),
 `token_ranges` (brackets), `parsing` with `relations` and `values`, `expressions` (a postfix program), and is worked out

@@ -26,15 +26,11 @@ from markscheme.marking.equality.algebra.exact import (
 
 def settle(terms: Terms, den: Terms | None, atoms: dict[str, Atom] | None) -> Value:
     """The simplest form of terms/den: a plain number where there is nothing else."""
-    if den is None:
-        if not terms:
-            return 0
-        if len(terms) == 1 and () in terms:
-            return narrow(terms[()])
-        return Expr(terms, None, atoms)
     if not terms:
         return 0
-    return _quotient(terms, den, atoms)
+    if den is not None:
+        return _quotient(terms, den, atoms)
+    return narrow(terms[()]) if len(terms) == 1 and () in terms else Expr(terms, None, atoms)
 
 
 def add(a: Value, b: Value) -> Value:

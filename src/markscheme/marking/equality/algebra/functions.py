@@ -28,7 +28,7 @@ from markscheme.marking.equality.algebra.exact import (
     variables,
 )
 from markscheme.marking.equality.algebra.numeric import approximate
-from markscheme.marking.equality.algebra.powers import HALF, POSITIVE, exponential, power, prime_factors, sqrt
+from markscheme.marking.equality.algebra.powers import HALF, exponential, is_positive, power, prime_factors, sqrt
 
 MAX_FACTORIAL: Final = 3000
 MAX_BINOMIAL: Final = 6000
@@ -90,7 +90,8 @@ def absolute(a: Value) -> Value:
     for g, e in mono:
         plain = generator(g, a.atoms)
         even = e.denominator == 1 and e.numerator % 2 == 0
-        result = mul(result, power(plain if even or g.startswith(POSITIVE) else atom("abs", plain), e))
+        if g != I_BASE:
+            result = mul(result, power(plain if even or is_positive(g) else atom("abs", plain), e))
     return result
 
 

@@ -55,7 +55,7 @@ class _Arranger:
                 self.bracket(token, takes_argument=before.kind == "c" or before.text in ("^", "_"))
             elif kind == "c":
                 self.command(token)
-            elif kind == "o" and text in "^_" and self.units:
+            elif kind == "o" and text in "^_" and self.has_next():
                 self.script(token, before.kind)
             else:
                 # The prime of x_1' belongs to x.
@@ -85,20 +85,38 @@ class _Arranger:
         unit = self.units[-1] if self.units else None
         return isinstance(unit, _Group) and unit.open is not None and unit.open.text == text
 
-    def argument(self, *, single_digits: bool = False) -> _Unit:
+    def argument(self, *, single_digits: bool = False) -> _Group:
         r"""What follows, in braces. `\frac43` takes 4 and 3, but `\sqrt13` and `2^10` mean whole numbers."""
-        if not self.units or len(self.units) - 1 in self.closers[-1:]:
-            return _Group([])
-        unit = self.units.pop()
-        if isinstance(unit, _Group):
-            return unit if unit.open is not None and unit.open.kind == "{" else _Group([unit], _OPEN, _CLOSE)
-        kind, text, _ = unit
-        if kind == "n" and single_digits and len(text) > 1 and text.isdigit():
-            self.units.append(Token("n", text[1:]))
-            unit = Token("n", text[0])
-        if kind == "f" or (kind == "o" and text in "+-"):
-            return _Group([self.argument(), unit], _OPEN, _CLOSE)  # `x^-1`: with the argument that follows
-        return _Group([unit], _OPEN, _CLOSE)
+        signs: list[Token] = []
+        unit = self.next_unit()
+        while isinstance(unit, Token) and (unit.kind == "f" or (unit.kind == "o" and unit.text in "+-")):
+            signs.append(unit)  # `x^-1`: with the argument that follows
+            unit = self.next_unit()
+        if (
+            isinstance(unit, Token)
+            and unit.kind == "n"
+            and single_digits
+            and len(unit.text) > 1
+            and unit.text.isdigit()
+        ):
+            self.units.append(Token("n", unit.text[1:]))
+            unit = Token("n", unit.text[0])
+        if unit is None:
+            argument = _Group([])
+        elif isinstance(unit, _Group) and unit.open is not None and unit.open.kind == "{":
+            argument = unit
+        else:
+            argument = _Group([unit], _OPEN, _CLOSE)
+        for sign in reversed(signs):
+            argument = _Group([argument, sign], _OPEN, _CLOSE)
+        return argument
+
+    def next_unit(self) -> _Unit | None:
+        """What follows, taken off; None at the end, or where a bracket closes that opens further left."""
+        return self.units.pop() if self.has_next() else None
+
+    def has_next(self) -> bool:
+        return bool(self.units) and self.closers[-1:] != [len(self.units) - 1]
 
     def script(self, token: Token, before: str) -> None:
         """A power or a subscript. A logarithm keeps its base as an argument."""

@@ -54,6 +54,10 @@ RULES: Final[dict[tuple[type, type], Rule]] = {
 """The rule for two kinds, stated in one order and tried in both: kinds that no row names are never equal."""
 
 
+_SIMPLE: Final = 10**9
+"""No decimal of 13 digits or more is a fraction of smaller numbers."""
+
+
 @dataclass(slots=True)
 class Comparator:
     """One comparison: what it noticed on the way, and what it could not decide."""
@@ -149,9 +153,6 @@ def _is_float_of(printed: Value, value: Value) -> bool:
     if size is None or size.imag:
         return False
     return abs(float(printed) - size.real) <= 1e-12 * abs(size.real)  # type: ignore[arg-type]
-
-
-_SIMPLE: Final = 10**9  # no decimal of 13 digits or more is a fraction of smaller numbers
 
 
 def _digits(value: Value) -> int:
