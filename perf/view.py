@@ -26,7 +26,7 @@ from urllib.parse import urlsplit
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 import run_folders
 
-from markscheme.reporting.summary import save_report, summarize
+from markscheme.reporting.summary import finish
 from markscheme.runs.folder import Run
 from markscheme.types import Mark, Response, Verdict
 
@@ -111,7 +111,7 @@ def many_runs(root: Path, count: int) -> Path:
         skill = 0.3 + 0.5 * number / count
         path = run_folders.finished(root / f"run-{number:03d}", problems=30, samples=8, skill=skill, seed=number)
         run = Run.open(path)
-        save_report(run, summarize(run))
+        finish(run)
     return root
 
 

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from kept_runs import answers_that_count, verdicts
+from kept_runs import answers, answers_that_count, verdicts
 from loopback import Loopback, Plan
 
 from markscheme.runs.folder import Run
@@ -206,3 +206,42 @@ def test_resume_when_nothing_is_missing_then_no_model_and_no_key_is_needed(marks
     manifest["config"]["base_url"] = []  # OpenAI itself, which wants a key
     (folder / "manifest.json").write_text(json.dumps(manifest))
     assert markscheme("resume", folder, "--json").returncode == 0
+
+
+# Killed at the n-th file that is put in the place of another.
+KILLED = """
+import os, pathlib
+left, replace = int(os.environ.get("KILLED_AT", "0")), pathlib.Path.replace
+
+def killed(self, target):
+    global left
+    left -= 1
+    if not left:
+        os.kill(os.getpid(), 9)
+    return replace(self, target)
+
+pathlib.Path.replace = killed
+"""
+
+
+@pytest.mark.parametrize("moment", range(1, 6))
+@pytest.mark.parametrize("again", [(), ("--limit", 10)])
+def test_growth_when_killed_at_any_moment_then_resuming_asks_the_rest_once(
+    process, markscheme, sums, right, fast, tmp_path, monkeypatch, moment, again
+):
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "sitecustomize.py").write_text(KILLED)
+    folder = tmp_path / "run"
+    with Loopback(Plan(answer=right), count=True) as server:
+        markscheme("run", sums(10), *fast, "--base-url", server.url, "--limit", 5, "--out", folder)
+        monkeypatch.setenv("PYTHONPATH", str(tmp_path / "site"), prepend=":")
+        monkeypatch.setenv("KILLED_AT", str(moment))
+        process("resume", folder, "--limit", 10, "--json").communicate(timeout=60)
+        monkeypatch.delenv("KILLED_AT")
+        done = markscheme("resume", folder, "--json", *again)
+        assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout)["responses"] in ((5, 10) if not again else (10,))
+        if not again and json.loads(done.stdout)["responses"] == 5:  # killed before anything was written down
+            assert markscheme("resume", folder, "--json", "--limit", 10).returncode == 0
+        assert len(answers(folder)) == 10
+        assert set(server.asked.values()) == {1}

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from markscheme.config import make_config
 from markscheme.errors import JournalError
-from markscheme.running.samples import SampleSet
+from markscheme.running.resume_state import SampleSet
 from markscheme.runs.folder import Manifest, Run
 from markscheme.runs.journal import Journal
 from markscheme.runs.lock import RunLock

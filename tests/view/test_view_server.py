@@ -424,7 +424,7 @@ def test_run_that_nobody_writes_to_any_more_is_called_silent(tmp_path, serve):
 
 
 def test_report_of_the_run_gives_the_figures_unless_its_marks_are_newer(tmp_path):
-    from markscheme.reporting.summary import save_report, summarize
+    from markscheme.reporting.summary import finish
     from markscheme.runs.folder import Run
     from markscheme.view.links import Links
     from markscheme.view.overview import overview
@@ -435,7 +435,7 @@ def test_report_of_the_run_gives_the_figures_unless_its_marks_are_newer(tmp_path
     entry = site.library.entries()[0]
     from_marks = overview(site.begin(), entry).value
     run = Run.open(path)
-    save_report(run, summarize(run))
+    finish(run)
     from_report = overview(site.begin(), entry).value
     assert from_report.accuracy.method == "report.json"
     assert from_report.accuracy.estimate == from_marks.accuracy.estimate

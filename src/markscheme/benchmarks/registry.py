@@ -70,9 +70,13 @@ def expand(names: Iterable[str]) -> list[str]:
     """Names with `all` replaced by the default benchmarks, each once, in order."""
     full = []
     for name in names:
-        defaults = (each for each in benchmarks().values() if each.definition and each.definition.default)
-        full += sorted(each.name for each in defaults) if name == "all" else [name]
+        full += _defaults() if name == "all" else [name]
     return list(dict.fromkeys(full))
+
+
+def _defaults() -> list[str]:
+    """Reads every benchmark's file, so only where `all` is asked for."""
+    return sorted(each.name for each in benchmarks().values() if each.definition and each.definition.default)
 
 
 def own_problem(index: int, row: Row) -> Problem:

@@ -72,17 +72,17 @@ class Reports:
         return sum(summary.missing for summary in self._summaries)
 
     def _report(self, finished: Run) -> None:
-        from markscheme.reporting.summary import save_report, summarize
+        from markscheme.reporting.summary import finish
         from markscheme.reporting.terminal import print_summary
 
-        summary = summarize(finished)
+        summary = finish(finished, _not_kept)  # before it is printed: the terminal may be gone
         self._summaries.append(summary)
         self.interrupted = finished.manifest.status == "interrupted"
         if summary.missing:
             self._unfinished.append(str(finished.path))
-        try:
-            save_report(finished, summary)  # before it is printed: the terminal may be gone
-        except JournalError as failure:  # a full disk: what was found out is at least said
-            print(f"markscheme: the report could not be kept: {failure}", file=sys.stderr)
         if not self._json and not self._quiet:
             print_summary(summary)
+
+
+def _not_kept(failure: JournalError) -> None:
+    print(f"markscheme: the report could not be kept: {failure}", file=sys.stderr)

@@ -19,7 +19,7 @@ import msgspec
 from markscheme.config import RunConfig, fixed_options, make_config
 from markscheme.errors import UsageError, nearest
 from markscheme.models.secrets import hide_config, hide_spec
-from markscheme.running.growing import GROWING
+from markscheme.running.resuming import GROWING
 
 SWEPT = ("temperature", "prompt", "fewshot", "fewshot_seed", "system_prompt", "top_p", "top_k", "max_tokens", "seed")
 """Options that may have several values: each combination is asked."""

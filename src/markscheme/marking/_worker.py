@@ -1,6 +1,6 @@
 """The process behind the sandbox: reads a task, runs it within limits, writes what came of it, until its input ends.
 
-Started as `python -m markscheme.marking._worker MEMORY_MB`; never imported by anything else. Messages are msgpack
+Started as `python -m markscheme.marking._worker MEMORY_MB`, or in a fork of a run. Messages are msgpack
 after a length of four bytes. Standard output is kept for them alone: what a task prints goes nowhere.
 """
 
@@ -17,15 +17,14 @@ from typing import Any, BinaryIO
 import msgspec
 
 
-def main() -> None:
+def serve(memory_mb: int) -> None:
     """Serve tasks until standard input closes, which also happens when the parent dies."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    answers = os.fdopen(os.dup(1), "wb")
+    questions, answers = os.fdopen(0, "rb", closefd=False), os.fdopen(os.dup(1), "wb")
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
     os.dup2(nowhere, 2)
-    _limit_memory(int(sys.argv[1]))
-    questions = sys.stdin.buffer
+    _limit_memory(memory_mb)
     _send(answers, ["ready", None])
     while (message := _receive(questions)) is not None:
         task, arguments, time_limit = message
@@ -37,7 +36,7 @@ def _end_with_parent() -> None:
     if not hasattr(select, "poll"):  # not on this system
         return
     waiter = select.poll()
-    waiter.register(sys.stdin.fileno(), 0)  # told of the end alone, not of messages
+    waiter.register(0, 0)  # told of the end alone, not of messages
     waiter.poll()
     os._exit(1)
 
@@ -91,4 +90,4 @@ def _send(stream: BinaryIO, message: list[Any]) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    serve(int(sys.argv[1]))

@@ -14,8 +14,9 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import IO, Any, Final, Literal, Protocol
 
 import msgspec
 
@@ -38,19 +39,36 @@ class TaskOutcome(msgspec.Struct, frozen=True):
     why: str = ""
 
 
+class Process(Protocol):
+    """What a worker needs of its process: as `subprocess.Popen` has it."""
+
+    pid: int
+    stdin: IO[bytes] | None
+    stdout: IO[bytes] | None
+
+    def kill(self) -> None: ...
+    def wait(self) -> int: ...
+
+
+def spawn(memory_mb: int) -> Process:
+    """A new interpreter that serves tasks, apart from the terminal: Ctrl-C there is for us, and no fault of a task."""
+    source = str(Path(__file__).resolve().parents[2])
+    paths = os.pathsep.join(filter(None, [source, os.environ.get("PYTHONPATH", "")]))
+    return subprocess.Popen(
+        [sys.executable, "-m", "markscheme.marking._worker", str(memory_mb)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "PYTHONPATH": paths},
+        process_group=0,
+    )
+
+
 class _Worker:
     """One process and its pipes. Used by one thread at a time."""
 
-    def __init__(self, memory_mb: int) -> None:
-        source = str(Path(__file__).resolve().parents[2])
-        paths = os.pathsep.join(filter(None, [source, os.environ.get("PYTHONPATH", "")]))
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "markscheme.marking._worker", str(memory_mb)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env={**os.environ, "PYTHONPATH": paths},
-        )
+    def __init__(self, process: Process) -> None:
+        self.process = process
         self.tasks = 0
         self.buffer = b""
 
@@ -107,9 +125,11 @@ class _Worker:
 class Pool:
     """At most `size` workers; a task waits for a free one, and its time starts when it does."""
 
-    def __init__(self, size: int | None = None, *, memory_mb: int = MEMORY_MB) -> None:
+    def __init__(
+        self, size: int | None = None, *, memory_mb: int = MEMORY_MB, start: Callable[[int], Process] = spawn
+    ) -> None:
         self.size = size or min(4, os.cpu_count() or 1)
-        self.memory_mb = memory_mb
+        self.memory_mb, self._start = memory_mb, start
         self._reset()
         _pools.append(self)
 
@@ -167,11 +187,17 @@ class Pool:
         finally:
             self._give_back(worker, keep=keep)
 
+    def warm(self) -> None:
+        """Have a worker ready before there is a task for it."""
+        if not self._idle:
+            with self._lock:
+                self._idle.append(_Worker(self._start(self.memory_mb)))
+
     def _take(self) -> _Worker:
         with self._lock:
             worker = self._idle.pop() if self._idle else None
         if worker is None:
-            worker = _Worker(self.memory_mb)
+            worker = _Worker(self._start(self.memory_mb))
         with self._lock:
             self._busy.add(worker)
         return worker

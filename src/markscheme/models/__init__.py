@@ -1,124 +1,37 @@
-"""Who answers: one file a backend, found by the name before the slash of `backend/target`."""
+"""Who answers: one file a backend, a table of them, and the fleet: many at once."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
-from importlib import import_module
-from importlib.metadata import entry_points
-from typing import TYPE_CHECKING, Literal, NamedTuple
-
-from markscheme.errors import ModelError, UsageError
-
-if TYPE_CHECKING:
-    from markscheme.config import RunConfig
-    from markscheme.models.base import Model
-
-
-class Backend(NamedTuple):
-    """A row of the table; the module of a backend has its name, and a function `create(target, config) -> Model`."""
-
-    computes: Literal["elsewhere", "in servers", "here", "on cores"]
-    """Where answers come from: somebody's server or file, servers that markscheme starts (one for each replica), this
-    process, or this process without a GPU."""
-    summary: str
-
-
-BACKENDS = {
-    "openai": Backend(
-        "elsewhere", "OpenAI and compatible servers (vLLM, SGLang, llama.cpp …): openai/NAME with --base-url"
-    ),
-    "anthropic": Backend("elsewhere", "Anthropic's Messages API: anthropic/NAME"),
-    "http": Backend("elsewhere", "a server of your own, plain contract: http/http://localhost:8000/generate"),
-    "vllm": Backend("in servers", "starts `vllm serve` for you: vllm/Qwen/Qwen3-8B"),
-    "sglang": Backend(
-        "in servers", "starts SGLang for you: sglang/NAME; or its native /generate: sglang/http://localhost:30000"
-    ),
-    "transformers": Backend("in servers", "starts `transformers serve` for you: transformers/NAME"),
-    "llamacpp": Backend("in servers", "starts `llama-server` for you: llamacpp/FILE.gguf"),
-    "hf": Backend("here", "a Hugging Face model in this process: hf/PATH"),
-    "nanochat": Backend("here", "a checkpoint of nanochat, from its checkout: nanochat/sft"),
-    "nano": Backend("on cores", "the small Countdown model in the box, a demonstration: needs nothing"),
-    "solver": Backend("on cores", "exact Countdown solver: the upper bound, needs nothing"),
-    "replay": Backend("elsewhere", "stored outputs: replay/FILE.jsonl, needs nothing"),
-}
-"""The backends in the box. Nothing of theirs is imported before it is asked for."""
-
-ELSEWHERE, STARTED, WITHOUT_GPU = (
-    tuple(name for name, backend in BACKENDS.items() if backend.computes == where)
-    for where in ("elsewhere", "in servers", "on cores")
+from markscheme.config import RunConfig
+from markscheme.models.backends import (
+    BACKENDS,
+    ENTRY_POINTS,
+    STARTED,
+    WITHOUT_GPU,
+    Backend,
+    backend_names,
+    check_backend,
+    checked_options,
+    load_here,
 )
+from markscheme.models.base import Model
 
-ENTRY_POINTS = "markscheme.models"
-"""Entry-point group through which another package adds a backend."""
-
-
-def backend_names() -> dict[str, str]:
-    """Every backend with its one line of description, installed plug-ins included."""
-    plugins = {point.name: f"from {point.value.partition(':')[0]}" for point in entry_points(group=ENTRY_POINTS)}
-    return {**plugins, **{name: backend.summary for name, backend in BACKENDS.items()}}
-
-
-def check_backend(spec: str) -> None:
-    """Refuse a spec whose backend does not exist."""
-    backend = spec.partition("/")[0]
-    if backend not in BACKENDS and not entry_points(group=ENTRY_POINTS, name=backend):
-        meant = "" if "://" in spec else f"; perhaps you mean openai/{spec}"
-        raise UsageError(f"no model backend {backend!r} (in {spec!r}){meant}; there are {', '.join(backend_names())}")
-
-
-def check_options(spec: str, config: RunConfig) -> None:
-    """Refuse options that could have no effect: whoever gives them believes that they have. A plug-in may read them all."""
-    backend, _, target = spec.partition("/")
-    serverless = backend in BACKENDS and (backend not in STARTED or target.startswith(("http://", "https://")))
-    if config.ray_address is not None and config.engine != "ray":
-        raise UsageError("--ray-address is the cluster of --engine ray; give both, or neither")
-    if backend in BACKENDS and (BACKENDS[backend].computes in ("here", "on cores") or backend == "replay"):
-        for name in ("header", "chat_template_kwarg", "reasoning_effort", "thinking_budget"):
-            if getattr(config, name) not in (None, ()):
-                raise UsageError(f"--{name.replace('_', '-')} is sent to servers, and {backend} is none; leave it out")
-    if config.server_arg and serverless:
-        raise UsageError(f"--server-arg is for servers that are started here ({', '.join(STARTED)}), not for {backend}")
-    if config.gpus_per_replica is not None and serverless and (config.engine != "ray" or backend in WITHOUT_GPU):
-        raise UsageError(f"--gpus-per-replica has no effect on {backend}; leave it out")
+__all__ = [
+    "BACKENDS",
+    "ENTRY_POINTS",
+    "STARTED",
+    "WITHOUT_GPU",
+    "Backend",
+    "backend_names",
+    "check_backend",
+    "load_model",
+]
 
 
 def load_model(spec: str, config: RunConfig) -> Model:
-    """The model a spec such as `openai/Qwen3-8B` or `solver` names."""
-    from markscheme.models.addresses import with_environment
-    from markscheme.models.base import Model
-    from markscheme.models.secrets import check_key_variable, guard
+    """The model a spec such as `openai/Qwen3-8B` or `solver` names, here or on a Ray cluster."""
+    if config.engine != "ray":
+        return load_here(spec, config)
+    from markscheme.models.fleet.ray_model import create as place
 
-    check_key_variable(config)
-    check_options(spec, config)
-    for warning in guard(config := with_environment(config)):
-        print(f"markscheme: {warning}", file=sys.stderr)
-    backend, _, target = spec.partition("/")
-    if config.engine == "ray":
-        from markscheme.models.fleet.ray_model import create as place
-
-        return place(spec, config)
-    if config.replicas > 1 and backend not in STARTED:
-        raise UsageError(f"--replicas {config.replicas} of {spec} need --engine ray, or a server that is started here")
-    model = _factory(spec)(target, config)
-    if not isinstance(model, Model):
-        raise ModelError(
-            f"the backend {backend!r} made a {type(model).__name__}, which is no Model: derive it from "
-            "markscheme.models.base.Model, as CONTRIBUTING.md shows; what it has of its own can stay"
-        )
-    return model
-
-
-def _factory(spec: str) -> Callable[[str, RunConfig], object]:
-    """The `create` of a spec's backend."""
-    check_backend(spec)
-    backend = spec.partition("/")[0]
-    if backend in BACKENDS:
-        create: Callable[[str, RunConfig], object] = import_module(f"markscheme.models.{backend}").create
-        return create
-    (point, *_) = entry_points(group=ENTRY_POINTS, name=backend)
-    try:
-        plugin: Callable[[str, RunConfig], object] = point.load()
-    except (ImportError, AttributeError) as error:
-        raise ModelError(f"the backend {backend!r} ({point.value}) cannot be loaded: {error}") from error
-    return plugin
+    return place(spec, checked_options(spec, config))

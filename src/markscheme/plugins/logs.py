@@ -28,8 +28,9 @@ from markscheme.marking import get_protocol
 from markscheme.plugins.records import is_record, problem_of
 from markscheme.prompts import prompts_sha256
 from markscheme.reporting.summary import finish
+from markscheme.running.asking import run_async
 from markscheme.running.closing import close, mark_the_rest
-from markscheme.running.evidence import package_versions
+from markscheme.running.prepare import package_versions
 from markscheme.runs.folder import IMPORTED, Manifest, Run
 from markscheme.runs.journal import Journal
 from markscheme.types import Problem, Prompt, Question, Response
@@ -112,7 +113,7 @@ def import_log(path: Path, out: Path, *, benchmark: str | None = None, protocol:
             sampling=log.sampling,
         )
         run = Run.create(folder, manifest, asked)
-        mark_the_rest(run, {question.problem.key: question.problem for question in asked})
+        run_async(mark_the_rest(run, {question.problem.key: question.problem for question in asked}))
         close(run, "complete", ended=log.ended)
     finished = Run.open(out)
     finish(finished)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from markscheme.errors import UsageError
+from markscheme.errors import JournalError, UsageError
 from markscheme.marking.extraction.absences import ABSENCES
 from markscheme.runs.columns import FINISH, VERDICTS
 from markscheme.runs.flags import flag_counts
@@ -196,15 +196,24 @@ def usual_k(manifest: Manifest) -> tuple[int, ...]:
 
 def _seconds(manifest: Manifest) -> float | None:
     try:
-        return (datetime.fromisoformat(manifest.ended or "") - datetime.fromisoformat(manifest.started)).total_seconds()
+        took = (datetime.fromisoformat(manifest.ended or "") - datetime.fromisoformat(manifest.started)).total_seconds()
     except (ValueError, TypeError):
         return None
+    return took if took >= 0 else None  # somebody set the clock back
 
 
-def finish(run: Run) -> Summary:
-    """The figures of a run that has ended, kept as its `report.json`: what the command line, doors and Python all call."""
+def finish(run: Run, not_kept: Callable[[JournalError], None] | None = None) -> Summary:
+    """The figures of a run that has ended, kept as its `report.json`: what the command line, doors and Python all call.
+
+    Where they cannot be kept (a full disk), `not_kept` is told, so that they can at least be shown; else that is raised.
+    """
     summary = summarize(run)
-    save_report(run, summary)
+    try:
+        write_atomically(run.path / "report.json", msgspec.json.format(msgspec.json.encode(summary), indent=2) + b"\n")
+    except JournalError as failure:
+        if not_kept is None:
+            raise
+        not_kept(failure)
     return summary
 
 
@@ -229,11 +238,6 @@ def marked_label(snapshot: Snapshot, protocol: str | None = None) -> str:
 def protocol_parts(label: str) -> list[str]:
     """The bare names of the protocols in a label: two in `math@2+judge:NAME@1`."""
     return [part.partition("@")[0] for part in label.split("+")]
-
-
-def save_report(run: Run, summary: Summary) -> None:
-    """Keep the summary as the run's `report.json`."""
-    write_atomically(run.path / "report.json", msgspec.json.format(msgspec.json.encode(summary), indent=2) + b"\n")
 
 
 def estimate(name: str, counts: Counts, population: Population = "problems drawn") -> Estimate:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import Future, wait
 from contextlib import nullcontext, suppress
@@ -15,7 +16,6 @@ from typing import Any, Protocol, TypeVar
 import msgspec
 
 from markscheme.config import RunConfig
-from markscheme.marking import get_protocol
 from markscheme.models.base import Model, Request
 from markscheme.models.fleet.ranks import Ranks
 from markscheme.running.batch_asking import BatchAsking, open_batches
@@ -23,6 +23,7 @@ from markscheme.running.budget import Budget
 from markscheme.running.interrupts import Interrupts
 from markscheme.running.limits import FIRST, AutoLimit, FixedLimit, Limit, RoomLimit, make_room, most_connections
 from markscheme.running.live import Live
+from markscheme.running.marker_process import start_marking
 from markscheme.running.pace import Pace
 from markscheme.running.plan import requests
 from markscheme.running.recorder import Recorder
@@ -30,7 +31,6 @@ from markscheme.running.resume_state import ResumeState
 from markscheme.running.retry import RetryPolicy
 from markscheme.running.rounds import Rounds
 from markscheme.running.scheduler import Scheduler, Sink
-from markscheme.running.starting import start_model
 from markscheme.runs.folder import Run
 from markscheme.runs.journal import Journal
 from markscheme.runs.usage import Price
@@ -80,73 +80,76 @@ class Asking:
     """Asks what is missing and keeps what arrives."""
 
     def __init__(self, work: Work, model: Model, sampling: Sampling) -> None:
-        self._run, self._config, self._state, self._rounds = work.run, work.config, work.state, work.rounds
-        self._model, self._sampling, self._display, self._ranks = model, sampling, work.display, work.ranks
-        self._questions, self._budget, self._price = work.questions, work.budget, work.price
+        self._work, self._model, self._sampling = work, model, sampling
+        self._run, self._live, self._rounds = work.run, work.state.live, work.rounds
+        self._questions = work.questions
         self._writer = "responses.jsonl"
         if work.ranks is not None:
             self._questions = work.ranks.share(work.questions)
             self._writer = f"responses.{work.ranks.rank}.jsonl"
             samples, done = range(work.run.manifest.samples), work.state.answered
             missing = sum(not done.has(one.problem.key, sample) for one in self._questions for sample in samples)
-            work.state.live.total = work.state.live.done + missing  # what this rank will see
+            self._live.total = self._live.done + missing  # what this rank will see
         self._problems = {question.problem.key: question.problem for question in self._questions}
-        self.interrupted = False
         self.server_model: str | None = None
 
-    async def run(self) -> None:
+    async def run(self, interrupts: Interrupts) -> None:
         """Ask until nothing is left, something is fatal, or the user has had enough."""
-        with Interrupts(self._state.live) as interrupts:
-            try:
-                if self._display is not None and (route := self._model.route()):
-                    self._display.say(f"asking {route}")
-                if await self._started(interrupts):
-                    await self._settle()
-                    await self._ask(interrupts)
-                while self._rounds is not None and not self._ended(interrupts) and self._rounds.advance():
-                    self._rounds.keep()
-                    await self._ask(interrupts)
-            finally:
-                self.interrupted = interrupts.happened
-                interrupts.closing()
-                await self._model.close()
-
-    def _ended(self, interrupts: Interrupts) -> bool:
-        return interrupts.happened or (self._budget is not None and bool(self._budget.used_up))
-
-    async def _started(self, interrupts: Interrupts) -> bool:
-        showing = asyncio.create_task(self._show(self._state.live))
+        display = self._work.display
+        showing = asyncio.create_task(_show(display, self._live))
         try:
-            return await start_model(self._model, self._run.path, self._state.live, interrupts)
+            if display is not None and (route := self._model.route()):
+                display.say(f"asking {route}")
+            if await self._started(interrupts):
+                await self._settle()
+                await self._ask(interrupts)
+            while self._rounds is not None and not self._ended(interrupts) and await self._rounds.advance():
+                self._rounds.keep()
+                await self._ask(interrupts)
         finally:
             showing.cancel()
+            interrupts.closing()
+            await self._model.close()
+
+    def _ended(self, interrupts: Interrupts) -> bool:
+        return interrupts.happened or (self._work.budget is not None and bool(self._work.budget.used_up))
+
+    async def _started(self, interrupts: Interrupts) -> bool:
+        """Whether the model can be asked: one that has servers to start does so, and a signal ends the waiting."""
+
+        def say(text: str) -> None:
+            self._live.servers = text
+
+        still: str | None = await interrupts.unless_told(self._model.start(self._run.path, say))
+        self._live.servers = still or ""
+        self._live.started = time.monotonic()  # loading weights is no part of any speed
+        return not interrupts.happened
 
     async def _settle(self) -> None:
         """Where only a started model knows what it is really asked for, the manifest says so from now on."""
         if (settled := await self._model.settle(self._sampling)) != self._sampling:
             self._sampling = settled
-            self._run.manifest = msgspec.structs.replace(self._run.manifest, sampling=msgspec.to_builtins(settled))
-            self._run.save_manifest(self._run.manifest)
+            self._run.save_manifest(msgspec.structs.replace(self._run.manifest, sampling=msgspec.to_builtins(settled)))
 
     async def _ask(self, interrupts: Interrupts) -> None:
         """Ask for everything that is planned and missing."""
-        protocol = get_protocol(self._run.manifest.protocol.partition("@")[0])
-        live = self._state.live
+        protocol = self._run.manifest.protocol.partition("@")[0]
+        start_marking()
         facts = Journal(self._run.path / self._writer)
         # A rank's marks are for its display; rank 0 marks everything at the end, since marks have one file.
-        opinions = self._run.marks_journal(protocol.name) if self._ranks is None else None
+        opinions = self._run.marks_journal(protocol) if self._work.ranks is None else None
         with facts, opinions or nullcontext():
             for phase in self._phases():
-                recorder = Recorder(facts, opinions, self._problems, protocol, live)
-                await self._ask_through(phase(recorder, live), facts, recorder, interrupts)
+                recorder = Recorder(facts, opinions, self._problems, protocol, self._live)
+                await self._ask_through(phase(recorder), facts, recorder, interrupts)
                 if self._ended(interrupts):
                     break
 
-    def _phases(self) -> Iterator[Callable[[Recorder, Live], Scheduler | BatchAsking]]:
+    def _phases(self) -> Iterator[Callable[[Recorder], Scheduler | BatchAsking]]:
         """The provider's batches where they are wanted or on their way, one request after the other where they are not."""
-        if self._config.batch or open_batches(self._run.path):
+        if self._work.config.batch or open_batches(self._run.path):
             yield self._batch_asking
-        if not self._config.batch:
+        if not self._work.config.batch:
             yield self._scheduler
 
     async def _ask_through(
@@ -154,57 +157,56 @@ class Asking:
     ) -> None:
         recorder.on_failure = scheduler.stop
         self._model.watch_room(scheduler.more_room)
-        with interrupts.stopping(scheduler):
-            beside = [
-                asyncio.create_task(facts.keep_synced(scheduler.stop)),
-                asyncio.create_task(self._show(self._state.live)),
-                asyncio.create_task(_load_counting()),
-            ]
-            try:
+        beside = [asyncio.create_task(facts.keep_synced(scheduler.stop)), asyncio.create_task(_load_counting())]
+        try:
+            with interrupts.stopping(scheduler):
                 await scheduler.run()
+        finally:
+            self.server_model = self.server_model or recorder.server_model
+            try:
+                await recorder.finish(interrupts)
             finally:
-                await recorder.finish(hurry=interrupts.happened)
                 for task in beside:
                     task.cancel()
-                self.server_model = self.server_model or recorder.server_model
 
-    def _batch_asking(self, recorder: Recorder, live: Live) -> BatchAsking:
+    def _batch_asking(self, recorder: Recorder) -> BatchAsking:
         """Everything that is missing, or only what is on its way where no more is to be handed over."""
         asked = self._requests(1)
-        if not self._config.batch:
+        if not self._work.config.batch:
             on_its_way = {cell for note in open_batches(self._run.path).values() for cell in note.cells}
             asked = (request for request in asked if (request.key, request.samples[0]) in on_its_way)
-        return BatchAsking(
-            self._model, asked, recorder.take, recorder.flush, self._run.path, self._state.answered, live
-        )
+        answered = self._work.state.answered
+        return BatchAsking(self._model, asked, recorder.take, recorder.flush, self._run.path, answered, self._live)
 
     def _requests(self, step: int | None = None) -> Iterator[Request]:
-        step = step or self._config.samples_per_request or self._model.samples_per_request
+        step = step or self._work.config.samples_per_request or self._model.samples_per_request
         wanted = self._rounds.missing() if self._rounds is not None else None
-        return requests(self._run.manifest, self._questions, self._sampling, self._state.answered, step, wanted)
+        answered = self._work.state.answered
+        return requests(self._run.manifest, self._questions, self._sampling, answered, step, wanted)
 
-    def _scheduler(self, recorder: Recorder, live: Live) -> Scheduler:
-        config = self._config
+    def _scheduler(self, recorder: Recorder) -> Scheduler:
+        work, config, model = self._work, self._work.config, self._model
         sink: Sink = recorder.take
-        if self._budget is not None:
-            sink = self._budget.watching(recorder.take, self._price, lambda: scheduler.drain())
+        if work.budget is not None:
+            sink = work.budget.watching(recorder.take, work.price, lambda: scheduler.drain())
         scheduler = Scheduler(
-            self._model,
+            model,
             self._requests(),
             sink,
-            limit=choose_limit(config, self._model, live.total - live.done),
+            limit=choose_limit(config, model, self._live.total - self._live.done),
             pace=Pace(config),
             retry=RetryPolicy(config.max_retries, config.retry_delay),
-            timeout=None if self._model.in_process else config.request_timeout,
-            live=live,
+            timeout=None if model.in_process else config.request_timeout,
+            live=self._live,
         )
         return scheduler
 
-    async def _show(self, live: Live) -> None:
-        with suppress(OSError):  # whoever closed our standard error did not mean to stop the run
-            while self._display is not None:
-                await asyncio.sleep(self._display.every)  # first: what starts at once has nothing to show
-                self._display.show(live)
+
+async def _show(display: Display | None, live: Live) -> None:
+    with suppress(OSError):  # whoever closed our standard error did not mean to stop the run
+        while display is not None:
+            await asyncio.sleep(display.every)  # first: what starts at once has nothing to show
+            display.show(live)
 
 
 async def _load_counting() -> None:

@@ -17,7 +17,7 @@ from markscheme.errors import ModelError
 from markscheme.models.base import Model, Request, RequestFailed
 from markscheme.models.batch_api import Batches, Line
 from markscheme.running.live import Live
-from markscheme.running.samples import SampleSet
+from markscheme.running.resume_state import SampleSet
 from markscheme.running.scheduler import Sink, error_response, made_response, now
 from markscheme.runs.journal import Journal
 from markscheme.runs.lines import decode_or_none

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from contextlib import nullcontext
 from datetime import UTC, datetime
 
 import msgspec
 
-from markscheme.running.within_limits import mark_all
+from markscheme.running.interrupts import Interrupts
+from markscheme.running.marker_process import Marker
 from markscheme.runs.folder import Run, write_atomically
 from markscheme.runs.usage import Price
-from markscheme.types import Problem, Response
+from markscheme.types import Problem
 
 LAST_SECONDS = 5.0
 """For the marks that are missing when a run was told to end."""
@@ -26,22 +27,25 @@ def forget_stale_marks(run: Run) -> None:
             run.save_marks(name, snapshot.marks(label) if counted else ())
 
 
-def mark_the_rest(run: Run, problems: Mapping[str, Problem], seconds: float = float("inf")) -> None:
+async def mark_the_rest(run: Run, problems: Mapping[str, Problem], interrupts: Interrupts | None = None) -> None:
     """Marks that are missing: of an earlier process that was killed, or that fell behind the answers.
 
-    Whoever was told to end has only so many `seconds` for it; what is still missing then, resuming makes.
+    Whoever was told to end has only seconds for it, and a signal ends it; what is missing then, resuming makes.
     """
     snapshot, protocol = run.snapshot(), run.manifest.protocol
     unmarked = snapshot.unmarked(protocol)
     if not unmarked.any():
         return
-
-    def owed() -> Iterable[tuple[Response, Problem]]:
-        return ((response, problems[response.key]) for response in snapshot.responses(unmarked))
-
     with run.marks_journal(protocol) as journal:
-        for marks in mark_all(owed(), protocol.partition("@")[0], time.monotonic() + seconds):
-            journal.write(marks)
+        marker = Marker(protocol.partition("@")[0], journal.write)
+        with marker.obeying(interrupts, LAST_SECONDS) if interrupts is not None else nullcontext():
+            for response in snapshot.responses(unmarked):
+                while not (marker.room or marker.stopped):
+                    await marker.some()
+                if marker.stopped:
+                    break
+                marker.add(response, problems[response.key])
+            await marker.finish()
 
 
 def close(
@@ -53,7 +57,7 @@ def close(
     snapshot = run.snapshot()
     if status == "complete" and snapshot.missing:
         status = "incomplete"
-    elif status == "interrupted" and not snapshot.missing:
+    elif status == "interrupted" and not snapshot.missing and not snapshot.unmarked(run.manifest.protocol).any():
         status = "complete"
     accounts = ledger(snapshot, price)
     run.save_manifest(

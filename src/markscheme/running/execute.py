@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import platform
 import re
 import sys
@@ -27,12 +28,11 @@ from markscheme.models.secrets import hide_config, hide_spec
 from markscheme.prompts import prompts_sha256
 from markscheme.running.asking import Asking, Display, Work, choose_limit, run_async
 from markscheme.running.budget import Budget
-from markscheme.running.closing import LAST_SECONDS, close, forget_stale_marks, mark_the_rest, now
-from markscheme.running.evidence import git_revision, package_versions
-from markscheme.running.growing import grow
-from markscheme.running.prepare import Prepared, prepare
+from markscheme.running.closing import close, forget_stale_marks, mark_the_rest, now
+from markscheme.running.interrupts import Interrupts
+from markscheme.running.prepare import Prepared, git_revision, package_versions, prepare
 from markscheme.running.resume_state import ResumeState
-from markscheme.running.resuming import check_questions, resumed_config
+from markscheme.running.resuming import checked_questions, grow, resumed_config
 from markscheme.running.reuse import reuse_answers
 from markscheme.running.rounds import Rounds, first_round
 from markscheme.runs.folder import Manifest, Run
@@ -92,7 +92,8 @@ def execute(
         work = Work(run, config, questions, state, price, display, ranks, budget=budget)
         if config.until is not None:
             work.rounds = Rounds(run, config, questions, work.state.live)
-        _do(work, model if state.missing or work.rounds is not None or ranks is not None else None, sampling)
+        asked = state.missing or work.rounds is not None or ranks is not None
+        run_async(_carry_out(work, model if asked else None, sampling))
     return run
 
 
@@ -126,11 +127,10 @@ def resume(
             status="running",
             resumed=run.manifest.resumed + 1,
         )
+        questions = checked_questions(run, config)
         if reuse:
-            reuse_answers(run, run.questions(), reuse)
+            reuse_answers(run, questions, reuse)
         snapshot = run.snapshot()
-        questions = snapshot.questions()
-        check_questions(run, questions)
         if ranks is None or ranks.first:
             _tell_damage(snapshot)
         state = ResumeState(int(snapshot.wanted.sum()), snapshot, run.manifest.protocol)
@@ -138,7 +138,7 @@ def resume(
         if config.until is not None:
             work.rounds = Rounds(run, config, questions, state.live, snapshot.planned)
         model: Model | None = None
-        more = state.missing or (work.rounds is not None and work.rounds.advance())
+        more = state.missing or (work.rounds is not None and run_async(work.rounds.advance()))
         if ranks is not None or more:  # with nothing missing no model is needed, and no key for one
             model = load_model(config.model, config)
             choose_limit(config, model, state.missing)
@@ -149,7 +149,7 @@ def resume(
         if ranks is not None:
             _meet(ranks)  # nobody writes before everybody has read what is there
             work.run = run = Run.open(run.path)
-        _do(work, model, msgspec.convert(run.manifest.sampling, Sampling))
+        run_async(_carry_out(work, model, msgspec.convert(run.manifest.sampling, Sampling)))
     return run
 
 
@@ -222,38 +222,37 @@ def _meet(ranks: Ranks) -> None:
         raise ModelError(f"rank {ranks.rank}: another rank ended before the run began; its message says why")
 
 
-def _do(work: Work, model: Model | None, sampling: Sampling) -> None:
+async def _carry_out(work: Work, model: Model | None, sampling: Sampling) -> None:
     """Ask what is missing, mark what is not marked, and close the run however it ends."""
     run, ranks = work.run, work.ranks
     spent = work.budget.used_up if work.budget is not None else ""
     asking = Asking(work, model, sampling) if model is not None and not spent else None
-    status = "complete"
-    try:
-        with Reserve(run.path, run.manifest.problems) if work.leads else nullcontext():
-            if work.rounds is not None:
-                work.rounds.keep()
-            if asking is not None:
-                run_async(asking.run())
-                status = "interrupted" if asking.interrupted else "complete"
-            if ranks is not None and not ranks.meet():  # told to end, we do not wait for the others
-                status = "interrupted"
+    with Interrupts(work.state.live) as interrupts:
+        try:
+            with Reserve(run.path, run.manifest.problems) if work.leads else nullcontext():
+                if work.rounds is not None:
+                    work.rounds.keep()
+                if asking is not None:
+                    await asking.run(interrupts)
+                if ranks is not None and not await interrupts.unless_told(ranks.met()):
+                    interrupts.happened = True  # the others do not come any more, or we do not wait for them
+                if work.leads:
+                    problems = {question.problem.key: question.problem for question in work.questions}
+                    await mark_the_rest(run, problems, interrupts)
+        except BaseException as end:
+            status = "interrupted" if isinstance(end, KeyboardInterrupt | asyncio.CancelledError) else "stopped"
+            if isinstance(end, ModelError) and ranks is None and run.discard():  # typed again, it begins anew
+                raise
             if work.leads:
-                problems = {question.problem.key: question.problem for question in work.questions}
-                mark_the_rest(run, problems, LAST_SECONDS if status == "interrupted" else float("inf"))
-    except BaseException as end:
-        status = "interrupted" if isinstance(end, KeyboardInterrupt) else "stopped"
-        if isinstance(end, ModelError) and ranks is None and run.discard():  # typed again, it begins anew
+                with suppress(JournalError):  # what stopped us is the news
+                    _close(work, status, asking)
+                if isinstance(end, MarkschemeError):
+                    raise _stopped(run, end) from None
             raise
         if work.leads:
-            with suppress(JournalError):  # what stopped us is the news
-                _close(work, status, asking)
-            if isinstance(end, MarkschemeError):
-                raise _stopped(run, end) from None
-        raise
-    if work.leads:
-        _close(work, status, asking)
-        if model is not None and work.budget is not None and work.budget.used_up:
-            print(f"markscheme: {work.budget.used_up}, so nothing more was asked", file=sys.stderr)
+            _close(work, "interrupted" if interrupts.happened else "complete", asking)
+            if model is not None and work.budget is not None and work.budget.used_up:
+                print(f"markscheme: {work.budget.used_up}, so nothing more was asked", file=sys.stderr)
 
 
 def _close(work: Work, status: str, asking: Asking | None) -> None:

@@ -1,12 +1,12 @@
-"""What is still to be asked, one request after the other and never all at once."""
+"""What is still to be asked, one request after the other and never all at once, each sample with its own seed."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 
 from markscheme.models.base import Request
-from markscheme.running.samples import SampleSet
-from markscheme.running.seeds import derive_seed
+from markscheme.running.resume_state import SampleSet
 from markscheme.runs.folder import Manifest
 from markscheme.types import Question, Sampling
 
@@ -41,3 +41,9 @@ def requests(
                 seeds=tuple(derive_seed(manifest.config.seed, problem.key, sample) for sample in missing),
                 sampling=sampling,
             )
+
+
+def derive_seed(seed: int, key: str, sample: int) -> int:
+    """From the run's seed, the problem and the sample, so that nothing depends on order: 31 bits, which all servers take."""
+    digest = hashlib.sha256(f"{seed}:{key}:{sample}".encode()).digest()
+    return int.from_bytes(digest[:4], "big") >> 1

@@ -1,7 +1,12 @@
-"""What a config asks, settled before anything is paid for: problems, prompts and the protocol that judges them."""
+"""What a config asks, settled before anything is paid for: problems, prompts and the protocol that judges them.
+
+Also with what it is asked: the versions and the revision that a manifest names.
+"""
 
 from __future__ import annotations
 
+import subprocess
+from importlib.metadata import PackageNotFoundError, version
 from typing import NamedTuple
 
 from markscheme.benchmarks import Benchmark, with_examples
@@ -11,6 +16,9 @@ from markscheme.errors import DataError
 from markscheme.marking import Protocol, get_protocol, mark
 from markscheme.running.rounds import first_round
 from markscheme.types import Question
+
+PACKAGES = ("markscheme", "msgspec", "numpy", "aiohttp", "sympy", "latex2sympy2_extended", "math-verify")
+"""What can change a result: ourselves and the libraries that ask, mark and count."""
 
 
 class Prepared(NamedTuple):
@@ -44,3 +52,23 @@ def prepare(config: RunConfig, bench: Benchmark | None = None) -> Prepared:
     protocol = get_protocol(config.protocol or bench.protocol)
     mark("", questions[0].problem, protocol=protocol.name)  # a protocol that cannot judge these problems says so now
     return Prepared(bench, questions, protocol)
+
+
+def package_versions() -> dict[str, str]:
+    """Of the packages that are installed."""
+    versions = {}
+    for name in PACKAGES:
+        try:
+            versions[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return versions
+
+
+def git_revision() -> str | None:
+    """Of the folder the user stands in: their experiment's code, not ours."""
+    try:
+        answer = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, timeout=5, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return answer.stdout.strip() or None

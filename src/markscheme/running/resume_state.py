@@ -2,13 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from markscheme.running.live import Live
-from markscheme.running.samples import SampleSet
 
 if TYPE_CHECKING:
     from markscheme.runs.snapshot import Snapshot
+
+
+class SampleSet:
+    """Which samples of which problem are there, in one integer a problem: a hundred thousand take a few kilobytes."""
+
+    def __init__(self) -> None:
+        self._bits: dict[str, int] = {}
+
+    def add_all(self, key: str, samples: Iterable[int]) -> None:
+        """Put some of a problem in."""
+        bits = self._bits.get(key, 0)
+        for sample in samples:
+            bits |= 1 << sample
+        self._bits[key] = bits
+
+    def has(self, key: str, sample: int) -> bool:
+        """Whether it is there."""
+        return bool(self._bits.get(key, 0) >> sample & 1)
+
+    def __len__(self) -> int:
+        return sum(bits.bit_count() for bits in self._bits.values())
 
 
 class ResumeState:
@@ -31,7 +52,8 @@ class ResumeState:
         answered, verdict = ~snapshot.failed, snapshot.verdict(protocol)
         scored = answered & (verdict != UNMARKED) & (verdict != ERROR)
         for number, key in enumerate(snapshot.keys):
-            rows = slice(*(lambda span: (span.start, span.stop))(snapshot.rows_of(number)))
+            span = snapshot.rows_of(number)
+            rows = slice(span.start, span.stop)
             self.answered.add_all(key, snapshot.sample[rows][answered[rows]].tolist())
             if n := int(scored[rows].sum()):
                 self.live.marks[key] = [n, int((verdict[rows] == CORRECT).sum())]

@@ -1,21 +1,29 @@
-"""What a resumed run may change, and what it must keep."""
+"""What a resumed run may change, what it must keep, and how it grows: more samples of each problem, or more problems.
+
+A sample's seed depends on the run's seed, the problem and the sample's number alone, so 8 samples and then 8 more are the
+same requests as 16 at once. What is there is never asked again.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import msgspec
 
 from markscheme.config import RunConfig, fixed_options, make_config
-from markscheme.errors import JournalError, UsageError
+from markscheme.errors import JournalError, MarkschemeError, UsageError
 from markscheme.models import STARTED
 from markscheme.models.secrets import hidden_options, hide_config
 from markscheme.prompts import prompts_sha256
 from markscheme.redaction import HIDDEN
-from markscheme.running.growing import may_grow
-from markscheme.runs.folder import IMPORTED, Run
+from markscheme.running.prepare import prepare
+from markscheme.runs.folder import IMPORTED, Manifest, Run
 from markscheme.types import Problem, Question, content_key
+
+GROWING = ("samples", "limit")
+"""Options that may change when a run is resumed, though they are part of what is asked: they only add to it."""
 
 
 def resumed_config(run: Run, changes: Mapping[str, Any]) -> RunConfig:
@@ -35,7 +43,7 @@ def resumed_config(run: Run, changes: Mapping[str, Any]) -> RunConfig:
     differences = [
         f"{name}: {_shown(getattr(stored, name))} in the run, {_shown(getattr(hidden, name))} now"
         for name in fixed_options()
-        if getattr(stored, name) != getattr(hidden, name) and not may_grow(stored, hidden, name)
+        if getattr(stored, name) != getattr(hidden, name) and not _may_grow(stored, hidden, name)
     ]
     if differences:
         raise UsageError(
@@ -50,24 +58,36 @@ def resumed_config(run: Run, changes: Mapping[str, Any]) -> RunConfig:
     return changed
 
 
-def check_questions(run: Run, questions: Sequence[Question]) -> None:
-    """Refuse a folder whose problems are not those it started with."""
-    manifest = run.manifest
-    found = prompts_sha256(question.prompt for question in questions)
+def checked_questions(run: Run, config: RunConfig) -> list[Question]:
+    """The problems of a run, which must be those it started with; where they are lost and can be made again, they are."""
+    file, manifest = run.path / "problems.jsonl", run.manifest
+    questions = run.questions()
     # A key is a hash of statement and gold: an altered gold answer shows here.
     altered = [one.id for one in (question.problem for question in questions) if not _keeps_key(one)]
     if altered:
         raise JournalError(
-            f"{run.path / 'problems.jsonl'} is not what this run started with: the statement or gold answer of "
-            f"{altered[0]} was changed. Restore the file, or start a new run"
+            f"{file} is not what this run started with: the statement or gold answer of {altered[0]} was changed. "
+            "Restore the file, or start a new run"
         )
-    if len(questions) == manifest.problems and manifest.prompt_sha256 in (found, ""):
-        return
+    if _promised(manifest, questions):
+        return questions
+    with suppress(MarkschemeError):  # the benchmark's data may be gone since
+        made = prepare(config).questions
+        if manifest.prompt_sha256 and _promised(manifest, made):
+            run.save_questions(made)
+            return made
     raise JournalError(
-        f"{run.path / 'problems.jsonl'} is not what this run started with: {len(questions)} problems, prompts "
-        f"{found[:12]}…; the manifest says {manifest.problems}, {manifest.prompt_sha256[:12]}…. "
-        "Restore the file, or start a new run"
+        f"{file} is not what this run started with: {len(questions)} problems, prompts {_hash(questions)[:12]}…; the "
+        f"manifest says {manifest.problems}, {manifest.prompt_sha256[:12]}…. Restore the file, or start a new run"
     )
+
+
+def _promised(manifest: Manifest, questions: Sequence[Question]) -> bool:
+    return len(questions) == manifest.problems and manifest.prompt_sha256 in (_hash(questions), "")
+
+
+def _hash(questions: Sequence[Question]) -> str:
+    return prompts_sha256(question.prompt for question in questions)
 
 
 def _keeps_key(problem: Problem) -> bool:
@@ -76,3 +96,43 @@ def _keeps_key(problem: Problem) -> bool:
 
 def _shown(value: object) -> str:
     return "the default" if value is None or value == () else repr(value)
+
+
+def _may_grow(stored: RunConfig, wanted: RunConfig, name: str) -> bool:
+    """Whether a changed option only adds to what was asked."""
+    if name == "samples":
+        return wanted.samples > stored.samples and stored.until is None and wanted.until is None
+    if name == "limit":
+        return stored.limit is not None and (wanted.limit is None or wanted.limit > stored.limit)
+    return False
+
+
+def grow(run: Run, config: RunConfig) -> None:
+    """Write down that more is asked, where it is; refuses what would not be an extension of the same run."""
+    manifest = run.manifest
+    if config.until is None and config.samples > manifest.samples:
+        # Somebody who typed -t 0 knows; one sample is greedy without a word, and several would not have been.
+        if manifest.sampling.get("temperature") == 0 and config.temperature is None:
+            raise UsageError(
+                f"{run.path} was asked at temperature 0, where further samples are the same again; start a new run with -n"
+            )
+        manifest = msgspec.structs.replace(manifest, samples=config.samples)
+    questions = None
+    if config.limit != manifest.config.limit:
+        questions = prepare(config).questions
+        prompts = {question.problem.key: question.prompt.messages for question in questions}
+        there = run.questions()
+        if any(prompts.get(each.problem.key) != each.prompt.messages for each in there):
+            raise UsageError(
+                f"{run.path} cannot be extended: its problems or prompts are not among those of {config.benchmark} as it is "
+                "now; start a new run"
+            )
+        manifest = msgspec.structs.replace(
+            manifest,
+            problems=len(questions),
+            prompt_sha256=_hash(questions),
+        )
+    if manifest is not run.manifest:
+        run.save_manifest(msgspec.structs.replace(manifest, config=config))
+    if questions is not None:  # last: killed in between, `checked_questions` finds what the manifest promises
+        run.save_questions(questions)

@@ -75,11 +75,11 @@ class Rounds:
         """Write the plan down; what is asked afterwards can always be accounted for."""
         self._run.save_rounds(self._planned)
 
-    def advance(self) -> bool:
+    async def advance(self) -> bool:
         """Plan one more round; false when the score is known or the most samples are asked."""
         from markscheme.statistics import sequential
 
-        mark_the_rest(self._run, {one.problem.key: one.problem for one in self._questions})
+        await mark_the_rest(self._run, {one.problem.key: one.problem for one in self._questions})
         snapshot = replace(self._run.snapshot(), planned=tuple(self._planned))
         rounds = snapshot.counts(self._run.manifest.protocol).rounds
         known = sequential.known(rounds)

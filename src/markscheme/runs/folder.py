@@ -15,11 +15,11 @@ model or judges an answer.
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
+from uuid import uuid4
 
 import msgspec
 
@@ -28,7 +28,7 @@ from markscheme.datasets import DataFile
 from markscheme.errors import JournalError, first_line
 from markscheme.redaction import redacted
 from markscheme.runs.files import marks_file
-from markscheme.runs.journal import Journal
+from markscheme.runs.journal import Journal, sync_folder
 from markscheme.runs.lines import UNREADABLE
 from markscheme.runs.lock import RunLock
 from markscheme.runs.usage import Usage
@@ -111,6 +111,8 @@ class Run:
         write_atomically(path / "problems.jsonl", map(_line, questions))
         run = cls(path, manifest)
         run.save_manifest(manifest)
+        for folder in (path.absolute(), *path.absolute().parents[:3]):  # those that may be new
+            sync_folder(folder)
         return run
 
     @classmethod
@@ -228,27 +230,20 @@ def find_runs(named: Iterable[str | Path]) -> list[Run]:
 
 def write_atomically(file: Path, content: bytes | Iterable[bytes]) -> None:
     """Write a file so that a reader, or a crash, sees the old content or the new, never half."""
+    # Named after its writer, so that what a killed one left is found (`lock.py`); no other process of any machine has it.
+    temporary = file.with_name(f".{file.name}.{os.getpid()}.{uuid4().hex[:12]}")
     try:
-        handle, temporary = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.{os.getpid()}.")
-    except OSError as error:
-        raise JournalError(f"cannot write {file}: {error.strerror}") from None
-    try:
-        with os.fdopen(handle, "wb") as out:
+        with temporary.open("xb") as out:
             out.writelines(map(redacted, [content] if isinstance(content, bytes) else content))
             out.flush()
             os.fsync(out.fileno())
-        Path(temporary).chmod(0o666 & ~_umask())  # mkstemp makes private files; ours are as the user wants new ones
-        Path(temporary).replace(file)
+        temporary.replace(file)
+        sync_folder(file.parent)
     except OSError as error:
         raise JournalError(f"cannot write {file}: {error.strerror}; what was there before is untouched") from None
     finally:
-        Path(temporary).unlink(missing_ok=True)  # also when the content itself could not be made
-
-
-def _umask() -> int:
-    mask = os.umask(0o077)  # it can only be read by setting it
-    os.umask(mask)
-    return mask
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)  # also when the content itself could not be made
 
 
 def _line(item: msgspec.Struct) -> bytes:

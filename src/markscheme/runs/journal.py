@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
@@ -34,6 +35,7 @@ class Journal:
     def __enter__(self) -> Self:
         try:
             self._handle = os.open(self.file, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+            sync_folder(self.file.parent)
             if not claim(self._handle):
                 release(self._handle)
                 self._handle = None
@@ -96,3 +98,13 @@ class Journal:
                 except OSError as error:
                     on_failure(JournalError(f"cannot sync {self.file} to the disk: {error.strerror}"))
                     return
+
+
+def sync_folder(folder: Path) -> None:
+    """Make a file's new name last: without this a loss of power can take a file that was itself synced."""
+    with suppress(OSError):  # a file system that does not know it, or not for folders
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

@@ -62,7 +62,7 @@ def cluster(monkeypatch):
     """A cluster with room for a hundred; replicas hold `Scripted`, and whatever takes time takes little."""
     ray = FakeRay()
     monkeypatch.setattr(ray_model, "connect", lambda _: (ray, False))
-    monkeypatch.setattr(ray_actor, "load_model", lambda *_: Scripted())
+    monkeypatch.setattr(ray_actor, "load_here", lambda *_: Scripted())
     monkeypatch.setattr(ray_replica, "PAUSE", 0.01)
     monkeypatch.setattr(ray_actor, "LOOK", 0.01)
     for name, value in (("does", {}), ("starts", {}), ("closed", 0)):

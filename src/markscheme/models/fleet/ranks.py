@@ -7,8 +7,11 @@ If one dies, what the others and it have written stays, and resuming asks for th
 
 from __future__ import annotations
 
+import asyncio
 import os
+import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cache
@@ -65,6 +68,23 @@ class Ranks:
         except RuntimeError:
             return False
         return True
+
+    async def met(self) -> bool:
+        """The same, waited for in a thread of its own, which is left alone when the wait is given up."""
+        loop = asyncio.get_running_loop()
+        waited: asyncio.Future[bool] = loop.create_future()
+
+        def tell(met: bool) -> None:
+            if not waited.done():
+                waited.set_result(met)
+
+        def wait() -> None:
+            met = self.meet()
+            with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+                loop.call_soon_threadsafe(tell, met)
+
+        threading.Thread(target=wait, daemon=True).start()
+        return await waited
 
 
 @cache

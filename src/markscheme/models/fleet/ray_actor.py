@@ -17,7 +17,7 @@ import msgspec
 
 from markscheme.config import RunConfig
 from markscheme.errors import MarkschemeError, first_line
-from markscheme.models import load_model
+from markscheme.models.backends import load_here
 from markscheme.models.base import Completion, Model, Request, RequestFailed
 from markscheme.types import Sampling
 
@@ -99,7 +99,7 @@ class ReplicaActor:
 
     async def _start(self, folder: str, place: int) -> Started:
         try:
-            self._model = model = load_model(self._spec, self._config)
+            self._model = model = load_here(self._spec, self._config)
             model.first_log = place
             await model.start(_log_folder(folder), self._say)
         except MarkschemeError as error:  # told in words: our errors need not survive being pickled

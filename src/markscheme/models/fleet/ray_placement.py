@@ -13,7 +13,7 @@ import msgspec
 
 from markscheme.config import RunConfig
 from markscheme.errors import UsageError, first_line
-from markscheme.models import ELSEWHERE, STARTED, WITHOUT_GPU, check_backend, load_model
+from markscheme.models.backends import ELSEWHERE, STARTED, WITHOUT_GPU, check_backend, load_here
 from markscheme.models.fleet.devices import gpus_of_server
 from markscheme.models.fleet.managed import server_arguments
 from markscheme.models.fleet.ray_actor import ReplicaActor
@@ -58,7 +58,7 @@ def check(spec: str, config: RunConfig) -> str:
     if backend in STARTED:
         _check_server(spec, config)
     elif backend in WITHOUT_GPU:
-        load_model(spec, on_one_node(config))  # costs nothing, and refuses what it would refuse on a node
+        load_here(spec, on_one_node(config))  # costs nothing, and refuses what it would refuse on a node
     elif (gpus := config.gpus_per_replica or 0) > 1 and gpus % 1:
         raise UsageError(f"--gpus-per-replica {gpus:g}: Ray divides a single GPU only")
     return f"{backend}/{_absolute(backend, target)}" if backend == "hf" or backend in STARTED else spec

@@ -24,8 +24,8 @@ from markscheme.prompts import Template, prompts_sha256
 from markscheme.running.asking import Display
 from markscheme.running.execute import execute, resume
 from markscheme.running.judges.templates import JudgeTemplate, find_template
+from markscheme.running.plan import derive_seed
 from markscheme.running.prepare import Prepared
-from markscheme.running.seeds import derive_seed
 from markscheme.runs.columns import UNMARKED, VERDICTS, Mask
 from markscheme.runs.folder import Run
 from markscheme.runs.lock import RunLock

@@ -1,0 +1,231 @@
+"""Marks are made in a process beside the run: nothing in a response can hold up asking, Ctrl-C, SIGTERM or a display.
+
+A response is judged in some 20 µs, but what a text can do to a pattern, a parser or somebody's plug-in is not bounded,
+and Python runs one thread at a time. The process takes batches; one that is over the limit is ended and its responses are
+judged one by one. The one at fault is `unmarkable`, which is kept: resuming does not meet it again in the same way.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import signal
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import IO, NoReturn
+
+import msgspec
+
+from markscheme.marking import get_protocol, mark, mark_many
+from markscheme.marking._worker import serve
+from markscheme.marking.sandbox import Pool, Process, spawn
+from markscheme.running.interrupts import Interrupts
+from markscheme.types import Mark, Problem, Response, Verdict
+
+SECONDS = 5.0
+"""Of processor time for one batch, and so for one response."""
+PROOF = 3.0
+"""Seconds more for each response of a protocol that may wait for sympy, which is what a proof gets."""
+SIDE_BY_SIDE = 2
+LINGER = 0.05
+"""Seconds in which responses gather to a batch: handing one over takes some 0.2 ms."""
+MANY, FEW = 256, 8
+"""Responses of a batch, and of one under a protocol that may wait."""
+BACKLOG = 16 << 20
+"""Characters that may wait for the process: more is left for the end of the run, so that memory stays flat."""
+
+Pair = tuple[Response, Problem]
+
+_decoder = msgspec.msgpack.Decoder(list[Mark])
+_stops = 0
+
+
+class Marker:
+    """Judges what is added, some at a time; `keep` is called with the marks, in the event loop."""
+
+    def __init__(self, protocol: str, keep: Callable[[list[Mark]], None]) -> None:
+        self._protocol, self._keep = protocol, keep
+        self._size = FEW if get_protocol(protocol).slow else MANY
+        self._waiting: deque[Pair] = deque()
+        self._characters = 0
+        self._under_way: set[asyncio.Task[None]] = set()
+        self._timer: asyncio.TimerHandle | None = None
+        self._threads = ThreadPoolExecutor(SIDE_BY_SIDE, thread_name_prefix="marking")
+        self.stopped = False
+        self._failure: BaseException | None = None
+
+    @property
+    def room(self) -> bool:
+        """Whether more may be added now."""
+        return self._characters < BACKLOG
+
+    def add(self, response: Response, problem: Problem) -> None:
+        """Have it judged soon."""
+        self._waiting.append((response, problem))
+        self._characters += _length(response)
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(LINGER, self._begin)
+
+    def drain(self) -> None:
+        """Judge nothing more: resuming does."""
+        self.stop()
+
+    def stop(self) -> None:
+        """Judge nothing more, and break off what is being judged."""
+        self.stopped = True
+        self._waiting.clear()
+        stop_marking()
+
+    async def some(self) -> None:
+        """Return when there may be room again."""
+        self._begin()
+        if self._under_way:
+            await asyncio.wait(self._under_way, return_when=asyncio.FIRST_COMPLETED)
+
+    @contextmanager
+    def obeying(self, interrupts: Interrupts, seconds: float) -> Iterator[None]:
+        """Signals stop it while this lasts; where one has come already, there are so many seconds left."""
+        if not interrupts.happened:
+            with interrupts.stopping(self):
+                yield
+            return
+        clock = asyncio.get_running_loop().call_later(seconds, self.stop)
+        try:
+            yield
+        finally:
+            clock.cancel()
+
+    async def finish(self) -> None:
+        """Return when everything is judged or it was stopped; raises what made it impossible to go on."""
+        while self._waiting or self._under_way:
+            await self.some()
+        if self._timer is not None:
+            self._timer.cancel()
+        self._threads.shutdown(wait=False)
+        if self._failure is not None:
+            raise self._failure
+
+    def _begin(self) -> None:
+        """Start a batch; a second one beside it only when the first does not keep up."""
+        self._timer = None
+        while self._waiting and (not self._under_way or len(self._waiting) >= self._size):
+            if len(self._under_way) >= SIDE_BY_SIDE:
+                return
+            batch = [self._waiting.popleft() for _ in range(min(self._size, len(self._waiting)))]
+            task = asyncio.get_running_loop().create_task(self._judge(batch))
+            self._under_way.add(task)
+            task.add_done_callback(self._ended)
+
+    async def _judge(self, batch: list[Pair]) -> None:
+        loop = asyncio.get_running_loop()
+        self._keep(await loop.run_in_executor(self._threads, mark_apart, batch, self._protocol))
+        self._characters -= sum(_length(response) for response, _ in batch)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._under_way.discard(task)
+        if not task.cancelled() and (failure := task.exception()) is not None:
+            self._failure = self._failure or failure
+            self.stop()
+        self._begin()
+
+
+def _length(response: Response) -> int:
+    return len(response.text) + len(response.reasoning or "")
+
+
+def mark_apart(pairs: Sequence[Pair], protocol: str) -> list[Mark]:
+    """Judge in the other process; waits, without keeping other threads from their work. Broken off, it gives nothing."""
+    rule, stops = get_protocol(protocol), _stops
+    limit = SECONDS + (PROOF * len(pairs) if rule.slow else 0.0)
+    outcome = _pool().run(f"{__name__}:judge_encoded", [msgspec.msgpack.encode(pairs), protocol], time_limit=limit)
+    if outcome.status == "done":
+        return _decoder.decode(outcome.value)
+    if stops != _stops:
+        return []
+    if outcome.status == "failed" and "memory" not in outcome.why:  # a protocol that only this process knows
+        return [mark(response, problem, protocol=protocol) for response, problem in pairs]
+    if len(pairs) > 1:
+        return [one for pair in pairs for one in mark_apart([pair], protocol)]
+    why = f"the marker {outcome.why}" if outcome.status == "timeout" else f"the marker failed: {outcome.why}"
+    ((response, _),) = pairs
+    return [Mark(verdict=Verdict.UNMARKABLE, protocol=rule.label, why=why, key=response.key, sample=response.sample)]
+
+
+def judge_encoded(pairs: bytes, protocol: str) -> bytes:
+    """What the other process does."""
+    decoded = msgspec.msgpack.decode(pairs, type=list[Pair])
+    return msgspec.msgpack.encode(list(mark_many(decoded, protocol)))
+
+
+def start_marking() -> None:
+    """Have the process ready before the first answer: best called while this process has one thread."""
+    _pool().warm()
+
+
+def stop_marking() -> None:
+    """Break off what is being judged."""
+    global _stops
+    _stops += 1
+    _pool().close()
+
+
+@cache
+def _pool() -> Pool:
+    """Apart from the marker's own pool: a mark that waits for that one must not wait for itself."""
+    return Pool(SIDE_BY_SIDE, start=_fork_or_spawn)
+
+
+def _fork_or_spawn(memory_mb: int) -> Process:
+    """A copy of this process has everything loaded, which saves some 0.2 s; beside threads only a new one is safe."""
+    alone = sys.platform == "linux" and len(list(Path("/proc/self/task").iterdir())) == 1
+    return _Fork(memory_mb) if alone else spawn(memory_mb)
+
+
+class _Fork:
+    """A copy of this process that serves tasks."""
+
+    def __init__(self, memory_mb: int) -> None:
+        (read, tell), (hear, write) = os.pipe(), os.pipe()
+        self.pid = os.fork()
+        if not self.pid:
+            _serve(read, write, memory_mb)
+        os.close(read)
+        os.close(write)
+        self.stdin: IO[bytes] | None = os.fdopen(tell, "wb")
+        self.stdout: IO[bytes] | None = os.fdopen(hear, "rb")
+        self._ended, self._lock = False, threading.Lock()  # whoever waits and whoever stops the marking may both end it
+
+    def kill(self) -> None:
+        with self._lock:
+            if not self._ended:
+                os.kill(self.pid, signal.SIGKILL)
+
+    def wait(self) -> int:
+        with self._lock:
+            if not self._ended:
+                os.waitpid(self.pid, 0)
+            self._ended = True
+        return -signal.SIGKILL
+
+
+def _serve(read: int, write: int, memory_mb: int) -> NoReturn:
+    """In the copy: nothing of the run is kept open, so that it ends when we end, and nothing of it is finalized."""
+    try:
+        signal.set_wakeup_fd(-1)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_DFL)
+        os.setsid()  # Ctrl-C is for the run
+        gc.freeze()
+        os.dup2(read, 0)
+        os.dup2(write, 1)
+        os.closerange(3, os.sysconf("SC_OPEN_MAX"))
+        serve(memory_mb)
+    finally:
+        os._exit(0)
