@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from markscheme.reporting.summary import Estimate, Summary, Until
+from markscheme.reporting.summary import Corrected, Estimate, Summary, Until
 from markscheme.statistics import VarianceTable
 from markscheme.statistics.variance import MORE
 
@@ -50,12 +50,27 @@ def bounds(estimate: Estimate) -> str:
 def figures_of(summary: Summary) -> dict[str, Estimate]:
     """Every headline figure by its name."""
     passes = {f"pass@{k}": figure for k, figure in summary.pass_at_k.items()}
-    return {"accuracy": summary.accuracy, **passes, **summary.metrics, "truncation": summary.truncation}
+    people = {"corrected accuracy": summary.corrected.accuracy} if summary.corrected is not None else {}
+    return {"accuracy": summary.accuracy, **people, **passes, **summary.metrics, "truncation": summary.truncation}
+
+
+def _by_people(found: Corrected) -> str:
+    """How wrong the marker is, and how sure people are of it."""
+    who = "1 person" if found.people == 1 else f"{found.people} people"
+    agreed = f", who say the same in {100 * found.agreement:.0f} % of pairs" if found.agreement is not None else ""
+    unsure = f" ({found.unsure} more unsure or divided)" if found.unsure else ""
+    return (
+        f"{who} judged {found.judged} responses{unsure}{agreed}: of those marked correct "
+        f"{bounds(found.false_positive)} % are wrong, of the others {bounds(found.false_negative)} % are right; corrected for "
+        f"that, the accuracy is {bounds(found.accuracy)} %"
+    )
 
 
 def caveats(summary: Summary) -> list[str]:
     """What a reader must know before quoting a figure, as far as the figures tell it; the same in every format."""
     said = []
+    if summary.corrected is not None:
+        said.append(_by_people(summary.corrected))
     if summary.cluster:
         said.append(f"problems that share their {summary.cluster} are not taken as independent")
     if summary.until is not None:

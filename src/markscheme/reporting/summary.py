@@ -60,6 +60,25 @@ class Estimate(msgspec.Struct, frozen=True, omit_defaults=True):
     """Standard error of the random draws behind the value; 0 where it is exact."""
 
 
+class Corrected(msgspec.Struct, frozen=True, kw_only=True):
+    """What people who judged a random sample say about the marker, and about the accuracy."""
+
+    accuracy: Estimate
+    """As people would have found it, with the uncertainty of problems, samples and labels."""
+    false_positive: Estimate
+    """Of the responses marked correct, the share that people call wrong."""
+    false_negative: Estimate
+    """Of the others, the share that people call right."""
+    correction: float
+    """Corrected minus marked."""
+    judged: int
+    unsure: int
+    """Responses on which people were unsure or divided: they count as not judged."""
+    people: int
+    agreement: float | None = None
+    """Of pairs of people who judged the same response, the share that said the same."""
+
+
 class Until(msgspec.Struct, frozen=True, kw_only=True):
     """How sampling until the score is known went."""
 
@@ -102,6 +121,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """Accuracy by subject, level, contest part … where the benchmark has them."""
     metrics: dict[str, Estimate] = {}
     """Further figures that were asked for by name: `maj@4`, `pass^4` …"""
+    corrected: Corrected | None = None
+    """Where people have judged a sample of the responses."""
     until: Until | None = None
     """Where samples were added until the score was known. `samples` is then an average."""
     population: Population = "problems drawn"
@@ -148,6 +169,9 @@ def summarize(
 
         counts = with_picks(snapshot, label, counts, metrics)
     verdicts = counts.totals()
+    from markscheme.reporting.adjudicated import corrected_accuracy
+    from markscheme.reporting.figures import caveats
+
     summary = Summary(
         run=str(snapshot.folder),
         protocol=label,
@@ -161,6 +185,7 @@ def summarize(
         pass_at_k={str(k): estimate(f"pass@{k}", counts, population) for k in (pass_k or usual_k(manifest))},
         groups=_groups(snapshot, counts, population),
         metrics={name: estimate(name, counts, population) for name in metrics},
+        corrected=corrected_accuracy(snapshot, label, counts, population),
         until=_until(snapshot, counts),
         population=population,
         cluster=cluster,
@@ -168,8 +193,6 @@ def summarize(
         failures=snapshot.failures(),
         **_how_it_was_made(manifest),
     )
-    from markscheme.reporting.figures import caveats
-
     absent = [f"{count:,} × {name}" for name, count in summary.absences.items()]
     told = [f"responses with something else in the place of an answer: {', '.join(absent)}"] if absent else []
     said = (*_warnings(snapshot, label), *told, *notes, *caveats(summary))

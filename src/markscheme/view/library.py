@@ -75,7 +75,8 @@ class Entry:
         """The files that figures are made from: when each was last written and its size, by its name in the folder."""
         path = self.path
         names = [MANIFEST, REPORT, *sorted(file.name for file in path.glob("responses*.jsonl"))]
-        names += sorted(f"marks/{file.name}" for file in path.glob("marks/*.jsonl"))
+        names += sorted(f"{file.parent.name}/{file.name}" for file in path.glob("marks/*.jsonl"))
+        names += sorted(f"{file.parent.name}/{file.name}" for file in path.glob("adjudications/labels.*.jsonl"))
         states = {}
         for name in names:
             with suppress(OSError):

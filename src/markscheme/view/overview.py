@@ -11,7 +11,7 @@ import numpy as np
 
 from markscheme.errors import JournalError
 from markscheme.reporting.figures import variance_rows
-from markscheme.reporting.summary import Estimate, Summary, summarize
+from markscheme.reporting.summary import Corrected, Estimate, Summary, summarize
 from markscheme.runs.columns import VERDICTS
 from markscheme.runs.files import read_inside
 from markscheme.runs.folder import Manifest
@@ -42,6 +42,8 @@ class Overview:
     cost: float | None
     truncated: float | None = None
     """Share of the responses that were cut off before an answer, a mean over problems."""
+    corrected: Interval | None = None
+    """The accuracy corrected for the marker's errors, where people have judged a sample."""
     notes: tuple[str, ...] = ()
     """What a reader must know before quoting a figure, as every report says it."""
     variance: tuple[dict[str, str], ...] = ()
@@ -68,6 +70,7 @@ class _Report(msgspec.Struct):
     accuracy: Estimate
     truncation: Estimate = Estimate(None)
     pass_at_k: dict[str, Estimate] = {}
+    corrected: Corrected | None = None
     warnings: tuple[str, ...] = ()
     variance: VarianceTable | None = None
 
@@ -89,7 +92,7 @@ def overview(site: Site, entry: Entry) -> Made[Overview]:
 def _from_report(entry: Entry, states: FileStates, root: Path) -> Overview | None:
     """The figures that the run itself reported, if they are of its present marks."""
     written = {name: when for name, (when, _) in states.items()}
-    sources = [when for name, when in written.items() if name.startswith("responses")]
+    sources = [when for name, when in written.items() if name.startswith(("responses", "adjudications"))]
     sources.append(written.get(f"marks/{entry.protocol}.jsonl", 0))
     if entry.manifest is None or not written.get(REPORT, 0) >= max(sources) > 0:
         return None
@@ -113,6 +116,7 @@ def _shown(summary: _Report | Summary, manifest: Manifest, tokens: int | None = 
         tokens=usage.completion_tokens if usage else tokens,
         cost=usage.cost if usage else None,
         truncated=summary.truncation.value,
+        corrected=_interval(summary.corrected.accuracy) if summary.corrected else None,
         notes=summary.warnings,
         variance=tuple(variance_rows(summary.variance)) if summary.variance else (),
     )

@@ -1,0 +1,155 @@
+"""What people say of responses: `adjudications/order.jsonl` and one file of labels a person. Labels are facts.
+
+`order.jsonl` is made once: every response in a random order within its stratum, and strata in turn. Everybody is shown
+responses in that order, so what has been judged of a stratum is at any time a random sample of it. Strata are what the
+marker said and whether it can be doubted (open, or protocols differ); long and short responses come in turn. Responses
+that a run got later form strata of their own. A label is bound to the text it was given for.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal, TypeVar
+
+import msgspec
+import numpy as np
+
+from markscheme.errors import JournalError, UsageError
+from markscheme.runs.columns import CORRECT, UNMARKED
+from markscheme.runs.files import RefusedError, read_inside
+from markscheme.runs.folder import write_atomically
+from markscheme.runs.journal import Journal
+from markscheme.runs.lines import decode_or_none
+from markscheme.runs.settling import OPEN, differing
+from markscheme.runs.snapshot import Snapshot
+from markscheme.types import Response
+
+FOLDER, ORDER = "adjudications", "order.jsonl"
+LARGEST = 256 << 20
+Place = tuple[str, int]
+"""A problem's key and a sample."""
+Said = Literal["right", "wrong", "unsure"]
+
+
+class Drawn(msgspec.Struct, frozen=True):
+    """One line of `order.jsonl`."""
+
+    key: str
+    sample: int
+    stratum: str
+
+
+class Label(msgspec.Struct, frozen=True):
+    """What one person said of one response."""
+
+    key: str
+    sample: int
+    content: str
+    """Of the text that was judged: `content_of`."""
+    label: Said
+    who: str
+    when: str
+
+
+T = TypeVar("T", Drawn, Label)
+
+
+def content_of(response: Response) -> str:
+    """A hash of what a person is shown."""
+    return hashlib.sha256(response.text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def read_order(folder: Path) -> list[Drawn]:
+    """The responses of a run in the order in which people see them; none before the first was drawn."""
+    return list(_lines(folder / FOLDER / ORDER, Drawn))
+
+
+def draw_order(snapshot: Snapshot, seed: int = 0) -> list[Drawn]:
+    """The stored order, with responses that are not in it yet behind the others."""
+    assert snapshot.manifest is not None
+    order = read_order(snapshot.folder)
+    known = {(each.key, each.sample) for each in order}
+    verdict = snapshot.verdict(snapshot.manifest.protocol.partition("@")[0])
+    doubtful = np.isin(verdict, OPEN) | differing(snapshot.verdicts.values(), len(snapshot))
+    size = snapshot.rows["size"]
+    batch = len({each.stratum.partition(":")[0] for each in order}) + 1
+    strata: dict[str, list[tuple[Place, int]]] = {}
+    for row in np.flatnonzero(snapshot.arrived & ~snapshot.failed & (verdict != UNMARKED)).tolist():
+        place = (snapshot.keys[snapshot.problem[row]], int(snapshot.sample[row]))
+        if place not in known:
+            said = "correct" if verdict[row] == CORRECT else "not correct"
+            stratum = f"{batch}:{said}, {'doubtful' if doubtful[row] else 'plain'}"
+            strata.setdefault(stratum, []).append((place, int(size[row])))
+    if not strata:
+        return order
+    positions: list[tuple[float, Drawn]] = []
+    for stratum, members in strata.items():
+        luck = random.Random(f"{seed} {stratum}")
+        # The square root: a small stratum, where errors are likelier, is judged more densely than a large one.
+        pace = len(members) ** 0.5 * (2 if stratum.endswith("doubtful") else 1)
+        start = luck.random()
+        for number, place in enumerate(_shuffled(members, luck)):
+            positions.append(((number + start) / pace, Drawn(*place, stratum)))
+    order += [drawn for _, drawn in sorted(positions, key=lambda each: each[0])]
+    (snapshot.folder / FOLDER).mkdir(exist_ok=True)
+    write_atomically(snapshot.folder / FOLDER / ORDER, (msgspec.json.encode(each) + b"\n" for each in order))
+    return order
+
+
+def _shuffled(members: list[tuple[Place, int]], luck: random.Random) -> list[Place]:
+    """At random, one of the shorter half and one of the longer half in turn, which begins being random too."""
+    by_size = [place for place, _ in sorted(members, key=lambda each: (each[1], each[0]))]
+    halves = [by_size[: len(by_size) // 2], by_size[len(by_size) // 2 :]]
+    for half in halves:
+        luck.shuffle(half)
+    odd = [halves[1].pop()] if len(by_size) % 2 else []
+    pairs = [luck.sample(pair, 2) for pair in zip(*halves, strict=True)]
+    flat = [place for pair in pairs for place in pair]
+    for place in odd:
+        flat.insert(luck.randrange(len(flat) + 1), place)
+    return flat
+
+
+def labels_journal(folder: Path, who: str) -> Journal:
+    """To append one person's labels."""
+    if not re.fullmatch(r"[\w-][\w.@-]{0,40}", who):
+        raise UsageError(f"a person's name is of letters, digits, dots and dashes, not {who!r}; give one with --who")
+    try:
+        (folder / FOLDER).mkdir(exist_ok=True)
+    except OSError as error:
+        raise JournalError(f"cannot make {folder / FOLDER}: {error.strerror}") from None
+    return Journal(folder / FOLDER / f"labels.{who}.jsonl")
+
+
+def read_labels(snapshot: Snapshot) -> dict[Place, dict[str, Said]]:
+    """Of each response that somebody has judged, and that still reads as it did then, what each person last said."""
+    given: dict[Place, dict[str, Label]] = {}
+    for file in sorted((snapshot.folder / FOLDER).glob("labels.*.jsonl")):
+        for label in _lines(file, Label):
+            given.setdefault((label.key, label.sample), {})[label.who] = label
+    problems = {key: number for number, key in enumerate(snapshot.keys)}
+    counted: dict[Place, dict[str, Said]] = {}
+    for (key, sample), people in given.items():
+        row = snapshot.row(problems[key], sample) if key in problems else None
+        response = snapshot.response(row) if row is not None else None
+        content = content_of(response) if response is not None and response.error is None else None
+        if said := {who: label.label for who, label in people.items() if label.content == content}:
+            counted[key, sample] = said
+    return counted
+
+
+def _lines(file: Path, kind: type[T]) -> Iterator[T]:
+    """Whole lines only: a torn or damaged one stands for nothing."""
+    try:
+        lines = read_inside(file, None, LARGEST).splitlines()
+    except (FileNotFoundError, RefusedError):  # a pipe would hold up whoever looks at the run
+        return
+    except OSError as error:
+        raise JournalError(f"cannot read {file}: {error.strerror}") from None
+    for line in lines:
+        if (one := decode_or_none(line, kind)) is not None:
+            yield one
