@@ -57,17 +57,28 @@ def pytest_collection_modifyitems(config, items):
 
 @pytest.fixture(scope="session")
 def _ray_nodes(tmp_path_factory):
-    from ray_nodes import two_nodes
+    from ray_nodes import TwoNodes
 
-    with two_nodes(tmp_path_factory.mktemp("cluster")) as nodes:
-        yield nodes
+    nodes = TwoNodes(tmp_path_factory.mktemp("cluster"))
+    yield nodes
+    nodes.shutdown()
+
+
+@pytest.fixture(scope="module")
+def _connected(_ray_nodes):
+    """Not longer than a module: other tests look at what happens where nobody is connected."""
+    import ray
+
+    ray.init(address=_ray_nodes.address, log_to_driver=False, logging_level="ERROR")
+    yield _ray_nodes
+    ray.shutdown()
 
 
 @pytest.fixture
-def cluster(_ray_nodes):
+def cluster(_connected):
     """A Ray cluster of two nodes, both of them there whatever the test before did (the test needs ray)."""
-    _ray_nodes.have_both()
-    return _ray_nodes
+    _connected.have_both()
+    return _connected
 
 
 @pytest.fixture(scope="session")

@@ -58,8 +58,8 @@ def check_template(template: Template) -> None:
     for text in template.user.values() if isinstance(template.user, dict) else (template.user,):
         if "{statement}" not in text:
             raise ValueError("`user` has no {statement}, so nothing would be asked")
-        if found := _PLACEHOLDER.search(text.replace("{statement}", "")):
-            raise ValueError(f"`user` has {found[0]}, which would give the answer away")
+        if placeholder := _PLACEHOLDER.search(text.replace("{statement}", "")):
+            raise ValueError(f"`user` has {placeholder[0]}, which would give the answer away")
     if template.example is None and template.where != "turns":
         raise ValueError(f"examples in the {template.where} message need `example`: how one of them reads")
 

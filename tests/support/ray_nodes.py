@@ -1,4 +1,4 @@
-"""A Ray cluster of two nodes on this machine, one for all tests, which are connected to it."""
+"""A Ray cluster of two nodes on this machine, one for all tests of a process."""
 
 import os
 import time
@@ -64,17 +64,3 @@ class TwoNodes:
     def shutdown(self) -> None:
         """End every process of it."""
         self._cluster.shutdown()
-
-
-@contextmanager
-def two_nodes(folder: Path):
-    """The cluster, connected to."""
-    import ray
-
-    nodes = TwoNodes(folder)
-    try:
-        ray.init(address=nodes.address, log_to_driver=False, logging_level="ERROR")
-        yield nodes
-    finally:
-        ray.shutdown()
-        nodes.shutdown()

@@ -185,12 +185,12 @@ def _complaint(error: str, text: str) -> str:
     """msgspec's sentence, with the line of the key it means and the nearest name for one that is unknown."""
     reason, _, path = error.partition(" - at `$")
     where = path.rstrip("`").lstrip(".").replace("[...]", "")
-    if found := re.match(r"Object contains unknown field `(.*)`", reason):
-        where = f"{where}.{found[1]}".lstrip(".")
+    if match := re.match(r"Object contains unknown field `(.*)`", reason):
+        where = f"{where}.{match[1]}".lstrip(".")
         known = _names_at(where.rpartition(".")[0])
-        reason = f"there is no `{found[1]}`; {nearest(found[1], known)}"
-    elif found := re.match(r"Object missing required field `(.*)`", reason):
-        reason = f"`{found[1]}` is missing"
+        reason = f"there is no `{match[1]}`; {nearest(match[1], known)}"
+    elif match := re.match(r"Object missing required field `(.*)`", reason):
+        reason = f"`{match[1]}` is missing"
     else:
         reason = f"`{where.rpartition('.')[2]}`: {reason[0].lower()}{reason[1:]}"
     return f"line {_line(text, where)}: {reason}"

@@ -135,10 +135,10 @@ class ProblemMaker:
     def _one(self, text: str) -> Value:
         if names := _PLACEHOLDER.findall(text):
             readers = {name: self._field(name) for name in names}
-            return lambda row: _PLACEHOLDER.sub(lambda found: _inline(readers[found[1]](row), found[1]), text)
+            return lambda row: _PLACEHOLDER.sub(lambda match: _inline(readers[match[1]](row), match[1]), text)
         for pattern, operation in OPERATIONS.items():
-            if found := re.fullmatch(f"{pattern} of (.+)", text):
-                *arguments, inner = found.groups()
+            if match := re.fullmatch(f"{pattern} of (.+)", text):
+                *arguments, inner = match.groups()
                 if operation is _puzzle:
                     return self._puzzle_reader(inner)
                 if operation is _letter:
@@ -171,10 +171,10 @@ class ProblemMaker:
 
 def _applied(operation: Callable[..., Any], inner: Value, arguments: list[str], name: str) -> Value:
     def value(row: Row) -> Any:
-        found = inner(row)
-        if found is None:
+        value = inner(row)
+        if value is None:
             raise MissingFieldError(f"no field {name}")
-        return operation(found, name, *arguments)
+        return operation(value, name, *arguments)
 
     return value
 

@@ -59,13 +59,13 @@ def run(args: argparse.Namespace) -> int:
     if args.json or args.format == "json":
         print_json(audits if len(audits) > 1 else audits[0])
         return 0
-    for source, found in zip(_sources(args.source), audits, strict=True):
+    for source, each in zip(_sources(args.source), audits, strict=True):
         if len(audits) > 1:
             print(f"{source}\n")
         if args.format == "markdown":
-            print(as_markdown(found))
+            print(as_markdown(each))
         else:
-            _print_tables(found)
+            _print_tables(each)
     return 0
 
 
@@ -75,53 +75,53 @@ def _sources(source: str) -> list[str]:
     return [str(file.parent) for file in below] or [source]
 
 
-def _headline(found: Audit) -> str:
-    title = f"{found.benchmark}: {found.responses} responses to {found.problems} problems"
-    return title + (f", {found.errors} never came" if found.errors else "")
+def _headline(audit: Audit) -> str:
+    title = f"{audit.benchmark}: {audit.responses} responses to {audit.problems} problems"
+    return title + (f", {audit.errors} never came" if audit.errors else "")
 
 
-def _range(found: Audit) -> str:
+def _range(audit: Audit) -> str:
     """One sentence: how much of the score is the grader."""
-    scores = sorted((each.score, each.protocol) for each in found.scores if each.score is not None)
+    scores = sorted((each.score, each.protocol) for each in audit.scores if each.score is not None)
     if len(scores) < 2:
         return ""
     (low, lowest), (high, highest) = scores[0], scores[-1]
     return (
         f"From {shown(low)} ({lowest}) to {shown(high)} ({highest}): {100 * (high - low):.1f} points are the grader. "
-        f"The protocols differ on {found.differing} of {found.responses} responses."
+        f"The protocols differ on {audit.differing} of {audit.responses} responses."
     )
 
 
-def _left_out(found: Audit) -> str:
+def _left_out(audit: Audit) -> str:
     """Which protocols were not compared, and why; those with the same reason together."""
     reasons: dict[str, list[str]] = {}
-    for name, why in found.left_out.items():
+    for name, why in audit.left_out.items():
         reasons.setdefault(why, []).append(name)
     return " ".join(f"Left out: {', '.join(names)} ({why})." for why, names in reasons.items())
 
 
-def _print_tables(found: Audit) -> None:
+def _print_tables(audit: Audit) -> None:
     from rich.markup import escape
 
     from markscheme.reporting.terminal import console
 
     screen = console()
-    screen.print(escape(_range(found)))
-    if found.left_out:
-        screen.print(escape(_left_out(found)), soft_wrap=True)
+    screen.print(escape(_range(audit)))
+    if audit.left_out:
+        screen.print(escape(_left_out(audit)), soft_wrap=True)
     screen.print()
-    print_scores(_headline(found), found.scores)
+    print_scores(_headline(audit), audit.scores)
     screen.print()
-    if found.differing:
+    if audit.differing:
         from markscheme.reporting.terminal import print_table
 
-        names = list(found.disagreements)
+        names = list(audit.disagreements)
         rows = [
-            {"": f"{row} {name}", **{str(column): _cell(found, name, other) for column, other in enumerate(names, 1)}}
+            {"": f"{row} {name}", **{str(column): _cell(audit, name, other) for column, other in enumerate(names, 1)}}
             for row, name in enumerate(names, 1)
         ]
         print_table("responses on which two protocols disagree", rows)
-    for difference in found.differences:
+    for difference in audit.differences:
         screen.print(
             f"[bold]{escape(difference.problem)}[/] sample {difference.sample}, gold {escape(_gold(difference))}"
         )
@@ -131,13 +131,13 @@ def _print_tables(found: Audit) -> None:
         screen.print()
 
 
-def as_markdown(found: Audit) -> str:
+def as_markdown(audit: Audit) -> str:
     """The whole audit as a Markdown page."""
-    lines = [f"## {_headline(found)}", "", _range(found), "", *score_rows(found.scores)]
-    if found.left_out:
-        lines[3:3] = ["", _left_out(found)]
-    names = list(found.disagreements)
-    if found.differing:
+    lines = [f"## {_headline(audit)}", "", _range(audit), "", *score_rows(audit.scores)]
+    if audit.left_out:
+        lines[3:3] = ["", _left_out(audit)]
+    names = list(audit.disagreements)
+    if audit.differing:
         lines += [
             "",
             "Responses on which two protocols disagree:",
@@ -145,8 +145,8 @@ def as_markdown(found: Audit) -> str:
             f"| | {' | '.join(names)} |",
             "|---" * (len(names) + 1) + "|",
         ]
-        lines += [f"| {name} | {' | '.join(_cell(found, name, other) for other in names)} |" for name in names]
-    for difference in found.differences:
+        lines += [f"| {name} | {' | '.join(_cell(audit, name, other) for other in names)} |" for name in names]
+    for difference in audit.differences:
         lines += ["", f"### {difference.problem}, sample {difference.sample}, gold `{_gold(difference)}`", ""]
         lines += [
             "```text",
@@ -161,8 +161,8 @@ def as_markdown(found: Audit) -> str:
     return "\n".join(lines)
 
 
-def _cell(found: Audit, one: str, other: str) -> str:
-    return "" if one == other else str(found.disagreements[one][other])
+def _cell(audit: Audit, one: str, other: str) -> str:
+    return "" if one == other else str(audit.disagreements[one][other])
 
 
 def _reason(mark: Mark) -> str:

@@ -101,9 +101,9 @@ def _mark(outputs: Outputs, protocol: str, args: argparse.Namespace) -> Score:
     responses: Counter[tuple[str, Verdict]] = Counter()
 
     def marks() -> Iterator[Mark]:
-        for found in mark_many(outputs, protocol, workers=args.workers, think_end=args.think_end):
-            responses[found.key, found.verdict] += 1
-            yield found
+        for mark in mark_many(outputs, protocol, workers=args.workers, think_end=args.think_end):
+            responses[mark.key, mark.verdict] += 1
+            yield mark
 
     if args.out is not None:
         _write(Path(args.out) / f"{protocol}.jsonl", marks())
@@ -123,7 +123,7 @@ def _write(file: Path, marks: Iterator[Mark]) -> None:
         file.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(f"cannot make the folder {file.parent}: {error.strerror}.") from None
-    write_atomically(file, (msgspec.json.encode(found) + b"\n" for found in marks))
+    write_atomically(file, (msgspec.json.encode(mark) + b"\n" for mark in marks))
 
 
 def warn_of_unmatched(outputs: Outputs) -> None:

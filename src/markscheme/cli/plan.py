@@ -44,49 +44,49 @@ def run(args: argparse.Namespace) -> int:
     from markscheme.reporting.terminal import print_json
 
     options = {name: value for name, value in vars(args).items() if name not in ("run", "json")}
-    found = plan(**options).plan
+    made = plan(**options).plan
     if args.json:
-        print_json(found)
+        print_json(made)
     else:
-        _print(found)
+        _print(made)
     return 0
 
 
-def _print(found: Plan) -> None:
+def _print(plan: Plan) -> None:
     from markscheme.reporting.planning import plan_rows
     from markscheme.reporting.terminal import console, print_table
 
     screen = console()
     points, about = (
-        100 * found.detect,
-        "problems like these" if found.population == "problems drawn" else "these problems",
+        100 * plan.detect,
+        "problems like these" if plan.population == "problems drawn" else "these problems",
     )
     question = (
-        f"a difference of {points:g} points on {found.problems} problems, with power {found.power:g}, about {about}"
+        f"a difference of {points:g} points on {plan.problems} problems, with power {plan.power:g}, about {about}"
     )
-    if found.samples is None:
+    if plan.samples is None:
         screen.print(
             f"[bold]No number of samples shows {question}.[/]\n"
-            f"Unlimited samples would show {100 * found.limit:.1f} points; "
-            f"16 samples each on {found.problems_needed:,} problems would do. "
+            f"Unlimited samples would show {100 * plan.limit:.1f} points; "
+            f"16 samples each on {plan.problems_needed:,} problems would do. "
             "--these-problems asks about exactly these problems instead."
         )
     else:
-        cost = "" if found.tokens is None else f" ({found.tokens:,.0f} tokens for each model)"
-        screen.print(f"[bold]{found.samples} samples per problem[/]{cost} show {question}.")
-    fewest, most = found.samples_range
-    if (fewest, most) != (found.samples, found.samples):
+        cost = "" if plan.tokens is None else f" ({plan.tokens:,.0f} tokens for each model)"
+        screen.print(f"[bold]{plan.samples} samples per problem[/]{cost} show {question}.")
+    fewest, most = plan.samples_range
+    if (fewest, most) != (plan.samples, plan.samples):
         said = f"{fewest or 'no number of'} to {most}" if most else f"{fewest}, or no number may do" if fewest else ""
         if said:
             screen.print(
                 f"that is uncertain: {said} samples, as the models' difference varies little or much over problems"
             )
-    source = found.spread.source
+    source = plan.spread.source
     screen.print(
-        f"variance of one answer: {found.spread.within:.3f} by chance, {found.spread.between:.3f} between problems "
-        f"({source}); of the difference between problems: {found.between_difference:.3f}, "
-        f"plausible {found.between_range[0]:.3f} to {found.between_range[1]:.3f}"
-        + ("" if found.population == "these problems" or "pilot" in source else "; two pilots would tell"),
+        f"variance of one answer: {plan.spread.within:.3f} by chance, {plan.spread.between:.3f} between problems "
+        f"({source}); of the difference between problems: {plan.between_difference:.3f}, "
+        f"plausible {plan.between_range[0]:.3f} to {plan.between_range[1]:.3f}"
+        + ("" if plan.population == "these problems" or "pilot" in source else "; two pilots would tell"),
         style="dim",
     )
-    print_table("what n samples per problem buy", plan_rows(found))
+    print_table("what n samples per problem buy", plan_rows(plan))

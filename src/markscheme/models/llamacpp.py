@@ -15,10 +15,10 @@ def create(target: str, config: RunConfig) -> Managed:
     file = Path(target).expanduser()
     if not target or not file.is_file():
         raise UsageError(f"llamacpp needs the path of a GGUF file, and there is none at {target or '(nothing)'!r}")
-    found = find_program("llama-server")
+    executable = find_program("llama-server")
     model = ["--model", str(file)]
-    if found is not None:
-        program = Program("llamacpp", [found, *model], key_variable="LLAMA_API_KEY", spreads=True)
+    if executable is not None:
+        program = Program("llamacpp", [executable, *model], key_variable="LLAMA_API_KEY", spreads=True)
     elif is_installed("llama_cpp"):
         start = [sys.executable, "-m", "llama_cpp.server", *model]
         program = Program("llamacpp", start, health="/v1/models", spreads=True)

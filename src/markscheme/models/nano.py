@@ -155,10 +155,10 @@ def _completion(row: Row, tokens: list[int]) -> Completion:
     from markscheme.nano.tokenizer import EOS, decode
 
     text = decode(tokens)
-    found = [at for stop in row.sampling.stop if (at := text.find(stop)) >= 0]
+    ends = [at for stop in row.sampling.stop if (at := text.find(stop)) >= 0]
     return Completion(
-        text=text[: min(found)] if found else text,
-        finish_reason="stop" if found or tokens[-1] == EOS else "length",
+        text=text[: min(ends)] if ends else text,
+        finish_reason="stop" if ends or tokens[-1] == EOS else "length",
         prompt_tokens=len(row.tokens),
         completion_tokens=len(tokens),
         model="markscheme-nano",

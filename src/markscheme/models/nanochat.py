@@ -199,5 +199,5 @@ def _best_device() -> str:
 
 
 def _step(meta: Any, step: int | None) -> str:
-    found = meta.get("step", step) if isinstance(meta, dict) else step
-    return "" if found is None else f" step {found}"
+    number = meta.get("step", step) if isinstance(meta, dict) else step
+    return "" if number is None else f" step {number}"

@@ -20,13 +20,13 @@ def create(target: str, config: RunConfig) -> Managed:
     """A `transformers serve` for each replica."""
     if not target:
         raise UsageError("transformers needs a model: transformers/Qwen/Qwen3-0.6B, or the path of a checkpoint")
-    found = find_program("transformers")
-    if found is None:
+    executable = find_program("transformers")
+    if executable is None:
         raise UsageError(
             f"transformers/ starts `transformers serve`, and there is no program `transformers` here: {ADVICE}"
         )
-    _check_version(found)
-    return Managed(Program("transformers", [found, "serve", target], spreads=True), target, config)
+    _check_version(executable)
+    return Managed(Program("transformers", [executable, "serve", target], spreads=True), target, config)
 
 
 def _check_version(program: str) -> None:

@@ -11,7 +11,7 @@ def create(target: str, config: RunConfig) -> Managed:
     """A vLLM server for each replica."""
     if not target:
         raise UsageError("vllm needs a model: vllm/Qwen/Qwen3-8B, or the path of a checkpoint")
-    found = find_program("vllm")
-    if found is None:
+    executable = find_program("vllm")
+    if executable is None:
         raise UsageError("vllm/ starts `vllm serve`, and there is no program `vllm` here: pip install vllm")
-    return Managed(Program("vllm", [found, "serve", target], key_variable="VLLM_API_KEY"), target, config)
+    return Managed(Program("vllm", [executable, "serve", target], key_variable="VLLM_API_KEY"), target, config)

@@ -224,15 +224,15 @@ def _attend(query: Floats, keys: Floats, values: Floats) -> Floats:
 def _rows_by_matrices(keys: Floats, query: Floats) -> Floats:
     """The product of one row a matrix: numpy 2.2 has a function that takes a fifth less time for it."""
     if hasattr(np, "matvec"):
-        found: Floats = np.matvec(keys, query[:, :, 0])[:, :, None]
-        return found
+        product: Floats = np.matvec(keys, query[:, :, 0])[:, :, None]
+        return product
     return query @ keys.transpose(0, 1, 3, 2)
 
 
 def _matrices_by_rows(weights: Floats, values: Floats) -> Floats:
     if hasattr(np, "vecmat"):
-        found: Floats = np.vecmat(weights[:, :, 0], values)[:, :, None]
-        return found
+        product: Floats = np.vecmat(weights[:, :, 0], values)[:, :, None]
+        return product
     return weights @ values
 
 

@@ -104,19 +104,26 @@ def _until(until: Until) -> str:
     )
 
 
-def variance_rows(found: VarianceTable) -> list[dict[str, str]]:
+def variance_rows(variance: VarianceTable) -> list[dict[str, str]]:
     """The variance table in points: what is uncertain, and how wide the intervals of accuracy would be."""
 
     def points(share: float) -> str:
         return f"± {100 * share:.1f}"
 
     more = f"{MORE} more samples a problem"
-    like = {"interval for": "problems like these", "now": points(found.half_width), more: points(found.half_width_more)}
-    these = {"interval for": "exactly these", "now": points(found.these_half_width)}
-    these |= {more: points(found.these_half_width_more)}
-    like |= {"endless": points(found.half_width_endless), "s.e. from problems": f"{100 * found.from_problems:.1f}"}
+    like = {
+        "interval for": "problems like these",
+        "now": points(variance.half_width),
+        more: points(variance.half_width_more),
+    }
+    these = {"interval for": "exactly these", "now": points(variance.these_half_width)}
+    these |= {more: points(variance.these_half_width_more)}
+    like |= {
+        "endless": points(variance.half_width_endless),
+        "s.e. from problems": f"{100 * variance.from_problems:.1f}",
+    }
     these |= {"endless": points(0.0), "s.e. from problems": "–"}
-    return [row | {"from sampling": f"{100 * found.from_sampling:.1f}"} for row in (like, these)]
+    return [row | {"from sampling": f"{100 * variance.from_sampling:.1f}"} for row in (like, these)]
 
 
 def size(summary: Summary) -> str:

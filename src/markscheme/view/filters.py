@@ -44,20 +44,20 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     @classmethod
     def parse(cls, query: Mapping[str, str]) -> Filter:
         """From the query of an address."""
-        found: dict[str, Any] = {}
+        given: dict[str, Any] = {}
         for field in msgspec.structs.fields(cls):
             raw = query.get(field.name, "").strip()[:LONGEST_QUERY]
             if field.type is bool:
-                found[field.name] = raw in ("1", "on", "true", "yes")
+                given[field.name] = raw in ("1", "on", "true", "yes")
             elif field.type is str:
-                found[field.name] = raw
+                given[field.name] = raw
             elif raw.isdecimal() and len(raw) < 12:
-                found[field.name] = int(raw)
-        if found["verdict"] not in (*CODE, "unmarked"):
-            found["verdict"] = ""
-        if found["sort"] not in SORTS:
-            found["sort"] = ""
-        return cls(**{**found, "page": max(1, found.get("page", 1))})
+                given[field.name] = int(raw)
+        if given["verdict"] not in (*CODE, "unmarked"):
+            given["verdict"] = ""
+        if given["sort"] not in SORTS:
+            given["sort"] = ""
+        return cls(**{**given, "page": max(1, given.get("page", 1))})
 
     def query(self, **changes: Any) -> str:
         """As the query of an address, without what is default; a new page 1 unless the page itself is changed."""

@@ -67,15 +67,28 @@ def test_marking_when_others_use_the_cluster_then_it_says_what_it_waits_for(clus
 
     monkeypatch.setattr("markscheme.marking.bulk.campaign.SAY_EVERY", 0.2)
     monkeypatch.setattr("markscheme.marking.bulk.shard_worker.LOOK_EVERY", 0.1)
-    others = [ray.remote(num_cpus=1)(lambda: time.sleep(3)).remote() for _ in range(3)]
+    enough = tmp_path / "enough"
+
+    def keep_a_core():
+        deadline = time.monotonic() + 120
+        while not enough.exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+
+    others = [ray.remote(num_cpus=1)(keep_a_core).remote() for _ in range(3)]
     deadline = time.monotonic() + 30
     while ray.available_resources().get("CPU", 0) and time.monotonic() < deadline:
         time.sleep(0.05)
     said = []
+
+    def say(line):
+        said.append(line)
+        if line.startswith("0 of 1") and line.endswith("3 cores, 0 of them free"):
+            enough.touch()
+
     file = write_lines(tmp_path / "f.jsonl", puzzles(3))
-    mark_in_bulk(file, "countdown", tmp_path / "out", engine="ray", say=said.append)
+    mark_in_bulk(file, "countdown", tmp_path / "out", engine="ray", say=say)
+    assert enough.exists(), said
     ray.get(others)
-    assert any(line.startswith("0 of 1") and line.endswith("3 cores, 0 of them free") for line in said)
 
 
 def test_marking_when_a_node_is_killed_then_every_row_is_marked_once(cluster, tmp_path, monkeypatch):

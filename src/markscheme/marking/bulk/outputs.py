@@ -39,8 +39,8 @@ class Outputs:
         if name is not None:
             from markscheme.benchmarks import benchmark
 
-            found = benchmark(name, data_dir)
-            return found.name, found.protocol, found.problems
+            chosen = benchmark(name, data_dir)
+            return chosen.name, chosen.protocol, chosen.problems
         if self.run is not None:
             manifest = self.run.manifest
             problems = [question.problem for question in self.run.questions()]
@@ -104,8 +104,8 @@ class _Finder:
         for fields in (row, inner):
             for field in (*ID_FIELDS[:1], *QUESTION_FIELDS, *ID_FIELDS[1:]):
                 value = fields.get(field)
-                if isinstance(value, str | int) and (found := self._named.get(squeezed(str(value)))):
-                    return found
+                if isinstance(value, str | int) and (problem := self._named.get(squeezed(str(value)))):
+                    return problem
         index = row.get("doc_id")  # lm-evaluation-harness: the position in the data
         return self._problems[index] if isinstance(index, int) and 0 <= index < len(self._problems) else None
 

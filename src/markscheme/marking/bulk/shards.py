@@ -68,7 +68,7 @@ def find(source: Path) -> StoredFiles:
     """The files of stored outputs at a place; folders of marks are passed by, and a run folder is refused."""
     if source.is_file():
         return StoredFiles([source], [])
-    found = StoredFiles([], [])
+    stored = StoredFiles([], [])
     for folder, below, names in os.walk(source, onerror=_unreadable):
         if PLAN_FILE in names:
             below.clear()
@@ -77,13 +77,13 @@ def find(source: Path) -> StoredFiles:
             raise UsageError(f"{folder} is a run folder, which is marked in place: `markscheme mark {folder}`.")
         for file in map(Path(folder).joinpath, names):
             if file.suffix in (".parquet", ".jsonl") and file.is_file():
-                found.files.append(file)
+                stored.files.append(file)
             elif file.suffix in (".parquet", ".jsonl", *_OTHER_DATA):
-                found.unread.append(file)
-    if not found.files:
+                stored.unread.append(file)
+    if not stored.files:
         raise DataError(f"{source} holds no .parquet and no .jsonl file of stored outputs.")
-    found.files.sort()
-    return found
+    stored.files.sort()
+    return stored
 
 
 def _unreadable(error: OSError) -> NoReturn:
@@ -254,7 +254,7 @@ def _converted(batch: Any) -> Iterator[Row]:
 
 def _converted_row(row: Any) -> Row:
     try:
-        found: dict[str, Any] = row.to_pylist()[0]
+        values: dict[str, Any] = row.to_pylist()[0]
     except (ValueError, OverflowError) as error:
         return f"the row cannot be decoded ({first_line(error)})"
-    return found
+    return values
