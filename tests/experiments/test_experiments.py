@@ -275,3 +275,33 @@ def test_table_when_there_are_several_benchmarks_then_ranks_and_their_mean(sums,
     assert "· 1–2" in shown
     assert main(["compare", "exp"]) == 0
     assert "mean over 2 benchmarks" in capsys.readouterr().out
+
+
+KILLED = """
+import os, sys
+from pathlib import Path
+from markscheme.cli import main
+
+writes, replace = [0], Path.replace
+
+def counted(self, target):
+    replaced = replace(self, target)
+    writes[0] += 1
+    if writes[0] == int(sys.argv[1]):
+        os._exit(9)
+    return replaced
+
+Path.replace = counted
+main(sys.argv[2:])
+"""
+
+
+@pytest.mark.parametrize("write", [1, 2, 3])
+def test_run_when_killed_while_its_limit_grows_then_the_same_command_goes_on(sums, server, write):
+    served = ["--model", "openai/a", "--base-url", server.url, "--api-key-env", "NONE", "-t", "1", "--out", "one"]
+    assert main(["run", "sums.jsonl", *served, "--limit", "2"]) == 0
+    grown = ["run", "sums.jsonl", *served, "--limit", "5"]
+    subprocess.run([sys.executable, "-c", KILLED, str(write), *grown], check=False, capture_output=True)
+    assert main(grown) == 0
+    assert main(["resume", "one"]) == 0
+    assert server.requests == len(bodies(server)) == 5
