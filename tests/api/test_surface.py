@@ -57,7 +57,7 @@ def test_package_when_a_command_exists_then_a_name_of_the_api_does_it():
     elsewhere = {
         "mark": "ms.mark, run.mark", "view": "a browser app", "show": "ms.benchmark(…).problems", "list": "names",
         "import": "a command", "lm-eval": "a command", "plugins": "a command", "completion": "for shells",
-        "push": "run.push",
+        "push": "run.push", "export": "a command",
     }  # fmt: skip
     names = set(dir(ms))
     assert {name for name in COMMANDS if name not in names} <= elsewhere.keys()

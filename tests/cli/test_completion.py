@@ -50,6 +50,9 @@ def test_value_when_its_option_names_things_then_all_that_are_installed_are_offe
         ("data prep", "prepare"),
         ("data prepare gsm8", "gsm8k"),
         ("run --limit 3 math5", "math500"),
+        ("run gsm8k --track ml", "mlflow"),
+        ("push runs/x --to tens", "tensorboard"),
+        ("export runs/x --to ", "inspect"),
     ],
 )
 def test_word_when_begun_then_what_it_can_become_comes_first(line, first):

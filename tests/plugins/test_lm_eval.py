@@ -326,7 +326,7 @@ def test_import_when_a_benchmark_is_named_then_its_problems_are_meant(tmp_path):
 
 
 def our_row(problem, text):
-    doc = record(problem, ms.benchmark("gsm8k-sample"))
+    doc = record(problem, "gsm8k-sample", ms.benchmark("gsm8k-sample").protocol)
     return {"doc_id": problem.id, "doc": doc, "target": problem.gold, "resps": [[text]]}
 
 

@@ -32,6 +32,7 @@ COMMANDS = {
     "data": "official data: list, prepare (fetch and pin), verify",
     "countdown": "fresh puzzles and exact solutions",
     "import": "a log of Inspect or lm-evaluation-harness becomes a run",
+    "export": "a run becomes an Inspect log, for `inspect view`",
     "lm-eval": "lm-evaluation-harness, with our tasks among its own",
     "plugins": "where the task files for other tools lie, and the model in the box",
     "completion": "commands, options and names completed by bash, zsh or fish",

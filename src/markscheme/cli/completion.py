@@ -7,8 +7,7 @@ parsers and the installed benchmarks, protocols and backends, and no generated t
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
 
 SCRIPTS = {
     "bash": """\
@@ -117,37 +116,23 @@ def _values(action: argparse.Action) -> Iterator[tuple[str, str]]:
         yield from ((one.dest, one.help or "") for one in action._choices_actions)
     elif isinstance(action.choices, list | tuple):
         yield from ((str(choice), "") for choice in action.choices)
-    elif (names := _NAMES.get(action.dest)) is not None:
-        yield from names()
+    elif action.dest in ("benchmark", "benchmarks", "names"):  # the last of `markscheme data`
+        from markscheme.benchmarks import benchmarks
+
+        yield from ((name, one.summary) for name, one in benchmarks().items())
+    elif action.dest == "protocol":
+        from markscheme.marking import get_protocol, protocol_names
+
+        yield from ((name, get_protocol(name).description) for name in protocol_names())
+    elif action.dest == "model":
+        from markscheme.models import WITHOUT_GPU, backend_names
+
+        yield from ((name if name in WITHOUT_GPU else f"{name}/", said) for name, said in backend_names().items())
+    elif action.dest in ("track", "to"):
+        from markscheme.tracking import TRACKERS
+
+        yield from TRACKERS.items()
 
 
 def _meaning(action: argparse.Action) -> str:
     return " ".join((action.help or "").replace("%%", "%").split())[:60]
-
-
-def _benchmarks() -> Iterator[tuple[str, str]]:
-    from markscheme.benchmarks import benchmarks
-
-    yield from ((name, one.summary) for name, one in benchmarks().items())
-
-
-def _protocols() -> Iterator[tuple[str, str]]:
-    from markscheme.marking import get_protocol, protocol_names
-
-    yield from ((name, get_protocol(name).description) for name in protocol_names())
-
-
-def _models() -> Iterator[tuple[str, str]]:
-    from markscheme.models import WITHOUT_GPU, backend_names
-
-    yield from ((name if name in WITHOUT_GPU else f"{name}/", said) for name, said in backend_names().items())
-
-
-_NAMES: dict[str, Callable[[], Any]] = {
-    "benchmark": _benchmarks,
-    "benchmarks": _benchmarks,
-    "names": _benchmarks,  # of `markscheme data`
-    "protocol": _protocols,
-    "model": _models,
-}
-"""Where the values of an option or argument come from, by its name."""

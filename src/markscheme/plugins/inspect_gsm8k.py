@@ -58,7 +58,10 @@ def published_gsm8k(
         made.scorer = [rule]
         return made
     bench = ready("gsm8k", data_dir, sample=sample)
-    samples = [_sample(row, record(problem, bench)) for row, problem in zip(bench.rows(), bench.problems, strict=True)]
+    samples = [
+        _sample(row, record(problem, bench.name, bench.protocol))
+        for row, problem in zip(bench.rows(), bench.problems, strict=True)
+    ]
     solvers: list[Solver] = [prompt_template(WORDING), generate()]
     if count:
         train = list(bench.pool_rows())

@@ -121,7 +121,7 @@ def _samples(questions: Sequence[Question], bench: Benchmark) -> list[Sample]:
             id=question.problem.key,
             input=[_message(message.role, message.content) for message in question.prompt.messages],
             target=gold_text(question.problem.gold),
-            metadata=record(question.problem, bench),
+            metadata=record(question.problem, bench.name, bench.protocol),
         )
         for question in questions
     ]

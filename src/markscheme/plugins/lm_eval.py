@@ -85,7 +85,7 @@ def _document(problem: Problem, bench: Benchmark) -> dict[str, Any]:
     """A problem with the prompt that `markscheme run` would send, and what stands behind it in a worked example."""
     prompt = build_prompt(bench.template(None), problem, [], None)
     worked = f"{problem.solution}\n\nANSWER: {problem.gold}" if problem.solution else ""
-    return {**record(problem, bench), "prompt": prompt.messages[-1].content, "worked": worked}
+    return {**record(problem, bench.name, bench.protocol), "prompt": prompt.messages[-1].content, "worked": worked}
 
 
 def worked_equation(doc: Mapping[str, Any]) -> str:

@@ -7,21 +7,20 @@ from typing import Any
 
 import msgspec
 
-from markscheme.benchmarks import Benchmark
 from markscheme.types import CountdownGold, Gold, Problem
 
 
-def record(problem: Problem, bench: Benchmark) -> dict[str, Any]:
+def record(problem: Problem, benchmark: str, protocol: str) -> dict[str, Any]:
     """The fields; Countdown has its numbers and target too, under the names of its data set."""
     gold = problem.gold
     puzzle = {"nums": list(gold.nums), "target": gold.target} if isinstance(gold, CountdownGold) else {}
     return {
-        "benchmark": bench.name,
+        "benchmark": benchmark,
         "id": problem.id,
         "key": problem.key,
         "statement": problem.statement,
         "gold": gold_text(gold),
-        "protocol": bench.protocol,
+        "protocol": protocol,
         **puzzle,
     }
 

@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from markscheme.errors import MarkschemeError, UsageError, first_line
 
@@ -49,28 +49,20 @@ ROWS = 10_000
 """Responses in a tracker's table: browsers show no more. The run folder, which goes along, has them all."""
 
 
-class Tracker:
-    """One run at one tracker."""
-
-    def __init__(self, run: Run) -> None:
-        """Begin, or go on with what was told earlier: `identity` is the same for the same run."""
-        raise NotImplementedError
+class Tracker(Protocol):
+    """One run at one tracker. Its module has `create(run)`, which begins or goes on with what was told of the run earlier."""
 
     def log(self, step: int, figures: Mapping[str, float]) -> None:
         """Figures at a step; a step is a response that has come."""
-        raise NotImplementedError
 
     def table(self, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
         """The responses."""
-        raise NotImplementedError
 
     def artefact(self, folder: Path) -> None:
         """The run folder."""
-        raise NotImplementedError
 
     def close(self) -> None:
         """Everything has been told."""
-        raise NotImplementedError
 
 
 class TrackingError(MarkschemeError):
@@ -149,8 +141,9 @@ def told_options(run: Run) -> dict[str, Any]:
     import msgspec
 
     manifest = run.manifest
-    config = msgspec.to_builtins(manifest.config)  # keys and headers are not in it
-    options = {name: value for name, value in config.items() if value not in (None, [], "", False)}
+    usual = {field.name: field.default for field in msgspec.structs.fields(manifest.config)}
+    given = {name: getattr(manifest.config, name) for name in usual}  # keys and headers are hidden there already
+    options = {name: value for name, value in given.items() if value != usual[name]}
     hashes = {f"data/{file.name}": file.sha256 for file in manifest.data}
     named = {
         "protocol": manifest.protocol,

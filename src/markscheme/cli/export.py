@@ -1,0 +1,35 @@
+"""`markscheme export`: a run as the log of another tool; `import` is the way back."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from markscheme.errors import UsageError
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Which runs, for which tool."""
+    parser.add_argument("runs", nargs="+", metavar="RUN", help="run folders, or folders that hold some")
+    parser.add_argument("--to", choices=("inspect",), default="inspect", help="whose log (default: inspect)")
+    parser.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        default=Path("logs"),
+        metavar="DIR|FILE.eval",
+        help="where to (default: logs, where Inspect looks)",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write a log a run."""
+    from markscheme.plugins.inspect_export import export_inspect
+    from markscheme.runs.folder import find_runs
+
+    runs = find_runs(args.runs)
+    if len(runs) > 1 and args.output.suffix:
+        raise UsageError(f"{len(runs)} runs do not go into one log; name a folder with -o")
+    for each in runs:
+        print(export_inspect(each, args.output))
+    return 0
