@@ -1,6 +1,7 @@
 # demo   the main job from a fresh clone, with the model in the box  setup  a virtual environment with the package and its tools
 # test   sets up, then every test that this machine can run        setup-all  the same with torch, lm_eval, inspect_ai
 # lint   style, types, who imports whom                            perf   the benchmarks
+# docs   the site of the documentation, in site/
 # fuzz   property tests on new examples, until stopped or for FUZZ_SECONDS
 PYTHON ?= python3
 VENV   ?= .venv
@@ -11,7 +12,7 @@ PERF   := countdown endings equality hostile marking overhead summary view  # sc
 WORKERS ?= 3  # processes that share the tests: on two cores one of them mostly waits for a server
 FUZZ_SECONDS ?= 0
 
-.PHONY: demo setup setup-all test fuzz lint perf
+.PHONY: demo setup setup-all test fuzz lint perf docs
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else "markscheme needs Python 3.11 or newer: make PYTHON=python3.12 …")'
@@ -56,6 +57,13 @@ lint: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --config contracts.toml
+
+$(VENV)/.docs: pyproject.toml constraints.txt | $(BIN)/python
+	$(PIP) -e '.[docs]'
+	touch $@
+
+docs: $(VENV)/.docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 perf: setup
 	for name in $(PERF); do $(BIN)/python perf/$$name.py || exit 1; done
