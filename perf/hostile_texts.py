@@ -3,7 +3,7 @@ cost about ten times the time.
 
     python perf/hostile_texts.py [--quick]
 
-CPU seconds of this process; worker processes have limits of their own. Wanted: none over 0.5 s.
+Seconds of this thread; worker processes (and with them `math-verify`) have limits of their own. Wanted: none over 0.05 s.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ FRAMES = (
     "{}", "#### {}", "Answer: {}", "The answer is {}", "\\boxed{{{}}}", "<answer>{}</answer>", "<think>{}", '{{"answer": "{}"}}',
     "So {} = 5.",
 )  # fmt: skip
-GOLDS = {"text": "B", "number": "5", "countdown": {"nums": [3, 5, 2], "target": 16}}
+GOLDS = {"text": ("B", "x+1", "yes"), "number": ("5",), "countdown": ({"nums": [3, 5, 2], "target": 16},)}
 
 
 def main() -> None:
@@ -36,13 +36,14 @@ def main() -> None:
     for name in protocol_names():
         if name == "math-verify":  # runs in a worker process, under its own limits
             continue
-        gold = GOLDS[get_protocol(name).gold]
+        golds = GOLDS[get_protocol(name).gold]
+        mark("\\boxed{2+3}", gold=golds[0], protocol=name)  # its imports are not what is measured
         slowest = {20_000: (0.0, ""), 200_000: (0.0, "")}
-        for (frame, unit), length in itertools.product(texts, slowest):
+        for (frame, unit), length, gold in itertools.product(texts, slowest, golds):
             response = frame.format((unit * (length // len(unit) + 1))[:length])
-            begun = time.process_time()
+            begun = time.thread_time()
             mark(response, gold=gold, protocol=name)
-            slowest[length] = max(slowest[length], (time.process_time() - begun, f"{frame[:12]!r} {unit!r}"))
+            slowest[length] = max(slowest[length], (time.thread_time() - begun, f"{frame[:12]!r} {unit!r}"))
         short, long = slowest.values()
         print(f"| {name} | {short[0]:.3f} | {long[0]:.3f} | `{long[1]}` |", flush=True)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from markscheme.marking.extraction.extracted import ExtractedAnswer
+from markscheme.marking.extraction.extracted import ExtractedAnswer, last_match
 
 _LETTER: Final = r"(?P<letter>[A-Ja-j])(?![A-Za-z0-9'’]|\^|\s?[=+*/])"
 _OPEN: Final = r"(?>(?:[\s*_$({\[（【《「\"'“`:：]|\\text(?:bf|rm|it)?\{|\\mathbf\{|\\mathrm\{|\\boxed\{|\\\(){0,8})"
@@ -97,9 +97,7 @@ def letter_of_lines(text: str, start: int, end: int) -> ExtractedAnswer | None:
         )  # a list of options chooses none of them
     if last is not None and (not last["rest"] or re.search(r"[)\]）】.:、]", last["close"])):
         return _extracted(text, last, finish)
-    bracketed = None
-    for bracketed in _IN_BRACKETS.finditer(text, line, finish):  # noqa: B007 - the last one is what is wanted
-        pass
+    bracketed = last_match(_IN_BRACKETS, text, line, finish)
     if bracketed is not None:
         return _extracted(text, bracketed, finish)
     first = _FIRST_LINE.match(text, start, min(finish, start + 400))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 MAX_CONTENT = 100_000
@@ -27,3 +28,11 @@ def trimmed(text: str, start: int, end: int, form: str) -> ExtractedAnswer:
     start += len(content) - len(content.lstrip())
     content = content.strip()
     return ExtractedAnswer(content, start, start + len(content), form)
+
+
+def last_match(pattern: re.Pattern[str], text: str, start: int, end: int) -> re.Match[str] | None:
+    """The last match of a pattern in `text[start:end]`."""
+    last = None
+    for last in pattern.finditer(text, start, end):  # noqa: B007 - the last one is what is wanted
+        pass
+    return last

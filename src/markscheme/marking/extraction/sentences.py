@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from markscheme.marking.extraction.extracted import ExtractedAnswer, trimmed
+from markscheme.marking.extraction.extracted import ExtractedAnswer, last_match, trimmed
 from markscheme.marking.extraction.meant_numbers import DENIED, WORKED_OUT, meant_number
 from markscheme.marking.extraction.number_words import NUMBER_RUN
 from markscheme.marking.extraction.value_spans import is_money, value_span
@@ -59,7 +59,7 @@ def stated_value(text: str, begin: int, end: int) -> ExtractedAnswer:
     begin = max(begin, end - MAX_SENTENCE)
     if _UNDETERMINED.search(text, begin, end):
         return trimmed(text, begin, end, "concluded")
-    bold = _last(_BOLD, text, begin, end)
+    bold = last_match(_BOLD, text, begin, end)
     if bold is not None and (
         TELLING.search(bold[1]) or _COPULA_BEFORE.search(text[max(begin, bold.start() - 8) : bold.start()])
     ):
@@ -146,13 +146,6 @@ def _formulas(text: str, formulas: list[re.Match[str]]) -> ExtractedAnswer:
 def _side_before_equals(formula: re.Match[str]) -> str:
     left, equals, right = formula[formula.lastindex or 0].partition("=")
     return (left.strip() if "=" not in right else formula[0]) if equals else ""
-
-
-def _last(pattern: re.Pattern[str], text: str, begin: int, end: int) -> re.Match[str] | None:
-    found = None
-    for found in pattern.finditer(text, begin, end):  # noqa: B007 - the last one is what is wanted
-        pass
-    return found
 
 
 def right_hand_side(text: str, begin: int, end: int) -> ExtractedAnswer:

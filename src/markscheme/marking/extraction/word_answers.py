@@ -10,7 +10,7 @@ import re
 from functools import lru_cache
 from typing import Final
 
-from markscheme.marking.extraction.extracted import ExtractedAnswer
+from markscheme.marking.extraction.extracted import ExtractedAnswer, last_match
 
 WORD_CLASSES: Final = (
     ("yes", "no"),
@@ -75,8 +75,8 @@ def word_answer(text: str, start: int, end: int, members: tuple[str, ...]) -> Ex
     """The word that is set apart last, else the one the last line says, else the one that a line opens with."""
     _, apart, opening = _patterns(members)
     begin = max(start, end - _REACH)
-    last = _last(apart, text, begin, end) or (
-        _last(apart, text, start, min(end, start + 400)) if begin > start else None
+    last = last_match(apart, text, begin, end) or (
+        last_match(apart, text, start, min(end, start + 400)) if begin > start else None
     )
     if last is not None:
         return ExtractedAnswer(last[1], *last.span(1), "word")
@@ -85,18 +85,11 @@ def word_answer(text: str, start: int, end: int, members: tuple[str, ...]) -> Ex
     word = said_word(text[line:finish], members)
     if word is not None and len(members) > 2:
         return ExtractedAnswer(word, line, finish, "word")
-    opened = _last(opening, text, line, finish) or opening.match(text, start, min(end, start + 400))
-    opened = opened or _last(opening, text, begin, finish)
+    opened = last_match(opening, text, line, finish) or opening.match(text, start, min(end, start + 400))
+    opened = opened or last_match(opening, text, begin, finish)
     if opened is not None:
         return ExtractedAnswer(opened[1], *opened.span(1), "word")
     return ExtractedAnswer(word, line, finish, "word") if word is not None else None
 
 
 _REACH: Final = 4_000
-
-
-def _last(pattern: re.Pattern[str], text: str, begin: int, end: int) -> re.Match[str] | None:
-    last = None
-    for last in pattern.finditer(text, begin, end):  # noqa: B007 - the last one is what is wanted
-        pass
-    return last

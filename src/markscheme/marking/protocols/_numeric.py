@@ -61,7 +61,10 @@ _NESTING = re.compile(r"[()\[\]{}]+|\\(?:frac|left|right|sqrt)(?![a-zA-Z])")
 
 def is_endless(content: str) -> bool:
     """Whether an answer is longer than anyone states one, so that reading it would only cost time."""
-    return len(content) > MAX_COMPARED and (len(content) > 25_000 or len(_NESTING.sub("", content)) > MAX_COMPARED)
+    if len(content) <= MAX_COMPARED:
+        return False
+    unbalanced = any(content.count(opened) != content.count(closed) for opened, closed in ("()", "{}", "[]"))
+    return unbalanced or len(content) > 25_000 or len(_NESTING.sub("", content)) > MAX_COMPARED
 
 
 def by_equality(answer: ExtractedAnswer, right: Number) -> Assessment:

@@ -15,18 +15,18 @@ from markscheme.marking.protocol import Assessment, Judge, Protocol
 from markscheme.types import Gold
 
 
-def _in_file(name: str) -> Judge:
-    """The function `judge` of a file in this folder, imported when it is first called."""
+def _in_file(name: str, function: str = "judge") -> Judge:
+    """A function of a file in this folder, imported when it is first called."""
 
     def judge(sections: ResponseSections, gold: Gold) -> Assessment:
-        return _judge_of(name)(sections, gold)
+        return _loaded(name, function)(sections, gold)
 
     return judge
 
 
 @cache
-def _judge_of(name: str) -> Judge:
-    judge: Judge = import_module(f"markscheme.marking.protocols.{name}").judge
+def _loaded(name: str, function: str) -> Judge:
+    judge: Judge = getattr(import_module(f"markscheme.marking.protocols.{name}"), function)
     return judge
 
 
@@ -37,30 +37,30 @@ PROTOCOLS: Final = (
     ),
     Protocol(
         "gsm8k-strict", "2", "the number behind the last ####, else the entire output", "number",
-        _in_file("gsm8k_strict"),
+        _in_file("gsm8k", "strict"),
     ),
     Protocol(
         "gsm8k-numeric", "2", "the ANSWER: line as a number, with the usual fallbacks", "number",
-        _in_file("gsm8k_numeric"),
+        _in_file("gsm8k", "numeric"),
     ),
-    Protocol("gsm8k-flexible", "1", "the last number in the response", "number", _in_file("gsm8k_flexible")),
+    Protocol("gsm8k-flexible", "1", "the last number in the response", "number", _in_file("gsm8k", "flexible")),
     Protocol(
         "gsm8k-lm-eval-strict", "1", "lm-evaluation-harness' strict-match as it is, the first #### N", "number",
-        _in_file("gsm8k_lm_eval_strict"),
+        _in_file("published", "lm_eval_strict"),
     ),
     Protocol(
         "gsm8k-lm-eval-flexible", "1", "lm-evaluation-harness' flexible-extract as it is, the last match", "number",
-        _in_file("gsm8k_lm_eval_flexible"),
+        _in_file("published", "lm_eval_flexible"),
     ),
     Protocol(
         "gsm8k-benchmark", "1", "GSM8KBenchmark as published: the first #### N, as a string", "number",
-        _in_file("gsm8k_benchmark"),
+        _in_file("published", "gsm8k_benchmark"),
     ),
-    Protocol("boxed-exact", "1", "the last \\boxed{} is exactly the gold integer", "number", _in_file("boxed_exact")),
+    Protocol("boxed-exact", "1", "the last \\boxed{} is exactly the gold integer", "number", _in_file("published", "boxed_exact")),
     Protocol("aime", "2", "the integer from 0 to 999 that is boxed or clearly stated", "number", _in_file("aime")),
     Protocol(
         "nanochat-aime", "1", "nanochat's AIME tasks as published: the last \\boxed{…} as a string", "number",
-        _in_file("nanochat_aime"),
+        _in_file("published", "nanochat_aime"),
     ),
     Protocol(
         "normalized", "1", "the last box, LaTeX markers and spaces removed, equal strings", "text",

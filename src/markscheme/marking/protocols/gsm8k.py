@@ -1,0 +1,89 @@
+r"""The protocols for plain numbers: `gsm8k-strict` (behind the last `####`), `gsm8k-numeric` (the `ANSWER:` line, with
+fallbacks) and `gsm8k-flexible` (the last number). All compare values, so that `18.0` and `$18` are 18.
+"""
+
+from __future__ import annotations
+
+import re
+
+from markscheme.marking.extraction.answer_forms import NUMERIC_FORMS, explicit_answer, implied_answer
+from markscheme.marking.extraction.boxes import last_box
+from markscheme.marking.extraction.extracted import ExtractedAnswer, trimmed
+from markscheme.marking.extraction.marked import hashed_answer
+from markscheme.marking.extraction.numbers import last_number_run, number, run_value
+from markscheme.marking.extraction.sections import ResponseSections
+from markscheme.marking.protocol import Assessment
+from markscheme.marking.protocols._numeric import (
+    by_equality,
+    compared,
+    gold_number,
+    is_formula,
+    number_in,
+    number_or_side,
+)
+from markscheme.types import Gold, Verdict
+
+# `18 dollars for 9 eggs` answers 18; `18 or 19` does not say which.
+_FIRST = re.compile(r"[*_$\\(\s]*+[-+]?[$€£¥₹]?\d[\d,]*+(?>(?:\.\d*)?)(?=\s++(?!(?:or|and|to)\b)[^\W\d_])")
+
+
+def strict(sections: ResponseSections, gold: Gold) -> Assessment:
+    """The number behind the last `####`; without any `####`, the entire output is the answer."""
+    text, start, end = sections.text, sections.start, sections.end
+    if text.find("####", start, end) < 0:
+        whole = trimmed(text, start, end, "concluded")
+        value = number(whole.content, units=False) if whole.content else None
+        if value is None:
+            return Assessment(Verdict.NO_ANSWER, why="no ####, and the output is not just a number")
+        return compared(value, whole.content, (whole.start, whole.end), gold)
+    found = hashed_answer(text, start, end)
+    if found is None:
+        return Assessment(Verdict.NO_ANSWER, why="no number behind a ####")
+    value = number_or_side(found.content)
+    if value is None and (first := _FIRST.match(found.content)) is not None:
+        value = number(first[0])
+    return compared(value, found.content, (found.start, found.end), gold)
+
+
+def flexible(sections: ResponseSections, gold: Gold) -> Assessment:
+    r"""The last number, inside the last `\boxed{}` if there is one, whatever stands behind it or around it."""
+    box = last_box(sections.text, sections.start, sections.end)
+    if box is not None:
+        value = number(box.content)  # "2:00 pm" is one number, though its last digits are another
+        if value is not None:
+            return compared(value, box.content, (box.start, box.end), gold)
+        if last_number_run(sections.text, box.start, box.end) is not None:
+            return _last_number(sections.text, box.start, box.end, gold)
+    return _last_number(sections.text, sections.start, sections.end, gold)
+
+
+def numeric(sections: ResponseSections, gold: Gold) -> Assessment:
+    """The most explicit place that holds a number decides: a box, `####`, "the answer is", else the number that the closing
+    sentence states, else the last one, which is the fallback of Inspect's numeric match."""
+    text, start, end = sections.text, sections.start, sections.end
+    stated = explicit_answer(text, start, end, NUMERIC_FORMS)
+    found = _of(text, stated, gold) if stated else None
+    if found is None and sections.cut_off:
+        return Assessment(Verdict.NO_ANSWER, why="no answer was stated")
+    if found is None:
+        concluded = implied_answer(sections)
+        found = _of(text, concluded, gold) if concluded else None
+    return found or _last_number(text, start, end, gold)
+
+
+def _of(text: str, answer: ExtractedAnswer, gold: Gold) -> Assessment | None:
+    """The verdict on an answer that comes to a number, plain or worked out; `None` for mere words."""
+    found = number_in(text, answer)
+    if found is not None:
+        value, meant = found
+        return compared(value, meant.content, (meant.start, meant.end), gold)
+    right = gold_number(str(gold))
+    return by_equality(answer, right) if right is not None and is_formula(answer.content) else None
+
+
+def _last_number(text: str, start: int, end: int, gold: Gold) -> Assessment:
+    run = last_number_run(text, start, end)
+    if run is None:
+        return Assessment(Verdict.NO_ANSWER, why="no number in the response")
+    content = text[slice(*run)]
+    return compared(run_value(content), content, run, gold)

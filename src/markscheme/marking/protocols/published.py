@@ -1,0 +1,95 @@
+r"""Protocols that compare strings, to the letter of the programs that published them; beside ours they show what a grader costs.
+
+lm-evaluation-harness' `strict-match` and `flexible-extract` (task `gsm8k`, version 3), `GSM8KBenchmark`, nanochat's AIME
+tasks, and an exact box. None of them knows that 18.0 is 18; `gsm8k-*` and `aime` are the same ideas without the accidents.
+"""
+
+from __future__ import annotations
+
+import re
+
+from markscheme.marking.extraction.boxes import last_box
+from markscheme.marking.extraction.extracted import last_match
+from markscheme.marking.extraction.sections import ResponseSections
+from markscheme.marking.protocol import Assessment
+from markscheme.types import Gold, Verdict
+
+_STRICT = re.compile(r"#### (\-?[0-9\.\,]+)")
+_FLEXIBLE = re.compile(r"(-?[$0-9.,]{2,})|(-?[0-9]+)")
+_BENCHMARK = re.compile(r"####\s*+([\d.\-]++)")
+_OPEN = "\\boxed{"
+
+
+def lm_eval_strict(sections: ResponseSections, gold: Gold) -> Assessment:
+    """The *first* `#### N` behind thinking; `#### 18.0` and `####18` are wrong."""
+    # The harness never sees an invented next question cut off, so neither does this: only thinking is set apart.
+    found = _STRICT.search(sections.text, sections.start, sections.sequel_end)
+    if found is None:
+        return Assessment(Verdict.NO_ANSWER, why="no match of '#### N'")
+    return _as_the_harness("the first match", found[1], found.span(1), gold)
+
+
+def lm_eval_flexible(sections: ResponseSections, gold: Gold) -> Assessment:
+    """The last match behind thinking, which may be `$.` or `-5` out of `18-5`."""
+    last = last_match(_FLEXIBLE, sections.text, sections.start, sections.sequel_end)
+    if last is None:
+        return Assessment(Verdict.NO_ANSWER, why="no match of a number")
+    return _as_the_harness("the last match", last[0], last.span(), gold)
+
+
+def gsm8k_benchmark(sections: ResponseSections, gold: Gold) -> Assessment:
+    """What stands behind the first `####`, thinking included: digits, points and minus signs only, of the gold too, so that
+    `1,010` is read as `1` and `$18` is nothing; a gold without `####` is the number itself."""
+    wanted = _BENCHMARK.search(text if "####" in (text := str(gold)) else f"#### {text}")
+    stated = _BENCHMARK.search(sections.text)
+    if stated is None:
+        return Assessment(Verdict.NO_ANSWER, why="no #### <number>")
+    return _as_strings(stated[1], wanted[1] if wanted else None, stated.span(1))
+
+
+def nanochat_aime(sections: ResponseSections, gold: Gold) -> Assessment:
+    r"""The last `\boxed{…}`, in thinking too; it ends at its first closing brace, and only white space around it is forgiven."""
+    text, last, at = sections.text, None, sections.text.find(_OPEN)
+    while at >= 0:  # one after the other from the left, as a regular expression finds them; the length bounds the work
+        begin = at + len(_OPEN)
+        end = text.find("}", begin)
+        if end < 0:
+            break
+        if end > begin:
+            last = (begin, end)
+        at = text.find(_OPEN, end if end > begin else begin)
+    if last is None:
+        return Assessment(Verdict.NO_ANSWER, why="no closed \\boxed{…}")
+    return _as_strings(text[slice(*last)].strip(), str(gold), last)
+
+
+def boxed_exact(sections: ResponseSections, gold: Gold) -> Assessment:
+    r"""The last `\boxed{…}` is, character for character, the gold integer: `073`, `73.0` and `73^\circ` are not 73 here."""
+    text = sections.text
+    box = last_box(text, sections.start, sections.end)
+    if box is None or not text.startswith("\\boxed", box.outer_start) or box.outer_end == box.end:
+        return Assessment(Verdict.NO_ANSWER, why="no closed \\boxed{…}")
+    content, right = box.content.strip(), str(gold).strip()
+    if right.isdecimal():
+        right = str(int(right)) if content != right else right
+    return _as_strings(content, right, (box.start, box.end))
+
+
+def _as_strings(answer: str, right: str | None, span: tuple[int, int]) -> Assessment:
+    verdict, relation = (Verdict.CORRECT, "is") if answer == right else (Verdict.WRONG, "is not the string")
+    return Assessment(verdict, answer, f"{answer[:60]} {relation} {right and right[:60]}", span)
+
+
+def _as_the_harness(which: str, answer: str, span: tuple[int, int], gold: Gold) -> Assessment:
+    """The harness' exact_match, after `,`, `$` and a final point are removed."""
+    right = str(gold)
+    right = right[right.rfind("#### ") + 5 :] if "#### " in right else right
+    verdict, relation = (
+        (Verdict.CORRECT, "is") if _bare(answer) == _bare(right) else (Verdict.WRONG, "is not the string")
+    )
+    return Assessment(verdict, answer, f"{which}, {answer[:40]!r}, {relation} {right[:40]!r}", span)
+
+
+def _bare(text: str) -> str:
+    text = text.replace(",", "").replace("$", "").lower()
+    return text[:-1] if text.endswith(".") else text
