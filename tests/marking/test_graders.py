@@ -104,3 +104,29 @@ def test_rate_lies_in_its_interval(counts):
 def test_kind_of_gold_is_what_a_person_would_call_it(gold, kind):
     """The table is read by these names."""
     assert kind_of_gold(gold) == kind
+
+
+def test_run_that_people_judged_measures_its_judges_too(tmp_path):
+    """A judge is a grader like any other, measured on the responses that it was asked about."""
+    from run_folders import finished
+
+    from markscheme.marking.bulk.graders import LabelledRun
+    from markscheme.runs import Run
+    from markscheme.runs.adjudications import Label, content_of, draw_order, labels_journal
+    from markscheme.types import Mark, Verdict
+
+    run = Run.open(finished(tmp_path / "run", problems=6, samples=4))
+    snapshot = run.snapshot()
+    order = draw_order(snapshot)[:12]
+    numbers = {key: number for number, key in enumerate(snapshot.keys)}
+    with labels_journal(run.path, "ann") as journal:
+        for each in order:
+            response = snapshot.response(snapshot.row(numbers[each.key], each.sample))
+            journal.write([Label(each.key, each.sample, content_of(response), "wrong", "ann", "now")])
+    said = [Mark(verdict=Verdict.CORRECT, protocol="judge:x@strict-1", key=e.key, sample=e.sample) for e in order[:5]]
+    run.save_marks("judge:x", said)
+    table = grade_graders(LabelledRun(run), "run", ["math"])
+    judge = next(each for each in table.graders if each.protocol == "judge:x@strict-1")
+    assert (table.right, table.wrong) == (0, 12)
+    assert (judge.responses, judge.overall.false_positive.errors) == (5, 5)
+    assert {each.protocol.partition("@")[0] for each in table.graders} == {"math", "judge:x"}

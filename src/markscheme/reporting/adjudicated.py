@@ -9,7 +9,7 @@ from typing import NamedTuple
 import msgspec
 
 from markscheme.reporting.summary import Corrected, as_estimate
-from markscheme.runs.adjudications import Drawn, Place, Said, read_labels, read_order
+from markscheme.runs.adjudications import Drawn, Place, Said, consensus, read_labels, read_order
 from markscheme.runs.columns import CORRECT, UNMARKED
 from markscheme.runs.snapshot import Snapshot
 from markscheme.statistics import Counts, Interval, Population, interval
@@ -59,14 +59,6 @@ def _called(snapshot: Snapshot, order: list[Drawn], protocol: str) -> list[tuple
         for each, row in rows
         if row is not None and verdict[row] != UNMARKED and not snapshot.failed[row]
     ]
-
-
-def consensus(people: dict[str, Said]) -> Said:
-    """What most of those say who are sure; else nothing is sure."""
-    said = Counter(label for label in people.values() if label != "unsure")
-    if said["right"] == said["wrong"]:
-        return "unsure"
-    return "right" if said["right"] > said["wrong"] else "wrong"
 
 
 def _agreement(labels: dict[Place, dict[str, Said]]) -> float | None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import random
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal, TypeVar
@@ -140,6 +141,14 @@ def read_labels(snapshot: Snapshot) -> dict[Place, dict[str, Said]]:
         if said := {who: label.label for who, label in people.items() if label.content == content}:
             counted[key, sample] = said
     return counted
+
+
+def consensus(people: dict[str, Said]) -> Said:
+    """What most of those say who are sure; else nothing is sure."""
+    said = Counter(label for label in people.values() if label != "unsure")
+    if said["right"] == said["wrong"]:
+        return "unsure"
+    return "right" if said["right"] > said["wrong"] else "wrong"
 
 
 def _lines(file: Path, kind: type[T]) -> Iterator[T]:

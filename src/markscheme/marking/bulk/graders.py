@@ -23,6 +23,9 @@ from markscheme.marking.extraction.sections import THINK_END
 from markscheme.marking.extraction.sections import read as read_sections
 from markscheme.marking.marker import as_gold, judge_many
 from markscheme.marking.protocol import get_protocol
+from markscheme.runs.adjudications import consensus, read_labels
+from markscheme.runs.columns import UNMARKED, VERDICTS
+from markscheme.runs.folder import Run
 from markscheme.types import CountdownGold, Gold, Problem, Response, Verdict
 
 AMBIGUOUS = "AMBIGUOUS"
@@ -102,6 +105,30 @@ class LabelledFile:
                 yield Labelled(response_of(row, text, problem, number), problem, label)
 
 
+class LabelledRun:
+    """The responses of a run that people have judged, with the opinions of its judges."""
+
+    def __init__(self, run: Run) -> None:
+        self._run, self.left_out = run, 0
+
+    def __iter__(self) -> Iterator[Labelled]:
+        self.left_out = 0
+        snapshot = self._run.snapshot()
+        judges = [name for name in snapshot.protocols if name.startswith("judge:")]
+        numbers = {key: number for number, key in enumerate(snapshot.keys)}
+        for (key, sample), people in read_labels(snapshot).items():
+            row = snapshot.row(numbers[key], sample)
+            question = snapshot.question(numbers[key])
+            response = snapshot.response(row) if row is not None else None
+            label = consensus(people)
+            if label == "unsure" or row is None or question is None or response is None:
+                self.left_out += 1
+                continue
+            given = {snapshot.label_of(name): int(snapshot.verdict(name)[row]) for name in judges}
+            opinions = {name: VERDICTS[code] for name, code in given.items() if code != UNMARKED}
+            yield Labelled(response, question.problem, label == "right", opinions)
+
+
 def _label(row: Mapping[str, Any]) -> bool | None:
     if AMBIGUOUS in str(row.get("note", "")):
         return None
@@ -123,7 +150,10 @@ def grade_graders(labelled: Iterable[Labelled], source: str, protocols: Sequence
             can = applicable_protocols(each.problem.gold)
             known[each.problem.gold] = [name for name in can if protocols is None or name in protocols]
     if not cases:
-        raise DataError(f"{source} holds no labelled response: each line needs `response`, `gold` and `correct`.")
+        raise DataError(
+            f"{source} holds no labelled response: each line of a file needs `response`, `gold` and `correct`, and a run "
+            "labels from `markscheme adjudicate`."
+        )
     jobs = (
         (rule, each.response, as_gold(each.problem.gold, rule), THINK_END, each.problem)
         for each in cases
