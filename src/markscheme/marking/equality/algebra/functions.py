@@ -16,15 +16,18 @@ from markscheme.marking.equality.algebra.arithmetic import add, div, mul, neg, s
 from markscheme.marking.equality.algebra.exact import (
     I_BASE,
     IMAGINARY,
+    MAX_BITS,
     PI,
     Atom,
     Expr,
     Number,
+    TooBig,
     Undefined,
     Value,
     atom,
     form,
     generator,
+    narrow,
     variables,
 )
 from markscheme.marking.equality.algebra.numeric import approximate
@@ -218,9 +221,12 @@ def of_several(kind: str, values: Sequence[Value]) -> Value:
     numbers = [v for v in values if not isinstance(v, Expr)]
     if len(numbers) == len(values) and kind in ("max", "min"):
         return max(numbers) if kind == "max" else min(numbers)
-    whole = [n.numerator for n in numbers if n.denominator == 1]
-    if len(whole) == len(values):
-        return math.gcd(*whole) if kind == "gcd" else math.lcm(*whole)
+    if len(numbers) == len(values):
+        if sum(n.numerator.bit_length() + n.denominator.bit_length() for n in numbers) > MAX_BITS:
+            raise TooBig
+        below = math.lcm(*(n.denominator for n in numbers))
+        whole = [n.numerator * (below // n.denominator) for n in numbers]
+        return narrow(Fraction(math.gcd(*whole) if kind == "gcd" else math.lcm(*whole), below))
     distinct = {form(v): v for v in values}
     ordered = [distinct[name] for name in sorted(distinct)]
     return ordered[0] if len(ordered) == 1 else atom(kind, *ordered, complete=False)
