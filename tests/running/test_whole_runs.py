@@ -115,14 +115,20 @@ def test_option_when_it_is_no_text_then_refused_in_one_sentence(process, sums, f
     assert said == "markscheme: --system-prompt is not text: it holds bytes that are no UTF-8\n"
 
 
-def test_run_when_the_folder_holds_a_run_then_says_how_to_go_on(markscheme, sums, right, fast, tmp_path):
+def test_run_when_the_folder_holds_a_run_then_nothing_is_asked_twice_and_another_run_is_refused(
+    markscheme, sums, right, fast, tmp_path
+):
     folder = tmp_path / "run"
     with Loopback(Plan(answer=right)) as server:
-        markscheme("run", sums(3), *fast, "--base-url", server.url, "--out", folder)
+        command = ("run", sums(3), *fast, "--base-url", server.url, "--out", folder)
+        markscheme(*command)
         before = lines(folder)
-        again = markscheme("run", sums(3), *fast, "--base-url", server.url, "--out", folder)
-    assert again.returncode == 1
-    assert f"markscheme resume {folder}" in again.stderr
+        again = markscheme(*command)
+        other = markscheme(*command, "-t", "0.7")
+        assert server.requests == 3
+    assert again.returncode == 0
+    assert other.returncode != 0
+    assert str(folder) in other.stderr
     assert lines(folder) == before
 
 

@@ -170,3 +170,12 @@ def test_server_when_no_port_can_be_had_at_the_start_then_a_sentence(server, mon
     monkeypatch.setattr("markscheme.models.fleet.servers.free_port", full)
     with pytest.raises(ModelError, match=r"stand-in cannot be started: .*Too many open files"):
         asyncio.run(server().start())
+
+
+def test_log_when_a_line_is_longer_than_is_held_then_no_key_is_cut_in_two(tmp_path):
+    key = "sk-0123456789-abcdefghij-z"
+    code = f"import sys; sys.stdout.write({key!r} * 150_000); sys.stdout.flush()"  # about four megabytes without a line's end
+    with (tmp_path / "log").open("ab") as log:
+        said = GuardedProcess([sys.executable, "-c", code], log, dict(os.environ), 1.0, [key])
+    until(lambda: said.poll() is not None)
+    assert (tmp_path / "log").read_bytes() == b"***" * 150_000

@@ -31,6 +31,8 @@ KILLING = 10.0
 LAST_WORDS = 5.0
 """Seconds to pass on what the server said last."""
 NOT_STARTED = 127
+LONGEST_LINE = 1 << 20
+"""Bytes of a line that are held until it ends."""
 SECRETS = "MARKSCHEME_SECRETS"
 """Environment variable with what must not be logged, a line each; the server does not see it."""
 
@@ -136,19 +138,29 @@ def keep(command: list[str], grace: float, tell: Callable[[int, int], None]) -> 
 
 
 def _copy(pipe: int, secrets: list[bytes]) -> None:
-    """Pass on what the server says, line by line (a progress bar's as well), without the secrets in it."""
-    rest = b""
+    """Pass on what the server says, line by line (a progress bar's as well), without the secrets in it.
+
+    Of a line that does not end, so much is held back that no secret is cut in two.
+    """
+    rest, longest = b"", max(map(len, secrets))
     while said := os.read(pipe, 1 << 16):
         rest += said
-        end = len(rest) if len(rest) > 1 << 20 else max(rest.rfind(b"\n"), rest.rfind(b"\r")) + 1
-        _write(rest[:end], secrets)
+        end = max(rest.rfind(b"\n"), rest.rfind(b"\r")) + 1
+        if not end and len(rest) > LONGEST_LINE:
+            rest = _without(secrets, rest)
+            end = len(rest) - longest + 1
+        _write(_without(secrets, rest[:end]))
         rest = rest[end:]
-    _write(rest, secrets)
+    _write(_without(secrets, rest))
 
 
-def _write(text: bytes, secrets: list[bytes]) -> None:
+def _without(secrets: list[bytes], text: bytes) -> bytes:
     for secret in secrets:
         text = text.replace(secret, b"***")
+    return text
+
+
+def _write(text: bytes) -> None:
     with suppress(OSError):  # a full disk must not stop the server, which waits for us to read on
         os.write(sys.stdout.fileno(), text)
 
