@@ -12,7 +12,19 @@ from markscheme.api import data
 from markscheme.cli import COMMANDS, build_parser
 from markscheme.config import RunConfig
 
-PRINTING = {"json", "format", "output", "plots", "plot_format", "plot", "save_results", "out", "help", "fail_if_worse"}
+PRINTING = {
+    "json",
+    "format",
+    "output",
+    "plots",
+    "plot_format",
+    "plot",
+    "save_results",
+    "out",
+    "help",
+    "benchmark_the_graders",
+    "fail_if_worse",
+}
 """What a command prints or writes, a function returns."""
 
 
@@ -57,7 +69,7 @@ def test_package_when_a_command_exists_then_a_name_of_the_api_does_it():
     elsewhere = {
         "mark": "ms.mark, run.mark", "view": "a browser app", "show": "ms.benchmark(…).problems", "list": "names",
         "import": "a command", "lm-eval": "a command", "plugins": "a command", "completion": "for shells",
-        "push": "run.push", "export": "a command",
+        "push": "run.push", "export": "a command", "judge": "a command", "adjudicate": "a command",
     }  # fmt: skip
     names = set(dir(ms))
     assert {name for name in COMMANDS if name not in names} <= elsewhere.keys()
