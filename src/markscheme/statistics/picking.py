@@ -19,7 +19,7 @@ from markscheme.statistics.metric import Metric
 from markscheme.statistics.voting import NO_ANSWER, Vote, best_of_k, best_weights, maj_at_k
 
 Floats = npt.NDArray[np.float64]
-_DRAWS = 200  # of weights per problem; only the mean over problems is used
+_DRAWS = 100  # of weights per problem; only the mean over problems is used
 _UNSEEN = 0.5  # samples' worth of weight for an answer that was not seen
 _DRAWN = 3.0
 
