@@ -229,3 +229,21 @@ def test_worth_says_what_more_labels_would_buy(run, tables):
     assert then < now
     label(run, 1000, says(tables[0]))
     assert "all are judged" in worth(run.snapshot(), "math")
+
+
+def test_compare_corrects_the_difference_when_people_judged_both_runs(tmp_path, tables, capsys):
+    """The marker fails on one model's way of writing: as marked it is worse, and to people both are the same."""
+    right, _ = tables
+    harsh = right & (np.arange(60) % 3 > 0)[:, None]
+    first, second = make_run(tmp_path / "a", right, right, 4), make_run(tmp_path / "b", right, harsh, 4)
+    label(first, 1000, says(right))
+    main(["compare", str(first.path), str(second.path), "--anyway", "--json"])
+    assert json.loads(capsys.readouterr().out)["corrected"] is None
+    label(second, 1000, says(right))
+    main(["compare", str(first.path), str(second.path), "--anyway", "--json"])
+    told = json.loads(capsys.readouterr().out)
+    assert told["comparison"]["difference"]["estimate"] < -0.1
+    assert told["corrected"]["estimate"] == pytest.approx(0, abs=1e-9)
+    assert told["corrected"]["low"] < 0 < told["corrected"]["high"]
+    main(["compare", str(first.path), str(second.path), "--anyway"])
+    assert "corrected by what people say" in capsys.readouterr().out

@@ -188,6 +188,8 @@ def _print_pair(screen: Console, found: Compared, comparison: Comparison) -> Non
     screen.print(f"A  {escape(_score(comparison.a))}   {name_a}", soft_wrap=True)
     screen.print(f"B  {escape(_score(comparison.b))}   {name_b}", soft_wrap=True)
     screen.print(f"[bold]B − A  {_points(comparison.difference)}[/]")
+    if found.corrected is not None:
+        screen.print(f"B − A  {_points(found.corrected)}   corrected by what people say of a sample")
     # Never certain: at most 99.9 %, at least 0.1 %.
     better = min(max(comparison.probability_better, 0.001), 0.999)
     screen.print(f"p = {comparison.p_value:.3g} · B is better with probability {100 * better:.1f} %")

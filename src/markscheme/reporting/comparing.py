@@ -13,12 +13,14 @@ import msgspec
 
 from markscheme.config import fixed_options
 from markscheme.errors import UsageError
+from markscheme.reporting.adjudicated import adjudicated
 from markscheme.reporting.picks import with_picks
 from markscheme.reporting.plots import shortened
 from markscheme.reporting.summary import Estimate, clustered, marked_label
 from markscheme.runs.folder import IMPORTED, Manifest, Run
 from markscheme.statistics import Comparison, Counts, Interval, Population, Ranking, compare, rank
 from markscheme.statistics.comparison import Margin, macro_comparison
+from markscheme.statistics.marker_errors import corrected_difference
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -44,6 +46,8 @@ class Compared(msgspec.Struct, frozen=True, kw_only=True):
     differences: tuple[Difference, ...]
     comparison: Comparison | None = None
     """For two runs."""
+    corrected: Interval | None = None
+    """The difference corrected for the marker's errors, where people have judged a sample of both runs."""
     ranking: Ranking | None = None
     """For more than two."""
     problems: dict[str, str] = {}
@@ -129,7 +133,11 @@ def compare_runs(runs: Sequence[Run], terms: Terms) -> Compared:
     comparison = compare(terms.metric, first, second, terms.level, terms.population, terms.margin)
     ids = dict(zip(runs[0].snapshot().keys, runs[0].snapshot().ids, strict=True))
     moved = {each.key: ids.get(each.key, each.key) for each in comparison.moved}
-    return msgspec.structs.replace(found, comparison=comparison, problems=moved)
+    judged = [adjudicated(run.snapshot(), labels[name]) for name, run in zip(names, runs, strict=True)]
+    strata = [each.strata for each in judged if each is not None]
+    people = corrected_difference(comparison.difference, *strata) if len(strata) == 2 else None
+    people = people if terms.metric == "accuracy" else None
+    return msgspec.structs.replace(found, comparison=comparison, problems=moved, corrected=people)
 
 
 def find_differences(manifests: Mapping[str, Manifest], protocols: Mapping[str, str]) -> list[Difference]:

@@ -46,17 +46,7 @@ class MarkerErrors(msgspec.Struct, frozen=True, kw_only=True):
 
 def corrected(accuracy: Interval, strata: Sequence[JudgedStratum]) -> MarkerErrors:
     """The accuracy that people would have found, from the marked one and the judged strata; at its level."""
-    check_level(accuracy.level)
-    for each in strata:
-        if not 0 <= each.overturned <= each.judged <= each.marks:
-            raise UsageError("of a stratum's marks at most all are judged, and of these at most all are overturned")
-    total = sum(each.marks for each in strata)
-    if not total:
-        raise UsageError("without marks there is nothing to correct")
-    # A false positive lowers the score.
-    parts = [
-        ((-1 if each.marked_correct else 1) * each.marks / total, *_error_rate(each, accuracy.level)) for each in strata
-    ]
+    parts = _parts(strata, accuracy.level)
     shift = math.fsum(weight * rate for weight, rate, _, _ in parts)
     value, low, high = weighted_sum([(1.0, accuracy.estimate, accuracy.low, accuracy.high), *parts])
     found = msgspec.structs.replace(
@@ -73,6 +63,31 @@ def corrected(accuracy: Interval, strata: Sequence[JudgedStratum]) -> MarkerErro
         correction=shift,
         judged=sum(each.judged for each in strata),
     )
+
+
+def corrected_difference(
+    difference: Interval, first: Sequence[JudgedStratum], second: Sequence[JudgedStratum]
+) -> Interval:
+    """The difference in accuracy, second minus first, that people would have found; at its level."""
+    taken = [(-weight, rate, low, high) for weight, rate, low, high in _parts(first, difference.level)]
+    own = (1.0, difference.estimate, difference.low, difference.high)
+    value, low, high = weighted_sum([own, *taken, *_parts(second, difference.level)])
+    return msgspec.structs.replace(
+        difference, estimate=value, low=max(-1.0, low), high=min(1.0, high), method=f"{difference.method}, corrected"
+    )
+
+
+def _parts(strata: Sequence[JudgedStratum], level: float) -> list[tuple[float, float, float, float]]:
+    """What each stratum does to the accuracy: its weight, and its rate of error with bounds."""
+    check_level(level)
+    for each in strata:
+        if not 0 <= each.overturned <= each.judged <= each.marks:
+            raise UsageError("of a stratum's marks at most all are judged, and of these at most all are overturned")
+    total = sum(each.marks for each in strata)
+    if not total:
+        raise UsageError("without marks there is nothing to correct")
+    # A false positive lowers the score.
+    return [((-1 if each.marked_correct else 1) * each.marks / total, *_error_rate(each, level)) for each in strata]
 
 
 def _error_rate(stratum: JudgedStratum, level: float) -> tuple[float, float, float]:
