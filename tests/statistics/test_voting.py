@@ -1,6 +1,7 @@
 """maj@k and best-of-k against every subset, by hand, and against Monte Carlo."""
 
 import math
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -9,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from markscheme.errors import UsageError
-from markscheme.statistics import best_of_k, classes_of, maj_at_k
+from markscheme.statistics import Picks, best_of_k, classes_of, from_correct, interval, maj_at_k
 
 
 def by_subsets(classes, correct, k):
@@ -111,3 +112,12 @@ def test_best_of_k_when_a_score_is_missing_then_it_ranks_last_and_few_samples_ar
 def test_votes_when_input_is_impossible_then_refused(call):
     with pytest.raises(UsageError):
         call()
+
+
+@pytest.mark.parametrize("name", ["maj@2", "best-of-2:score", "best-of-2:-score"])
+def test_interval_when_samples_are_missing_then_the_lost_may_outvote_or_outscore_the_rest(name):
+    half = Picks(np.array([True, False]), np.array([0, 1]), {"score": np.array([1.0, 2.0])})
+    counts = replace(from_correct([2, 2, 0], [1, 1, 0]), asked=(4, 2, 3), picks={"0": half, "1": half})
+    found = interval(name, counts)
+    assert (found.problems, found.undefined) == (2, 1)
+    assert found.lowest <= found.if_wrong < found.if_right <= found.highest

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from markscheme.reporting.summary import Corrected, Estimate, Summary, Until
 from markscheme.statistics import VarianceTable
+from markscheme.statistics.metrics import metric
 from markscheme.statistics.variance import MORE
 
 UNDEFINED = "undefined"
@@ -85,7 +86,9 @@ def caveats(summary: Summary) -> list[str]:
         # pass@1 is accuracy by another name.
         if name == "pass@1" or each.value is None or each.lowest is None or each.highest is None:
             continue
-        part = f"stands on {stands_on(each)}, its interval is about all of them; it would be " if each.undefined else ""
+        # A vote of too few samples tells nothing about one of k: there the interval is about the others alone.
+        about = "all of them" if name == "truncation" or metric(name).needs == "counts" else "these"
+        part = f"stands on {stands_on(each)}, its interval is about {about}; it would be " if each.undefined else ""
         said.append(
             f"{name} {part or 'would be '}{100 * (each.if_wrong or 0):.1f} if all missing are wrong, "
             f"{100 * (each.if_right or 0):.1f} if right; whatever they are, {100 * each.lowest:.1f} to "
