@@ -294,7 +294,7 @@ def test_import_when_the_task_is_lm_evals_own_then_questions_come_from_its_docum
     [
         ("", "no responses"),
         ("{", "line 1: not valid JSON"),
-        ("[]", "not a JSON object"),
+        ("[]", "expected a JSON object"),
         ('{"doc_id": 1}', "not a sample of lm_eval"),
         (json.dumps({**GSM8K_ROW, "resps": [[[-1.5, False]]]}), "likelihoods"),
         (json.dumps({**GSM8K_ROW, "doc": {"ctx": "?"}}), "say which benchmark"),
