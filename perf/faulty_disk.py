@@ -124,6 +124,9 @@ def serve(mount: Path, state: Path, options: argparse.Namespace) -> None:
                 disk.seen.setdefault(fh, []).append((time.time(), len(content), fuse_get_context()[2]))
                 return len(data)
 
+        def release(self, path: str, fh: int) -> None:
+            disk.seen.pop(fh, None)  # whoever opens a file after its writer closed it sees all of it, also on NFS
+
         def truncate(self, path: str, length: int, fh: int | None = None) -> None:
             with disk.lock:
                 number = self._number(path) if fh is None else fh

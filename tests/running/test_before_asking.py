@@ -36,7 +36,7 @@ def test_run_when_the_folder_of_the_second_is_taken_then_the_first_is_still_repo
     assert main(["run", "countdown-sample", "-m", "solver", "--limit", "1", "--out", str(out / "gsm8k-sample")]) == 0
     capsys.readouterr()
     names = ["countdown-sample", "gsm8k-sample"]
-    assert main(["run", *names, "-m", "solver", "--limit", "1", "--out", str(out), "--json"]) == 1
+    assert main(["run", *names, "-m", "solver", "--limit", "1", "--out", str(out), "--json"]) == 2
     assert json.loads(capsys.readouterr().out)["benchmark"] == "countdown-sample"
 
 

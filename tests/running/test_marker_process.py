@@ -19,7 +19,7 @@ from markscheme.types import Problem, Response
 BUSY = """
 import os, time
 from markscheme.running import marker_process
-marker_process.SECONDS = 1.0
+marker_process.SECONDS = float(os.environ.get("BUSY_SECONDS", "1"))
 from markscheme.marking import Assessment, Protocol
 from markscheme.marking import protocol as register
 from markscheme.types import Verdict
@@ -78,8 +78,9 @@ def test_marks_when_a_response_keeps_the_marker_busy_then_the_run_ends_and_names
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 @pytest.mark.parametrize("when", ["asking", "marking"])
 def test_signal_when_the_marker_is_busy_then_the_run_is_closed_and_can_be_resumed(
-    process, sums, right, tmp_path, busy, number, when
+    process, sums, right, tmp_path, busy, monkeypatch, number, when
 ):
+    monkeypatch.setenv("BUSY_SECONDS", "30")  # so that it is busy still when the signal comes
     folder = tmp_path / "run"
     with Loopback(Plan(answer=answer_with(right, 1_000), latency=0.05)) as server:
         command = ("run", sums(40), "--protocol", "busy", "--model", "openai/m", "--base-url", server.url, "--json")
