@@ -1,8 +1,8 @@
 """A file system in memory (FUSE) that fails as disks and network file systems do: `python perf/faulty_disk.py MOUNT STATE …`.
 
 Power loss: whatever was not synced is lost. A file's bytes last from its own fsync, its name from that of its folder; what
-`sync` allows but does not promise is drawn by `--loss`. Network: a rename leaves a moment without the file, other processes
-see old sizes for a while, a handle of a replaced file is stale, and writes may fail with EIO.
+`sync` allows but does not promise is drawn by `--loss`. Network: a rename leaves a moment without the file, a handle of a
+replaced file is stale, and writes may fail with EIO.
 
 A line `cut` on standard input is the loss of power: what is left of the state is written to STATE, and the disk is gone.
 """
@@ -37,7 +37,6 @@ class Disk:
         self.names: dict[str, int | None] = dict(state["names"])  # None is a folder
         self.synced, self.lasting = {number: bytes(content) for number, content in self.bytes.items()}, dict(self.names)
         self.next = max(self.bytes, default=0) + 1
-        self.seen: dict[int, list[tuple[float, int, int]]] = {}  # number -> when, size, who wrote
         self.lock = threading.RLock()
 
     def after_the_cut(self) -> dict[str, Any]:
@@ -58,7 +57,7 @@ class Disk:
 
 def serve(mount: Path, state: Path, options: argparse.Namespace) -> None:
     """Mount it, and wait for the cut."""
-    from fuse import FUSE, FuseOSError, Operations, fuse_get_context
+    from fuse import FUSE, FuseOSError, Operations
 
     stored = pickle.loads(state.read_bytes()) if state.exists() else {"bytes": {}, "names": {"/": None}}
     disk = Disk(stored, options)
@@ -83,12 +82,8 @@ def serve(mount: Path, state: Path, options: argparse.Namespace) -> None:
                 number = self._number(path)
                 if number is None:
                     return {"st_mode": stat.S_IFDIR | 0o755, "st_nlink": 2}
-                size, when = len(disk.bytes[number]), time.time()
-                if options.network and (grown := disk.seen.get(number)):
-                    who, when = fuse_get_context()[2], grown[-1][0]
-                    if who != grown[-1][2]:  # another client learns of it later
-                        size = next((each for at, each, _ in reversed(grown) if at < time.time() - 0.3), 0)
-                return {"st_mode": stat.S_IFREG | 0o644, "st_nlink": 1, "st_size": size, "st_mtime": when}
+                size = len(disk.bytes[number])
+                return {"st_mode": stat.S_IFREG | 0o644, "st_nlink": 1, "st_size": size, "st_mtime": time.time()}
 
         def readdir(self, path: str, fh: int) -> list[str]:
             with disk.lock:
@@ -121,11 +116,7 @@ def serve(mount: Path, state: Path, options: argparse.Namespace) -> None:
                 self._fails()
                 content = self._handle(fh)
                 content[offset : offset + len(data)] = data
-                disk.seen.setdefault(fh, []).append((time.time(), len(content), fuse_get_context()[2]))
                 return len(data)
-
-        def release(self, path: str, fh: int) -> None:
-            disk.seen.pop(fh, None)  # whoever opens a file after its writer closed it sees all of it, also on NFS
 
         def truncate(self, path: str, length: int, fh: int | None = None) -> None:
             with disk.lock:

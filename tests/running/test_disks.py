@@ -1,4 +1,4 @@
-"""Disks that fail as real ones do: a loss of power takes what was not synced, a network file system is late and stale.
+"""Disks that fail as real ones do: a loss of power takes what was not synced, a network file system is stale and fails.
 
 The disk is a file system of its own (perf/faulty_disk.py); `python perf/faults.py power` and `network` do more of the same.
 """
