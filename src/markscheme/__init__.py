@@ -12,10 +12,12 @@ if TYPE_CHECKING:
     from markscheme import rewards as rewards
     from markscheme.api import Run as Run
     from markscheme.api import audit as audit
+    from markscheme.api import benchmark_the_graders as benchmark_the_graders
     from markscheme.api import compare as compare
     from markscheme.api import data as data
     from markscheme.api import experiment as experiment
     from markscheme.api import experiment_async as experiment_async
+    from markscheme.api import judge as judge
     from markscheme.api import load as load
     from markscheme.api import plan as plan
     from markscheme.api import report as report
@@ -37,7 +39,18 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_COMMANDS = ("audit", "compare", "experiment", "load", "plan", "report", "resume", "run")
+_COMMANDS = (
+    "audit",
+    "benchmark_the_graders",
+    "compare",
+    "experiment",
+    "judge",
+    "load",
+    "plan",
+    "report",
+    "resume",
+    "run",
+)
 _HOME = {
     **dict.fromkeys(_COMMANDS, "markscheme.api"),
     **dict.fromkeys(("Run", "experiment_async", "resume_async", "run_async"), "markscheme.api"),

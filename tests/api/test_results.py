@@ -4,6 +4,7 @@ import json
 
 import msgspec
 import pytest
+from loopback import Loopback, Plan
 
 import markscheme as ms
 from markscheme.errors import UsageError
@@ -111,3 +112,29 @@ def test_data_when_listed_then_a_record_a_file():
     listed = ms.data.list("gsm8k")
     assert {row["file"] for row in listed.rows()} == {"gsm8k/test.jsonl", "gsm8k/train.jsonl"}
     assert "gsm8k/test.jsonl" in listed._repr_html_()
+
+
+def test_judge_when_asked_from_python_then_its_opinion_is_one_more_protocol(tmp_path):
+    problem = ms.benchmark("gsm8k-sample").problems[0]
+    (tmp_path / "stored.jsonl").write_text(json.dumps({"key": problem.key, "text": f"It is {problem.gold}."}) + "\n")
+    options = {"model": f"replay/{tmp_path / 'stored.jsonl'}", "limit": 1, "out": tmp_path / "run", "progress": False}
+    run = ms.run("gsm8k-sample", **options)
+    with Loopback(Plan(text="The same value.\nVERDICT: RIGHT")) as server:
+        judged = ms.judge(run, model="openai/j", base_url=server.url, which="all", progress=False)
+    assert (judged.asked, judged.verdicts["correct"]) == (1, 1)
+    assert "judge:j" in ms.load(run.path).snapshot().protocols
+    with pytest.raises(UsageError, match="open or about all"):
+        ms.judge(run, model="openai/j", which="some", progress=False)
+
+
+def test_graders_when_measured_then_a_row_each_with_its_errors(tmp_path):
+    rows = [
+        {"response": "\\boxed{5}", "gold": "5", "correct": True},
+        {"response": "#### 4", "gold": "5", "correct": False},
+    ]
+    (tmp_path / "labelled.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    graders = ms.benchmark_the_graders(tmp_path / "labelled.jsonl", protocol=["math", "gsm8k-strict"])
+    errors = {row["grader"].partition("@")[0]: row for row in graders.rows()}
+    assert (errors["math"]["false_negative"], errors["gsm8k-strict"]["false_negative"]) == (0.0, 1.0)
+    assert "100.0% false negatives" in repr(graders)
+    assert "gsm8k-strict" in graders._repr_html_()

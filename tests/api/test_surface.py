@@ -54,6 +54,11 @@ def test_function_when_its_command_has_an_option_then_it_has_the_same(command):
     }
 
 
+def test_judge_when_an_option_of_the_command_is_given_then_it_is_taken():
+    taken = set(RunConfig.__struct_fields__) | keywords(ms.judge).keys()
+    assert flags("judge").keys() <= taken
+
+
 def test_run_when_an_option_of_the_command_is_given_then_it_is_taken():
     own = {
         "model",
@@ -69,7 +74,7 @@ def test_package_when_a_command_exists_then_a_name_of_the_api_does_it():
     elsewhere = {
         "mark": "ms.mark, run.mark", "view": "a browser app", "show": "ms.benchmark(…).problems", "list": "names",
         "import": "a command", "lm-eval": "a command", "plugins": "a command", "completion": "for shells",
-        "push": "run.push", "export": "a command", "judge": "a command", "adjudicate": "a command",
+        "push": "run.push", "export": "a command", "adjudicate": "a person at a terminal",
     }  # fmt: skip
     names = set(dir(ms))
     assert {name for name in COMMANDS if name not in names} <= elsewhere.keys()

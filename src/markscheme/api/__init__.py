@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from markscheme.api.notebook import display
-from markscheme.api.results import Audit, Comparison, Plan, Report
+from markscheme.api.results import Audit, Comparison, Graders, Plan, Report
 from markscheme.api.run import Answer, Run
 from markscheme.benchmarks import Benchmark
 from markscheme.benchmarks import benchmark as find_benchmark
@@ -22,6 +22,7 @@ from markscheme.errors import JournalError
 from markscheme.reporting.summary import finish
 from markscheme.running import execute, new_folder, prepare
 from markscheme.running.asking import STOP, Stop
+from markscheme.running.judges import Judged, judge_options, judge_run
 from markscheme.runs import folder
 from markscheme.tracking import tracked
 
@@ -29,13 +30,16 @@ __all__ = [
     "Answer",
     "Audit",
     "Comparison",
+    "Graders",
     "Plan",
     "Report",
     "Run",
     "audit",
+    "benchmark_the_graders",
     "compare",
     "experiment",
     "experiment_async",
+    "judge",
     "load",
     "plan",
     "report",
@@ -169,6 +173,34 @@ def audit(
     names = [protocol] if isinstance(protocol, str) else list(protocol) if protocol is not None else None
     made = judge_all(outputs, names, benchmark=outputs.benchmark, keep=show, workers=workers, think_end=think_end)
     return Audit(made)
+
+
+def judge(
+    run: Runs,
+    *,
+    model: str,
+    name: str = "",
+    which: str = "open",
+    share: float | None = None,
+    votes: int | None = None,
+    swap: bool = False,
+    template: str = "",
+    progress: bool = True,
+    **options: Any,
+) -> Judged:
+    """A model's opinion on what the marker left open, kept as marks of `judge:NAME`; `options` as those of `ms.run`."""
+    asked = judge_options(name, which, share, swap, template)
+    config = {"model": model, **options, **({} if votes is None else {"samples": votes})}
+    with display("judge", quiet=not progress) as shown:
+        return judge_run(folder.Run.open(_path(run)), asked, config, shown)
+
+
+def benchmark_the_graders(source: Runs, *, protocol: str | Iterable[str] | None = None) -> Graders:
+    """What every protocol gets wrong on labelled responses: a file of them, or a run that people have judged."""
+    from markscheme.marking.bulk.graders import grade_graders, labelled
+
+    names = [protocol] if isinstance(protocol, str) else list(protocol) if protocol is not None else None
+    return Graders(grade_graders(labelled(_path(source)), str(_path(source)), names))
 
 
 def plan(

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from markscheme.marking.bulk import audit as audits
+    from markscheme.marking.bulk.graders import ErrorRate, GraderTable
     from markscheme.reporting.comparing import Difference
     from markscheme.runs.folder import Run
     from markscheme.statistics import Comparison as Pair
@@ -262,6 +263,52 @@ def _bounds(row: dict[str, Any]) -> str:
     if row["score"] is None:
         return "–"
     return f"{100 * row['score']:.1f} [{100 * row['low']:.1f}, {100 * row['high']:.1f}]"
+
+
+class Graders(Frames):
+    """What every protocol and judge gets wrong on responses that people have labelled."""
+
+    def __init__(self, table: GraderTable) -> None:
+        self.table = table
+
+    def rows(self) -> Rows:
+        """One record a grader, the best first."""
+        rows = [
+            {
+                "grader": each.protocol,
+                "judged": each.responses,
+                **_error("false_positive", each.overall.false_positive),
+                **_error("false_negative", each.overall.false_negative),
+                "undecided": each.undecided,
+            }
+            for each in self.table.graders
+        ]
+        return sorted(rows, key=lambda row: (row["false_positive"] or 0) + (row["false_negative"] or 0))
+
+    def __repr__(self) -> str:
+        lines = [f"{self.table.source}: {self.table.right} right and {self.table.wrong} wrong responses"]
+        for row in self.rows():
+            shown = ", ".join(f"{row[name]:.1%} {name.replace('_', ' ')}s" for name in ERRORS if row[name] is not None)
+            lines.append(f"  {row['grader']:26} {shown}")
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        rows = [
+            {"grader": row["grader"], "judged": row["judged"]}
+            | {
+                f"{name.replace('_', ' ')}s": Estimate(row[name], row[f"{name}_low"], row[f"{name}_high"])
+                for name in ERRORS
+            }
+            for row in self.rows()
+        ]
+        return html_table(rows, repr(self).partition("\n")[0])
+
+
+ERRORS = ("false_positive", "false_negative")
+
+
+def _error(name: str, rate: ErrorRate) -> dict[str, Any]:
+    return {name: rate.rate, f"{name}_low": rate.low, f"{name}_high": rate.high}
 
 
 class Plan(Frames):

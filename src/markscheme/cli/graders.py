@@ -16,13 +16,10 @@ Row = dict[str, str]
 
 def benchmark_graders(args: argparse.Namespace) -> int:
     """Print the table of a file, or of a run that people have judged, as text, Markdown or JSON."""
-    from markscheme.marking.bulk.graders import LabelledFile, LabelledRun, grade_graders
+    from markscheme.marking.bulk.graders import grade_graders, labelled
     from markscheme.reporting.terminal import console, print_json, print_table
-    from markscheme.runs import Run
 
-    folder = (Path(args.source) / "manifest.json").exists()
-    labelled = LabelledRun(Run.open(args.source)) if folder else LabelledFile(Path(args.source))
-    table = grade_graders(labelled, args.source, args.protocol)
+    table = grade_graders(labelled(Path(args.source)), args.source, args.protocol)
     if args.json or args.format == "json":
         print_json(table)
     elif args.format == "markdown":

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from markscheme.cli.options import add_run_options, typed_options
-from markscheme.errors import IncompleteRunError, UsageError
+from markscheme.errors import IncompleteRunError
 
 if TYPE_CHECKING:
     from markscheme.running.judges import Judged
@@ -47,15 +47,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Judge and say what came of it; 3 when replies are missing, 130 when interrupted."""
     from markscheme.cli import EXIT_INTERRUPTED
-    from markscheme.running.judges import JudgeOptions, judge_run
+    from markscheme.running.judges import judge_options, judge_run
     from markscheme.running.progress import progress
     from markscheme.runs import Run
 
-    if args.share is not None and (not 0 < args.share <= 1 or args.which == "all"):
-        raise UsageError("--share is a number from 0 to 1, of all responses; leave --which out with it")
-    options = JudgeOptions(
-        name=args.name, template=args.template, every=args.which == "all", share=args.share, swap=args.swap
-    )
+    options = judge_options(args.name, args.which, args.share, args.swap, args.template)
     config = typed_options(args) | ({} if args.votes is None else {"samples": args.votes})
     display = progress("judge", quiet=args.json)
     with display:

@@ -129,6 +129,11 @@ class LabelledRun:
             yield Labelled(response, question.problem, label == "right", opinions)
 
 
+def labelled(source: Path) -> LabelledFile | LabelledRun:
+    """The labelled responses at a place: a file of them, or a run that people have judged."""
+    return LabelledRun(Run.open(source)) if (source / "manifest.json").exists() else LabelledFile(source)
+
+
 def _label(row: Mapping[str, Any]) -> bool | None:
     if AMBIGUOUS in str(row.get("note", "")):
         return None

@@ -48,6 +48,15 @@ class JudgeOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Ask each question in both orders; an opinion counts only if it is the same in both."""
 
 
+def judge_options(name: str, which: str, share: float | None, swap: bool, template: str) -> JudgeOptions:
+    """The options as the command and `ms.judge` take them."""
+    if which not in ("open", "all"):
+        raise UsageError(f"a judge is asked about what is open or about all, not {which!r}")
+    if share is not None and (not 0 < share <= 1 or which == "all"):
+        raise UsageError("--share is a number from 0 to 1, of all responses; leave --which out with it")
+    return JudgeOptions(name=name, template=template, every=which == "all", share=share, swap=swap)
+
+
 class Judged(NamedTuple):
     """What came of it."""
 
