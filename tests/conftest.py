@@ -16,6 +16,8 @@ settings.load_profile("same")
 # A shell starts what runs in its background with Ctrl-C ignored, and every process of the tests would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:  # and one under nohup without the hang-up
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @pytest.fixture(scope="session")

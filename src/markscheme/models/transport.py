@@ -56,7 +56,8 @@ class Transport:
         self._replicas = Replicas(urls)
         self._urls = {url: URL(url) for url in urls}
         self._proxies = {url: proxy_of(url) for url in urls}
-        self._headers = dict(headers)
+        # Only what `BodyReader` unpacks: aiohttp would offer whatever happens to be installed.
+        self._headers = {"Accept-Encoding": "gzip, deflate", **headers}
         self._key_variable = key_variable
         key = os.environ.get(key_variable or "", "").strip()
         self._scrub = Scrubber([key, *address_secrets(urls), *secrets])

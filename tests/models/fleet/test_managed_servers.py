@@ -218,7 +218,7 @@ def test_transformers_serve_when_it_serves_nano_and_is_killed_in_mid_run_then_no
         *("--json", "--out", "run", *args("device=cpu")),
     )
     until(lambda: len(lines(tmp_path)) > 4, process, seconds=400)
-    os.kill(_server_of(WEIGHTS), signal.SIGKILL)
+    os.kill(_server_of(WEIGHTS, tmp_path), signal.SIGKILL)
     _, said = process.communicate(timeout=400)
     assert process.returncode == 0, said
     assert (tmp_path / "run" / "servers" / "0.log").read_text().count("== markscheme starts") == 2
@@ -241,10 +241,15 @@ def keeps(words):
     return any(word.endswith("keeper.py") for word in words)
 
 
-def _server_of(model):
-    """The process that serves the model: neither the command that asked for it, nor the keeper."""
+def _server_of(model, folder):
+    """The process that serves the model: neither the command that asked for it, nor the keeper, nor another test's."""
     return next(
-        one for one, words in commands().items() if "serve" in words and str(model) in words and not keeps(words)
+        one
+        for one, words in commands().items()
+        if "serve" in words
+        and str(model) in words
+        and not keeps(words)
+        and Path(f"/proc/{one}/cwd").readlink() == folder
     )
 
 
