@@ -1,6 +1,7 @@
 """What the functions return: the figures of the report in every form, and nothing a model wrote that could run."""
 
 import json
+import pickle
 
 import msgspec
 import pytest
@@ -138,3 +139,40 @@ def test_graders_when_measured_then_a_row_each_with_its_errors(tmp_path):
     assert (errors["math"]["false_negative"], errors["gsm8k-strict"]["false_negative"]) == (0.0, 1.0)
     assert "100.0% false negatives" in repr(graders)
     assert "gsm8k-strict" in graders._repr_html_()
+
+
+def test_run_when_gone_through_then_every_response_once(nano):
+    assert len(list(nano)) == len(nano) == 32
+    assert nano.snapshot().ids[0] in nano
+    assert "nobody" not in nano
+    with pytest.raises(UsageError, match="problem and sample"):
+        _ = nano[:3]
+
+
+def test_run_when_another_object_adds_to_the_folder_then_both_say_the_same(tmp_path):
+    options = {"model": "solver", "out": tmp_path / "run", "progress": False}
+    first = ms.run("countdown-sample", limit=2, **options)
+    second = ms.load(tmp_path / "run")
+    assert second.summary.problems == 2
+    first.extend(limit=4, progress=False)
+    assert second.summary.problems == 4
+    assert "4 problems" in repr(second)
+
+
+def test_results_when_pickled_after_a_look_then_they_come_back(nano, solver):
+    again = pickle.loads(pickle.dumps(ms.compare(nano, solver)))
+    assert again.difference == ms.compare(nano, solver).difference
+    assert pickle.loads(pickle.dumps(nano)).accuracy == nano.accuracy
+
+
+def test_comparison_when_a_margin_is_given_then_it_is_answered(nano, solver):
+    comparison = ms.compare(nano, solver, margin=50)
+    assert comparison.margin.not_worse
+    assert "by 50 points or more: ruled out" in repr(comparison)
+    assert ms.compare(nano, solver).margin is None
+
+
+def test_audit_when_protocols_give_different_verdicts_then_arrow_has_every_column(nano):
+    audit = nano.audit()
+    assert set(audit.to_arrow().column_names) == set(audit.to_pandas().columns)
+    assert "unmarkable" in audit.to_arrow().column_names

@@ -10,11 +10,12 @@ import msgspec
 from markscheme.api.frames import Frames, Rows
 from markscheme.api.notebook import Shift, html_table
 from markscheme.errors import UsageError
-from markscheme.reporting.comparing import Compared, MacroCompared, shown_worse
+from markscheme.reporting.comparing import Compared, MacroCompared, margin_line, shown_worse
 from markscheme.reporting.figures import figures_of
 from markscheme.reporting.planning import plan_rows
 from markscheme.reporting.summary import Estimate, Summary
 from markscheme.reporting.table import TEXT_FORMATS, Table, flat_rows, intervals, named_notes, to_markdown
+from markscheme.types import Verdict
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from markscheme.statistics import Comparison as Pair
     from markscheme.statistics import Interval, Ranking
     from markscheme.statistics import Plan as Planned
+    from markscheme.statistics.comparison import Margin
 
 
 class Report(Frames):
@@ -123,6 +125,11 @@ class Comparison(Frames):
         return shown_worse(self.compared)
 
     @property
+    def margin(self) -> Margin | None:
+        """Whether B is not worse by more than the margin, and the same within it; where one was given."""
+        return self.compared.margin if isinstance(self.compared, MacroCompared) else self._pair.margin
+
+    @property
     def ranking(self) -> Ranking | None:
         """Of three runs or more."""
         return None if isinstance(self.compared, MacroCompared) else self.compared.ranking
@@ -192,6 +199,8 @@ class Comparison(Frames):
         differ = [f"they differ in {each.what}: {' | '.join(each.values.values())}" for each in self.differences]
         pairs = [part.comparison for part in self.parts if part.comparison is not None]
         said = [*differ, *(note for part in self.parts for note in part.notes)]
+        if self.ranking is None and (margin := self.margin) is not None:
+            said.append(margin_line(margin))
         return list(dict.fromkeys([*said, *(caveat for pair in pairs for caveat in pair.caveats)]))
 
 
@@ -233,7 +242,8 @@ class Audit(Frames):
     def rows(self) -> Rows:
         """One record a protocol."""
         return [
-            {"protocol": each.protocol, "score": each.score, "low": each.low, "high": each.high, **each.verdicts}
+            {"protocol": each.protocol, "score": each.score, "low": each.low, "high": each.high}
+            | {str(verdict): each.verdicts.get(verdict, 0) for verdict in Verdict}
             for each in self.audit.scores
         ]
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cached_property
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self
 
 from markscheme.api.frames import Frames, Rows
-from markscheme.errors import UsageError
+from markscheme.errors import JournalError, UsageError
 from markscheme.reporting.figures import percent
 from markscheme.reporting.summary import Summary, marked_label, summarize
 from markscheme.runs import folder
@@ -36,10 +36,17 @@ class Answer:
 class Run(folder.Run, Frames):
     """A run folder, opened: its figures, its responses one by one or as a data frame, and how to go on with it."""
 
-    @cached_property
+    _summary: tuple[int, Summary] | None = None
+
+    @property
     def summary(self) -> Summary:
-        """The figures under the run's own protocol, as `report.json` has them."""
-        return summarize(self)
+        """The figures under the run's own protocol as they are now: another process may be adding to the folder."""
+        with suppress(JournalError):
+            self.manifest = folder.Run.open(self.path).manifest
+        version = self.snapshot().version
+        if self._summary is None or self._summary[0] != version:
+            self._summary = version, summarize(self)
+        return self._summary[1]
 
     @property
     def accuracy(self) -> float | None:
@@ -65,7 +72,6 @@ class Run(folder.Run, Frames):
         problems = {question.problem.key: question.problem for question in self.questions()}
         pairs = ((response, problems[response.key]) for response in self.responses())
         self.mark_again(get_protocol(protocol).label, mark_many(pairs, protocol))
-        self._changed()
         return self
 
     def resume(self, *, progress: bool = True, **options: Any) -> Self:
@@ -76,7 +82,6 @@ class Run(folder.Run, Frames):
 
         with display(self.manifest.benchmark, quiet=not progress) as shown:
             self.manifest = resume(self, options, shown).manifest
-        self._changed()
         finish(self)
         return self
 
@@ -109,6 +114,10 @@ class Run(folder.Run, Frames):
     def __getitem__(self, place: str | int | tuple[str | int, int]) -> Answer:
         """`run["aime-3"]`, `run[2]`, `run[2, 5]`: the first or another sample of a problem, by its id, key or number."""
         problem, sample = place if isinstance(place, tuple) else (place, 0)
+        if isinstance(problem, slice):
+            raise UsageError(
+                'a run is indexed by problem and sample: run[2], run[2, 5], run["id"]; list(run) has all responses'
+            )
         snapshot = self.snapshot()
         if isinstance(problem, str):
             names = snapshot.ids if problem in snapshot.ids else snapshot.keys
@@ -132,21 +141,31 @@ class Run(folder.Run, Frames):
     def __len__(self) -> int:
         return len(self.snapshot())
 
+    def __iter__(self) -> Iterator[Answer]:
+        return self.answers()
+
+    def __contains__(self, problem: object) -> bool:
+        return problem in self.snapshot().ids or problem in self.snapshot().keys
+
+    def __bool__(self) -> bool:
+        return True  # also before its first response
+
     def __repr__(self) -> str:
+        try:
+            summary = self.summary
+        except UsageError as reason:  # nothing is marked
+            return f"Run({str(self.path)!r}): {self.manifest.benchmark} · {self.manifest.model}: {reason}"
         told = self.manifest
         head = f"Run({str(self.path)!r}): {told.benchmark} · {told.model} · {told.status}"
-        if not self.snapshot().answered:
+        if not summary.responses:
             return f"{head}, nothing answered yet"
-        lines = [head, f"  accuracy {percent(self.summary.accuracy)}"]
-        lines += [f"  pass@{k} {percent(each)}" for k, each in self.summary.pass_at_k.items() if k != "1"]
-        counts = ", ".join(f"{count:,} {verdict}" for verdict, count in self.summary.verdicts.items() if count)
+        lines = [head, f"  accuracy {percent(summary.accuracy)}"]
+        lines += [f"  pass@{k} {percent(each)}" for k, each in summary.pass_at_k.items() if k != "1"]
+        counts = ", ".join(f"{count:,} {verdict}" for verdict, count in summary.verdicts.items() if count)
         return "\n".join([*lines, f"  {told.problems:,} problems × {told.samples}: {counts}"])
 
     def _repr_html_(self) -> str:
         return self.report()._repr_html_()
-
-    def _changed(self) -> None:
-        self.__dict__.pop("summary", None)
 
 
 def _flat(answer: Answer) -> dict[str, Any]:

@@ -206,13 +206,9 @@ def _print_pair(screen: Console, found: Compared, comparison: Comparison) -> Non
 
 
 def _print_margin(screen: Console, margin: Margin) -> None:
-    points = 100 * margin.margin
-    screen.print(
-        f"B worse than A by {points:g} points or more: {'ruled out' if margin.not_worse else 'not ruled out'} "
-        f"(one-sided p = {margin.not_worse_p:.3g}) · the same within {points:g} points: "
-        f"{'yes' if margin.equivalent else 'not shown'} (p = {margin.equivalent_p:.3g})",
-        soft_wrap=True,
-    )
+    from markscheme.reporting.comparing import margin_line
+
+    screen.print(margin_line(margin), soft_wrap=True)
 
 
 def _print_moved(found: Compared, comparison: Comparison) -> None:

@@ -82,6 +82,16 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
     """As a share: 0.02 is two points."""
 
 
+def margin_line(margin: Margin) -> str:
+    """What may be said about a margin, in one line."""
+    points = 100 * margin.margin
+    return (
+        f"B worse than A by {points:g} points or more: {'ruled out' if margin.not_worse else 'not ruled out'} "
+        f"(one-sided p = {margin.not_worse_p:.3g}) · the same within {points:g} points: "
+        f"{'yes' if margin.equivalent else 'not shown'} (p = {margin.equivalent_p:.3g})"
+    )
+
+
 def compare_macro(first: Sequence[Run], second: Sequence[Run], terms: Terms) -> MacroCompared:
     """Two models, each with one run per benchmark, benchmark by benchmark and on average."""
     ours, theirs = ({run.manifest.benchmark: run for run in runs} for runs in (first, second))

@@ -97,6 +97,9 @@ class Run:
         self.manifest = manifest
         self._reader: RunReader | None = None
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_reader": None}  # open files and locks do not travel; they are opened again
+
     @classmethod
     def create(cls, path: Path, manifest: Manifest, questions: Iterable[Question]) -> Self:
         """Make the folder with its manifest and problems; refuses one that already holds a run."""
