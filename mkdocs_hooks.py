@@ -17,12 +17,13 @@ BESIDE = ("CONTRIBUTING.md", "CHANGELOG.md", "LICENSE", "Containerfile", "constr
 REFERENCE = {
     "Commands as functions": [f"markscheme.api.{name}" for name in (
         "run", "run_async", "experiment", "experiment_async", "load", "resume", "resume_async",
-        "report", "compare", "audit", "plan",
+        "report", "compare", "audit", "plan", "judge", "benchmark_the_graders",
     )],
     "Marking": ["markscheme.marking.mark", "markscheme.marking.equality.equal", "markscheme.rewards"],
     "What comes back": [
         "markscheme.api.run.Run", "markscheme.api.run.Answer", "markscheme.api.results.Report",
         "markscheme.api.results.Comparison", "markscheme.api.results.Audit", "markscheme.api.results.Plan",
+        "markscheme.api.results.Graders",
     ],
     "Data, benchmarks, puzzles": [
         "markscheme.api.data", "markscheme.benchmarks.benchmark", "markscheme.benchmarks.Benchmark", "markscheme.countdown",

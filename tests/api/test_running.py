@@ -84,6 +84,7 @@ def test_run_when_the_cell_is_interrupted_then_what_came_is_kept(server, tmp_pat
     loop.close()
     kept = ms.load(tmp_path / "run").snapshot().answered
     assert 0 < kept < 49 * 4
+    assert kept == sum(server.asked.values())  # what was in flight was paid for, and came
 
 
 def test_extend_when_samples_are_added_then_eight_are_those_of_eight_at_once(tmp_path):

@@ -96,6 +96,8 @@ class Asking:
     async def run(self, interrupts: Interrupts) -> None:
         """Ask until nothing is left, something is fatal, or the user has had enough."""
         display = self._work.display
+        if (stop := STOP.get()) is not None:
+            stop.finishes(interrupts.asked)
         showing = asyncio.create_task(_show(display, self._live))
         try:
             if display is not None and (route := self._model.route()):
@@ -244,6 +246,7 @@ class Stop:
     def __init__(self) -> None:
         self._called = False
         self._cancel: Callable[[], object] | None = None
+        self._drain: Callable[[], object] | None = None
 
     def begin(self) -> None:
         """Called in the event loop by the task that is to be stopped."""
@@ -252,6 +255,19 @@ class Stop:
         self._cancel = lambda: loop.call_soon_threadsafe(task.cancel)
         if self._called:
             task.cancel()
+
+    def finishes(self, drain: Callable[[], object]) -> None:
+        """How what is in flight is finished and nothing more begun; called in the event loop."""
+        loop = asyncio.get_running_loop()
+        self._drain = lambda: loop.call_soon_threadsafe(drain)
+
+    def drain(self) -> None:
+        """End as the first Ctrl-C does: what is in flight was paid for."""
+        if self._drain is None:
+            self()
+            return
+        with suppress(RuntimeError):  # its loop has just ended
+            self._drain()
 
     def __call__(self) -> None:
         self._called = True
@@ -272,6 +288,7 @@ def run_async(work: Coroutine[Any, Any, T]) -> T:
     stop = STOP.get() or Stop()
 
     async def working() -> T:
+        STOP.set(stop)
         stop.begin()
         return await work
 
@@ -290,6 +307,10 @@ def run_async(work: Coroutine[Any, Any, T]) -> T:
     threading.Thread(target=target, name="markscheme-run").start()
     try:
         return outcome.result()  # not Thread.join, which forgets a thread when it is interrupted
+    except KeyboardInterrupt:
+        stop.drain()
+        outcome.result()  # interrupted again, what is in flight is dropped
+        raise
     finally:
         if not outcome.done():
             stop()

@@ -62,7 +62,7 @@ class Interrupts:
             if self._former[signal.SIGHUP] is signal.SIG_IGN:  # nohup: the terminal may go, the run stays
                 del self._former[signal.SIGHUP]
             for number in self._former:
-                self._loop.add_signal_handler(number, self._asked if number is signal.SIGINT else self._told)
+                self._loop.add_signal_handler(number, self.asked if number is signal.SIGINT else self._told)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -98,7 +98,8 @@ class Interrupts:
             self._loop.remove_signal_handler(signal.SIGINT)
             signal.signal(signal.SIGINT, self._again)  # also inside a call that keeps the event loop waiting
 
-    def _asked(self) -> None:
+    def asked(self) -> None:
+        """Once: finish what is in flight. Twice: drop it."""
         if self.happened:
             self._told()
             return
