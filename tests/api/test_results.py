@@ -176,3 +176,15 @@ def test_audit_when_protocols_give_different_verdicts_then_arrow_has_every_colum
     audit = nano.audit()
     assert set(audit.to_arrow().column_names) == set(audit.to_pandas().columns)
     assert "unmarkable" in audit.to_arrow().column_names
+
+
+def test_html_when_a_response_is_endless_then_both_ends_are_shown_and_the_answer_is_marked(tmp_path):
+    problem = ms.benchmark("gsm8k-sample").problems[0]
+    text = "word " * 400_000 + "ANSWER: 7"
+    (tmp_path / "stored.jsonl").write_text(json.dumps({"key": problem.key, "text": text}) + "\n")
+    options = {"limit": 1, "out": tmp_path / "run", "progress": False}
+    run = ms.run("gsm8k-sample", model=f"replay/{tmp_path / 'stored.jsonl'}", **options)
+    html = run[0]._repr_html_()
+    assert len(html) < 200_000
+    assert "characters are left out" in html
+    assert "<mark>7</mark>" in html

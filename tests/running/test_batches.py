@@ -172,3 +172,20 @@ def test_server_when_asked_by_openais_own_client_then_it_answers_as_that_expects
         done = client.batches.retrieve(made.id)
         assert (done.status, done.request_counts.completed) == ("completed", 1)
         assert json.loads(client.files.content(done.output_file_id).text)["response"]["body"]["choices"]
+
+
+def test_batch_when_nobody_listens_then_it_is_said_soon_and_no_folder_stays(sums, tmp_path):
+    with pytest.raises(ModelError, match="cannot connect"):
+        ms.run(str(sums(2)), model="openai/m", base_url="http://127.0.0.1:9/v1", batch=True, out=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_batch_when_the_provider_goes_away_while_waiting_then_the_folder_with_the_paid_batch_stays(ask, tmp_path):
+    with BatchServer(add) as server:
+        server.refuse_looks = True
+        with pytest.raises(ModelError, match="resume"):
+            ask(server)
+        server.refuse_looks = False
+        run = ms.resume(tmp_path / "run", progress=False)
+    assert run.manifest.status == "complete"
+    assert set(server.asked.values()) == {1}

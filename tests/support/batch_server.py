@@ -24,6 +24,7 @@ class BatchServer:
         self.asked = Counter()
         """How often each request was handed over, by its own id."""
         self.direct = Counter()
+        self.refuse_looks = False
         self._numbers = itertools.count(1)
 
     def __enter__(self):
@@ -96,6 +97,8 @@ class BatchServer:
         return web.json_response({"object": "list", "data": [*self.batches.values()][::-1], "has_more": False})
 
     async def _openai_get(self, request):
+        if self.refuse_looks:
+            return web.json_response({"error": {"message": "down"}}, status=500)
         batch = self.batches[request.match_info["id"]]
         self.looks[batch["id"]] += 1
         if self.looks[batch["id"]] >= self.patience and batch["output_file_id"] is None:

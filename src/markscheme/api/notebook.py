@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from markscheme.running.live import Live
     from markscheme.types import Mark, Problem, Response
 
+LONGEST_END = 20_000
+"""Characters of either end of a text that a notebook shows."""
 BAR = 120
 """Width of an interval bar in pixels."""
 
@@ -116,18 +118,30 @@ def html_response(problem: Problem, response: Response, mark: Mark | None) -> st
     flags = f" ({', '.join(mark.flags)})" if mark is not None and mark.flags else ""
     colour = "#009E73" if mark is not None and mark.correct else "#D55E00"
     thinking = (
-        f"<details><summary>thinking</summary>{_block(render(response.reasoning, None, until))}</details>"
+        f"<details><summary>thinking</summary>{_block(render(_ends(response.reasoning)[0], None, until))}</details>"
         if response.reasoning
         else ""
     )
     text = response.text if response.error is None else f"no answer: {response.error}"
+    text, span = _ends(text, mark.span if mark is not None else None)
     return (
         '<div style="max-width:60em"><style>.markscheme .src{display:none}</style><div class="markscheme">'
         f"<b>{escape(problem.id)}</b>, sample {response.sample}{_block(render(problem.statement, None, until))}"
         f"<div><b>gold</b> {_gold(gold)}</div><hr>{thinking}"
-        f"{_block(render(text, mark.span if mark is not None else None, until))}<hr>"
+        f"{_block(render(text, span, until))}<hr>"
         f'<div><b style="color:{colour}">{escape(verdict)}</b>{escape(flags)}</div></div></div>'
     )
+
+
+def _ends(text: str, span: tuple[int, int] | None = None) -> tuple[str, tuple[int, int] | None]:
+    """Of a text too long for a notebook its beginning and its end, where the answer stands; and where that is then."""
+    cut = len(text) - 2 * LONGEST_END
+    if cut <= 0:
+        return text, span
+    gap = f"\n… {cut:,} characters are left out …\n"
+    short = text[:LONGEST_END] + gap + text[-LONGEST_END:]
+    moved = (span[0] - cut + len(gap), span[1] - cut + len(gap)) if span and span[0] >= LONGEST_END + cut else None
+    return short, span if span and span[1] <= LONGEST_END else moved
 
 
 def _block(html: str) -> str:

@@ -144,7 +144,10 @@ class Transport:
             except RequestFailed as refused:
                 failure = refused
             # What makes something is asked again only where the server says that it did not: a batch made twice is paid twice.
-            again = failure.retryable if method == "GET" else failure.kind in ("rate_limit", "overloaded")
+            # Where nobody has ever listened, waiting does not help.
+            again = (
+                failure.retryable and self.reached if method == "GET" else failure.kind in ("rate_limit", "overloaded")
+            )
             delay = next(delays, None) if again else None
             if delay is None:
                 raise self._for_people(failure) from None

@@ -130,6 +130,7 @@ class BatchAsking:
 
     async def _submit(self) -> None:
         on_its_way = {cell for note in self._open.values() for cell in note.cells}
+        await self._batches.find("", -1, ())  # a wrong address is noticed before anything is noted
         for lines in self._pieces([cell for cell in self._requests if cell not in on_its_way]):
             name = f"markscheme-{secrets.token_hex(6)}"
             note = BatchNote(name, tuple(_cell(own) for own, _ in lines))

@@ -138,7 +138,8 @@ class Run:
 
     def discard(self) -> bool:
         """Take back a run that never began, without a response or a server's log; false where there is something to keep."""
-        journals = [*self.path.glob("responses*.jsonl"), *self.path.glob("marks/*.jsonl")]
+        kept = ("responses*.jsonl", "marks/*.jsonl", "batches.jsonl")  # a batch that was handed over is paid for
+        journals = [file for pattern in kept for file in self.path.glob(pattern)]
         if self.manifest.resumed or (self.path / "servers").exists() or any(file.stat().st_size for file in journals):
             return False
         for file in (
