@@ -2,7 +2,9 @@
 
 import importlib.util
 import os
+import shutil
 import signal
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -18,6 +20,13 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:  # and one under nohup without the hang-up
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+# Trackio reads its folder once, when somebody imports it (TRL does): it must be none that an earlier session filled.
+os.environ["TRACKIO_DIR"] = tempfile.mkdtemp(prefix="trackio-")
+
+
+def pytest_unconfigure():
+    shutil.rmtree(os.environ["TRACKIO_DIR"], ignore_errors=True)
 
 
 @pytest.fixture(scope="session")

@@ -25,12 +25,12 @@ def run(tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def offline(tmp_path, monkeypatch):
-    """Every client writes into this folder and asks nobody."""
+    """Every client writes into this folder (Trackio into that of conftest.py) and asks nobody."""
     monkeypatch.chdir(tmp_path)
     settings = {
         "WANDB_MODE": "offline", "WANDB_SILENT": "true", "WANDB_DIR": str(tmp_path),
         "MLFLOW_ALLOW_FILE_STORE": "true", "MLFLOW_TRACKING_URI": f"file://{tmp_path}/mlruns",
-        "TENSORBOARD_LOGDIR": str(tmp_path / "events"), "TRACKIO_DIR": str(tmp_path / "trackio"),
+        "TENSORBOARD_LOGDIR": str(tmp_path / "events"),
     }  # fmt: skip
     for name, value in settings.items():
         monkeypatch.setenv(name, value)
