@@ -1,13 +1,12 @@
 """A server on a folder of runs, and a real browser to look at it with."""
 
-import asyncio
 import os
 import shutil
-import threading
 from pathlib import Path
 
 import pytest
 import run_folders as folders
+from page_server import Server
 
 CHROMIUM = os.environ.get("MARKSCHEME_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
 FLAGS = [
@@ -19,34 +18,6 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
-
-
-class Server:
-    """The app in a thread of its own; `url` is where it answers."""
-
-    def __init__(self, root: Path, host: str = "127.0.0.1") -> None:
-        self.url, self._ready = "", threading.Event()
-        self._thread = threading.Thread(target=lambda: asyncio.run(self._main(root, host)), daemon=True)
-        self._thread.start()
-        assert self._ready.wait(20), "the server did not start"
-
-    async def _main(self, root: Path, host: str) -> None:
-        from markscheme.view.server import serve
-
-        self._loop, self._task = asyncio.get_running_loop(), asyncio.current_task()
-
-        def started(address: str) -> None:
-            self.url = address.rstrip("/")
-            self._ready.set()
-
-        try:
-            await serve(root, host, 0, started)
-        except asyncio.CancelledError:
-            return
-
-    def close(self) -> None:
-        self._loop.call_soon_threadsafe(self._task.cancel)
-        self._thread.join(10)
 
 
 @pytest.fixture(scope="session")

@@ -7,17 +7,13 @@ import getpass
 import re
 import sys
 from contextlib import suppress
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-from markscheme.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from markscheme.runs.adjudications import Drawn, Label, Said
-    from markscheme.runs.snapshot import Snapshot
+    from markscheme.runs.adjudications import Adjudication, Label, Said
     from markscheme.types import Question, Response
 
 KEYS: dict[str, Said] = {"y": "right", "n": "wrong", "u": "unsure"}
@@ -34,31 +30,61 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--limit", type=int, metavar="N", help="stop after N responses")
     parser.add_argument("--seed", type=int, default=0, help="of the random order; it is drawn once a run (default: 0)")
     parser.add_argument("--status", action="store_true", help="only say what the labels so far are worth")
+    parser.add_argument("--page", action="store_true", help="in the browser, with formulas; several people may use it")
+    parser.add_argument("--port", type=int, help="port of the page (default: 7777, or any free one if it is taken)")
+    parser.add_argument("--no-browser", action="store_true", help="with --page: only print its address")
 
 
 def run(args: argparse.Namespace) -> int:
     """Show, ask, keep; whenever one stops, what was said counts."""
     from markscheme.reporting.adjudicated import worth
     from markscheme.runs import Run
-    from markscheme.runs.adjudications import draw_order, labels_journal, read_labels
+    from markscheme.runs.adjudications import Adjudication, labels_journal
 
     opened = Run.open(Path(args.run_folder))
     snapshot = opened.snapshot()
     protocol = opened.manifest.protocol.partition("@")[0]
-    if args.status:
-        print(worth(snapshot, protocol))
-        return 0
-    who = args.who or _user()
-    journal = labels_journal(opened.path, who)
-    order = draw_order(snapshot, args.seed)
-    if not order:
-        raise UsageError(f"{opened.path} has no marked response to judge")
-    mine = {place for place, said in read_labels(snapshot).items() if who in said}
-    waiting = [each for each in order if (each.key, each.sample) not in mine][: args.limit]
-    with journal, suppress(EOFError, KeyboardInterrupt):
-        _judge(snapshot, waiting, journal.write, who, lambda: worth(snapshot, protocol))
-    print(f"\n{worth(snapshot, protocol)}")
+    if not args.status:
+        who = args.who or _user()
+        journal = labels_journal(opened.path, who)
+        adjudication = Adjudication(snapshot, args.seed)
+        if args.page:
+            _serve(adjudication, who, args)
+        else:
+            said = adjudication.said(who)
+            waiting = [at for at in range(len(adjudication.order)) if at not in said][: args.limit]
+            with journal, suppress(EOFError, KeyboardInterrupt):
+                _judge(adjudication, waiting, journal.write, who, lambda: worth(snapshot, protocol))
+        print()
+    print(worth(snapshot, protocol))
     return 0
+
+
+def _serve(adjudication: Adjudication, who: str, args: argparse.Namespace) -> None:
+    """The page, until Ctrl-C. Its address bears a token: other users of this machine reach 127.0.0.1 too."""
+    import secrets
+    import tempfile
+    import webbrowser
+
+    from markscheme.cli.view import answer_until_stopped
+    from markscheme.view.adjudicating import HOST, AdjudicationPage
+    from markscheme.view.server import serve
+
+    token = secrets.token_urlsafe(24)
+
+    def started(address: str) -> None:
+        print(f"{args.run_folder} is judged at {address}#{token}  (Ctrl-C ends it)", flush=True)
+        if not args.no_browser:
+            # By way of a file that only this user can read: what stands on a command line everyone can.
+            way = Path(private) / "adjudicate.html"
+            way.write_text(f'<meta charset="utf-8"><meta http-equiv="refresh" content="0;url={address}#{token}">')
+            webbrowser.open(way.as_uri())
+
+    async def answer(port: int) -> None:
+        await serve(AdjudicationPage(adjudication, who).app(token), HOST, port, started)
+
+    with tempfile.TemporaryDirectory(prefix="markscheme-") as private:
+        answer_until_stopped(HOST, args.port, answer)
 
 
 def _user() -> str:
@@ -69,31 +95,28 @@ def _user() -> str:
 
 
 def _judge(
-    snapshot: Snapshot, waiting: list[Drawn], write: Callable[[list[Label]], None], who: str, told: Callable[[], str]
+    adjudication: Adjudication,
+    waiting: list[int],
+    write: Callable[[list[Label]], None],
+    who: str,
+    told: Callable[[], str],
 ) -> None:
     """One response after the other, until there is none or the person stops. `b` goes back to the one before."""
-    from markscheme.runs.adjudications import Label, content_of
+    from markscheme.runs.adjudications import content_of
 
-    problems = {key: number for number, key in enumerate(snapshot.keys)}
     print("Is the final answer right?  y right · n wrong · u unsure · m show all · b back · q stop\n")
     at = done = 0
     while at < len(waiting):
-        drawn = waiting[at]
-        number = problems[drawn.key]
-        row = snapshot.row(number, drawn.sample)
-        question = snapshot.question(number)
-        response = snapshot.response(row) if row is not None else None
-        if question is None or response is None:
+        if (shown := adjudication.shown(waiting[at])) is None:
             at += 1
             continue
-        key = _asked(question, response, f"{at + 1} of {len(waiting)}")
+        key = _asked(*shown, f"{at + 1} of {len(waiting)}")
         if key == "q":
             return
         if key == "b":
             at = max(0, at - 1)
             continue
-        now = datetime.now(UTC).isoformat(timespec="seconds")
-        write([Label(drawn.key, drawn.sample, content_of(response), KEYS[key], who, now)])
+        write([adjudication.label(waiting[at], content_of(shown[1]), KEYS[key], who)])
         at, done = at + 1, done + 1
         if done % EVERY == 0:
             print(f"\n{told()}\n")

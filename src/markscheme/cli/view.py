@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from markscheme.errors import UsageError
 
@@ -38,8 +40,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _serve(folder: Path, args: argparse.Namespace) -> int:
-    import asyncio
-
     from markscheme.view.guard import is_loopback
     from markscheme.view.server import serve
 
@@ -56,18 +56,24 @@ def _serve(folder: Path, args: argparse.Namespace) -> int:
 
             webbrowser.open(address)
 
-    if args.port is not None and not 0 <= args.port <= 65535:
-        raise UsageError(f"--port is a number from 0 to 65535, not {args.port}")
-    # Without a port the usual one, or 0 (any) if somebody has it.
-    *tried, last = [DEFAULT_PORT, 0] if args.port is None else [args.port]
+    return answer_until_stopped(args.host, args.port, lambda port: serve(folder, args.host, port, started))
+
+
+def answer_until_stopped(host: str, port: int | None, serve: Callable[[int], Coroutine[Any, Any, None]]) -> int:
+    """Serve on a port until Ctrl-C; without one on the usual, or on any (0) if somebody has that."""
+    import asyncio
+
+    if port is not None and not 0 <= port <= 65535:
+        raise UsageError(f"--port is a number from 0 to 65535, not {port}")
+    *tried, last = [DEFAULT_PORT, 0] if port is None else [port]
     try:
-        for port in tried:
+        for each in tried:
             with suppress(OSError):
-                asyncio.run(serve(folder, args.host, port, started))
+                asyncio.run(serve(each))
                 return 0
-        asyncio.run(serve(folder, args.host, last, started))
+        asyncio.run(serve(last))
     except OSError as error:
-        raise UsageError(f"cannot answer on {args.host}: {error.strerror or error}; choose another --port") from None
+        raise UsageError(f"cannot answer on {host}: {error.strerror or error}; choose another --port") from None
     except KeyboardInterrupt:
         print("", file=sys.stderr)
     return 0

@@ -110,6 +110,8 @@ def worth(snapshot: Snapshot, protocol: str, more: int = 40) -> str:
         f"{now.judged} judged: of those marked correct {_percent(now.false_positive)} are wrong, of the others "
         f"{_percent(now.false_negative)} are right; accuracy {_percent(now.accuracy)}, as marked {_percent(marked)}"
     )
+    if found.agreement is not None:
+        said += f"; {found.people} people say the same in {100 * found.agreement:.0f} % of pairs"
     if not coming:
         return f"{said}; all are judged"
     widths = f"±{100 * now.accuracy.half_width:.1f} to ±{100 * then.accuracy.half_width:.1f}"

@@ -13,6 +13,7 @@ import random
 import re
 from collections import Counter
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal, TypeVar
 
@@ -27,7 +28,7 @@ from markscheme.runs.journal import Journal
 from markscheme.runs.lines import decode_or_none
 from markscheme.runs.settling import OPEN, differing
 from markscheme.runs.snapshot import Snapshot
-from markscheme.types import Response
+from markscheme.types import Question, Response
 
 FOLDER, ORDER = "adjudications", "order.jsonl"
 LARGEST = 256 << 20
@@ -141,6 +142,38 @@ def read_labels(snapshot: Snapshot) -> dict[Place, dict[str, Said]]:
         if said := {who: label.label for who, label in people.items() if label.content == content}:
             counted[key, sample] = said
     return counted
+
+
+class Adjudication:
+    """A run's responses in the order in which people see them; the terminal and the page go through it."""
+
+    def __init__(self, snapshot: Snapshot, seed: int = 0) -> None:
+        self.snapshot = snapshot
+        self.order = draw_order(snapshot, seed)
+        if not self.order:
+            raise UsageError(f"{snapshot.folder} has no marked response to judge")
+        self._problems = {key: number for number, key in enumerate(snapshot.keys)}
+
+    def shown(self, at: int) -> tuple[Question, Response] | None:
+        """What is judged at a place of the order; None where it is gone."""
+        if not 0 <= at < len(self.order):
+            return None
+        number = self._problems.get(self.order[at].key)
+        row = self.snapshot.row(number, self.order[at].sample) if number is not None else None
+        question = self.snapshot.question(number) if number is not None else None
+        response = self.snapshot.response(row) if row is not None else None
+        return (question, response) if question is not None and response is not None else None
+
+    def said(self, who: str) -> dict[int, Said]:
+        """What somebody has said so far, by place of the order."""
+        labels = read_labels(self.snapshot)
+        given = ((at, labels.get((each.key, each.sample), {}).get(who)) for at, each in enumerate(self.order))
+        return {at: label for at, label in given if label is not None}
+
+    def label(self, at: int, content: str, label: Said, who: str) -> Label:
+        """A label for the text that was read, which has this content."""
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        return Label(self.order[at].key, self.order[at].sample, content, label, who, now)
 
 
 def consensus(people: dict[str, Said]) -> Said:

@@ -45,7 +45,7 @@ def export(folder: Path, target: Path, say: Say) -> int:
     site = Site(Library(folder), Links(page="index.html"), patience=FOREVER)
     pages = _Pages(site, target)
     try:
-        for name in (*ASSETS, "static.js"):
+        for name in ({*ASSETS} - {"adjudicate.js"}) | {"static.js"}:
             pages.file(f"assets/{name}", asset(name))
         entries = site.library.entries()
         pages.page("index.html", runs_page, {})

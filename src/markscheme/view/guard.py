@@ -1,4 +1,4 @@
-"""Who may ask: only this machine's own pages, only to read. Also what a browser is told to refuse.
+"""Who may ask: only this machine's own pages, and only to read unless the app says otherwise. Also what a browser is told to refuse.
 
 A page on the internet can make a browser send requests to localhost, and can point its own name at 127.0.0.1 (DNS
 rebinding). So the `Host` must be an address or name of this machine, and a request that another site's page made is
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Awaitable, Callable
+from hmac import compare_digest
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
@@ -29,6 +30,9 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), microphone=(), geolocation=(), clipboard-read=()",
 }
+
+TOKEN = "X-Markscheme-Token"
+"""The header that carries it: never an address, which is logged, nor a cookie, which goes along with forged requests."""
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -51,9 +55,13 @@ def _place(origin: str) -> str | None:
 
 
 class Guard:
-    """Decides by the headers of a request; `bound` is the address that the server listens on."""
+    """Decides by the headers of a request; `bound` is the address that the server listens on.
 
-    def __init__(self, bound: str) -> None:
+    `posts` are the addresses that may be written to: by a page of this very server, with the token that it was opened with.
+    """
+
+    def __init__(self, bound: str, posts: frozenset[str] = frozenset(), token: str = "") -> None:
+        self._posts, self._token = posts, token
         self._open = not is_loopback(bound)
         self._names = {"localhost", bound.lower()}
         if self._open:
@@ -70,6 +78,12 @@ class Guard:
         navigation = request.headers.get("Sec-Fetch-Mode") == "navigate" and request.method == "GET"
         if site not in ("none", "same-origin") and not navigation:
             return "This server does not answer the pages of other sites."
+        # A browser names the origin of every POST, and asks first before another site's page may send JSON or a header.
+        if request.method == "POST" and (origin is None or request.content_type != "application/json"):
+            return "Only a page of this server may send that."
+        given = request.headers.get(TOKEN, "").encode("utf-8", "replace")
+        if request.method == "POST" and not (self._token and compare_digest(given, self._token.encode())):
+            return "That needs the token of the address that the command printed."
         return None
 
     def _known(self, host: str) -> bool:
@@ -89,7 +103,7 @@ class Guard:
     @web.middleware
     async def middleware(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         """Refuse, or answer with the headers that keep the answer what it is."""
-        if request.method not in ("GET", "HEAD"):
+        if request.method not in ("GET", "HEAD", *(("POST",) if request.path in self._posts else ())):
             return web.Response(status=405, text="Read-only.\n", headers={**HEADERS, "Allow": "GET, HEAD"})
         reason = self.refusal(request)
         if reason is not None:

@@ -40,6 +40,7 @@ THREADS = 3
 ASSETS = {
     "app.css": "text/css",
     "app.js": "text/javascript",
+    "adjudicate.js": "text/javascript",
     "theme.js": "text/javascript",
     "icon.svg": "image/svg+xml",
 }
@@ -74,7 +75,7 @@ def make_app(root: Path, host: str) -> web.Application:
             web.get(f"{cell}/record", _record),
             web.get(f"{cell}/piece", _piece),
             web.get(f"{cell}/others", _others),
-            web.get("/assets/{name}", _asset),
+            web.get("/assets/{name}", send_asset),
         ]
     )
     app.on_startup.append(_prepare)
@@ -244,7 +245,8 @@ async def _others(request: web.Request) -> web.StreamResponse:
     return _html(render_fragment(site, "judgements.html", marks=marks, stored=False), 200)
 
 
-async def _asset(request: web.Request) -> web.StreamResponse:
+async def send_asset(request: web.Request) -> web.StreamResponse:
+    """A style sheet, script or picture, which a browser may keep."""
     name = request.match_info["name"]
     if name not in ASSETS:
         raise web.HTTPNotFound
@@ -263,10 +265,11 @@ def _give_memory_back() -> None:
             ctypes.CDLL(None).mallopt(M_MMAP_THRESHOLD, 256 << 10)
 
 
-async def serve(root: Path, host: str, port: int, started: Callable[[str], Any]) -> None:
-    """Answer until cancelled; `started` is told the address once it works."""
+async def serve(app: Path | web.Application, host: str, port: int, started: Callable[[str], Any]) -> None:
+    """Answer until cancelled, with an app or the pages of a folder; `started` is told the address once it works."""
     _give_memory_back()
-    runner = web.AppRunner(make_app(root, host), access_log=None, shutdown_timeout=1.0)
+    app = make_app(app, host) if isinstance(app, Path) else app
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=1.0)
     await runner.setup()
     try:
         await web.TCPSite(runner, host, port).start()

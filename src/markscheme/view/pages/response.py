@@ -93,7 +93,7 @@ def body(site: Site, response: Response, span: Span | None) -> Body:
     """A response in pieces, with the answer's place highlighted."""
     until = clock() + FORMULA_SECONDS
     text = response.text
-    split = _end_of_thinking(text)
+    split = end_of_thinking(text)
     return Body(
         text_blocks(response.reasoning or "", 0, None, None, until, site),
         text_blocks(text, 0, split, span, until, site),
@@ -203,7 +203,7 @@ def _cut_out(run: OpenRun, row: int, gold: str) -> str:
     return f"tail -c +{place} {shlex.quote(str(file))} | head -n 1 | sed {shlex.quote(f's/^{{/{escaped}, /')}"
 
 
-def _end_of_thinking(text: str) -> int:
+def end_of_thinking(text: str) -> int:
     """Where the answer begins: behind the last `</think>` and the empty lines after it."""
     closed = text.rfind(THINK_END)
     if closed < 0:
