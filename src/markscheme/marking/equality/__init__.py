@@ -15,9 +15,8 @@ sympy in a worker process (`proofs`).
 | rule of equality                   | `rules/scalars.py`, `lists.py` or `equations.py`, and its row in that table    |
 | second meaning of the same text    | `comparing.py`, one entry of `_MEANINGS`                                       |
 
-A text passes `read/`: `cleaning` (characters), `phrases` (words), `tokens`, `arguments` (braces that were left out),
-`token_ranges` (brackets), `parsing` with `relations` and `values`, `expressions` (a postfix program), and is worked out
-by `algebra/programs.py`.
+A text passes `read/`: `cleaning` (characters), `phrases` (words), `tokens`, `tree` (brackets, arguments of commands),
+`parsing` with `relations` and `values`, and `expressions`, which works out the value.
 """
 
 from markscheme.marking.equality.comparing import AnswerComparison as AnswerComparison

@@ -11,9 +11,10 @@ import msgspec
 
 from markscheme.marking.equality.algebra.exact import TooBig, Undefined, Unreadable, effort_spent, fresh_effort
 from markscheme.marking.equality.kinds import Choice, ParsedAnswer, Scalar, difference, key
-from markscheme.marking.equality.read.arguments import tokenise
 from markscheme.marking.equality.read.cleaning import clean
 from markscheme.marking.equality.read.parsing import read
+from markscheme.marking.equality.read.tokens import scan
+from markscheme.marking.equality.read.tree import flat, tree
 from markscheme.marking.equality.rules.rulebook import Comparator
 from markscheme.marking.equality.units import read_unit
 
@@ -174,8 +175,16 @@ def _same_tokens(answer: str, gold: str) -> bool:
     """Whether two texts differ only in layout, for answers that are the same but beyond reading."""
     if max(len(answer), len(gold)) > _LONGEST_LAYOUT:
         return False
-    left, right = ([t.text for t in tokenise(clean(text))] for text in (answer, gold))
-    return left == right
+    return _layout(answer) == _layout(gold)
+
+
+def _layout(text: str) -> list[str]:
+    """The tokens of a text with all braces in place, where they match."""
+    tokens = scan(clean(text))
+    try:
+        return [t.text for t in flat(tree(tokens))]
+    except Unreadable:
+        return [t.text for t in tokens]
 
 
 def _same(comparator: Comparator, a: ParsedAnswer, b: ParsedAnswer) -> bool | None:

@@ -1,238 +1,275 @@
-"""Tokens of one expression to a postfix program, a level of brackets at a time: nesting of any depth costs no recursion.
+"""The value of one expression: operator precedence over a level of the tree, a level of brackets at a time.
 
-A program is a list of (operation, argument); `algebra/programs.py` runs it. What is not an expression is `Unreadable`.
+Values are worked out as they are read, in exact arithmetic with bounds on every step. Levels inside a level are handed
+to `evaluate`, so nesting of any depth costs no recursion. What is not an expression is `Unreadable`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Iterable
 from fractions import Fraction
-from typing import Any, Final
+from functools import partial
+from typing import Any, Final, NamedTuple
 
-from markscheme.marking.equality.algebra.exact import Unreadable
-from markscheme.marking.equality.algebra.functions import TRIGONOMETRIC
-from markscheme.marking.equality.algebra.programs import Program
-from markscheme.marking.equality.read.tokens import Token
+from markscheme.marking.equality.algebra import functions
+from markscheme.marking.equality.algebra.arithmetic import add, div, int_power, mul, neg, sub
+from markscheme.marking.equality.algebra.exact import EULER, IMAGINARY, PI, Unreadable, Value, generator
+from markscheme.marking.equality.algebra.powers import power, sqrt
+from markscheme.marking.equality.read.tree import Group, Node, Nodes, cut, flat
 from markscheme.marking.equality.read.vocabulary import INVERSE, OF_SEVERAL
 
 # Binding strength. A function without brackets takes the product written after it (sin 2x), hence IMPLICIT_ARGUMENT
 # between it and everything else; otherwise a product by juxtaposition binds like any product: 1/2x is x/2.
 _ADD, _NEGATE, _MULTIPLY, _FUNCTION, _IMPLICIT_ARGUMENT, _POWER, _TIGHT = 10, 15, 20, 25, 30, 40, 50
-_BINARY: Final = {"+": _ADD, "-": _ADD, "±": _ADD, "∓": _ADD, "*": _MULTIPLY, "/": _MULTIPLY, "choose": 5, "^": _POWER}
-_PREFIX: Final = {"-": "negate", "±": "sign ±", "∓": "sign ∓"}
+_BINARY: Final[dict[str, tuple[int, Callable[[Value, Value], Value]]]] = {
+    "+": (_ADD, add),
+    "-": (_ADD, sub),
+    "*": (_MULTIPLY, mul),
+    "/": (_MULTIPLY, div),
+    "^": (_POWER, power),
+    "choose": (5, functions.binomial),
+}
+_COMMANDS: Final[dict[str, Callable[..., Value]]] = {
+    "frac": div,
+    "binom": functions.binomial,
+    "sqrt": lambda first, *radicand: power(radicand[0], div(1, first)) if radicand else sqrt(first),
+}
 _BRACKETS: Final = {
     "(": (")", None),
     "[": ("]", None),
     "{": ("}", None),
-    "⌊": ("⌋", "floor"),
-    "⌈": ("⌉", "ceil"),
-    "|": ("|", "abs"),
+    "⌊": ("⌋", functions.floor),
+    "⌈": ("⌉", functions.FUNCTIONS["ceil"]),
+    "|": ("|", functions.absolute),
 }
 """What closes a bracket, and the function that it stands for."""
+_CONSTANTS: Final = {"π": PI, "e": EULER, "i": IMAGINARY}
+_RADIANS: Final = mul(PI, Fraction(1, 180))
+_VALUES: Final = frozenset({"n", "v", "inf", "f", "c", "{", "(", "|"})
 MAX_DIGITS: Final = 4000
-Steps = Generator["_Level", None, None]
+Steps = Generator["_Level", Value, None]
+
+
+class _Expression:
+    """What the levels of one expression share."""
+
+    def __init__(self, signs: Iterable[int]) -> None:
+        self.signs = iter(signs)
+        self.in_degrees = False
+
+
+def evaluate(nodes: Nodes, signs: Iterable[int] = ()) -> tuple[Value, bool]:
+    """The value of an expression, and whether it is in degrees. `signs` gives each ± and ∓ in turn its sign."""
+    whole = _Expression(signs)
+    waiting = [_Level(nodes, whole).worked_out()]
+    value: Any = None
+    while waiting:
+        try:
+            inner = waiting[-1].send(value)
+        except StopIteration as ended:
+            waiting.pop()
+            value = ended.value
+        else:
+            waiting.append(inner.worked_out())
+            value = None
+    return value, whole.in_degrees
 
 
 class _Level:
-    """One level of brackets. `compiled` yields the levels inside it, which must be compiled before it goes on."""
+    """One level of brackets. `worked_out` yields the levels inside it and is sent their values."""
 
-    def __init__(self, tokens: Sequence[Token], match: dict[int, int], low: int, high: int) -> None:
-        self.tokens, self.match = tokens, match
-        self.at, self.high = low, high
-        self.in_bars = False  # whether a bar ends it
-        self.in_call = False  # whether it is in the brackets of a function of several arguments
-        self.in_angle = False  # whether it is in the argument of a trigonometric function
-        self.program: Program = []
-        self.operators: list[tuple[int, str, Any]] = []
+    def __init__(self, nodes: Nodes, whole: _Expression, at: int = 0, *, in_angle: bool = False) -> None:
+        self.nodes, self.whole, self.at = nodes, whole, at
+        self.in_bars = at > 0  # whether a bar ends it
+        self.in_angle = in_angle  # whether it is in the argument of a trigonometric function
+        self.values: list[Value] = []
+        self.operators: list[_Operator] = []
         self.operand_next = True
-        self.values = 0  # how many have ended, where commas part them: gcd(a, b)
 
-    def compiled(self) -> Steps:
-        while self.at < self.high:
-            token = self.tokens[self.at]
-            if self.operand_next:
-                self.at += 1
-                yield from self.operand(token)
-            elif token.kind == "|" and self.in_bars:
+    def worked_out(self) -> Generator[_Level, Value, Value]:
+        nodes = self.nodes
+        while self.at < len(nodes):
+            node = nodes[self.at]
+            if node.kind == "|" and self.in_bars and not self.operand_next:
                 break
-            elif token.kind == "," and self.in_call:
-                self.reduce(0)
-                self.values += 1
-                self.at += 1
-                self.operand_next = True
+            if not self.operand_next:
+                self.operator(node)
+                continue
+            self.at += 1
+            if node.kind == "n":
+                self.push(self.number(node.text))
+            elif node.kind == "v" or node.kind == "inf":
+                self.push(_CONSTANTS.get(node.text) or generator(node.text))
+            elif node.kind == "o" and node.text in "+-±∓":
+                self.sign(node.text)
             else:
-                self.operator(token)
-        if self.operand_next or (self.in_bars and self.at >= self.high):
+                yield from self.operand(node)
+        if self.operand_next or (self.in_bars and self.at >= len(nodes)):
             raise Unreadable("ends where a value should stand")
         self.reduce(0)
+        (value,) = self.values
+        return value
 
-    def reduce(self, strength: int, *, right: bool = False) -> None:
-        """Emit waiting operators that bind at least as strongly (more strongly for a right-associative one)."""
-        while self.operators and self.operators[-1][0] >= strength + right:
-            self.program.append(self.operators.pop()[1:])
-
-    def emit(self, operation: str, argument: Any = None) -> None:
-        self.program.append((operation, argument))
+    def push(self, value: Value) -> None:
+        self.values.append(value)
         self.operand_next = False
 
-    def operand(self, token: Token) -> Steps:
-        kind, text, _ = token
-        if kind == "n":
-            self.number(text)
-        elif kind in ("v", "inf"):
-            self.emit("v", text)
-        elif kind == "f":
-            yield from self.function(text)
-        elif kind == "c":
-            yield from self.command(text)
-        elif kind in "({|" and text in _BRACKETS:
-            self.at -= 1
-            yield from self.group()
-        elif kind == "o" and text in "+-±∓":
-            self.sign(text)
+    def reduce(self, strength: int) -> None:
+        """Apply the waiting operators that bind at least as strongly."""
+        values = self.values
+        while self.operators and self.operators[-1].strength >= strength:
+            _, function, arity, _ = self.operators.pop()
+            values[-arity:] = [function(*values[-arity:])]
+
+    def operand(self, node: Node) -> Steps:
+        if node.kind == "f":
+            yield from self.function(node.text)
+        elif node.kind == "|" and node.text == "|":
+            inner = _Level(self.nodes, self.whole, self.at, in_angle=self.in_angle)
+            value = yield inner
+            self.at = inner.at + 1
+            self.push(functions.absolute(value))
+        elif isinstance(node, Group) and node.kind == "c":
+            if node.text not in _COMMANDS:
+                raise Unreadable("a bar over an expression")
+            arguments = []
+            for argument in node.items:
+                arguments.append((yield self.inside(argument)))
+            self.push(_COMMANDS[node.text](*arguments))
         else:
-            raise Unreadable(f"{text!r} where a value should stand")
+            value = yield self.inside(node)
+            function = _BRACKETS[node.text][1]
+            self.push(value if function is None else function(value))
 
-    def group(self, *, in_angle: bool = False, several: str = "") -> Steps:
-        """What stands in the brackets that open here; `several` is the function that takes it apart."""
-        kind, text, _ = self.tokens[self.at] if self.at < self.high else Token("", "")
-        end = self.match.get(self.at, self.high)
-        if text not in _BRACKETS:
-            raise Unreadable("an argument is missing")
-        if kind != "|" and (end == self.high or self.tokens[end].text != _BRACKETS[text][0]):
+    def inside(self, node: Node | None, *, in_angle: bool = False) -> _Level:
+        """What stands in brackets."""
+        if not isinstance(node, Group) or node.text not in _BRACKETS:
+            raise Unreadable(f"{node.text!r} where a value should stand" if node else "an argument is missing")
+        if node.close != _BRACKETS[node.text][0]:
             raise Unreadable("brackets do not match")
-        inner = _Level(self.tokens, self.match, self.at + 1, end)
-        inner.in_bars, inner.in_call, inner.in_angle = kind == "|", bool(several), in_angle or self.in_angle
-        yield inner
-        self.program += inner.program
-        self.at = inner.at + 1
-        self.operand_next = False
-        if several:
-            self.emit("of several", (several, inner.values + 1))
-        if (function := _BRACKETS[text][1]) is not None:
-            self.emit("f", function)
+        return _Level(node.items, self.whole, in_angle=in_angle or self.in_angle)
 
-    def operator(self, token: Token) -> None:
-        kind, text, _ = token
+    def operator(self, node: Node) -> None:
+        kind, text = node.kind, node.text
+        if kind == "o" and text in "±∓":
+            text = "+" if self.positive() else "-"
         if kind == "o" and text in _BINARY:
             self.at += 1
-            self.reduce(_BINARY[text], right=text == "^")
-            self.operators.append((_BINARY[text], text, None))
+            strength, function = _BINARY[text]
+            self.reduce(strength + (text == "^"))  # powers are taken from the right
+            self.operators.append(_Operator(strength, function, 2))
             self.operand_next = True
         elif kind == "o" and text in "!%°":
             self.at += 1
-            if text != "!":
-                self.reduce(_POWER)
-            calls = (argument for _, operation, argument in self.operators if operation == "f")
-            self.emit(text, text == "°" and (self.in_angle or any(name in TRIGONOMETRIC for name in calls)))
-        elif kind in ("n", "v", "inf", "f", "c", "{", "(", "|"):
-            self.juxtapose(token)
+            self.postfix(text)
+        elif kind in _VALUES:
+            self.juxtapose(node)
         else:
             raise Unreadable(f"{text!r} after a value")
 
-    def juxtapose(self, token: Token) -> None:
+    def postfix(self, text: str) -> None:
+        if text != "!":
+            self.reduce(_POWER)
+        value = self.values.pop()
+        if text == "!":
+            value = functions.factorial(value)
+        elif text == "%":
+            value = div(value, 100)
+        elif self.in_angle or any(one.of_angle for one in self.operators):
+            value = mul(value, _RADIANS)
+        else:
+            self.whole.in_degrees = True
+        self.push(value)
+
+    def juxtapose(self, node: Node) -> None:
         """Two values side by side: a product."""
-        if token.kind == "n" and self.tokens[self.at - 1].kind == "n":
+        if node.kind == "n" and self.nodes[self.at - 1].kind == "n":
             raise Unreadable("two numbers side by side")
         # Whether a function without brackets is still taking its argument.
-        taking = next((top[0] for top in reversed(self.operators) if top[0] <= _FUNCTION), 0) == _FUNCTION
-        strength = _IMPLICIT_ARGUMENT if taking and token.kind not in ("f", "(") else _MULTIPLY
+        taking = next((one.strength for one in reversed(self.operators) if one.strength <= _FUNCTION), 0) == _FUNCTION
+        strength = _IMPLICIT_ARGUMENT if taking and node.kind not in ("f", "(") else _MULTIPLY
         self.reduce(strength)
-        self.operators.append((strength, "*", None))
+        self.operators.append(_Operator(strength, mul, 2))
         self.operand_next = True
 
-    def number(self, text: str) -> None:
-        value, width = self.mixed(text) or (read_number(text), 1)
-        self.at += width - 1
-        self.emit("n", value)
-
-    def mixed(self, text: str) -> tuple[Fraction, int] | None:
-        r"""`1\frac{4}{5}` or `1 4/5`: a whole number and a proper fraction beside it, and its width in tokens."""
-        tokens = self.tokens[self.at : min(self.at + 7, self.high)]
-        shape = "".join(t.kind for t in tokens)
-        if shape == "c{n}{n}" and tokens[0].text == "frac":
-            top, below, width = tokens[2].text, tokens[5].text, 8
-        elif shape.startswith("non") and tokens[0].spaced and tokens[1].text == "/":
-            top, below, width = tokens[0].text, tokens[2].text, 4
-        else:
-            return None
-        if (
-            not (text.isdigit() and top.isdigit() and below.isdigit())
-            or len(text + below) > 18
-            or int(top) >= int(below)
-        ):
-            return None
-        after = self.at + width - 1
-        if after < self.high and self.tokens[after][:2] == ("o", "^"):
-            return None
-        return int(text) + Fraction(int(top), int(below)), width
+    def number(self, text: str) -> int | Fraction:
+        r"""A number, or a whole one and a proper fraction beside it: `1\frac{4}{5}`, `1 4/5`."""
+        after = self.nodes[self.at : self.at + 3]
+        top = below = ""
+        width = 0
+        if after and isinstance(after[0], Group) and after[0].text == "frac":
+            parts = [argument.items for argument in after[0].items if isinstance(argument, Group)]
+            if all(len(part) == 1 and part[0].kind == "n" for part in parts):
+                top, below, width = parts[0][0].text, parts[1][0].text, 1
+        elif len(after) == 3 and after[0].kind == after[2].kind == "n" and after[0].spaced and after[1].text == "/":
+            top, below, width = after[0].text, after[2].text, 3
+        proper = text.isdigit() and top.isdigit() and below.isdigit() and len(text + below) <= 18
+        end = self.at + width
+        if not proper or int(top) >= int(below) or (end < len(self.nodes) and self.nodes[end].text == "^"):
+            return read_number(text)
+        self.at = end
+        return int(text) + Fraction(int(top), int(below))
 
     def function(self, name: str) -> Steps:
         """A function with its power or base, then either brackets or the product that follows."""
         if name in OF_SEVERAL:
-            yield from self.group(several=name)
-            return
-        exponent: int | None = None
-        following = self.tokens[self.at][:2] if self.at < self.high else ("", "")
-        if name == "log" and following == ("o", "_"):
+            inside = self.inside(self.following())
             self.at += 1
-            yield from self.group()
-            name = "log of base"
-        elif following == ("o", "^"):
-            exponent = self.function_power()
-            if exponent == -1 and name in INVERSE:
-                name, exponent = INVERSE[name], None
-        calls: Program = [(name, None) if name == "log of base" else ("f", name)]
-        if exponent is not None:
-            calls.append(("power of", exponent))
-        opening = self.tokens[self.at] if self.at < self.high else Token("", "")
-        if opening.kind == "{" or opening[:2] == ("(", "("):
-            yield from self.group(in_angle=name in TRIGONOMETRIC)
-            self.program += calls
+            arguments = []
+            for part in cut(inside.nodes, [k for k, node in enumerate(inside.nodes) if node.kind == ","]):
+                arguments.append((yield _Level(part, self.whole, in_angle=self.in_angle)))
+            self.push(functions.of_several(name, arguments))
+            return
+        call: Callable[[Value], Value] = functions.FUNCTIONS[name]
+        script = getattr(self.following(), "text", "")
+        if name == "log" and script == "_":
+            self.at += 1
+            call = partial(functions.log_base, (yield self.inside(self.following())))
+            self.at += 1
+        elif script == "^":
+            call = self.with_power(name)
+        opening = self.following()
+        of_angle = name in functions.TRIGONOMETRIC
+        if opening is not None and (opening.kind == "{" or opening.text == "("):
+            self.at += 1
+            self.push(call((yield self.inside(opening, in_angle=of_angle))))
         else:
-            self.operators += [(_FUNCTION, *call) for call in reversed(calls)]
-            self.operand_next = True
+            self.operators.append(_Operator(_FUNCTION, call, 1, of_angle))
 
-    def function_power(self) -> int:
-        r"""The n of `\sin^n`, in braces that may be doubled."""
-        end = self.match[self.at + 1]
-        text = "".join(t.text for t in self.tokens[self.at + 2 : end] if t.kind not in "{}")
+    def following(self) -> Node | None:
+        return self.nodes[self.at] if self.at < len(self.nodes) else None
+
+    def with_power(self, name: str) -> Callable[[Value], Value]:
+        r"""The function of `\sin^n` or, with -1, its inverse."""
+        text = "".join(t.text for t in flat(self.nodes[self.at + 1 : self.at + 2]) if t.kind not in "{}")
         if text != "-1" and not (text.isdigit() and len(text) < 4):
             raise Unreadable("a function with a power that is no number")
-        self.at = end + 1
-        return int(text)
-
-    def command(self, text: str) -> Steps:
-        if text == "bar":
-            raise Unreadable("a bar over an expression")
-        indexed = text == "sqrt" and self.at < self.high and self.tokens[self.at][:2] == ("(", "[")
-        yield from self.group()
-        if text != "sqrt" or indexed:
-            yield from self.group()
-        self.emit(
-            *{"frac": ("/", None), "binom": ("choose", None), "sqrt": ("root", None) if indexed else ("f", "sqrt")}[
-                text
-            ]
-        )
+        self.at += 2
+        if text == "-1" and name in INVERSE:
+            return functions.FUNCTIONS[INVERSE[name]]
+        return lambda value: int_power(functions.FUNCTIONS[name](value), int(text))
 
     def sign(self, text: str) -> None:
-        if text != "+":
-            above = self.operators[-1][0] if self.operators else 0
+        if text == "-" or (text != "+" and not self.positive()):
+            above = self.operators[-1].strength if self.operators else 0
             strength = max(_NEGATE, _TIGHT if above >= _POWER else above + 1)
-            self.operators.append((strength, _PREFIX[text], None))
+            self.operators.append(_Operator(strength, neg, 1))
+
+    def positive(self) -> bool:
+        """Whether the next ± is a plus."""
+        sign = next(self.whole.signs, None)
+        if sign is None:
+            raise Unreadable("a sign that is not chosen")
+        return sign > 0
 
 
-def parse(tokens: Sequence[Token], match: dict[int, int], low: int, high: int) -> Program:
-    """The program of tokens[low:high], in which brackets match."""
-    whole = _Level(tokens, match, low, high)
-    waiting = [whole.compiled()]
-    while waiting:
-        inner = next(waiting[-1], None)
-        if inner is None:
-            waiting.pop()
-        else:
-            waiting.append(inner.compiled())
-    return whole.program
+class _Operator(NamedTuple):
+    """An operator or function that waits for its last value."""
+
+    strength: int
+    function: Callable[..., Value]
+    arity: int
+    of_angle: bool = False
 
 
 def read_number(text: str) -> int | Fraction:

@@ -9,12 +9,12 @@ from __future__ import annotations
 import itertools
 import re
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from markscheme.marking.equality.algebra import real_sets as sets
 from markscheme.marking.equality.algebra.arithmetic import mul
 from markscheme.marking.equality.algebra.exact import TooBig, Undefined, Unreadable, Value
-from markscheme.marking.equality.algebra.programs import run
 from markscheme.marking.equality.algebra.real_sets import RealSet
 from markscheme.marking.equality.kinds import (
     Choice,
@@ -27,13 +27,14 @@ from markscheme.marking.equality.kinds import (
     as_set,
     combine,
 )
-from markscheme.marking.equality.read.arguments import tokenise
 from markscheme.marking.equality.read.cleaning import clean
-from markscheme.marking.equality.read.expressions import parse, read_number
+from markscheme.marking.equality.read.expressions import evaluate, read_number
 from markscheme.marking.equality.read.phrases import read_phrase
-from markscheme.marking.equality.read.relations import RelationReader
-from markscheme.marking.equality.read.token_ranges import join_thousands, letters_for_words
-from markscheme.marking.equality.read.vocabulary import CONNECTIVES, MATRICES
+from markscheme.marking.equality.read.relations import Read, joins_conditions, ratio, relation, set_expression, unions
+from markscheme.marking.equality.read.tokens import Token, scan
+from markscheme.marking.equality.read.tree import Group, Nodes, cut, flat, tree, trimmed
+from markscheme.marking.equality.read.values import scalar
+from markscheme.marking.equality.read.vocabulary import CONNECTIVES, MATRICES, words
 from markscheme.marking.equality.read.wording import in_words, undressed, words_of
 
 MAX_LENGTH: Final = 50_000  # characters of an answer
@@ -43,6 +44,7 @@ MAX_CONTENT: Final = (
 MAX_TOKENS: Final = 5_100  # other than brackets
 MAX_DEPTH: Final = 12  # of lists in lists; brackets that only group do not count
 MAX_ITEMS: Final = 100  # pairing items off is quadratic
+_SHORT: Final = words("an as at ax be by do go he if me my so us we")
 _CUTTING: Final = frozenset({",", ";", "x"})
 _SETS: Final = frozenset({"u", "set"})
 _EXCEPTION: Final = re.compile(
@@ -80,15 +82,15 @@ def read(text: str) -> ParsedAnswer:
     exception = _EXCEPTION.fullmatch(undressed(cleaned)) if len(cleaned) < 300 else None
     if exception is not None:
         return sets.difference(sets.REALS, as_set(read("\\{" + exception[1] + "\\}")))
-    tokens = tokenise(cleaned)
+    tokens = scan(cleaned)
     if len(tokens) > MAX_TOKENS and sum(t.kind not in "(){}" for t in tokens) > MAX_TOKENS:
         raise Unreadable("too long")
     try:
-        return Reader(join_thousands(tokens)).whole()
+        return _whole(tree(tokens))
     except Unreadable:
-        letters = letters_for_words(tokens)
-        if letters != tokens:
-            return Reader(letters).whole()
+        if any(t.kind == "x" and t.text in _SHORT for t in tokens):  # rather products, as in (ay - by)/2
+            split = ([Token("v", c) for c in t.text] if t.text in _SHORT else [t] for t in tokens)
+            return _whole(tree([*itertools.chain.from_iterable(split)]))
         if len(cleaned) < 300 and _PROSE.fullmatch(cleaned) and any(t.kind == "x" for t in tokens):
             return in_words(words_of(cleaned))
         raise
@@ -111,197 +113,172 @@ def _with_value(choice: Choice, text: str) -> Choice:
     return choice if value is None or isinstance(value, Choice) else replace(choice, value=value)
 
 
-class Reader(RelationReader):
-    """Reads a range of any kind."""
+def _whole(nodes: Nodes) -> ParsedAnswer:
+    """The answer behind a label in words: `Area:`, `The answer is`, `x is`."""
+    if len(nodes) > 2 and nodes[0].kind == "v" and (nodes[1].kind, nodes[1].text) == ("x", "is"):
+        return _answer(nodes[2:])
+    words: list[str] = []
+    for k, node in enumerate(nodes[:10]):
+        if node.kind == ":" and words:
+            return _answer(nodes[k + 1 :])
+        follows = words[-1:] in (["is"], ["are"]) and (node.kind != "x" or words[-2:-1] == ["answer"])
+        if node.kind != "x" or follows:
+            return _answer(nodes[k:] if follows else nodes)
+        words.append(node.text.lower())
+    return _answer(nodes)
 
-    def whole(self) -> ParsedAnswer:
-        return self.answer(self.label(), len(self.tokens), 0)
 
-    def label(self) -> int:
-        """Where the answer starts after a label in words: `Area:`, `The answer is`."""
-        if len(self.tokens) > 2 and self.tokens[0].kind == "v" and self.tokens[1][:2] == ("x", "is"):
-            return 2  # x is 5
-        words: list[str] = []
-        for k, (kind, text, _) in enumerate(self.tokens[:10]):
-            if kind == ":" and words:
-                return k + 1
-            follows = words[-1:] in (["is"], ["are"]) and (kind != "x" or words[-2:-1] == ["answer"])
-            if kind != "x" or follows:
-                return k if follows else 0
-            words.append(text.lower())
-        return 0
+def _answer(nodes: Nodes, depth: int = 0) -> ParsedAnswer:
+    """The answer of a level, by the loosest sign in it: a list, a ratio, a relation, sets, a matrix, brackets, a value."""
+    if depth > MAX_DEPTH:
+        raise Unreadable("lists nested too deeply")
+    nodes = trimmed(nodes)
+    if not nodes:
+        raise Unreadable("nothing there")
+    first, last = nodes[0], nodes[-1]
+    if len(nodes) == 1 and first.kind == "n":
+        return Scalar(read_number(first.text))
+    kinds = {node.kind for node in nodes}
+    read = partial(_answer, depth=depth + 1)
+    if not kinds.isdisjoint(_CUTTING) and (cuts := _separators(nodes)):
+        return _collection(nodes, cuts, read)
+    if ":" in kinds and (said := ratio(nodes, read)) is not None:
+        return said
+    if "r" in kinds and not ("u" in kinds and joins_conditions(nodes)):
+        return relation(nodes, read)
+    if not kinds.isdisjoint(_SETS) or ("(" in kinds and unions(nodes)):
+        return set_expression(nodes, read)
+    if "begin" in kinds:
+        return _environment(nodes, read)
+    if len(nodes) == 1 and isinstance(first, Group) and first.kind in "({":
+        return _bracketed(first, read)
+    if isinstance(last, Group) and last.kind == "(":
+        if [node.kind for node in last.items] == ["begin"]:
+            return _scaled(_factor(nodes[:-1]), read([last]))
+        if len(nodes) == 2 and first.kind == "v" and first.text.isupper() and last.text == "(" and _commas(last.items):
+            return _bracketed(last, read)  # P(2, 4)
+    if first.kind == "(" and _is_transposed(nodes):
+        return _transposed(read(nodes[:-2]))
+    return scalar(nodes)
 
-    def answer(self, low: int, high: int, depth: int) -> ParsedAnswer:
-        """The answer of a range."""
-        if depth > MAX_DEPTH:
-            raise Unreadable("lists nested too deeply")
-        low, high = self.trim(low, high)
-        if low >= high:
-            raise Unreadable("nothing there")
-        if high - low == 1 and self.tokens[low].kind == "n":
-            return Scalar(read_number(self.tokens[low].text))
-        kinds = {self.tokens[k].kind for k in self.level(low, high)}
-        if not kinds.isdisjoint(_CUTTING) and (cuts := self.separators(low, high)):
-            return self.collection(low, high, cuts, depth)
-        if ":" in kinds and (said := self.ratio(low, high, depth)) is not None:
-            return said
-        if "r" in kinds and not ("u" in kinds and self.joins_conditions(low, high)):
-            return self.relation(low, high, depth)
-        if not kinds.isdisjoint(_SETS) or ("(" in kinds and self.has_union(low, high)):
-            return self.set_expression(low, high, depth)
-        if "begin" in kinds:
-            return self.environment(low, high, depth)
-        if self.tokens[low].kind in "({" and self.match.get(low) == high - 1:
-            return self.bracketed(low, high, depth)
-        if (start := self.scaled_matrix(low, high)) is not None:
-            return _scaled(self.factor(low, start), self.answer(start, high, depth + 1))
-        if self.is_named_point(low, high):
-            return self.bracketed(low + 1, high, depth)
-        if [t.text for t in self.tokens[high - 4 : high]] == ["^", "{", "T", "}"] and self.tokens[low].kind == "(":
-            return self.transposed(self.answer(low, high - 4, depth + 1))
-        return self.scalar(low, high)
 
-    def scaled_matrix(self, low: int, high: int) -> int | None:
-        """Where the brackets of a matrix start that stands behind a factor."""
-        if self.tokens[high - 1].kind != ")" or self.tokens[high - 2].kind != "end":
-            return None
-        start = next((k for k in self.level(low, high) if self.match.get(k) == high - 1), low)
-        inside = start > low and self.tokens[start].kind == "(" and self.tokens[start + 1].kind == "begin"
-        return start if inside and self.match[start + 1] == high - 2 else None
+def _commas(nodes: Nodes) -> list[int]:
+    return [k for k, node in enumerate(nodes) if node.kind == ","]
 
-    def is_named_point(self, low: int, high: int) -> bool:
-        """P(2, 4)."""
-        if not (
-            self.tokens[low].kind == "v" and self.tokens[low].text.isupper() and self.match.get(low + 1) == high - 1
-        ):
-            return False
-        return self.tokens[low + 1][:2] == ("(", "(") and any(
-            self.tokens[k].kind == "," for k in self.level(low + 2, high - 1)
-        )
 
-    def transposed(self, answer: ParsedAnswer) -> ParsedAnswer:
-        if isinstance(answer, Matrix):
-            return Matrix(tuple(zip(*answer.rows, strict=True)))
-        if isinstance(answer, Sequence):
-            return Matrix(tuple((x,) for x in answer.items))
-        raise Unreadable("a transpose of something else")
+def _is_transposed(nodes: Nodes) -> bool:
+    return [t.text for t in flat(nodes[-2:])] == ["^", "{", "T", "}"]
 
-    def separators(self, low: int, high: int) -> list[tuple[int, str]]:
-        """Where a list is cut, with the word or mark that cuts it."""
-        cuts: list[tuple[int, str]] = []
-        for k in self.level(low, high):
-            kind, text, _ = self.tokens[k]
-            if kind == ";" or (kind == "x" and text.lower() in CONNECTIVES and self.joins(k, low, high)):
-                cuts.append((k, text.lower()))
-            elif kind == ",":
-                cuts.append((k, ","))
-        return cuts
 
-    def joins(self, k: int, low: int, high: int) -> bool:
-        """Whether "and" or "or" stands between two values (not inside a phrase such as "one and a half")."""
-        if k == low or k + 1 >= high:
-            return self.tokens[k - 1].kind == "," if k > low else False
-        return self.tokens[k - 1].kind != "x" or self.tokens[k + 1].kind != "x"
+def _transposed(answer: ParsedAnswer) -> Matrix:
+    if isinstance(answer, Matrix):
+        return Matrix(tuple(zip(*answer.rows, strict=True)))
+    if isinstance(answer, Sequence):
+        return Matrix(tuple((x,) for x in answer.items))
+    raise Unreadable("a transpose of something else")
 
-    def items(self, low: int, high: int, cuts: list[tuple[int, str]], depth: int) -> list[ParsedAnswer]:
-        """What stands between the cuts; nothing at all between two of them is passed over."""
-        if len(cuts) > MAX_ITEMS:
-            raise Unreadable("too many items")
-        bounds = itertools.pairwise([low - 1, *(k for k, _ in cuts), high])
-        ranges = [self.trim(a + 1, b) for a, b in bounds]
-        return [self.answer(a, b, depth + 1) for a, b in ranges if a < b]
 
-    def collection(self, low: int, high: int, cuts: list[tuple[int, str]], depth: int) -> ParsedAnswer:
-        items = self.items(low, high, cuts, depth)
-        words = [w for _, w in cuts if w in ("and", "or")]
-        joined = words[0] if words else ","
-        if len(items) == 1:
-            return items[0]
-        real = [x for x in items if isinstance(x, RealSet)]
-        if items and len(real) == len(items):
-            return combine(real, joined)
-        flat: list[ParsedAnswer] = []
-        for x in items:
-            # x = -2 or x = 1 ± √5
-            named = x.right if isinstance(x, Relation) and x.left_name and isinstance(x.right, Collection) else x
-            flat.extend(named.items if isinstance(named, Collection) and not named.braces else [named])
-        return Collection(_grouped(flat), False, joined)
+def _separators(nodes: Nodes) -> list[int]:
+    """Where a list is cut: at commas, semicolons, and "and" or "or" between two values."""
+    return [
+        k
+        for k, node in enumerate(nodes)
+        if node.kind in (",", ";") or (node.kind == "x" and node.text.lower() in CONNECTIVES and _joins(nodes, k))
+    ]
 
-    def bracketed(self, low: int, high: int, depth: int) -> ParsedAnswer:
-        left, right = self.tokens[low].text, self.tokens[high - 1].text
-        if left in "⌊⌈|":
-            return self.scalar(low, high)
-        if left == "{":
-            return self.braces(low + 1, high - 1, depth)
-        items = self.items(low + 1, high - 1, self.separators(low + 1, high - 1), depth)
-        if not items:
-            raise Unreadable("brackets with nothing in them")
-        if len(items) == 1 and left + right in ("()", "[]"):
-            return items[0]
-        rows = [x.items for x in items if isinstance(x, Sequence) and x.left == "["]
-        if left == "[" and len(rows) == len(items) and len({len(r) for r in rows}) == 1:
-            return Matrix(tuple(rows))
-        return Sequence(tuple(items), left, right)
 
-    def braces(self, low: int, high: int, depth: int) -> ParsedAnswer:
-        r"""`\{…\}`: a list of elements, or a condition after a bar or colon."""
-        if low >= high:
-            return sets.EMPTY
-        bar = next((k for k in self.level(low, high) if self.tokens[k].kind in ("|", ":")), None)
-        if bar is not None and bar + 1 < high:
-            return self.answer(bar + 1, high, depth + 1)
-        inner = self.answer(low, high, depth + 1)
-        if isinstance(inner, Collection) and not inner.braces:
-            return Collection(inner.items, True)
-        return inner if isinstance(inner, RealSet) else Collection((inner,), True)
+def _joins(nodes: Nodes, k: int) -> bool:
+    """Whether "and" or "or" stands between two values (not inside a phrase such as "one and a half")."""
+    if k == 0 or k + 1 >= len(nodes):
+        return k > 0 and nodes[k - 1].kind == ","
+    return nodes[k - 1].kind != "x" or nodes[k + 1].kind != "x"
 
-    def environment(self, low: int, high: int, depth: int) -> ParsedAnswer:
-        begin = next(k for k in self.level(low, high) if self.tokens[k].kind == "begin")
-        name = self.tokens[begin].text.rstrip("*")
-        end = self.match.get(begin, -1)
-        if [t.text for t in self.tokens[end + 1 : high]] == ["^", "{", "T", "}"]:
-            return self.transposed(self.environment(low, high - 4, depth))
-        if end != high - 1:
-            raise Unreadable("something after a matrix")
-        start = begin + 1
-        if name == "array" and self.tokens[start].kind == "{":
-            start = self.match[start] + 1
-        rows = self.rows(start, end)
-        if name in MATRICES:
-            entries = tuple(tuple(self.answer(a, b, depth + 1) for a, b in row) for row in rows)
-            if len({len(r) for r in entries}) != 1:
-                raise Unreadable("rows of different lengths")
-            if len(entries) == len(entries[0]) == 1 and low == begin:
-                return entries[0][0]
-            return Matrix(entries) if low == begin else _scaled(self.factor(low, begin), Matrix(entries))
-        if low != begin:
+
+def _items(nodes: Nodes, cuts: list[int], read: Read) -> list[ParsedAnswer]:
+    """What stands between the cuts; nothing at all between two of them is passed over."""
+    if len(cuts) > MAX_ITEMS:
+        raise Unreadable("too many items")
+    return [read(part) for part in cut(nodes, cuts) if trimmed(part)]
+
+
+def _collection(nodes: Nodes, cuts: list[int], read: Read) -> ParsedAnswer:
+    items = _items(nodes, cuts, read)
+    joined = next((word for k in cuts if (word := nodes[k].text.lower()) in ("and", "or")), ",")
+    if len(items) == 1:
+        return items[0]
+    real = [x for x in items if isinstance(x, RealSet)]
+    if items and len(real) == len(items):
+        return combine(real, joined)
+    flat_items: list[ParsedAnswer] = []
+    for x in items:
+        # x = -2 or x = 1 ± √5
+        named = x.right if isinstance(x, Relation) and x.left_name and isinstance(x.right, Collection) else x
+        flat_items.extend(named.items if isinstance(named, Collection) and not named.braces else [named])
+    return Collection(_grouped(flat_items), False, joined)
+
+
+def _bracketed(group: Group, read: Read) -> ParsedAnswer:
+    left, right = group.text, group.close
+    if left in "⌊⌈|":
+        return scalar([group])
+    if left == "{":
+        return _braces(group.items, read)
+    items = _items(group.items, _separators(group.items), read)
+    if not items:
+        raise Unreadable("brackets with nothing in them")
+    if len(items) == 1 and left + right in ("()", "[]"):
+        return items[0]
+    rows = [x.items for x in items if isinstance(x, Sequence) and x.left == "["]
+    if left == "[" and len(rows) == len(items) and len({len(r) for r in rows}) == 1:
+        return Matrix(tuple(rows))
+    return Sequence(tuple(items), left, right)
+
+
+def _braces(nodes: Nodes, read: Read) -> ParsedAnswer:
+    r"""`\{…\}`: a list of elements, or a condition after a bar or colon."""
+    if not nodes:
+        return sets.EMPTY
+    bar = next((k for k, node in enumerate(nodes) if node.kind in ("|", ":")), None)
+    if bar is not None and bar + 1 < len(nodes):
+        return read(nodes[bar + 1 :])
+    inner = read(nodes)
+    if isinstance(inner, Collection) and not inner.braces:
+        return Collection(inner.items, True)
+    return inner if isinstance(inner, RealSet) else Collection((inner,), True)
+
+
+def _environment(nodes: Nodes, read: Read) -> ParsedAnswer:
+    place, begin = next((k, node) for k, node in enumerate(nodes) if isinstance(node, Group) and node.kind == "begin")
+    before, behind = nodes[:place], nodes[place + 1 :]
+    if len(behind) == 2 and _is_transposed(behind):
+        return _transposed(_environment(nodes[:-2], read))
+    if behind:
+        raise Unreadable("something after a matrix")
+    name, items = begin.text.rstrip("*"), begin.items
+    if name == "array" and items and items[0].kind == "{":
+        items = items[1:]
+    rows = [row for row in cut(items, [k for k, x in enumerate(items) if x.kind == "\\\\"]) if trimmed(row)]
+    if name not in MATRICES:
+        if before:
             raise Unreadable("something before a system")
         # cases, aligned and their kin: one statement a row.
-        items = tuple(self.answer(row[0][0], row[-1][1], depth + 1) for row in rows)
-        return items[0] if len(items) == 1 else Collection(items, False, "and")
+        statements = tuple(map(read, rows[:MAX_ITEMS]))
+        return statements[0] if len(statements) == 1 else Collection(statements, False, "and")
+    cells = [[cell for cell in cut(row, [k for k, x in enumerate(row) if x.kind == "&"]) if cell] for row in rows]
+    if not cells or sum(map(len, cells)) > MAX_ITEMS:
+        raise Unreadable("a matrix with nothing or too much in it")
+    entries = tuple(tuple(map(read, row)) for row in cells)
+    if len({len(row) for row in entries}) != 1:
+        raise Unreadable("rows of different lengths")
+    if before:
+        return _scaled(_factor(before), Matrix(entries))
+    return entries[0][0] if len(entries) == len(entries[0]) == 1 else Matrix(entries)
 
-    def factor(self, low: int, high: int) -> Value:
-        if self.tokens[high - 1][:2] == ("o", "*"):
-            high -= 1
-        if high - low == 1 and self.tokens[low][:2] == ("o", "-"):
-            return -1
-        return run(parse(self.tokens, self.match, low, high))
 
-    def rows(self, low: int, high: int) -> list[list[tuple[int, int]]]:
-        rows: list[list[tuple[int, int]]] = [[]]
-        start = low
-        for k in [*self.level(low, high), high]:
-            kind = self.tokens[k].kind if k < high else "\\\\"
-            if kind in ("&", "\\\\"):
-                if start < k:
-                    rows[-1].append((start, k))
-                start = k + 1
-                if kind == "\\\\" and k < high:
-                    rows.append([])
-        rows = [r for r in rows if r]
-        if not rows or sum(map(len, rows)) > MAX_ITEMS:
-            raise Unreadable("a matrix with nothing or too much in it")
-        return rows
+def _factor(nodes: Nodes) -> Value:
+    if nodes[-1].text == "*":
+        nodes = nodes[:-1]
+    return -1 if [node.text for node in nodes] == ["-"] else evaluate(nodes)[0]
 
 
 def _grouped(items: list[ParsedAnswer]) -> tuple[ParsedAnswer, ...]:

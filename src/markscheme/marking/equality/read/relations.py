@@ -1,158 +1,161 @@
-"""Reads equations, inequalities and expressions of sets."""
+"""Reads equations, inequalities, ratios and expressions of sets; the sides are read by the `read` that they are given."""
 
 from __future__ import annotations
 
 import functools
-import itertools
-from abc import abstractmethod
+from collections.abc import Callable
 from fractions import Fraction
+from typing import Final
 
 from markscheme.marking.equality.algebra import real_sets as sets
 from markscheme.marking.equality.algebra.arithmetic import div
 from markscheme.marking.equality.algebra.exact import Expr, Unreadable, generator
 from markscheme.marking.equality.algebra.real_sets import RealSet
 from markscheme.marking.equality.kinds import Clock, Collection, ParsedAnswer, Relation, Scalar, Sequence, Text, as_set
-from markscheme.marking.equality.read.values import ValueReader
+from markscheme.marking.equality.read.tree import Nodes, cut, flat
+from markscheme.marking.equality.read.values import scalar, words
+
+Read = Callable[[Nodes], ParsedAnswer]
+_INEQUALITIES: Final = frozenset({"<", ">", "≤", "≥"})
+_SET_OPERATIONS: Final = {"∩": sets.intersection, "\\": sets.difference}
 
 
-class RelationReader(ValueReader):
-    """Reads a range with a relation or set operation in it; the sides are read by `answer`."""
+def relation(nodes: Nodes, read: Read) -> ParsedAnswer:
+    """A level with relations in it."""
+    marks = [k for k, node in enumerate(nodes) if node.kind == "r"]
+    operators = [nodes[k].text for k in marks]
+    sides = cut(nodes, marks)
+    for arrow in ("⇒", "→"):
+        if arrow in operators:
+            return read(nodes[max(k for k in marks if nodes[k].text == arrow) + 1 :])
+    if operators == ["∈"]:
+        inside = read(sides[1])
+        if isinstance(inside, Sequence):
+            inside = as_set(inside)
+        return RealSet(inside.pieces, name_of(sides[0])) if isinstance(inside, RealSet) else inside
+    if "≈" in operators:
+        mark = marks[operators.index("≈")]
+        name = name_of(nodes[:mark])
+        if set(operators) != {"≈"} or (mark and not name):
+            return read(nodes[:mark])  # x = √2 ≈ 1.414: what comes before is meant
+        value = read(nodes[mark + 1 :])
+        return Relation("=", Text("name"), value, name) if mark else value
+    if set(operators) <= {"=", "≡"}:
+        return _equation(sides[0], sides[-1], read) if sides[0] else read(sides[-1])
+    if set(operators) <= _INEQUALITIES or operators == ["≠"]:
+        return _inequality(sides, operators, read)
+    raise Unreadable("a chain of different relations")
 
-    @abstractmethod
-    def answer(self, low: int, high: int, depth: int) -> ParsedAnswer:
-        """The answer of a range."""
 
-    def relation(self, low: int, high: int, depth: int) -> ParsedAnswer:
-        marks = [k for k in self.level(low, high) if self.tokens[k].kind == "r"]
-        operators = [self.tokens[k].text for k in marks]
-        if operators[0] == "≈" and len(set(operators)) == 1:
-            return self.approximation(low, marks[0], high, depth)
-        for arrow in ("⇒", "→"):
-            if arrow in operators:
-                return self.answer(marks[len(operators) - 1 - operators[::-1].index(arrow)] + 1, high, depth + 1)
-        bounds = list(itertools.pairwise([low - 1, *marks, high]))
-        ranges = [(a + 1, b) for a, b in bounds]
-        if operators == ["∈"]:
-            inside = self.answer(*ranges[1], depth + 1)
-            if isinstance(inside, Sequence):
-                inside = as_set(inside)
-            name = self.name(*ranges[0])
-            return RealSet(inside.pieces, name) if isinstance(inside, RealSet) else inside
-        if "≈" in operators:
-            # x = √2 ≈ 1.414: what comes before is meant.
-            return self.answer(low, marks[operators.index("≈")], depth + 1)
-        if set(operators) <= {"=", "≡"}:
-            return self.equation(ranges, depth)
-        if set(operators) <= {"<", ">", "≤", "≥"} or operators == ["≠"]:
-            return self.inequality(ranges, operators, depth)
-        raise Unreadable("a chain of different relations")
+def name_of(nodes: Nodes) -> str:
+    r"""What a side only names: `x`, `f(x)`, `AB`, `\angle ABC`, `\text{Area}`; else an empty text."""
+    tokens = flat(nodes) if len(nodes) <= 40 else []
+    kinds = {t.kind for t in tokens}
+    if not tokens or len(tokens) > 40 or "begin" in kinds:
+        return ""
+    text = "".join(t.text for t in tokens)
+    first, last = nodes[0], nodes[-1]
+    if len(tokens) == 1 and first.kind == "v":
+        return "" if text in ("π", "e", "i") else text
+    inside = {t.kind for t in tokens[1:-1]}
+    is_name = (
+        not kinds.isdisjoint({"x", "angle", "?"})
+        or first.text == "bar"
+        # f(x), f^{-1}(x)
+        or (first.kind == "v" and last.text == "(" and (len(nodes) == 2 or (len(nodes) == 4 and nodes[1].text == "^")))
+        or (first.kind == "f" and len(kinds) <= 3 and kinds <= {"f", "v", "{", "}", "(", ")"})  # \cos A
+        or (kinds <= {"v"} and (text.isupper() or text.startswith("Delta")))  # AB; Δp
+        or kinds == {"v", ":"}  # S_1 : S_2
+        or (first.kind == "|" and last.kind == "|" and kinds <= {"|", "v"})
+        or (first.text == "(" and len(nodes) == 1 and "," in inside and inside <= {"v", ","})
+    )
+    return text if is_name else ""
 
-    def ratio(self, low: int, high: int, depth: int) -> ParsedAnswer | None:
-        """a : b, or a condition and behind the colon the set it describes; None where the colon is of another kind."""
-        marks = [k for k in self.level(low, high) if self.tokens[k].kind == ":"]
-        bounds = list(itertools.pairwise([low - 1, *marks, high]))
-        related = [any(self.tokens[k].kind == "r" for k in self.level(a + 1, b)) for a, b in bounds]
-        if any(related):
-            if related != [True, False] or self.tokens[marks[0] + 1].kind not in "({":
-                return None
-            described = self.answer(low, marks[0], depth + 1)
-            named = as_set(self.answer(marks[0] + 1, high, depth + 1)) if isinstance(described, RealSet) else sets.EMPTY
-            return described if isinstance(described, RealSet) and sets.same_set(named, described) else None
-        if any(self.tokens[k].kind in ("x", "set", "u") for k in range(low, high)):
+
+def _equation(first: Nodes, last: Nodes, read: Read) -> Relation:
+    names = (name_of(first), name_of(last))
+    right = _side(last, names[1], read)
+    left = _side(first, names[0], read)
+    said = (side.words if isinstance(side, Text) else "" for side in (left, right))
+    left_name, right_name = (name or text for name, text in zip(names, said, strict=True))
+    return Relation("=", left, right, left_name, right_name)
+
+
+def _side(nodes: Nodes, name: str, read: Read) -> ParsedAnswer:
+    try:
+        return read(nodes)
+    except Unreadable:
+        # What cannot be read is taken for the name of what the other side says: \lim f(x) = 5.
+        return Text(name or "".join(t.text for t in flat(nodes)))
+
+
+def _inequality(parts: list[Nodes], operators: list[str], read: Read) -> ParsedAnswer:
+    sides = [Scalar(generator(name)) if "(" in (name := name_of(part)) else read(part) for part in parts]
+    if operators == ["≠"] and isinstance(sides[0], Scalar) and isinstance(sides[1], Collection):
+        steps = [Relation("≠", sides[0], x) for x in sides[1].items]  # x ≠ ±5
+    else:
+        steps = [Relation(op, a, b) for a, op, b in zip(sides, operators, sides[1:], strict=False)]
+    solved = [one for step in steps if (one := _solved(step)) is not None]
+    if len(solved) == len(steps):
+        return functools.reduce(sets.intersection, solved)
+    if operators == ["≠"]:
+        return Relation("≠", sides[0], sides[1])
+    return steps[0] if len(steps) == 1 else Collection(tuple(steps), False, "and")
+
+
+def _solved(step: Relation) -> RealSet | None:
+    if not isinstance(step.left, Scalar) or not isinstance(step.right, Scalar):
+        return None
+    try:
+        return sets.solve(step.left.value, step.operator, step.right.value)
+    except Unreadable:
+        return None  # bounds that are no real numbers: k ≤ i
+
+
+def ratio(nodes: Nodes, read: Read) -> ParsedAnswer | None:
+    """a : b, or a condition and behind the colon the set it describes; None where the colon is of another kind."""
+    parts = cut(nodes, [k for k, node in enumerate(nodes) if node.kind == ":"])
+    related = [any(node.kind == "r" for node in part) for part in parts]
+    if any(related):
+        if related != [True, False] or not parts[1] or parts[1][0].kind not in "({":
             return None
-        parts = [self.scalar(a + 1, b) for a, b in bounds]
-        values = [x.value for x in parts if isinstance(x, Scalar) and x.unit is None]
-        if len(values) != len(parts):
-            return None
-        if not any(isinstance(v, Expr) for v in values):
-            return Clock(tuple(Fraction(v) for v in values if not isinstance(v, Expr)))
-        return Scalar(div(*values)) if len(values) == 2 else None
-
-    def approximation(self, low: int, mark: int, high: int, depth: int) -> ParsedAnswer:
-        if low == mark or self.name(low, mark):
-            right = self.answer(mark + 1, high, depth + 1)
-            return right if low == mark else Relation("=", Text("name"), right, self.name(low, mark))
-        return self.answer(low, mark, depth + 1)
-
-    def equation(self, ranges: list[tuple[int, int]], depth: int) -> ParsedAnswer:
-        first, last = ranges[0], ranges[-1]
-        left_name, right_name = self.name(*first), self.name(*last)
-        if first[0] >= first[1]:
-            return self.answer(*last, depth + 1)
-        right = self.side(*last, right_name, depth)
-        left = self.side(*first, left_name, depth)
-        return Relation("=", left, right, left_name or _text(left), right_name or _text(right))
-
-    def side(self, low: int, high: int, name: str, depth: int) -> ParsedAnswer:
-        try:
-            return self.answer(low, high, depth + 1)
-        except Unreadable:
-            # What cannot be read is taken for the name of what the other side says: \lim f(x) = 5.
-            return Text(name or "".join(t.text for t in self.tokens[low:high]))
-
-    def inequality(self, ranges: list[tuple[int, int]], operators: list[str], depth: int) -> ParsedAnswer:
-        sides = [self.inequality_side(a, b, depth) for a, b in ranges]
-        if operators == ["≠"] and isinstance(sides[0], Scalar) and isinstance(sides[1], Collection):
-            apart = [self.solved(Relation("≠", sides[0], x)) for x in sides[1].items]
-            if None not in apart:
-                return functools.reduce(sets.intersection, (part for part in apart if part is not None))  # x ≠ ±5
-        parts = [Relation(op, a, b) for a, op, b in zip(sides, operators, sides[1:], strict=False)]
-        solved = [self.solved(part) for part in parts]
-        known = [one for one in solved if one is not None]
-        if len(known) == len(parts):
-            return functools.reduce(sets.intersection, known)
-        return parts[0] if len(parts) == 1 else Collection(tuple(parts), False, "and")
-
-    def solved(self, part: Relation) -> RealSet | None:
-        if not isinstance(part.left, Scalar) or not isinstance(part.right, Scalar):
-            return None
-        try:
-            return sets.solve(part.left.value, part.operator, part.right.value)
-        except Unreadable:
-            return None  # bounds that are no real numbers: k ≤ i
-
-    def inequality_side(self, low: int, high: int, depth: int) -> ParsedAnswer:
-        name = self.name(low, high)
-        return Scalar(generator(name)) if "(" in name else self.answer(low, high, depth + 1)
-
-    def has_union(self, low: int, high: int) -> bool:
-        return any(self.is_union(k, low, high) for k in self.level(low, high))
-
-    def joins_conditions(self, low: int, high: int) -> bool:
-        """Whether set operations stand between conditions: x < 2 ∪ x > 3, but not x ∈ A ∪ B."""
-        kinds = "".join(
-            "u" if self.tokens[k].kind == "u" else "r" if self.tokens[k].kind == "r" else ""
-            for k in self.level(low, high)
-        )
-        return all("r" in part for part in kinds.split("u"))
-
-    def is_union(self, k: int, low: int, high: int) -> bool:
-        """A capital U between two brackets."""
-        return (
-            low < k < high - 1
-            and self.tokens[k][:2] == ("v", "U")
-            and self.tokens[k - 1].kind == ")"
-            and self.tokens[k + 1].kind == "("
-        )
-
-    def set_expression(self, low: int, high: int, depth: int) -> ParsedAnswer:
-        marks = [k for k in self.level(low, high) if self.tokens[k].kind == "u" or self.is_union(k, low, high)]
-        if not marks:
-            if high - low == 1 and self.tokens[low].text in ("R", "∅"):
-                return sets.REALS if self.tokens[low].text == "R" else sets.EMPTY
-            return self.words(low, high)
-        bounds = list(itertools.pairwise([low - 1, *marks, high]))
-        operands = [as_set(self.answer(a + 1, b, depth + 1)) for a, b in bounds]
-        result = operands[0]
-        for k, operand in zip(marks, operands[1:], strict=True):
-            if self.tokens[k].text == "∩":
-                result = sets.intersection(result, operand)
-            elif self.tokens[k].text == "\\":
-                result = sets.difference(result, operand)
-            else:
-                result = sets.union(result, operand)
-        return result
+        described = read(parts[0])
+        same = isinstance(described, RealSet) and sets.same_set(as_set(read(parts[1])), described)
+        return described if same else None
+    if any(t.kind in ("x", "set", "u") for t in flat(nodes)):
+        return None
+    values = [x.value for part in parts if isinstance(x := scalar(part), Scalar) and x.unit is None]
+    if len(values) != len(parts):
+        return None
+    numbers = [Fraction(v) for v in values if not isinstance(v, Expr)]
+    if len(numbers) == len(values):
+        return Clock(tuple(numbers))
+    return Scalar(div(*values)) if len(values) == 2 else None
 
 
-def _text(answer: ParsedAnswer) -> str:
-    return answer.words if isinstance(answer, Text) else ""
+def joins_conditions(nodes: Nodes) -> bool:
+    """Whether set operations stand between conditions: x < 2 ∪ x > 3, but not x ∈ A ∪ B."""
+    parts = cut(nodes, [k for k, node in enumerate(nodes) if node.kind == "u"])
+    return all(any(node.kind == "r" for node in part) for part in parts)
+
+
+def unions(nodes: Nodes) -> list[int]:
+    """Where set operations stand: signs, or a capital U between two brackets."""
+    return [
+        k
+        for k, node in enumerate(nodes)
+        if node.kind == "u"
+        or (node.text == "U" and 0 < k < len(nodes) - 1 and nodes[k - 1].kind == "(" == nodes[k + 1].kind)
+    ]
+
+
+def set_expression(nodes: Nodes, read: Read) -> ParsedAnswer:
+    """Sets joined by ∪, ∩ and \\, or a single sign that stands for one."""
+    marks = unions(nodes)
+    if not marks:
+        known = {"R": sets.REALS, "∅": sets.EMPTY}.get(nodes[0].text) if len(nodes) == 1 else None
+        return words(nodes) if known is None else known
+    result, *operands = (as_set(read(part)) for part in cut(nodes, marks))
+    for k, operand in zip(marks, operands, strict=True):
+        result = _SET_OPERATIONS.get(nodes[k].text, sets.union)(result, operand)
+    return result

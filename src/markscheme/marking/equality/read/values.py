@@ -9,160 +9,151 @@ from fractions import Fraction
 from typing import Final
 
 from markscheme.marking.equality.algebra.arithmetic import add, mul, neg
-from markscheme.marking.equality.algebra.exact import Expr, Unreadable, Value
-from markscheme.marking.equality.algebra.programs import SIGNS, run
+from markscheme.marking.equality.algebra.exact import Expr, Unreadable
 from markscheme.marking.equality.kinds import Based, Collection, ParsedAnswer, Scalar
-from markscheme.marking.equality.read.expressions import parse, read_number
-from markscheme.marking.equality.read.token_ranges import TokenRanges
+from markscheme.marking.equality.read.expressions import evaluate, read_number
 from markscheme.marking.equality.read.tokens import Token
+from markscheme.marking.equality.read.tree import Group, Node, Nodes, flat
+from markscheme.marking.equality.read.wording import in_words
 from markscheme.marking.equality.units import Unit, read_unit
 from markscheme.marking.extraction.number_words import SCALE_WORDS, number_from_words
 
 _DEGREES: Final = Unit((("deg", 1),), Fraction(1))
 _DOLLARS: Final = Unit((("usd", 1),), Fraction(1))
-
-
-class ValueReader(TokenRanges):
-    """Reads a range that is one value, or words."""
-
-    def scalar(self, low: int, high: int) -> ParsedAnswer:
-        """One value with what stands around it: currency, unit, percent sign, base."""
-        unit: Unit | None = None
-        kinds = [self.tokens[k].kind for k in range(low, high)]
-        if "$" in kinds:
-            low, high, unit = self.currency(low, high), high - (kinds[-1] == "$"), _DOLLARS
-        if "b" in kinds:
-            return self.based(low, high)
-        cut = next((k for k in self.level(low, high) if self.is_annotation(k, low, high)), high)
-        if cut == low:
-            return self.after_words(low, high)
-        if cut < high:
-            return self.annotated(low, cut, high)
-        percent = False
-        angle = any(self.tokens[k].kind == "f" for k in self.level(low, high))  # sin 30° keeps its sign
-        while high - low > 1 and not angle and self.tokens[high - 1][:2] in (("o", "%"), ("o", "°")):
-            percent = percent or self.tokens[high - 1].text == "%"
-            unit = _DEGREES if self.tokens[high - 1].text == "°" else unit
-            high -= 1
-        if high - low > 2 and self.tokens[high - 2][:2] == ("o", "°") and self.tokens[high - 1].text in ("C", "F"):
-            unit = read_unit("°" + self.tokens[high - 1].text)
-            high -= 2
-        return self.value(low, high, unit, percent)
-
-    def is_annotation(self, k: int, low: int, high: int) -> bool:
-        """Whether words start at k, perhaps in brackets or over a fraction bar: cm, (base 8), m over s."""
-        kind, text, _ = self.tokens[k]
-        if kind in ("x", "mod"):
-            return True
-        if k == low or k + 2 >= high:
-            return False
-        after = self.tokens[k + 2] if (kind, text) == ("c", "frac") else self.tokens[k + 1]
-        return after.kind == "x" and text in ("(", "{", "frac")
-
-    def annotated(self, low: int, cut: int, high: int) -> ParsedAnswer:
-        rest = self.tokens[cut:high]
-        if rest[0].kind in "({" and self.match[cut] == high - 1:
-            rest = rest[1:-1]
-        words = [t.text.lower() for t in rest[:2]]
-        if words[0] in BASE_WORDS or words == ["in", "base"]:
-            start = 1 if words[0] in BASE_WORDS else 2
-            return read_base(self.tokens[low:cut], "".join(t.text for t in rest[start:]))
-        number = self.scalar(low, cut)
-        if not isinstance(number, Scalar) or len(number.letters) > 2 or number.letters in ("a", "A"):
-            return self.words(low, high)  # Mrs Hilt; a circle
-        return annotate(number, rest) or self.words(low, high)
-
-    def value(self, low: int, high: int, unit: Unit | None, percent: bool) -> ParsedAnswer:
-        if high - low == 1 and self.tokens[low].kind == "n":
-            return Scalar(read_number(self.tokens[low].text), unit, percent)
-        program = parse(self.tokens, self.match, low, high)
-        if ("°", False) in program:
-            unit = unit or _DEGREES
-        signs = [1 if "±" in op else -1 for op, _ in program if op in SIGNS]
-        if not signs:
-            return Scalar(value := run(program), unit, percent, self.letters(value, low, high))
-        if len(signs) > 4:
-            raise Unreadable("too many signs to choose")
-        # With a ∓ all signs change together.
-        both = [signs, [-s for s in signs]] if -1 in signs else itertools.product((1, -1), repeat=len(signs))
-        return Collection(tuple(Scalar(run(program, chosen), unit, percent) for chosen in both), False, "or")
-
-    def letters(self, value: Value, low: int, high: int) -> str:
-        """The letters of a value that is written with nothing else."""
-        tokens = self.tokens[low:high] if isinstance(value, Expr) else []
-        return "".join(t.text for t in tokens) if all(t.kind == "v" and len(t.text) == 1 for t in tokens) else ""
-
-    def currency(self, low: int, high: int) -> int:
-        """Where the amount starts after a leading dollar sign; a sign before it moves behind it."""
-        if self.tokens[low].kind == "$":
-            return low + 1
-        if self.tokens[low][:2] == ("o", "-") and low + 1 < high and self.tokens[low + 1].kind == "$":
-            self.tokens[low + 1] = self.tokens[low]
-            return low + 1
-        return low
-
-    def based(self, low: int, high: int) -> ParsedAnswer:
-        k = next(k for k in range(low, high) if self.tokens[k].kind == "b")
-        if k != high - 1:
-            raise Unreadable("something after a base")
-        return read_base(self.tokens[low:k], self.tokens[k].text)
-
-    def after_words(self, low: int, high: int) -> ParsedAnswer:
-        """An answer that starts with words: a label (`Area: 5`), a currency, or words altogether."""
-        k = low
-        while k < high and self.tokens[k].kind in ("x", ":"):
-            k += 1
-        if k == high:
-            spelled = number_from_words(" ".join(t.text for t in self.tokens[low:high]))
-            return self.words(low, high) if spelled is None else Scalar(spelled)
-        if self.tokens[k - 1].kind == ":":
-            return self.scalar(k, high)
-        if k - low == 1 and self.tokens[low].text.lower() in ("negative", "minus"):
-            number = self.scalar(k, high)
-            return replace(number, value=neg(number.value)) if isinstance(number, Scalar) else self.words(low, high)
-        unit = read_unit(" ".join(t.text for t in self.tokens[low:k]))
-        if unit is not None and not unit.word and self.tokens[k].kind in ("n", "o"):
-            number = self.scalar(k, high)  # €77, USD 18.90
-            if isinstance(number, Scalar):
-                return replace(number, unit=unit)
-        return self.words(low, high)
-
-
-BASE_WORDS: Final = frozenset({"base", "(base"})
+_PUNCTUATION: Final = frozenset({"{", "}", "(", ")", ",", ";", ".", ":", "$", "&"})
+_BASE_WORDS: Final = frozenset({"base", "(base"})
 _PERCENT: Final = frozenset({"percent", "percentage", "pct", "percents"})
 _ORDINALS: Final = frozenset({"th", "st", "nd", "rd"})
-_DIGITS: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
+_DIGITS: Final = frozenset("0123456789abcdefghijklmnopqrstuvwxyz.,")
+_UNIT_ENDS: Final = frozenset({"r", "f", "u", "|"})
 
 
-def annotate(number: Scalar, tokens: Sequence[Token]) -> Scalar | None:
+def scalar(nodes: Nodes) -> ParsedAnswer:
+    """One value with what stands around it: currency, unit, percent sign, base; or words."""
+    unit: Unit | None = None
+    kinds = [node.kind for node in nodes]
+    if "$" in kinds:
+        unit = _DOLLARS
+        nodes = _without_dollars(nodes)
+    if "b" in kinds:
+        if kinds[-1] != "b" or kinds.index("b") != len(kinds) - 1:
+            raise Unreadable("something after a base")
+        return _in_base(nodes[:-1], nodes[-1].text)
+    words = next((k for k, node in enumerate(nodes) if _is_annotation(node, k)), len(nodes))
+    if words < len(nodes):
+        return _annotated(nodes[:words], nodes[words:]) if words else _after_words(nodes)
+    percent = False
+    if "f" not in kinds:  # sin 30° keeps its sign
+        while len(nodes) > 1 and nodes[-1].text in ("%", "°"):
+            percent = percent or nodes[-1].text == "%"
+            unit = _DEGREES if nodes[-1].text == "°" else unit
+            nodes = nodes[:-1]
+    if len(nodes) > 2 and nodes[-2].text == "°" and nodes[-1].text in ("C", "F"):
+        unit = read_unit("°" + nodes[-1].text)
+        nodes = nodes[:-2]
+    return _value(nodes, unit, percent)
+
+
+def _without_dollars(nodes: Nodes) -> Nodes:
+    """The amount without a dollar sign before it, perhaps behind a minus, or after it."""
+    if nodes[-1].kind == "$":
+        nodes = nodes[:-1]
+    if nodes and nodes[0].kind == "$":
+        return nodes[1:]
+    return [nodes[0], *nodes[2:]] if len(nodes) > 1 and nodes[0].text == "-" and nodes[1].kind == "$" else nodes
+
+
+def _is_annotation(node: Node, place: int) -> bool:
+    """Whether words start here, perhaps in brackets or over a fraction bar: cm, (base 8), m over s."""
+    if node.kind in ("x", "mod"):
+        return True
+    if not place or node.text not in ("(", "{", "frac") or not isinstance(node, Group) or not node.items:
+        return False
+    first = node.items[0]
+    if isinstance(first, Group) and node.text == "frac":
+        return bool(first.items) and first.items[0].kind == "x"
+    return first.kind == "x"
+
+
+def _value(nodes: Nodes, unit: Unit | None, percent: bool) -> ParsedAnswer:
+    if len(nodes) == 1 and nodes[0].kind == "n":
+        return Scalar(read_number(nodes[0].text), unit, percent)
+    signs = [1 if t.text == "±" else -1 for t in flat(nodes) if t.text in ("±", "∓")]
+    if len(signs) > 4:
+        raise Unreadable("too many signs to choose")
+    # With a ∓ all signs change together.
+    both = [signs, [-s for s in signs]] if -1 in signs else itertools.product((1, -1), repeat=len(signs))
+    values = [evaluate(nodes, chosen) for chosen in both]
+    if values[0][1]:
+        unit = unit or _DEGREES
+    if signs:
+        return Collection(tuple(Scalar(value, unit, percent) for value, _ in values), False, "or")
+    value = values[0][0]
+    letters = isinstance(value, Expr) and all(node.kind == "v" and len(node.text) == 1 for node in nodes)
+    return Scalar(value, unit, percent, "".join(node.text for node in nodes) if letters else "")
+
+
+def words(nodes: Nodes) -> ParsedAnswer:
+    """What some nodes say as words."""
+    tokens = [t for t in flat(nodes) if t.kind not in _PUNCTUATION and t.text != "'"]
+    return in_words(
+        "".join((" " if t.spaced or t.kind in ("x", "mod") else "") + t.text.lower() for t in tokens).strip()
+    )
+
+
+def _after_words(nodes: Nodes) -> ParsedAnswer:
+    """An answer that starts with words: a label (`Area: 5`), a currency, or words altogether."""
+    start = next((k for k, node in enumerate(nodes) if node.kind not in ("x", ":")), len(nodes))
+    said, rest = " ".join(node.text for node in nodes[:start]), nodes[start:]
+    if not rest:
+        spelled = number_from_words(said)
+        return words(nodes) if spelled is None else Scalar(spelled)
+    if nodes[start - 1].kind == ":":
+        return scalar(rest)
+    unit = read_unit(said)
+    is_negative = said.lower() in ("negative", "minus")
+    if is_negative or (unit is not None and not unit.word and rest[0].kind in ("n", "o")):
+        number = scalar(rest)  # €77, USD 18.90
+        if isinstance(number, Scalar):
+            return replace(number, value=neg(number.value)) if is_negative else replace(number, unit=unit)
+    return words(nodes)
+
+
+def _annotated(amount: Nodes, behind: Nodes) -> ParsedAnswer:
+    """A number and the words behind it."""
+    only = behind[0] if len(behind) == 1 else None
+    rest = flat(only.items if isinstance(only, Group) and only.kind in "({" else behind)
+    first = [t.text.lower() for t in rest[:2]]
+    if first[0] in _BASE_WORDS or first == ["in", "base"]:
+        return _in_base(amount, "".join(t.text for t in rest[1 if first[0] in _BASE_WORDS else 2 :]))
+    number = scalar(amount)
+    annotated = None
+    if isinstance(number, Scalar) and len(number.letters) <= 2 and number.letters not in ("a", "A"):
+        annotated = _with_unit(number, rest)
+    return annotated or words([*amount, *behind])  # Mrs Hilt; a circle
+
+
+def _with_unit(number: Scalar, rest: Sequence[Token]) -> Scalar | None:
     """The number with the words behind it taken into account; None when they are more than a unit."""
-    rest = list(tokens)
-    if any(t.kind in ("r", "f", "u", "|") or (t.kind == "c" and t.text != "frac") for t in rest):
+    if any(t.kind in _UNIT_ENDS or (t.kind == "c" and t.text != "frac") for t in rest):
         return None
     if any(t.kind == "o" and t.text in "+-±" and rest[k - 1].kind != "{" for k, t in enumerate(rest)):
         return None  # 12 cm + 1
     word = rest[0].text.lower()
+    if word in _PERCENT:
+        return replace(number, percent=True)
+    if word == "mod":
+        return replace(number, unit=Unit((), Fraction(1), "mod" + "".join(t.text for t in rest[1:] if t.kind == "n")))
     if word in SCALE_WORDS:
         number = replace(number, value=mul(number.value, SCALE_WORDS[word]))
+    if word in SCALE_WORDS or word in _ORDINALS:
         rest = rest[1:]
-    elif word in _PERCENT:
-        return replace(number, percent=True)
-    elif word in _ORDINALS:
-        rest = rest[1:]
-    elif word == "mod":
-        return replace(number, unit=Unit((), Fraction(1), "mod" + "".join(t.text for t in rest[1:] if t.kind == "n")))
-    if not rest:
-        return number
     more = _second_amount(rest)
     unit = read_unit(_spelled(rest[:more]))
     if more is not None and unit is not None:
         return _compound(number, unit, rest[more:])
-    if unit is None:
-        return number
-    if number.unit is not None and number.unit != unit:
-        # "$5 per hour", "$3 million": the first unit decides.
-        return number
-    return replace(number, unit=unit)
+    # "$5 per hour", "$3 million": the first unit decides.
+    return number if unit is None or number.unit is not None else replace(number, unit=unit)
 
 
 def _spelled(tokens: Sequence[Token]) -> str:
@@ -172,10 +163,8 @@ def _spelled(tokens: Sequence[Token]) -> str:
 
 def _second_amount(tokens: Sequence[Token]) -> int | None:
     """Where a second number with its own unit starts: 3 hours 20 minutes."""
-    for k in range(1, len(tokens) - 1):
-        if tokens[k].kind == "n" and tokens[k - 1].kind == "x" and tokens[k + 1].kind == "x":
-            return k
-    return None
+    kinds = [t.kind for t in tokens]
+    return next((k for k in range(1, len(kinds) - 1) if kinds[k - 1 : k + 2] == ["x", "n", "x"]), None)
 
 
 def _compound(first: Scalar, unit: Unit, tokens: Sequence[Token]) -> Scalar | None:
@@ -186,15 +175,15 @@ def _compound(first: Scalar, unit: Unit, tokens: Sequence[Token]) -> Scalar | No
     return Scalar(total, Unit(unit.dimensions, Fraction(1)))
 
 
-def read_base(digits: Sequence[Token], base: str) -> ParsedAnswer:
+def _in_base(nodes: Nodes, base: str) -> Based:
     """A number written in a base; the base may be in words."""
     text = base.strip().strip("()").lower().removeprefix("base").strip().strip("()")
-    value: int | Fraction | None = int(text) if text.isdigit() and len(text) < 4 else number_from_words(text)
+    value = int(text) if text.isdigit() and len(text) < 4 else number_from_words(text)
     if not isinstance(value, int) or not 2 <= value <= 36:
         raise Unreadable("a subscript that is no base")
-    body = "".join(t.text for t in digits if t.kind not in "{}()")
+    body = "".join(t.text for t in flat(nodes) if t.kind not in "{}()").lower()
     sign = "-" if body.startswith("-") else ""
-    body = body.removeprefix("-").lower()
-    if not body or any(c not in _DIGITS for c in body.replace(".", "").replace(",", "")):
+    digits = body.removeprefix("-")
+    if not digits or not _DIGITS.issuperset(digits):
         raise Unreadable("a base behind something that is no number")
-    return Based(sign + (body.replace(",", "").lstrip("0") or "0"), value)
+    return Based(sign + (digits.replace(",", "").lstrip("0") or "0"), value)
