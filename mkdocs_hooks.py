@@ -15,15 +15,23 @@ ROOT = Path(__file__).parent
 BESIDE = ("CONTRIBUTING.md", "CHANGELOG.md", "LICENSE", "Containerfile", "constraints.txt")
 
 REFERENCE = {
-    "Commands as functions": [f"markscheme.api.{name}" for name in (
-        "run", "run_async", "experiment", "experiment_async", "load", "resume", "resume_async",
-        "report", "compare", "audit", "plan", "judge", "benchmark_the_graders",
-    )],
+    "Commands as functions": [
+        *(f"markscheme.api.asking.{name}" for name in (
+            "run", "run_async", "experiment", "experiment_async", "dry_run", "resume", "resume_async", "judge", "judge_async",
+        )),
+        *(f"markscheme.api.reports.{name}" for name in (
+            "load", "report", "compare", "audit", "benchmark_the_graders", "adjudicate", "plan",
+        )),
+        *(f"markscheme.api.exchange.{name}" for name in (
+            "list_benchmarks", "list_protocols", "list_models", "show", "push", "export", "import_log",
+        )),
+    ],
     "Marking": ["markscheme.marking.mark", "markscheme.marking.equality.equal", "markscheme.rewards"],
     "What comes back": [
-        "markscheme.api.run.Run", "markscheme.api.run.Answer", "markscheme.api.results.Report",
-        "markscheme.api.results.Comparison", "markscheme.api.results.Audit", "markscheme.api.results.Plan",
-        "markscheme.api.results.Graders",
+        "markscheme.api.run.Run", "markscheme.api.run.Answer", "markscheme.api.asking.Experiment",
+        *(f"markscheme.api.results.{name}" for name in ("Report", "Comparison", "Plan")),
+        *(f"markscheme.api.opinions.{name}" for name in ("Audit", "Graders", "Opinions", "Adjudication")),
+        "markscheme.api.frames.Listing", "markscheme.api.frames.Frames",
     ],
     "Data, benchmarks, puzzles": [
         "markscheme.api.data", "markscheme.benchmarks.benchmark", "markscheme.benchmarks.Benchmark", "markscheme.countdown",

@@ -13,7 +13,7 @@ from markscheme.errors import UsageError
         ({"temperature": float("inf")}, "--temperature cannot be inf"),
         ({"top_p": 2.0}, "--top-p cannot be 2.0"),
         ({"fewshot": "three"}, "--fewshot cannot be 'three': expected `int"),
-        ({"nonsense": 1}, "unknown option 'nonsense'"),
+        ({"nonsense": 1}, "there is no option 'nonsense'"),
     ],
 )
 def test_option_when_out_of_range_then_named_as_typed(options, said):

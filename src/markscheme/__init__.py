@@ -10,21 +10,41 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from markscheme import countdown as countdown
     from markscheme import rewards as rewards
-    from markscheme.api import Run as Run
-    from markscheme.api import audit as audit
-    from markscheme.api import benchmark_the_graders as benchmark_the_graders
-    from markscheme.api import compare as compare
     from markscheme.api import data as data
-    from markscheme.api import experiment as experiment
-    from markscheme.api import experiment_async as experiment_async
-    from markscheme.api import judge as judge
-    from markscheme.api import load as load
-    from markscheme.api import plan as plan
-    from markscheme.api import report as report
-    from markscheme.api import resume as resume
-    from markscheme.api import resume_async as resume_async
-    from markscheme.api import run as run
-    from markscheme.api import run_async as run_async
+    from markscheme.api.asking import Experiment as Experiment
+    from markscheme.api.asking import dry_run as dry_run
+    from markscheme.api.asking import experiment as experiment
+    from markscheme.api.asking import experiment_async as experiment_async
+    from markscheme.api.asking import judge as judge
+    from markscheme.api.asking import judge_async as judge_async
+    from markscheme.api.asking import resume as resume
+    from markscheme.api.asking import resume_async as resume_async
+    from markscheme.api.asking import run as run
+    from markscheme.api.asking import run_async as run_async
+    from markscheme.api.exchange import export as export
+    from markscheme.api.exchange import import_log as import_log
+    from markscheme.api.exchange import list_benchmarks as list_benchmarks
+    from markscheme.api.exchange import list_models as list_models
+    from markscheme.api.exchange import list_protocols as list_protocols
+    from markscheme.api.exchange import push as push
+    from markscheme.api.exchange import show as show
+    from markscheme.api.frames import Listing as Listing
+    from markscheme.api.opinions import Adjudication as Adjudication
+    from markscheme.api.opinions import Audit as Audit
+    from markscheme.api.opinions import Graders as Graders
+    from markscheme.api.opinions import Opinions as Opinions
+    from markscheme.api.reports import adjudicate as adjudicate
+    from markscheme.api.reports import audit as audit
+    from markscheme.api.reports import benchmark_the_graders as benchmark_the_graders
+    from markscheme.api.reports import compare as compare
+    from markscheme.api.reports import load as load
+    from markscheme.api.reports import plan as plan
+    from markscheme.api.reports import report as report
+    from markscheme.api.results import Comparison as Comparison
+    from markscheme.api.results import Plan as Plan
+    from markscheme.api.results import Report as Report
+    from markscheme.api.run import Answer as Answer
+    from markscheme.api.run import Run as Run
     from markscheme.benchmarks import Benchmark as Benchmark
     from markscheme.benchmarks import benchmark as benchmark
     from markscheme.errors import MarkschemeError as MarkschemeError
@@ -39,34 +59,22 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_COMMANDS = (
-    "audit",
-    "benchmark_the_graders",
-    "compare",
-    "experiment",
-    "judge",
-    "load",
-    "plan",
-    "report",
-    "resume",
-    "run",
-)
-_HOME = {
-    **dict.fromkeys(_COMMANDS, "markscheme.api"),
-    **dict.fromkeys(("Run", "experiment_async", "resume_async", "run_async"), "markscheme.api"),
-    "Benchmark": "markscheme.benchmarks",
-    "benchmark": "markscheme.benchmarks",
-    "equal": "markscheme.marking.equality",
-    "mark": "markscheme.marking",
-    "pass_at_k": "markscheme.statistics",
-    "MarkschemeError": "markscheme.errors",
-    "Mark": "markscheme.types",
-    "Problem": "markscheme.types",
-    "Prompt": "markscheme.types",
-    "Response": "markscheme.types",
-    "Verdict": "markscheme.types",
+_HOMES = {
+    "api.asking": "Experiment dry_run experiment experiment_async judge judge_async resume resume_async run run_async",
+    "api.exchange": "export import_log list_benchmarks list_models list_protocols push show",
+    "api.frames": "Listing",
+    "api.opinions": "Adjudication Audit Graders Opinions",
+    "api.reports": "adjudicate audit benchmark_the_graders compare load plan report",
+    "api.results": "Comparison Plan Report",
+    "api.run": "Answer Run",
+    "benchmarks": "Benchmark benchmark",
+    "marking.equality": "equal",
+    "marking": "mark",
+    "statistics": "pass_at_k",
+    "errors": "MarkschemeError",
+    "types": "Mark Problem Prompt Response Verdict",
 }
-
+_HOME = {name: module for module, names in _HOMES.items() for name in names.split()}
 _MODULES = {"rewards": "markscheme.rewards", "countdown": "markscheme.countdown", "data": "markscheme.api.data"}
 
 __all__ = ["__version__", *_HOME, *_MODULES]
@@ -77,7 +85,13 @@ def __getattr__(name: str) -> Any:
         return import_module(_MODULES[name])
     if name not in _HOME:
         raise AttributeError(f"module 'markscheme' has no attribute {name!r}")
-    return getattr(import_module(_HOME[name]), name)
+    value = getattr(import_module(f"markscheme.{_HOME[name]}"), name)
+    if name.islower() and (_HOME[name].startswith("api.") or name == "benchmark"):
+        from markscheme.api.python_words import function_of_ms
+
+        value = function_of_ms(value)
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:

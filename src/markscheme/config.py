@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 import msgspec
 from msgspec import Meta
 
-from markscheme.errors import UsageError
+from markscheme.errors import UsageError, nearest
 
 SAMPLING = "sampling"
 PROMPT = "prompt"
@@ -337,11 +337,11 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 def make_config(**options: Any) -> RunConfig:
     """A checked config from plain values; a wrong one is a `UsageError` that names the option."""
-    unknown = set(options) - set(RunConfig.__struct_fields__)
-    if unknown:
-        raise UsageError(
-            f"unknown option {sorted(unknown)[0]!r}; the options are {', '.join(RunConfig.__struct_fields__)}"
-        )
+    for name in options:
+        if name not in RunConfig.__struct_fields__:
+            short = [option for option, meta in _metas().items() if meta.extra and f"-{name}" in meta.extra["flags"]]
+            hint = nearest(name, RunConfig.__struct_fields__, "`markscheme run --help` names the options")
+            raise UsageError(f"there is no option {name!r}; {f'did you mean {short[0]}?' if short else hint}")
     # One is as good as a list of one.
     for name in ("base_url", "stop", "header", "extra_field", "chat_template_kwarg", "server_arg"):
         if isinstance(options.get(name), str):

@@ -2,12 +2,14 @@
 
 import json
 import pickle
+import shutil
 
 import msgspec
 import pytest
 from loopback import Loopback, Plan
 
 import markscheme as ms
+from markscheme.cli import main
 from markscheme.errors import UsageError
 
 
@@ -21,9 +23,9 @@ def test_frames_when_averaged_over_problems_then_they_give_the_reports_accuracy(
 
 def test_report_when_shown_then_text_html_and_frame_have_the_same_figure(nano):
     report = nano.report(pass_k=(1, 2))
-    shown = f"{100 * report.accuracy.value:.1f} ["
-    assert shown in repr(report)
-    assert shown in report._repr_html_()
+    shown = f"{100 * report.accuracy.value:.1f} "
+    assert f"accuracy     {shown}% " in repr(report)
+    assert f"{shown}[" in report._repr_html_()
     assert report.to_pandas().loc[0, "pass@2"] == report.figures["pass@2"].value
     assert json.loads(report.text("json"))["runs"][0]["accuracy"]["value"] == report.accuracy.value
 
@@ -124,6 +126,10 @@ def test_judge_when_asked_from_python_then_its_opinion_is_one_more_protocol(tmp_
         judged = ms.judge(run, model="openai/j", base_url=server.url, which="all", progress=False)
     assert (judged.asked, judged.verdicts["correct"]) == (1, 1)
     assert "judge:j" in ms.load(run.path).snapshot().protocols
+    assert judged.to_pandas()[["marked", "judged"]].values.tolist() == [["correct", "correct"]]
+    assert "1 responses judged, 1 right" in repr(judged)
+    assert "<td" in judged._repr_html_()
+    assert run.report(protocol=judged.protocol).accuracy.value == 1
     with pytest.raises(UsageError, match="open or about all"):
         ms.judge(run, model="openai/j", which="some", progress=False)
 
@@ -188,3 +194,144 @@ def test_html_when_a_response_is_endless_then_both_ends_are_shown_and_the_answer
     assert len(html) < 200_000
     assert "characters are left out" in html
     assert "<mark>7</mark>" in html
+
+
+FRAMES = ("to_pandas", "to_polars", "to_arrow")
+
+
+def kinds(frame):
+    """Column names and types, as text, of any of the three kinds of frame."""
+    if hasattr(frame, "dtypes"):
+        types = frame.dtypes.items() if hasattr(frame.dtypes, "items") else frame.schema.items()
+        return {name: str(kind) for name, kind in types}
+    return {field.name: str(field.type) for field in frame.schema}
+
+
+@pytest.fixture(scope="session")
+def unlucky(tmp_path_factory):
+    """A run whose responses are right, wrong, truncated, failed and never asked for; and what the report says of it."""
+    folder = tmp_path_factory.mktemp("unlucky")
+    problems = ms.benchmark("gsm8k-sample").problems[:6]
+    lines = [
+        {"key": problems[0].key, "text": f"ANSWER: {problems[0].gold}"},
+        {"key": problems[1].key, "text": "ANSWER: -1"},
+        {"key": problems[2].key, "text": "so far", "finish_reason": "length"},
+        {"key": problems[3].key, "error": "the server went away", "error_kind": "server"},
+        {"key": problems[4].key, "text": f"ANSWER: {problems[4].gold}"},
+    ]
+    (folder / "stored.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    model = f"replay/{folder / 'stored.jsonl'}"
+    return ms.run("gsm8k-sample", model=model, limit=6, out=folder / "run", progress=False)
+
+
+def test_frames_when_a_run_is_empty_unmarked_or_unlucky_then_columns_have_the_same_types(nano, unlucky, tmp_path):
+    empty, unmarked = (ms.load(shutil.copytree(unlucky.path, tmp_path / name)) for name in ("empty", "unmarked"))
+    for folder in (empty, unmarked):
+        shutil.rmtree(folder.path / "marks")
+    (empty.path / "responses.jsonl").unlink()
+    for method in FRAMES:
+        usual = kinds(getattr(nano, method)())
+        usual.pop("numbers")  # what Countdown knows of its problems
+        for run in (unlucky, empty, unmarked):
+            assert kinds(getattr(ms.load(run), method)()) == usual
+    assert len(empty.to_pandas()) == 0
+    assert unmarked[0].mark is None
+    assert unmarked.to_pandas()["correct"].isna().all()
+    assert "not marked" in repr(unmarked)
+    assert "not marked" in unmarked[0]._repr_html_()
+    assert unmarked._repr_html_() is None
+
+
+def test_frames_when_responses_are_missing_then_they_give_the_reports_accuracy(unlucky):
+    assert unlucky.accuracy == pytest.approx(2 / 4)
+    assert unlucky.to_pandas().groupby("key").correct.mean().mean() == pytest.approx(unlucky.accuracy)
+    shares = unlucky.to_polars().select("key", "correct").group_by("key").mean()
+    assert shares["correct"].mean() == pytest.approx(unlucky.accuracy)
+
+
+@pytest.mark.parametrize("method", FRAMES)
+def test_results_when_handed_on_then_every_kind_of_frame_has_the_columns_of_the_rows(method, nano, solver):
+    comparison = ms.compare(nano, solver)
+    results = [nano.report(), comparison, comparison.problems(), nano.audit(), ms.plan(detect=9, pilot=nano)]
+    results += [nano.report().groups(), ms.data.list("gsm8k"), ms.list_benchmarks(), ms.list_protocols()]
+    results += [ms.dry_run("countdown-sample", model="nano", limit=3)]
+    for each in results:
+        frame = getattr(each, method)()
+        assert list(kinds(frame)) == list(each.columns()) == list(each.rows()[0])
+        assert len(frame) == len(each.rows())
+
+
+def test_reprs_when_there_is_much_then_they_keep_to_one_screen(nano, tmp_path):
+    others = [shutil.copytree(nano.path, tmp_path / f"copy-{number}") for number in range(30)]
+    text = "word " * 100_000 + "ANSWER: 7"
+    problem = ms.Problem(id="long", statement="why? " * 1_000, gold="7")
+    answer = ms.Answer(problem, ms.Response(key="k", sample=0, text=text), ms.mark(text, problem))
+    shown = [
+        ms.report(others),
+        ms.data.list(),
+        answer,
+        ms.benchmark("gsm8k-sample"),
+        ms.list_benchmarks(),
+        nano.report(),
+    ]
+    for each in shown:
+        assert len(repr(each).splitlines()) <= 30
+        assert len(repr(each)) < 6_000
+    assert repr(answer).endswith("ANSWER: 7")
+
+
+def test_report_when_runs_have_the_same_model_then_their_folders_tell_them_apart(nano, tmp_path):
+    twin = shutil.copytree(nano.path, tmp_path / "twin")
+    report = ms.report(nano, twin)
+    for shown in (repr(report), report._repr_html_()):
+        assert "twin" in shown
+    assert {row["run"] for row in report.rows()} == {str(nano.path), str(twin)}
+
+
+def test_plots_when_asked_for_then_each_result_has_one(nano, tmp_path):
+    (tmp_path / "labelled.jsonl").write_text(json.dumps({"response": "\\boxed{5}", "gold": "5", "correct": True}))
+    graders = ms.benchmark_the_graders(tmp_path / "labelled.jsonl", protocol="math")
+    for each in (nano, nano.report(), nano.audit(), ms.plan(detect=9, pilot=nano), graders):
+        assert each.plot().axes[0].get_children()
+
+
+def test_experiment_when_named_in_python_then_its_runs_are_shown_as_one_table(tmp_path):
+    options = {"model": ["nano", "solver"], "benchmark": ["countdown-sample"], "limit": 2, "out": tmp_path / "out"}
+    planned = ms.dry_run(**options)
+    assert [row["to_ask"] for row in planned] == [2, 2]
+    runs = ms.experiment(**options, progress=False)
+    assert {run.manifest.model for run in runs} == {"nano", "solver"}
+    assert repr(runs) == repr(ms.report(runs))
+    assert [row["to_ask"] for row in ms.dry_run(**options)] == [0, 0]
+    reused = ms.run("countdown-sample", model="nano", limit=2, out=tmp_path / "again", reuse=runs, progress=False)
+    assert [one.text for one in reused.responses()] == [one.text for one in runs[0].responses()]
+
+
+def test_adjudication_when_a_person_judges_then_the_report_has_the_corrected_accuracy(nano, tmp_path):
+    run = ms.load(shutil.copytree(nano.path, tmp_path / "run"))
+    waiting = ms.adjudicate(run, who="me", limit=20)
+    assert len(waiting) == 20
+    for answer in waiting:
+        assert answer.mark is None
+        verdict = run[answer.problem.id, answer.response.sample].mark
+        waiting.label(answer, "right" if verdict.correct else "wrong")
+    assert len(ms.adjudicate(run, who="me")) == 12
+    assert "20 judged" in repr(waiting)
+    assert run.report().figures["corrected accuracy"].value == pytest.approx(run.accuracy)
+    with pytest.raises(UsageError, match="right, wrong or unsure"):
+        waiting.label(answer, "maybe")
+
+
+def test_show_when_a_problem_is_named_then_the_prompt_really_sent_is_there(capsys):
+    shown = ms.show("gsm8k-sample", problem="gsm8k-sample/002", prompt="Q: {statement}")
+    assert shown.messages[-1].content == f"Q: {shown.problem.statement}"
+    main(["show", "gsm8k-sample", "--problem", "gsm8k-sample/002", "--prompt", "Q: {statement}"])
+    assert capsys.readouterr().out.strip() == repr(shown)
+
+
+@pytest.mark.needs("inspect_ai")
+def test_export_when_imported_again_then_it_is_the_same_run(unlucky, tmp_path):
+    (log,) = ms.export(unlucky, output=tmp_path / "logs")
+    again = ms.import_log(log, out=tmp_path / "again")
+    assert again.accuracy == unlucky.accuracy
+    assert {one.text for one in again.responses()} == {one.text for one in unlucky.responses()}

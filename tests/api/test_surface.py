@@ -1,16 +1,43 @@
 """Whatever a command can, a function can, with the same names: held against the parsers of the command line."""
 
 import inspect
+import pickle
 import subprocess
 import sys
 
 import pytest
 
 import markscheme as ms
-from markscheme import api
 from markscheme.api import data
 from markscheme.cli import COMMANDS, build_parser
 from markscheme.config import RunConfig
+
+FUNCTIONS = {
+    "run": ["run", "experiment", "dry_run"],
+    "resume": ["resume"],
+    "mark": ["mark"],
+    "audit": ["audit", "benchmark_the_graders"],
+    "judge": ["judge"],
+    "adjudicate": ["adjudicate"],
+    "report": ["report"],
+    "compare": ["compare"],
+    "plan": ["plan"],
+    "push": ["push"],
+    "show": ["show"],
+    "list": ["list_benchmarks", "list_protocols", "list_models"],
+    "data": ["data"],
+    "countdown": ["countdown"],
+    "import": ["import_log"],
+    "export": ["export"],
+}
+"""The functions, or the module, that do what a command does."""
+
+NO_FUNCTION = {
+    "view": "a browser app",
+    "completion": "for shells",
+    "plugins": "paths for the command lines of other tools",
+    "lm-eval": "the command line of another tool",
+}
 
 PRINTING = {
     "json",
@@ -20,66 +47,68 @@ PRINTING = {
     "plot_format",
     "plot",
     "save_results",
-    "out",
     "help",
-    "benchmark_the_graders",
     "fail_if_worse",
+    "status",
 }
 """What a command prints or writes, a function returns."""
+
+OTHERWISE = {
+    "run": {"prompt_file", "dry_run"},  # a prompt is a text here, and ms.dry_run a function
+    "audit": {"benchmark_the_graders"},
+    "show": {"prompt_file"},
+    "export": set(),
+}
+"""Options that Python has in another way."""
 
 
 def flags(command):
     """Names and defaults of a command's options."""
     actions = [action for action in build_parser(command)._actions if action.option_strings]
-    return {action.dest: action.default for action in actions if action.dest not in PRINTING}
+    left_out = PRINTING - ({"output"} if command == "export" else set()) | OTHERWISE.get(command, set())
+    return {action.dest: action.default for action in actions if action.dest not in left_out}
 
 
 def keywords(function):
     """Names and defaults of a function's keyword arguments."""
     parameters = inspect.signature(function).parameters.values()
-    return {each.name: each.default for each in parameters if each.kind is each.KEYWORD_ONLY}
+    return {
+        each.name: each.default for each in parameters if each.kind is each.KEYWORD_ONLY and each.name != "progress"
+    }
 
 
 def plain(default):
     """A flag's default and an argument's where both mean that nothing was said."""
-    return None if default in ((), [], inspect.Parameter.empty) else default
+    return None if default in ((), [], None, inspect.Parameter.empty) else str(default)
 
 
-@pytest.mark.parametrize("command", ["report", "compare", "audit", "plan"])
+def test_commands_when_listed_then_each_has_its_functions_or_a_reason_for_none():
+    assert FUNCTIONS.keys() | NO_FUNCTION.keys() == COMMANDS.keys()
+    assert {name for names in FUNCTIONS.values() for name in names} <= set(dir(ms))
+
+
+@pytest.mark.parametrize("command", ["report", "compare", "audit", "plan", "push", "show", "import", "export"])
 def test_function_when_its_command_has_an_option_then_it_has_the_same(command):
-    ours, theirs = keywords(getattr(ms, command)), flags(command)
+    ours, theirs = keywords(getattr(ms, FUNCTIONS[command][0])), flags(command)
+    theirs.pop("model", None)
     assert ours.keys() == theirs.keys()
     assert {name: plain(value) for name, value in ours.items()} == {
         name: plain(value) for name, value in theirs.items()
     }
 
 
-def test_judge_when_an_option_of_the_command_is_given_then_it_is_taken():
-    taken = set(RunConfig.__struct_fields__) | keywords(ms.judge).keys()
-    assert flags("judge").keys() <= taken
+@pytest.mark.parametrize("command", ["run", "resume", "judge", "adjudicate"])
+def test_function_that_asks_when_its_command_has_an_option_then_it_is_taken(command):
+    function = getattr(ms, FUNCTIONS[command][0])
+    taken = keywords(function).keys() | ({"model"} if command == "resume" else set())
+    if command == "judge":
+        taken |= set(RunConfig.__struct_fields__)
+    assert flags(command).keys() <= taken
 
 
-def test_run_when_an_option_of_the_command_is_given_then_it_is_taken():
-    own = {
-        "model",
-        "dry_run",
-        "reuse",
-        "prompt_file",
-        "track",
-    }  # a prompt is a text here; the others are ways of the command line
-    assert flags("run").keys() - own <= set(RunConfig.__struct_fields__)
-
-
-def test_package_when_a_command_exists_then_a_name_of_the_api_does_it():
-    elsewhere = {
-        "mark": "ms.mark, run.mark", "view": "a browser app", "show": "ms.benchmark(…).problems", "list": "names",
-        "import": "a command", "lm-eval": "a command", "plugins": "a command", "completion": "for shells",
-        "push": "run.push", "export": "a command", "adjudicate": "a person at a terminal",
-    }  # fmt: skip
-    names = set(dir(ms))
-    assert {name for name in COMMANDS if name not in names} <= elsewhere.keys()
-    assert {"run_async", "resume_async", "experiment_async", "load"} <= names
-    assert {"list", "prepare", "verify"} <= set(dir(data))
+def test_data_when_its_commands_are_listed_then_each_is_a_function():
+    (actions,) = [each for each in build_parser("data")._actions if isinstance(each.choices, dict)]
+    assert actions.choices.keys() <= set(dir(data))
 
 
 def test_package_when_imported_then_no_part_of_the_api_is(tmp_path):
@@ -88,5 +117,30 @@ def test_package_when_imported_then_no_part_of_the_api_is(tmp_path):
     assert done.stdout.strip() == "[]"
 
 
-def test_api_when_listed_then_every_name_is_there():
-    assert all(hasattr(api, name) for name in api.__all__)
+def test_names_when_listed_then_every_one_is_there_and_travels():
+    for name in ms.__all__:
+        value = getattr(ms, name)
+        assert getattr(ms, name) is value
+        if callable(value):
+            assert pickle.loads(pickle.dumps(value)) is value
+
+
+def test_run_when_help_is_asked_for_then_every_option_is_named_and_explained():
+    shown = inspect.signature(ms.run).parameters
+    assert set(RunConfig.__struct_fields__) <= shown.keys()
+    assert shown["samples"].default == 1
+    assert "**" not in str(inspect.signature(ms.run))
+    assert "\n    samples: responses per problem" in inspect.getdoc(ms.run)
+    assert "--" not in inspect.getdoc(ms.run)
+    assert inspect.iscoroutinefunction(ms.run_async)
+
+
+@pytest.mark.needs("IPython")
+def test_run_when_tab_is_pressed_in_a_notebook_then_options_are_offered():
+    from IPython.core.interactiveshell import InteractiveShell
+
+    shell = InteractiveShell.instance()
+    shell.user_ns["ms"] = ms
+    shell.Completer.use_jedi = False
+    assert "temperature=" in shell.Completer.complete(line_buffer="ms.run('x', temp", cursor_pos=15)[1]
+    assert ".list_benchmarks" in "".join(shell.Completer.complete(line_buffer="ms.list", cursor_pos=7)[1])

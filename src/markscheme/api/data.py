@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from markscheme.api.frames import Frames, Rows
-from markscheme.api.notebook import html_table
+from markscheme.api.frames import Listing
+from markscheme.api.python_words import speaking_python
 from markscheme.benchmarks import Benchmark
 from markscheme.benchmarks.examining import bad_golds, fetch, fetchable, own_sources
 from markscheme.datasets import Source, locate
@@ -14,32 +14,17 @@ from markscheme.datasets.verify import inspect
 from markscheme.errors import UsageError
 
 
-class Files(Frames):
-    """The files of some benchmarks, a record each."""
-
-    def __init__(self, rows: Rows) -> None:
-        self._rows = rows
-
-    def rows(self) -> Rows:
-        """One record a file."""
-        return self._rows
-
-    def __repr__(self) -> str:
-        return "\n".join(
-            "  ".join(str(value) for value in row.values() if value not in (None, "")) for row in self._rows
-        )
-
-    def _repr_html_(self) -> str:
-        return html_table(self._rows)
-
-
-def list(*names: str, data_dir: str | Path | None = None) -> Files:
+@speaking_python
+def list(*names: str, data_dir: str | Path | None = None) -> Listing:
     """What there is, from where, and whether it is here; without a name, all benchmarks that ship."""
     folder = _folder(data_dir)
-    return Files([_row(bench, source, folder) for bench in fetchable(names) for source in own_sources(bench)])
+    rows = [_row(bench, source, folder) for bench in fetchable(names) for source in own_sources(bench)]
+    columns = {"benchmark": str, "file": str, "rows": int | None, "state": str, "source": str}
+    return Listing(rows, columns, f"data folder: {folder}")
 
 
-def prepare(*names: str, data_dir: str | Path | None = None, force: bool = False) -> Files:
+@speaking_python
+def prepare(*names: str, data_dir: str | Path | None = None, force: bool = False) -> Listing:
     """Fetch from the Hugging Face Hub, check, and keep."""
     if not names:
         raise UsageError("name what to prepare: ms.data.prepare('gsm8k')")
@@ -47,10 +32,11 @@ def prepare(*names: str, data_dir: str | Path | None = None, force: bool = False
     for bench in fetchable(names):
         done = fetch(bench, folder, force=force)
         rows += [{"file": file.name, "done": action, "rows": file.rows, "note": note} for file, action, note in done]
-    return Files(rows)
+    return Listing(rows, {"file": str, "done": str, "rows": int, "note": str}, f"data folder: {folder}")
 
 
-def verify(*names: str, data_dir: str | Path | None = None) -> Files:
+@speaking_python
+def verify(*names: str, data_dir: str | Path | None = None) -> Listing:
     """Check the files again, and mark every gold against itself."""
     from markscheme.marking import mark
 
@@ -61,7 +47,8 @@ def verify(*names: str, data_dir: str | Path | None = None) -> Files:
             golds = report.file.rows if report.file is not None else 0
             bad = bad_golds(bench, source, folder, mark) if golds else []
             rows.append({"file": report.name, "state": report.state, "golds": golds, "bad_golds": len(bad)})
-    return Files(rows)
+    columns = {"file": str, "state": str, "golds": int, "bad_golds": int}
+    return Listing(rows, columns, f"data folder: {folder}")
 
 
 def _folder(data_dir: str | Path | None) -> Path:

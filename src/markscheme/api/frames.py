@@ -1,8 +1,12 @@
-"""Rows as the data frames that people work with: pandas, polars, Arrow. None of them is needed until it is asked for."""
+"""Rows as the data frames that people work with: pandas, polars, Arrow. None of them is needed until it is asked for.
+
+What type a column has is said beside the rows and never guessed from them: a run without responses, or one in which every
+token count is missing, has the same columns of the same types as any other.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -15,28 +19,105 @@ if TYPE_CHECKING:
 
 Rows = Sequence[dict[str, Any]]
 
+Columns = Mapping[str, Any]
+"""The columns by name: `str`, `int`, `float` or `bool`, and `int | None` where whole numbers may be missing."""
+
+POLARS = {str: "String", int: "Int64", int | None: "Int64", float: "Float64", bool: "Boolean"}
+ARROW = {str: "string", int: "int64", int | None: "int64", float: "float64", bool: "bool_"}
+PANDAS = {int: "int64", int | None: "Int64", float: "float64", bool: "bool"}
+
+MOST_LINES = 20
+"""Rows that a repr shows."""
+
 
 class Frames:
-    """Whatever has rows can be handed on as a data frame."""
+    """Whatever has rows can be handed on as a data frame; arguments of `rows` choose them there too."""
 
     def rows(self) -> Rows:
         """One flat record each, all with the same columns."""
         raise NotImplementedError
 
-    def to_pandas(self) -> pd.DataFrame:
-        """As a pandas data frame."""
-        frame: pd.DataFrame = _library("pandas").DataFrame.from_records(list(self.rows()))
+    def columns(self) -> Columns:
+        """The type of each column."""
+        raise NotImplementedError
+
+    def to_pandas(self, **which: Any) -> pd.DataFrame:
+        """As a pandas data frame. Missing text is `NaN`, missing whole numbers are `NA`."""
+        pandas = _library("pandas")
+        text = "str" if int(pandas.__version__.partition(".")[0]) >= 3 else object
+        parts = self._parts(which)
+        frame: pd.DataFrame = pandas.DataFrame(
+            {name: pandas.Series(values, dtype=PANDAS.get(kind, text)) for name, kind, values in parts}
+        )
         return frame
 
-    def to_polars(self) -> pl.DataFrame:
+    def to_polars(self, **which: Any) -> pl.DataFrame:
         """As a polars data frame."""
-        # All rows decide a column's type: a figure that is undefined in the first hundred is a number all the same.
-        frame: pl.DataFrame = _library("polars").DataFrame(list(self.rows()), infer_schema_length=None)
+        polars = _library("polars")
+        parts = self._parts(which)
+        frame: pl.DataFrame = polars.DataFrame(
+            [polars.Series(name, values, getattr(polars, POLARS[kind])) for name, kind, values in parts]
+        )
         return frame
 
-    def to_arrow(self) -> pa.Table:
+    def to_arrow(self, **which: Any) -> pa.Table:
         """As an Arrow table."""
-        return _library("pyarrow").Table.from_pylist(list(self.rows()))
+        arrow = _library("pyarrow")
+        parts = self._parts(which)
+        return arrow.table({name: arrow.array(values, getattr(arrow, ARROW[kind])()) for name, kind, values in parts})
+
+    def _parts(self, which: Mapping[str, Any]) -> Iterator[tuple[str, Any, list[Any]]]:
+        rows = self.rows(**which)
+        return ((name, kind, [row[name] for row in rows]) for name, kind in self.columns().items())
+
+
+class Listing(Frames, Sequence[dict[str, Any]]):
+    """Some records, to be gone through or handed on."""
+
+    def __init__(self, rows: Iterable[Mapping[str, Any]], columns: Columns, title: str = "") -> None:
+        self._rows, self._columns, self.title = [dict(row) for row in rows], dict(columns), title
+
+    def rows(self) -> Rows:
+        """All of them."""
+        return self._rows
+
+    def columns(self) -> Columns:
+        """The type of each column."""
+        return self._columns
+
+    def __getitem__(self, place: Any) -> Any:
+        return self._rows[place]
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __repr__(self) -> str:
+        lines = text_table([{name: shown(value) for name, value in row.items()} for row in self._rows])
+        return "\n".join(filter(None, [self.title, lines])) or "nothing"
+
+    def _repr_html_(self) -> str:
+        from markscheme.api.notebook import html_table
+
+        return html_table(self._rows, self.title)
+
+
+def shown(value: Any) -> str:
+    """A value in a line of text."""
+    if value is None:
+        return ""
+    text = f"{value:.3g}" if isinstance(value, float) else str(value)
+    return text if len(text) <= 60 else f"{text[:40]}…{text[-19:]}"
+
+
+def text_table(rows: Sequence[Mapping[str, str]], most: int = MOST_LINES) -> str:
+    """Rows below their names, as wide as they need to be; the first ones where there are many."""
+    if not rows:
+        return ""
+    head: Mapping[str, str] = {name: name for name in rows[0]}
+    lines = [head, *rows[:most]]
+    widths = {name: max(len(line[name]) for line in lines) for name in head}
+    left = [f"… and {len(rows) - most} more: .rows(), .to_pandas()"] * (len(rows) > most)
+    return "\n".join([*("  ".join(f"{line[name]:{widths[name]}}" for name in head).rstrip() for line in lines), *left])
 
 
 def _library(name: str) -> Any:

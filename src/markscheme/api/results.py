@@ -3,31 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from markscheme.api.frames import Frames, Rows
+from markscheme.api.frames import Columns, Frames, Listing, Rows, text_table
 from markscheme.api.notebook import Shift, html_table
+from markscheme.api.python_words import in_python
 from markscheme.errors import UsageError
 from markscheme.reporting.comparing import Compared, MacroCompared, margin_line, shown_worse
-from markscheme.reporting.figures import figures_of
+from markscheme.reporting.figures import bounds, figures_of, percent
 from markscheme.reporting.planning import plan_rows
 from markscheme.reporting.summary import Estimate, Summary
-from markscheme.reporting.table import TEXT_FORMATS, Table, flat_rows, intervals, named_notes, to_markdown
-from markscheme.types import Verdict
+from markscheme.reporting.table import TEXT_FORMATS, Table, flat_rows, intervals, named_notes, shown_rows
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from markscheme.marking.bulk import audit as audits
-    from markscheme.marking.bulk.graders import ErrorRate, GraderTable
     from markscheme.reporting.comparing import Difference
     from markscheme.runs.folder import Run
     from markscheme.statistics import Comparison as Pair
     from markscheme.statistics import Interval, Ranking
     from markscheme.statistics import Plan as Planned
     from markscheme.statistics.comparison import Margin
+
+MOST_NOTES = 6
+"""Notes below a report that a repr shows."""
+TEXT = ("run", "benchmark", "model", "protocol", "population", "cluster", "data_sha256", "notes")
+WHOLE = ("problems", "samples", "responses", "missing", "completion_tokens")
+"""Columns of a report that are no shares."""
 
 
 class Report(Frames):
@@ -58,9 +63,27 @@ class Report(Frames):
             raise UsageError("this report is of several runs: its figures are in report.runs and report.macro")
         return figures_of(self.runs[0])
 
+    def groups(self) -> Listing:
+        """Accuracy by subject, level, contest part …: a record a group of each run that has some."""
+        rows = [
+            {"run": each.run, "benchmark": each.benchmark, "model": each.model, "field": field, "group": name}
+            | {"problems": part.problems, "accuracy": part.value, "low": part.low, "high": part.high}
+            for each in self.runs
+            for field, parts in each.groups.items()
+            for name, part in parts.items()
+        ]
+        texts = dict.fromkeys(("run", "benchmark", "model", "field", "group"), str)
+        return Listing(rows, {**texts, "problems": int, "accuracy": float, "low": float, "high": float})
+
     def rows(self) -> Rows:
         """The rows of `report --format csv`."""
         return flat_rows(self.table)
+
+    def columns(self) -> Columns:
+        """The type of each column: shares, but for names and counts."""
+        names = self.rows()[0]
+        whole = (*WHOLE, *(name for name in names if name.endswith("_problems")))
+        return {name: str if name in TEXT else int | None if name in whole else float for name in names}
 
     def text(self, form: str = "markdown") -> str:
         """As `markscheme report --format markdown|latex|csv|json` prints it."""
@@ -77,8 +100,25 @@ class Report(Frames):
     def __iter__(self) -> Iterator[Summary]:
         return iter(self.runs)
 
+    def __len__(self) -> int:
+        return len(self.runs)
+
     def __repr__(self) -> str:
-        return to_markdown(self.table)
+        if len(self.runs) == 1:
+            (only,) = self.runs
+            head = (
+                f"{only.benchmark} · {only.model} · {only.problems} problems × {only.samples} samples · {only.protocol}"
+            )
+            lines = [head, *(f"  {name:12} {percent(each)}" for name, each in figures_of(only).items())]
+        else:
+            # pass@1 is accuracy by another name, and a line has an end.
+            rows = self._told_apart([
+                {name: value for name, value in row.items() if name != "pass@1"} for row in shown_rows(self.table, bounds)
+            ])  # fmt: skip
+            lines = [text_table(rows), f"percent, with {intervals(self.table)}"]
+        notes = self._notes()
+        more = [f"… and {len(notes) - MOST_NOTES} more: report.text()"] * (len(notes) > MOST_NOTES)
+        return "\n".join([*lines, *(f"note: {note}" for note in notes[:MOST_NOTES]), *more])
 
     def _repr_html_(self) -> str:
         rows: list[dict[str, Any]] = [
@@ -93,7 +133,18 @@ class Report(Frames):
         ]
         if self.macro:
             rows.append({"benchmark": "macro average", **self.macro})
-        return html_table(rows, f"percent, with {intervals(self.table)}", named_notes(self.table))
+        return html_table(self._told_apart(rows), f"percent, with {intervals(self.table)}", self._notes())
+
+    def _told_apart(self, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """With the names of the folders where benchmark and model do not tell runs apart."""
+        if len({(each.benchmark, each.model) for each in self.runs}) == len(self.runs):
+            return rows
+        names = [Path(each.run).name for each in self.runs]
+        names = names if len(set(names)) == len(names) else [each.run for each in self.runs]
+        return [{"run": name, **row} for name, row in zip([*names, ""], rows, strict=False)]
+
+    def _notes(self) -> list[str]:
+        return list(map(in_python, named_notes(self.table)))
 
 
 class Comparison(Frames):
@@ -155,9 +206,14 @@ class Comparison(Frames):
             rows.append({**macro, **_points(self.difference), "p_value": self.p_value})
         return rows
 
-    def problems(self) -> Rows:
+    def columns(self) -> Columns:
+        """The type of each column; a ranking has no p-values."""
+        texts = dict.fromkeys(("benchmark", "metric", "b", "a"), str)
+        return {**texts, **dict.fromkeys(("difference", "low", "high", "level", "p_value"), float)}
+
+    def problems(self) -> Listing:
         """Every problem that moved, the furthest first: its samples right and asked in both runs."""
-        return [
+        rows = [
             {
                 "benchmark": part.benchmark,
                 "problem": part.problems[each.key],
@@ -171,6 +227,8 @@ class Comparison(Frames):
             if part.comparison is not None
             for each in part.comparison.moved
         ]
+        texts = dict.fromkeys(("benchmark", "problem", "a", "b"), str)
+        return Listing(rows, {**texts, "difference": float, "p_value": float, "beyond_chance": bool})
 
     def plot(self) -> Figure:
         """The differences as a forest plot."""
@@ -201,7 +259,7 @@ class Comparison(Frames):
         said = [*differ, *(note for part in self.parts for note in part.notes)]
         if self.ranking is None and (margin := self.margin) is not None:
             said.append(margin_line(margin))
-        return list(dict.fromkeys([*said, *(caveat for pair in pairs for caveat in pair.caveats)]))
+        return list(dict.fromkeys(map(in_python, [*said, *(caveat for pair in pairs for caveat in pair.caveats)])))
 
 
 def _difference_rows(part: Compared) -> list[dict[str, Any]]:
@@ -228,99 +286,6 @@ def _difference_line(row: dict[str, Any]) -> str:
     return f"{row['benchmark']} · {row['metric']}: {row['b']} − {row['a']}: {said}{p_value}"
 
 
-class Audit(Frames):
-    """The same responses under every protocol: how much of the score is the grader."""
-
-    def __init__(self, audit: audits.Audit) -> None:
-        self.audit = audit
-
-    @property
-    def differences(self) -> list[audits.Difference]:
-        """Responses on which the protocols part, examples of every pattern in turn."""
-        return self.audit.differences
-
-    def rows(self) -> Rows:
-        """One record a protocol."""
-        return [
-            {"protocol": each.protocol, "score": each.score, "low": each.low, "high": each.high}
-            | {str(verdict): each.verdicts.get(verdict, 0) for verdict in Verdict}
-            for each in self.audit.scores
-        ]
-
-    def __repr__(self) -> str:
-        found = self.audit
-        lines = [f"{found.benchmark}: {found.responses} responses; the protocols differ on {found.differing}"]
-        lines += [f"  {row['protocol']:24} {_bounds(row)}" for row in self.rows()]
-        return "\n".join([*lines, *self._left_out()])
-
-    def _repr_html_(self) -> str:
-        rows = [
-            {
-                "protocol": each.protocol,
-                "score": Estimate(each.score, each.low, each.high),
-                "verdicts": ", ".join(f"{count} {verdict}" for verdict, count in each.verdicts.items()),
-            }
-            for each in self.audit.scores
-        ]
-        title = f"{self.audit.benchmark}: the protocols differ on {self.audit.differing} of {self.audit.responses} responses"
-        return html_table(rows, title, self._left_out())
-
-    def _left_out(self) -> list[str]:
-        return [f"{name} is left out: {why}" for name, why in self.audit.left_out.items()]
-
-
-def _bounds(row: dict[str, Any]) -> str:
-    if row["score"] is None:
-        return "–"
-    return f"{100 * row['score']:.1f} [{100 * row['low']:.1f}, {100 * row['high']:.1f}]"
-
-
-class Graders(Frames):
-    """What every protocol and judge gets wrong on responses that people have labelled."""
-
-    def __init__(self, table: GraderTable) -> None:
-        self.table = table
-
-    def rows(self) -> Rows:
-        """One record a grader, the best first."""
-        rows = [
-            {
-                "grader": each.protocol,
-                "judged": each.responses,
-                **_error("false_positive", each.overall.false_positive),
-                **_error("false_negative", each.overall.false_negative),
-                "undecided": each.undecided,
-            }
-            for each in self.table.graders
-        ]
-        return sorted(rows, key=lambda row: (row["false_positive"] or 0) + (row["false_negative"] or 0))
-
-    def __repr__(self) -> str:
-        lines = [f"{self.table.source}: {self.table.right} right and {self.table.wrong} wrong responses"]
-        for row in self.rows():
-            shown = ", ".join(f"{row[name]:.1%} {name.replace('_', ' ')}s" for name in ERRORS if row[name] is not None)
-            lines.append(f"  {row['grader']:26} {shown}")
-        return "\n".join(lines)
-
-    def _repr_html_(self) -> str:
-        rows = [
-            {"grader": row["grader"], "judged": row["judged"]}
-            | {
-                f"{name.replace('_', ' ')}s": Estimate(row[name], row[f"{name}_low"], row[f"{name}_high"])
-                for name in ERRORS
-            }
-            for row in self.rows()
-        ]
-        return html_table(rows, repr(self).partition("\n")[0])
-
-
-ERRORS = ("false_positive", "false_negative")
-
-
-def _error(name: str, rate: ErrorRate) -> dict[str, Any]:
-    return {name: rate.rate, f"{name}_low": rate.low, f"{name}_high": rate.high}
-
-
 class Plan(Frames):
     """What n samples per problem buy."""
 
@@ -336,14 +301,18 @@ class Plan(Frames):
         """One record a number of samples."""
         return [msgspec.structs.asdict(row) for row in self.plan.rows]
 
+    def columns(self) -> Columns:
+        """The type of each column."""
+        return {name: int if name == "samples" else float for name in self.rows()[0]}
+
+    def plot(self) -> Figure:
+        """The chance to find the difference against the number of samples."""
+        from markscheme.reporting.plots import power_curve
+
+        return power_curve(self.plan)
+
     def __repr__(self) -> str:
-        rows = plan_rows(self.plan)
-        widths = {name: max(len(name), *(len(row[name]) for row in rows)) for name in rows[0]}
-        lines = [
-            "  ".join(f"{row[name]:{width}}" for name, width in widths.items())
-            for row in (dict(zip(widths, widths, strict=True)), *rows)
-        ]
-        return "\n".join([self._answer(), *lines])
+        return f"{self._answer()}\n{text_table(plan_rows(self.plan))}"
 
     def _repr_html_(self) -> str:
         return html_table(plan_rows(self.plan), self._answer())

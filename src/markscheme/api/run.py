@@ -2,19 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self
 
-from markscheme.api.frames import Frames, Rows
-from markscheme.errors import JournalError, UsageError
+from markscheme.api.awaiting import awaitable
+from markscheme.api.frames import Columns, Frames, Rows
+from markscheme.api.notebook import display, html_response
+from markscheme.api.python_words import in_python, methods_speaking_python
+from markscheme.errors import JournalError, MarkschemeError, UsageError
 from markscheme.reporting.figures import percent
-from markscheme.reporting.summary import Summary, marked_label, summarize
+from markscheme.reporting.summary import Summary, finish, marked_label, summarize
 from markscheme.runs import folder
 from markscheme.types import Mark, Problem, Response
 
 if TYPE_CHECKING:
-    from markscheme.api.results import Audit, Report
+    from markscheme.api.opinions import Audit
+    from markscheme.api.results import Report
+    from markscheme.runs.snapshot import Snapshot
+
+SHOWN = 1_000
+"""Characters of a question or response that a repr shows: of a response the last, where the answer stands."""
+
+COLUMNS: Columns = {
+    "run": str,
+    "benchmark": str,
+    "model": str,
+    "key": str,
+    "sample": int,
+    "problem_id": str,
+    "statement": str,
+    "gold": str,
+    "protocol": str,
+    "verdict": str,
+    "correct": float,
+    "answer": str,
+    "why": str,
+    "flags": str,
+    "text": str,
+    "reasoning": str,
+    "finish_reason": str,
+    "prompt_tokens": int | None,
+    "completion_tokens": int | None,
+    "reasoning_tokens": int | None,
+    "latency": float,
+    "attempts": int,
+    "error": str,
+    "error_kind": str,
+}
+"""What is known of every response. `correct` is a number, so that its mean over responses that came is a share."""
+FACTS = tuple(COLUMNS)[tuple(COLUMNS).index("text") :]
+"""Those that are fields of the response itself."""
 
 
 class Answer:
@@ -24,15 +62,21 @@ class Answer:
         self.problem, self.response, self.mark = problem, response, mark
 
     def __repr__(self) -> str:
-        verdict = "not marked" if self.mark is None else f"{self.mark.verdict}: {self.mark.why}"
-        return f"{self.problem.id}, sample {self.response.sample} ({verdict})\n{self.response.text}"
+        said = "not marked" if self.mark is None else f"{self.mark.verdict}: {self.mark.why}"
+        text = self.response.text if self.response.error is None else f"no answer: {self.response.error}"
+        cut = f"… {len(text) - SHOWN:,} characters …\n" if len(text) > SHOWN else ""
+        question = self.problem.statement
+        question = question if len(question) <= SHOWN // 2 else f"{question[: SHOWN // 2]}…"
+        return (
+            f"{self.problem.id}, sample {self.response.sample} ({said})\n{question}\ngold: {shown_gold(self.problem)}\n"
+            f"{cut}{text[-SHOWN:]}"
+        )
 
     def _repr_html_(self) -> str:
-        from markscheme.api.notebook import html_response
-
         return html_response(self.problem, self.response, self.mark)
 
 
+@methods_speaking_python
 class Run(folder.Run, Frames):
     """A run folder, opened: its figures, its responses one by one or as a data frame, and how to go on with it."""
 
@@ -55,84 +99,116 @@ class Run(folder.Run, Frames):
 
     def report(self, **options: Any) -> Report:
         """The same as `ms.report(run, …)`."""
-        from markscheme.api import report
+        from markscheme.api.reports import report
 
         return report(self, **options)
 
     def audit(self, **options: Any) -> Audit:
         """The same as `ms.audit(run, …)`."""
-        from markscheme.api import audit
+        from markscheme.api.reports import audit
 
         return audit(self, **options)
 
-    def mark(self, protocol: str) -> Self:
-        """Judge every response again under a protocol; the marks stand beside the others."""
+    def mark(self, protocol: str | Sequence[str]) -> Self:
+        """Judge every response again under a protocol, or several; the marks stand beside the others."""
         from markscheme.marking import get_protocol, mark_many
 
+        rules = [get_protocol(name) for name in ([protocol] if isinstance(protocol, str) else protocol)]
         problems = {question.problem.key: question.problem for question in self.questions()}
-        pairs = ((response, problems[response.key]) for response in self.responses())
-        self.mark_again(get_protocol(protocol).label, mark_many(pairs, protocol))
+        for rule in rules:
+            pairs = ((response, problems[response.key]) for response in self.responses())
+            self.mark_again(rule.label, mark_many(pairs, rule.name))
         return self
 
-    def resume(self, *, progress: bool = True, **options: Any) -> Self:
+    def resume(self, *, progress: bool = True, track: str | Sequence[str] = (), **options: Any) -> Self:
         """Ask for what is missing or failed, and nothing twice; `options` that say how to ask may be new ones."""
-        from markscheme.api.notebook import display
-        from markscheme.reporting.summary import finish
         from markscheme.running import resume
+        from markscheme.tracking import tracked
 
-        with display(self.manifest.benchmark, quiet=not progress) as shown:
-            self.manifest = resume(self, options, shown).manifest
+        shown = display(self.manifest.benchmark, quiet=not progress)
+        with tracked(shown, track, self.path) as told, told:
+            try:
+                self.manifest = resume(self, options, told).manifest
+            except MarkschemeError as failure:
+                keep_stopped(failure)
+                raise
         finish(self)
         return self
 
-    def extend(self, *, progress: bool = True, **options: Any) -> Self:
+    def extend(self, *, progress: bool = True, track: str | Sequence[str] = (), **options: Any) -> Self:
         """Ask for more: `samples=16`, `limit=200`. What is there is kept; 8 samples and 8 more are the 16 asked at once."""
         if not options:
             raise UsageError("say what to add: extend(samples=16) or extend(limit=200)")
-        return self.resume(progress=progress, **options)
+        return self.resume(progress=progress, track=track, **options)
 
-    def push(self, to: str, *, public: bool = False) -> None:
-        """Tell a tracker (`"wandb"`, `"mlflow"`, `"trackio"`, `"tensorboard"`), or make it `"owner/name"` on the Hub."""
-        if "/" in to:
-            from markscheme.tracking.hub import push_dataset
+    resume_async = awaitable(resume)
+    extend_async = awaitable(extend)
 
-            push_dataset(self, to, public=public)
-        else:
-            from markscheme.tracking import push
+    def push(self, to: str, *, public: bool = False, model_repo: str | None = None) -> list[str]:
+        """The same as `ms.push(run, to=…)`: to a tracker, or as `"owner/name"` to the Hub."""
+        from markscheme.tracking import push_runs
 
-            push(self, to)
+        return list(push_runs([self], to, public=public, model_repo=model_repo))
 
     def answers(self, protocol: str | None = None) -> Iterator[Answer]:
-        """Every response with its problem and mark, streamed."""
+        """Every response with its problem and mark, streamed; without a mark where the run is not marked yet."""
         snapshot = self.snapshot()
-        label = marked_label(snapshot, protocol)
         problems = {question.problem.key: question.problem for question in snapshot.questions()}
-        marks = {(mark.key, mark.sample): mark for mark in snapshot.marks(label)}
-        for response in snapshot.responses():
-            yield Answer(problems[response.key], response, marks.get((response.key, response.sample)))
+        label = _label(snapshot, protocol)
+        marks = {(mark.key, mark.sample): mark for mark in snapshot.marks(label)} if label else {}
+        return (Answer(problems[each.key], each, marks.get((each.key, each.sample))) for each in snapshot.responses())
 
-    def __getitem__(self, place: str | int | tuple[str | int, int]) -> Answer:
-        """`run["aime-3"]`, `run[2]`, `run[2, 5]`: the first or another sample of a problem, by its id, key or number."""
-        problem, sample = place if isinstance(place, tuple) else (place, 0)
-        if isinstance(problem, slice):
-            raise UsageError(
-                'a run is indexed by problem and sample: run[2], run[2, 5], run["id"]; list(run) has all responses'
-            )
+    def answer(self, problem: str | int, sample: int = 0, *, marked: bool = True) -> Answer:
+        """One response: of a problem by its id, key or number. Not `marked`, it comes without the marker's opinion."""
         snapshot = self.snapshot()
         if isinstance(problem, str):
             names = snapshot.ids if problem in snapshot.ids else snapshot.keys
             if problem not in names:
                 raise KeyError(f"{self.path} has no problem {problem!r}; its ids are in run.snapshot().ids")
-            problem = names.index(problem)
-        row = snapshot.row(problem, sample) if 0 <= problem < snapshot.problems else None
-        question, response = snapshot.question(problem), snapshot.response(row) if row is not None else None
+            number = names.index(problem)
+        else:
+            number = problem + snapshot.problems if problem < 0 else problem
+            if not 0 <= number < snapshot.problems:
+                raise IndexError(f"{self.path} has {snapshot.problems} problems, and no number {problem}")
+        row, question = snapshot.row(number, sample), snapshot.question(number)
+        response = snapshot.response(row) if row is not None else None
         if question is None or response is None or row is None:
             raise KeyError(f"{self.path} has no sample {sample} of problem {problem}")
-        return Answer(question.problem, response, snapshot.mark(marked_label(snapshot), row))
+        label = _label(snapshot) if marked else None
+        return Answer(question.problem, response, snapshot.mark(label, row) if label else None)
+
+    def __getitem__(self, place: str | int | tuple[str | int, int]) -> Answer:
+        """`run["aime-3"]`, `run[2]`, `run[2, 5]`: the first or another sample of a problem, by its id, key or number."""
+        problem, sample = place if isinstance(place, tuple) else (place, 0)
+        if not isinstance(problem, str | int) or not isinstance(sample, int):
+            raise UsageError(
+                'a run is indexed by problem and sample: run[2], run[2, 5], run["id"]; list(run) has all responses'
+            )
+        return self.answer(problem, sample)
 
     def rows(self, protocol: str | None = None) -> Rows:
-        """One flat record a response: problem, verdict, extracted answer, tokens, text."""
-        return [_flat(each) for each in self.answers(protocol)]
+        """One flat record a response: problem, verdict, extracted answer, tokens, text, the problem's metadata."""
+        named = {"run": str(self.path), "benchmark": self.manifest.benchmark, "model": self.manifest.model}
+        fields = self._metadata()
+        return [
+            named | _flat(each) | {column: _as(kind, each.problem.metadata.get(name)) for column, name, kind in fields}
+            for each in self.answers(protocol)
+        ]
+
+    def columns(self) -> Columns:
+        """The type of each column; the metadata of problems come last, as `metadata_…` where a name is taken."""
+        return {**COLUMNS, **{column: kind for column, _, kind in self._metadata()}}
+
+    def _metadata(self) -> list[tuple[str, str, Any]]:
+        """Each field of the problems' metadata: as a column, its name and its type."""
+        kinds: dict[str, set[type]] = {}
+        for question in self.snapshot().questions():
+            for name, value in question.problem.metadata.items():
+                huge = isinstance(value, int) and abs(value) >= 2**63  # no data frame has whole numbers of that size
+                kinds.setdefault(name, set()).add(str if huge else type(value))
+        return [
+            (f"metadata_{name}" if name in COLUMNS else name, name, _common(types)) for name, types in kinds.items()
+        ]
 
     def plot(self) -> Any:
         """pass@k against k, as a matplotlib figure."""
@@ -151,12 +227,13 @@ class Run(folder.Run, Frames):
         return True  # also before its first response
 
     def __repr__(self) -> str:
+        told = self.manifest
+        head = f"Run({str(self.path)!r}): {told.benchmark} · {told.model}"
         try:
             summary = self.summary
         except UsageError as reason:  # nothing is marked
-            return f"Run({str(self.path)!r}): {self.manifest.benchmark} · {self.manifest.model}: {reason}"
-        told = self.manifest
-        head = f"Run({str(self.path)!r}): {told.benchmark} · {told.model} · {told.status}"
+            return f"{head}: {in_python(str(reason))}"
+        head = f"{head} · {self.manifest.status}"
         if not summary.responses:
             return f"{head}, nothing answered yet"
         lines = [head, f"  accuracy {percent(summary.accuracy)}"]
@@ -164,33 +241,60 @@ class Run(folder.Run, Frames):
         counts = ", ".join(f"{count:,} {verdict}" for verdict, count in summary.verdicts.items() if count)
         return "\n".join([*lines, f"  {told.problems:,} problems × {told.samples}: {counts}"])
 
-    def _repr_html_(self) -> str:
-        return self.report()._repr_html_()
+    def _repr_html_(self) -> str | None:
+        try:
+            return self.report()._repr_html_()
+        except UsageError:  # nothing is marked: a notebook shows the repr, which says so
+            return None
+
+
+def keep_stopped(failure: MarkschemeError) -> None:
+    """What a failure stopped is reported like any other run, and handed over with it."""
+    if isinstance(failure.stopped_run, folder.Run):
+        finish(failure.stopped_run)
+        failure.stopped_run = Run(failure.stopped_run.path, failure.stopped_run.manifest)
+
+
+def shown_gold(problem: Problem) -> str:
+    """The gold in one line."""
+    gold = problem.gold
+    return gold if isinstance(gold, str) else f"{list(gold.nums)} -> {gold.target}"
+
+
+def _label(snapshot: Snapshot, protocol: str | None = None) -> str | None:
+    """The marks that are meant; None where nothing was asked for and the run is not marked."""
+    try:
+        return marked_label(snapshot, protocol)
+    except UsageError:
+        if protocol is not None:
+            raise
+        return None
+
+
+def _common(kinds: set[type]) -> Any:
+    """The type of a column for values of these types: text where they have nothing better in common."""
+    if kinds == {int}:
+        return int | None
+    return float if kinds <= {int, float} else str
+
+
+def _as(kind: Any, value: Any) -> Any:
+    return str(value) if kind is str and value is not None else value
 
 
 def _flat(answer: Answer) -> dict[str, Any]:
-    problem, response, mark = answer.problem, answer.response, answer.mark
-    gold = problem.gold if isinstance(problem.gold, str) else f"{list(problem.gold.nums)} -> {problem.gold.target}"
+    response, mark = answer.response, answer.mark
     return {
         "key": response.key,
         "sample": response.sample,
-        "problem_id": problem.id,
-        "statement": problem.statement,
-        "gold": gold,
+        "problem_id": answer.problem.id,
+        "statement": answer.problem.statement,
+        "gold": shown_gold(answer.problem),
         "protocol": mark.protocol if mark else None,
         "verdict": str(mark.verdict) if mark else None,
         "correct": mark.score if mark else None,
         "answer": mark.answer if mark else None,
         "why": mark.why if mark else None,
         "flags": ", ".join(mark.flags) if mark else None,
-        "text": response.text,
-        "reasoning": response.reasoning,
-        "finish_reason": response.finish_reason,
-        "prompt_tokens": response.prompt_tokens,
-        "completion_tokens": response.completion_tokens,
-        "reasoning_tokens": response.reasoning_tokens,
-        "latency": response.latency,
-        "attempts": response.attempts,
-        "error": response.error,
-        "error_kind": response.error_kind,
+        **{name: getattr(response, name) for name in FACTS},
     }

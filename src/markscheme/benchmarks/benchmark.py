@@ -52,6 +52,10 @@ class Benchmark:
     """How to sample where the user says nothing."""
     definition: Definition | None = None
 
+    def __repr__(self) -> str:
+        prompts, summary = ", ".join(self.templates), self.summary or "problems of one's own"
+        return f"Benchmark({self.name!r}): {summary}; prompts {prompts}; protocol {self.protocol}"
+
     @property
     def files(self) -> tuple[DataFile, ...]:
         """The data files the problems came from, with their hashes."""

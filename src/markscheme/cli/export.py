@@ -5,8 +5,6 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from markscheme.errors import UsageError
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Which runs, for which tool."""
@@ -24,12 +22,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Write a log a run."""
-    from markscheme.plugins.inspect_export import export_inspect
-    from markscheme.runs.folder import find_runs
+    from markscheme.api.exchange import export
 
-    runs = find_runs(args.runs)
-    if len(runs) > 1 and args.output.suffix:
-        raise UsageError(f"{len(runs)} runs do not go into one log; name a folder with -o")
-    for each in runs:
-        print(export_inspect(each, args.output))
+    for file in export(*args.runs, to=args.to, output=args.output):
+        print(file)
     return 0

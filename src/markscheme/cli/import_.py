@@ -17,15 +17,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Import, mark, report; 3 when responses are missing."""
+    from markscheme.api.exchange import import_log
     from markscheme.errors import IncompleteRunError
-    from markscheme.plugins.logs import import_log
     from markscheme.reporting.summary import summarize
     from markscheme.reporting.terminal import print_json, print_summary
-    from markscheme.running import new_folder
 
-    out = args.out or new_folder("import", args.log.stem)
-    finished = import_log(args.log, out, benchmark=args.benchmark, protocol=args.protocol)
-    summary = summarize(finished)
+    summary = summarize(import_log(args.log, benchmark=args.benchmark, protocol=args.protocol, out=args.out))
     if args.json:
         print_json(summary)
     else:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -13,29 +12,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print three tables, or one JSON object."""
-    from markscheme.benchmarks import benchmarks as all_benchmarks
-    from markscheme.marking import get_protocol, protocol_names
-    from markscheme.models import backend_names
+    from markscheme.api.exchange import list_benchmarks, list_models, list_protocols
     from markscheme.reporting.terminal import print_json, print_table
 
-    benchmarks = [
-        {
-            "name": benchmark.name,
-            "protocol": benchmark.protocol,
-            "prompts": list(benchmark.templates),
-            "summary": benchmark.summary,
-        }
-        for benchmark in all_benchmarks().values()
-    ]
-    protocols = [
-        {"name": protocol.name, "version": protocol.version, "summary": protocol.description}
-        for protocol in map(get_protocol, protocol_names())
-    ]
-    models = [{"name": name, "summary": summary} for name, summary in backend_names().items()]
-    tables: dict[str, list[dict[str, Any]]] = {"benchmarks": benchmarks, "protocols": protocols, "models": models}
+    tables = {"benchmarks": list_benchmarks(), "protocols": list_protocols(), "models": list_models()}
     if args.json:
-        print_json(tables)
+        benchmarks = [{**row, "prompts": row["prompts"].split(", ")} for row in tables["benchmarks"]]
+        print_json({title: listing.rows() for title, listing in tables.items()} | {"benchmarks": benchmarks})
         return 0
-    for title, rows in tables.items():
-        print_table(title, rows)
+    for title, listing in tables.items():
+        print_table(title, listing.rows())
     return 0

@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Plan and print."""
-    from markscheme.api import plan
+    from markscheme.api.reports import plan
     from markscheme.reporting.terminal import print_json
 
     options = {name: value for name, value in vars(args).items() if name not in ("run", "json")}

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from markscheme.errors import UsageError
-from markscheme.tracking import TRACKERS, check_trackers
+from markscheme.tracking import TRACKERS
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,23 +38,8 @@ def add_track(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Tell of each run, and say where it is."""
     from markscheme.runs.folder import find_runs
+    from markscheme.tracking import push_runs
 
-    runs = find_runs(args.runs)
-    if "/" not in args.to:
-        from markscheme.tracking import push
-
-        check_trackers([args.to])
-        if args.public or args.model_repo:
-            raise UsageError("--public and --model-repo are for the Hub: --to OWNER/NAME")
-        for each in runs:
-            push(each, args.to)
-            print(f"told {TRACKERS[args.to]} of {each.path}")
-        return 0
-    from markscheme.tracking.hub import propose_result, push_dataset
-
-    if len(runs) > 1:
-        raise UsageError("a dataset holds one run; name just that run")
-    print(push_dataset(runs[0], args.to, public=args.public))
-    if args.model_repo:
-        print(propose_result(runs[0], args.model_repo, args.to))
+    for said in push_runs(find_runs(args.runs), args.to, public=args.public, model_repo=args.model_repo):
+        print(said)
     return 0

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 
 from markscheme.cli.options import add_prompt_file
-from markscheme.errors import UsageError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,38 +23,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print one question as a model would see it, and its gold."""
-    from markscheme.benchmarks import benchmark, with_examples
-    from markscheme.prompts import prompts_sha256
+    from markscheme.api.exchange import show
     from markscheme.reporting.terminal import print_json
 
-    if (args.fewshot or 0) < 0 or args.fewshot_seed < 0:
-        raise UsageError("--fewshot and --fewshot-seed take numbers from 0 up")
-    bench = benchmark(args.benchmark, args.data_dir)
-    if args.fewshot_pool:
-        bench = with_examples(bench, args.fewshot_pool, args.data_dir)
-    questions = bench.questions(
-        variant=args.prompt,
-        fewshot=args.fewshot,
-        fewshot_seed=args.fewshot_seed,
-        system_prompt=args.system_prompt,
-    )
-    wanted = [q for q in questions if args.problem is None or args.problem in (q.problem.id, q.problem.key)]
-    if not wanted:
-        ids = ", ".join(question.problem.id for question in questions[:3])
-        raise UsageError(f"{bench.name} has no problem {args.problem!r}; its ids are like {ids}")
-    question = wanted[0]
+    options = {name: value for name, value in vars(args).items() if name not in ("run", "json")}
+    shown = show(**options)
     if args.json:
-        print_json({"question": question, "prompt_sha256": prompts_sha256(q.prompt for q in questions)})
-        return 0
-    problem = question.problem
-    print(f"{bench.name}, problem {problem.id} (key {problem.key}), {len(questions)} problems in all")
-    for message in question.prompt.messages:
-        print(f"\n── {message.role} " + "─" * 60)
-        print(message.content)
-    print("\n── gold, never sent " + "─" * 50)
-    gold = problem.gold
-    print(gold if isinstance(gold, str) else f"any way to make {gold.target} from {', '.join(map(str, gold.nums))}")
-    for name, value in problem.metadata.items():
-        print(f"{name}: {value}")
-    print(f"\nmarked with {bench.protocol} by default")
+        print_json({"question": shown.question, "prompt_sha256": shown.prompt_sha256})
+    else:
+        print(shown)
     return 0

@@ -51,7 +51,10 @@ def is_experiment(path: str) -> bool:
 
 def read_cells(path: Path, typed: Mapping[str, Any]) -> list[Cell]:
     """The runs of an experiment's file; options that were typed come before those of the file."""
-    raw = tomllib.loads(path.read_text(encoding="utf-8"))
+    try:
+        raw = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise UsageError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from None
     models, named = raw.get("models"), raw.get("benchmarks")
     if not isinstance(models, dict) or not models:
         raise UsageError(f'{path} names no model: add [models.NAME] with `model = "backend/name"`')

@@ -11,6 +11,7 @@ import reprlib
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from numbers import Number
 from typing import Any
 
 import msgspec
@@ -69,7 +70,7 @@ def _job(
     if gold is None:
         raise UsageError("mark needs a gold answer: give a problem or gold=….")
     if protocol is None:
-        protocol = "math" if isinstance(gold, str | int | float) else "countdown"
+        protocol = "math" if isinstance(gold, str | int | float | Number) else "countdown"  # numpy's are Numbers too
     rule = get_protocol(protocol)
     return rule, response, as_gold(gold, rule), think_end, problem
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from markscheme.statistics import Plan
+
 INK, SOFT = "#222222", "#8a8a8a"
 BLUE, ORANGE, GREEN, VERMILION, PURPLE, SKY, YELLOW = (
     "#0072B2",
@@ -145,28 +147,55 @@ def verdicts_over_time(verdicts: Sequence[Verdict], summary: Summary) -> Figure:
     return figure
 
 
-def forest(rows: Mapping[str, Estimate], summaries: Sequence[Summary], label: str) -> Figure:
-    """Differences with their intervals, one line each, and the line of no difference."""
+def forest(
+    rows: Mapping[str, Estimate], summaries: Sequence[Summary], label: str, *, differences: bool = True
+) -> Figure:
+    """Differences with their intervals, one line each, and the line of no difference; or shares, which have no such line."""
     longest = max(map(len, rows), default=0)
     figure, axes = _canvas(summaries, 5.0 + 0.075 * longest, 1.3 + 0.3 * len(rows))
     for height, each in enumerate(reversed(list(rows.values()))):
         low, high, value = (100 * (part or 0) for part in (each.low, each.high, each.value))
-        decided = low > 0 or high < 0
+        decided = not differences or low > 0 or high < 0
+        sign = "+" if differences else ""
         axes.plot([low, high], [height, height], color=BLUE if decided else SOFT, lw=2)
         axes.plot([value], [height], "s", color=INK, ms=5)
         axes.text(
-            *(1.02, height, f"{value:+.1f}  [{low:+.1f}, {high:+.1f}]"),
+            *(1.02, height, f"{value:{sign}.1f}  [{low:{sign}.1f}, {high:{sign}.1f}]"),
             transform=axes.get_yaxis_transform(),
             va="center",
             fontsize=8,
         )
-    axes.axvline(0, color=INK, lw=1, ls="--")
+    if differences:
+        axes.axvline(0, color=INK, lw=1, ls="--")
     axes.set_yticks(range(len(rows)), reversed(list(rows)), fontsize=8)
     axes.tick_params(axis="y", length=0)
     axes.set_ylim(-0.7, len(rows) - 0.3)
     axes.grid(visible=False, axis="y")
     axes.set_xlabel(label)
     axes.spines["left"].set_visible(False)
+    return figure
+
+
+def power_curve(plan: Plan) -> Figure:
+    """The chance to find a difference against samples a problem, with what it may be, and the power that was asked for."""
+    figure, axes = _canvas([], 6.4, 4.2)
+    samples = [row.samples for row in plan.rows]
+    axes.fill_between(
+        samples,
+        [100 * row.power_low for row in plan.rows],
+        [100 * row.power_high for row in plan.rows],
+        color=BLUE,
+        alpha=0.18,
+        lw=0,
+    )
+    axes.plot(samples, [100 * row.power for row in plan.rows], "o-", color=BLUE, ms=4.5, lw=1.6)
+    axes.axhline(100 * plan.power, color=INK, lw=1, ls="--")
+    axes.set_xscale("log", base=2)
+    axes.set_xticks(samples, [str(each) for each in samples])
+    axes.minorticks_off()
+    axes.set_xlabel(f"samples a problem, on {plan.problems} problems")
+    axes.set_ylabel(f"chance to find {100 * plan.detect:g} points (%)")
+    axes.set_ylim(0, 101)
     return figure
 
 

@@ -97,6 +97,9 @@ class Run:
         self.manifest = manifest
         self._reader: RunReader | None = None
 
+    def __fspath__(self) -> str:
+        return str(self.path)  # so that a run may stand wherever its folder may
+
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_reader": None}  # open files and locks do not travel; they are opened again
 

@@ -7,7 +7,7 @@ Its client does the rest: where it sends to, offline or not, is decided by that 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
 from itertools import islice
@@ -82,6 +82,25 @@ def open_tracker(name: str, run: Run) -> Tracker:
     check_trackers([name])
     tracker: Tracker = _module(name).create(run)
     return tracker
+
+
+def push_runs(runs: Sequence[Run], to: str, *, public: bool = False, model_repo: str | None = None) -> Iterator[str]:
+    """Each run to a tracker, or one as `OWNER/NAME` to the Hub; says of each, when it is done, where it is."""
+    if "/" not in to:
+        check_trackers([to])
+        if public or model_repo:
+            raise UsageError("--public and --model-repo are for the Hub: --to OWNER/NAME")
+        for each in runs:
+            push(each, to)
+            yield f"told {TRACKERS[to]} of {each.path}"
+        return
+    from markscheme.tracking.hub import propose_result, push_dataset
+
+    if len(runs) > 1:
+        raise UsageError("a dataset holds one run; name just that run")
+    yield push_dataset(runs[0], to, public=public)
+    if model_repo:
+        yield propose_result(runs[0], model_repo, to)
 
 
 def push(run: Run, name: str) -> None:

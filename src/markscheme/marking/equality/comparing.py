@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from numbers import Number
 from typing import Final, Literal, NamedTuple
 
 import msgspec
 
+from markscheme.errors import UsageError
 from markscheme.marking.equality.algebra.exact import TooBig, Undefined, Unreadable, effort_spent, fresh_effort
 from markscheme.marking.equality.kinds import Choice, ParsedAnswer, Scalar, difference, key
 from markscheme.marking.equality.read.cleaning import clean
@@ -152,8 +154,12 @@ def _prove(answer: str, gold: str, flags: tuple[str, ...], time_limit: float) ->
     return AnswerComparison(verdict, "equal" if verdict else "different", flags if verdict else (), "symbolic")
 
 
-def equal(a: str, b: str) -> bool:
+def equal(a: str | float, b: str | float) -> bool:
     """Whether two answers are the same mathematics, either of them being the gold. Undecided is `False`."""
+    for answer in (a, b):
+        if not isinstance(answer, str | Number):
+            raise UsageError(f"equal compares texts and numbers, not a {type(answer).__name__}")
+    a, b = str(a), str(b)
     return compare(a, b).equal is True and (a == b or compare(b, a).equal is True)
 
 

@@ -1,0 +1,36 @@
+"""A function that asks a model, to be awaited: it runs in a thread, and cancelling keeps what has come."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
+
+from markscheme.running.asking import STOP, Stop
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def awaitable(function: Callable[P, T]) -> Callable[P, Coroutine[Any, Any, T]]:
+    """The same function as a coroutine. Cancelled, it stops asking, and waits until what it has is written down."""
+
+    @wraps(function)
+    async def call(*args: P.args, **named: P.kwargs) -> T:
+        stop = Stop()
+        token = STOP.set(stop)  # the thread gets a copy of the context
+        try:
+            task = asyncio.ensure_future(asyncio.to_thread(function, *args, **named))
+        finally:
+            STOP.reset(token)
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            stop()
+            await asyncio.wait([task])
+            raise
+
+    call.__name__ = call.__qualname__ = f"{function.__name__}_async"
+    call.__doc__ = f"`{function.__name__}`, to be awaited. Cancelled, it stops asking and keeps what has come."
+    return call

@@ -1,0 +1,106 @@
+"""What people type in a notebook: numbers of numpy, paths, lists; and errors that speak Python."""
+
+import asyncio
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import markscheme as ms
+from markscheme.api.python_words import in_python
+from markscheme.errors import DataError, JournalError, UsageError
+
+
+def test_run_when_numbers_are_numpys_then_they_are_taken(tmp_path):
+    options = {"samples": np.int64(2), "limit": np.int32(2), "temperature": np.float32(0.5), "pass_k": np.array([1, 2])}
+    run = ms.run("countdown-sample", model="nano", out=tmp_path / "run", progress=False, **options)
+    assert (run.manifest.samples, run.manifest.problems) == (2, 2)
+    assert run[np.int64(-1)].problem == run[1].problem
+    assert run.extend(samples=np.int64(3), progress=False).manifest.samples == 3
+
+
+def test_run_when_its_cell_is_run_again_then_nothing_is_asked_twice(tmp_path):
+    options = {"model": "nano", "limit": 2, "out": tmp_path / "run", "progress": False}
+    first = ms.run("countdown-sample", **options)
+    before = (first.path / "responses.jsonl").read_bytes()
+    again = ms.run("countdown-sample", **options)
+    assert (again.path / "responses.jsonl").read_bytes() == before
+    with pytest.raises(UsageError, match="cannot be resumed with other questions"):
+        ms.run("countdown-sample", **{**options, "model": "solver"})
+
+
+def test_run_when_the_benchmark_is_a_path_then_it_is_read(tmp_path):
+    (tmp_path / "mine.jsonl").write_text('{"question": "1 + 1?", "answer": "2"}\n')
+    (tmp_path / "stored.jsonl").write_text('{"question": "1 + 1?", "text": "2"}\n')
+    model = f"replay/{tmp_path / 'stored.jsonl'}"
+    assert ms.run(tmp_path / "mine.jsonl", model=model, out=tmp_path / "run", progress=False).accuracy == 1
+    with pytest.raises(DataError, match="cannot be read"):
+        ms.run(tmp_path / "nope.jsonl", model=model, out=tmp_path / "other")
+
+
+def test_runs_when_given_as_a_list_a_path_or_themselves_then_all_mean_the_same(nano, solver):
+    expected = ms.report(nano, solver).to_pandas()
+    assert ms.report([nano, str(solver.path)]).to_pandas().equals(expected)
+    assert ms.compare([nano, solver], anyway=True).difference == ms.compare(nano, solver.path, anyway=True).difference
+    assert ms.load(nano).path == ms.load(str(nano.path)).path == Path(nano)
+    assert ms.report(nano, pass_k=2).figures.keys() == {"accuracy", "pass@2", "truncation"}
+
+
+WRONG = [
+    (lambda nano: ms.report(), UsageError, r"ms\.report\(run\)"),
+    (lambda nano: ms.report(3), UsageError, "not by a int"),
+    (lambda nano: ms.report(nano, pass_k=0), UsageError, "pass_k takes whole numbers"),
+    (lambda nano: ms.experiment("nope.toml"), UsageError, "nope.toml cannot be read"),
+    (lambda nano: ms.experiment(), UsageError, "say whom to ask"),
+    (lambda nano: ms.plan(detect="five"), UsageError, "detect is a difference in points"),
+    (lambda nano: ms.plan(detect=5), UsageError, "benchmark=NAME, problems=N or pilot=RUN"),
+    (lambda nano: ms.run(["gsm8k-sample", "aime-sample"], model="nano"), UsageError, r"ms\.experiment"),
+    (lambda nano: ms.run("gsm8k-sample", model="nano", limit=-1), UsageError, "^limit cannot be -1"),
+    (lambda nano: ms.run("gsm8k-sample", model="nano", n=3), UsageError, "did you mean samples"),
+    (lambda nano: ms.run("gsm8k-sample", model="nano", pass_k=4), UsageError, "and samples is 1"),
+    (lambda nano: ms.run("gsm8k", model="nano", data_dir="/nowhere"), DataError, r"ms\.data\.prepare\('gsm8k'\)"),
+    (lambda nano: ms.report(nano, protocol="math"), UsageError, r"ms\.load\('.*'\)\.mark\('math'\)"),
+    (lambda nano: nano.to_pandas(protocol="math"), UsageError, r"\.mark\('math'\)"),
+    (lambda nano: nano.mark("nonsense"), UsageError, "no protocol 'nonsense'"),
+    (lambda nano: nano.push("wandb", public=True), UsageError, "public and model_repo are for the Hub: to=OWNER/NAME"),
+    (lambda nano: ms.judge(nano, model="openai/j", share=2.0), UsageError, "^share is a number"),
+    (lambda nano: ms.load("nope"), JournalError, "no manifest.json"),
+    (lambda nano: ms.equal(None, "1"), UsageError, "not a NoneType"),
+    (lambda nano: asyncio.run(ms.run_async("gsm8k-sample", model="nano", limit=0)), UsageError, "^limit cannot be 0"),
+]
+
+
+@pytest.mark.parametrize(("call", "kind", "sentence"), WRONG)
+def test_call_when_it_cannot_be_meant_then_one_sentence_in_python_says_so(
+    call, kind, sentence, nano, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(kind, match=sentence) as raised:
+        call(nano)
+    assert "--" not in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("shell", "python"),
+    [
+        ("`markscheme resume runs/x` asks for the rest", "`ms.resume('runs/x')` asks for the rest"),
+        ("`markscheme mark runs/x --protocol math` does it", "`ms.load('runs/x').mark('math')` does it"),
+        ("`markscheme push runs/x --to wandb` tells it again", "`ms.push('runs/x', to='wandb')` tells it again"),
+        ("`markscheme run --help` names the options", "`help(ms.run)` names the options"),
+        ("check its address (--base-url)", "check its address (base_url)"),
+        ("--extra-field device=cpu is no device", "extra_field='device=cpu' is no device"),
+        ("lower --concurrency to 8", "lower concurrency to 8"),
+        ("--max-samples 2 leaves no room (-n)", "max_samples=2 leaves no room (samples)"),
+        # Flags of others, a file's name and a dash stay as they are.
+        ("`ulimit -n 100`, vllm serve --tensor-parallel-size 2, a--b, x -y", None),
+    ],
+)
+def test_message_when_it_speaks_shell_then_python_is_spoken(shell, python):
+    assert in_python(shell) == (python or shell)
+
+
+def test_mark_when_gold_is_numpys_then_it_is_a_number_like_any_other():
+    assert ms.mark("The answer is 3", gold=np.int64(3)).correct
+    assert ms.equal("1/2", np.float64(0.5))
+    assert not ms.equal("1/2", 0.25)
