@@ -116,7 +116,7 @@ def export(*runs: Runs | Iterable[Runs], to: str = "inspect", output: str | Path
     if to != "inspect":
         raise UsageError(f"a run is exported to inspect, not to {to!r}")
     if len(opened) > 1 and place.suffix:
-        raise UsageError(f"{len(opened)} runs do not go into one log; name a folder with --output")
+        raise UsageError(f"{len(opened)} runs do not go into one log; name a folder with -o")
     return [export_inspect(each, place) for each in opened]
 
 
