@@ -106,9 +106,9 @@ def closing_brace(text: str, at: int, end: int) -> int:
 # Possessive quantifiers, because runs of spaces side by side could backtrack for ages.
 _SPACE = r"(?>(?:[ \t$*]|\\[()\[\],;: ]|\n(?!\s*\n))*)"
 _BETWEEN = re.compile(
-    rf"{_SPACE}(?:,|;|、|،|&|\\q?quad|\\text\s?\{{\s*,?\s*(?:and|or)\s*\}}|(?:,\s*)?(?:and|or|und|oder|et|ou|y|o)\b|和|或)"
+    rf"{_SPACE}(?:[,;&、，；،]|\\q?quad|\\text\s?\{{\s*,?\s*(?:and|or)\s*\}}|(?:,\s*)?(?:and|or|und|oder|et|ou|y|o)\b|[和或且])"
     rf"(?:{_SPACE}(?:and\b|or\b|\\q?quad|\\text\s?\{{\s*(?:and|or)\s*\}})){{0,2}}"
-    rf"{_SPACE}(?:[A-Za-z](?:_\{{?\w\}}?)?\s*=)?{_SPACE}"
+    rf"{_SPACE}(?:(?:[A-Za-z]|\\[a-z]{{2,7}})(?:_\{{?\w\}}?)?(?:(?:\\left)?\([^()=\n]{{1,30}}\))?\s*=)?{_SPACE}"
 )
 _APPROXIMATELY = re.compile(
     rf"{_SPACE}(?:\\approx|≈|\\simeq|,?\s*(?:or\s+)?(?:which\s+is\s+)?(?:approximately|numerically|about|roughly))[^\n\\{{}}]{{0,20}}?{_SPACE}"

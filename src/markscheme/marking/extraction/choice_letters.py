@@ -11,9 +11,9 @@ from typing import Final
 
 from markscheme.marking.extraction.extracted import ExtractedAnswer, last_match
 
-_LETTER: Final = r"(?P<letter>[A-Ja-j])(?![A-Za-z0-9'’]|\^|\s?[=+*/])"
+_LETTER: Final = r"(?P<letter>[A-Ja-j])(?![A-Za-z0-9'’]|\^|\s?(?:[=+/]|\*(?!\*)))"
 _OPEN: Final = r"(?>(?:[\s*_$({\[（【《「\"'“`:：]|\\text(?:bf|rm|it)?\{|\\mathbf\{|\\mathrm\{|\\boxed\{|\\\(){0,8})"
-_CAPITAL: Final = r"(?P<letter>[A-J])(?:(?![A-Za-z0-9'’]|\^|\s?[=+*/])|(?=[A-J]{1,4}(?![A-Za-z0-9])))"
+_CAPITAL: Final = r"(?P<letter>[A-J])(?:(?![A-Za-z0-9'’]|\^|\s?(?:[=+/]|\*(?!\*)))|(?=[A-J]{1,4}(?![A-Za-z0-9])))"
 _NOUN: Final = r"(?:answers?|options?|choices?|selection|alternatives?|statements?|respuestas?|réponse|Antwort|opción|ответ|вариант)"
 
 _ANNOUNCEMENTS: Final = tuple(
@@ -51,18 +51,28 @@ _CONTENT: Final = re.compile(
 )
 _ANOTHER: Final = re.compile(
     r"[\s*_)}\]）】.,]*(?:,|、|，|and|or|&|和|或|与|/)\s{0,3}[(（]?[A-J](?![A-Za-z0-9'’])|[A-J]{1,4}(?![A-Za-z0-9'’])"
+    r"|[)）]\s{0,3}(?:(?!because|since|not\b|as\b|is\b|but\b)[\w'-]{1,20}\s){1,4}[(（][A-J](?=[)）])"
+)
+"""A further letter: `A and C`, `ACD`, `(B) wall (E) table`."""
+_SEVERAL: Final = re.compile(
+    r"(?>(?:[\s*_({\[$]|\\(?:text|textbf|mathbf|mathrm|rm|bf)\b){0,8})((?>[A-J](?:[\s,、，;；&和与及{}$()]|\\[,; ]|and\b){0,8}){2,10})[\s.。)}\]$*]*"
 )
 
 
+_BRACKETED: Final = re.compile(r"(?:left|text\s?\{)?\s?[(（]")
+
+
 def letter_in(content: str) -> str | None:
-    """The letter of a content that is a choice: `(B)`, `B. 12 apples`, `\\text{(C)}`, `Choice_B`; `None` for `AB` or `B=3`."""
+    """The letter of a content that is a choice: `(B)`, `B. 12 apples`, `\\text{(C)}`, `Choice_B`, `B (6)`; of `A, C` both; `None` for `B=3`."""
     if len(content) > 2_000:
         return None
+    if (several := _SEVERAL.fullmatch(content)) is not None:
+        return re.sub(r"[^A-J]", "", several[1])
     choice = _CONTENT.fullmatch(content)
     if choice is None or _ANOTHER.match(content, choice.end("letter")):
         return None
     letter, after, rest = choice["letter"], choice["after"], choice["rest"]
-    if rest and not re.search(r"[)\].:：、）】,]", after):
+    if rest and not re.search(r"[)\].:：、）】,]", after) and not _BRACKETED.match(rest):
         return None  # "A triangle", "B 12" are words and values, not a choice and its text
     if letter.islower() and rest and ")" not in after:
         return None
@@ -82,6 +92,20 @@ def announced_letter(text: str, start: int, end: int) -> ExtractedAnswer | None:
 
 _REACH: Final = 6_000
 """How far before the end a choice may stand."""
+
+
+_LONE: Final = re.compile(r"(?:\A|\n)[\s*_(\[]{0,8}(?P<letter>[A-J])(?:[\s*_)\].]{0,8}\Z|[.)]\s[^\n]{1,200}\Z(?<!\n))")
+
+
+def lone_letter(text: str, start: int, end: int) -> ExtractedAnswer | None:
+    """A letter that is all of the last line, or opens a response of one line: nobody writes it for another reason."""
+    tail = text[max(start, end - 240) : end].rstrip()
+    line = max(tail.rfind("\n"), 0)
+    lone = _LONE.match(tail, line)
+    if lone is None or (lone["letter"] != tail[line:].strip(" *_()[].\n") and (line or len(tail) >= 240)):
+        return None
+    at = max(start, end - 240) + lone.start("letter")
+    return ExtractedAnswer(lone["letter"], at, at + 1, "chosen")
 
 
 def letter_of_lines(text: str, start: int, end: int) -> ExtractedAnswer | None:

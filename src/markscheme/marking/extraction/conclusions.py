@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from markscheme.marking.extraction.extracted import ExtractedAnswer
+from markscheme.marking.extraction.number_words import NUMBER_RUN
 from markscheme.marking.extraction.sentences import (
     MAX_SENTENCE,
     TELLING,
@@ -42,12 +43,39 @@ def concluded_answer(text: str, start: int, end: int) -> ExtractedAnswer | None:
             opened = text.rfind(_DISPLAY_ENDS[line], max(start, begin - MAX_SENTENCE), begin)
             if opened >= 0:
                 return right_hand_side(text, opened + 2, begin)
-        if TELLING.search(line) or (begin == start and len(line) < 100):
+        if TELLING.search(line) or _SPELLED.match(line) or (begin == start and len(line) < 100):
             return None if _CODE.search(line) else _of_line(text, shown, finish)
         finish = begin
     return None
 
 
+_NEXT_SECTION = re.compile(
+    r"\n[\s*_#>]{0,6}(?:Explanation|Note|Check|Verif|Reason|Justif|Proof|Step-by-step)", re.IGNORECASE
+)
+
+
+def meant_by(text: str, answer: ExtractedAnswer, end: int) -> ExtractedAnswer:
+    """The value that an answer in words states: of "Answer: Ann has 7 cups. She needs 5 more." what its last sentence says."""
+    if answer.form not in _ANNOUNCED or _VALUE_FIRST.fullmatch(answer.content):
+        return stated_value(text, answer.start, answer.end)
+    section = _NEXT_SECTION.search(text, answer.end, end)
+    concluded = concluded_answer(text, answer.start, section.start() if section else end)
+    return concluded or stated_value(text, answer.start, answer.end)
+
+
+def is_in_words(answer: ExtractedAnswer) -> bool:
+    """Whether an answer has to be looked for in what it says: a sentence, or the beginning of one ("In total, …")."""
+    return is_prose(answer.content) or (answer.form in _ANNOUNCED and _WORDS_ONLY.fullmatch(answer.content) is not None)
+
+
+_ANNOUNCED = ("declared", "abroad")
+_WORDS_ONLY = re.compile(r"[A-Za-z]{2,}(?: [a-z]+){0,6}")
+_VALUE_FIRST = re.compile(r"[\s$\\(*]{0,6}[-+−]?[$€£¥₹]?\d(?:(?!\sis\s|\sare\s|=)[^\n])*")
+
+_SPELLED = re.compile(
+    rf"\W{{0,4}}(?:Therefore|Thus|So|Hence|In\stotal)\b[^\n]{{0,200}}?{NUMBER_RUN.pattern}", re.IGNORECASE
+)
+"""A conclusion whose number is a word: `Therefore, Ann makes two trips in total.`"""
 _ROWS_END = re.compile(
     r"\\end\{(?:align|aligned|gather|gathered|equation|eqnarray|split|multline|alignat)\*?\}\s*(?:\\\]|\$\$)?[\s.]*\Z"
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from markscheme.marking.extraction.extracted import TRIES, ExtractedAnswer, trimmed
+from markscheme.marking.extraction.extracted import TRIES, ExtractedAnswer, trimmed, unenclosed
 from markscheme.marking.extraction.value_spans import SEGMENT, value_span
 
 _LEAD = re.compile(
@@ -78,7 +78,7 @@ def _declared(text: str, start: int, end: int, *, plain: bool) -> ExtractedAnswe
         formula = SEGMENT.fullmatch(text, begin, finish)
         if formula is not None:
             begin, finish = formula.span(formula.lastindex or 0)
-        return trimmed(text, begin, finish, "declared")
+        return unenclosed(text, at, trimmed(text, begin, finish, "declared"))
     return None
 
 

@@ -27,7 +27,7 @@ _LEADS_TO_A_FORMULA: Final = re.compile(
 )
 _LIST_MARK: Final = re.compile(r"\s*(?:[-*•]|\d{1,2}[.)]|\*\*\d{1,2}[.)]|#{1,6}|\*\*)\s*\Z")
 _HEADING: Final = re.compile(
-    r"\s*(?:#{1,6}\s(?![-$\\]?\d)|\*\*?(?:Step|Case|Part)\s|Step\s\d{1,2}\b|Case\s\d{1,2}\b)[^\n=]*\Z"
+    r"\s*(?:#{1,6}\s(?![-$\\]?\d)|\*\*?(?:Step|Case|Part)\s|Step\s\d{1,2}\b|Case\s\d{1,2}\b)(?![^\n]*\d[^\n]*\.\Z)[^\n=]*\Z"
 )
 _WORDS: Final = re.compile(r"[^\W\d_]{2,}")
 _SENTENCE_END: Final = re.compile(r"[.!?](?:\s|\Z)|[。！？।]")
@@ -65,6 +65,24 @@ def breaks_off(text: str, start: int, end: int) -> bool:
     tail = text[max(start, end - _WINDOW) : end].rstrip()
     if _STATED_LAST.search(tail, max(0, len(tail) - 40)):  # most texts that end in an answer, at a tenth of the cost
         return False
+    return _breaks(text, start, end, tail) or _trails_off(tail)
+
+
+def may_be_whole(sections: ResponseSections) -> bool:
+    """Whether a text that seems to break off only lacks its full stop or a word of conclusion: then its last value counts
+    if it is right, for people write `5 x 9 = 45 apples in all` too, and is nobody's wrong answer if it is not. Among
+    formulas, a text without its full stop was cut."""
+    text, start, end = sections.text, sections.start, sections.end
+    tail = text[max(start, end - _WINDOW) : end].rstrip()
+    plain = "\\" not in tail and tail.count("$") == len(_AMOUNTS.findall(tail))
+    return not sections.cut_off and (plain or tail.endswith((".", ".**"))) and not _breaks(text, start, end, tail)
+
+
+_AMOUNTS: Final = re.compile(r"\$(?=\$?\s?(?:<<)?[\d.])|(?<=\d)\$")
+
+
+def _breaks(text: str, start: int, end: int, tail: str) -> bool:
+    """Whether a text stops where nothing can stop: within a formula, a box, a list, after "the" or an operator."""
     if tail[-1:] not in ("}", "`") and (_OPENS_JSON.match(text, start, end) or _OPENS_FENCED.search(tail)):
         return True
     if len(tail) < _SHORTEST:
@@ -79,17 +97,33 @@ def breaks_off(text: str, start: int, end: int) -> bool:
     ):
         return "\n" in tail
     if _POLITE.match(line):
-        return _concludes_nothing(tail[: -len(line)].rstrip())
+        return False
     bare = line.rstrip("*_~ ") or line
+    if _RESULT_AT_END.search(bare.rstrip(", ")):
+        return False
     if _ENDS_OPEN.search(bare) or _CUT_WORD.search(bare) or _LEADS_TO_A_FORMULA.search(bare):
         return True
-    if (not _ENDS_WELL.search(line) or _ENDS_IN_NAME.search(bare)) and _in_sentence(tail, line):
+    sentence = line[_last_sentence_end(line[:-1]) :]
+    if _FRAGMENT.search(tail):
         return True
-    if _ANNOUNCES_A_STEP.match(line[_last_sentence_end(line[:-1]) :]):
-        return True
-    return _concludes_nothing(tail)
+    if not _ENDS_WELL.search(line) and (_CONNECTING.search(line) or _OPENING.fullmatch(sentence.strip())):
+        return len(_WORDS.findall(tail)) > 2
+    return _ANNOUNCES_A_STEP.match(sentence) is not None
 
 
+def _trails_off(tail: str) -> bool:
+    """Whether a text of some length ends without a full stop, or without a word of conclusion."""
+    if len(tail) < _SHORTEST:
+        return False
+    line = tail[tail.rfind("\n") + 1 :]
+    if _POLITE.match(line):
+        return _concludes_nothing(tail[: -len(line)].rstrip())
+    ends_well = _ENDS_WELL.search(line) and not _ENDS_IN_NAME.search(line.rstrip("*_~ ") or line)
+    return (not ends_well and _in_sentence(tail, line)) or _concludes_nothing(tail)
+
+
+_FRAGMENT: Final = re.compile(r"[.!?:]\n{2,}[A-ZÀ-Þ][a-zß-ÿ']{0,20}\Z(?<![.\n][A-J])")
+"""One word after a sentence and a blank line: a sentence that was begun. A single letter may be a choice."""
 _CUT_WORD: Final = re.compile(r"\b(?:let|that|it|what|there|here|s?he|doesn|don|can|isn|won)['’]\Z", re.IGNORECASE)
 _ENDS_IN_NAME: Final = re.compile(r"(?:\$[^$\n=]{0,80}[^$\n=.]\$|\\\([^()\n=]{0,80}[^()\n=.]\\\))\Z")
 _ANNOUNCES_A_STEP: Final = re.compile(
@@ -127,7 +161,7 @@ def _in_formula(tail: str) -> bool:
     return not _PRICE.match(rest) or (_FORMULA_OPENS.search(marks) is not None and not _WORD.search(rest))
 
 
-_PRICE: Final = re.compile(r"(?:<<[^<>\n]*>>)?[-−]?[\d.,]+(?:\s|[.)/*x+-]|\Z)")
+_PRICE: Final = re.compile(r"(?:<<[^<>\n]*>>)?[-−]?[\d.,]+k?(?:\s|[.)/*x=+-]|\Z)")
 _FORMULA_OPENS: Final = re.compile(r"\$[a-zA-Z\\(]")
 _WORD: Final = re.compile(r"[a-z]{3}")
 
@@ -149,8 +183,6 @@ def _in_sentence(tail: str, line: str) -> bool:
     earlier = tail[: len(tail) - len(line) + stop].rstrip()
     if not words or "nswer" in sentence or "####" in line or _STATES.match(line) or _RESULT_AT_END.search(sentence):
         return False
-    if _CONNECTING.search(line) or _OPENING.fullmatch(sentence):
-        return bool(earlier) or len(words) > 2
     if _HAN.search(sentence):
         return "。" in earlier and not _HAN_VALUE.search(sentence)
     if ("=" not in sentence and _UNDONE.search(sentence)) or _goes_on(sentence, words):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from markscheme.marking.extraction.extracted import ExtractedAnswer, trimmed
+from markscheme.marking.extraction.extracted import ExtractedAnswer, trimmed, unenclosed
 from markscheme.marking.extraction.value_spans import SEGMENT, value_span
 
 ANNOUNCEMENTS: Final = {
@@ -32,12 +32,24 @@ ANNOUNCEMENTS: Final = {
     "Turkish": r"[Cc]evap(?: şudur)?",
     "Indonesian": r"[Jj]awaban(?:nya)?(?: akhir| akhirnya)?(?: adalah)?",
     "Polish": r"[Oo]dpowiedź(?: to)?",
+    "Danish, Norwegian, Swedish": r"(?:[Ee]ndelige?t? |[Kk]orrekte? |[Rr]ätt )?[Ss]var(?:et)?\b(?: er| är| lyder| blir)?",
+    "Dutch": r"(?:[Ee]ind)?[Aa]ntwoord(?: is)?",
+    "Czech": r"[Oo]dpověď(?: je)?",
+    "Hungarian": r"[Vv]álasz",
+    "Finnish": r"[Vv]astaus(?: on)?",
+    "Ukrainian": r"[Вв]ідповідь",
+    "Greek": r"[Αα]πάντηση(?: είναι)?",
+    "Persian": r"(?:پاسخ|جواب)(?: نهایی)?",
+    "Hebrew": r"תשובה",
 }  # fmt: skip
 _LEAD: Final = re.compile(
-    rf"(?<![A-Za-z])(?:{'|'.join(ANNOUNCEMENTS.values())})[\s*_】\])）」』]{{0,6}}+(?P<sign>[:：=]|[—–-](?=\s))?"
-    rf"[\s*_:：「『【（(\[]{{0,6}}?(?P<value>(?=[-−+]?[$€£¥₹]?\d|[$\\√π(\[{{（]|[A-J](?![\w-])|[-−])|(?<=[:：】\]]\s)(?=\S)|(?<=[:：】\]])(?=\S))"
+    rf"(?<![A-Za-z])(?:{'|'.join(ANNOUNCEMENTS.values())})[\s*_）」』)]{{0,6}}+(?:(?P<colon>[:：=】\]])|[—–-](?=\s))?"
+    rf"[\s*_:：>#]{{0,12}}+[「『【（(\[]{{0,3}}?(?:(?=[-−+]?[$€£¥₹]?\d|[$\\√π(\[{{（]|[A-J](?![\w-])|[-−])|(?(colon)(?=\S)|(?!)))"
 )
-_IN_ASCII: Final = ("ntwort", "rgebnis", "espuesta", "esultado", "ibu ", "esposta", "isposta", "evap", "awaban")
+_IN_ASCII: Final = (
+    "ntwort", "rgebnis", "espuesta", "esultado", "ibu ", "ibu:", "esposta", "isposta", "evap", "awaban", "var:", "varet ",
+    "ntwoord", "astaus",
+)  # fmt: skip
 """What a text without any accent must contain to be worth the search; with an "answer" in it, it is English."""
 _DENIED: Final = re.compile(r"(?:不|没有|非|nicht|keine?|no|pas|не)\s?\Z")
 _REACH: Final = 8_000
@@ -68,4 +80,4 @@ def declared_abroad(text: str, start: int, end: int) -> ExtractedAnswer | None:
         at, finish = formula.span(formula.lastindex or 0)
     copula = _COPULA_END.search(text, max(at, finish - 30), finish)
     answer = trimmed(text, at, copula.start() if copula is not None and copula.start() > at else finish, "abroad")
-    return answer if answer.content else None
+    return unenclosed(text, last.start(), answer) if answer.content else None

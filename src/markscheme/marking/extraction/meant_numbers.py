@@ -20,7 +20,7 @@ _NUMBER = re.compile(
 def meant_number(text: str, begin: int, end: int) -> tuple[int, int] | None:
     """Of several numbers: of the consequence and not its reason; not one in parentheses; the one that was worked out
     last; not one that tells when, how long or of what."""
-    named = _NAMED.search(text, begin, end)
+    named = _NAMED.search(text, begin, end) or _IN_TOTAL.search(text, begin, end)
     if named is not None:
         return named.span(1)
     counted = _COUNTED.match(text, begin, end)
@@ -44,32 +44,42 @@ def meant_number(text: str, begin: int, end: int) -> tuple[int, int] | None:
         found.span()
         for found in _NUMBER.finditer(text, begin, end)
         if not DENIED.search(text[max(begin, found.start() - 24) : found.start()])
+        and not _IN_EXPRESSION.match(text, found.end(), end)
     ]
     if len(numbers) < 2:
         return numbers[0] if numbers else None
     asides = [found.span() for found in _ASIDE.finditer(text, begin, end)]
     outside = [span for span in numbers if not any(start < span[0] < stop for start, stop in asides)] or numbers
+    outside = [span for span in outside if not is_circumstance(text, begin, *span)] or outside
     results = [_digits(found[1]) for found in _RESULT.finditer(text, max(0, begin - 4000), whole)]
     for result in reversed(results[-_RESULTS:]):
         for span in reversed(outside):
             if _digits(text[slice(*span)]) == result:
                 return span
-    telling = [span for span in outside if not _is_circumstance(text, begin, *span)]
-    return (telling or outside)[-1]
+    return outside[-1]
 
 
 WORKED_OUT = re.compile(r"=[^=\n]*\d")
 """A calculation with its result."""
 _NAMED = re.compile(r"(?<![\w.,])(-?\d[\d,]*(?:\.\d+)?)\s*=\s*[A-Za-z]\W*\Z")
 """`10 = b` at the end."""
+_IN_TOTAL = re.compile(
+    r"\b(?:for|making|with)\sa\s(?:grand\s)?total\sof\s(\\?[$€£]?\d[\d,]*+(?>(?:\.\d+)?))(?=[^\d=]*\Z)"
+)
+"""`3 cats, 9 dogs and 7 rabbits, for a total of 19 pets`."""
 _COUNTED = re.compile(
     r"\s*(?:(?:So|Thus|Therefore|Hence|In\stotal|Altogether),?\s)?(?:[Tt]here\s(?:are|is|were|was|will\sbe|would\sbe)\s(?:a\stotal\sof\s|exactly\s|only\s)?"
-    r"(\d[\d,]*+(?>(?:\.\d+)?))\s+[a-z]|(\d[\d,]*+)\s[a-z]+\s(?:think|believe|prefer|chose|voted|said|say|like|want|have|has)\s)(?![^\n]*[=;])"
+    r"(\d[\d,]*+(?>(?:\.\d+)?))\s+[a-z]|(\d[\d,]*+)\s[a-z]+\s(?:think|believe|prefer|chose|voted|said|say|like|want|have|has)\s)(?![^\n]*(?:[=;]|,\s(?:so|which|therefore|thus)\s))"
 )
 """`There are 30 boxes in 6 crates`, `16 people think that horse 12 will win`: the count that the sentence begins with."""
 _REASON = re.compile(r"\s*(?:Since|As|Because|If|When|Given)\s[^,]*(?:,(?!\s)[^,]*)*,\s")
 _CONSEQUENCE = re.compile(r"[,;]\s*(?:and\s+)?(?:so|therefore|thus|hence|meaning|which means)\s")
-_CONDITION = re.compile(r"\s(if|because|assuming)\s")
+_CONDITION = re.compile(
+    r"(?:\s(if|because|assuming|so\sthat)|,\s(as)|(?<=\w)\s(by)(?=\s[a-z]{2,12}ing\s)"
+    r"|(?<!need)(?<!needs)(?<!has)(?<!have)(?<!had)(?<!want)(?<!wants)(?<!going)(?<!able)(?<!due)(?<!up)(?<!equal)(?<!equivalent)(?<!left)"
+    r"\s(to)(?=\s(?!be\s|the\s|a\s|an\s|get\sto)[a-z]{2,12}\s))\s"
+)
+"""What follows tells why, how or what for: `16 yards to make 20 small masks`, `saves 250 by choosing option 1`."""
 _RESULTS = 6
 """How many calculations back a number may have been worked out."""
 _ASIDE = re.compile(r"\([^()\n]{1,200}\)")
@@ -77,19 +87,24 @@ _RESULT = re.compile(
     r"=\s*(?:<<[^<>\n]*>>)?\s*\\?[$€£]?\s*(?:<<[^<>\n]*>>)?(\d[\d,]*+(?>(?:\.\d+)?)|\.\d++)(?!\s*(?:[+*×÷\d]|[-/]\s*[\d($]))"
 )
 DENIED = re.compile(r"\b(?:not|cannot|can't|isn't|never)\s+(?:be\s+|equal\s+(?:to\s+)?)?\\?\$?\Z")
+_IN_EXPRESSION = re.compile(r"\s?[-+*/×÷−]\s?[A-Za-z](?![A-Za-z])")
+"""`160 - x red roses`: half of an expression is no value."""
 _BEFORE = re.compile(
-    r"(?:\b(?:d'ici|dans|pendant|nach|durante|en|in|for|over|after|every|per|within|during|each|all|by|at|than|the|these|those|to\s(?!pay|spend|earn|save|receive|be|make|get)\w+|\w{2,}ing))\s+\Z"
+    r"(?:\b(?:d'ici|dans|pendant|nach|durante|en|in(?:\sa)?|for|over|after|every|per|within|during|each|all|by|at|than|the|these|those|(?:goal|budget)\sof|Option|Plan|Day|Week|Team|Step|to\s(?!pay|spend|earn|save|receive|be|make|get)\w+|\w{2,}ing))\s+\Z"
 )
 _TIME = re.compile(
     r"\s*(?:minut|hour|day|week|month|year|second|time|p\.?m|a\.?m|mois|jour|heure|an(?:née)?s?\b|semaine|stunde|tag|woche|monat"
     r"|jahr|hora|día|semana|mes(?:es)?\b|año)",
     re.IGNORECASE,
 )
-_EACH = re.compile(r"\s*(?:each|apiece|per\b|a\spiece)")
-_ALWAYS = ("all", "after", "every", "per", "each", "the", "these", "those", "than")
+_EACH = re.compile(r"\s*(?:[a-z]+\s)?(?:each|apiece|per\b|a\spiece)")
+_ALWAYS = (
+    "goal", "budget", "Option", "Plan", "Day", "Week", "Team", "Step", "all", "after", "every", "per", "each", "the",
+    "these", "those", "than",
+)  # fmt: skip
 
 
-def _is_circumstance(text: str, begin: int, start: int, stop: int) -> bool:
+def is_circumstance(text: str, begin: int, start: int, stop: int) -> bool:
     """`after 3 days`, `every 5`, `the 16 glasses`, `to reach 100`, `selling 9 eggs`: what the sentence already knew."""
     before = _BEFORE.search(text[max(begin, start - 24) : start])
     if before is None:

@@ -63,6 +63,7 @@ MARKS_OF_THINKING: Final = (
     ("<|im_start|>think", "<|im_start|>answer"),  # s1
     ("<|begin_of_thought|>", "<|end_of_thought|>"),  # Sky-T1
     ("<|channel|>analysis<|message|>", "<|channel|>final<|message|>"),  # gpt-oss
+    ("<|channel>thought", "<channel|>"),  # Gemma 4
     ("<thinking>", "</thinking>"),  # prompts for Claude
     ("<thought>", "</thought>"),
     ("<reasoning>", "</reasoning>"),
@@ -87,7 +88,7 @@ def _marks_of_thinking(text: str, think_end: str) -> tuple[tuple[str, str], ...]
         return ((think_end.replace("/", "", 1) if "/" in think_end else "", think_end),) if think_end else ()
     marks: tuple[tuple[str, str], ...] = ()
     if "<" in text:
-        marks = MARKS_OF_THINKING[:4] if "|>" in text else MARKS_OF_THINKING[:1]
+        marks = MARKS_OF_THINKING[:5] if "|>" in text or "<|" in text else MARKS_OF_THINKING[:1]
     head = text[:_HEAD]
     if "<t" in head or "<r" in head or "<s" in head or "[T" in head or "◁" in head:
         marks += tuple(pair for pair in MARKS_OF_THINKING[len(marks) :] if pair[0] in head)
@@ -100,7 +101,9 @@ _QUESTION = r"(?:Question|QUESTION|Problem|PROBLEM|Exercise|Q)[ \t]?[#\d]{0,4}[*
 _NEXT = re.compile(
     rf"\n(?=[ \t>*#_QPEHU\[])[ \t>*#_]{{0,8}}+(?:(?P<question>{_QUESTION})|(?:Human|User|USER)[*_]{{0,3}}:|\[INST\])"
 )
-_OPENS_WITH_QUESTION = re.compile(rf"\s*[>*#_ ]{{0,8}}{_QUESTION}")
+_OPENS_WITH_QUESTION = re.compile(
+    rf"\s*[>*#_ ]{{0,8}}(?:{_QUESTION}|(?:Given|(?:The\s)?(?:[Rr]elevant\s)?[Vv]ariables)\b)"
+)
 _TURN = re.compile(
     r"<\|(?:im_start\|>\s*user|im_end\|>|endoftext\|>|eot_id\|>|end_of_text\|>|end\|>|user\|>"
     r"|start_header_id\|>\s*user)|</s>|<end_of_turn>"

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from markscheme.marking.extraction.extracted import ExtractedAnswer, last_match, trimmed
-from markscheme.marking.extraction.meant_numbers import DENIED, WORKED_OUT, meant_number
+from markscheme.marking.extraction.meant_numbers import DENIED, WORKED_OUT, is_circumstance, meant_number
 from markscheme.marking.extraction.number_words import NUMBER_RUN
 from markscheme.marking.extraction.value_spans import is_money, value_span
 
@@ -72,7 +72,8 @@ def stated_value(text: str, begin: int, end: int) -> ExtractedAnswer:
     formulas = [found for found in _FORMULA.finditer(text, begin, end) if not (found[4] and is_money(found[4]))]
     telling = [found for found in formulas if not _BARE_NAME.fullmatch(found[found.lastindex or 0])]
     if formulas:
-        return _formulas(text, telling or formulas)
+        stated = [found for found in telling if not is_circumstance(text, begin, *found.span())]
+        return _formulas(text, stated or telling or formulas)
     number = meant_number(text, begin, end)
     if number is None and not TELLING.search(text, begin, end):
         spelled = list(NUMBER_RUN.finditer(text, begin, end))
@@ -150,6 +151,9 @@ def _side_before_equals(formula: re.Match[str]) -> str:
 
 def right_hand_side(text: str, begin: int, end: int) -> ExtractedAnswer:
     """Of `21 + 49 = 70` the 70; but `x = 70` and `y = 2x + 3` stay whole, for they may be the answer."""
+    noted = text.rfind(">>", begin, end)
+    if noted >= 0 and text.find("<<", begin, noted) >= 0:
+        return undelimited(text, noted + 2, end)  # GSM8K's calculator: $<<9*2=18>>18
     equals = text.rfind("=", begin, end)
     if equals > begin and _LETTER.fullmatch(text, equals + 1, end) and text.find("=", begin, equals) >= 0:
         end, equals = equals, text.rfind("=", begin, equals)  # 36 - 19 = 17 = x

@@ -19,6 +19,7 @@ WORD_CLASSES: Final = (
     ("increasing", "decreasing"),
     ("valid", "invalid"),
     ("linear", "nonlinear"),
+    ("north", "east", "south", "west"),
     ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"),
     ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
      "december"),

@@ -11,7 +11,7 @@ from typing import Final
 
 from markscheme.marking.equality import compare
 from markscheme.marking.extraction.answer_forms import explicit_answer, extract_answer
-from markscheme.marking.extraction.choice_letters import announced_letter, letter_in, letter_of_lines
+from markscheme.marking.extraction.choice_letters import announced_letter, letter_in, letter_of_lines, lone_letter
 from markscheme.marking.extraction.choices import choice_texts
 from markscheme.marking.extraction.endings import is_cut_off
 from markscheme.marking.extraction.extracted import ExtractedAnswer
@@ -38,6 +38,9 @@ def by_letter(sections: ResponseSections, letter: str) -> Assessment | None:
     """The verdict on a response to a multiple-choice question; `None` when it names no choice in any way."""
     text, start, end = sections.text, sections.start, sections.end
     texts = choice_texts(sections.choices, sections.statement)
+    lone = None if sections.cut_off else lone_letter(text, start, end)
+    if lone is not None:
+        return _chosen(lone, lone.content, letter)
     explicit = explicit_answer(text, start, end)
     named = None if explicit is None else letter_in(explicit.content)
     if explicit is not None and explicit.form in ("json", "boxed", "tagged", "hashes"):

@@ -11,12 +11,13 @@ from functools import lru_cache
 
 from markscheme.marking.equality import AnswerComparison, compare
 from markscheme.marking.equality.units import unit_asked
-from markscheme.marking.extraction.answer_forms import explicit_answer, extract_answer
+from markscheme.marking.extraction.answer_forms import explicit_answer, extract_answer, implied_answer
+from markscheme.marking.extraction.conclusions import is_in_words, meant_by
+from markscheme.marking.extraction.endings import may_be_whole
 from markscheme.marking.extraction.extracted import ExtractedAnswer, trimmed
 from markscheme.marking.extraction.numbers import ascii_digits
 from markscheme.marking.extraction.rounding import places_asked
 from markscheme.marking.extraction.sections import ResponseSections
-from markscheme.marking.extraction.sentences import is_prose, stated_value
 from markscheme.marking.protocol import Assessment
 from markscheme.marking.protocols._closed_answers import (
     by_letter,
@@ -48,6 +49,8 @@ def judge(sections: ResponseSections, gold: Gold) -> Assessment:
     if closed is not None:
         return closed
     answer = extract_answer(sections)
+    if answer is None and may_be_whole(sections):
+        return _if_right(sections, right)
     if answer is None or not answer.content:
         return by_words_of_letter(sections, right) or Assessment(Verdict.NO_ANSWER, why="no answer was stated")
     if is_endless(answer.content):
@@ -73,6 +76,18 @@ def judge(sections: ResponseSections, gold: Gold) -> Assessment:
     return Assessment(verdict, answer.content, result.why, (answer.start, answer.end), result.flags)
 
 
+def _if_right(sections: ResponseSections, right: str) -> Assessment:
+    """The verdict on a text that may have ended or not: right if the value it ends in is the gold."""
+    answer = implied_answer(sections)
+    if (
+        answer is None
+        or is_endless(answer.content)
+        or not (result := compare(ascii_digits(answer.content), right)).equal
+    ):
+        return Assessment(Verdict.NO_ANSWER, why="no answer was stated")
+    return Assessment(Verdict.CORRECT, answer.content, result.why, (answer.start, answer.end), result.flags)
+
+
 def _whole(sections: ResponseSections, right: str) -> ExtractedAnswer | None:
     """A short response that says just what the gold says is right as it stands, words and all."""
     if sections.end - sections.start > len(right) + 20:
@@ -81,7 +96,7 @@ def _whole(sections: ResponseSections, right: str) -> ExtractedAnswer | None:
     return whole if compare(whole.content, right).equal else None
 
 
-_WITH_LETTER = re.compile(r"[\s*_$]*[(\[]?(?:[A-Ja-j][)\]]|[A-J][.:])[\s*_]*(?=\S)")
+_WITH_LETTER = re.compile(r"[\s*_$]*(?:\\text\{)?[(\[]?(?:[A-Ja-j][)\]]|[A-J][.:])[\s*_]*(?=\S)")
 
 
 _IN_BRACKETS = re.compile(r"[A-J]\s?\(([^()]{1,200})\)\.?")
@@ -89,17 +104,25 @@ _IN_BRACKETS = re.compile(r"[A-J]\s?\(([^()]{1,200})\)\.?")
 
 
 def _value_of_chain(content: str, right: str) -> str | None:
-    """Of `24x - 14y = 38` and `S_1:S_2 = 7:32` the value, where the gold is no equation; `x^2 = 5` does not say 5."""
+    """Of `24x - 14y = 38`, `S_1:S_2 = 7:32` and `3R = 3(46) = 138` the value, where the gold is no equation; `x^2 = 5` does
+    not say 5."""
     left, equals, value = content.rpartition("=")
     if not equals or "=" in right or len(content) > 300 or left[-1:] in "<>!\\":
         return None
+    if _CALCULATED.fullmatch(left.rpartition("=")[2]):
+        return value
     unknowns = set(re.findall(r"(?<![\\a-zA-Z])[a-zA-Z](?:_\{?\w\}?)?(?![a-zA-Z])", left))
     return value if len(unknowns) > 1 and not re.search(r"[<>\u2264\u2265]|\\[lg]e", left) else None
 
 
+_CALCULATED = re.compile(r"[\s$\\(]*\d[\d\s.,$()%+*/×÷·x−-]*")
+"""A side that only calculates."""
 _MEASURED = re.compile(r"([-−]?[$¥€£]?\d[\d,]*+(?>(?:\.\d+)?(?:/\d+)?))\s?[^\x00-\u024f\u2000-\u2bff]{1,12}[.。]?")
 
 
+_UNIT = re.compile(
+    r"([-−]?[$]?\d[\d,]*(?:\.\d+)?)(?:\s?(?:[A-Za-z]{1,12})?(?:/|\sper\s)[A-Za-z]{1,12}|\sdozen\b[^\d=]*|(?:g|kg|m|km|cm|mm|ml|ft|lbs|hrs|mph))\.?"
+)
 _GROUPED = re.compile(r"([-−]?[$€£]?\d{1,3}(?:\.\d{3})+)(?:\s[^\d]{1,20})?")
 
 
@@ -109,9 +132,13 @@ def _grouped(answer: ExtractedAnswer) -> str | None:
     return grouped[1].replace(".", "") if grouped else None
 
 
-def _counted(content: str) -> str | None:
-    """The number of `18元`, `3页` or `18 долларов`: measure words of scripts in which equality knows no units."""
-    measured = None if content.isascii() or len(content) > 60 else _MEASURED.fullmatch(content)
+def _counted(answer: ExtractedAnswer) -> str | None:
+    """The number of `18元`, `3页`, `18 долларов`, `$480/week`, `48g` or `8 dozen eggs`: measures that equality does not know
+    as units, or takes for factors. A box holds mathematics, where `48g` is a product."""
+    content = answer.content
+    if len(content) > 60 or answer.form == "boxed":
+        return None
+    measured = (_UNIT if content.isascii() else _MEASURED).fullmatch(content)
     return measured[1] if measured else None
 
 
@@ -124,7 +151,7 @@ def _read_again(
         results = [compare(part, right) for part in answer.parts]
         return (answer, results[-1]) if all(each.equal for each in results) else (answer, result)
     letter = _WITH_LETTER.match(answer.content)
-    content = answer.content[letter.end() :] if letter is not None else None
+    content = answer.content[letter.end() :].removesuffix("}" * ("\\text" in letter[0])) if letter is not None else None
     if sections.statement or sections.choices:
         content = text_of_choice(sections, answer.content, content) or content
     bracketed = _IN_BRACKETS.fullmatch(answer.content)
@@ -132,16 +159,17 @@ def _read_again(
         content,
         bracketed and bracketed[1],
         _value_of_chain(answer.content, right),
-        _counted(answer.content),
+        _counted(answer),
         _grouped(answer),
     ):
         if other is not None and (same := compare(other, right)).equal:
             return answer, same
     if said_with_letter(sections, answer, right):
         return answer, AnswerComparison(True, "said with its letter", ("choice",), "string")
-    if answer.form not in ("boxed", "json") and is_prose(answer.content):
-        meant = stated_value(sections.text, answer.start, answer.end)
+    if answer.form not in ("boxed", "json") and is_in_words(answer):
+        meant = meant_by(sections.text, answer, sections.end)
         if meant.content and meant.content != answer.content:
             meant = meant._replace(content=ascii_digits(meant.content))
-            return meant, compare(meant.content, right)
+            said, number = compare(meant.content, right), _counted(meant)
+            return meant, said if said.equal or number is None else compare(number, right)
     return answer, result
