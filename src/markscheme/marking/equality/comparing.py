@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from fractions import Fraction
 from numbers import Number
 from typing import Final, Literal, NamedTuple
 
@@ -24,6 +25,7 @@ Method = Literal["string", "exact", "numeric", "symbolic", "none"]
 """What settled it: the same text, exact arithmetic, a numerical difference, computer algebra, or nothing."""
 _WHOLE: Final = re.compile(r"\s*[-+]?[0-9]{1,1000}\s*")
 _SPACES: Final = re.compile(r"(?<!\d)\s+|\s+(?!\d)")
+_RANGE: Final = re.compile(r"(\d{1,20}(?:\.\d{1,20})?)\s?[-–]\s?(\d{1,20}(?:\.\d{1,20})?)")
 _UNWORKED: Final = re.compile(r"\\(?:sum|prod|i*nt|lim|frac\{d\}\{d)(?![a-z])")
 PROOFS: Final = "markscheme.marking.equality.proofs:decide"
 _TOO_BIG: Final = "too large to work out"
@@ -122,6 +124,8 @@ def _compare(answer: str, gold: str, places: int | None, time_limit: float) -> A
         return _unread(answer, gold, left, right)
     comparator = Comparator(places=places)
     verdict = _same(comparator, left.answer, right.answer)
+    if verdict and _other_range(answer, gold):
+        return AnswerComparison(False, "another range", method="exact")
     if verdict is False:
         if _same_but_for_spaces(answer, gold):
             return _SAME_TEXT
@@ -177,6 +181,13 @@ def _same_but_for_spaces(answer: str, gold: str) -> bool:
     return "".join(answer.split()) == "".join(gold.split()) and _SPACES.sub("", answer) == _SPACES.sub("", gold)
 
 
+def _other_range(answer: str, gold: str) -> bool:
+    """Whether both texts are ranges, 0.6 - 0.8 and 0.0 - 0.2, with other ends: as differences they would be equal."""
+    ranges = [m for text in (answer, gold) if (m := _RANGE.fullmatch(text.strip(" $")))]
+    ends = [(Fraction(m[1]), Fraction(m[2])) for m in ranges]
+    return len(ends) == 2 and ends[0] != ends[1] and all(low < high for low, high in ends)
+
+
 def _same_tokens(answer: str, gold: str) -> bool:
     """Whether two texts differ only in layout, for answers that are the same but beyond reading."""
     if max(len(answer), len(gold)) > _LONGEST_LAYOUT:
@@ -223,7 +234,7 @@ class _Meaning(NamedTuple):
     flag: str = ""
 
 
-_LIST_COMMA: Final = re.compile(r"(?<=\d),(?=\s?\d{3}(?!\d))")
+_LIST_COMMA: Final = re.compile(r"(?<=\d),(?=\s?[1-9]\d{2}(?!\d))")
 _SPACED_GROUPS: Final = re.compile(r"\s*[-+$\\]*\d{1,3}(?:, \d{3})+(?!\d)[^,]*")
 _BARE_UNIT: Final = re.compile(
     r"([-\d.,/\s]*\d)\s*(?:\s([mgshL](?:/[mgshL])?)((?:\^\{?[23]\}?)?)|\(([A-Za-z]{1,3})\)())\s*\.?"

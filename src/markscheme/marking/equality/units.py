@@ -38,7 +38,7 @@ def _table() -> dict[str, tuple[str, int, Fraction]]:
         ("s", "week wk", f(604800)), ("month", "month", f(1)), ("month", "year yr", f(12)), ("month", "decade", f(120)), ("month", "century centurie", f(1200)),
         ("usd", "dollar usd buck", f(1)), ("usd", "cent penny pennie", f(1, 100)), ("eur", "euro eur", f(1)), ("gbp", "gbp", f(1)),
         ("inr", "rupee rs inr", f(1)), ("jpy", "yen", f(1)), ("cny", "yuan rmb", f(1)),
-        ("deg", "degree deg °", f(1)), ("rad", "radian rad", f(1)), ("degc", "celsius °c", f(1)), ("degf", "fahrenheit °f", f(1)),
+        ("deg", "degree deg °", f(1)), ("rad", "radian rad", f(1)), ("degc", "celsius °c", f(1)), ("degf", "fahrenheit °f", f(1)), ("degk", "kelvin k °k", f(1)),
         ("m3", "l liter litre", f(1, 10**3)), ("m3", "ml milliliter millilitre cc", f(1, 10**6)), ("m3", "gallon gal", f(3785411784, 10**12)),
         ("m3", "quart qt", f(946352946, 10**12)), ("m3", "pint pt", f(473176473, 10**12)), ("m3", "cup", f(2365882365, 10**13)),
         (ANY, "unit", f(1)), ("j", "joule", f(1)), ("n", "newton", f(1)), ("w", "watt", f(1)), ("v", "volt", f(1)), ("hz", "hertz hz", f(1)),
@@ -53,7 +53,8 @@ def _table() -> dict[str, tuple[str, int, Fraction]]:
 _UNITS: Final = _table()
 _SPEEDS: Final = {"mph": ("mile", "hour"), "kph": ("km", "hour"), "kmh": ("km", "hour"), "fps": ("foot", "second")}
 _POWERS: Final = {"square": 2, "sq": 2, "squared": 2, "cubic": 3, "cu": 3, "cubed": 3}
-_PIECES: Final = re.compile(r"\^?\{?\(?(-?\d+)\)?\}?|[^\W\d_]+(?:'s)?|°[cfCF]?|/")
+_PIECES: Final = re.compile(r"\^?\{?\(?(-?\d+)\)?\}?|[^\W\d_]+(?:'s)?|°[cfkCFK]?|/")
+_TEMPERATURE: Final = re.compile(r"\bdegrees?\s(?=[cfk])", re.IGNORECASE)
 _ASKED: Final = re.compile(
     r"\b(?:how many|how much in|in|number of)\s(?:whole\s|total\s)?([a-z]{3,12}s|[ckm][mg])\b", re.IGNORECASE
 )
@@ -68,7 +69,7 @@ def read_unit(text: str) -> Unit | None:
     sign, pending, known = 1, 1, False
     last: tuple[str, int, Fraction] | None = None
     unknown: list[str] = []
-    for m in _PIECES.finditer(text[:MAX_LENGTH]):
+    for m in _PIECES.finditer(_TEMPERATURE.sub("°", text[:MAX_LENGTH])):
         piece = m[0].lower()
         if m[1] is not None or piece in ("squared", "cubed"):
             exponent = int(m[1]) if m[1] is not None else _POWERS[piece]

@@ -183,8 +183,13 @@ class _Level:
 
     def juxtapose(self, node: Node) -> None:
         """Two values side by side: a product."""
-        if node.kind == "n" and self.nodes[self.at - 1].kind == "n":
+        before = self.nodes[self.at - 1]
+        if node.kind == "n" and before.kind == "n":
             raise Unreadable("two numbers side by side")
+        if isinstance(node, Group) and node.text == "(" and before.kind == "v" and _is_zero(node.items):
+            self.at += 1
+            self.values[-1] = generator(f"{before.text}(0)")  # an initial value: as a product it would be nothing
+            return
         # Whether a function without brackets is still taking its argument.
         taking = next((one.strength for one in reversed(self.operators) if one.strength <= _FUNCTION), 0) == _FUNCTION
         strength = _IMPLICIT_ARGUMENT if taking and node.kind not in ("f", "(") else _MULTIPLY
@@ -261,6 +266,10 @@ class _Level:
         if sign is None:
             raise Unreadable("a sign that is not chosen")
         return sign > 0
+
+
+def _is_zero(nodes: Nodes) -> bool:
+    return len(nodes) == 1 and nodes[0].kind == "n" and not nodes[0].text.strip("0")
 
 
 class _Operator(NamedTuple):

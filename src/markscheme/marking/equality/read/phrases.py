@@ -94,8 +94,8 @@ def _spelled_number(plain: str) -> Scalar | None:
         value = number_from_words(" ".join(words[:cut]))
         if value is not None:
             rest = " ".join(words[cut:])
-            if any(w.lower() in NUMBER_WORDS for w in words[cut:]):
-                return None  # "three, five, seven" is a list
+            if any(w.lower() in NUMBER_WORDS or w.lower() in ("past", "to") for w in words[cut:]):
+                return None  # "three, five, seven" is a list, "quarter past" a time
             if rest.lower() in ("percent", "percentage"):
                 return Scalar(value, percent=True)
             return Scalar(value, read_unit(rest) if rest else None)

@@ -39,7 +39,7 @@ def relation(nodes: Nodes, read: Read) -> ParsedAnswer:
         if set(operators) != {"≈"} or (mark and not name):
             return read(nodes[:mark])  # x = √2 ≈ 1.414: what comes before is meant
         value = read(nodes[mark + 1 :])
-        return Relation("=", Text("name"), value, name) if mark else value
+        return Relation("=", Text(name), value, name) if mark else value
     if set(operators) <= {"=", "≡"}:
         return _equation(sides[0], sides[-1], read) if sides[0] else read(sides[-1])
     if set(operators) <= _INEQUALITIES or operators == ["≠"]:

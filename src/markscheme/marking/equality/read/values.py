@@ -139,7 +139,11 @@ def _with_unit(number: Scalar, rest: Sequence[Token]) -> Scalar | None:
         return None
     if any(t.kind == "o" and t.text in "+-±" and rest[k - 1].kind != "{" for k, t in enumerate(rest)):
         return None  # 12 cm + 1
+    if any(t.text in ("*", "x", "X") and after.kind == "n" for t, after in itertools.pairwise(rest)):
+        return None  # 4 ft x 12 ft
     word = rest[0].text.lower()
+    if number.unit == _DEGREES and word in ("c", "f", "k"):
+        return replace(number, unit=read_unit(f"°{word}"))
     if word in _PERCENT:
         return replace(number, percent=True)
     if word == "mod":

@@ -23,12 +23,15 @@ def relations(comparator: Comparator, a: Relation, b: Relation) -> bool | None:
     if a.operator != b.operator:
         return False
     sides = (a.left, a.right, b.left, b.right)
-    if all(isinstance(s, Scalar) for s in sides):
+    if all(isinstance(s, Scalar) and s.unit is None and not s.percent for s in sides):
         verdict = _proportional(comparator, a, b)
         if verdict is not False:
             return verdict
-    if a.operator == "=" and a.left_name and b.left_name and _same_name(a.left_name, b.left_name):
-        return comparator.same(a.right, b.right)
+    if a.operator == "=" and a.left_name:
+        if b.left_name and _same_name(a.left_name, b.left_name):
+            return comparator.same(a.right, b.right)
+        if a.left_name == b.right_name:
+            return comparator.same(a.right, b.left)
     return comparator.all([(a.left, b.left), (a.right, b.right)])
 
 
@@ -47,8 +50,8 @@ def _proportional(comparator: Comparator, a: Relation, b: Relation) -> bool | No
     if not isinstance(p, Expr) or not isinstance(q, Expr):
         return False  # true of all numbers or of none: then the sides must be the same
     names = variables(p)
-    if names != variables(q):
-        return False
+    if not names or names != variables(q):
+        return False  # 20√3 = 34.6 says nothing of a variable, so the sides must be the same, too
     # Multiplied through by their denominators, the equations compare coefficient by coefficient.
     top, bottom = _coefficients(p, names), _coefficients(q, names)
     if set(top) != set(bottom):
