@@ -99,6 +99,9 @@ def test_body_when_many_are_large_then_each_gets_its_turn():
     [
         b"\xef\xbb\xbf" + json.dumps(ANSWER).encode(),
         json.dumps(ANSWER).encode("utf-16"),
+        json.dumps(ANSWER).encode("utf-16-le"),
+        json.dumps(ANSWER).encode("utf-16-be"),
+        json.dumps(ANSWER).encode("utf-32"),
         b'{"choices": [{"message": {"content": "ANSWER: 4"}, "logprobs": [NaN, -Infinity]}], "score": Infinity}',
         b'{"choices": [{"message": {"content": "ANSWER: 4"}}], "huge": 1e999, "digits": ' + b"9" * 5000 + b"}",
         json.dumps(ANSWER).encode() + b"\n\x00\x00",

@@ -133,6 +133,14 @@ def test_connection_when_a_second_answer_was_slipped_in_then_it_is_nobodys(ask):
     assert one.text == "right again"
 
 
+def test_answer_when_it_is_no_http_then_the_message_does_not_repeat_what_was_sent(ask):
+    said = whole("right").replace(b"\r\n", b"\r\nConnection: close\r\n", 1) + whole("somebody else's")
+    with Wire(said) as wire, pytest.raises(RequestFailed, match="did not answer in HTTP") as failed:
+        ask("openai/m", base_url=(wire.url,))
+    assert "right" not in str(failed.value)
+    assert failed.value.retryable
+
+
 def test_connection_when_the_server_closes_it_on_a_new_request_then_tried_again_by_the_scheduler_only(ask):
     """Not by the client: whether the request was worked on, only the server knows."""
     with Wire(whole("one"), None, whole("two")) as wire:

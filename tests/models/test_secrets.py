@@ -8,6 +8,7 @@ import pytest
 from markscheme import redaction
 from markscheme.config import make_config
 from markscheme.errors import UsageError
+from markscheme.experiments.plan import typed_cells
 from markscheme.models import load_model
 from markscheme.models.secrets import (
     address_secrets,
@@ -19,6 +20,7 @@ from markscheme.models.secrets import (
     secret_values,
 )
 from markscheme.redaction import Scrubber, is_secret
+from markscheme.running.execute import new_folder
 
 SECRET = """key api_key apiKey x-api-key apikey token access_token hf_token client_secret password Authorization
 aws_credentials private_key sig"""
@@ -114,6 +116,9 @@ KEY = "zq7Rk2Wx9LmP4vTn8BsY1c"
         f'headers=[{{"name": "X-Api-Key", "value": "{KEY}"}}]',
         f'headers=["Authorization", "Bearer {KEY}",]',
         f"curl=-H 'Authorization: Bearer {KEY}'",
+        f"proxy=https://host/x?api_key={KEY}",
+        f'proxy="https://user:{KEY}@host/x"',
+        f'deep={{"proxy": "https://user:{KEY}@host/x"}}',
         f'deep={{"a": [{{"b": {{"client_secret": ["{KEY}"]}}}}]}}',
         "note=sk-proj-abcdefghijklmnop1234",
         "note=hf_abcdefghijklmnopqrst",
@@ -172,6 +177,15 @@ def test_address_when_a_key_stands_anywhere_in_it_then_hidden(url):
 )
 def test_address_when_it_holds_no_key_then_kept_to_the_letter(url):
     assert hide_url(url) == url
+
+
+def test_spec_when_the_key_was_typed_in_place_of_the_name_then_no_folder_bears_it(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    assert hide_spec(f"openai/{KEY}") == "openai/***"
+    assert hide_spec("openai/sk-proj-abcdefghijklmnop1234") == "openai/***"
+    assert KEY not in str(new_folder("gsm8k", f"openai/{KEY}"))
+    (cell,) = typed_cells([f"openai/{KEY}"], ["gsm8k"], {"prompt": [f"{{statement}} {KEY}"]})
+    assert KEY not in cell.folder + cell.model + cell.variation
 
 
 def test_field_when_it_is_the_key_of_the_environment_then_hidden_whatever_its_name(monkeypatch):

@@ -43,14 +43,22 @@ def test_key_when_it_stands_everywhere_and_the_server_repeats_it_then_in_no_file
     assert KEY not in done.stdout + done.stderr
 
 
-def test_key_when_an_option_is_refused_then_the_message_does_not_repeat_it(markscheme, monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    for wrong in (["--header", KEY], ["--extra-field", KEY], ["--base-url", f"ftp://{KEY}"], ["--limit-seed", KEY]):
-        try:
-            said = markscheme("run", "gsm8k-sample", "--model", "openai/m", *wrong).stderr
-        except SystemExit:
-            said = ""  # argparse has spoken, below
-        assert KEY not in said
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ["--header", KEY],
+        ["--extra-field", KEY],
+        ["--base-url", f"ftp://{KEY}"],
+        ["--limit-seed", KEY],
+        ["--api", KEY],
+        [KEY],
+    ],
+)
+def test_key_when_an_option_is_refused_then_the_message_does_not_repeat_it(tmp_path, wrong):
+    done = command(("run", "gsm8k-sample", "--model", "openai/m", *wrong), tmp_path, OPENAI_API_KEY=KEY)
+    assert done.returncode == 2
+    assert done.stderr
+    assert KEY not in done.stderr + done.stdout
 
 
 def test_server_when_its_message_holds_escape_sequences_then_the_terminal_gets_none(markscheme, sums, tmp_path):
@@ -132,6 +140,30 @@ def test_command_when_its_streams_are_closed_then_the_run_is_as_ever(closed, tmp
     assert "Traceback" not in done.stderr
     assert json.loads((tmp_path / "run" / "manifest.json").read_text())["status"] == "complete"
     assert all(json.loads(line) for line in (tmp_path / "run" / "responses.jsonl").read_text().splitlines())
+
+
+@pytest.mark.parametrize("full", ["{} 2>/dev/full", "{} >/dev/full", "{} >/dev/full 2>/dev/full"])
+def test_command_when_nothing_can_be_said_then_the_run_is_kept_and_the_exit_code_is_ours(full, tmp_path):
+    done = command(RUN, tmp_path, prefix=full)
+    assert done.returncode == (0 if full == "{} 2>/dev/full" else 1)
+    assert "Traceback" not in done.stderr + done.stdout
+    assert json.loads((tmp_path / "run" / "manifest.json").read_text())["status"] == "complete"
+
+
+def test_adjudicate_when_standard_input_is_closed_then_it_stops_as_at_its_end(tmp_path):
+    assert command(RUN, tmp_path).returncode == 0
+    done = command(("adjudicate", "run", "--who", "me"), tmp_path, prefix="{} <&-")
+    assert done.returncode == 0
+    assert "Traceback" not in done.stderr
+
+
+def test_memory_when_too_little_is_allowed_then_one_sentence_whose_advice_works(tmp_path):
+    done = command(RUN, tmp_path, prefix="ulimit -v 300000;")
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert not (tmp_path / "run").exists()
+    done = command(RUN, tmp_path, prefix=f"{done.stderr.split('`')[1]};")
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp1252"])

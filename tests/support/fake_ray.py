@@ -50,6 +50,9 @@ class FakeRay:
             actor.dead.set()
             self.place()
 
+    def get_runtime_context(self) -> SimpleNamespace:
+        return SimpleNamespace(gcs_address="")
+
     def cluster_resources(self) -> dict[str, float]:
         return {"CPU": 100.0}
 

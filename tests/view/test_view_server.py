@@ -175,6 +175,17 @@ def test_request_from_its_own_page_or_a_link_is_answered(server):
     assert get(server.url + "/", Sec_Fetch_Site="same-origin", Sec_Fetch_Mode="cors")[0] == 200
 
 
+@pytest.mark.parametrize(
+    "sent", [b"\x00\x01\r\n\r\n", b"GET / HTTP/1.1\r\nContent-Length: -1\r\n\r\n", b"GET /" + b"a" * 100_000]
+)
+def test_request_that_is_no_http_is_refused_and_the_terminal_sees_no_traceback(server, caplog, sent):
+    parts = urlsplit(server.url)
+    with socket.create_connection((parts.hostname, parts.port), timeout=30) as connection:
+        connection.sendall(sent)
+        assert connection.recv(100).startswith(b"HTTP/1.0 400")
+    assert not caplog.records
+
+
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS"])
 def test_request_that_would_change_something_is_refused(server, method):
     assert get(server.url + "/run/first", method=method)[0] == 405

@@ -9,7 +9,8 @@ from __future__ import annotations
 import gc
 import io
 import sys
-from typing import TYPE_CHECKING, Any, NoReturn
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 if TYPE_CHECKING:
     import argparse
@@ -42,6 +43,9 @@ COMMANDS = {
 EXIT_USAGE = 2
 EXIT_INTERRUPTED = 130
 
+LEAST_MEMORY = 512 << 20
+"""Bytes of addresses; with 400 MB a small run goes through."""
+
 
 def overview() -> str:
     """What `markscheme --help` prints."""
@@ -65,7 +69,7 @@ def build_parser(command: str) -> argparse.ArgumentParser:
         """One line instead of the usage, which is longer than the screen; a flag that is not there with the nearest."""
 
         def error(self, message: str) -> NoReturn:
-            print(f"{self.prog}: {message}; `{self.prog} --help` lists the options", file=sys.stderr)
+            complain(f"{message}; `{self.prog} --help` lists the options", self.prog)
             sys.exit(EXIT_USAGE)
 
         def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
@@ -113,12 +117,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()  # here, so that a closed pipe or a full disk is noticed now and not at exit
     except BrokenPipeError:
         # `markscheme … | head` closed the pipe: that is the reader's choice, not a failure.
-        _forget_stdout()
+        _forget(sys.stdout)
         return 0
     except OSError as problem:  # standard output is a file on a full disk, say
-        _forget_stdout()
-        print(f"markscheme: {problem.strerror or problem}: {problem.filename or 'output'}", file=sys.stderr)
+        _forget(sys.stdout)
+        with suppress(OSError):
+            print(f"markscheme: {problem.strerror or problem}: {problem.filename or 'output'}", file=sys.stderr)
         return 1
+    finally:
+        try:
+            sys.stderr.flush()
+        except OSError:  # nobody can be told
+            _forget(sys.stderr)
     if argv is None:
         gc.freeze()  # the process ends: nothing is gained by a last search for cycles
     return status
@@ -152,6 +162,7 @@ def _run(args: argparse.Namespace) -> int:
     from markscheme.errors import MarkschemeError
 
     try:
+        _check_memory()
         return int(args.run(args))
     except MarkschemeError as problem:
         complain(str(problem))
@@ -161,36 +172,49 @@ def _run(args: argparse.Namespace) -> int:
         return EXIT_INTERRUPTED
 
 
-def complain(message: str) -> None:
+def _check_memory() -> None:
+    """Where libraries find no room for themselves they crash or wait for ever, in words of their own."""
+    import resource
+
+    from markscheme.errors import UsageError
+
+    allowed = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if resource.RLIM_INFINITY != allowed < LEAST_MEMORY:
+        have, need = allowed >> 20, LEAST_MEMORY >> 20
+        raise UsageError(
+            f"this process may use {have} MB of memory and needs {need}; `ulimit -v {need << 10}` allows it"
+        )
+
+
+def complain(message: str, speaker: str = "markscheme") -> None:
     """One message on standard error, without secrets and without anything that a terminal would obey."""
     from markscheme.redaction import printable, redacted_text
 
-    print(f"markscheme: {printable(redacted_text(message))}", file=sys.stderr)
+    print(f"{speaker}: {printable(redacted_text(message))}", file=sys.stderr)
 
 
 def _open_streams() -> None:
     """A stream that was closed (`>&-`) goes nowhere; one that cannot write every letter writes a question mark."""
     import os
-    from contextlib import suppress
 
-    for name, number in (("stdout", 1), ("stderr", 2)):
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
         stream = getattr(sys, name)
         if stream is None:
-            handle = os.open(os.devnull, os.O_WRONLY)
+            handle = os.open(os.devnull, os.O_RDWR)
             if handle != number:  # so that no file of ours gets the number of a stream
                 os.dup2(handle, number)
                 os.close(handle)
-            setattr(sys, name, os.fdopen(number, "w"))
-        elif isinstance(stream, io.TextIOWrapper) and stream.errors in ("strict", "surrogateescape"):
+            setattr(sys, name, os.fdopen(number, "w" if number else "r"))
+        elif number and isinstance(stream, io.TextIOWrapper) and stream.errors in ("strict", "surrogateescape"):
             with suppress(OSError):  # a pipe put in the place of a file has no position to tell
                 stream.reconfigure(errors="replace")
 
 
-def _forget_stdout() -> None:
+def _forget(stream: TextIO) -> None:
     """Python would complain once more when it flushes at exit, so the descriptor goes to nowhere first."""
     import os
 
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _module(command: str) -> Any:

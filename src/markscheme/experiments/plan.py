@@ -19,6 +19,7 @@ import msgspec
 from markscheme.config import RunConfig, fixed_options, make_config
 from markscheme.errors import UsageError, nearest
 from markscheme.models.secrets import hide_config, hide_spec
+from markscheme.redaction import redacted_text
 from markscheme.running.resuming import GROWING
 
 SWEPT = ("temperature", "prompt", "fewshot", "fewshot_seed", "system_prompt", "top_p", "top_k", "max_tokens", "seed")
@@ -89,7 +90,7 @@ def _cells(
         for values in product(*swept.values()):
             chosen = dict(zip(swept, values, strict=True))
             config = make_config(**{**options, **chosen})
-            variation = ", ".join(f"{key} {_short(value)}" for key, value in chosen.items())
+            variation = redacted_text(", ".join(f"{key} {_short(value)}" for key, value in chosen.items()))
             folder = _folder(name, config, variation)
             if folder not in seen:  # a value that is named twice is asked once
                 seen.add(folder)

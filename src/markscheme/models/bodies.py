@@ -112,7 +112,7 @@ def decode(content: bytes) -> Any:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         pass
     try:
-        text = content.decode("utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig", "replace")
+        text = content.decode(json.detect_encoding(content), "replace")
         value, _ = _LENIENT.raw_decode(text.lstrip())
         return msgspec.json.decode(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
     except (ValueError, RecursionError, msgspec.DecodeError):

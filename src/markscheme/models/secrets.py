@@ -26,6 +26,7 @@ from markscheme.redaction import (
     environment_secrets,
     is_secret,
     looks_random,
+    redacted_text,
     remember,
     unmistakable,
 )
@@ -82,8 +83,12 @@ def _secret_parameter(name: str) -> bool:
 
 
 def hide_spec(spec: str) -> str:
-    """A model spec such as `http/https://user:password@host/generate` without what must not be shown."""
-    return _URL.sub(lambda match: hide_url(match[0]), spec)
+    """A model spec such as `http/https://user:password@host/generate` without what must not be shown: folders bear it."""
+    return redacted_text(ISSUED.sub(HIDDEN, _hide_urls(spec)))
+
+
+def _hide_urls(text: str) -> str:
+    return _URL.sub(lambda match: hide_url(match[0]), text)
 
 
 def hide_config(config: RunConfig) -> RunConfig:
@@ -122,10 +127,10 @@ def _hide_named(option: str, known: Container[str] = ()) -> str:
     try:
         read = msgspec.json.decode(value)
     except msgspec.DecodeError:
-        return f"{name}{sign}{_hide_text(value)}"
+        read = value
     if isinstance(read, dict | list) and any(_inside(read)):
         return f"{name}{sign}{msgspec.json.encode(_hide_inside(read)).decode()}"
-    return ISSUED.sub(HIDDEN, option)
+    return f"{name}{sign}{_hide_text(value)}" if isinstance(read, str) else ISSUED.sub(HIDDEN, option)
 
 
 def _named(config: RunConfig) -> Iterator[str]:
@@ -143,7 +148,7 @@ def _hide_text(text: str) -> str:
     def hide(match: re.Match[str]) -> str:
         return f"{match['name']}{match['sign']}{HIDDEN}" if is_secret(match["name"]) else match[0]
 
-    return ISSUED.sub(HIDDEN, _PAIR.sub(hide, text))
+    return ISSUED.sub(HIDDEN, _PAIR.sub(hide, _hide_urls(text)))
 
 
 def _hide_inside(value: Any, secret: bool = False) -> Any:
@@ -189,6 +194,7 @@ def _differences(value: Any, hidden: Any) -> Iterator[str]:
 def _in_text(text: str) -> Iterator[str]:
     yield from (match["value"].strip() for match in _PAIR.finditer(text) if is_secret(match["name"]))
     yield from ISSUED.findall(text)
+    yield from filter(None, address_secrets(_URL.findall(text)))
 
 
 def secret_values(config: RunConfig) -> list[str]:

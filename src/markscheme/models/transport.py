@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 import aiohttp
 from yarl import URL
 
-from markscheme.errors import UsageError
+from markscheme.errors import UsageError, first_line
 from markscheme.models.addresses import environment_addresses, proxy_of
 from markscheme.models.base import RequestFailed
 from markscheme.models.bodies import LARGEST_BODY, BodyReader, decode, pieces
@@ -275,6 +275,9 @@ def _failed_connection(url: str, error: Exception, reached: bool) -> RequestFail
         through = " (the proxy)" if isinstance(error, aiohttp.ClientProxyConnectionError) else ""
         where = f"{error.host}:{error.port}{through}" if through else url
         return RequestFailed("connection", f"cannot connect to {where}: {reason}", retryable=True)
+    if isinstance(error, aiohttp.ClientResponseError):  # its text repeats what was sent
+        said = f"{url} did not answer in HTTP: {first_line(Exception(error.message))}"
+        return RequestFailed("connection", said, retryable=True)
     reason = (error.strerror if isinstance(error, OSError) else "") or str(error) or type(error).__name__
     return RequestFailed("connection", f"the connection to {url} broke: {reason}", retryable=True)
 

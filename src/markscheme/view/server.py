@@ -8,6 +8,7 @@ import csv
 import ctypes
 import hashlib
 import io
+import logging
 import re
 import sys
 from collections.abc import Awaitable, Callable, Iterable
@@ -18,6 +19,7 @@ from typing import Any
 
 import msgspec
 from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
 
 from markscheme.errors import UsageError
 from markscheme.view.filters import Filter
@@ -265,9 +267,15 @@ def _give_memory_back() -> None:
             ctypes.CDLL(None).mallopt(M_MMAP_THRESHOLD, 256 << 10)
 
 
+def _is_ours(record: logging.LogRecord) -> bool:
+    """Whoever does not speak HTTP gets a 400; the terminal need not see a traceback of it."""
+    return not (record.exc_info and isinstance(record.exc_info[1], HttpProcessingError))
+
+
 async def serve(app: Path | web.Application, host: str, port: int, started: Callable[[str], Any]) -> None:
     """Answer until cancelled, with an app or the pages of a folder; `started` is told the address once it works."""
     _give_memory_back()
+    logging.getLogger("aiohttp.server").addFilter(_is_ours)
     app = make_app(app, host) if isinstance(app, Path) else app
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=1.0)
     await runner.setup()

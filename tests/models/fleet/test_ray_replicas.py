@@ -1,8 +1,11 @@
 """How the driver deals with replicas that come, fail, break, wait for room and go, on a cluster that is played here."""
 
 import asyncio
+import re
 import signal
+import socket
 from contextlib import asynccontextmanager
+from types import SimpleNamespace
 
 import msgspec
 import pytest
@@ -13,7 +16,7 @@ from markscheme.config import make_config
 from markscheme.errors import JournalError, ModelError, UsageError
 from markscheme.models import load_model
 from markscheme.models.base import Completion, Model, Request, RequestFailed
-from markscheme.models.fleet import ray_actor, ray_model, ray_replica
+from markscheme.models.fleet import ray_actor, ray_cluster, ray_model, ray_replica
 from markscheme.models.fleet.ray_placement import check, reason_of
 from markscheme.types import Message, Prompt, Sampling
 
@@ -282,13 +285,80 @@ def test_start_when_it_hangs_then_given_up_after_the_limit(cluster, tmp_path, mo
 
 
 def test_signal_when_ray_takes_it_for_itself_then_given_back(monkeypatch):
+    """For the asking, whose ending it is, and for marking, whose terminal would get Ray's stack."""
+    ray = pytest.importorskip("ray")
     former = signal.getsignal(signal.SIGTERM)
-    monkeypatch.setattr(ray_model, "connect", lambda _: (signal.signal(signal.SIGTERM, signal.SIG_IGN), False))
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    monkeypatch.setattr(ray, "init", lambda **_: signal.signal(signal.SIGTERM, signal.SIG_IGN))
     try:
-        ray_model._connect(None)
+        ray_cluster.connect("auto")
         assert signal.getsignal(signal.SIGTERM) is former
     finally:
         signal.signal(signal.SIGTERM, former)
+
+
+@pytest.fixture
+def head(cluster, monkeypatch):
+    """Where the cluster's head listens, until it is closed."""
+    monkeypatch.setattr(ray_cluster, "HEAD_GONE", 0.05)
+    monkeypatch.setattr(ray_model, "LOOK", 0.01)
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        address = f"127.0.0.1:{listening.getsockname()[1]}"
+        monkeypatch.setattr(cluster, "get_runtime_context", lambda: SimpleNamespace(gcs_address=address), raising=False)
+        yield listening
+
+
+GONE = "the head of the Ray cluster, 127.0.0.1:.*, has been gone for"
+
+
+def test_request_when_the_head_is_gone_then_fatal_with_a_sentence_and_replicas_are_let_go(cluster, head, tmp_path):
+    """Ray itself would end the process after a minute, in the middle of whatever it does."""
+
+    async def never(_):
+        await asyncio.sleep(3600)
+
+    async def scene():
+        Scripted.does = {0: never, 1: never}
+        async with standing(tmp_path, replicas=2) as model:
+            await until(lambda: all(copy.up for copy in model._copies))
+            asked = [asyncio.create_task(ask(model, number)) for number in range(4)]
+            await asyncio.sleep(0.05)
+            head.close()
+            for failure in await asyncio.gather(*asked, ask_again(model, 9), return_exceptions=True):
+                assert isinstance(failure, RequestFailed)
+                assert re.match(GONE, str(failure))
+            with pytest.raises(RequestFailed, match=GONE) as failed:
+                await ask(model)
+            assert failed.value.fatal
+        assert Scripted.closed == 2
+
+    asyncio.run(scene())
+
+
+def test_start_when_the_head_goes_meanwhile_then_it_ends_with_a_sentence(cluster, head, tmp_path):
+    async def goes(_):
+        head.close()
+        await asyncio.sleep(3600)
+
+    async def scene():
+        Scripted.starts = {0: goes}
+        with pytest.raises(ModelError, match=GONE):
+            async with standing(tmp_path):
+                pass
+
+    asyncio.run(scene())
+
+
+def test_head_when_it_cannot_be_reached_though_the_cluster_stands_then_it_is_not_watched(cluster, head, tmp_path):
+    """Behind `ray://` its address is one of another network."""
+    head.close()
+
+    async def scene():
+        async with standing(tmp_path) as model:
+            await asyncio.sleep(0.2)
+            assert await ask(model) == "replica 0"
+
+    asyncio.run(scene())
 
 
 def test_run_when_its_folder_is_refused_then_no_cluster_was_touched(cluster, tmp_path, monkeypatch):

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import socket
+import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from functools import lru_cache
@@ -184,13 +185,16 @@ def mark_here(jobs: Mapping[int, Job], workers: int | None) -> Ended:
 
 def mark_on_ray(jobs: Mapping[int, Job], address: str | None, note: Callable[[str], None]) -> Ended:
     """On a cluster; a shard whose worker is lost is given to another by Ray itself."""
-    from markscheme.models.fleet.ray_cluster import cluster
+    from markscheme.models.fleet.ray_cluster import Head, cluster
 
     with cluster(address) as ray:
+        head = Head(ray)
         remote = ray.remote(num_cpus=1, max_retries=10)(mark_shard)
         left = iter(jobs.items())
         running: dict[Any, int] = {}
         while True:
+            while not head.there():  # whoever asks it something now waits for minutes
+                time.sleep(1)
             # Twice as many as cores, so that none waits for us; looked up each time, since clusters grow and shrink.
             cores = int(ray.cluster_resources().get("CPU", 0))
             while len(running) < 2 * max(1, cores) and (following := next(left, None)) is not None:

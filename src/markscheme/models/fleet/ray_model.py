@@ -7,8 +7,6 @@ and a new replica is placed. Answers of a lost replica are never taken, so that 
 from __future__ import annotations
 
 import asyncio
-import signal
-import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -17,11 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from markscheme.config import RunConfig
+from markscheme.errors import ModelError
 from markscheme.models.base import Completion, Model, Request, RequestFailed
 from markscheme.models.fleet.group import Group
-from markscheme.models.fleet.ray_cluster import connect
+from markscheme.models.fleet.ray_cluster import Head, connect
 from markscheme.models.fleet.ray_placement import Placement, check
-from markscheme.models.fleet.ray_replica import NoRoomError, RayReplica
+from markscheme.models.fleet.ray_replica import LOOK, NoRoomError, RayReplica
 from markscheme.types import Sampling
 
 BREAKS = 3
@@ -52,6 +51,7 @@ class RayModel(Model):
         for copy in self._copies:
             self._group.changed(copy, up=False)  # until it stands
         self._breaks: Counter[tuple[str, int]] = Counter()
+        self._watching: asyncio.Task[None] | None = None
 
     @property
     def room(self) -> int | None:
@@ -67,14 +67,18 @@ class RayModel(Model):
 
     async def start(self, folder: Path, say: Callable[[str], None]) -> str:
         """Place every replica; return when the first one stands. The others join when they do, as is told."""
-        self._ray, self._ours = _connect(self._config.ray_address)
+        self._ray, self._ours = connect(self._config.ray_address)
         placement = Placement(self._ray, self._spec, self._config)
         self._say, self._needs = say, placement.needs
         say(self._standing())
+        self._watching = asyncio.create_task(self._watch(Head(self._ray)))
         starts = {copy.start(placement, str(folder.resolve())): copy for copy in self._copies}
         coming = set(starts)
         while coming and not any(map(_stood, starts)):
-            _, coming = await asyncio.wait(coming, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({*coming, self._watching}, return_when=asyncio.FIRST_COMPLETED)
+            if self._watching.done():
+                self._watching.result()
+            coming = {task for task in coming if not task.done()}
         if not any(map(_stood, starts)):
             errors = [error for task in starts if (error := task.exception()) is not None]
             raise min(errors, key=lambda error: isinstance(error, NoRoomError))  # another reason says more
@@ -102,8 +106,22 @@ class RayModel(Model):
         self._breaks.pop(which, None)
         return completions
 
+    async def _watch(self, head: Head) -> None:
+        """Without its head a cluster is lost, though replicas may answer on: the run ends while it can still be closed."""
+        try:
+            while True:
+                await asyncio.sleep(LOOK)
+                await asyncio.to_thread(head.there)
+        except ModelError as error:
+            for copy in self._copies:
+                copy.abandon(str(error))
+            raise
+
     async def close(self) -> None:
         """Take every replica down."""
+        if self._watching is not None:
+            self._watching.cancel()
+            await asyncio.wait([self._watching])
         await asyncio.gather(*(copy.close() for copy in self._copies))
         if self._ours:
             self._ray.shutdown()
@@ -149,13 +167,3 @@ def _came(copy: RayReplica, task: asyncio.Task[None]) -> None:
     """The end of a start, where others stand already: a failure is another try, not the end of the run."""
     if not task.cancelled() and (error := task.exception()) is not None:
         copy.try_again(str(error))
-
-
-def _connect(address: str | None) -> tuple[Any, bool]:
-    """Ray takes SIGTERM for itself when it is started; the run has an ending of its own for it."""
-    former = signal.getsignal(signal.SIGTERM)
-    try:
-        return connect(address)
-    finally:
-        if former is not None and threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGTERM, former)

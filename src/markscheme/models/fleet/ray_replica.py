@@ -19,7 +19,7 @@ from markscheme.types import Sampling
 GRACE = 10.0
 """Seconds beyond `--server-timeout` for a server's own word on why it did not start."""
 LOOK = 5.0
-"""Seconds between two looks at whether there is hope, while there is no room."""
+"""Seconds between two looks at the cluster: whether its head is there, and while there is no room, whether there is hope."""
 PAUSE = 1.0
 """Seconds between a start that failed and the next."""
 
@@ -65,6 +65,13 @@ class RayReplica:
     def try_again(self, why: str) -> None:
         """After a start that failed, or the loss of it."""
         self._do(self._place_again(why))
+
+    def abandon(self, why: str) -> None:
+        """Place it no more; what it has in flight fails, and so does what waits for a replica."""
+        self._left, self.gone = 0, why
+        if self._line is not None:
+            self._line.end("gone", why)
+        self._become("waiting", why)
 
     async def answer(self, request: Request) -> Sequence[Completion]:
         """Ask this replica, which is up."""
