@@ -157,6 +157,23 @@ def test_adjudicate_when_standard_input_is_closed_then_it_stops_as_at_its_end(tm
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize(
+    "typed",
+    [
+        ("run", "nested.toml", "--model", "solver"),
+        ("run", "countdown-sample", "--model", "solver", "--prices", "nested.toml", "--out", "other"),
+        ("judge", "run", "--model", "solver", "--template", "nested.toml", "--which", "all"),
+    ],
+)
+def test_toml_when_it_is_nested_without_end_then_one_sentence(typed, tmp_path):
+    (tmp_path / "nested.toml").write_text("a = " + "[" * 100_000)
+    assert command(RUN, tmp_path).returncode == 0
+    done = command(typed, tmp_path)
+    assert done.returncode in (1, 2)
+    assert "nested.toml" in done.stderr
+    assert len(done.stderr) < 1000
+
+
 def test_memory_when_too_little_is_allowed_then_one_sentence_whose_advice_works(tmp_path):
     done = command(RUN, tmp_path, prefix="ulimit -v 300000;")
     assert done.returncode == 2

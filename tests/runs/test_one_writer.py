@@ -108,6 +108,33 @@ def test_lock_when_two_threads_come_by_a_folder_and_a_link_to_it_then_one_is_ref
     assert set(answers(folder).values()) == {1}
 
 
+@pytest.mark.parametrize("removed", ["responses.jsonl", "problems.jsonl", "manifest.json", "marks/gsm8k-numeric.jsonl"])
+def test_file_when_it_is_removed_during_the_run_then_nothing_of_it_is_lost(asking, tmp_path, removed):
+    folder = tmp_path / "run"
+    with Loopback(Plan(answer=answer), count=True) as server:
+        run = asking(server.url, folder)
+        (folder / removed).unlink(missing_ok=True)
+        _, said = run.communicate(timeout=90)
+        assert run.returncode == 0, said
+        assert sum(server.asked.values()) == 60
+    assert len(answers(folder)) == len(verdicts(folder)) == 60
+    assert set(answers(folder).values()) == {1}
+
+
+def test_folder_when_it_is_moved_during_the_run_then_asking_stops_and_it_goes_on_where_it_is_now(asking, tmp_path):
+    with Loopback(Plan(answer=answer), count=True) as server:
+        run = asking(server.url, tmp_path / "run")
+        (tmp_path / "run").rename(tmp_path / "moved")
+        _, said = run.communicate(timeout=90)
+        assert run.returncode == 1
+        assert "was removed or moved" in said.decode()
+        assert "Traceback" not in said.decode()
+        assert sum(server.asked.values()) < 60
+        assert main(["resume", str(tmp_path / "moved")]) == 0
+    assert len(answers(tmp_path / "moved")) == 60
+    assert set(answers(tmp_path / "moved").values()) == {1}
+
+
 def test_journal_when_it_is_open_already_then_a_second_writer_is_refused(tmp_path):
     with (
         Journal(tmp_path / "j.jsonl"),
@@ -215,3 +242,15 @@ def test_manifest_when_it_is_damaged_then_one_sentence_and_nobody_elses_problem(
     assert {row.entry.name: row.entry.manifest is None for row in rows} == {"bad": True, "good": False}
     assert next(row for row in rows if row.entry.name == "good").figures.accuracy.estimate == 1.0
     site.background.close()
+
+
+@pytest.mark.parametrize(
+    "name", ["manifest.json", "problems.jsonl", "responses.jsonl", "marks/countdown.jsonl", "batches.jsonl"]
+)
+def test_file_when_it_is_a_pipe_then_nobody_waits_for_it(tmp_path, capsys, name):
+    ms.run("countdown-sample", model="solver", limit=3, out=tmp_path / "run")
+    (tmp_path / "run" / name).unlink(missing_ok=True)
+    os.mkfifo(tmp_path / "run" / name)
+    for command in ("report", "mark", "audit", "resume"):
+        assert main([command, str(tmp_path / "run")]) in (0, 1), command
+        capsys.readouterr()

@@ -105,7 +105,7 @@ def _read(path: Path) -> tuple[dict[str, Any], str]:
         return tomllib.loads(text), text
     except (OSError, UnicodeDecodeError) as problem:
         raise DataError(f"{path} cannot be read: {getattr(problem, 'strerror', None) or problem}.") from None
-    except tomllib.TOMLDecodeError as problem:
+    except (tomllib.TOMLDecodeError, RecursionError) as problem:
         where = re.search(r"line (\d+)", str(problem))
         line = f", line {where[1]}" if where else ""
         raise DataError(f"{path}{line}: not valid TOML ({problem}).") from None

@@ -45,7 +45,7 @@ def is_experiment(path: str) -> bool:
         return False
     try:
         raw = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError):
         return False  # complained of by whoever reads it
     return "models" in raw or "benchmarks" in raw
 

@@ -19,6 +19,7 @@ from markscheme.models.batch_api import Batches, Line
 from markscheme.running.live import Live
 from markscheme.running.resume_state import SampleSet
 from markscheme.running.scheduler import Sink, error_response, made_response, now
+from markscheme.runs.files import RefusedError, open_plain
 from markscheme.runs.journal import Journal
 from markscheme.runs.lines import decode_or_none
 
@@ -46,8 +47,9 @@ def open_batches(folder: Path) -> dict[str, BatchNote]:
 def read_notes(folder: Path) -> dict[str, BatchNote]:
     """Every batch of the run, as the last line about it has it."""
     try:
-        lines = (folder / "batches.jsonl").read_bytes().splitlines()
-    except FileNotFoundError:
+        with open_plain(folder / "batches.jsonl") as stream:
+            lines = stream.read().splitlines()
+    except (FileNotFoundError, RefusedError):
         return {}
     notes: dict[str, BatchNote] = {}
     for line in lines:

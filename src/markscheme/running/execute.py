@@ -256,11 +256,15 @@ async def _carry_out(work: Work, model: Model | None, sampling: Sampling) -> Non
 
 
 def _close(work: Work, status: str, asking: Asking | None) -> None:
+    if not (work.run.path / "problems.jsonl").exists():  # somebody removed it, and we know what it held
+        work.run.save_questions(work.questions)
     close(work.run, status, asking.server_model if asking else None, work.price)
 
 
 def _stopped(run: Run, failure: MarkschemeError) -> MarkschemeError:
     """The same failure, which also says what is kept and how to go on."""
+    if not run.path.exists():
+        return type(failure)(f"{failure}; where it is now, `markscheme resume` goes on with what came until then")
     snapshot = run.snapshot()
     kept = f"{snapshot.answered} of {snapshot.expected} responses are kept"
     told = type(failure)(f"{failure}. {kept}; `markscheme resume {run.path}` asks for the rest")

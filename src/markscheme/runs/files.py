@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import stat
 from pathlib import Path
+from typing import BinaryIO
 
 
 class RefusedError(OSError):
@@ -27,10 +28,19 @@ def state_inside(file: Path, root: Path | None) -> os.stat_result:
     return about
 
 
+def open_plain(file: Path) -> BinaryIO:
+    """A plain file to read; refuses a pipe, for which others would wait for ever, and a device."""
+    stream = os.fdopen(os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
+    if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+        stream.close()
+        raise RefusedError(0, "it is not a plain file", str(file))
+    return stream
+
+
 def read_inside(file: Path, root: Path | None, most: int) -> bytes:
     """The first `most` bytes of such a file."""
     state_inside(file, root)
-    with file.open("rb") as stream:
+    with open_plain(file) as stream:
         return stream.read(most)
 
 

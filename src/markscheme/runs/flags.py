@@ -6,7 +6,7 @@ from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 
-from markscheme.runs.files import marks_file
+from markscheme.runs.files import RefusedError, marks_file, open_plain
 from markscheme.runs.snapshot import Snapshot
 
 PIECE = 1 << 20
@@ -25,7 +25,7 @@ def _mentions(file: Path, words: tuple[str, ...]) -> bool:
     wanted = [f'"{word}"'.encode() for word in words]
     overlap = max(map(len, wanted)) - 1  # a word may stand across two pieces
     end = b""
-    with suppress(FileNotFoundError), file.open("rb") as source:
+    with suppress(FileNotFoundError, RefusedError), open_plain(file) as source:
         while piece := source.read(PIECE):
             if any(word in end + piece for word in wanted):
                 return True

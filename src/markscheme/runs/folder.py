@@ -27,7 +27,7 @@ from markscheme.config import RunConfig
 from markscheme.datasets import DataFile
 from markscheme.errors import JournalError, first_line
 from markscheme.redaction import redacted
-from markscheme.runs.files import marks_file
+from markscheme.runs.files import marks_file, open_plain
 from markscheme.runs.journal import Journal, sync_folder
 from markscheme.runs.lines import UNREADABLE
 from markscheme.runs.lock import RunLock
@@ -126,7 +126,8 @@ class Run:
         """Open an existing run folder."""
         folder = Path(path)
         try:
-            raw = (folder / "manifest.json").read_bytes()
+            with open_plain(folder / "manifest.json") as stream:
+                raw = stream.read()
         except FileNotFoundError:
             raise JournalError(f"{folder} is not a run folder: it has no manifest.json") from None
         except OSError as error:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import stat
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -17,9 +18,11 @@ import msgspec
 
 from markscheme.errors import JournalError
 from markscheme.redaction import redacted
+from markscheme.runs.files import RefusedError
 from markscheme.runs.lock import claim, release
 
 SYNC_EVERY = 1.0
+FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND
 
 
 class Journal:
@@ -34,7 +37,9 @@ class Journal:
 
     def __enter__(self) -> Self:
         try:
-            self._handle = os.open(self.file, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+            self._handle = os.open(self.file, FLAGS, 0o644)
+            if not stat.S_ISREG(os.fstat(self._handle).st_mode):
+                raise RefusedError(0, "it is not a plain file")
             sync_folder(self.file.parent)
             if not claim(self._handle):
                 release(self._handle)
@@ -52,6 +57,8 @@ class Journal:
         if self._handle is None:
             return
         try:
+            if self.file.parent.exists():  # else whoever closes the run will notice
+                self._put_back()
             os.fsync(self._handle)
         except OSError as error:
             raise JournalError(f"cannot sync {self.file} to the disk: {error.strerror}") from None
@@ -87,6 +94,18 @@ class Journal:
             raise
         self._size += len(lines)
 
+    def _put_back(self) -> None:
+        """A file that was removed under us gets its name back: what we hold open is still all of it."""
+        assert self._handle is not None
+        if self.file.exists():
+            return
+        handle, done = os.open(self.file, FLAGS | os.O_EXCL, 0o644), 0
+        while piece := os.pread(self._handle, 1 << 20, done):
+            done += os.write(handle, piece)
+        claim(handle)
+        release(self._handle)
+        self._handle = handle
+
     async def keep_synced(self, on_failure: Callable[[BaseException], None]) -> None:
         """Sync about once a second until cancelled; a slow disk delays nobody, a broken one is reported."""
         while True:
@@ -94,7 +113,12 @@ class Journal:
             if self._dirty and self._handle is not None:
                 self._dirty = False
                 try:
+                    self._put_back()
                     await asyncio.to_thread(os.fsync, self._handle)
+                except FileNotFoundError:
+                    folder = self.file.parent
+                    on_failure(JournalError(f"{folder} was removed or moved while it was being written"))
+                    return
                 except OSError as error:
                     on_failure(JournalError(f"cannot sync {self.file} to the disk: {error.strerror}"))
                     return

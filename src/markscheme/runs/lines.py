@@ -15,7 +15,7 @@ from typing import BinaryIO, NoReturn, TypeVar
 import msgspec
 
 from markscheme.errors import JournalError
-from markscheme.runs.files import RefusedError, state_inside
+from markscheme.runs.files import RefusedError, open_plain, state_inside
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -83,7 +83,7 @@ class LineReader:
         A last line without its end is given out only if it is a whole JSON value: no beginning of one is.
         """
         try:
-            stream = self.file.open("rb")
+            stream = open_plain(self.file)
         except OSError:
             self._give_up()
             return
@@ -143,7 +143,7 @@ class LineReader:
         if about.st_ino != self.position.inode or about.st_size < self.position.offset:
             return False
         try:
-            with self.file.open("rb") as stream:
+            with open_plain(self.file) as stream:
                 stream.seek(self.position.offset - len(self.position.before))
                 return stream.read(len(self.position.before)) == self.position.before
         except OSError:
@@ -161,7 +161,7 @@ def _closes(line: bytes) -> bool:
 def read_line(file: Path, offset: int) -> bytes:
     """The line that starts there; nothing if the file is gone."""
     try:
-        with file.open("rb") as stream:
+        with open_plain(file) as stream:
             stream.seek(offset)
             return stream.readline(LONGEST_LINE)
     except OSError:
@@ -171,7 +171,7 @@ def read_line(file: Path, offset: int) -> bytes:
 def read_lines(file: Path, offsets: Iterable[int]) -> Iterator[bytes]:
     """The lines that start there; of a file that was cut short since, nothing."""
     try:
-        with file.open("rb") as stream:
+        with open_plain(file) as stream:
             for offset in offsets:
                 stream.seek(offset)
                 yield stream.readline(LONGEST_LINE)

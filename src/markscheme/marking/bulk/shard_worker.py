@@ -202,7 +202,8 @@ def mark_on_ray(jobs: Mapping[int, Job], address: str | None, note: Callable[[st
             if not running:
                 return
             done, _ = ray.wait(list(running), num_returns=1, timeout=LOOK_EVERY)
-            note(f"the cluster has {cores} cores, {int(ray.available_resources().get('CPU', 0))} of them free")
+            if head.there():
+                note(f"the cluster has {cores} cores, {int(ray.available_resources().get('CPU', 0))} of them free")
             for reference in done:
                 number = running.pop(reference)
                 try:

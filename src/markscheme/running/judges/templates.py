@@ -115,7 +115,7 @@ def find_template(name: str) -> JudgeTemplate:
     except FileNotFoundError:
         known = ", ".join(template_names())
         raise UsageError(f"there is no template {name!r}; there are {known}, or the path of a .toml file") from None
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, msgspec.ValidationError, RecursionError) as error:
         raise UsageError(f"the template {file} cannot be used: {first_line(error)}") from None
     if not made.right or not made.wrong or "{gold}" not in made.user + made.reference:
         raise UsageError(f"the template {file} needs {{gold}} in what it asks, and words for right and for wrong")
