@@ -12,6 +12,22 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import NamedTuple
 
+from rewritten_lists import interval, listed, matrix, point
+from rewritten_numbers import (
+    Made,
+    amount,
+    based,
+    circle,
+    complex_number,
+    decimal,
+    degrees,
+    fraction,
+    integer,
+    measured,
+    plus_minus,
+    surd,
+)
+
 
 class Case(NamedTuple):
     """An answer to compare with a gold, what was done to it, and whether it still earns the mark."""
@@ -20,33 +36,6 @@ class Case(NamedTuple):
     answer: str
     gold: str
     equal: bool
-
-
-Made = Iterator[tuple[str, str, bool]]
-
-# Spelled here and not by the package's own tables, which are what is measured.
-SMALL = [
-    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen",
-    "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
-]  # fmt: skip
-TENS = ["_", "_", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
-
-
-def spelled(n: int) -> str:
-    """A whole number below a million in English words."""
-    if n < 0:
-        return "negative " + spelled(-n)
-    if n < 20:
-        return SMALL[n]
-    if n < 100:
-        return TENS[n // 10] + (f"-{SMALL[n % 10]}" if n % 10 else "")
-    if n < 1000:
-        return f"{SMALL[n // 100]} hundred" + (f" {spelled(n % 100)}" if n % 100 else "")
-    return f"{spelled(n // 1000)} thousand" + (f" {spelled(n % 1000)}" if n % 1000 else "")
-
-
-def grouped(n: int, mark: str) -> str:
-    return f"{n:,}".replace(",", mark)
 
 
 def wrapped(text: str) -> Made:
@@ -111,214 +100,6 @@ def ascii_form(text: str) -> str | None:
     return None if "\\" in text or "{" in text else text
 
 
-def integer(n: int) -> Made:
-    a = abs(n)
-    for name in ("x", "n", "k", "N", "a_5", "AB", "f(3)", "m+n"):
-        yield "x = value", f"{name} = {n}", True
-    yield "x = value", rf"\text{{Area}} = {n}", True
-    yield "x = value", f"x={n}", True
-    yield "x = value", f"{n} = x", True
-    if a >= 1000:
-        sign = "-" if n < 0 else ""
-        for mark in (",", r",\!", "{,}", r"\,", " ", r"\ ", "\u2009", "~", r",\! "):
-            yield "thousands", sign + grouped(a, mark), True
-        yield "last digit", str(n + 1), False
-        yield "last digit", str(n - 1), False
-        yield "last digit", str(n + (1 if n % 10 < 9 else -9)), False
-        yield "last digit", grouped(n + 2, ","), False
-    if n >= 0:
-        for unit in (
-            r"\text{ cm}",
-            r"\text{ units}",
-            r" \text{ square units}",
-            r"\text{ cm}^2",
-            r"\ \mathrm{m}^3",
-            " cm",
-            " inches",
-            r"\,\text{m/s}",
-            " apples",
-            r"\text{ ways}",
-            r"\text{ km}^{2}",
-            r"\mbox{ inches}^2",
-            " ft^3",
-            " square feet",
-            " hours",
-            r"\text{ meters per second}",
-        ):
-            yield "units", f"{n}{unit}", True
-        for degree in (
-            r"^\circ",
-            r"^{\circ}",
-            "°",
-            r"\text{ degrees}",
-            " degrees",
-            r"\degree",
-            r" ^\circ",
-        ):
-            yield "degrees", f"{n}{degree}", True
-        for money in (rf"\${n}", rf"\${n}.00", f"{n} dollars", rf"{n}\text{{ dollars}}", f"${n}"):
-            yield "money", money, True
-        if n < 1_000_000:
-            word = spelled(n)
-            yield "number words", word, True
-            yield "number words", rf"\text{{{word}}}", True
-            yield "number words", word.capitalize(), True
-            if n > 2:
-                yield "number words", spelled(n + 1), False
-        yield "ordinal", rf"{n}^{{\text{{th}}}}", True
-        if n > 1:
-            yield "same value", rf"\sqrt{{{n * n}}}", True
-            yield "same value", f"{n - 1} + 1", True
-    yield "decimal", f"{n}.0", True
-    yield "decimal", f"{n}.00", True
-    yield "fraction", rf"\frac{{{2 * n}}}{{2}}", True
-    yield "fraction", f"{3 * n}/3", True
-    yield "brackets", rf"\left( {n} \right)", True
-    yield "brackets", f"({n})", True
-    yield "unicode", "".join(chr(ord(c) - ord("0") + 0xFF10) if c.isdigit() else c for c in str(n)), True
-    yield "unicode", f"\u200b{n}\u200b", True
-    for wrong in {n + 1, n - 1, -n, 10 * n, 100 * n, n + 10} - {n}:
-        yield "near number", str(wrong), False
-    if n:
-        yield "factor 100", f"{Fraction(n, 100).numerator}/{Fraction(n, 100).denominator}", False
-        yield "factor 100", f"{n / 100}", False
-        yield "wrong kind", rf"{n}\pi", False
-        yield "wrong kind", f"{n}x", False
-    yield "changed equation", f"x^2 = {n}" if n != 0 else "x^2 = 1", False
-    yield "list", f"{n}, {n + 1}", False
-    yield "list", rf"{n} \text{{ or }} {n + 1}", False
-    yield "wrong kind", f"({n}, {n + 1})", False
-    if a > 1:
-        yield "wrong kind", rf"\sqrt{{{a}}}", False
-        yield "base", f"{a}_{{{9 if any(d in str(a) for d in '89') is False else 12}}}", False
-
-
-def fraction(value: Fraction) -> Made:
-    p, q = value.numerator, value.denominator
-    sign, a = ("-" if p < 0 else ""), abs(p)
-    for text in (rf"\frac{{{p}}}{{{q}}}", rf"{sign}\frac{{{a}}}{{{q}}}", rf"\dfrac{{{p}}}{{{q}}}", f"{p}/{q}", rf"\frac{{{2 * p}}}{{{2 * q}}}",
-                 f"({p})/({q})", rf"\frac{{{-p}}}{{{-q}}}", rf"{sign}{a} \div {q}", rf"{sign}{a}/{q}", rf"\left(\frac{{{p}}}{{{q}}}\right)", rf"{p} \cdot \frac{{1}}{{{q}}}"):  # fmt: skip
-        yield "fraction", text, True
-    if a < 10 and q < 10:
-        yield "fraction", rf"{sign}\frac{a}{q}", True
-        yield "fraction", rf"{sign}\frac {a} {q}", True
-    yield "x = value", rf"x = \frac{{{p}}}{{{q}}}", True
-    yield "x = value", f"x = {p}/{q}", True
-    yield "x = value", rf"\frac{{m}}{{n}} = \frac{{{p}}}{{{q}}}", True
-    rest = q
-    for prime in (2, 5):
-        while rest % prime == 0:
-            rest //= prime
-    if rest == 1:
-        exact = f"{float(value):.12f}".rstrip("0")
-        yield "decimal", exact, True
-        yield "decimal", exact + "0", True
-        if a < q:
-            yield "decimal", exact.replace("0.", ".", 1), True
-    else:
-        yield "rounded", f"{float(value):.3f}", False
-        yield "rounded", f"{float(value):.2f}", False
-        yield "rounded", f"{float(value):.6f}", False
-    if a > q:
-        whole, part = divmod(a, q)
-        yield "mixed number", rf"{sign}{whole}\frac{{{part}}}{{{q}}}", True
-        yield "mixed number", rf"{sign}{whole} \frac{{{part}}}{{{q}}}", True
-        yield "mixed number", f"{sign}{whole} {part}/{q}", True
-        yield "mixed number", rf"{sign}{whole}\tfrac{{{part}}}{{{q}}}", True
-        yield "mixed number", rf"{sign}{whole + 1}\frac{{{part}}}{{{q}}}", False
-        if part + 1 < q:
-            yield "mixed number", rf"{sign}{whole}\frac{{{part + 1}}}{{{q}}}", False
-    for wrong in (Fraction(q, p), value + 1, -value, Fraction(p + 1, q), Fraction(p, q + 1), value * 100, value / 100):
-        if wrong != value:
-            yield "near number", rf"\frac{{{wrong.numerator}}}{{{wrong.denominator}}}", False
-    yield "wrong kind", f"({p}, {q})", False
-    yield "wrong kind", f"{p}, {q}", False
-
-
-def decimal(text: str) -> Made:
-    value = Fraction(text if text[0] != "." else "0" + text)
-    tidy = f"{float(value):.10f}".rstrip("0")
-    yield "decimal", tidy, True
-    yield "decimal", tidy + "0", True
-    yield "decimal", tidy.replace("0.", ".", 1) if value < 1 else tidy, True
-    yield "fraction", rf"\frac{{{value.numerator}}}{{{value.denominator}}}", True
-    yield "fraction", f"{value.numerator}/{value.denominator}", True
-    mantissa, power = f"{float(value):.8e}".split("e")
-    mantissa = mantissa.rstrip("0").rstrip(".")
-    yield "decimal", rf"{mantissa} \times 10^{{{int(power)}}}", True
-    yield "decimal", f"{mantissa}e{int(power)}", True
-    yield "decimal", f"{mantissa}×10^{int(power)}", True
-    yield "x = value", f"x = {tidy}", True
-    step = Fraction(1, 10 ** len(text.partition(".")[2]))
-    for wrong in (value + step, value - step, value * 10, value / 10, value * 100, -value):
-        yield "near number", f"{float(wrong):.10f}".rstrip("0"), False
-    if len(text.partition(".")[2]) > 1:
-        yield (
-            "rounded",
-            f"{float(value):.{len(text.partition('.')[2]) - 1}f}",
-            round(value, len(text.partition(".")[2]) - 1) == value,
-        )
-
-
-def surd(a: int, b: int) -> Made:
-    """a√b."""
-    lead = "" if a == 1 else "-" if a == -1 else str(a)
-    sign = "-" if a < 0 else ""
-    for text in (rf"{sign}\sqrt{{{a * a * b}}}", rf"{lead}\sqrt {{{b}}}", rf"{a} \cdot \sqrt{{{b}}}", rf"{a} \times \sqrt{{{b}}}", rf"{a}\cdot {b}^{{1/2}}",
-                 rf"{a}\cdot {b}^{{\frac{{1}}{{2}}}}", rf"\frac{{{a * b}}}{{\sqrt{{{b}}}}}", rf"\frac{{{2 * a}\sqrt{{{b}}}}}{{2}}", rf"\sqrt{{{b}}} \cdot ({a})", rf"{lead}\sqrt{{{b}}}", rf"{sign}({a * a * b})^{{1/2}}"):  # fmt: skip
-        yield "surds", text, True
-    if b < 10:
-        yield "surds", rf"{lead}\sqrt{b}", True
-        yield "surds", rf"{lead}\sqrt {b}", True
-    yield "x = value", rf"x = {lead}\sqrt{{{b}}}", True
-    yield "ascii", f"{a}*sqrt({b})", True
-    yield "ascii", f"{a}sqrt({b})" if abs(a) > 1 else f"{lead}sqrt({b})", True
-    yield "ascii", f"{a}*{b}**(1/2)", True
-    yield "ascii", f"{a}*{b}^(1/2)", True
-    yield "unicode", f"{lead}√{b}", True
-    for text in (rf"{lead}\sqrt[3]{{{b}}}", rf"{a + 1}\sqrt{{{b}}}" if a != -1 else "0", rf"{lead}\sqrt{{{b + 1}}}", rf"{a}+\sqrt{{{b}}}", f"{a * b}",
-                 rf"\sqrt{{{abs(a) * b}}}" if abs(a) != 1 else rf"\sqrt{{{b - 1}}}", rf"{-a}\sqrt{{{b}}}", rf"{lead}\sqrt[4]{{{b}}}", f"{a * float(b) ** 0.5:.2f}", f"{a * float(b) ** 0.5:.4f}"):  # fmt: skip
-        yield "near surd", text, False
-
-
-def circle(a: int) -> Made:
-    """aπ."""
-    for text in (rf"{a} \pi", rf"\pi \cdot {a}", rf"{a} \cdot \pi", rf"{a}\times\pi", rf"\frac{{{2 * a}\pi}}{{2}}", f"{a} pi" if a != 1 else "pi", f"{a}*pi", f"{a}π" if a != 1 else "π", rf"\pi({a})"):  # fmt: skip
-        yield "surds", text, True
-    for text in (
-        rf"{a + 1}\pi",
-        rf"{a}\pi^2",
-        f"{a}",
-        f"{a * 3.14:.2f}",
-        f"{a * 3.14159265:.4f}",
-        rf"\frac{{{a}}}{{\pi}}",
-        rf"-{a}\pi",
-        rf"{100 * a}\pi",
-    ):
-        yield "near surd", text, False
-
-
-def complex_number(a: int, b: int) -> Made:
-    plus, size = ("+" if b > 0 else "-"), abs(b)
-    for text in (f"{a} {plus} {size}i", f"{a}{plus}{size} i", rf"{a} {plus} {size}\mathrm{{i}}", f"{b}i + {a}" if a > 0 else f"{b}i - {-a}", f"{a}{plus}i{size}", f"i{size} + {a}" if b > 0 else f"{a} - i{size}",
-                 f"{a} {plus} {size}*i", rf"{a} {plus} {size} \cdot i", f"({a}) + ({b})i", rf"{a} {plus} {size}\,i", f"{a}{plus}{size}𝑖", rf"{a} {plus} i \cdot {size}", rf"{a}{plus}{size}\text{{i}}", rf"{a}{plus}{size}\imath"):  # fmt: skip
-        yield "complex", text, True
-    yield "x = value", f"z = {a}{plus}{size}i", True
-    minus = "-" if b > 0 else "+"
-    for text in (
-        f"{a} {minus} {size}i",
-        f"{b} {'+' if a > 0 else '-'} {abs(a)}i",
-        f"{-a} {plus} {size}i",
-        f"{a} {plus} {size}",
-        f"{a} {plus} {size + 1}i",
-        f"{a + 1} {plus} {size}i",
-        f"{a}i {plus} {size}" if a != b else "0",
-        f"({a}, {b})",
-        f"{a} {plus} {size}x",
-    ):
-        yield "near complex", text, False
-
-
 def algebra(text: str) -> Made:
     """Expressions in variables, through sympy's own printing."""
     import sympy
@@ -359,147 +140,6 @@ def algebra(text: str) -> Made:
             yield "near expression", sympy.latex(sympy.expand(wrong)), False
 
 
-def listed(items: list[str]) -> Made:
-    back = list(reversed(items))
-    for order in (items, back):
-        yield "set or list", ", ".join(order), True
-        yield "set or list", ",".join(order), True
-        yield "set or list", r"\{" + ", ".join(order) + r"\}", True
-        yield "set or list", r"\left\{" + ", ".join(order) + r"\right\}", True
-        yield "set or list", r", ".join(order[:-1]) + r" \text{ and } " + order[-1], True
-        yield "set or list", ", ".join(order[:-1]) + " and " + order[-1], True
-        yield "set or list", ", ".join(order[:-1]) + r" \text{ or } " + order[-1], True
-        yield "set or list", ", ".join(order[:-1]) + " or " + order[-1], True
-        if len(order) > 2:
-            yield "set or list", ", ".join(order[:-1]) + ", and " + order[-1], True
-            yield "set or list", ", ".join(order[:-1]) + r",\text{ and }" + order[-1], True
-        yield "set or list", ", ".join(f"x = {v}" for v in order), True
-        yield "set or list", r" \text{ or } ".join(f"x = {v}" for v in order), True
-        yield "set or list", "x = " + ", ".join(order), True
-        yield "set or list", r"x \in \{" + ", ".join(order) + r"\}", True
-        yield "set or list", "; ".join(order), True
-        yield "set or list", r",\ ".join(order), True
-    yield "near list", ", ".join(items[:-1]), False
-    yield "near list", ", ".join([*items, "99"]), False
-    yield "near list", ", ".join([*items[:-1], "99"]), False
-    yield "near list", r"\{" + ", ".join(items[1:]) + r"\}", False
-    yield "near list", ", ".join(f"-({v})" for v in items), False
-    yield "near list", items[0], False
-
-
-def point(items: list[str]) -> Made:
-    body = ", ".join(items)
-    for text in (
-        f"({body})",
-        f"({','.join(items)})",
-        rf"\left({body}\right)",
-        rf"\left( {body} \right)",
-        f"( {body} )",
-        rf"\big({body}\big)",
-        "(" + r",\ ".join(items) + ")",
-        rf"\bigl({body}\bigr)",
-    ):
-        yield "tuples", text, True
-    yield (
-        "tuples",
-        "(" + ", ".join(rf"\frac{{2 \cdot {v}}}{{2}}" if re.fullmatch(r"\d+", v) else v for v in items) + ")",
-        True,
-    )
-    if len(items) in (2, 3):
-        yield "tuples", ", ".join(f"{n} = {v}" for n, v in zip("xyz", items, strict=False)), True
-        yield "tuples", rf"({','.join('xyz'[: len(items)])}) = ({body})", True
-        yield "tuples", rf"(x,y) = \left({body}\right)" if len(items) == 2 else f"({body})", True
-        if len(set(items[:2])) == 2:
-            yield "swapped", f"({', '.join([items[1], items[0], *items[2:]])})", False
-    yield "near tuple", f"({', '.join(items[:-1])})", False
-    yield "near tuple", f"({', '.join([*items[:-1], items[-1] + '+1'])})", False
-    yield "near tuple", f"({', '.join(['-(' + items[0] + ')', *items[1:]])})", items[0] == "0"
-    yield "near tuple", f"({body}, 0)", False
-    if len(items) == 2:
-        yield "near tuple", f"[{body}]", False
-    yield "near tuple", r"\{" + body + r"\}", False
-
-
-def interval(pieces: list[tuple[str, str, str, str]]) -> Made:
-    """Pieces are (bracket, low, high, bracket)."""
-
-    def show(
-        parts: list[tuple[str, str, str, str]], comma: str = ", ", left: str = "", right: str = "", cup: str = r" \cup "
-    ) -> str:
-        return cup.join(f"{left}{a}{low}{comma}{high}{right}{b}" for a, low, high, b in parts)
-
-    yield "intervals", show(pieces), True
-    yield "intervals", show(pieces, ","), True
-    yield "intervals", show(pieces, left=r"\left", right=r"\right"), True
-    yield "intervals", show(pieces, left=r"\left", right=r" \right"), True
-    yield "intervals", show(pieces, r",\ "), True
-    yield "intervals", r"x \in " + show(pieces), True
-    yield "intervals", show(pieces, cup="∪"), True
-    if len(pieces) > 1:
-        yield "intervals", show(list(reversed(pieces))), True
-        yield "intervals", show(pieces, cup=" U "), True
-        yield "near interval", show(pieces[:-1]), False
-        yield "near interval", show(pieces[1:]), False
-    if any(high == r"\infty" for _, _, high, _ in pieces):
-        yield "intervals", show(pieces).replace(r"\infty", r"+\infty").replace("-+", "-"), True
-        yield "intervals", show(pieces).replace(r"\infty", "∞"), True
-        yield "intervals", show(pieces).replace(r"\infty", "infinity"), True
-    for signs in ((r"\le", r"\ge", r"\leq", r"\geq"), ("≤", "≥", "<=", ">=")):
-        for name in ("x",):
-            for le, ge in (signs[:2], signs[2:]):
-                described = [describe(p, name, le, ge) for p in pieces]
-                yield "interval as inequality", r" \text{ or } ".join(described), True
-                if len(described) > 1:
-                    yield "interval as inequality", " or ".join(described), True
-    described = [describe(p, "x", r"\le", r"\ge") for p in pieces]
-    if len(described) == 1:
-        yield "interval as inequality", rf"\{{x \mid {described[0]}\}}", True
-        yield "interval as inequality", rf"\{{x : {described[0]}\}}", True
-    for k, (a, low, high, b) in enumerate(pieces):
-        others = (pieces[:k], pieces[k + 1 :])
-        if "infty" not in low:
-            yield "open for closed", show([*others[0], ("[" if a == "(" else "(", low, high, b), *others[1]]), False
-            yield (
-                "open for closed",
-                r" \text{ or } ".join(
-                    describe(p, "x", r"\le", r"\ge")
-                    for p in [*others[0], ("[" if a == "(" else "(", low, high, b), *others[1]]
-                ),
-                False,
-            )
-            yield "near interval", show([*others[0], (a, low + "-1", high, b), *others[1]]), False
-        if "infty" not in high:
-            yield "open for closed", show([*others[0], (a, low, high, "]" if b == ")" else ")"), *others[1]]), False
-            yield "near interval", show([*others[0], (a, low, high + "+1", b), *others[1]]), False
-    if len(pieces) == 1 and "infty" not in show(pieces):
-        a, low, high, b = pieces[0]
-        yield "near interval", f"{a}{high}, {low}{b}", False
-
-
-def describe(piece: tuple[str, str, str, str], name: str, le: str, ge: str) -> str:
-    a, low, high, b = piece
-    if "infty" in low:
-        return f"{name} {le if b == ']' else '<'} {high}"
-    if "infty" in high:
-        return f"{name} {ge if a == '[' else '>'} {low}"
-    return f"{low} {le if a == '[' else '<'} {name} {le if b == ']' else '<'} {high}"
-
-
-def based(digits: str, base: str) -> Made:
-    word = SMALL[int(base)]
-    for text in (f"{digits}_{base}", f"{digits}_{{{base}}}", rf"{digits}_{{\text{{{word}}}}}", rf"{digits}_\text{{{word}}}", rf"({digits})_{{{base}}}", rf"{digits}_{{({base})}}", rf"{digits} \text{{ base }} {base}", f"{digits} base {base}",
-                 f"{digits} (base {base})", f"{digits}{chr(0x2080 + int(base))}", rf"\text{{{digits}}}_{{{base}}}", rf"{digits}_{{\mathrm{{{word}}}}}", rf"\mathbf{{{digits}}}_{{{base}}}", rf"{digits}\,_{{{base}}}"):  # fmt: skip
-        yield "base", text, True
-    for other in (int(base) + 1, int(base) - 1, 10):
-        if other > 2:
-            yield "base", f"{digits}_{{{other}}}", False
-    yield "base", f"{digits}{base}", False
-    yield "base", f"{int(digits) + 1}_{base}", False
-    yield "base", f"{digits[::-1]}_{base}", digits == digits[::-1]
-    if int(digits, int(base)) != int(digits):
-        yield "base", str(int(digits, int(base))), False
-
-
 def word(text: str, others: list[str]) -> Made:
     for made in (text, rf"\text{{{text}}}", rf"\textbf{{{text}}}", rf"\mathrm{{{text}}}", text.lower(), text.upper(), text.capitalize(), rf"\text{{ {text} }}", f'"{text}"', rf"\text{{{text}.}}", f"**{text}**", rf"\textit{{{text}}}", rf"\mbox{{{text}}}", f"{text}."):  # fmt: skip
         yield "words", made, True
@@ -521,42 +161,6 @@ def letter(text: str) -> Made:
             yield "other letter", rf"\text{{({other})}}", False
             yield "other letter", rf"\textbf{{({other})}} 12", False
     yield "other letter", "5", False
-
-
-def matrix(rows: list[list[str]]) -> Made:
-    def show(entries: list[list[str]], name: str = "pmatrix", cut: str = r" \\ ") -> str:
-        return rf"\begin{{{name}}} " + cut.join(" & ".join(r) for r in entries) + rf" \end{{{name}}}"
-
-    yield "matrices", show(rows), True
-    yield "matrices", show(rows, "bmatrix"), True
-    yield "matrices", show(rows, cut=r"\\"), True
-    yield "matrices", show(rows, cut=" \\\\\n"), True
-    yield "matrices", rf"\left({show(rows, 'matrix')}\right)", True
-    yield "matrices", rf"\left[{show(rows, 'matrix')}\right]", True
-    split = [[re.sub(r"(-?)(\d+)/(\d+)", r"\1\\frac{\2}{\3}", v) for v in r] for r in rows]
-    yield "matrices", show(split), True
-    yield "matrices", show([[v.replace("frac", "dfrac") for v in r] for r in split]), True
-    yield "matrices", show([[re.sub(r"(-?)(\d+)/(\d+)", r"\\frac{\1\2}{\3}", v) for v in r] for r in rows]), True
-    yield "matrices", show([[f"{v}.0" if re.fullmatch(r"-?\d+", v) else v for v in r] for r in rows]), True
-    columns = "c" * len(rows[0])
-    yield (
-        "matrices",
-        rf"\left(\begin{{array}}{{{columns}}} " + r" \\ ".join(" & ".join(r) for r in rows) + r" \end{array}\right)",
-        True,
-    )
-    if len(rows[0]) == 1:
-        yield "matrices", rf"\mathbf{{v}} = {show(rows)}", True
-        swapped = [rows[1], rows[0], *rows[2:]]
-        if swapped != rows:
-            yield "near matrix", show(swapped), False
-        yield "near matrix", show(rows[:-1]), False
-    flat = [v for r in rows for v in r]
-    changed = [list(r) for r in rows]
-    changed[0][0] = changed[0][0] + "+1"
-    yield "near matrix", show(changed), False
-    changed = [[f"-({v})" for v in r] for r in rows]
-    yield "near matrix", show(changed), all(v == "0" for v in flat)
-    yield "near matrix", show([*rows, ["0"] * len(rows[0])]), False
 
 
 def equation(text: str) -> Made:
@@ -587,79 +191,6 @@ def equation(text: str) -> Made:
         yield "changed equation", show(gap), False
         if right == 0:
             yield "changed equation", "0", False
-
-
-def plus_minus(a: str, b: str) -> Made:
-    for made in (rf"{a} + {b}, {a} - {b}", rf"{a} - {b}, {a} + {b}", rf"\{{{a} + {b}, {a} - {b}\}}", rf"x = {a} \pm {b}", rf"{a}\pm{b}", rf"{a} + {b} \text{{ and }} {a} - {b}", rf"{a} - {b} \text{{ or }} {a} + {b}", rf"x = {a} + {b}, x = {a} - {b}", rf"x = {a} + {b} \text{{ or }} x = {a} - {b}", f"{a} ± {b}", rf"\pm {b} + {a}", rf"{a} \mp {b}"):  # fmt: skip
-        yield "plus-minus", made, True
-    for made in (
-        rf"{a} + {b}",
-        rf"{a} - {b}",
-        rf"-{a} \pm {b}",
-        rf"{a} \pm 2{b}" if b[0] == "\\" else rf"{a} \pm {b} + 1",
-        rf"\pm {b}",
-        rf"{a} + {b}, {a} + {b}",
-        rf"{a} \pm {b} i",
-        rf"{a} + {b}, {a} - {b}, 0",
-    ):
-        yield "near list", made, False
-
-
-def measured(number: str, unit: str, power: int) -> Made:
-    long = {"cm": "centimeters", "inches": "inches", "cents": "cents"}[unit]
-    raised = {1: "", 2: "^2", 3: "^3"}[power]
-    yield "units", number, True
-    for made in (
-        rf"{number} \text{{ {unit}}}{raised}",
-        rf"{number}\ \mathrm{{{unit}}}{raised}",
-        f"{number} {unit}{raised}",
-        rf"{number}\,\text{{{unit}}}{raised}",
-        rf"{number}\text{{ {unit}}}" + ("" if power == 1 else "^{" + str(power) + "}"),
-        rf"{number} \mbox{{ {unit}}}{raised}",
-        rf"{number}.0\text{{ {unit}}}{raised}" if "." not in number else number,
-    ):
-        yield "units", made, True
-    if power == 2:
-        yield "units", rf"{number} \text{{ square {long}}}", True
-        yield "units", f"{number} square {long}", True
-        yield "units", f"{number} {unit}²", True
-        yield "units", f"{number} sq {unit}", True
-        yield "wrong unit", rf"{number} \text{{ {unit}}}", False
-        yield "wrong unit", rf"{number} \text{{ {unit}}}^3", False
-        yield "wrong unit", rf"{number} \text{{ m}}^2", False
-        yield "wrong unit", f"{number} cubic {long}", False
-        yield "wrong unit", f"{number} square feet", False
-    else:
-        yield "wrong unit", rf"{number} \text{{ dollars}}", False
-        yield "wrong unit", rf"\${number}", False
-        yield "wrong unit", rf"{number} \text{{ m}}", False
-    yield "near number", rf"{number}1 \text{{ {unit}}}{raised}", False
-    yield "near number", f"{number}1", False
-
-
-def amount(text: str) -> Made:
-    value = Fraction(text)
-    plain = f"{float(value):.2f}"
-    short = plain.removesuffix(".00")
-    for made in (rf"\${plain}", rf"\$ {plain}", f"${plain}", plain, short, f"{short} dollars", rf"{plain}\text{{ dollars}}", rf"\$\,{plain}", rf"\$\text{{{plain}}}", rf"x = \${plain}", rf"{plain} \text{{ USD}}", rf"{int(value * 100)} \text{{ cents}}"):  # fmt: skip
-        yield "money", made, True
-    if value >= 1000:
-        for mark in (",", r",\!", "{,}", r"\,"):
-            yield "money", rf"\${grouped(int(value), mark)}", True
-    yield "near number", rf"\${float(value) + 1:.2f}", False
-    yield "near number", rf"\${float(value) * 10:.2f}", False
-    yield "wrong unit", rf"{short}\text{{ cents}}", False
-    yield "wrong unit", f"€{short}", False
-
-
-def degrees(value: str) -> Made:
-    for made in (rf"{value}^\circ", rf"{value}^{{\circ}}", f"{value}°", rf"{value}\text{{ degrees}}", f"{value} degrees", value, rf"{value}\degree", rf"{value} ^\circ", rf"\angle ABC = {value}^\circ", rf"x = {value}^\circ", rf"{value}\,^\circ", rf"{value}^{{\,\circ}}", rf"{value}\textdegree", f"{value} deg", rf"{value}\mathrm{{ degrees}}", rf"m\angle A = {value}^\circ"):  # fmt: skip
-        yield "degrees", made, True
-    yield "near number", rf"{value}^\circ + 1^\circ", False
-    yield "near number", rf"-{value}^\circ", False
-    yield "wrong unit", rf"{value}\text{{ radians}}", False
-    yield "wrong unit", rf"{value}\text{{ cm}}", False
-    yield "wrong unit", rf"{value}\%", False
 
 
 CLOCKS = (

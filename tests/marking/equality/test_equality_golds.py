@@ -56,3 +56,17 @@ def test_rewritings_when_compared_then_nearly_all_are_right_and_no_near_miss_is(
     assert total[False] > 3_000
     assert not accepted
     assert sum(missed.values()) <= 0.002 * total[True], missed
+
+
+def near_misses(gold):
+    """A gold with one number one more, one sign changed, or one variable called otherwise."""
+    for m in re.finditer(r"[0-9]+|[-+]|(?<![A-Za-z\\\\{])[xyn](?![A-Za-z])", gold):
+        swapped = {"-": "+", "+": "-", "x": "y", "y": "x", "n": "m"}.get(m[0])
+        yield gold[: m.start()] + (swapped or str(int(m[0]) + 1)) + gold[m.end() :]
+
+
+def test_golds_when_a_number_a_sign_or_a_name_is_changed_then_are_never_equal(golds):
+    pairs = [(answer, gold) for gold in dict.fromkeys(golds) for answer in near_misses(gold)]
+    accepted = [(answer, gold) for answer, gold in pairs if compare(answer, gold).equal is True]
+    assert len(pairs) > 500
+    assert accepted == []
