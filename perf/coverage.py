@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+import marker_coverage
 import numpy as np
 from difficulties import CHANGES, FAMILIES, LOSSES, SETS, Floats, picked, picked_truth
 from others import exact, student, wilson
@@ -29,7 +30,6 @@ from markscheme.statistics import (
     sequential,
 )
 from markscheme.statistics.comparison import compare, difference_of
-from markscheme.statistics.marker_errors import JudgedStratum, corrected
 
 THESE, DRAWN = "these problems", "problems drawn"
 Z = 1.959964
@@ -295,39 +295,6 @@ def until(rng: np.random.Generator, quick: bool) -> Iterator[Cell]:
             yield tally.cell(f"{name}, until ± 5", rates, "30")
 
 
-def marker(rng: np.random.Generator, quick: bool) -> Iterator[Cell]:
-    """Accuracy corrected by a few judged marks; errors at random, or all on some problems; beside it the plain one."""
-    kinds = [(0.02, 0.05, 0.0), (0.0, 0.02, 0.0), (0.1, 0.02, 0.0), (0.0, 0.02, 0.05), (0.02, 0.0, 0.1)]
-    for wrong_yes, wrong_no, hopeless in kinds[:1] if quick else kinds:
-        for judged in (50,) if quick else (25, 50, 200):
-            tally = Tally()
-            for _ in range(60 if quick else 200):
-                chances = SETS["U-shaped"](rng, (200,))
-                right = rng.random((200, 4)) < chances[:, None]
-                marked = np.where(right, rng.random(right.shape) >= wrong_no, rng.random(right.shape) < wrong_yes)
-                marked &= rng.random((200, 1)) >= hopeless  # a gold that the marker cannot read costs all its problem's
-                counts = from_correct(np.full(200, 4), marked.sum(axis=1))
-                strata, shift, variance = [], 0.0, 0.0
-                for said in (True, False):
-                    pool = right[marked == said]
-                    sample = rng.choice(pool, min(judged, pool.size), replace=False)
-                    turned = int(np.sum(sample != said))
-                    strata.append(
-                        JudgedStratum(marked_correct=said, marks=pool.size, judged=sample.size, overturned=turned)
-                    )
-                    share, rate = pool.size / right.size, turned / sample.size
-                    shift += (-1 if said else 1) * share * rate
-                    variance += share**2 * rate * (1 - rate) / sample.size
-                plain = interval("accuracy", counts)
-                half = Z * math.sqrt((counts.c / 4).var(ddof=1) / 200 + variance)
-                powered = plain.estimate + shift
-                truth = 5 / 16  # the mean of sin⁶ over a quarter turn
-                others = {"prediction-powered": (powered - half, powered + half)}
-                tally.found(corrected(plain, strata).accuracy, truth, others, float(plain.low <= truth <= plain.high))
-            errors = f"FP {wrong_yes:.0%}, FN {wrong_no:.0%}" + f", {hopeless:.0%} unread" * bool(hopeless)
-            yield tally.cell(f"corrected, {judged} judged each", errors, "200 × 4")
-
-
 Simulation = Callable[[np.random.Generator, bool], Iterator[Cell]]
 TABLES: dict[str, tuple[str, str, Simulation]] = {
     "missing": ("Missing responses and unequal numbers of samples", "printed bounds hold", missing),
@@ -338,7 +305,16 @@ TABLES: dict[str, tuple[str, str, Simulation]] = {
         differences,
     ),
     "fixed_differences": ("Two models, exactly these problems", "false alarms", fixed_differences),
-    "marker": ("Accuracy corrected for the marker's errors", "uncorrected holds", marker),
+    "marker": (
+        "Scores corrected for the marker's errors",
+        "uncorrected holds",
+        lambda rng, quick: marker_coverage.scores(rng, quick, Tally),
+    ),
+    "marker_differences": (
+        "Differences corrected for the marker's errors",
+        "uncorrected holds",
+        lambda rng, quick: marker_coverage.differences(rng, quick, Tally),
+    ),
     "until": ("Sampling until it is known, exactly these problems", "bias", until),
     "averages": ("The average over benchmarks", "–", averages),
     "families": ("Problems in clusters", "–", families),

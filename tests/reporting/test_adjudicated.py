@@ -9,7 +9,7 @@ import pytest
 from run_folders import append, manifest, question
 
 from markscheme.cli import main
-from markscheme.reporting.adjudicated import adjudicated, corrected_accuracy, worth
+from markscheme.reporting.adjudicated import adjudicated, corrected_figures, worth
 from markscheme.reporting.summary import summarize
 from markscheme.runs import Run
 from markscheme.runs.adjudications import Label, content_of, draw_order, labels_journal, read_labels, read_order
@@ -216,7 +216,7 @@ def test_corrected_interval_covers_with_errors_that_come_in_whole_problems(tmp_p
         snapshot = run.snapshot()
         draw_order(snapshot, seed=random.Random(time).randrange(10**6))
         label(run, labels, says(right))
-        found = corrected_accuracy(run.snapshot(), "math", run.snapshot().counts("math"))
+        found = corrected_figures(run.snapshot(), "math", run.snapshot().counts("math"))
         covered += found.accuracy.low <= truth <= found.accuracy.high
     assert covered >= 35  # of 40: at 95 % fewer come up once in 70 such trials
 
@@ -247,3 +247,51 @@ def test_compare_corrects_the_difference_when_people_judged_both_runs(tmp_path, 
     assert told["corrected"]["low"] < 0 < told["corrected"]["high"]
     main(["compare", str(first.path), str(second.path), "--anyway"])
     assert "corrected by what people say" in capsys.readouterr().out
+
+
+def test_pass_at_k_is_corrected_between_its_bounds_in_every_format(run, tables, capsys):
+    """The marker's errors move pass@4 too; how far depends on how they fall together, and the report says both ends."""
+    right, _ = tables
+    label(run, 240, says(right))
+    found = summarize(run, pass_k=[1, 4]).corrected
+    assert list(found.pass_at_k) == ["4"]
+    low, high = found.pass_ranges["4"]
+    assert low <= right.any(axis=1).mean() <= high
+    figure = found.pass_at_k["4"]
+    assert figure.low <= low <= figure.value <= high <= figure.high
+    for form in ("table", "markdown", "csv", "latex", "json"):
+        assert main(["report", str(run.path), "-k", "1,4", "--format", form]) == 0
+        text = " ".join(capsys.readouterr().out.split())
+        assert "if errors in a problem come together" in text
+        assert "corrected pass@4" in text or form == "json"
+
+
+def test_corrected_figure_of_a_run_with_missing_responses_is_told(run, tables, capsys):
+    """Notes about the missing are about the marks; the corrected figure has none of its own to trip over."""
+    label(run, 40, says(tables[0]))
+    lost = run.questions()[0].problem.key
+    append(run.path / "responses.jsonl", [Response(key=lost, sample=1, text="", error="timeout")])
+    lines = [
+        line
+        for line in (run.path / "responses.jsonl").read_text().splitlines()
+        if not ('"sample":1,' in line and lost in line and "timeout" not in line)
+    ]
+    (run.path / "responses.jsonl").write_text("\n".join(lines) + "\n")
+    assert main(["report", str(run.path), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["runs"][0]["corrected"]["accuracy"]["value"] is not None
+
+
+def test_compare_corrects_a_difference_in_pass_at_k(tmp_path, tables, capsys):
+    """The same for pass@4, between both ends; other metrics are not corrected, and nothing pretends so."""
+    right, _ = tables
+    harsh = right & (np.arange(60) % 3 > 0)[:, None]
+    runs = [make_run(tmp_path / name, right, said, 4) for name, said in (("a", right), ("b", harsh))]
+    for each in runs:
+        label(each, 1000, says(right))
+    pair = [str(each.path) for each in runs]
+    assert main(["compare", *pair, "--anyway", "--metric", "pass@4", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["comparison"]["difference"]["high"] < 0
+    assert told["corrected"]["low"] < 0 < told["corrected"]["high"]
+    main(["compare", *pair, "--anyway", "--metric", "pass^4", "--json"])
+    assert json.loads(capsys.readouterr().out)["corrected"] is None

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from markscheme.cli.options import add_run_options, typed_options
-from markscheme.errors import IncompleteRunError
+from markscheme.errors import IncompleteRunError, UsageError
 
 if TYPE_CHECKING:
     from markscheme.running.judges import Judged
@@ -22,7 +22,11 @@ OF_RUNS = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The run, the judge, what it is asked about and how."""
-    parser.add_argument("run_folder", metavar="RUN", help="the run whose responses are judged")
+    parser.add_argument(
+        "run_folder",
+        metavar="RUN|FILE.jsonl",
+        help="the run whose responses are judged, or a file of labelled responses",
+    )
     parser.add_argument("--model", "-m", metavar="SPEC", required=True, help="who judges: backend/model")
     parser.add_argument("--name", default="", help="the opinion is kept as judge:NAME (default: the model's name)")
     parser.add_argument(
@@ -47,15 +51,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Judge and say what came of it; 3 when replies are missing, 130 when interrupted."""
     from markscheme.cli import EXIT_INTERRUPTED
-    from markscheme.running.judges import judge_options, judge_run
+    from markscheme.running.judges import judge_file, judge_options, judge_run
     from markscheme.running.progress import progress
     from markscheme.runs import Run
 
     options = judge_options(args.name, args.which, args.share, args.swap, args.template)
     config = typed_options(args) | ({} if args.votes is None else {"samples": args.votes})
     display = progress("judge", quiet=args.json)
+    source = Path(args.run_folder)
+    if source.is_file() and (args.which == "all" or args.share is not None):
+        raise UsageError("of a file of labelled responses all are judged; leave --which and --share out")
     with display:
-        judged = judge_run(Run.open(Path(args.run_folder)), options, config, display)
+        if source.is_file():
+            judged = judge_file(source, options, config, display)
+        else:
+            judged = judge_run(Run.open(source), options, config, display)
     _print(args, judged)
     if judged.run.manifest.status == "interrupted":
         return EXIT_INTERRUPTED
@@ -83,6 +93,11 @@ def _print(args: argparse.Namespace, judged: Judged) -> None:
     if judged.nothing_to_show:
         print(f"{judged.nothing_to_show} responses hold nothing that this template could show a judge")
     print(f"every word is kept in {judged.run.path}")
-    print(f"`markscheme report {args.run_folder} --protocol PROTOCOL+{name}` lets it settle what PROTOCOL left open")
+    if Path(args.run_folder).is_file():
+        print(f"`markscheme audit --benchmark-the-graders {args.run_folder}` says how often it errs")
+    else:
+        print(
+            f"`markscheme report {args.run_folder} --protocol PROTOCOL+{name}` lets it settle what PROTOCOL left open"
+        )
     if missing:
         print(f"markscheme: {missing} replies are missing; the same command asks for them", file=sys.stderr)

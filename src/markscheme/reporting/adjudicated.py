@@ -2,31 +2,34 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
 from itertools import combinations
 from typing import NamedTuple
 
-import msgspec
+import numpy as np
 
 from markscheme.reporting.summary import Corrected, as_estimate
 from markscheme.runs.adjudications import Drawn, Place, Said, consensus, read_labels, read_order
 from markscheme.runs.columns import CORRECT, UNMARKED
 from markscheme.runs.snapshot import Snapshot
 from markscheme.statistics import Counts, Interval, Population, interval
-from markscheme.statistics.marker_errors import JudgedStratum, corrected
+from markscheme.statistics.marker_errors import JudgedMarks, corrected
 
 
 class Adjudicated(NamedTuple):
     """What people said so far, beside what the marker says."""
 
-    strata: list[JudgedStratum]
+    marks: JudgedMarks
+    places: list[Place]
+    """Of the marks, in their order."""
     unsure: int
     people: int
     agreement: float | None
 
 
 def adjudicated(snapshot: Snapshot, protocol: str) -> Adjudicated | None:
-    """The strata of a run under one protocol, which need not be the one they were drawn by; None without a label.
+    """The marks of a run under one protocol, which need not be the one they were drawn by; None without a label.
 
     Within a stratum as drawn, what has been judged is a random sample, and so it is of those that a protocol calls correct.
     """
@@ -34,19 +37,24 @@ def adjudicated(snapshot: Snapshot, protocol: str) -> Adjudicated | None:
     if not order or not labels:
         return None
     decided = {place: consensus(people) for place, people in labels.items() if consensus(people) != "unsure"}
-    sizes, judged, overturned = (Counter[tuple[str, bool]]() for _ in range(3))
-    for drawn, called in _called(snapshot, order, protocol):
-        cell = (drawn.stratum, called)
-        sizes[cell] += 1
-        if (place := (drawn.key, drawn.sample)) in decided:
-            judged[cell] += 1
-            overturned[cell] += (decided[place] == "right") is not called
-    strata = [
-        JudgedStratum(marked_correct=cell[1], marks=sizes[cell], judged=judged[cell], overturned=overturned[cell])
-        for cell in sorted(sizes)
-    ]
-    people = {who for said in labels.values() for who in said}
-    return Adjudicated(strata, len(labels) - len(decided), len(people), _agreement(labels))
+    rows = _called(snapshot, order, protocol)
+    if not rows:
+        return None
+    names = sorted({each.stratum for each in order})
+    numbers = {key: number for number, key in enumerate(snapshot.keys)}
+    said = [decided.get((each.key, each.sample)) for each, _ in rows]
+    called = np.array([correct for _, correct in rows], bool)
+    judged = np.array([each is not None for each in said], bool)
+    marks = JudgedMarks(
+        problem=np.array([numbers[each.key] for each, _ in rows], np.int64),
+        stratum=np.array([names.index(each.stratum) for each, _ in rows], np.int64),
+        correct=called,
+        judged=judged,
+        overturned=judged & (np.array([each == "right" for each in said], bool) != called),
+    )
+    people = {who for each in labels.values() for who in each}
+    places = [(each.key, each.sample) for each, _ in rows]
+    return Adjudicated(marks, places, len(labels) - len(decided), len(people), _agreement(labels))
 
 
 def _called(snapshot: Snapshot, order: list[Drawn], protocol: str) -> list[tuple[Drawn, bool]]:
@@ -71,21 +79,32 @@ def _agreement(labels: dict[Place, dict[str, Said]]) -> float | None:
     return sum(pairs) / len(pairs) if pairs else None
 
 
-def corrected_accuracy(
-    snapshot: Snapshot, protocol: str, counts: Counts, population: Population = "problems drawn"
+def corrected_figures(
+    snapshot: Snapshot,
+    protocol: str,
+    counts: Counts,
+    population: Population = "problems drawn",
+    pass_k: Sequence[int] = (),
 ) -> Corrected | None:
-    """The accuracy that people would find, with the marker's error rates; None where nobody has judged."""
+    """Accuracy and pass@k as people would find them, with the marker's error rates; None where nobody has judged."""
     found = adjudicated(snapshot, protocol)
     marked = interval("accuracy", counts, population=population)
     if found is None or marked.estimate != marked.estimate:
         return None
-    errors = corrected(marked, found.strata)
+    shift = found.marks.shift(1, marked.level)
+    passes = {k: interval(f"pass@{k}", counts, population=population) for k in pass_k if k > 1}
+    passes = {k: each for k, each in passes.items() if each.estimate == each.estimate}
+    shifts = {k: found.marks.shift(k, each.level) for k, each in passes.items()}
     return Corrected(
-        accuracy=as_estimate(errors.accuracy),
-        false_positive=as_estimate(errors.false_positive),
-        false_negative=as_estimate(errors.false_negative),
-        correction=errors.correction,
-        judged=errors.judged,
+        accuracy=as_estimate(corrected(marked, shift, spread=found.marks.spread())),
+        false_positive=as_estimate(found.marks.rate(True, marked.level)),
+        false_negative=as_estimate(found.marks.rate(False, marked.level)),
+        correction=shift.low,
+        pass_at_k={str(k): as_estimate(corrected(each, shifts[k])) for k, each in passes.items()},
+        pass_ranges={
+            str(k): (each.estimate + shifts[k].low, each.estimate + shifts[k].high) for k, each in passes.items()
+        },
+        judged=int(found.marks.judged.sum()),
         unsure=found.unsure,
         people=found.people,
         agreement=found.agreement,
@@ -97,32 +116,34 @@ def worth(snapshot: Snapshot, protocol: str, more: int = 40) -> str:
     found = adjudicated(snapshot, protocol)
     if found is None:
         return "nothing has been judged yet"
-    marked = interval("accuracy", snapshot.counts(protocol))
-    now = corrected(marked, found.strata)
-    drawn = read_order(snapshot.folder)
-    labels = read_labels(snapshot)
-    coming = [each for each in _called(snapshot, drawn, protocol) if (each[0].key, each[0].sample) not in labels][:more]
-    cells = sorted({(each.stratum, called) for each, called in _called(snapshot, drawn, protocol)})
-    added = Counter((each.stratum, called) for each, called in coming)
-    later = [_with_more(stratum, added[cell]) for stratum, cell in zip(found.strata, cells, strict=True)]
-    then = corrected(marked, later)
+    marks, marked = found.marks, interval("accuracy", snapshot.counts(protocol))
+    now = corrected(marked, marks.shift(1, marked.level), spread=marks.spread())
+    wrong, right = (marks.rate(correct, marked.level) for correct in (True, False))
     said = (
-        f"{now.judged} judged: of those marked correct {_percent(now.false_positive)} are wrong, of the others "
-        f"{_percent(now.false_negative)} are right; accuracy {_percent(now.accuracy)}, as marked {_percent(marked)}"
+        f"{int(marks.judged.sum())} judged: of those marked correct {_percent(wrong)} are wrong, of the others "
+        f"{_percent(right)} are right; accuracy {_percent(now)}, as marked {_percent(marked)}"
     )
     if found.agreement is not None:
         said += f"; {found.people} people say the same in {100 * found.agreement:.0f} % of pairs"
+    labels = read_labels(snapshot)
+    coming = [row for row, place in enumerate(found.places) if place not in labels][:more]
     if not coming:
         return f"{said}; all are judged"
-    widths = f"±{100 * now.accuracy.half_width:.1f} to ±{100 * then.accuracy.half_width:.1f}"
+    later = _with_more(marks, coming, wrong.estimate, right.estimate)
+    then = corrected(marked, later.shift(1, marked.level), spread=marks.spread())
+    widths = f"±{100 * now.half_width:.1f} to ±{100 * then.half_width:.1f}"
     return f"{said}; with {len(coming)} more labels the interval goes from {widths} or so"
 
 
-def _with_more(stratum: JudgedStratum, more: int) -> JudgedStratum:
-    """The stratum after further labels, if people go on overturning as often as before."""
-    judged = min(stratum.marks, stratum.judged + more)
-    share = stratum.overturned / stratum.judged if stratum.judged else 0.0
-    return msgspec.structs.replace(stratum, judged=judged, overturned=min(judged, round(share * judged)))
+def _with_more(marks: JudgedMarks, rows: list[int], wrong: float, right: float) -> JudgedMarks:
+    """The marks after further labels, if people go on overturning as often as before."""
+    judged, overturned = marks.judged.copy(), marks.overturned.copy()
+    judged[rows] = True
+    for correct, rate in ((True, wrong), (False, right)):
+        these = [row for row in rows if marks.correct[row] == correct]
+        for row in these[: round(rate * len(these)) if rate == rate else 0]:
+            overturned[row] = True
+    return replace(marks, judged=judged, overturned=overturned)
 
 
 def _percent(found: Interval) -> str:

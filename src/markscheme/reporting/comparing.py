@@ -20,7 +20,8 @@ from markscheme.reporting.summary import Estimate, clustered, marked_label
 from markscheme.runs.folder import IMPORTED, Manifest, Run
 from markscheme.statistics import Comparison, Counts, Interval, Population, Ranking, compare, rank
 from markscheme.statistics.comparison import Margin, macro_comparison
-from markscheme.statistics.marker_errors import corrected_difference
+from markscheme.statistics.marker_errors import corrected
+from markscheme.statistics.metrics import metric
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -143,11 +144,22 @@ def compare_runs(runs: Sequence[Run], terms: Terms) -> Compared:
     comparison = compare(terms.metric, first, second, terms.level, terms.population, terms.margin)
     ids = dict(zip(runs[0].snapshot().keys, runs[0].snapshot().ids, strict=True))
     moved = {each.key: ids.get(each.key, each.key) for each in comparison.moved}
-    judged = [adjudicated(run.snapshot(), labels[name]) for name, run in zip(names, runs, strict=True)]
-    strata = [each.strata for each in judged if each is not None]
-    people = corrected_difference(comparison.difference, *strata) if len(strata) == 2 else None
-    people = people if terms.metric == "accuracy" else None
+    people = _corrected(
+        terms.metric, comparison.difference, [(run, labels[name]) for name, run in zip(names, runs, strict=True)]
+    )
     return msgspec.structs.replace(found, comparison=comparison, problems=moved, corrected=people)
+
+
+def _corrected(name: str, difference: Interval, runs: Sequence[tuple[Run, str]]) -> Interval | None:
+    """The difference corrected for the marker's errors, for accuracy and pass@k."""
+    if name != "accuracy" and not name.startswith("pass@"):
+        return None
+    judged = [adjudicated(run.snapshot(), protocol) for run, protocol in runs]
+    marks = [each.marks for each in judged if each is not None]
+    if len(marks) < 2:
+        return None
+    first, second = (each.shift(metric(name).k, difference.level) for each in marks)
+    return corrected(difference, second, first, max(each.spread() for each in marks) if name == "accuracy" else 1.0)
 
 
 def find_differences(manifests: Mapping[str, Manifest], protocols: Mapping[str, str]) -> list[Difference]:

@@ -51,7 +51,10 @@ def bounds(estimate: Estimate) -> str:
 def figures_of(summary: Summary) -> dict[str, Estimate]:
     """Every headline figure by its name."""
     passes = {f"pass@{k}": figure for k, figure in summary.pass_at_k.items()}
-    people = {"corrected accuracy": summary.corrected.accuracy} if summary.corrected is not None else {}
+    people = {}
+    if (found := summary.corrected) is not None:
+        people = {"corrected accuracy": found.accuracy}
+        passes |= {f"corrected pass@{k}": figure for k, figure in found.pass_at_k.items()}
     return {"accuracy": summary.accuracy, **people, **passes, **summary.metrics, "truncation": summary.truncation}
 
 
@@ -64,6 +67,11 @@ def _by_people(found: Corrected) -> str:
         f"{who} judged {found.judged} responses{unsure}{agreed}: of those marked correct "
         f"{bounds(found.false_positive)} % are wrong, of the others {bounds(found.false_negative)} % are right; corrected for "
         f"that, the accuracy is {bounds(found.accuracy)} %"
+        + "".join(
+            f"; pass@{k} is {100 * low:.1f} % if errors in a problem come together and {100 * high:.1f} % if apart, and its "
+            "interval holds for both"
+            for k, (low, high) in found.pass_ranges.items()
+        )
     )
 
 

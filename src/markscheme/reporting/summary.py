@@ -70,7 +70,11 @@ class Corrected(msgspec.Struct, frozen=True, kw_only=True):
     false_negative: Estimate
     """Of the others, the share that people call right."""
     correction: float
-    """Corrected minus marked."""
+    """Corrected minus marked, of the accuracy."""
+    pass_at_k: dict[str, Estimate] = {}
+    """The middle of its range, with an interval that holds for all of the range."""
+    pass_ranges: dict[str, tuple[float, float]] = {}
+    """pass@k if the errors in a problem come all together, and if they fall on problems as by chance."""
     judged: int
     unsure: int
     """Responses on which people were unsure or divided: they count as not judged."""
@@ -169,9 +173,10 @@ def summarize(
 
         counts = with_picks(snapshot, label, counts, metrics)
     verdicts = counts.totals()
-    from markscheme.reporting.adjudicated import corrected_accuracy
+    from markscheme.reporting.adjudicated import corrected_figures
     from markscheme.reporting.figures import caveats
 
+    passes = pass_k or usual_k(manifest)
     summary = Summary(
         run=str(snapshot.folder),
         protocol=label,
@@ -182,10 +187,10 @@ def summarize(
         accuracy=estimate("accuracy", counts, population),
         truncation=rate(counts, Verdict.TRUNCATED, population),
         rates={str(verdict): rate(counts, verdict, population) for verdict in RATES if verdicts[verdict]},
-        pass_at_k={str(k): estimate(f"pass@{k}", counts, population) for k in (pass_k or usual_k(manifest))},
+        pass_at_k={str(k): estimate(f"pass@{k}", counts, population) for k in passes},
         groups=_groups(snapshot, counts, population),
         metrics={name: estimate(name, counts, population) for name in metrics},
-        corrected=corrected_accuracy(snapshot, label, counts, population),
+        corrected=corrected_figures(snapshot, label, counts, population, passes),
         until=_until(snapshot, counts),
         population=population,
         cluster=cluster,

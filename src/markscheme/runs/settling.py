@@ -41,16 +41,31 @@ def settle(snapshot: Snapshot, protocols: str) -> Settled:
 
 
 def settlement(snapshot: Snapshot, protocols: str) -> str:
-    """One sentence: how many a judge settled, and which way."""
+    """How many a judge settled, which way, what that does to the score, and whether its own errors are known."""
     first, _, judges = protocols.partition("+")
     codes, was_open, _ = snapshot.settled(protocols)
-    counts = [int((codes[was_open] == code).sum()) for code in (CORRECT, WRONG)]
-    number = int(was_open.sum())
-    rest = number - sum(counts)
+    right, wrong = (was_open & (codes == code) for code in (CORRECT, WRONG))
+    number, settled = int(was_open.sum()), int(right.sum() + wrong.sum())
     return (
-        f"{first} left {number} responses open; {judges} settled {sum(counts)} of them, {counts[0]} as correct and "
-        f"{counts[1]} as wrong, and {rest} stay open. A judge errs too: `markscheme adjudicate` measures how often"
+        f"{first} left {number} responses open; {judges} settled {settled} of them, {right.sum()} as correct and "
+        f"{wrong.sum()} as wrong, and {number - settled} stay open. {_own_errors(snapshot, right, wrong)}"
     )
+
+
+def _own_errors(snapshot: Snapshot, right: Mask, wrong: Mask) -> str:
+    """How often people overturn what a judge settled."""
+    from markscheme.runs.adjudications import consensus, read_labels
+
+    numbers = {key: number for number, key in enumerate(snapshot.keys)}
+    judged = errors = 0
+    for (key, sample), people in read_labels(snapshot).items():
+        row, said = snapshot.row(numbers[key], sample), consensus(people)
+        if row is not None and said != "unsure" and (right[row] or wrong[row]):
+            judged += 1
+            errors += bool(right[row]) != (said == "right")
+    if not judged:
+        return "How often the judge errs is not known: `markscheme adjudicate` measures it"
+    return f"Of {judged} of these that people judged, the judge was wrong in {errors}"
 
 
 def differing(verdicts: Iterable[Codes], rows: int) -> Mask:

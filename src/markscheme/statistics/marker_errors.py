@@ -1,111 +1,153 @@
-"""How wrong the marker is, from marks that people judged, and the accuracy corrected for it.
+"""How wrong the marker is, from marks that people judged, and scores corrected for it.
 
 Marks fall into strata (what the marker said; whether protocols agree …) and people judge a random sample of each. The
-corrected accuracy is what people would have found, with the uncertainty of the problems, of sampling and of the few
-judgements in one interval. Stratified rather than prediction-powered: with few labels and rare errors the normal
-interval of the latter covers far less than it says (see docs/statistics.md).
+corrected score is what people would have found, with the uncertainty of problems, of sampling and of the few judgements
+in one interval. Stratified rather than prediction-powered: with few labels and rare errors the normal interval of the
+latter covers far less than it says (see docs/statistics.md).
+
+pass@k depends on how errors fall together, which a few labels cannot tell. Samples of a problem are drawn alike, so what
+the same rates of error can do to it has bounds: least is gained and most is lost if the errors of a problem come all
+together; most is gained (by Jensen's inequality) if they fall on problems as by chance, and then little is lost. The
+corrected interval holds for either. For k = 1 both are the same.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import msgspec
+import numpy as np
+import numpy.typing as npt
 
 from markscheme.errors import UsageError
 from markscheme.statistics import quantiles
+from markscheme.statistics.estimators import pass_at_k
 from markscheme.statistics.intervals import Interval, check_level, weighted_sum
 
-
-class JudgedStratum(msgspec.Struct, frozen=True, kw_only=True):
-    """Marks of one kind, and what people said about a random sample of them."""
-
-    marked_correct: bool
-    marks: int
-    """How many marks of this kind there are."""
-    judged: int
-    """How many of these, drawn at random, people judged."""
-    overturned: int
-    """In how many of those they disagreed with the marker."""
+Floats = npt.NDArray[np.float64]
+_WIDEST = 1.5
+"""The most by which the spread of problems is taken to be larger than the marks show."""
 
 
-class MarkerErrors(msgspec.Struct, frozen=True, kw_only=True):
-    """Rates of error of the marker, and the accuracy without them."""
+class Shift(NamedTuple):
+    """What errors do to a score: from `low` to `high` as they fall together or apart, and how far beyond labels allow."""
 
-    false_positive: Interval
-    """Of the responses marked correct, the share that people call wrong."""
-    false_negative: Interval
-    """Of the responses marked wrong, the share that people call right."""
-    accuracy: Interval
-    """Corrected, with all uncertainties."""
-    correction: float
-    """Corrected minus marked."""
-    judged: int
+    low: float
+    below: float
+    high: float
+    above: float
 
 
-def corrected(accuracy: Interval, strata: Sequence[JudgedStratum]) -> MarkerErrors:
-    """The accuracy that people would have found, from the marked one and the judged strata; at its level."""
-    parts = _parts(strata, accuracy.level)
-    shift = math.fsum(weight * rate for weight, rate, _, _ in parts)
-    value, low, high = weighted_sum([(1.0, accuracy.estimate, accuracy.low, accuracy.high), *parts])
-    found = msgspec.structs.replace(
-        accuracy,
-        estimate=min(1.0, max(0.0, value)),
-        low=max(0.0, low),
-        high=min(1.0, high),
-        method=f"{accuracy.method}, corrected",
-    )
-    return MarkerErrors(
-        false_positive=_pooled([each for each in strata if each.marked_correct], accuracy.level),
-        false_negative=_pooled([each for each in strata if not each.marked_correct], accuracy.level),
-        accuracy=found,
-        correction=shift,
-        judged=sum(each.judged for each in strata),
-    )
+@dataclass(frozen=True)
+class JudgedMarks:
+    """The marks of a run, a row each, and what people said about a random sample of every stratum."""
+
+    problem: npt.NDArray[np.int64]
+    """A number each."""
+    stratum: npt.NDArray[np.int64]
+    correct: npt.NDArray[np.bool_]
+    """What the marker said."""
+    judged: npt.NDArray[np.bool_]
+    overturned: npt.NDArray[np.bool_]
+    """Judged, and people disagree with the marker."""
+
+    def __post_init__(self) -> None:
+        if not self.problem.size:
+            raise UsageError("without marks there is nothing to correct")
+        if (self.overturned & ~self.judged).any():
+            raise UsageError("only a mark that was judged can be overturned")
+
+    def shift(self, k: int, level: float) -> Shift:
+        """What the marker's errors do to accuracy (k = 1) or pass@k, at a level of confidence."""
+        check_level(level)
+        n, c = np.bincount(self.problem), np.bincount(self.problem, self.correct)
+        solved = pass_at_k(n, c, k)
+        defined = n >= k
+        share = np.where(defined, solved, 0.0) / max(1, defined.sum())
+        rest = np.where(defined, 1 - solved, 0.0) / max(1, defined.sum())
+        # Each mark weighs what its problem has to lose or to gain, in equal parts.
+        marks = np.where(self.correct, share[self.problem] / np.maximum(c, 1)[self.problem], 0.0)
+        others = np.where(self.correct, 0.0, rest[self.problem] / np.maximum(n - c, 1)[self.problem])
+        lost, lost_low, lost_high = self._rate(marks, level)
+        won, won_low, won_high = self._rate(others, level)
+        low = won - lost
+        below, above = math.hypot(lost_high - lost, won - won_low), math.hypot(lost - lost_low, won_high - won)
+        if k == 1:
+            return Shift(low, below, low, above)
+        left = max(float(rest.sum()), 1e-12)
+        high, highest = (left * (1 - (1 - min(1.0, gain / left)) ** k) for gain in (won, won_high))
+        return Shift(low, below, high, highest - high)
+
+    def rate(self, correct: bool, level: float) -> Interval:
+        """Of the marks that say so, the share that people overturn."""
+        chosen = self.correct == correct
+        rate, low, high = math.nan, 0.0, 1.0
+        if chosen.any():
+            rate, low, high = self._rate(chosen / chosen.sum(), level)
+        return Interval(
+            estimate=rate, low=max(0.0, low), high=min(1.0, high), level=level, method="stratified", problems=0
+        )
+
+    def _rate(self, weights: Floats, level: float) -> tuple[float, float, float]:
+        """The weighted share of errors over all marks, low and high; strata are put together distance by distance."""
+        cells = 2 * self.stratum + self.correct
+        return weighted_sum(
+            (float(weights[cells == cell].sum()), *self._cell(weights, cells == cell, level))
+            for cell in np.unique(cells[weights > 0])
+        )
+
+    def _cell(self, weights: Floats, cell: npt.NDArray[np.bool_], level: float) -> tuple[float, float, float]:
+        """One stratum's share of errors: anything where nobody judged, certain where all were."""
+        inside = cell & (weights > 0)
+        judged = weights[inside & self.judged]
+        marks = int(inside.sum())
+        if not judged.size:
+            return 0.0, 0.0, 1.0
+        rate = min(1.0, float(weights[inside & self.overturned].sum() / judged.sum()))
+        if judged.size == marks:
+            return rate, rate, rate
+        # As many marks of equal weight as are worth these. Judging a good part of a stratum leaves less unknown: as if so
+        # many more had been judged of an endless one.
+        worth = float(judged.sum() ** 2 / (judged**2).sum())
+        size = worth * (marks - 1) / (marks - judged.size)
+        # Jeffreys': what it lacks at some rates, the other parts of the sum smooth out (measured, docs/statistics.md).
+        return rate, *quantiles.share_bounds(rate, size, level, far=0.5)
+
+    def spread(self) -> float:
+        """How much more the problems differ than their marks show, as a factor of the width.
+
+        A marker that is generous on hard problems makes them look alike. What the labels changed in the variance is
+        taken for the share of it that is judged.
+        """
+        n = np.maximum(np.bincount(self.problem), 1)
+        marked, known = (
+            (np.bincount(self.problem, right) / n)[np.bincount(self.problem) > 0].var()
+            for right in (self.correct, self.correct ^ self.overturned)
+        )
+        part = float(self.judged.mean())
+        if not marked or not part:
+            return 1.0
+        return min(_WIDEST, math.sqrt(max(1.0, 1 + (known / marked - 1) / part)))
 
 
-def corrected_difference(
-    difference: Interval, first: Sequence[JudgedStratum], second: Sequence[JudgedStratum]
-) -> Interval:
-    """The difference in accuracy, second minus first, that people would have found; at its level."""
-    taken = [(-weight, rate, low, high) for weight, rate, low, high in _parts(first, difference.level)]
-    own = (1.0, difference.estimate, difference.low, difference.high)
-    value, low, high = weighted_sum([own, *taken, *_parts(second, difference.level)])
+def corrected(marked: Interval, shift: Shift, first: Shift | None = None, spread: float = 1.0) -> Interval:
+    """A score as people would have found it; of a difference, `first` is what is taken away. Its value is the middle."""
+    low, below, high, above = shift
+    floor = 0.0
+    if first is not None:
+        low, high, floor = low - first.high, high - first.low, -1.0
+        below, above = math.hypot(below, first.above), math.hypot(above, first.below)
+    value = marked.estimate + (low + high) / 2
+    lowest = marked.estimate + low - math.hypot(spread * (marked.estimate - marked.low), below)
+    highest = marked.estimate + high + math.hypot(spread * (marked.high - marked.estimate), above)
     return msgspec.structs.replace(
-        difference, estimate=value, low=max(-1.0, low), high=min(1.0, high), method=f"{difference.method}, corrected"
-    )
-
-
-def _parts(strata: Sequence[JudgedStratum], level: float) -> list[tuple[float, float, float, float]]:
-    """What each stratum does to the accuracy: its weight, and its rate of error with bounds."""
-    check_level(level)
-    for each in strata:
-        if not 0 <= each.overturned <= each.judged <= each.marks:
-            raise UsageError("of a stratum's marks at most all are judged, and of these at most all are overturned")
-    total = sum(each.marks for each in strata)
-    if not total:
-        raise UsageError("without marks there is nothing to correct")
-    # A false positive lowers the score.
-    return [((-1 if each.marked_correct else 1) * each.marks / total, *_error_rate(each, level)) for each in strata]
-
-
-def _error_rate(stratum: JudgedStratum, level: float) -> tuple[float, float, float]:
-    """The share overturned, low and high; from nothing to everything where nobody judged, certain where all were."""
-    if stratum.judged == 0:
-        return 0.0, 0.0, 1.0
-    rate = stratum.overturned / stratum.judged
-    if stratum.judged == stratum.marks:
-        return rate, rate, rate
-    # Judging a good part of a stratum leaves less unknown: as if so many more had been judged of an endless one.
-    size = stratum.judged * (stratum.marks - 1) / (stratum.marks - stratum.judged)
-    return rate, *quantiles.share_bounds(rate, size, level)
-
-
-def _pooled(strata: Sequence[JudgedStratum], level: float) -> Interval:
-    """One rate over strata, each weighing as many marks as it has."""
-    total = sum(each.marks for each in strata)
-    rate, low, high = math.nan, 0.0, 1.0
-    if total:
-        rate, low, high = weighted_sum((each.marks / total, *_error_rate(each, level)) for each in strata)
-    return Interval(estimate=rate, low=max(0.0, low), high=min(1.0, high), level=level, method="stratified", problems=0)
+        marked,
+        estimate=min(1.0, max(floor, value)),
+        low=min(1.0, max(floor, lowest)),
+        high=max(floor, min(1.0, highest)),
+        method=f"{marked.method}, corrected",
+        # These are about the marks.
+        if_wrong=None, if_right=None, lowest=None, highest=None,
+    )  # fmt: skip

@@ -25,11 +25,11 @@ def beta(q: float, a: float, b: float) -> float:
     return weighted_mean.quantile(q, _ENDS, np.array([b, a], dtype=float))
 
 
-def share_bounds(rate: float, size: float, level: float) -> tuple[float, float]:
-    """Low and high of a share seen among so many: half way between Jeffreys' interval and Clopper and Pearson's."""
+def share_bounds(rate: float, size: float, level: float, far: float = 0.75) -> tuple[float, float]:
+    """Low and high of a share seen among so many: half way between Jeffreys' interval (`far` 0.5) and Clopper and Pearson's."""
     right, wrong, tail = rate * size, (1 - rate) * size, (1 - level) / 2
-    low = 0.0 if rate <= 0 else min(rate, beta(tail, right + 0.25, wrong + 0.75))
-    return low, 1.0 if rate >= 1 else max(rate, beta(1 - tail, right + 0.75, wrong + 0.25))
+    low = 0.0 if rate <= 0 else min(rate, beta(tail, right + 1 - far, wrong + far))
+    return low, 1.0 if rate >= 1 else max(rate, beta(1 - tail, right + far, wrong + 1 - far))
 
 
 def student(q: float, df: float) -> float:

@@ -6,6 +6,7 @@ called right, a false negative a right one that is not; both are shares of the r
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
@@ -26,7 +27,8 @@ from markscheme.marking.protocol import get_protocol
 from markscheme.runs.adjudications import consensus, read_labels
 from markscheme.runs.columns import UNMARKED, VERDICTS
 from markscheme.runs.folder import Run
-from markscheme.types import CountdownGold, Gold, Problem, Response, Verdict
+from markscheme.runs.lines import decode_or_none
+from markscheme.types import CountdownGold, Gold, Mark, Problem, Response, Verdict
 
 AMBIGUOUS = "AMBIGUOUS"
 """In the `note` of a row: careful people differ, so it measures nobody."""
@@ -83,6 +85,20 @@ class GraderTable(msgspec.Struct, frozen=True, kw_only=True):
     graders: list[Grader]
 
 
+OPINIONS = "opinions.jsonl"
+"""What a judge said of a file's responses: marks by `content_key`."""
+
+
+def opinions_folder(file: Path) -> Path:
+    """Where the judges of a labelled file are kept: beside it."""
+    return file.with_name(f"{file.name}.judges")
+
+
+def content_key(problem: Problem, text: str) -> str:
+    """What an opinion is bound to: the problem, and the text that was judged."""
+    return hashlib.sha256(msgspec.json.encode([problem.key, text])).hexdigest()
+
+
 class LabelledFile:
     """A file of JSON lines with `response`, `gold` and `correct` (also under the other names that outputs go by)."""
 
@@ -91,6 +107,7 @@ class LabelledFile:
 
     def __iter__(self) -> Iterator[Labelled]:
         self.left_out = 0
+        opinions = self._opinions()
         match = Matcher()
         for number, _, row in rows(self.file):
             label = _label(row)
@@ -102,7 +119,17 @@ class LabelledFile:
             if isinstance(choices := row.get("choices"), list):
                 problem = msgspec.structs.replace(problem, choices=tuple(map(str, choices)))
             for text in texts:
-                yield Labelled(response_of(row, text, problem, number), problem, label)
+                response = response_of(row, text, problem, number)
+                yield Labelled(response, problem, label, opinions.get(content_key(problem, response.text), {}))
+
+    def _opinions(self) -> dict[str, dict[str, Verdict]]:
+        """What judges said (`markscheme judge FILE`), by content and judge."""
+        said: dict[str, dict[str, Verdict]] = {}
+        for file in sorted(opinions_folder(self.file).glob(f"*/{OPINIONS}")):
+            for line in file.read_bytes().splitlines():
+                if (mark := decode_or_none(line, Mark)) is not None:
+                    said.setdefault(mark.key, {})[mark.protocol] = mark.verdict
+        return said
 
 
 class LabelledRun:

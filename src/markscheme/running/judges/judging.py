@@ -2,14 +2,16 @@
 
 The asking is a run of its own in `RUN/judges/NAME`: a problem is a question about one response, a sample is a vote. So it
 is resumed, budgeted, priced, viewed and kept like any other run. The marks under `judge:NAME` are made from it at the end,
-by content: a response that has changed since is not what the judge saw, and gets none.
+by content: a response that has changed since is not what the judge saw, and gets none. A file of labelled responses is
+judged the same way, in `FILE.judges/NAME`, so that the judge can be measured.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
@@ -19,6 +21,8 @@ from markscheme.benchmarks import Benchmark
 from markscheme.config import make_config
 from markscheme.errors import UsageError
 from markscheme.marking import get_protocol
+from markscheme.marking import mark as mark_response
+from markscheme.marking.bulk.graders import OPINIONS, LabelledFile, content_key, opinions_folder
 from markscheme.models.secrets import hide_spec
 from markscheme.prompts import Template, prompts_sha256
 from markscheme.running.asking import Display
@@ -27,11 +31,11 @@ from markscheme.running.judges.templates import JudgeTemplate, find_template
 from markscheme.running.plan import derive_seed
 from markscheme.running.prepare import Prepared
 from markscheme.runs.columns import UNMARKED, VERDICTS, Mask
-from markscheme.runs.folder import Run
+from markscheme.runs.folder import Run, write_atomically
 from markscheme.runs.lock import RunLock
 from markscheme.runs.settling import OPEN, differing
 from markscheme.runs.snapshot import Snapshot
-from markscheme.types import Mark, Problem, Question, Verdict
+from markscheme.types import Mark, Problem, Question, Response, Verdict
 
 
 class JudgeOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,43 +75,105 @@ class Judged(NamedTuple):
     """Responses that were chosen but hold nothing that a judge could be shown."""
 
 
+class Case(NamedTuple):
+    """A response that a judge may be asked about."""
+
+    problem: Problem
+    response: Response
+    answer: str | None
+    """As the protocol extracted it."""
+    kind: str
+    """What the protocol said."""
+
+
 def judge_run(run: Run, options: JudgeOptions, config: Mapping[str, object], display: Display | None = None) -> Judged:
     """Ask what is not asked yet, and keep the opinions as marks of `judge:NAME`; `config` is as for a run, samples votes."""
+    snapshot = run.snapshot()
+    seed = make_config(**{**config, "benchmark": "judge"}).seed
+    chosen = (case for _, case in _cases(snapshot, _chosen(snapshot, options, seed)))
+    asked = _ask(run.path / "judges", chosen, options, config, display)
+    if asked is None:
+        raise UsageError(
+            f"there is nothing to ask about {run.path}: its protocol left no response open, and no two protocols that it "
+            "is marked with differ on one; `--which all` or `--share 0.1` asks about others"
+        )
+    snapshot = run.snapshot()
+    marks = []
+    for row, mark in _opinions(asked, _cases(snapshot, snapshot.arrived & ~snapshot.failed)):
+        key, sample = snapshot.keys[snapshot.problem[row]], int(snapshot.sample[row])
+        marks.append(msgspec.structs.replace(mark, key=key, sample=sample))
+    run.mark_again(asked.label, marks)
+    return _judged(asked, marks)
+
+
+def judge_file(
+    file: Path, options: JudgeOptions, config: Mapping[str, object], display: Display | None = None
+) -> Judged:
+    """Ask about every labelled response of a file; the opinions stand beside it, by content."""
+    cases = []
+    for each in LabelledFile(file):
+        mark = mark_response(each.response, each.problem)
+        cases.append(Case(each.problem, each.response, mark.answer, str(mark.verdict)))
+    asked = _ask(opinions_folder(file), cases, options, config, display)
+    if asked is None:
+        raise UsageError(f"{file} holds no labelled response that this template could show a judge")
+    marks = [
+        msgspec.structs.replace(mark, key=content_key(cases[at].problem, cases[at].response.text))
+        for at, mark in _opinions(asked, enumerate(cases))
+    ]
+    write_atomically(asked.run.path / OPINIONS, (msgspec.json.encode(mark) + b"\n" for mark in marks))
+    return _judged(asked, marks)
+
+
+class _Asked(NamedTuple):
+    """A judge's own run, after it was asked."""
+
+    run: Run
+    template: JudgeTemplate
+    label: str
+    nothing_to_show: int
+
+
+def _judged(asked: _Asked, marks: list[Mark]) -> Judged:
+    return Judged(asked.run, asked.label, len(marks), Counter(mark.verdict for mark in marks), asked.nothing_to_show)
+
+
+def _ask(
+    judges: Path,
+    cases: Iterable[Case],
+    options: JudgeOptions,
+    config: Mapping[str, object],
+    display: Display | None,
+) -> _Asked | None:
+    """Ask a judge what it has not been asked yet; None where there is nothing to ask and never was."""
     model = str(config.get("model", ""))
     name = options.name or re.sub(r"[^A-Za-z0-9.-]+", "-", hide_spec(model).rpartition("/")[2]).strip("-.")
     if not re.fullmatch(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,60}", name):
         raise UsageError(f"a judge's name is of letters, digits, dots and dashes, not {name!r}; give one with --name")
-    folder = run.path / "judges" / name
-    before = Run.open(folder) if (folder / "manifest.json").exists() else None
+    before = Run.open(judges / name) if (judges / name / "manifest.json").exists() else None
     chosen = options.template or (before.manifest.config.prompt if before else None) or "strict"
     template = find_template(chosen)
     if options.swap and "{first}" not in template.user:
         raise UsageError(f"--swap needs a template with {{first}} and {{second}} in it, and {template.name} has none")
     config = {**config, "benchmark": "judge", "prompt": chosen, "protocol": "judge-reply"}
     full = make_config(**config)
-    snapshot = run.snapshot()
     questions: dict[str, Question] = {}
     empty = 0
-    for _, made in _questions(snapshot, _chosen(snapshot, options, full.seed), template, swap=options.swap):
+    for case in cases:
+        made = _questions_about(case, template, swap=options.swap)
         questions |= {each.problem.key: each for each in made}
         empty += not made
     if before is not None:
-        judge = _go_on(before, questions, config, display)
+        run = _go_on(before, questions, config, display)
     elif questions:
         wrapped = Template(user="{statement}", summary=template.summary)
         problems = [each.problem for each in questions.values()]
         bench = Benchmark("judge", problems, {chosen: wrapped}, protocol="judge-reply")
         prepared = Prepared(bench, list(questions.values()), get_protocol("judge-reply"))
-        judge = execute(full, folder, display, prepared)
+        run = execute(full, judges / name, display, prepared)
     else:
-        raise UsageError(
-            f"there is nothing to ask about {run.path}: its protocol left no response open, and no two protocols that it "
-            "is marked with differ on one; `--which all` or `--share 0.1` asks about others"
-        )
-    label = f"judge:{name}@{template.name}-{template.version}"
-    marks = list(_opinions(run.snapshot(), judge, template, label))
-    run.mark_again(label, marks)
-    return Judged(judge, label, len(marks), Counter(mark.verdict for mark in marks), empty)
+        return None
+    return _Asked(run, template, f"judge:{name}@{template.name}-{template.version}", empty)
 
 
 def _chosen(snapshot: Snapshot, options: JudgeOptions, seed: int) -> Mask:
@@ -127,32 +193,27 @@ def _chosen(snapshot: Snapshot, options: JudgeOptions, seed: int) -> Mask:
     return np.asarray(answered & (undecided | differing(verdicts, len(snapshot))))
 
 
-def _questions(
-    snapshot: Snapshot, rows: Mask, template: JudgeTemplate, *, swap: bool
-) -> Iterator[tuple[int, list[Question]]]:
-    """What a judge is asked about each response: in one order or in both; nothing where there is nothing to show."""
-    problems = [each.problem for each in snapshot.questions()]
-    for row in np.flatnonzero(rows).tolist():
-        yield row, _questions_about(snapshot, row, problems[snapshot.problem[row]], template, swap=swap)
-
-
-def _questions_about(
-    snapshot: Snapshot, row: int, problem: Problem, template: JudgeTemplate, *, swap: bool
-) -> list[Question]:
+def _cases(snapshot: Snapshot, rows: Mask) -> Iterator[tuple[int, Case]]:
+    """The responses of these rows, with what the run's own protocol makes of them."""
     assert snapshot.manifest is not None
     protocol = snapshot.manifest.protocol.partition("@")[0]
-    response = snapshot.response(row)
-    if response is None:
-        return []
-    mark = snapshot.mark(protocol, row)
-    verdict = int(snapshot.verdict(protocol)[row])
-    kind = str(VERDICTS[verdict]) if verdict != UNMARKED else "unmarked"
+    problems = [each.problem for each in snapshot.questions()]
+    for row in np.flatnonzero(rows).tolist():
+        if (response := snapshot.response(row)) is not None:
+            mark = snapshot.mark(protocol, row)
+            verdict = int(snapshot.verdict(protocol)[row])
+            kind = str(VERDICTS[verdict]) if verdict != UNMARKED else "unmarked"
+            yield row, Case(problems[snapshot.problem[row]], response, mark.answer if mark else None, kind)
+
+
+def _questions_about(case: Case, template: JudgeTemplate, *, swap: bool) -> list[Question]:
+    """What a judge is asked about a response: in one order or in both; nothing where there is nothing to show."""
     made = (
-        template.question(problem, response, mark.answer if mark else None, swap=order)
+        template.question(case.problem, case.response, case.answer, swap=order)
         for order in ((False, True) if swap else (False,))
     )
     return [
-        Question(problem=msgspec.structs.replace(one.problem, metadata={"kind": kind}), prompt=one.prompt)
+        Question(problem=msgspec.structs.replace(one.problem, metadata={"kind": case.kind}), prompt=one.prompt)
         for one in made
         if one is not None
     ]
@@ -172,20 +233,20 @@ def _go_on(judge: Run, questions: Mapping[str, Question], config: Mapping[str, o
     return resume(judge, config, display)
 
 
-def _opinions(snapshot: Snapshot, judge: Run, template: JudgeTemplate, label: str) -> Iterator[Mark]:
+def _opinions(asked: _Asked, cases: Iterable[tuple[int, Case]]) -> Iterator[tuple[int, Mark]]:
     """A mark for every response that the judge has been asked about and has given all its votes on."""
     votes: dict[str, Counter[Verdict]] = {}
-    for mark in judge.marks("judge-reply"):
+    for mark in asked.run.marks("judge-reply"):
         votes.setdefault(mark.key, Counter())[mark.verdict] += 1
-    swappable = "{first}" in template.user
-    for row, made in _questions(snapshot, snapshot.arrived & ~snapshot.failed, template, swap=swappable):
-        asked = [votes[each.problem.key] for each in made if each.problem.key in votes]
-        if not asked or any(count.total() - count[Verdict.ERROR] < judge.manifest.samples for count in asked):
+    samples = asked.run.manifest.samples
+    for at, case in cases:
+        made = _questions_about(case, asked.template, swap="{first}" in asked.template.user)
+        counted = [votes[each.problem.key] for each in made if each.problem.key in votes]
+        if not counted or any(count.total() - count[Verdict.ERROR] < samples for count in counted):
             continue
-        said = {_majority(count, judge.manifest.samples) for count in asked}
+        said = {_majority(count, samples) for count in counted}
         verdict = said.pop() if len(said) == 1 else Verdict.UNMARKABLE
-        key = snapshot.keys[snapshot.problem[row]]
-        yield Mark(verdict=verdict, protocol=label, why=_why(asked), key=key, sample=int(snapshot.sample[row]))
+        yield at, Mark(verdict=verdict, protocol=asked.label, why=_why(counted))
 
 
 def _majority(votes: Counter[Verdict], of: int) -> Verdict:

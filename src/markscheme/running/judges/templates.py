@@ -7,7 +7,6 @@ own template puts every line behind a bar, between two lines that bear a mark no
 
 from __future__ import annotations
 
-import hashlib
 import re
 import tomllib
 import unicodedata
@@ -16,6 +15,7 @@ from pathlib import Path
 import msgspec
 
 from markscheme.errors import UsageError, first_line
+from markscheme.marking.bulk.graders import content_key
 from markscheme.marking.extraction.sections import read
 from markscheme.types import CountdownGold, Message, Problem, Prompt, Question, Response
 
@@ -63,10 +63,9 @@ class JudgeTemplate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         text = read(response.text, problem=problem).final.strip()
         if not text or (self.needs_answer and not answer):
             return None
-        digest = hashlib.sha256(msgspec.json.encode([problem.key, response.text])).hexdigest()
         left_out = f"[… {len(text) - LONGEST} characters left out]\n" if len(text) > LONGEST else ""
         parts = {
-            "mark": digest[:12],
+            "mark": content_key(problem, response.text)[:12],
             "question": self._quoted(problem.statement),
             "gold": self._quoted(_gold(problem)),
             "response": self._quoted(left_out + text[-LONGEST:]),
