@@ -159,6 +159,16 @@ def test_run_when_it_is_tracked_then_there_are_points_while_it_goes_on(tmp_path,
     assert events.Scalars("accuracy")[-1].value == pytest.approx(told.accuracy)
 
 
+@pytest.mark.needs("mlflow")
+def test_run_when_it_is_tracked_then_the_folder_that_is_told_holds_its_report():
+    import mlflow
+
+    ms.run("countdown-sample", model="solver", limit=2, out="tracked", progress=False, track="mlflow")
+    client = mlflow.MlflowClient()
+    (told,) = client.search_runs([client.get_experiment_by_name("markscheme").experiment_id])
+    assert "run/report.json" in {file.path for file in client.list_artifacts(told.info.run_id, "run")}
+
+
 class Failing:
     """A tracker whose server has gone."""
 

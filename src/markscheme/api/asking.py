@@ -46,11 +46,10 @@ def run(
     others = folder.find_runs(paths_of([reuse]))
     with tracked(display(prepared.benchmark.name, quiet=not progress), track, place) as shown, shown:
         try:
-            finished = begin_or_extend(config, place, shown, prepared, reuse=others)
+            return _finished(begin_or_extend(config, place, shown, prepared, reuse=others))
         except MarkschemeError as failure:
             keep_stopped(failure)
             raise
-    return _finished(finished)
 
 
 class Experiment(Frames, list[Run]):

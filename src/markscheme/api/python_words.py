@@ -182,4 +182,4 @@ def _is_option(flag: str) -> bool:
 
 @cache
 def _short_flags() -> dict[str, str]:
-    return {flag: each.name for each in run_options() for flag in each.flags if len(flag) == 2}
+    return {"-o": "output"} | {flag: each.name for each in run_options() for flag in each.flags if len(flag) == 2}

@@ -129,10 +129,10 @@ class Run(folder.Run, Frames):
         with tracked(shown, track, self.path) as told, told:
             try:
                 self.manifest = resume(self, options, told).manifest
+                finish(self)
             except MarkschemeError as failure:
                 keep_stopped(failure)
                 raise
-        finish(self)
         return self
 
     def extend(self, *, progress: bool = True, track: str | Sequence[str] = (), **options: Any) -> Self:
