@@ -56,14 +56,15 @@ def ideal(model: Any, prompts: list[list[int]], samples: int, tokens: int) -> in
     current.parts = [Part(prefix, 0, length)]
     forward(torch.tensor([prefix.tokens]), torch.tensor([range(length)]), torch.tensor([0]))
     prefix.done = length
-    cohort: Cohort[int] = Cohort(ROWS, length, None)
-    for row in range(ROWS):
+    rows = min(ROWS, len(prompts) * samples)
+    cohort: Cohort[int] = Cohort(rows, length, None)
+    for row in range(rows):
         cohort.add(row, prefix)
-    current.parts = [Part(cohort, 0, ROWS)]
-    steps = -(-tokens // ROWS)
+    current.parts = [Part(cohort, 0, rows)]
+    steps = -(-tokens // rows)
     for _ in range(steps):
-        forward(torch.tensor([[5] * ROWS]), torch.tensor([[length] * ROWS]), torch.arange(ROWS))
-    return steps * ROWS
+        forward(torch.tensor([[5] * rows]), torch.tensor([[length] * rows]), torch.arange(rows))
+    return steps * rows
 
 
 def main(kind: str, folder: str, file: str, samples: str, number: str) -> None:

@@ -1,6 +1,7 @@
 """`hf/PATH` on a real, tiny Llama."""
 
 import asyncio
+import shutil
 
 import msgspec
 import pytest
@@ -123,8 +124,6 @@ def test_answer_when_the_stop_is_a_special_token_then_it_ends_there(model):
 
 
 def test_answer_when_the_template_refuses_a_system_message_then_it_leads_the_question(tiny_llama, tmp_path):
-    import shutil
-
     shutil.copytree(tiny_llama, tmp_path / "picky")
     refuse = "{% if messages[0].role == 'system' %}{{ raise_exception('System role not supported') }}{% endif %}"
     template = tmp_path / "picky" / "chat_template.jinja"
@@ -143,7 +142,6 @@ def test_answer_when_the_template_refuses_a_system_message_then_it_leads_the_que
 
 def test_model_when_it_has_sampling_defaults_of_its_own_then_they_are_not_used(tiny_llama, tmp_path, model):
     import json
-    import shutil
 
     copy = tmp_path / "opinionated"
     shutil.copytree(tiny_llama, copy)
@@ -188,14 +186,66 @@ def test_run_when_the_model_is_hf_then_an_ordinary_run_that_can_be_repeated(tiny
     assert first.manifest.sampling["temperature"] == 0.8
 
 
-def test_answer_when_plain_generate_or_compiled_then_the_same_texts_as_the_engine(model, tiny_llama):
+@pytest.mark.parametrize(
+    "fields",
+    [
+        ("engine=plain",),
+        ("batch_size=64", "dtype=float32", "device=cpu"),
+        pytest.param(("device_map=auto",), marks=pytest.mark.needs("accelerate")),
+        pytest.param(("compile=true",), marks=pytest.mark.skipif(shutil.which("gcc") is None, reason="no compiler")),
+    ],
+)
+def test_answer_when_it_is_computed_another_way_then_the_same_texts_from_the_same_seeds(model, tiny_llama, fields):
     asked = [
         request("2+2?", 3, 7, 9, temperature=1.0),
         request("something else", 1, temperature=0.7, top_k=9, stop=("e",)),
     ]
     expected = [[one.text for one in answers] for answers in ask(model, *asked)]
-    plain = load_model(f"hf/{tiny_llama}", make_config(benchmark="b", model="hf", extra_field=("engine=plain",)))
-    assert [[one.text for one in answers] for answers in ask(plain, *asked)] == expected
+    other = load_model(f"hf/{tiny_llama}", make_config(benchmark="b", model="hf", extra_field=fields))
+    assert [[one.text for one in answers] for answers in ask(other, *asked)] == expected
+
+
+@pytest.mark.needs("accelerate")
+def test_adopt_when_layers_lie_on_disk_then_the_texts_of_a_model_in_memory(model, tiny_llama, tmp_path):
+    """A device map over several places: on a machine without GPUs, memory and a file."""
+    from transformers import AutoModelForCausalLM
+
+    from markscheme.models.local.loading import adopt, make_engine
+
+    loaded = model._loaded
+    parts = {"model.embed_tokens": "cpu", "model.norm": "cpu", "model.rotary_emb": "cpu", "lm_head": "cpu"}
+    parts |= {f"model.layers.{n}": "disk" if n else "cpu" for n in range(loaded.model.config.num_hidden_layers)}
+    spread = AutoModelForCausalLM.from_pretrained(
+        tiny_llama, device_map=parts, offload_folder=tmp_path, dtype="float32"
+    )
+    forward, why = adopt(spread)
+    assert forward is not None, why
+    expected = ask(model, request("2+2?", 3, temperature=1.0))[0][0].text
+    other = load_model(f"hf/{tiny_llama}", make_config(benchmark="b", model="hf"))
+    other._loaded.engine = lambda: make_engine(spread, forward, loaded.endings)
+    assert ask(other, request("2+2?", 3, temperature=1.0))[0][0].text == expected
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_answer_when_in_half_precision_then_the_greedy_tokens_of_plain_generate(tiny_llama, dtype):
+    texts = []
+    for engine in ("auto", "plain"):
+        fields = (f"dtype={dtype}", f"engine={engine}")
+        half = load_model(f"hf/{tiny_llama}", make_config(benchmark="b", model="hf", extra_field=fields))
+        assert str(half._loaded.model.dtype) == f"torch.{dtype}"
+        texts.append([one[0].text for one in ask(half, *(request(f"{n}+{n}?", 1, temperature=0.0) for n in range(6)))])
+    same = sum(ours == theirs for ours, theirs in zip(*texts, strict=True))
+    assert same >= 4  # three digits leave ties, which the order of a sum may turn
+
+
+def test_run_when_log_probabilities_are_asked_for_then_they_are_kept_with_each_response(tiny_llama, tmp_path):
+    run = ms.run(
+        "gsm8k-sample", model=f"hf/{tiny_llama}", limit=2, max_tokens=5, fewshot=0, out=tmp_path / "run",
+        extra_field=("logprobs=true",),
+    )  # fmt: skip
+    for response in run.responses():
+        assert len(response.metadata["logprobs"]) in (response.completion_tokens, response.completion_tokens + 1)
+        assert all(number <= 0 for number in response.metadata["logprobs"])
 
 
 def test_start_when_a_model_is_left_to_plain_generate_then_it_is_said(model, tiny_llama, tmp_path):

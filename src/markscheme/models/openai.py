@@ -116,7 +116,14 @@ class OpenAI(Served):
             completion_tokens=count(usage.get("completion_tokens")),
             reasoning_tokens=count(details.get("reasoning_tokens", usage.get("reasoning_tokens"))),
             model=answer.get("model") if isinstance(answer.get("model"), str) else None,
+            metadata=_logprobs(as_object(choice.get("logprobs"))),
         )
+
+
+def _logprobs(given: dict[str, Any]) -> dict[str, Any]:
+    """The log-probability of each token where they were asked for: of chats in objects, of completions in a list."""
+    numbers = given.get("token_logprobs") or [as_object(one).get("logprob") for one in given.get("content") or ()]
+    return {"logprobs": numbers} if numbers else {}
 
 
 def _key_variable(bases: Sequence[str]) -> str:

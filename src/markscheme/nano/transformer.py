@@ -38,7 +38,7 @@ class Transformer:
         self.longest: int = config["max_position_embeddings"]
         self._epsilon: float = config["rms_norm_eps"]
         self._embedding = weights["model.embed_tokens.weight"]
-        self._norm = weights["model.norm.weight"]
+        self._unembedding = np.ascontiguousarray((self._embedding * weights["model.norm.weight"]).T)
         self._layers = [
             _Layer(weights, f"model.layers.{number}.", self.width) for number in range(config["num_hidden_layers"])
         ]
@@ -46,8 +46,7 @@ class Transformer:
         theta = float(rotary.get("rope_theta") or config.get("rope_theta") or 10_000.0)
         frequency = theta ** (-np.arange(0, self.width, 2) / self.width)
         angles = np.outer(np.arange(self.longest), frequency)
-        self._cos = np.concatenate([np.cos(angles)] * 2, axis=1).astype(np.float32)
-        self._sin = np.concatenate([np.sin(angles)] * 2, axis=1).astype(np.float32)
+        self._cos, self._sin = np.cos(angles).astype(np.float32), np.sin(angles).astype(np.float32)
 
     def new_cache(self, rows: int, length: int) -> Cache:
         """Room for the keys and values of `rows` sequences of up to `length` tokens."""
@@ -61,20 +60,23 @@ class Transformer:
         # One row a token: a product of two matrices, where numpy takes three axes for one product a sequence.
         x: Floats = self._embedding[tokens.reshape(-1)]
         for layer, keys, values in zip(self._layers, cache.keys, cache.values, strict=True):
-            normed = _rms_norm(x, layer.attention_norm, self._epsilon)
-            heads = (normed @ layer.qkv).reshape(rows, new, 3, self.heads, self.width).transpose(2, 0, 3, 1, 4)
-            query, key = _rotate(heads[:2], cos, sin)
-            keys[:rows, :, start:end] = key
+            heads = (
+                (_rms_norm(x, self._epsilon) @ layer.qkv)
+                .reshape(rows, new, 3, self.heads, self.width)
+                .transpose(2, 0, 3, 1, 4)
+            )
+            query = _rotated(heads[0], cos, sin, np.empty((rows, self.heads, new, self.width), dtype=np.float32))
+            _rotated(heads[1], cos, sin, keys[:rows, :, start:end])
             values[:rows, :, start:end] = heads[2]
             mixed = _attend(query, keys[:rows, :, :end], values[:rows, :, :end])
             x += mixed.transpose(0, 2, 1, 3).reshape(rows * new, -1) @ layer.output
-            inner = _rms_norm(x, layer.mlp_norm, self._epsilon) @ layer.gate_up
+            inner = _rms_norm(x, self._epsilon) @ layer.gate_up
             gate, up = inner[:, : inner.shape[1] // 2], inner[:, inner.shape[1] // 2 :]
             up *= gate
             up /= 1 + np.exp(-gate)
             x += up @ layer.down
         cache.length = end
-        logits: Floats = _rms_norm(x, self._norm, self._epsilon) @ self._embedding.T
+        logits: Floats = _rms_norm(x, self._epsilon) @ self._unembedding
         return logits.reshape(rows, new, -1)
 
 
@@ -82,17 +84,16 @@ class _Layer:
     """The matrices of one layer, transposed and joined so that one product does the work of three."""
 
     def __init__(self, weights: dict[str, Any], prefix: str, width: int) -> None:
-        def matrix(*names: str) -> Floats:
+        def matrix(*names: str, norm: str | None = None) -> Floats:
             joined = np.concatenate([weights[f"{prefix}{name}.weight"] for name in names])
-            return np.ascontiguousarray(joined.T)
+            # The weights of the norm before it, once and for all.
+            return np.ascontiguousarray((joined if norm is None else joined * weights[f"{prefix}{norm}.weight"]).T)
 
-        self.qkv = matrix("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj")
+        self.qkv = matrix("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", norm="input_layernorm")
         self.qkv[:, : len(self.qkv)] /= np.float32(np.sqrt(width))  # scores are scaled here, once and for all
         self.output = matrix("self_attn.o_proj")
-        self.gate_up = matrix("mlp.gate_proj", "mlp.up_proj")
+        self.gate_up = matrix("mlp.gate_proj", "mlp.up_proj", norm="post_attention_layernorm")
         self.down = matrix("mlp.down_proj")
-        self.attention_norm: Floats = weights[f"{prefix}input_layernorm.weight"]
-        self.mlp_norm: Floats = weights[f"{prefix}post_attention_layernorm.weight"]
 
 
 class Cache:
@@ -236,13 +237,17 @@ def _matrices_by_rows(weights: Floats, values: Floats) -> Floats:
     return weights @ values
 
 
-def _rms_norm(x: Floats, weight: Floats, epsilon: float) -> Floats:
-    normed: Floats = x / np.sqrt((x * x).mean(axis=-1, keepdims=True) + np.float32(epsilon)) * weight
+def _rms_norm(x: Floats, epsilon: float) -> Floats:
+    """Without the norm's weights: those are in the matrix that follows."""
+    squares = np.einsum("ij,ij->i", x, x)[:, None]
+    normed: Floats = x / np.sqrt(squares / np.float32(x.shape[1]) + np.float32(epsilon))
     return normed
 
 
-def _rotate(x: Floats, cos: Floats, sin: Floats) -> Floats:
+def _rotated(x: Floats, cos: Floats, sin: Floats, out: Floats) -> Floats:
+    """Each pair of a value in the first half and one in the second, turned by its angle; written into `out`."""
     half = x.shape[-1] // 2
-    turned = np.concatenate([-x[..., half:], x[..., :half]], axis=-1)
-    rotated: Floats = x * cos + turned * sin
-    return rotated
+    first, second = x[..., :half], x[..., half:]
+    out[..., :half] = first * cos - second * sin
+    out[..., half:] = second * cos + first * sin
+    return out
