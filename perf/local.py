@@ -25,6 +25,7 @@ from typing import NamedTuple
 
 from questions import gsm8k
 
+from markscheme.benchmarks import benchmark
 from markscheme.models.fields import plain_prompt
 
 HERE = Path(__file__).parent
@@ -121,19 +122,16 @@ def measure(command: list[str], folder: Path) -> tuple[float, str]:
 
 def write_prompts(case: Case, file: Path) -> None:
     """The texts that everybody is asked, as `markscheme run --api completions` sends them."""
-    _, questions, data_dir = gsm8k()
-    if case.fewshot:
-        from markscheme.benchmarks import benchmark
-
-        questions = benchmark("gsm8k", data_dir).questions(fewshot=case.fewshot, limit=case.prompts)
-    lines = [json.dumps({"prompt": plain_prompt(one.prompt), "answer": "1"}) for one in questions[: case.prompts]]
+    name, _, data_dir = gsm8k()
+    questions = benchmark(name, data_dir).questions(fewshot=case.fewshot, limit=case.prompts)
+    lines = [json.dumps({"prompt": plain_prompt(one.prompt), "answer": "1"}) for one in questions]
     file.write_text("\n".join(lines) + "\n")
 
 
 def ours(case: Case, model: str, folder: Path, *more: str) -> Cost:
     """`markscheme run`."""
-    benchmark, _, data_dir = gsm8k()
-    command = [sys.executable, "-m", "markscheme", "run", benchmark, "--model", model, "--api", "completions"]
+    name, _, data_dir = gsm8k()
+    command = [sys.executable, "-m", "markscheme", "run", name, "--model", model, "--api", "completions"]
     command += ["-n", str(case.samples), "-t", "1", "--limit", str(case.prompts), "--max-tokens", str(case.most)]
     command += ["--fewshot", str(case.fewshot), "--data-dir", data_dir, "--out", str(folder / "run"), *more]
     cpu, printed = measure(command, folder)
