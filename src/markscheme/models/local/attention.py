@@ -48,7 +48,12 @@ class Part:
 class Current(threading.local):
     """What the forward pass of this thread is about. Not every model hands unknown arguments down to its attention."""
 
+    def __init__(self) -> None:
+        self.windows = set()
+
     parts: list[Part]
+    windows: set[int]
+    """The layers that were called with a window."""
 
 
 current = Current()
@@ -107,6 +112,8 @@ def attend(
     """As transformers has it: 1 × heads × tokens × width in, 1 × tokens × heads × width out."""
     scale = scaling if scaling is not None else query.shape[-1] ** -0.5
     rule = Rule(module.layer_idx, scale, sliding_window, softcap, s_aux)
+    if sliding_window:
+        current.windows.add(module.layer_idx)
     out = value.new_empty((1, query.shape[2], query.shape[1], value.shape[-1]))
     for part in current.parts:
         here = slice(part.start, part.end)

@@ -146,14 +146,21 @@ def adopt(model: Any, *, compile: bool = False) -> tuple[Forward | None, str]:
         return logits
 
     probe = list(range(3, 3 + 11))
+    current.windows = set()
     try:
+        _check_kind(model.config)
         with torch.inference_mode():
             expected = model(torch.tensor([probe], device=model.device), use_cache=False).logits[0, -3:].float()
             model.set_attn_implementation(NAME)
             found = _probe(forward, probe, stems=not _windows(model.config)).float()
-        if found.shape == expected.shape and (found - expected).abs().max() <= _tolerance(model) * expected.abs().max():
+        if len(current.windows) < len(_windows(model.config)):  # it is in a mask that we do not take
+            why = "its window does not reach our attention"
+        elif (
+            found.shape == expected.shape and (found - expected).abs().max() <= _tolerance(model) * expected.abs().max()
+        ):
             return forward, ""
-        why = "its logits differ when its attention is ours"
+        else:
+            why = "its logits differ when its attention is ours"
     except Exception as error:  # noqa: BLE001 - whatever a model makes of it, plain `generate` is left
         why = first_line(error)
     model.set_attn_implementation(own)
@@ -188,12 +195,25 @@ def _probe(forward: Forward, tokens: Sequence[int], *, stems: bool) -> torch.Ten
     return torch.cat(logits)
 
 
-def _windows(config: Any) -> bool:
-    """Whether some layer sees only the last tokens: then a stem would have to be cut for each row."""
-    kinds = getattr(config, "layer_types", None)
-    if kinds is not None:
-        return any(kind != "full_attention" for kind in kinds)
-    return getattr(config, "sliding_window", None) is not None
+def _check_kind(config: Any) -> None:
+    """Refuses what a few tokens would not show: attention that changes with length in a way of its own."""
+    text = config.get_text_config()
+    strange = {*(getattr(text, "layer_types", None) or ())} - {"full_attention", "sliding_attention"}
+    if strange:
+        raise ModelError(f"it has layers of {', '.join(sorted(strange))}")
+    rotary = getattr(text, "rope_parameters", None) or {}
+    kinds = {one.get("rope_type") for one in (rotary, *rotary.values()) if isinstance(one, dict)}
+    if kinds & {"dynamic", "longrope"}:
+        raise ModelError("the longest row of a step would stretch the positions of all")
+
+
+def _windows(config: Any) -> list[int]:
+    """The layers that see only the last tokens: behind a stem, that would have to be cut for each row."""
+    text = config.get_text_config()
+    kinds = getattr(text, "layer_types", None)
+    if kinds is None:
+        kinds = ["sliding_attention" if getattr(text, "sliding_window", None) else ""] * text.num_hidden_layers
+    return [layer for layer, kind in enumerate(kinds) if kind == "sliding_attention"]
 
 
 def free_memory(device: torch.device) -> int:
