@@ -1,7 +1,7 @@
 """Solve rates for the coverage simulation: none of these is what the intervals assume.
 
 `SETS` are sets of problems as they may be; `FAMILIES` draw problems in clusters; `CHANGES` make model B of model A;
-`LOSSES` leave samples out; `picked` draws answers and scores.
+`LOSSES` leave samples out; `picked` draws answers and scores; `truth_of` and `picked_truth` are what an estimate is of.
 """
 
 import math
@@ -130,3 +130,12 @@ def picked_truth(name: str, chances: Floats) -> float:
         of_wrong = math.prod(share**x for share, x in zip(_WRONG, wrong, strict=True))
         total += ways * of_wrong * chances**right * (1 - chances) ** (k - right) / (1 + wrong.count(right))
     return float(total.mean())
+
+
+def truth_of(name: str, rates: Floats) -> float:
+    """The mean of a count metric over rates, by its definition."""
+    kind, _, k = name.replace("^", "@").partition("@")
+    if kind == "accuracy":
+        return float(rates.mean())
+    power = int(k)
+    return float(np.mean(rates**power if "^" in name else 1 - (1 - rates) ** power))

@@ -92,13 +92,15 @@ def caveats(summary: Summary) -> list[str]:
         said += [f"{each.count:,} × {kind}, such as: {each.example}" for kind, each in summary.failures.items()]
     for name, each in figures_of(summary).items():
         # pass@1 is accuracy by another name.
-        if name == "pass@1" or each.value is None or each.lowest is None or each.highest is None:
+        if name == "pass@1" or each.lowest is None or each.highest is None:
             continue
         # A vote of too few samples tells nothing about one of k: there the interval is about the others alone.
         about = "all of them" if name == "truncation" or metric(name).needs == "counts" else "these"
-        part = f"stands on {stands_on(each)}, its interval is about {about}; it would be " if each.undefined else ""
+        part = f"stands on {stands_on(each)}, its interval is about {about}; it " if each.undefined else ""
+        if each.value is None:
+            part = "is undefined, since fewer than a third of the problems have all the samples it needs; it "
         said.append(
-            f"{name} {part or 'would be '}{100 * (each.if_wrong or 0):.1f} if all missing are wrong, "
+            f"{name} {part}would be {100 * (each.if_wrong or 0):.1f} if all missing are wrong, "
             f"{100 * (each.if_right or 0):.1f} if right; whatever they are, {100 * each.lowest:.1f} to "
             f"{100 * each.highest:.1f}"
         )

@@ -34,7 +34,7 @@ def plan_from(
         detect / 100,
         power,
         level,
-        planning.from_pilot(counts[0]) if counts else assumed,
+        planning.from_pilot(*counts) if counts else assumed,
         planning.difference_between(*counts) if len(counts) == 2 else None,
         _tokens(pilots[0]) if pilots else None,
         population,

@@ -283,20 +283,11 @@ def as_estimate(found: Interval, *, chosen: bool = False) -> Estimate:
     `chosen` says that how often a problem was asked depended on its answers. Then those without a value are not a
     random part of all, and the mean over the others would be of easier or harder ones: it is undefined.
     """
-    if math.isnan(found.estimate) or (chosen and found.undefined):
-        return Estimate(value=None)
-    return Estimate(
-        value=found.estimate,
-        low=found.low,
-        high=found.high,
-        level=found.level,
-        problems=found.problems,
-        undefined=found.undefined,
-        if_wrong=found.if_wrong,
-        if_right=found.if_right,
-        lowest=found.lowest,
-        highest=found.highest,
-    )
+    same = ("if_wrong", "if_right", "lowest", "highest")
+    if not math.isnan(found.estimate) and not (chosen and found.undefined):
+        same = ("low", "high", "level", "problems", "undefined", *same)
+    told = {name: getattr(found, name) for name in same}
+    return Estimate(value=found.estimate if "low" in told else None, **told)
 
 
 def rate(counts: Counts, verdict: Verdict, population: Population = "problems drawn") -> Estimate:

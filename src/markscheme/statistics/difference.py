@@ -21,8 +21,8 @@ from markscheme.statistics.intervals import weighted_sum
 Floats = npt.NDArray[np.float64]
 
 # With few problems moved nothing says how far the unseen ones might: a quarter of a problem is imagined at either end
-# of the largest move. Where many moved it fades, with the square of their effective number beyond five.
-_IMAGINED, _FEW = 0.25, 5.0
+# of the largest move. Where many moved it fades, with the square of their effective number beyond seven.
+_IMAGINED, _FEW = 0.25, 7.0
 
 
 class PairedDifference(NamedTuple):

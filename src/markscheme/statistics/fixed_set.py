@@ -21,6 +21,7 @@ Ints = npt.NDArray[np.int64]
 
 _ROOM = 4.0  # a bound lies within this many standard errors, of the estimate or of what the mixtures make of it
 _LEAST_VARIANCE = 0.25  # of the variance expected: how far it may shrink on the way to a bound
+_MODELLED = 15.0  # problems that show noise count as much as the model; chosen by coverage and width
 _ALIKE = 1.5  # problems share their populations only with those of up to so many times as many samples
 
 
@@ -42,9 +43,9 @@ class Spread(NamedTuple):
     unsure: float
     """The standard deviation of the variance, as a share of it."""
 
-    def cautious(self) -> Spread:
-        """With a standard deviation of the variance on top of it: pairs cannot tell three camps, which vary more."""
-        return self._replace(variance=self.variance * (1 + self.unsure))
+    def cautious(self, deviations: float, least: float = 0.0) -> Spread:
+        """With so many standard deviations of the variance on top of it: pairs cannot tell three camps, which vary more."""
+        return self._replace(variance=max(self.variance * (1 + deviations * self.unsure), least))
 
     def bounds(self, level: float) -> tuple[float, float]:
         """Low and high; the estimate always lies between."""
@@ -212,3 +213,17 @@ def sampled(values: npt.ArrayLike, noise: npt.ArrayLike, n: npt.ArrayLike) -> Sa
         freedom=total**2 / squares if math.isfinite(total) and squares > 0 else math.inf,
         samples=y.size**2 / float(np.sum(1 / size)),
     )
+
+
+def known_noise(values: Floats, noise: Floats, n: Ints, modelled: float) -> Sampled:
+    """The same where every problem has two samples: the variance they show, and the modelled one while few show any.
+
+    Problems that were always right, or never, show none. The mixtures stand on a grid of rates, so with many samples they
+    are the coarser ones; they only ever add.
+    """
+    found = sampled(values, noise, n)
+    total, squares = float(noise.sum()), float(np.sum(noise**2))
+    showing = total**2 / squares if squares > 0 else 0.0  # problems, as many as there are if all show the same
+    seen = total / values.size**2
+    blend = (showing * seen + _MODELLED * max(seen, modelled)) / (showing + _MODELLED)
+    return found._replace(variance=blend, freedom=math.inf)

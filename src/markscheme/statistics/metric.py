@@ -10,7 +10,7 @@ import numpy.typing as npt
 from markscheme.errors import UsageError
 from markscheme.statistics import sequential
 from markscheme.statistics.counts import Counts
-from markscheme.statistics.fixed_set import Sampled, Spread, sampled, spread
+from markscheme.statistics.fixed_set import Sampled, Spread, known_noise, sampled, spread
 from markscheme.statistics.solve_rates import Estimator, fit, moments
 
 Floats = npt.NDArray[np.float64]
@@ -112,10 +112,11 @@ class CountMetric(Metric):
             return found._replace(estimate=float(np.nanmean(self.values(counts))))
         found = spread(self.estimate, self.k, counts.n, counts.c)
         if self._every is None or counts.n.min() < 2 * self.k:
-            return found.cautious()
+            return found.cautious(1.0)
+        if self.k == 1:
+            return known_noise(self.values(counts), self.noise(counts), counts.n, found.variance)
         # With 2k samples the variance has an unbiased estimate, noisy but free of the mixtures: k hits and k more are
-        # independent. Where it says more than they do (three camps are no pair), half of that is believed.
+        # independent. Three camps, which are no pair of populations, vary more than these say.
         once, twice = (self.estimate(counts.n, counts.c, k) for k in (self.k, 2 * self.k))
         hit, both = (once, twice) if self._every else (1 - once, 1 - twice)
-        seen = float(np.sum(hit**2 - both)) / counts.n.size**2
-        return found._replace(variance=max(found.variance, (found.variance + seen) / 2))
+        return found.cautious(0.5, least=float(np.sum(hit**2 - both)) / counts.n.size**2)

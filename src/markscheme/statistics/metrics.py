@@ -19,7 +19,9 @@ from markscheme.statistics.metric import CountMetric, Metric
 from markscheme.statistics.picking import BestOf, Majority
 
 Floats = npt.NDArray[np.float64]
-
+ENOUGH = 3
+"""One problem in so many must have a value. With fewer, pass@16 was 25 to 50 points too high where hard problems lose more
+samples, and its interval held in 82 to 92 % of the simulated runs."""
 
 # How a name is written, its pattern, and the metric that the parts of the pattern make. A new metric is a line here.
 TABLE: tuple[tuple[str, str, Callable[..., Metric]], ...] = (
@@ -62,16 +64,32 @@ def interval(name: str, counts: Counts, level: float = 0.95, population: Populat
     """The estimate and interval of a metric by name.
 
     The estimate is over the problems that have a value. Where others have none the interval is about all of them: it
-    takes what their samples let one expect, and always contains the estimate. Where samples are missing, the interval
-    that holds whatever they would have been is given too.
+    takes what their samples let one expect, and always contains the estimate. A metric of several samples that fewer than
+    a third of the problems have a value of is undefined: those with all samples may be the easy ones. Where samples are
+    missing, the interval that holds whatever they would have been is given too.
     """
     if population not in get_args(Population):
         raise UsageError(f"the population is 'problems drawn' or 'these problems', not {population!r}")
     chosen = metric(name)
     values = chosen.values(counts)
     defined = ~np.isnan(values)
-    if not defined.any():
-        return mean_interval(values, level)
+    if not defined.any() or (chosen.k > 1 and ENOUGH * defined.sum() < defined.size):
+        found = mean_interval(np.full(values.size, np.nan), level)
+    else:
+        found = _defined(chosen, counts, values, level, population)
+    if not counts.missing.any():
+        return found
+    wrong, right = (interval(name, chosen.filled_in(counts, said), level, population) for said in (False, True))
+    if not wrong.problems:  # too few were asked
+        return found
+    return msgspec.structs.replace(
+        found, if_wrong=wrong.estimate, if_right=right.estimate, lowest=wrong.low, highest=right.high
+    )
+
+
+def _defined(chosen: Metric, counts: Counts, values: Floats, level: float, population: Population) -> Interval:
+    """The estimate over the problems that have a value, and the interval about all of them."""
+    defined = ~np.isnan(values)
     if population == "problems drawn":
         noise = np.where(defined, chosen.noise(counts), np.inf)
         expected = chosen.expected(counts)
@@ -88,7 +106,7 @@ def interval(name: str, counts: Counts, level: float = 0.95, population: Populat
     else:
         (low, high), method = chosen.on_these(counts).bounds(level), "these-problems"
     mean = float(values[defined].mean())
-    found = Interval(
+    return Interval(
         estimate=mean,
         low=min(low, mean),
         high=max(high, mean),
@@ -96,10 +114,4 @@ def interval(name: str, counts: Counts, level: float = 0.95, population: Populat
         method=method,
         problems=int(defined.sum()),
         undefined=int((~defined).sum()),
-    )
-    if not counts.missing.any():
-        return found
-    wrong, right = (interval(name, chosen.filled_in(counts, said), level, population) for said in (False, True))
-    return msgspec.structs.replace(
-        found, if_wrong=wrong.estimate, if_right=right.estimate, lowest=wrong.low, highest=right.high
     )

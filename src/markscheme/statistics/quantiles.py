@@ -6,6 +6,7 @@ All stand on the one integral in `weighted_mean`, accurate to about 1e-7 where i
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from statistics import NormalDist
 
 import numpy as np
@@ -32,6 +33,7 @@ def share_bounds(rate: float, size: float, level: float, far: float = 0.75) -> t
     return low, 1.0 if rate >= 1 else max(rate, beta(1 - tail, right + far, wrong + 1 - far))
 
 
+@lru_cache(maxsize=4096)  # a plan asks for the same few hundreds of times
 def student(q: float, df: float) -> float:
     """The quantile of Student's t, for q above one half."""
     if df > 1000:  # the first two terms of Fisher's expansion are exact to 1e-8 from here on
