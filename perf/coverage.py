@@ -62,7 +62,7 @@ def scores(population: str) -> Callable[[np.random.Generator, Effort], Iterator[
                 tallies = {name: Tally() for name in names}
                 fixed = SETS[rates](rng, (6, problems))
                 about = situation_of(rates, f"{problems} × {samples}")
-                for number in effort.runs(60, 180, about):
+                for number in effort.runs(60, 150, about):
                     chances = fixed[number % 6] if population == THESE else SETS[rates](rng, (problems,))
                     counts = from_correct(np.full(problems, samples), rng.binomial(samples, chances))
                     for name, tally in tallies.items():
@@ -89,7 +89,7 @@ def missing(rng: np.random.Generator, effort: Effort) -> Iterator[Cell]:
                 tallies = {name: Tally() for name in names}
                 fixed = SETS[rates](rng, (6, 30))
                 about = situation_of(loss, population, rates)
-                for number in effort.runs(40, 200, about):
+                for number in effort.runs(40, 150, about):
                     chances = fixed[number % 6] if population == THESE else SETS[rates](rng, (30,))
                     n, c = lose(rng, chances)
                     counts = from_correct(n, c)
@@ -118,7 +118,7 @@ def picks(rng: np.random.Generator, effort: Effort) -> Iterator[Cell]:
                 whole = picked_truth(name, SETS[rates](rng, (4000,)))
                 each = [picked_truth(name, chances) for chances in fixed]
                 about = situation_of(name, population, rates)
-                for number in effort.runs(40, 120, about):
+                for number in effort.runs(40, 100, about):
                     chances = fixed[number % 4] if population == THESE else SETS[rates](rng, (30,))
                     made = interval(name, picked(rng, chances, samples), population=population)
                     tally.found(made, each[number % 4] if population == THESE else whole)
@@ -153,7 +153,7 @@ def averages(rng: np.random.Generator, effort: Effort) -> Iterator[Cell]:
         tally = Tally()
         fixed = [SETS[kind](rng, (problems,)) for kind, (problems, _) in zip(kinds, sizes, strict=True)]
         large = [float(SETS[kind](rng, (400_000,)).mean()) for kind in kinds]
-        for _ in effort.runs(40, 300, population):
+        for _ in effort.runs(40, 200, population):
             parts = []
             for kind, chances, (problems, samples) in zip(kinds, fixed, sizes, strict=True):
                 rates = chances if population == THESE else SETS[kind](rng, (problems,))
@@ -181,7 +181,7 @@ def differences(rng: np.random.Generator, effort: Effort) -> Iterator[Cell]:
                 changed = large if change in NO_CHANGE else shift(large, rng)
                 truths = {name: truth_of(name, changed) - truth_of(name, large) for name in names}
                 about = situation_of(change, start, problems, samples)
-                for _ in effort.runs(100, 300, about):
+                for _ in effort.runs(100, 240, about):
                     first = SETS[start](rng, (problems,))
                     a, b = (
                         from_correct(np.full(problems, samples), rng.binomial(samples, chances))

@@ -6,7 +6,7 @@ import pytest
 
 import markscheme as ms
 from markscheme.errors import UsageError
-from markscheme.statistics import Round, from_correct, tally, tally_marks
+from markscheme.statistics import Round, from_correct, tally
 from markscheme.types import Verdict
 
 PAIRS = [
@@ -36,11 +36,6 @@ def test_tally_when_keys_are_named_then_order_holds_and_silent_problems_stay():
     counts = tally(PAIRS, keys=["z", "b"])
     assert counts.keys == ("z", "b", "a", "c")
     assert counts.n.tolist() == [0, 1, 3, 0]
-
-
-def test_tally_marks_when_given_marks_then_same_as_pairs():
-    marks = [ms.Mark(key=key, verdict=verdict) for key, verdict in PAIRS]
-    assert (tally_marks(marks).table == tally(PAIRS).table).all()
 
 
 def test_of_when_another_verdict_is_counted_then_errors_are_of_what_was_asked():

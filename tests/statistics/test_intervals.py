@@ -161,7 +161,7 @@ def test_interval_when_some_problems_have_too_few_samples_for_k_then_no_rounding
     """A run in the middle: what is expected of a problem with 38 samples at k = 39 was 1 + 4e-15, and refused."""
     luck = np.random.default_rng(1)
     for _ in range(20):
-        n = luck.integers(37, 41, 100)
+        n = luck.integers(38, 41, 100)
         counts = from_correct(n, luck.binomial(n, luck.uniform(0.6, 0.97, 100)))
         found = interval("pass@39", counts)
         assert 0 <= found.low <= found.estimate <= found.high <= 1

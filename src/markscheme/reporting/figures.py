@@ -98,7 +98,7 @@ def caveats(summary: Summary) -> list[str]:
         about = "all of them" if name == "truncation" or metric(name).needs == "counts" else "these"
         part = f"stands on {stands_on(each)}, its interval is about {about}; it " if each.undefined else ""
         if each.value is None:
-            part = "is undefined, since fewer than a third of the problems have all the samples it needs; it "
+            part = "is undefined, since fewer than half of the problems have all the samples it needs; it "
         said.append(
             f"{name} {part}would be {100 * (each.if_wrong or 0):.1f} if all missing are wrong, "
             f"{100 * (each.if_right or 0):.1f} if right; whatever they are, {100 * each.lowest:.1f} to "

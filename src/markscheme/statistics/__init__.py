@@ -5,7 +5,7 @@ Nothing here sees a response's text. Problems are the clusters everywhere, and a
 
 from markscheme.statistics.clusters import own_clusters
 from markscheme.statistics.comparison import Comparison, Moved, compare
-from markscheme.statistics.counts import Counts, Picks, Round, from_correct, tally, tally_marks
+from markscheme.statistics.counts import Counts, Picks, Round, from_correct, tally
 from markscheme.statistics.estimators import accuracy, g_pass_at_k, pass_at_k, pass_hat_k
 from markscheme.statistics.intervals import Interval, Population, macro, mean_interval
 from markscheme.statistics.metrics import interval, per_problem
@@ -43,6 +43,5 @@ __all__ = [
     "plan",
     "rank",
     "tally",
-    "tally_marks",
     "variance_table",
 ]

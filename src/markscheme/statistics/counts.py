@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
@@ -17,9 +16,6 @@ import numpy.typing as npt
 
 from markscheme.errors import UsageError
 from markscheme.types import Verdict
-
-if TYPE_CHECKING:
-    from markscheme.types import Mark
 
 VERDICTS = tuple(Verdict)
 _COLUMN = {verdict: column for column, verdict in enumerate(VERDICTS)}
@@ -147,11 +143,6 @@ def tally(pairs: Iterable[tuple[str, Verdict]], keys: Iterable[str] = ()) -> Cou
     for (key, verdict), times in found.items():
         table[rows[key], _COLUMN[verdict]] += times
     return Counts(tuple(rows), table)
-
-
-def tally_marks(marks: Iterable[Mark], keys: Iterable[str] = ()) -> Counts:
-    """Counts from marks; see `tally`."""
-    return tally(((mark.key, mark.verdict) for mark in marks), keys)
 
 
 def from_correct(n: npt.ArrayLike, c: npt.ArrayLike, keys: Iterable[str] | None = None) -> Counts:

@@ -22,7 +22,8 @@ Ints = npt.NDArray[np.int64]
 _ROOM = 4.0  # a bound lies within this many standard errors, of the estimate or of what the mixtures make of it
 _LEAST_VARIANCE = 0.25  # of the variance expected: how far it may shrink on the way to a bound
 _MODELLED = 15.0  # problems that show noise count as much as the model; chosen by coverage and width
-_ALIKE = 1.5  # problems share their populations only with those of up to so many times as many samples
+ALIKE = 1.5
+"""Problems share their populations only with those of up to so many times as many samples."""
 
 
 class Spread(NamedTuple):
@@ -117,7 +118,7 @@ def _strata(n: Ints) -> list[Ints]:
     """Rows with about equally many samples; those with none at all go with the largest group."""
     groups, left = [], np.flatnonzero(n > 0)
     while left.size:
-        alike = n[left] * _ALIKE >= n[left].max()
+        alike = n[left] * ALIKE >= n[left].max()
         groups.append(left[alike])
         left = left[~alike]
     silent = np.flatnonzero(n == 0)
@@ -199,31 +200,22 @@ class Sampled(NamedTuple):
         return quantiles.share_bounds(mean, size, level)
 
 
-def sampled(values: npt.ArrayLike, noise: npt.ArrayLike, n: npt.ArrayLike) -> Sampled:
-    """From one value, its sampling variance and its number of samples per problem; problems without a value drop out."""
+def sampled(values: npt.ArrayLike, noise: npt.ArrayLike, n: npt.ArrayLike, modelled: float | None = None) -> Sampled:
+    """From one value, its sampling variance and its number of samples per problem; problems without a value drop out.
+
+    Problems that were always right, or never, show no variance: while few show any, a `modelled` one of the mean is added
+    where it is larger. With many samples the mixtures behind it are the coarser ones, since they stand on a grid of rates.
+    """
     y, v, size = (np.asarray(part, dtype=float) for part in (values, noise, n))
     kept = ~np.isnan(y)
     y, v, size = y[kept], v[kept], size[kept]
     total = float(v.sum())
     squares = float(np.sum(v**2 / np.maximum(size - 1, 1)))
     # Below 1e-12 a variance is what rounding leaves of none.
-    return Sampled(
-        estimate=float(y.mean()),
-        variance=(total / y.size**2 if total > 1e-12 else 0.0) if math.isfinite(total) else math.nan,
-        freedom=total**2 / squares if math.isfinite(total) and squares > 0 else math.inf,
-        samples=y.size**2 / float(np.sum(1 / size)),
-    )
-
-
-def known_noise(values: Floats, noise: Floats, n: Ints, modelled: float) -> Sampled:
-    """The same where every problem has two samples: the variance they show, and the modelled one while few show any.
-
-    Problems that were always right, or never, show none. The mixtures stand on a grid of rates, so with many samples they
-    are the coarser ones; they only ever add.
-    """
-    found = sampled(values, noise, n)
-    total, squares = float(noise.sum()), float(np.sum(noise**2))
-    showing = total**2 / squares if squares > 0 else 0.0  # problems, as many as there are if all show the same
-    seen = total / values.size**2
-    blend = (showing * seen + _MODELLED * max(seen, modelled)) / (showing + _MODELLED)
-    return found._replace(variance=blend, freedom=math.inf)
+    seen = (total / y.size**2 if total > 1e-12 else 0.0) if math.isfinite(total) else math.nan
+    freedom = total**2 / squares if math.isfinite(total) and squares > 0 else math.inf
+    if modelled is not None:
+        showing = total**2 / float(np.sum(v**2)) if seen else 0.0  # problems, as many as there are if all show the same
+        seen += _MODELLED / (showing + _MODELLED) * max(0.0, modelled - seen)
+        freedom = math.inf
+    return Sampled(float(y.mean()), seen, freedom, y.size**2 / float(np.sum(1 / size)))

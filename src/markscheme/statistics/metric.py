@@ -10,7 +10,7 @@ import numpy.typing as npt
 from markscheme.errors import UsageError
 from markscheme.statistics import sequential
 from markscheme.statistics.counts import Counts
-from markscheme.statistics.fixed_set import Sampled, Spread, known_noise, sampled, spread
+from markscheme.statistics.fixed_set import ALIKE, Sampled, Spread, sampled, spread
 from markscheme.statistics.solve_rates import Estimator, fit, moments
 
 Floats = npt.NDArray[np.float64]
@@ -113,8 +113,9 @@ class CountMetric(Metric):
         found = spread(self.estimate, self.k, counts.n, counts.c)
         if self._every is None or counts.n.min() < 2 * self.k:
             return found.cautious(1.0)
-        if self.k == 1:
-            return known_noise(self.values(counts), self.noise(counts), counts.n, found.variance)
+        # Not where hard problems may have far fewer samples: two that agree show no noise, and it is the hard ones' (78 %).
+        if self.k == 1 and counts.n.max() <= ALIKE * counts.n.min():
+            return sampled(self.values(counts), self.noise(counts), counts.n, found.variance)
         # With 2k samples the variance has an unbiased estimate, noisy but free of the mixtures: k hits and k more are
         # independent. Three camps, which are no pair of populations, vary more than these say.
         once, twice = (self.estimate(counts.n, counts.c, k) for k in (self.k, 2 * self.k))

@@ -105,23 +105,20 @@ def on_these(rounds: Sequence[Round]) -> Sampled:
     """The mean over these problems with its sampling variance, from within each round and problem."""
     if not rounds:
         raise UsageError("no round has been asked yet, so there is nothing to estimate")
-    n, c = np.array([past.n for past in rounds], dtype=float), np.array([past.c for past in rounds], dtype=float)
-    weight = _weights(rounds, n)
-    parts = weight**2 * _variance(n, c) / np.maximum(n, 1)
-    values, noise = _values(weight, n, c), parts.sum(axis=0)
+    n, weight, values, parts = _by_round(rounds)
+    variance = parts.sum(axis=0)
     # As many samples as would, asked in one go, have the same variance at worst.
     alone = 1 / np.maximum(np.sum(weight**2 / np.maximum(n, 1), axis=0), 1e-300)
     asked = ~np.isnan(values)
     squares = float(np.sum((parts**2 / np.maximum(n - 1, 1))[:, asked]))
-    found = sampled(values, noise, alone)
-    return found._replace(freedom=float(noise[asked].sum()) ** 2 / squares) if squares > 0 else found
+    found = sampled(values, variance, alone)
+    return found._replace(freedom=float(variance[asked].sum()) ** 2 / squares) if squares > 0 else found
 
 
 def noise(rounds: Sequence[Round]) -> Floats:
     """The sampling variance of each problem's solve rate."""
-    n, c = np.array([past.n for past in rounds], dtype=float), np.array([past.c for past in rounds], dtype=float)
-    spread: Floats = np.sum(_weights(rounds, n) ** 2 * _variance(n, c) / np.maximum(n, 1), axis=0)
-    return np.where(n.sum(axis=0) > 0, spread, np.inf)
+    n, _, _, parts = _by_round(rounds)
+    return np.where(n.sum(axis=0) > 0, parts.sum(axis=0), np.inf)
 
 
 def sure(rounds: Sequence[Round]) -> list[int]:
@@ -170,19 +167,19 @@ def _chances(certain: int, n: int, hits: int) -> Floats:
 
 def solve_rates(rounds: Sequence[Round]) -> Floats:
     """Each problem's share of correct answers without the bias of having been asked by need; nan if never answered."""
-    n, c = np.array([past.n for past in rounds], dtype=float), np.array([past.c for past in rounds], dtype=float)
-    return _values(_weights(rounds, n), n, c)
+    return _by_round(rounds)[2]
 
 
-def _weights(rounds: Sequence[Round], n: Floats) -> Floats:
-    """Of each round for each problem; one that got no answer in a round (errors) stands on its other rounds."""
+def _by_round(rounds: Sequence[Round]) -> tuple[Floats, Floats, Floats, Floats]:
+    """Samples and weights of each round and problem, each problem's rate, and what each round adds to its variance.
+
+    A problem that got no answer in a round (errors) stands on its other rounds.
+    """
+    n, c = (np.array([getattr(past, part) for past in rounds], dtype=float) for part in "nc")
     weight = np.where(n > 0, np.array([[past.planned] for past in rounds], dtype=float), 0.0)
     weight /= np.maximum(weight.sum(axis=0), 1e-300)
-    return weight
-
-
-def _values(weight: Floats, n: Floats, c: Floats) -> Floats:
-    return np.where(n.sum(axis=0) > 0, np.sum(weight * c / np.maximum(n, 1), axis=0), np.nan)
+    values = np.where(n.sum(axis=0) > 0, np.sum(weight * c / np.maximum(n, 1), axis=0), np.nan)
+    return n, weight, values, weight**2 * _variance(n, c) / np.maximum(n, 1)
 
 
 def _variance(n: Floats, c: Floats) -> Floats:

@@ -303,7 +303,7 @@ def _score(label: str, source: Path, parts: Sequence[Path], outcome: ShardOutcom
     from markscheme.marking.bulk.tallying import AT_ONCE, tally_parts
     from markscheme.statistics import mean_interval
     from markscheme.statistics.counts import VERDICTS
-    from markscheme.statistics.metrics import noise, per_problem
+    from markscheme.statistics.metrics import metric
 
     if not outcome.marks and outcome.example:
         raise DataError(f"no row of {source} can be marked; the first: {outcome.example}")
@@ -312,5 +312,6 @@ def _score(label: str, source: Path, parts: Sequence[Path], outcome: ShardOutcom
     if outcome.marks > AT_ONCE:
         say(f"counting the verdicts of {outcome.marks:,} responses")
     counts, times = tally_parts(parts, outcome.marks)
-    accuracy = mean_interval(per_problem("accuracy", counts), noise=noise("accuracy", counts), times=times)
-    return score_of(label, accuracy, dict(zip(VERDICTS, times @ counts.table, strict=True)))
+    accuracy = metric("accuracy")
+    found = mean_interval(accuracy.values(counts), noise=accuracy.noise(counts), times=times)
+    return score_of(label, found, dict(zip(VERDICTS, times @ counts.table, strict=True)))
