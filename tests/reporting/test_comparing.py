@@ -130,7 +130,9 @@ def test_compare_when_a_plot_is_wanted_then_written(runs, tmp_path):
 
 def test_plan_when_few_problems_then_says_that_nothing_suffices(capsys):
     assert main(["plan", "--benchmark", "aime-sample", "--detect", "5"]) == 0
-    assert "No number of samples" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "As a guess, no number of samples" in said
+    assert "without pilots this is a guess" in said
     assert main(["plan", "--problems", "1319", "--detect", "5", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["samples"] == 1
 

@@ -13,6 +13,7 @@ from markscheme.reporting.figures import plus_minus
 from markscheme.reporting.summary import Estimate
 
 FORMS = ("table", "markdown", "latex", "csv", "json")
+NAMES = ("whole", "lost", "silent", "too few", "families", "contests", "all at once")
 
 
 def rewrite(file, change):
@@ -47,12 +48,13 @@ def families(run, count):
 
 @pytest.fixture(scope="module")
 def odd(replayed):
-    """Runs that lack responses, of families, of too few families, cut off, and all at once."""
+    """Runs that lack responses, so many that pass@4 is undefined, of families, of too few families, and all at once."""
     made = {}
-    for name in ("whole", "lost", "silent", "families", "contests", "all at once"):
+    for name in NAMES:
         made[name] = replayed(lambda index: (index * 3) % 5, name=name.replace(" ", "-"), limit=12, pass_k=(1, 2, 4))
     lose(made["lost"], lambda place, sample: place % 3 == 0 and sample > place % 2)
     lose(made["silent"], lambda place, sample: place < 2)
+    lose(made["too few"], lambda place, sample: place < 7 and sample == 3)
     families(made["families"], 6)
     families(made["contests"], 3)
     families(made["all at once"], 7)
@@ -69,7 +71,7 @@ def shown_by_viewer(folder, tmp_path):
     return html.unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page)))
 
 
-@pytest.mark.parametrize("name", ["whole", "lost", "silent", "families", "contests", "all at once"])
+@pytest.mark.parametrize("name", NAMES)
 def test_report_when_a_run_is_odd_then_six_surfaces_agree_on_figures_and_caveats(odd, name, tmp_path, capsys):
     folder = odd[name].path
     shown = {}
@@ -81,7 +83,14 @@ def test_report_when_a_run_is_odd_then_six_surfaces_agree_on_figures_and_caveats
     row = next(csv.DictReader(io.StringIO(shown["csv"])))
     figures = {"accuracy": summary["accuracy"], "truncation": summary["truncation"]}
     figures |= {f"pass@{k}": each for k, each in summary["pass_at_k"].items()}
+    assert [name for name, each in figures.items() if each["value"] is None] == ["pass@4"] * (name == "too few")
     for figure, each in figures.items():
+        if each["value"] is None:  # five of twelve problems have four samples
+            assert "pass@4 is undefined" in " ".join(summary["warnings"])
+            assert (row[figure], row[f"{figure}_low"]) == ("", "")
+            assert float(row[f"{figure}_lowest"]) == each["lowest"]
+            assert all("undefined" in shown[form] for form in ("table", "markdown", "viewer"))
+            continue
         value, low, high = (100 * each[part] for part in ("value", "low", "high"))
         assert [float(row[figure]), float(row[f"{figure}_low"])] == [each["value"], each["low"]]
         assert f"{value:.1f} [{low:.1f}, {high:.1f}]" in shown["markdown"]

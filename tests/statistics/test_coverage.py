@@ -35,7 +35,20 @@ def first_cells(coverage, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "kind", ["fixed", "missing", "picks", "families", "averages", "differences", "fixed_differences", "until", "marker"]
+    "kind",
+    [
+        "fixed",
+        "missing",
+        "picks",
+        "families",
+        "averages",
+        "differences",
+        "fixed_differences",
+        "until",
+        "marker",
+        "rates",
+        "ranks",
+    ],
 )
 def test_coverage_when_simulated_quickly_then_the_promises_hold(coverage, first_cells, kind, capsys):
     assert coverage.main(["--quick", "--only", kind]) == 0

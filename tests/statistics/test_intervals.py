@@ -1,6 +1,7 @@
 """The interval for a mean over problems: its exact special cases, its symmetries and its edges."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 
 from markscheme.errors import UsageError
 from markscheme.statistics import from_correct, interval, mean_interval, per_problem, weighted_mean
-from markscheme.statistics.metrics import noise
+from markscheme.statistics.metrics import metric
 
 
 def binary(n, c, level=0.95):
@@ -115,7 +116,7 @@ def test_mean_interval_when_solve_rates_clearly_differ_then_noise_makes_it_narro
 
 def test_noise_when_accuracy_then_the_unbiased_binomial_variance():
     n, c = np.array([1, 2, 4, 16, 16]), np.array([1, 1, 3, 0, 5])
-    got = noise("accuracy", from_correct(n, c))
+    got = metric("accuracy").noise(from_correct(n, c))
     assert got[0] == math.inf
     assert got[1:].tolist() == pytest.approx([1 / 4, 3 / 48, 0, 5 * 11 / (16 * 16 * 15)])
 
@@ -131,7 +132,7 @@ def test_noise_when_accuracy_then_the_unbiased_binomial_variance():
 def test_mean_interval_when_alike_problems_are_counted_then_as_if_they_were_written_out(rows):
     n, c, times = np.array(rows).T
     counts = from_correct(n, c)
-    values, luck = per_problem("accuracy", counts), noise("accuracy", counts)
+    values, luck = per_problem("accuracy", counts), metric("accuracy").noise(counts)
     counted = mean_interval(values, noise=luck, times=times)
     written_out = mean_interval(np.repeat(values, times), noise=np.repeat(luck, times))
     assert counted.problems == written_out.problems == times.sum()
@@ -165,3 +166,26 @@ def test_interval_when_some_problems_have_too_few_samples_for_k_then_no_rounding
         counts = from_correct(n, luck.binomial(n, luck.uniform(0.6, 0.97, 100)))
         found = interval("pass@39", counts)
         assert 0 <= found.low <= found.estimate <= found.high <= 1
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 8), st.integers(0, 8)), min_size=2, max_size=12), st.integers(2, 8))
+def test_interval_when_fewer_than_half_of_the_problems_have_k_samples_then_undefined_with_bounds(rows, k):
+    """Those that got all their samples may be the easy ones; what the missing could make of it is still told."""
+    n, c = np.array([max(row) for row in rows]), np.array([min(row) for row in rows])
+    counts = replace(from_correct(n, c), asked=(8,) * n.size)
+    found = interval(f"pass@{k}", counts)
+    enough = 2 * np.sum(n >= k) >= n.size and np.any(n >= k)
+    assert math.isnan(found.estimate) != enough
+    assert (found.problems, found.undefined) == ((int(np.sum(n >= k)), int(np.sum(n < k))) if enough else (0, n.size))
+    if np.any(n < 8):
+        assert 0 <= found.lowest <= found.if_wrong <= found.if_right <= found.highest <= 1
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.floats(0.0, 1.0), min_size=2, max_size=20))
+def test_mean_interval_when_values_are_moved_up_then_both_bounds_follow(values):
+    """The imagined problem goes no further than what was seen, so a higher floor never lowers the upper bound."""
+    plain, raised = mean_interval(values), mean_interval([0.5 + value / 2 for value in values])
+    assert raised.low >= plain.low - 1e-6
+    assert raised.high >= plain.high - 1e-6

@@ -143,3 +143,16 @@ def test_plan_when_power_is_simulated_with_few_problems_then_the_noncentral_t():
 def test_plan_when_the_question_makes_no_sense_then_refused(call):
     with pytest.raises(UsageError):
         call()
+
+
+def test_from_pilot_when_two_models_were_piloted_then_both_count():
+    a, b = from_correct([4] * 4, [4, 4, 4, 4]), from_correct([4] * 4, [0, 2, 2, 4])
+    both, each = from_pilot(a, b), [from_pilot(a), from_pilot(b)]
+    assert both.within == pytest.approx((each[0].within + each[1].within) / 2)
+    assert both.mean == pytest.approx((each[0].mean + each[1].mean) / 2)
+
+
+@pytest.mark.parametrize(("pilots", "known"), [(0, {}), (1, {"spread": AnswerVariance(0.5, 0.1, 0.1, "pilot")})])
+def test_plan_when_a_pilot_is_missing_then_it_says_on_how_many_it_stands(pilots, known):
+    assert plan(30, 0.05, **known).pilots == pilots
+    assert plan(30, 0.05, between=BetweenProblems(0.02, 0.01, 0.03), **known).pilots == 2

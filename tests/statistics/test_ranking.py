@@ -1,6 +1,7 @@
 """Several models: joint levels, ranks, and averages over benchmarks."""
 
 import math
+from dataclasses import replace
 from statistics import NormalDist
 
 import numpy as np
@@ -65,7 +66,7 @@ def test_rank_when_problems_are_not_shared_then_only_common_ones_count():
     c = from_correct([4, 1], [4, 0], keys=["y", "z"])
     assert rank("accuracy", {"a": a, "b": b, "c": c}).problems == 2
     assert rank("pass@4", {"a": a, "b": b, "c": c}).problems == 1
-    with pytest.raises(UsageError, match="cannot be ranked"):
+    with pytest.raises(UsageError, match="nothing to compare"):
         rank("pass@8", {"a": a, "b": b})
     with pytest.raises(UsageError, match="two models"):
         rank("accuracy", {"a": a})
@@ -92,3 +93,14 @@ def test_macro_when_one_score_is_missing_then_the_average_is_too():
         macro([])
     with pytest.raises(UsageError, match="one level"):
         macro([there, mean_interval([0.5], level=0.9)])
+
+
+def test_rank_when_responses_are_missing_then_it_says_what_they_could_make_of_it():
+    whole = from_correct([4, 4, 4], [4, 2, 0], "abc")
+    holes = replace(from_correct([4, 2, 0], [4, 2, 0], "abc"), asked=(4, 4, 4))
+    said = rank("accuracy", {"whole": whole, "holes": holes, "same": whole}).caveats
+    assert said[0].startswith("1 problems are left out")
+    assert len(said) == 2
+    assert said[1].startswith("responses of holes are missing")
+    assert "75.0 if all of them were wrong, 100.0 if right" in said[1]
+    assert rank("accuracy", {"whole": whole, "same": whole}).caveats == ()

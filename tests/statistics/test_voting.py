@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from markscheme.errors import UsageError
 from markscheme.statistics import Picks, best_of_k, classes_of, from_correct, interval, maj_at_k
+from markscheme.statistics.voting import drawn_vote
 
 
 def by_subsets(classes, correct, k):
@@ -58,24 +59,20 @@ def test_maj_at_k_when_too_few_samples_then_undefined():
     assert math.isnan(maj_at_k([0, 1], [True, False], 3).value)
 
 
-def test_maj_at_k_when_all_weights_are_one_then_drawn_value_is_near_the_exact_one():
+def test_drawn_vote_when_it_can_be_told_exactly_then_near_that():
     rng = np.random.default_rng(4)
     classes = rng.integers(0, 6, 40)
     exact = maj_at_k(classes, classes == 2, 16)
-    drawn = maj_at_k(classes, classes == 2, 16, weights=np.ones(40), seed=1)
+    drawn = drawn_vote(classes, classes == 2, 16, seed=1)
     assert drawn.standard_error > 0
     assert abs(drawn.value - exact.value) < 4 * drawn.standard_error
-    assert drawn == maj_at_k(classes, classes == 2, 16, weights=np.ones(40), seed=1)
-
-
-def test_maj_at_k_when_one_sample_weighs_most_then_it_decides():
-    assert maj_at_k([0, 1, 1], [True, False, False], 3, weights=[5, 1, 1]).value == 1.0
+    assert drawn == drawn_vote(classes, classes == 2, 16, seed=1)
 
 
 def test_maj_at_k_when_large_then_still_exact_enough():
     classes = np.repeat([0, 1, 2, -1], [400, 350, 200, 50])
     exact = maj_at_k(classes, classes == 0, 64)
-    drawn = maj_at_k(classes, classes == 0, 64, weights=np.ones(1000))
+    drawn = drawn_vote(classes, classes == 0, 64)
     assert exact.standard_error == 0
     assert abs(drawn.value - exact.value) < 4 * drawn.standard_error
 
@@ -104,7 +101,6 @@ def test_best_of_k_when_a_score_is_missing_then_it_ranks_last_and_few_samples_ar
         lambda: maj_at_k([0, 1], [True], 1),
         lambda: maj_at_k([0.5], [True], 1),
         lambda: maj_at_k([0], [True], 0),
-        lambda: maj_at_k([0], [True], 1, weights=[-1]),
         lambda: best_of_k([0.1], [True, False], 1),
         lambda: best_of_k([0.1], [True], 0),
     ],

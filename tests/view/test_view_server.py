@@ -399,9 +399,10 @@ def test_command_to_judge_again_judges_this_very_response(server, runs, tmp_path
 
 def test_comparison_of_two_runs_is_that_of_the_statistics_on_their_marks(server, runs):
     from markscheme.runs.folder import Run
-    from markscheme.statistics import compare, tally_marks
+    from markscheme.statistics import compare, tally
 
-    expected = compare("accuracy", *(tally_marks(Run.open(runs / name).marks("math")) for name in ("first", "second")))
+    marks = [Run.open(runs / name).marks("math") for name in ("first", "second")]
+    expected = compare("accuracy", *(tally((mark.key, mark.verdict) for mark in each) for each in marks))
     rows = list(csv.DictReader(io.StringIO(get(server.url + "/compare.csv?run=first&run=second")[2])))
     shown = [(int(row["correct"]), int(row["correct_other"]), float(row["p_value"])) for row in rows]
     assert shown == [(moved.a[0], moved.b[0], moved.p_value) for moved in expected.moved]

@@ -14,7 +14,7 @@ from markscheme.api.python_words import in_python
 from markscheme.errors import UsageError
 from markscheme.reporting.comparing import Compared, MacroCompared, margin_line, shown_worse
 from markscheme.reporting.figures import bounds, figures_of, percent
-from markscheme.reporting.planning import plan_rows
+from markscheme.reporting.planning import plan_range, plan_rows
 from markscheme.reporting.summary import Estimate, Summary
 from markscheme.reporting.table import TEXT_FORMATS, Table, flat_rows, intervals, named_notes, shown_rows
 
@@ -320,4 +320,5 @@ class Plan(Frames):
     def _answer(self) -> str:
         plan = self.plan
         shown = "no number of samples shows" if plan.samples is None else f"{plan.samples} samples per problem show"
-        return f"{shown} {100 * plan.detect:g} points on {plan.problems} problems with power {plan.power:g}"
+        said = f"{shown} {100 * plan.detect:g} points on {plan.problems} problems with power {plan.power:g}"
+        return "\n".join([said, *plan_range(plan)])

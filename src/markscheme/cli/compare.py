@@ -242,6 +242,8 @@ def _print_ranking(screen: Console, found: Compared, ranking: Ranking) -> None:
         f"{'exactly these problems' if ranking.population == 'these problems' else 'problems like these'}"
     )
     screen.print(f"ranks and differences hold all together at {100 * ranking.level:.3g} %")
+    for caveat in ranking.caveats:
+        screen.print(f"[bold yellow]note[/]: {escape(caveat)}", soft_wrap=True)
     print_table(
         "by score",
         [

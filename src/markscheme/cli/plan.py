@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _print(plan: Plan) -> None:
-    from markscheme.reporting.planning import plan_rows
+    from markscheme.reporting.planning import plan_range, plan_rows
     from markscheme.reporting.terminal import console, print_table
 
     screen = console()
@@ -64,29 +64,23 @@ def _print(plan: Plan) -> None:
     question = (
         f"a difference of {points:g} points on {plan.problems} problems, with power {plan.power:g}, about {about}"
     )
+    guessed = not plan.pilots and plan.population == "problems drawn"
     if plan.samples is None:
         screen.print(
-            f"[bold]No number of samples shows {question}.[/]\n"
+            f"[bold]{'As a guess, no' if guessed else 'No'} number of samples shows {question}.[/]\n"
             f"Unlimited samples would show {100 * plan.limit:.1f} points; "
             f"16 samples each on {plan.problems_needed:,} problems would do. "
             "--these-problems asks about exactly these problems instead."
         )
     else:
         cost = "" if plan.tokens is None else f" ({plan.tokens:,.0f} tokens for each model)"
-        screen.print(f"[bold]{plan.samples} samples per problem[/]{cost} show {question}.")
-    fewest, most = plan.samples_range
-    if (fewest, most) != (plan.samples, plan.samples):
-        said = f"{fewest or 'no number of'} to {most}" if most else f"{fewest}, or no number may do" if fewest else ""
-        if said:
-            screen.print(
-                f"that is uncertain: {said} samples, as the models' difference varies little or much over problems"
-            )
-    source = plan.spread.source
+        screen.print(f"[bold]{'As a guess, ' * guessed}{plan.samples} samples per problem[/]{cost} show {question}.")
+    for line in plan_range(plan):
+        screen.print(line, soft_wrap=True)
     screen.print(
         f"variance of one answer: {plan.spread.within:.3f} by chance, {plan.spread.between:.3f} between problems "
-        f"({source}); of the difference between problems: {plan.between_difference:.3f}, "
-        f"plausible {plan.between_range[0]:.3f} to {plan.between_range[1]:.3f}"
-        + ("" if plan.population == "these problems" or "pilot" in source else "; two pilots would tell"),
+        f"({plan.spread.source}); of the difference between problems: {plan.between_difference:.3f}, "
+        f"plausible {plan.between_range[0]:.3f} to {plan.between_range[1]:.3f}",
         style="dim",
     )
     print_table("what n samples per problem buy", plan_rows(plan))

@@ -8,6 +8,7 @@ from markscheme.errors import UsageError
 from markscheme.reporting.summary import clustered, marked_label
 from markscheme.runs.folder import Run
 from markscheme.statistics import Counts, Plan, Population, plan, planning
+from markscheme.statistics.planning import ROWS
 
 
 def plan_from(
@@ -52,6 +53,30 @@ def _tokens(pilot: Run) -> float | None:
     if usage is None or not usage.responses or usage.completion_tokens is None:
         return None
     return (usage.completion_tokens + (usage.prompt_tokens or 0)) / usage.responses
+
+
+def plan_range(found: Plan) -> list[str]:
+    """How uncertain the plan itself is: what it rests on, the samples and the power that are plausible; nothing if certain."""
+    if found.population == "these problems":
+        return []
+    relatives = "the range is from two checkpoints of one run to strangers"
+    basis = (
+        f"without pilots this is a guess, and {relatives}; two pilots would tell",
+        f"one pilot says nothing about how far the models agree, so {relatives}; a second would tell",
+        "an 80 % range from two pilots",
+    )[found.pilots]
+    fewest, most = found.samples_range
+    if fewest is None:
+        need = "no number of samples"
+    elif most is None:
+        need = f"{fewest} samples, or no number"
+    else:
+        need = f"{fewest} to {most} samples" if fewest < most else f"{fewest} samples"
+    row = found.rows[ROWS.index(16)]
+    return [
+        f"that is uncertain ({basis}): {need} would do, and 16 find it with a chance of "
+        f"{100 * row.power_low:.0f} to {100 * row.power_high:.0f} %"
+    ]
 
 
 def plan_rows(found: Plan) -> list[dict[str, str]]:

@@ -283,11 +283,10 @@ def as_estimate(found: Interval, *, chosen: bool = False) -> Estimate:
     `chosen` says that how often a problem was asked depended on its answers. Then those without a value are not a
     random part of all, and the mean over the others would be of easier or harder ones: it is undefined.
     """
-    same = ("if_wrong", "if_right", "lowest", "highest")
-    if not math.isnan(found.estimate) and not (chosen and found.undefined):
-        same = ("low", "high", "level", "problems", "undefined", *same)
-    told = {name: getattr(found, name) for name in same}
-    return Estimate(value=found.estimate if "low" in told else None, **told)
+    same = ["if_wrong", "if_right", "lowest", "highest"]  # what an undefined figure has too
+    value = None if math.isnan(found.estimate) or (chosen and found.undefined) else found.estimate
+    same += ["low", "high", "level", "problems", "undefined"] if value is not None else []
+    return Estimate(value, **{name: getattr(found, name) for name in same})
 
 
 def rate(counts: Counts, verdict: Verdict, population: Population = "problems drawn") -> Estimate:

@@ -97,7 +97,7 @@ def compare(
 ) -> Comparison:
     """Compare model B with model A by a metric's name: over problems like these, or on these problems only."""
     check_level(level)
-    one, two, shared = _paired(name, a, b)
+    one, two = shared(name, [a, b])
     found = difference_of(name, one, two, population)
     change = per_problem(name, two) - per_problem(name, one)
     scores = [interval(name, part, level, population) for part in (one, two)]
@@ -111,7 +111,7 @@ def compare(
         p_value=p_value(found),
         probability_better=found.chance_above(0.0),
         problems=len(one.keys),
-        unshared=shared - len(one.keys),
+        unshared=len({*a.keys, *b.keys}) - len(one.keys),
         better=int(np.sum(change > 0)),
         worse=int(np.sum(change < 0)),
         moved=_moved(one, two),
@@ -153,10 +153,10 @@ def macro_comparison(
     name: str, pairs: Sequence[tuple[Counts, Counts]], level: float, population: Population, margin: float | None = None
 ) -> tuple[Interval, float, Margin | None]:
     """The mean difference over benchmarks that weigh the same: its interval, p-value and margin."""
-    shared = [_paired(name, a, b)[:2] for a, b in pairs]
-    found = macro_difference([difference_of(name, one, two, population) for one, two in shared])
+    both = [shared(name, pair) for pair in pairs]
+    found = macro_difference([difference_of(name, one, two, population) for one, two in both])
     held = None if margin is None else within(found, margin, level)
-    return as_interval(found, level, sum(len(one.keys) for one, _ in shared)), p_value(found), held
+    return as_interval(found, level, sum(len(one.keys) for one, _ in both)), p_value(found), held
 
 
 def _caveats(change: Floats, population: Population, found: Interval, a: Interval, b: Interval) -> tuple[str, ...]:
@@ -187,16 +187,15 @@ def _caveats(change: Floats, population: Population, found: Interval, a: Interva
     return tuple(said)
 
 
-def _paired(name: str, a: Counts, b: Counts) -> tuple[Counts, Counts, int]:
-    """The problems with a value in both, in A's order, and how many problems there are in all."""
-    theirs = set(b.keys)
-    keys = [key for key in a.keys if key in theirs]
-    one, two = a.select(keys), b.select(keys)
-    both = ~np.isnan(per_problem(name, one)) & ~np.isnan(per_problem(name, two))
-    if not both.any():
-        raise UsageError(f"no problem has a value of {name} in both runs, so there is nothing to compare")
-    kept = [key for key, has in zip(keys, both, strict=True) if has]
-    return one.select(kept), two.select(kept), len(theirs | set(a.keys))
+def shared(name: str, runs: Sequence[Counts]) -> list[Counts]:
+    """The problems that every run has a value for, in the order of the first."""
+    theirs = set.intersection(*(set(counts.keys) for counts in runs))
+    keys = [key for key in runs[0].keys if key in theirs]
+    parts = [counts.select(keys) for counts in runs]
+    kept = ~np.any(np.isnan([per_problem(name, part) for part in parts]), axis=0)
+    if not kept.any():
+        raise UsageError(f"no problem has a value of {name} in all runs, so there is nothing to compare")
+    return [part.select([key for key, has in zip(keys, kept, strict=True) if has]) for part in parts]
 
 
 def _moved(a: Counts, b: Counts) -> tuple[Moved, ...]:

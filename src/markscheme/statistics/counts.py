@@ -74,11 +74,6 @@ class Counts:
         """Correct samples, per problem."""
         return self.table[:, _COLUMN[Verdict.CORRECT]]
 
-    @property
-    def errors(self) -> int:
-        """Responses that never came."""
-        return int(self.table[:, _COLUMN[Verdict.ERROR]].sum())
-
     def totals(self) -> dict[Verdict, int]:
         """Responses by verdict, over all problems."""
         return {verdict: int(self.table[:, column].sum()) for verdict, column in _COLUMN.items()}

@@ -135,11 +135,8 @@ def _counts(n: npt.ArrayLike, c: npt.ArrayLike) -> tuple[Ints, Ints]:
 
 def _whole(name: str, values: npt.ArrayLike) -> Ints:
     array = np.asarray(values)
-    if array.dtype.kind in "iub":
-        return array.astype(np.int64)
-    if array.dtype.kind == "f" and np.all(np.isfinite(array)) and np.all(array == np.rint(array)):
-        return array.astype(np.int64)
-    if array.size == 0:
+    whole = array.dtype.kind == "f" and np.all(np.isfinite(array)) and np.all(array == np.rint(array))
+    if array.dtype.kind in "iub" or whole or array.size == 0:
         return array.astype(np.int64)
     raise UsageError(f"{name} must hold whole numbers of samples")
 

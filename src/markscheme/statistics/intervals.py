@@ -114,7 +114,7 @@ class _Guard(NamedTuple):
 
     def bounds(self) -> tuple[float, float]:
         # The near quarter goes no further than what was seen: at the end of the scale it would pull a bound towards the
-        # other one, by more than problems differ that are all alike (pass@8 of 30 at one half: 91 %).
+        # other one, by more than problems differ that are all alike.
         least, most = self.values[0], self.values[-1]
         low, high = (
             weighted_mean.quantile(q, np.append(self.values, [far, near]), np.append(self.times, [self.far, _NEAR]))

@@ -28,7 +28,7 @@ CORRELATION = 0.85
 Single answers of 43 public models to GSM8K and hard MATH problems, 656 pairs within 8 points: the variance of a difference
 is 0.84 to 1.6 times that of one answer, which these ends come to; the middle is for relatives.
 """
-CORRELATIONS = (0.4, 0.98)
+CORRELATIONS = (0.4, 0.99)
 BETWEEN_SHARE = 0.6
 """Without a pilot: how much of the variance of one answer lies between problems (hard or easy) rather than in luck."""
 
@@ -84,6 +84,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     between_difference: float
     between_range: tuple[float, float]
     """B, and what it may be: 80 % with two pilots, near and far relatives without."""
+    pilots: int
+    """Runs of the models that the plan stands on: two, one, or none."""
     rows: tuple[PlanRow, ...]
 
 
@@ -99,8 +101,8 @@ def from_pilot(*pilots: Counts) -> AnswerVariance:
     """What first runs show, averaged. With one sample per problem the split is assumed: one answer cannot show it."""
     if len(pilots) > 1:
         each = [from_pilot(counts) for counts in pilots]
-        means = (sum(getattr(one, name) for one in each) / len(each) for name in ("mean", "within", "between"))
-        return AnswerVariance(*means, each[0].source)
+        mean, within, between = np.mean([(one.mean, one.within, one.between) for one in each], axis=0).tolist()
+        return AnswerVariance(mean, within, between, each[0].source)
     n, c = pilots[0].n, pilots[0].c
     seen = n > 0
     if not seen.any():
@@ -241,6 +243,7 @@ def plan(
         spread=known,
         between_difference=varies.value,
         between_range=(varies.low, varies.high),
+        pilots=2 if between is not None else int("pilot" in known.source),
         rows=tuple(_row(n, question, known, varies, tokens_per_response) for n in ROWS),
     )
 

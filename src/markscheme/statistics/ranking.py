@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from markscheme.errors import UsageError
-from markscheme.statistics.comparison import as_interval, difference_of
+from markscheme.statistics.comparison import as_interval, difference_of, shared
 from markscheme.statistics.counts import Counts
 from markscheme.statistics.intervals import Interval, Population, check_level
 from markscheme.statistics.metrics import interval, per_problem
@@ -51,6 +51,8 @@ class Ranking(msgspec.Struct, frozen=True):
     models: tuple[Ranked, ...]
     pairs: tuple[Pair, ...]
     population: Population = "problems drawn"
+    caveats: tuple[str, ...] = ()
+    """What the intervals do not allow for."""
 
 
 def rank(
@@ -64,19 +66,27 @@ def rank(
     check_level(level)
     if len(models) < 2:
         raise UsageError("a ranking needs at least two models")
-    shared = _shared(name, models)
-    scores = {model: interval(name, counts, level, population) for model, counts in shared.items()}
-    names = sorted(shared, key=lambda model: -scores[model].estimate)
-    single = joint_level(_covariance(name, [shared[model] for model in names], population), level, seed)
-    problems = len(next(iter(shared.values())).keys)
+    parts = dict(zip(models, shared(name, list(models.values())), strict=True))
+    scores = {model: interval(name, counts, level, population) for model, counts in parts.items()}
+    names = sorted(parts, key=lambda model: -scores[model].estimate)
+    single = joint_level(_covariance(name, [parts[model] for model in names], population), level, seed)
+    problems = len(parts[names[0]].keys)
     pairs = tuple(
-        Pair(upper, lower, as_interval(difference_of(name, shared[lower], shared[upper], population), single, problems))
+        Pair(upper, lower, as_interval(difference_of(name, parts[lower], parts[upper], population), single, problems))
         for upper, lower in combinations(names, 2)
     )
     below = {model: sum(pair.upper == model and pair.difference.low > 0 for pair in pairs) for model in names}
     above = {model: sum(pair.lower == model and pair.difference.low > 0 for pair in pairs) for model in names}
     ranked = tuple(Ranked(model, scores[model], 1 + above[model], len(names) - below[model]) for model in names)
-    return Ranking(name, level, problems, ranked, pairs, population)
+    asked = len(set().union(*(counts.keys for counts in models.values())))
+    said = [f"{asked - problems} problems are left out: not every run has a value for them"] * (asked > problems)
+    for model, score in scores.items():
+        if score.if_wrong is not None and score.if_right is not None:
+            said.append(
+                f"responses of {model} are missing: its score would be {100 * score.if_wrong:.1f} if all of them were "
+                f"wrong, {100 * score.if_right:.1f} if right"
+            )
+    return Ranking(name, level, problems, ranked, pairs, population, tuple(said))
 
 
 def _covariance(name: str, models: Sequence[Counts], population: Population) -> Floats:
@@ -105,16 +115,3 @@ def joint_level(spread: Floats, level: float, seed: int = 0) -> float:
             largest = np.maximum(largest, np.abs(scores[:, i] - scores[:, j]) / np.sqrt(variance))
     found = 2 * NormalDist().cdf(float(np.quantile(largest, level))) - 1
     return min(max(found, level), 1 - 1e-9)
-
-
-def _shared(name: str, models: Mapping[str, Counts]) -> dict[str, Counts]:
-    """The problems where every model has a value, in the order of the first."""
-    keys = set.intersection(*(set(counts.keys) for counts in models.values()))
-    common = [key for key in next(iter(models.values())).keys if key in keys]
-    parts = {model: counts.select(common) for model, counts in models.items()}
-    values = np.array([per_problem(name, part) for part in parts.values()])
-    kept = ~np.any(np.isnan(values), axis=0)
-    if not kept.any():
-        raise UsageError(f"no problem has a value of {name} in all runs, so they cannot be ranked")
-    chosen = [key for key, has in zip(common, kept.tolist(), strict=True) if has]
-    return {model: part.select(chosen) for model, part in parts.items()}

@@ -34,33 +34,19 @@ class Vote(msgspec.Struct, frozen=True):
     """0 where the value is exact, else that of the Monte Carlo draws."""
 
 
-def maj_at_k(
-    classes: npt.ArrayLike,
-    correct: npt.ArrayLike,
-    k: int,
-    weights: npt.ArrayLike | None = None,
-    seed: int = 0,
-) -> Vote:
-    """maj@k of one problem: how often the most voted class of k samples is correct; no vote at all is not correct.
-
-    With `weights` each sample's vote counts that much, and the value is drawn rather than exact.
-    """
+def maj_at_k(classes: npt.ArrayLike, correct: npt.ArrayLike, k: int) -> Vote:
+    """maj@k of one problem: how often the most voted class of k samples is correct; no vote at all is not correct."""
     labels, right = _samples(classes, correct)
     if k < 1:
         raise UsageError(f"k must be at least 1, not {k}")
     if labels.size < k:
         return Vote(math.nan)
-    if weights is not None:
-        strength = np.asarray(weights, dtype=float)
-        if strength.shape != labels.shape or not np.all(np.isfinite(strength)) or np.any(strength < 0):
-            raise UsageError("weights of votes must be one finite, non-negative number per sample")
-        return _drawn_vote(labels, right, strength, k, seed)
     sizes, worth = _classes(labels, right)
     if not worth.any():
         return Vote(0.0)
     # About k/2 · log k ways to tie, half a circle of n points, a product over sizes.
     if k > _LARGEST_EXACT or k * math.log2(k + 1) * labels.size * len({*sizes.tolist()}) / 4 > _EXACT_WORK:
-        return _drawn_vote(labels, right, np.ones(labels.size), k, seed)
+        return drawn_vote(labels, right, k)
     order = np.lexsort((worth, sizes))  # problems whose votes fall alike are worked out once
     return Vote(_exact_vote(tuple(sizes[order].tolist()), tuple(worth[order].tolist()), labels.size, k))
 
@@ -124,11 +110,12 @@ def _binomial(size: int, rate: float, highest: int) -> Floats:
     return np.exp(logs)
 
 
-def _drawn_vote(labels: Ints, right: npt.NDArray[np.bool_], strength: Floats, k: int, seed: int) -> Vote:
+def drawn_vote(labels: Ints, right: npt.NDArray[np.bool_], k: int, seed: int = 0) -> Vote:
+    """The same by random draws, where there are too many ways to vote to go through."""
     rng = np.random.default_rng(seed)
     present, inverse, sizes = np.unique(labels, return_inverse=True, return_counts=True)
     worth = np.bincount(inverse, weights=right) / sizes
-    votes = np.where(labels == NO_ANSWER, 0.0, strength)
+    votes = np.where(labels == NO_ANSWER, 0.0, 1.0)
     block = max(1, 5_000_000 // labels.size)
     outcomes = []
     for start in range(0, _DRAWS, block):
