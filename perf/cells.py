@@ -53,6 +53,7 @@ class Cell(NamedTuple):
     """False alarms of a comparison, or how often what the output says beside the interval holds."""
     judged: bool = True
     situation: str = ""
+    """What is simulated at once; empty where it cannot be done again by itself."""
 
 
 class Tally:
@@ -74,7 +75,6 @@ class Tally:
 
     def cell(self, what: str, rates: str, size: str, judged: bool = True, situation: str = "") -> Cell:
         """The cell they make."""
-        about = situation or situation_of(rates, size)
         held, width, error, other = np.array(self.rows, dtype=float).T
         true_error = math.sqrt(float(np.mean(error**2)))
         mean = float(width.mean())
@@ -84,7 +84,7 @@ class Tally:
         valid = [wide for cover, wide in means if cover >= 0.93 and wide > 0]
         best = mean / min(valid) if valid else math.nan
         return Cell(
-            what, rates, size, held.size, held.mean(), 100 * mean, ratio, best, float(np.mean(other)), judged, about
+            what, rates, size, held.size, held.mean(), 100 * mean, ratio, best, float(np.mean(other)), judged, situation
         )
 
 

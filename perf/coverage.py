@@ -15,7 +15,7 @@ from dataclasses import replace
 
 import marker_coverage
 import numpy as np
-from cells import DOUBTFUL, Cell, Effort, Others, Tally, Z, situation_of, summed_up
+from cells import DOUBTFUL, Cell, Effort, Others, Tally, situation_of, summed_up
 from difficulties import CHANGES, FAMILIES, LOSSES, SETS, picked, picked_truth, truth_of
 from others import exact, student, wilson
 from plans_and_ranks import plans, ranks, verdict_rates
@@ -302,8 +302,8 @@ def show(title: str, other: str, cells: Sequence[Cell]) -> None:
 def looked_at(simulate: Simulation, seed: tuple[int, int], quick: bool) -> list[Cell]:
     """The cells of a table; doubtful ones from fresh and more runs, which do not know that the first were unlucky."""
     cells = list(simulate(np.random.default_rng(seed), Effort(quick)))
-    doubtful = frozenset(each.situation for each in cells if each.judged and each.coverage < DOUBTFUL)
-    if quick or not doubtful - {""}:
+    doubtful = frozenset(each.situation for each in cells if each.judged and each.coverage < DOUBTFUL) - {""}
+    if quick or not doubtful:
         return cells
     better = {each[:3]: each for each in simulate(np.random.default_rng((*seed, 1)), Effort(quick, doubtful))}
     return [better.get(each[:3], each) for each in cells]

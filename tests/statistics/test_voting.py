@@ -90,6 +90,15 @@ def test_best_of_k_when_counted_over_all_subsets_then_equal(samples, data):
     assert got == pytest.approx(np.mean(outcomes), abs=1e-12)
 
 
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.floats(-5, 5), min_size=1, max_size=40), st.data())
+def test_best_of_k_when_every_sample_is_correct_then_never_above_one(scores, data):
+    """1 + 2e-16 is no share, and the interval refused it."""
+    k = data.draw(st.integers(1, len(scores)))
+    value = best_of_k(scores, [True] * len(scores), k)
+    assert 1 - 1e-9 < value <= 1
+
+
 def test_best_of_k_when_a_score_is_missing_then_it_ranks_last_and_few_samples_are_undefined():
     assert best_of_k([float("nan"), 0.1], [True, False], 2) == 0.0
     assert math.isnan(best_of_k([0.1], [True], 2))

@@ -14,6 +14,7 @@ from markscheme.statistics.fixed_set import ALIKE, Sampled, Spread, sampled, spr
 from markscheme.statistics.solve_rates import Estimator, fit, moments
 
 Floats = npt.NDArray[np.float64]
+_SHOWING = 5  # samples that show a problem's noise well enough, whatever the others have
 
 
 class Metric:
@@ -114,7 +115,7 @@ class CountMetric(Metric):
         if self._every is None or counts.n.min() < 2 * self.k:
             return found.cautious(1.0)
         # Not where hard problems may have far fewer samples: two that agree show no noise, and it is the hard ones' (78 %).
-        if self.k == 1 and counts.n.max() <= ALIKE * counts.n.min():
+        if self.k == 1 and (counts.n.max() <= ALIKE * counts.n.min() or counts.n.min() >= _SHOWING):
             return sampled(self.values(counts), self.noise(counts), counts.n, found.variance)
         # With 2k samples the variance has an unbiased estimate, noisy but free of the mixtures: k hits and k more are
         # independent. Three camps, which are no pair of populations, vary more than these say.

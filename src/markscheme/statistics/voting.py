@@ -142,7 +142,7 @@ def best_of_k(scores: npt.ArrayLike, correct: npt.ArrayLike, k: int) -> float:
         raise UsageError(f"k must be at least 1, not {k}")
     if rank.size < k:
         return math.nan
-    return float(best_weights(rank, k) @ right)
+    return min(1.0, float(best_weights(rank, k) @ right))  # the weights may sum to 1 + 2e-16
 
 
 def best_weights(scores: Floats, k: int) -> Floats:
