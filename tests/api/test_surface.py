@@ -103,6 +103,8 @@ def test_function_that_asks_when_its_command_has_an_option_then_it_is_taken(comm
     taken = keywords(function).keys() | ({"model"} if command == "resume" else set())
     if command == "judge":
         taken |= set(RunConfig.__struct_fields__)
+    if command == "adjudicate":
+        taken |= {"page", "port", "no_browser"}  # a server for people, until Ctrl-C
     assert flags(command).keys() <= taken
 
 
