@@ -1,5 +1,6 @@
 """One writer at a time, whatever somebody does to the folder meanwhile; readers never need a lock."""
 
+import itertools
 import json
 import os
 import resource
@@ -57,13 +58,27 @@ def answer(body):
     return "#### 4"
 
 
+class Gate:
+    """A server's answers, of which those after the twentieth wait until the test has done what it does meanwhile."""
+
+    def __init__(self):
+        self._given, self._open = itertools.count(1), threading.Event()
+        self.open = self._open.set
+
+    def __call__(self, body):
+        if next(self._given) > 20:
+            assert self._open.wait(120)
+        return answer(body)
+
+
 def test_mark_when_the_run_goes_on_then_refused_and_the_run_keeps_every_mark(asking, tmp_path, capsys):
-    folder = tmp_path / "run"
-    with Loopback(Plan(answer=answer), count=True) as server:
+    folder, gate = tmp_path / "run", Gate()
+    with Loopback(Plan(answer=gate), count=True) as server:
         run = asking(server.url, folder)
         assert main(["mark", str(folder)]) == 1
         assert f"is being written by process {run.pid}" in capsys.readouterr().err
         assert main(["report", str(folder), "--json"]) == 0  # readers need no lock
+        gate.open()
         run.communicate(timeout=90)
         assert run.returncode == 0
         assert sum(server.asked.values()) == 60
@@ -72,14 +87,15 @@ def test_mark_when_the_run_goes_on_then_refused_and_the_run_keeps_every_mark(ask
 
 
 def test_lock_when_its_file_is_deleted_during_the_run_then_nobody_else_gets_in(asking, tmp_path, capsys):
-    folder = tmp_path / "run"
-    with Loopback(Plan(answer=answer), count=True) as server:
+    folder, gate = tmp_path / "run", Gate()
+    with Loopback(Plan(answer=gate), count=True) as server:
         run = asking(server.url, folder)
         (folder / "lock").unlink()
         before = (folder / "manifest.json").read_bytes()
         assert main(["resume", str(folder)]) == 1
         assert "is being written by another process" in capsys.readouterr().err
         assert (folder / "manifest.json").read_bytes() == before
+        gate.open()
         run.communicate(timeout=90)
         assert sum(server.asked.values()) == 60
     assert set(answers(folder).values()) == {1}
@@ -89,15 +105,16 @@ def test_lock_when_two_threads_come_by_a_folder_and_a_link_to_it_then_one_is_ref
     folder, link = tmp_path / "run", tmp_path / "link"
     folder.mkdir()
     link.symlink_to(folder)
-    refused = []
+    refused, gate = [], Gate()
 
     def ask(out):
         try:
             ms.run(str(sums), model="openai/m", base_url=server.url, protocol="gsm8k-numeric", out=out, concurrency=4)
         except ms.MarkschemeError as error:
             refused.append(str(error))
+            gate.open()  # so the first one is at work when the second comes, however late that is
 
-    with Loopback(Plan(answer=answer), count=True) as server:
+    with Loopback(Plan(answer=gate), count=True) as server:
         threads = [threading.Thread(target=ask, args=(out,)) for out in (folder, link)]
         for thread in threads:
             thread.start()
@@ -122,7 +139,7 @@ def test_file_when_it_is_removed_during_the_run_then_nothing_of_it_is_lost(askin
 
 
 def test_folder_when_it_is_moved_during_the_run_then_asking_stops_and_it_goes_on_where_it_is_now(asking, tmp_path):
-    with Loopback(Plan(answer=answer), count=True) as server:
+    with Loopback(Plan(answer=lambda _: time.sleep(0.3) or "#### 4"), count=True) as server:
         run = asking(server.url, tmp_path / "run")
         (tmp_path / "run").rename(tmp_path / "moved")
         _, said = run.communicate(timeout=90)

@@ -55,7 +55,7 @@ def test_run_when_the_server_crashes_at_start_then_its_last_words_and_nothing_le
 
 def test_run_when_the_server_hangs_in_start_up_then_stopped_at_the_limit(sums, tmp_path, stand_in, alive, monkeypatch):
     monkeypatch.setattr("markscheme.models.fleet.servers.GRACE", 0.5)
-    with pytest.raises(ModelError, match=r"not ready after 6 s \(--server-timeout\); its log .*loading tiny"):
+    with pytest.raises(ModelError, match=r"not ready after 6 s \(server_timeout\); its log .*loading tiny"):
         run(sums, tmp_path, server_timeout=6.0, server_arg=("fault=hang", f"pids={tmp_path / 'pids'}"))
     assert alive(patience=0) == []
 
@@ -94,7 +94,7 @@ def test_run_when_the_server_dies_in_mid_run_then_started_again_and_nothing_lost
 
 
 def test_run_when_the_server_dies_too_often_then_stops_with_what_there_is(sums, tmp_path, stand_in, alive):
-    with pytest.raises(ModelError, match=r"killed by SIGKILL.*--server-restarts 1"):
+    with pytest.raises(ModelError, match=r"killed by SIGKILL.*server_restarts=1"):
         run(
             sums, tmp_path, concurrency=1, retry_delay=0.1, server_restarts=1,
             server_arg=("fault=die", "after=3", f"pids={tmp_path / 'pids'}"),

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import os
 import socket
-import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from functools import lru_cache
@@ -193,17 +192,15 @@ def mark_on_ray(jobs: Mapping[int, Job], address: str | None, note: Callable[[st
         left = iter(jobs.items())
         running: dict[Any, int] = {}
         while True:
-            while not head.there():  # whoever asks it something now waits for minutes
-                time.sleep(1)
             # Twice as many as cores, so that none waits for us; looked up each time, since clusters grow and shrink.
-            cores = int(ray.cluster_resources().get("CPU", 0))
+            cores = int(head.ask(ray.cluster_resources).get("CPU", 0))
             while len(running) < 2 * max(1, cores) and (following := next(left, None)) is not None:
                 running[remote.remote(msgspec.to_builtins(following[1]))] = following[0]
             if not running:
                 return
             done, _ = ray.wait(list(running), num_returns=1, timeout=LOOK_EVERY)
-            if head.there():
-                note(f"the cluster has {cores} cores, {int(ray.available_resources().get('CPU', 0))} of them free")
+            free = int(head.ask(ray.available_resources).get("CPU", 0))
+            note(f"the cluster has {cores} cores, {free} of them free")
             for reference in done:
                 number = running.pop(reference)
                 try:

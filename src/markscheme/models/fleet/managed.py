@@ -20,7 +20,7 @@ import msgspec
 
 from markscheme.config import RunConfig
 from markscheme.errors import UsageError
-from markscheme.models.base import Completion, Model, Request, RequestFailed
+from markscheme.models.base import Completion, Model, Request
 from markscheme.models.fleet.devices import device_groups, gpus_of_server, visible_devices
 from markscheme.models.fleet.group import Group
 from markscheme.models.fleet.servers import Launch, Server
@@ -100,9 +100,6 @@ class _Copy:
         return self.server.gone
 
     async def answer(self, request: Request) -> Sequence[Completion]:
-        await self.server.settled.wait()
-        if self.server.gone is not None:
-            raise RequestFailed("connection", self.server.gone, retryable=True)
         if self._client is None or self._url != self.server.url:
             former, self._url = self._client, self.server.url
             self._client = self._connect(self._url)

@@ -8,12 +8,15 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from importlib import import_module
-from typing import Any
+from typing import Any, TypeVar
 
 from markscheme.errors import ModelError, UsageError
+
+T = TypeVar("T")
 
 PATIENCE = 20.0
 """Seconds for the address of a cluster to answer."""
@@ -80,6 +83,14 @@ class Head:
             return False
         self._seen = time.monotonic()
         return True
+
+    def ask(self, question: Callable[[], T]) -> T:
+        """What it answers; raises `ModelError` where it went meanwhile, for which Ray would wait for minutes."""
+        answer: Future[T] = Future()
+        threading.Thread(target=lambda: answer.set_result(question()), daemon=True).start()
+        while not wait([answer], timeout=1).done:
+            self.there()
+        return answer.result()
 
 
 @contextmanager

@@ -79,8 +79,6 @@ class Server:
         self._log_from = 0
         self.url = ""
         """Where it listens; another port after each start."""
-        self.settled = asyncio.Event()
-        """Set while it is up, and when it is gone for good."""
         self.gone: str | None = None
         """Why it will not come back."""
         self.on_change: Callable[[bool], None] = lambda _: None
@@ -89,7 +87,6 @@ class Server:
     async def start(self) -> None:
         """Return when it is up; raises `ModelError` when it does not come up. From then on it is watched."""
         await self._bring_up()
-        self.settled.set()
         self._watching = asyncio.create_task(self._watch())
 
     async def stop(self) -> None:
@@ -107,7 +104,6 @@ class Server:
             self.gone = await self._keep_up()
         except Exception as bug:  # noqa: BLE001
             self.gone = f"{self._launch.program} can no longer be watched ({type(bug).__name__}: {bug})"
-        self.settled.set()
         self.on_change(False)
 
     async def _keep_up(self) -> str:
@@ -124,7 +120,6 @@ class Server:
                 why = str(error)
                 continue
             self._say("")
-            self.settled.set()
             self.on_change(True)
             why = await self._death()
         return f"{why}; it is not started again (--server-restarts {self._restarts})"
@@ -134,7 +129,6 @@ class Server:
         assert self._process is not None
         while self._process.poll() is None:
             await asyncio.sleep(LOOK_EVERY)
-        self.settled.clear()
         self.on_change(False)
         return f"{self._launch.program} ended ({self._ending()})"
 
