@@ -391,6 +391,13 @@ def fixed_options() -> tuple[str, ...]:
     return ("benchmark", "model", *(name for name, meta in _metas().items() if meta.extra and meta.extra["fixed"]))
 
 
+NOT_FOR_JUDGES = (
+    "samples", "pass_k", "until", "max_samples", "stop", "prompt", "fewshot", "fewshot_pool", "fewshot_seed", "limit",
+    "limit_seed", "system_prompt", "protocol", "data_dir",
+)  # fmt: skip
+"""Options of a run that would change what a judge is asked."""
+
+
 def check_pass_k(config: RunConfig) -> None:
     """pass@k needs k samples; say so before anything is paid for."""
     most, flag = (config.samples, "-n") if config.until is None else (config.max_samples, "--max-samples")

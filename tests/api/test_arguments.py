@@ -64,6 +64,7 @@ WRONG = [
     (lambda nano: nano.mark("nonsense"), UsageError, "no protocol 'nonsense'"),
     (lambda nano: nano.push("wandb", public=True), UsageError, "public and model_repo are for the Hub: to=OWNER/NAME"),
     (lambda nano: ms.judge(nano, model="openai/j", share=2.0), UsageError, "^share is a number"),
+    (lambda nano: ms.judge(nano, model="openai/j", limit=3), UsageError, "leave limit out"),
     (lambda nano: ms.load("nope"), JournalError, "no manifest.json"),
     (lambda nano: ms.equal(None, "1"), UsageError, "not a NoneType"),
     (lambda nano: asyncio.run(ms.run_async("gsm8k-sample", model="nano", limit=0)), UsageError, "^limit cannot be 0"),

@@ -134,6 +134,16 @@ def test_judge_when_asked_from_python_then_its_opinion_is_one_more_protocol(tmp_
         ms.judge(run, model="openai/j", which="some", progress=False)
 
 
+def test_judge_when_asked_about_a_labelled_file_then_it_stands_among_the_graders(tmp_path):
+    file = tmp_path / "labelled.jsonl"
+    file.write_text(json.dumps({"response": "\\boxed{5}", "gold": "5", "correct": True, "problem": "2 + 3?"}) + "\n")
+    with Loopback(Plan(text="The same value.\nVERDICT: RIGHT")) as server:
+        judged = ms.judge(file, model="openai/j", base_url=server.url, progress=False)
+    assert "1 responses judged, 1 right" in repr(judged)
+    assert judged._repr_html_() is None
+    assert any("judge:j" in row["grader"] for row in ms.benchmark_the_graders(file).rows())
+
+
 def test_graders_when_measured_then_a_row_each_with_its_errors(tmp_path):
     rows = [
         {"response": "\\boxed{5}", "gold": "5", "correct": True},

@@ -15,12 +15,12 @@ from markscheme.api.reports import Runs, load, path_of, paths_of, report
 from markscheme.api.results import Report
 from markscheme.api.run import Run, keep_stopped
 from markscheme.benchmarks import Benchmark, expand
-from markscheme.config import make_config
+from markscheme.config import NOT_FOR_JUDGES, make_config
 from markscheme.errors import MarkschemeError, ModelError, UsageError
 from markscheme.experiments import Cell, begin_or_extend, estimate, places, read_cells, run_cells, typed_cells
 from markscheme.reporting.summary import finish
 from markscheme.running import new_folder, prepare
-from markscheme.running.judges import judge_options, judge_run
+from markscheme.running.judges import judge_file, judge_options, judge_run
 from markscheme.runs import folder
 from markscheme.tracking import tracked
 
@@ -167,12 +167,23 @@ def judge(
     progress: bool = True,
     **options: Any,
 ) -> Opinions:
-    """A model's opinion on what the marker left open, kept as marks of `judge:NAME`; `options` as those of `ms.run`."""
+    """A model's opinion on what the marker left open, kept as marks of `judge:NAME`; `options` as those of `ms.run`.
+
+    Of a file of labelled responses it is asked about all, and `ms.benchmark_the_graders(file)` then says how wrong it is.
+    """
+    for option in options:
+        if option in NOT_FOR_JUDGES:
+            raise UsageError(f"a judge is asked about responses that are there: leave {option} out")
     asked = judge_options(name, which, share, swap, template)
     config = {"model": model, **options, **({} if votes is None else {"samples": votes})}
-    about = load(path_of(run))
+    source = path_of(run)
     with display("judge", quiet=not progress) as shown:
-        return Opinions(judge_run(about, asked, config, shown), about)
+        if not source.is_file():
+            about = load(source)
+            return Opinions(judge_run(about, asked, config, shown), about)
+        if which == "all" or share is not None:
+            raise UsageError("of a file of labelled responses all are judged; leave --which and --share out")
+        return Opinions(judge_file(source, asked, config, shown), source)
 
 
 run_async = awaitable(run)

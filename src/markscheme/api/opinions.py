@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from markscheme.api.frames import Columns, Frames, Rows
@@ -147,9 +148,9 @@ def _error(name: str, rate: ErrorRate) -> dict[str, Any]:
 
 
 class Opinions(Frames):
-    """What a judge says of the responses of a run that it was asked about."""
+    """What a judge says of the responses of a run, or of a file of labelled ones, that it was asked about."""
 
-    def __init__(self, judged: Judged, about: Run) -> None:
+    def __init__(self, judged: Judged, about: Run | Path) -> None:
         self._about, self._judged = about, judged
         self.run = Run(judged.run.path, judged.run.manifest)
         """The judge's own run: every word of it."""
@@ -168,6 +169,10 @@ class Opinions(Frames):
 
     def rows(self) -> Rows:
         """One record a judged response: what the marker says and what the judge says."""
+        if isinstance(self._about, Path):
+            raise UsageError(
+                f"of a file, ms.benchmark_the_graders({str(self._about)!r}) has the judge beside the labels"
+            )
         own = {(each.response.key, each.response.sample): each.mark for each in self._about.answers()}
         rows = []
         for answer in self._about.answers(self.protocol):
@@ -193,10 +198,14 @@ class Opinions(Frames):
             lines.append(f"{self.nothing_to_show} responses hold nothing that this template could show a judge")
         if self.missing:
             lines.append(f"{self.missing} replies are missing; the same call asks for them")
+        if isinstance(self._about, Path):
+            return "\n".join([*lines, f"ms.benchmark_the_graders({str(self._about)!r}) says how wrong it is"])
         settled = f"{self._about.manifest.protocol.partition('@')[0]}+{self.protocol}"
         return "\n".join([*lines, f"run.report(protocol={settled!r}) lets it settle what the marker left open"])
 
-    def _repr_html_(self) -> str:
+    def _repr_html_(self) -> str | None:
+        if isinstance(self._about, Path):
+            return None
         counts: dict[tuple[str, str], int] = {}
         for row in self.rows():
             pair = (row["marked"] or "not marked", row["judged"])

@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 import re
 import shlex
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache, wraps
 from pathlib import PurePath
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeVar, get_args, get_type_hints
 
 import msgspec
 
-from markscheme.config import RunConfig
+from markscheme.config import NOT_FOR_JUDGES, RunConfig
 from markscheme.errors import MarkschemeError
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -43,8 +43,8 @@ FUNCTIONS: Mapping[str, str] = {
 def function_of_ms(function: Function) -> Function:
     """A function as `ms.NAME`. Its module is `markscheme`, where pickle and help find it under that name."""
     made = speaking_python(function)
-    if "options" in inspect.signature(function).parameters and not function.__name__.startswith("judge"):
-        made = with_options(made)  # a judge does not take all of them
+    if "options" in inspect.signature(function).parameters:
+        made = with_options(made, NOT_FOR_JUDGES if function.__name__.startswith("judge") else ())
     made.__module__ = "markscheme"
     return made
 
@@ -89,11 +89,11 @@ def methods_speaking_python(kind: Class) -> Class:
     return kind
 
 
-def with_options(function: Function) -> Function:
+def with_options(function: Function, leave_out: Collection[str] = ()) -> Function:
     """Where a function takes the options of a run as `**options`: each named in its signature and explained in its help."""
     signature = inspect.signature(function)
     *named, _ = signature.parameters.values()
-    options = [each for each in run_options() if each.name not in signature.parameters]
+    options = [each for each in run_options() if each.name not in (*signature.parameters, *leave_out)]
     shown = [inspect.Parameter(each.name, inspect.Parameter.KEYWORD_ONLY, default=each.default, annotation=each.kind)
              for each in options]  # fmt: skip
     function.__signature__ = signature.replace(parameters=[*named, *shown])  # type: ignore[attr-defined]

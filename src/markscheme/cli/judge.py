@@ -8,16 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from markscheme.cli.options import add_run_options, typed_options
+from markscheme.config import NOT_FOR_JUDGES
 from markscheme.errors import IncompleteRunError, UsageError
 
 if TYPE_CHECKING:
     from markscheme.running.judges import Judged
-
-OF_RUNS = (
-    "samples", "pass_k", "until", "max_samples", "stop", "prompt", "fewshot", "fewshot_pool", "fewshot_seed", "limit",
-    "limit_seed", "system_prompt", "protocol", "data_dir",
-)  # fmt: skip
-"""Options of a run that would change what a judge is asked."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--template", default="", metavar="NAME|FILE.toml",
         help="strict (default), simple-evals, xverify, compass-verifier, or a file of your own",
     )  # fmt: skip
-    add_run_options(parser, leave_out=OF_RUNS)
+    add_run_options(parser, leave_out=NOT_FOR_JUDGES)
     parser.add_argument("--json", action="store_true", help="print only JSON")
 
 
