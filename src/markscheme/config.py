@@ -337,11 +337,10 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 def make_config(**options: Any) -> RunConfig:
     """A checked config from plain values; a wrong one is a `UsageError` that names the option."""
-    for name in options:
-        if name not in RunConfig.__struct_fields__:
-            short = [option for option, meta in _metas().items() if meta.extra and f"-{name}" in meta.extra["flags"]]
-            hint = nearest(name, RunConfig.__struct_fields__, "`markscheme run --help` names the options")
-            raise UsageError(f"there is no option {name!r}; {f'did you mean {short[0]}?' if short else hint}")
+    for name in (name for name in options if name not in RunConfig.__struct_fields__):
+        short = [option for option, meta in _metas().items() if meta.extra and f"-{name}" in meta.extra["flags"]]
+        hint = nearest(name, RunConfig.__struct_fields__, "`markscheme run --help` names the options")
+        raise UsageError(f"there is no option {name!r}; {f'did you mean {short[0]}?' if short else hint}")
     # One is as good as a list of one.
     for name in ("base_url", "stop", "header", "extra_field", "chat_template_kwarg", "server_arg"):
         if isinstance(options.get(name), str):
@@ -389,13 +388,6 @@ def _flag(name: str) -> str:
 def fixed_options() -> tuple[str, ...]:
     """The options that are part of what is asked, which a resumed run must keep."""
     return ("benchmark", "model", *(name for name, meta in _metas().items() if meta.extra and meta.extra["fixed"]))
-
-
-NOT_FOR_JUDGES = (
-    "samples", "pass_k", "until", "max_samples", "stop", "prompt", "fewshot", "fewshot_pool", "fewshot_seed", "limit",
-    "limit_seed", "system_prompt", "protocol", "data_dir",
-)  # fmt: skip
-"""Options of a run that would change what a judge is asked."""
 
 
 def check_pass_k(config: RunConfig) -> None:

@@ -11,11 +11,12 @@ from markscheme.api.awaiting import awaitable
 from markscheme.api.frames import Columns, Frames, Listing, Rows
 from markscheme.api.notebook import display
 from markscheme.api.opinions import Opinions
+from markscheme.api.python_words import NOT_FOR_JUDGES
 from markscheme.api.reports import Runs, load, path_of, paths_of, report
 from markscheme.api.results import Report
 from markscheme.api.run import Run, keep_stopped
 from markscheme.benchmarks import Benchmark, expand
-from markscheme.config import NOT_FOR_JUDGES, make_config
+from markscheme.config import make_config
 from markscheme.errors import MarkschemeError, ModelError, UsageError
 from markscheme.experiments import Cell, begin_or_extend, estimate, places, read_cells, run_cells, typed_cells
 from markscheme.reporting.summary import finish

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeVar, get_args, get_type_hints
 
 import msgspec
 
-from markscheme.config import NOT_FOR_JUDGES, RunConfig
+from markscheme.config import RunConfig
 from markscheme.errors import MarkschemeError
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -28,6 +28,12 @@ OWN_OPTIONS = frozenset({
     "track", "votes", "which", "who",
 })  # fmt: skip
 """Flags that are not among the options of a run, and are arguments of a function."""
+
+NOT_FOR_JUDGES = (
+    "samples", "pass_k", "until", "max_samples", "stop", "prompt", "fewshot", "fewshot_pool", "fewshot_seed", "limit",
+    "limit_seed", "system_prompt", "protocol", "data_dir",
+)  # fmt: skip
+"""Options of a run that would change what a judge is asked."""
 
 PART = re.compile(r"`[^`]*`|[^`]+")
 FLAG = re.compile(r"(?<![\w-])--([a-z][a-z-]+)(?: ([A-Z][A-Z.|/…]*(?![\w-])|[\w.-]+=[^\s;,)]+|\d[\w.]*|ray\b|all\b))?")

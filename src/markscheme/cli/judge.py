@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from markscheme.api.python_words import NOT_FOR_JUDGES
 from markscheme.cli.options import add_run_options, typed_options
-from markscheme.config import NOT_FOR_JUDGES
 from markscheme.errors import IncompleteRunError, UsageError
 
 if TYPE_CHECKING:
