@@ -183,6 +183,8 @@ def _same_but_for_spaces(answer: str, gold: str) -> bool:
 
 def _other_range(answer: str, gold: str) -> bool:
     """Whether both texts are ranges, 0.6 - 0.8 and 0.0 - 0.2, with other ends: as differences they would be equal."""
+    if not any(dash in answer for dash in "-–"):
+        return False
     ranges = [m for text in (answer, gold) if (m := _RANGE.fullmatch(text.strip(" $")))]
     ends = [(Fraction(m[1]), Fraction(m[2])) for m in ranges]
     return len(ends) == 2 and ends[0] != ends[1] and all(low < high for low, high in ends)
