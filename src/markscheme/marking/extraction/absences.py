@@ -39,7 +39,7 @@ def absence(text: str, response: Response | None = None) -> str | None:
     if not text or text.isspace():
         called = response is not None and any("tool" in str(name) for name in response.metadata)
         return TOOL_CALL if called else EMPTY
-    if _CALLS.match(text):
+    if not text[0].isalnum() and _CALLS.match(text):
         return TOOL_CALL
     refuses = len(text) < _LONGEST_REFUSAL and _REFUSES.match(text) and _DECLINES.search(text)
     return REFUSAL if refuses else None

@@ -167,7 +167,10 @@ def _plain_box(text: str, start: int, end: int) -> ExtractedAnswer | None:
     inside = at + 7
     close = text.find("}", inside, end) if at >= 0 else -1
     content = text[inside:close] if close > 0 else ""
-    if not content.strip().isalnum() or content in _PLACEHOLDERS or text[at - 1 : at] == "-":
+    if not content.isalnum() and close > 0:
+        close = closing_brace(text, inside, min(end, inside + MAX_CONTENT))
+        content = text[inside:close] if close > 0 else ""
+    if content.strip() in _PLACEHOLDERS or text[at - 1 : at] == "-":
         return None
     if text[close + 1 : close + 2] not in ("$", ".", "") and text[close + 1 : close + 4] != " \\]":
         return None

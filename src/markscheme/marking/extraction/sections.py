@@ -90,7 +90,7 @@ def _marks_of_thinking(text: str, think_end: str) -> tuple[tuple[str, str], ...]
     if "<" in text:
         marks = MARKS_OF_THINKING[:5] if "|>" in text or "<|" in text else MARKS_OF_THINKING[:1]
     head = text[:_HEAD]
-    if "<t" in head or "<r" in head or "<s" in head or "[T" in head or "◁" in head:
+    if ("<" in head and ("<t" in head or "<r" in head or "<s" in head)) or "[T" in head or "◁" in head:
         marks += tuple(pair for pair in MARKS_OF_THINKING[len(marks) :] if pair[0] in head)
     return marks
 

@@ -96,6 +96,7 @@ def _whole(sections: ResponseSections, right: str) -> ExtractedAnswer | None:
     return whole if compare(whole.content, right).equal else None
 
 
+_LETTERED = re.compile(r"[A-J]|[a-j][)\]]")
 _WITH_LETTER = re.compile(r"[\s*_$]*(?:\\text\{)?[(\[]?(?:[A-Ja-j][)\]]|[A-J][.:])[\s*_]*(?=\S)")
 
 
@@ -150,6 +151,8 @@ def _read_again(
     if answer.parts:
         results = [compare(part, right) for part in answer.parts]
         return (answer, results[-1]) if all(each.equal for each in results) else (answer, result)
+    if answer.form == "boxed" and "=" not in answer.content and not _LETTERED.search(answer.content):
+        return answer, result  # mathematics, and nothing else: most boxes
     letter = _WITH_LETTER.match(answer.content)
     content = answer.content[letter.end() :].removesuffix("}" * ("\\text" in letter[0])) if letter is not None else None
     if sections.statement or sections.choices:
