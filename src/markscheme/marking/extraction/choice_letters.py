@@ -87,7 +87,8 @@ def announced_letter(text: str, start: int, end: int) -> ExtractedAnswer | None:
         for match in announcement.finditer(text, begin, end):
             if last is None or match.start("letter") > last.start("letter"):
                 last = match
-    return _extracted(text, last, end) if last is not None else None
+    chosen = _extracted(text, last, end) if last is not None else None
+    return None if chosen is not None and len(chosen.content) > 5 else chosen  # more is a list of all options
 
 
 _REACH: Final = 6_000

@@ -65,7 +65,7 @@ def breaks_off(text: str, start: int, end: int) -> bool:
     tail = text[max(start, end - _WINDOW) : end].rstrip()
     if _STATED_LAST.search(tail, max(0, len(tail) - 40)):  # most texts that end in an answer, at a tenth of the cost
         return False
-    return _breaks(text, start, end, tail) or _trails_off(tail)
+    return _breaks(text, start, end, tail) or _trails_off(tail, left_open=text.endswith("\n\n", start, end))
 
 
 def may_be_whole(sections: ResponseSections) -> bool:
@@ -75,9 +75,17 @@ def may_be_whole(sections: ResponseSections) -> bool:
     text, start, end = sections.text, sections.start, sections.end
     tail = text[max(start, end - _WINDOW) : end].rstrip()
     plain = "\\" not in tail and tail.count("$") == len(_AMOUNTS.findall(tail))
-    return not sections.cut_off and (plain or tail.endswith((".", ".**"))) and not _breaks(text, start, end, tail)
+    closed = plain or tail.endswith((".", "**", "$", "\\]", "\\)")) or _DRAWS.search(tail) is not None
+    line = tail[tail.rfind("\n") + 1 :]
+    stated = _VALUE.search(line, _last_sentence_end(line[:-1])) is not None
+    return closed and stated and not sections.cut_off and not _breaks(text, start, end, tail)
 
 
+_DRAWS: Final = re.compile(
+    r"\n\W{0,4}(?:Therefore|Thus|Hence|So|Finally|In total)\b[^\n]{0,200}\Z|[故所]以?[^\n。]{0,80}\Z"
+)
+"""A last line that draws a conclusion."""
+_VALUE: Final = re.compile(r"[\d$\\]")
 _AMOUNTS: Final = re.compile(r"\$(?=\$?\s?(?:<<)?[\d.])|(?<=\d)\$")
 
 
@@ -85,7 +93,7 @@ def _breaks(text: str, start: int, end: int, tail: str) -> bool:
     """Whether a text stops where nothing can stop: within a formula, a box, a list, after "the" or an operator."""
     if tail[-1:] not in ("}", "`") and (_OPENS_JSON.match(text, start, end) or _OPENS_FENCED.search(tail)):
         return True
-    if len(tail) < _SHORTEST:
+    if _is_short(tail):
         return len(tail) > 20 and _SHORT_ENDS_OPEN.search(tail) is not None
     line = tail[tail.rfind("\n") + 1 :]
     if _in_formula(tail) or _in_box(tail):
@@ -99,7 +107,7 @@ def _breaks(text: str, start: int, end: int, tail: str) -> bool:
     if _POLITE.match(line):
         return False
     bare = line.rstrip("*_~ ") or line
-    if _RESULT_AT_END.search(bare.rstrip(", ")):
+    if _RESULT_AT_END.search(bare.removesuffix(",") if bare[-2:-1].isalpha() else bare):
         return False
     if _ENDS_OPEN.search(bare) or _CUT_WORD.search(bare) or _LEADS_TO_A_FORMULA.search(bare):
         return True
@@ -111,15 +119,25 @@ def _breaks(text: str, start: int, end: int, tail: str) -> bool:
     return _ANNOUNCES_A_STEP.match(sentence) is not None
 
 
-def _trails_off(tail: str) -> bool:
-    """Whether a text of some length ends without a full stop, or without a word of conclusion."""
-    if len(tail) < _SHORTEST:
+def _is_short(tail: str) -> bool:
+    """Whether a text is an answer as it stands: short, and not the beginning of something in several sentences."""
+    return len(tail) < _SHORTEST and not _HAN_STEPS.search(tail)
+
+
+_HAN_STEPS: Final = re.compile(r"[\u4e00-\u9fff][：。，][\s\S]*\n")
+
+
+def _trails_off(tail: str, *, left_open: bool) -> bool:
+    """Whether a text of some length ends without a full stop, without a word of conclusion, or before a new paragraph."""
+    if _is_short(tail):
         return False
     line = tail[tail.rfind("\n") + 1 :]
+    if left_open and "nswer" not in line:
+        return True
     if _POLITE.match(line):
         return _concludes_nothing(tail[: -len(line)].rstrip())
     ends_well = _ENDS_WELL.search(line) and not _ENDS_IN_NAME.search(line.rstrip("*_~ ") or line)
-    return (not ends_well and _in_sentence(tail, line)) or _concludes_nothing(tail)
+    return (not ends_well and _lacks_its_stop(tail, line)) or _concludes_nothing(tail)
 
 
 _FRAGMENT: Final = re.compile(r"[.!?:]\n{2,}[A-ZÀ-Þ][a-zß-ÿ']{0,20}\Z(?<![.\n][A-J])")
@@ -175,29 +193,27 @@ def _in_box(tail: str) -> bool:
     return closing_brace(tail, inside, len(tail)) < 0 and "\n" not in tail[opened:]
 
 
-def _in_sentence(tail: str, line: str) -> bool:
-    """Whether the last line is prose without its full stop, in a text that otherwise sets them."""
+def _lacks_its_stop(tail: str, line: str) -> bool:
+    """Whether the last line ends without a full stop, in a text that otherwise sets them, or has yet to say something."""
     stop = _last_sentence_end(line)
     sentence = line[stop:].strip()
     words = _WORDS.findall(sentence)
-    earlier = tail[: len(tail) - len(line) + stop].rstrip()
-    if not words or "nswer" in sentence or "####" in line or _STATES.match(line) or _RESULT_AT_END.search(sentence):
+    if not _ALNUM.search(sentence) or "nswer" in sentence or "####" in line or _STATES.match(line):
         return False
-    if _HAN.search(sentence):
-        return "。" in earlier and not _HAN_VALUE.search(sentence)
+    if stop and sentence:
+        return True  # "… is 60. The formula": after a full stop on the same line, words open a sentence
+    earlier = tail[: len(tail) - len(line)]
+    if _HAN.search(earlier):
+        return "。" in earlier or "，" in earlier
+    lines = [other for other in earlier.split("\n") if len(_WORDS.findall(other)) > 3]
+    ended = sum(1 for other in lines if _ENDS_WELL.search(other) or other.rstrip("* ").endswith(":"))
+    if ended * 2 > len(lines):
+        return True
+    if not words or _RESULT_AT_END.search(sentence):
+        return False
     if ("=" not in sentence and _UNDONE.search(sentence)) or _goes_on(sentence, words):
         return bool(earlier) or len(words) > 11
-    if len(words) < 3:
-        # "… is 60. The formula": after a full stop on the same line, words open a sentence.
-        new = stop > 0 or (len(earlier) > 200 and not _DIGIT.search(line))
-        return bool(_BEGINS_A_STEP.match(line)) or (new and sentence[:1].isalpha())
-    if not earlier:
-        return len(words) > 11
-    lines = [other for other in earlier.split("\n") if len(_WORDS.findall(other)) > 3]
-    if not lines:
-        return stop > 0 or len(words) > 11
-    ended = sum(1 for other in lines if _ENDS_WELL.search(other) or other.rstrip("* ").endswith(":"))
-    return ended * 2 > len(lines)
+    return (not lines and len(words) > 11) or (len(words) < 3 and len(earlier) > 200 and not _DIGIT.search(line))
 
 
 def _goes_on(sentence: str, words: list[str]) -> bool:
@@ -209,10 +225,11 @@ def _goes_on(sentence: str, words: list[str]) -> bool:
     return len(_WORDS.findall(sentence, number.start())) > 5
 
 
+_ALNUM: Final = re.compile(r"\w")
+_DIGIT: Final = re.compile(r"\d")
 _STATES: Final = re.compile(r"\s*(?:A|Ans|Result)\s?:|\W{0,3}[A-J][.):]\s")
 """`A: 26`, `(C) the greatest distance`: a line that is the answer."""
 _HAN: Final = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
-_HAN_VALUE: Final = re.compile(r"(?:[为是=：选得答有]|共)[^，。\u4e00-\u9fff]{1,20}[\u4e00-\u9fff]{0,3}\Z")
 _UNDONE: Final = re.compile(r"\d\s?(?:[-+*×]|\s/\s)\s?[$]?\d[\d.,]*\Z")
 """Words and a calculation that is not worked out: `Ricky picks 10 - 2`."""
 _LAST_NUMBER: Final = re.compile(r"(?:[\d$\\%°]|\*\*)(?=[^\d$\\%°*]*\Z)")
@@ -225,8 +242,6 @@ _OPENING: Final = re.compile(_OPENS.pattern + r"[,\s]*(?:we|the|let|it|this|ther
 """What only opens a sentence."""
 _RESULT_AT_END: Final = re.compile(r"=\s?(?:<<[^<>]*>>)?[-$€£]{0,2}[\d.,/]{1,20}%?(?:\s?[a-zA-Z/%-]{1,20}){0,3}\Z")
 """A calculation and what it comes to, with its unit: a statement, full stop or not."""
-_DIGIT: Final = re.compile(r"\d")
-_BEGINS_A_STEP: Final = re.compile(r"\s*(?:[-*•]|\d{1,2}[.)]|\*\*)\s")
 
 
 def _last_sentence_end(line: str) -> int:
@@ -241,7 +256,9 @@ _CONCLUDES: Final = re.compile(
     r"|maximum|minimum|solutions?|is\s\*\*|should|equals|left|remain\w*|there\s(?:are|is))\b|因此|所以|故|綜上|综上|∴|\\therefore|####",
     re.IGNORECASE,
 )
-_STRUCTURED: Final = re.compile(r"\\\(|\\\[|\*\*[A-Z\d]|^[ \t]{0,12}\d{1,2}\.\s|^#{1,6}\s|\$\$", re.MULTILINE)
+_STRUCTURED: Final = re.compile(
+    r"\\\(|\\\[|\*\*[A-Z\d]|^[ \t]{0,12}\d{1,2}\.\s|^#{1,6}\s|\$\$|\$[a-zA-Z\\(]", re.MULTILINE
+)
 
 
 def _concludes_nothing(tail: str) -> bool:
@@ -250,12 +267,12 @@ def _concludes_nothing(tail: str) -> bool:
     Such solutions end in a box or in a "therefore"; of those that were cut where a sentence ends, most show only this.
     """
     body = tail.rstrip()
-    if len(body) < _SHORT or len(_STRUCTURED.findall(body)) < 4:
+    if len(body) < _SHORT or len(_STRUCTURED.findall(body)) < 2:
         return False
     return _CONCLUDES.search(body, _last_paragraphs(body)) is None
 
 
-_SHORT: Final = 300
+_SHORT: Final = 200
 
 
 def _last_paragraphs(body: str) -> int:

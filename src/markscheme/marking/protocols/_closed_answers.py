@@ -49,8 +49,11 @@ def by_letter(sections: ResponseSections, letter: str) -> Assessment | None:
             return _chosen(explicit, named, letter)
         if explicit.form == "json":
             return None
+    cut_off = explicit is None and is_cut_off(sections)
     chosen = None if sections.cut_off and explicit is None else announced_letter(text, start, end)
-    if chosen is None and named is None and not is_cut_off(sections):
+    if chosen is not None and cut_off and end - chosen.end > _FAREWELL:
+        chosen = None  # what the working says of an option, not what it comes to
+    if chosen is None and named is None and not cut_off:
         chosen = letter_of_lines(text, start, end)
     if chosen is not None:
         return _chosen(chosen, chosen.content, letter)
