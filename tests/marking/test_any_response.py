@@ -155,6 +155,16 @@ def test_mark_on_an_answer_that_repeats_itself_never_backtracks_for_long(unit):
             assert time.process_time() - begun < 1, (protocol, frame, length)  # the slowest takes a twentieth of this
 
 
+def test_mark_when_the_server_says_the_model_stopped_by_itself_then_a_missing_full_stop_is_no_cut():
+    text = "Each of the five bags holds nine apples, so the bags are counted first.\n5 x 9 = 45 apples in all"
+    stopped = Response(key="k", sample=0, text=text, finish_reason="stop")
+    assert mark(stopped, gold="44").verdict is Verdict.WRONG
+    assert mark(text, gold="44").verdict is Verdict.TRUNCATED  # nobody says whether it went on
+    assert mark(stopped, gold="45").verdict is mark(text, gold="45").verdict is Verdict.CORRECT
+    in_formula = Response(key="k", sample=0, text=text + " and the price \\( p = \\frac{", finish_reason="stop")
+    assert mark(in_formula, gold="44").verdict is Verdict.TRUNCATED  # a stop string, then
+
+
 def test_mark_when_generation_was_cut_off_counts_only_an_explicit_answer():
     cut = Response(key="k", sample=0, text="So far we have 3 + 4 = 7", finish_reason="length")
     told = Response(key="k", sample=0, text="The answer is \\boxed{7}, because", finish_reason="length")

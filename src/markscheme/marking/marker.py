@@ -19,7 +19,7 @@ import msgspec
 from markscheme.errors import MarkingError, MarkschemeError, UsageError
 from markscheme.marking.extraction.absences import absence
 from markscheme.marking.extraction.endings import is_cut_off
-from markscheme.marking.extraction.sections import THINK_END, read
+from markscheme.marking.extraction.sections import THINK_END, ResponseSections, read
 from markscheme.marking.protocol import Assessment, Protocol, get_protocol
 from markscheme.types import CountdownGold, Gold, Mark, Problem, Response, Verdict
 
@@ -150,14 +150,17 @@ def _puzzle(gold: Any, rule: Protocol) -> CountdownGold:
 def judge(rule: Protocol, response: str | Response, gold: Gold, think_end: str, problem: Problem | None = None) -> Mark:
     """Read the response, let the protocol judge, sign the mark."""
     if isinstance(response, str):
-        assessment = _assess(rule, response, gold, think_end, False, problem)
+        sections = read(response, think_end=think_end, problem=problem)
+        assessment = _assess(rule, sections, gold)
         return _signed(_with_absence(assessment, response), rule, "", 0)
     if response.error is not None:
         assessment = Assessment(Verdict.ERROR, why=response.error)
     else:
         still_thinking = not response.text and bool(response.reasoning) and response.finish_reason is None
         cut_off = response.finish_reason == "length" or still_thinking
-        assessment = _assess(rule, response.text, gold, think_end, cut_off, problem)
+        ended = response.finish_reason == "stop"
+        sections = read(response.text, think_end=think_end, cut_off=cut_off, ended=ended, problem=problem)
+        assessment = _assess(rule, sections, gold)
         assessment = _with_absence(assessment, response.text, response)
     return _signed(assessment, rule, response.key, response.sample)
 
@@ -175,10 +178,7 @@ def _with_absence(assessment: Assessment, text: str, response: Response | None =
 FAILED = "the protocol failed"
 
 
-def _assess(
-    rule: Protocol, text: str, gold: Gold, think_end: str, cut_off: bool, problem: Problem | None
-) -> Assessment:
-    sections = read(text, think_end=think_end, cut_off=cut_off, problem=problem)
+def _assess(rule: Protocol, sections: ResponseSections, gold: Gold) -> Assessment:
     try:
         assessment = rule.judge(sections, gold)
     except MarkschemeError:  # the protocol cannot be used at all: the caller must know

@@ -53,19 +53,22 @@ _SHORTEST: Final = 80
 def is_cut_off(sections: ResponseSections) -> bool:
     """Whether a response did not end by itself: as its server says, or as its text shows.
 
-    A model that went on to invent a next question had ended before; what was cut off is the invention.
+    A model that went on to invent a next question had ended before; what was cut off is the invention. Where the server says
+    that the model stopped by itself, a missing full stop is style; within a formula or after "the" a stop string cut it.
     """
     if sections.end < sections.sequel_end:
         return False
-    return sections.cut_off or breaks_off(sections.text, sections.start, sections.end)
+    return sections.cut_off or breaks_off(sections.text, sections.start, sections.end, ended=sections.ended)
 
 
-def breaks_off(text: str, start: int, end: int) -> bool:
+def breaks_off(text: str, start: int, end: int, *, ended: bool = False) -> bool:
     """Whether `text[start:end]` stops before it has said what it was saying."""
     tail = text[max(start, end - _WINDOW) : end].rstrip()
     if _STATED_LAST.search(tail, max(0, len(tail) - 40)):  # most texts that end in an answer, at a tenth of the cost
         return False
-    return _breaks(text, start, end, tail) or _trails_off(tail, left_open=text.endswith("\n\n", start, end))
+    if _breaks(text, start, end, tail):
+        return True
+    return not ended and _trails_off(tail, left_open=text.endswith("\n\n", start, end))
 
 
 def may_be_whole(sections: ResponseSections) -> bool:

@@ -25,6 +25,7 @@ class ResponseSections(NamedTuple):
     sequel_end: int = 0  # where the text ends that is no thinking, an invented sequel included
     statement: str = ""  # what was asked, where it is known
     choices: tuple[str, ...] = ()  # the options it was asked with
+    ended: bool = False  # its server says that the model stopped by itself
 
     @property
     def final(self) -> str:
@@ -37,6 +38,7 @@ def read(
     *,
     think_end: str = THINK_END,
     cut_off: bool = False,
+    ended: bool = False,
     problem: Problem | None = None,
 ) -> ResponseSections:
     """Set thinking apart at the last `think_end`; drop what a base model invents after its answer."""
@@ -53,8 +55,8 @@ def read(
         end = marks.start() if marks else end
     own_end = _own_end(text, start, end)
     if problem is None:
-        return ResponseSections(text, start, own_end, cut_off, end)
-    return ResponseSections(text, start, own_end, cut_off, end, problem.statement, problem.choices)
+        return ResponseSections(text, start, own_end, cut_off, end, ended=ended)
+    return ResponseSections(text, start, own_end, cut_off, end, problem.statement, problem.choices, ended)
 
 
 MARKS_OF_THINKING: Final = (
