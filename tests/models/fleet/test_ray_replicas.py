@@ -13,7 +13,7 @@ from fake_ray import FakeRay, RayError
 
 import markscheme as ms
 from markscheme.config import make_config
-from markscheme.errors import JournalError, ModelError, UsageError
+from markscheme.errors import MarkschemeError, ModelError, UsageError
 from markscheme.models import load_model
 from markscheme.models.base import Completion, Model, Request, RequestFailed
 from markscheme.models.fleet import ray_actor, ray_cluster, ray_model, ray_replica
@@ -361,12 +361,13 @@ def test_head_when_it_cannot_be_reached_though_the_cluster_stands_then_it_is_not
     asyncio.run(scene())
 
 
-def test_run_when_its_folder_is_refused_then_no_cluster_was_touched(cluster, tmp_path, monkeypatch):
+def test_run_when_its_folder_is_complete_or_refused_then_no_cluster_was_touched(cluster, tmp_path, monkeypatch):
     options = {"model": "solver", "engine": "ray", "limit": 2, "out": tmp_path / "run"}
     ms.run("countdown-sample", **options)
     monkeypatch.setattr(ray_model, "connect", lambda _: pytest.fail("connected"))
-    with pytest.raises(JournalError, match="already holds a run"):
-        ms.run("countdown-sample", **options)
+    assert ms.run("countdown-sample", **options).manifest.status == "complete"
+    with pytest.raises(MarkschemeError):
+        ms.run("countdown-sample", temperature=0.3, **options)
 
 
 def test_replica_when_it_waits_for_room_then_for_as_long_as_another_stands(cluster, tmp_path):

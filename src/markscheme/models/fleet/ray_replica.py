@@ -193,7 +193,8 @@ class RayReplica:
 
     def _let_go(self) -> None:
         actor, self._actor = self._actor, None
-        if actor is not None and self._placement is not None:
+        # Of a cluster without a head nothing is killed: that would wait for the head.
+        if actor is not None and self._placement is not None and self.gone is None:
             self._placement.kill(actor)
 
 
