@@ -10,6 +10,7 @@ from run_folders import append, manifest, question
 
 from markscheme.cli import main
 from markscheme.reporting.adjudicated import adjudicated, corrected_figures, worth
+from markscheme.reporting.figures import caveats
 from markscheme.reporting.summary import summarize
 from markscheme.runs import Run
 from markscheme.runs.adjudications import Label, content_of, draw_order, labels_journal, read_labels, read_order
@@ -229,6 +230,19 @@ def test_worth_says_what_more_labels_would_buy(run, tables):
     assert then < now
     label(run, 1000, says(tables[0]))
     assert "all are judged" in worth(run.snapshot(), "math")
+
+
+@pytest.mark.parametrize(("verdict", "unsaid"), [(True, "the others"), (False, "marked correct")])
+def test_worth_when_the_marker_gave_one_verdict_only_then_nothing_is_said_of_the_other(
+    tmp_path, tables, verdict, unsaid
+):
+    right, _ = tables
+    run = make_run(tmp_path / "run", right, np.full(right.shape, verdict), 4)
+    label(run, 20, says(right))
+    summary = summarize(run)
+    for said in (worth(run.snapshot(), "math"), *caveats(summary)):
+        assert "nan" not in said
+        assert unsaid not in said
 
 
 def test_compare_corrects_the_difference_when_people_judged_both_runs(tmp_path, tables, capsys):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
@@ -9,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from markscheme.reporting.figures import error_rates
 from markscheme.reporting.summary import Corrected, as_estimate
 from markscheme.runs.adjudications import Drawn, Place, Said, consensus, read_labels, read_order
 from markscheme.runs.columns import CORRECT, UNMARKED
@@ -117,11 +119,13 @@ def worth(snapshot: Snapshot, protocol: str, more: int = 40) -> str:
     if found is None:
         return "nothing has been judged yet"
     marks, marked = found.marks, interval("accuracy", snapshot.counts(protocol))
+    if math.isnan(marked.estimate):
+        return f"{int(marks.judged.sum())} judged; no response of this run counts towards a score"
     now = corrected(marked, marks.shift(1, marked.level), spread=marks.spread())
     wrong, right = (marks.rate(correct, marked.level) for correct in (True, False))
     said = (
-        f"{int(marks.judged.sum())} judged: of those marked correct {_percent(wrong)} are wrong, of the others "
-        f"{_percent(right)} are right; accuracy {_percent(now)}, as marked {_percent(marked)}"
+        f"{int(marks.judged.sum())} judged: {error_rates(as_estimate(wrong), as_estimate(right))}; "
+        f"accuracy {_percent(now)}, as marked {_percent(marked)}"
     )
     if found.agreement is not None:
         said += f"; {found.people} people say the same in {100 * found.agreement:.0f} % of pairs"

@@ -58,15 +58,24 @@ def figures_of(summary: Summary) -> dict[str, Estimate]:
     return {"accuracy": summary.accuracy, **people, **passes, **summary.metrics, "truncation": summary.truncation}
 
 
+def error_rates(false_positive: Estimate, false_negative: Estimate) -> str:
+    """How often the marker errs; of a verdict that it never gave nothing can be said."""
+    said = []
+    if false_positive.value is not None:
+        said.append(f"of those marked correct {bounds(false_positive)} % are wrong")
+    if false_negative.value is not None:
+        said.append(f"of {'the others' if said else 'all'} {bounds(false_negative)} % are right")
+    return ", ".join(said)
+
+
 def _by_people(found: Corrected) -> str:
     """How wrong the marker is, and how sure people are of it."""
     who = "1 person" if found.people == 1 else f"{found.people} people"
     agreed = f", who say the same in {100 * found.agreement:.0f} % of pairs" if found.agreement is not None else ""
     unsure = f" ({found.unsure} more unsure or divided)" if found.unsure else ""
     return (
-        f"{who} judged {found.judged} responses{unsure}{agreed}: of those marked correct "
-        f"{bounds(found.false_positive)} % are wrong, of the others {bounds(found.false_negative)} % are right; corrected for "
-        f"that, the accuracy is {bounds(found.accuracy)} %"
+        f"{who} judged {found.judged} responses{unsure}{agreed}: {error_rates(found.false_positive, found.false_negative)}; "
+        f"corrected for that, the accuracy is {bounds(found.accuracy)} %"
         + "".join(
             f"; pass@{k} is {100 * low:.1f} % if errors in a problem come together and {100 * high:.1f} % if apart, and its "
             "interval holds for both"
