@@ -222,7 +222,8 @@ class Run:
         try:
             (self.path / "marks").mkdir(exist_ok=True)
         except OSError as error:
-            raise JournalError(f"cannot make the folder {self.path / 'marks'}: {error.strerror}") from None
+            advice = "; move the file of that name away, then mark again" if isinstance(error, FileExistsError) else ""
+            raise JournalError(f"cannot make the folder {self.path / 'marks'}: {error.strerror}{advice}") from None
 
 
 def find_runs(named: Iterable[str | Path]) -> list[Run]:
