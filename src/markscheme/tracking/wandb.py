@@ -21,5 +21,7 @@ def create(run: Run) -> WandbCalls:
         group=run.manifest.benchmark,
         tags=[run.manifest.benchmark, run.manifest.protocol],
         config=told_options(run),
+        # Else the client sends the command line as it was typed, and with it a key in `--extra-field note=$KEY`.
+        settings=wandb.Settings(x_disable_meta=True),
     )
     return WandbCalls(wandb, begun, run)
