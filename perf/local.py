@@ -254,7 +254,7 @@ def main() -> None:
     parser.add_argument("--who", action="append", choices=WHO, help="only these")
     parser.add_argument("--turns", type=int, default=2)
     parser.add_argument("--seconds", type=float, default=1e9, help="begin nothing after that many")
-    parser.add_argument("--plot", type=Path)
+    parser.add_argument("--plot", type=Path, help="measure nothing: draw what is in the folder")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         folder = (args.folder or Path(scratch)).resolve()
