@@ -6,7 +6,8 @@
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
-PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+INSTALLER ?= $(BIN)/python -m pip --disable-pip-version-check
+PIP    := $(INSTALLER) install --quiet --constraint constraints.txt
 PERF   := countdown endings equality hostile marking overhead summary view  # scale needs Ray (`make setup-all`); the rest of perf/ are servers and clients
 
 WORKERS ?= 3  # processes that share the tests: on two cores one of them mostly waits for a server

@@ -233,8 +233,13 @@ def torchrun(trials: Trials) -> None:
                 return begin(folder)
             return start(folder, *MARKSCHEME, "resume", "run")
 
+        def rank_process(folder: Path, rank: str) -> int | None:
+            lock = folder / "run" / ("lock" if rank == "0" else "lock.1")
+            named = re.search(r"process (\d+)", lock.read_text()) if lock.exists() else None
+            return int(named[1]) if named else None
+
         steps: dict[str, Callable[[Path], bool]] = {
-            "connecting": lambda folder: (folder / "run" / "lock.1").exists(),
+            "connecting": lambda folder: all(rank_process(folder, rank) for rank in "01"),
             "asking": lambda folder: len(answers(folder)) >= 20,
             "closing": lambda folder: len(answers(folder)) >= QUESTIONS * SAMPLES,
         }
@@ -242,9 +247,7 @@ def torchrun(trials: Trials) -> None:
             for who, name in [(who, name) for who in ("0", "1", "all") for name in ("KILL", "TERM", "INT", "STOP")]:
 
                 def strike(process: subprocess.Popen[str], folder: Path, who: str = who, name: str = name) -> None:
-                    lock = folder / "run" / ("lock" if who == "0" else "lock.1")
-                    named = re.search(r"process (\d+)", lock.read_text()) if lock.exists() else None
-                    send([process.pid if who == "all" or named is None else int(named[1])], name)
+                    send([process.pid if who == "all" else rank_process(folder, who) or process.pid], name)
 
                 trials.trial(f"{step}/rank {who}/{name}", begin, when, strike, again)
 

@@ -17,6 +17,7 @@ from markscheme.marking import get_protocol, mark, protocol_names
 UNITS = (
     " ", "\n", "\t ", ".", ",", "1,", "1.", "$", "(", "{", "[", "\\", "\\(", "\\[", "-", "*", "#", "=", "a ", "1 ", "<", '"', "'",
     "\\left\\{\\begin{array}", "\\frac{1}", "\\boxed{", "answer is ", "Answer:", "####", "{\"answer\": ", "1+", "(A) ", "答案", "x=1, ",
+    "Jj ", "½leq", "٪", "^", "_{", "yes they are!.", "{,}", "|", "1e9007$-1.1", "\\1_{BAR} ",
 )  # fmt: skip
 FRAMES = (
     "{}", "#### {}", "Answer: {}", "The answer is {}", "\\boxed{{{}}}", "<answer>{}</answer>", "<think>{}", '{{"answer": "{}"}}',

@@ -1,6 +1,6 @@
 """What a model in this process costs, beside its peers: `python perf/local.py [CASE…] [--folder DIR] [--vllm ENVIRONMENT]`.
 
-CPU-milliseconds a token of the whole command, on one thread, with random Llamas (perf/local_models.py): `markscheme run`
+CPU-milliseconds a token of the whole command, on one thread, with random models (perf/local_models.py): `markscheme run`
 on `hf/`, lm_eval's `hf` in batches of 16, transformers' continuous batching, vLLM for processors (with --vllm), and the
 ideal (perf/local_peers.py). Everybody gets the same prompts, no top-k, and the same limit; each is measured twice, in
 turn, and the cheaper one counts. What is measured is kept in `figures.json` in the folder and not measured again, so
@@ -49,7 +49,7 @@ doc_to_text: "{{{{prompt}}}}"
 doc_to_target: "{{{{answer}}}}"
 repeats: {samples}
 metric_list: [{{metric: exact_match}}]
-generation_kwargs: {{until: ["<|never|>"], do_sample: true, temperature: 1.0, top_k: 0, max_gen_toks: {most}}}
+generation_kwargs: {{until: ["<|never|>"], do_sample: {drawn}, temperature: {temperature}, top_k: 0, max_gen_toks: {most}}}
 """
 
 
@@ -63,10 +63,15 @@ class Case(NamedTuple):
     prompts: int
     samples: int = 1
     fewshot: int = 0
+    kind: str = "Llama"
+    dtype: str = "float32"
+    temperature: float = 1.0
 
     def __str__(self) -> str:
+        odd = f"{' ' + self.dtype if self.dtype != 'float32' else ''}{', greedy' if not self.temperature else ''}"
         lengths = f"mean {self.mean}, at most {self.most}" if self.mean else f"all {self.most}"
-        return f"{self.size}, {lengths}, {self.prompts} prompts × {self.samples}, {self.fewshot}-shot"
+        model = f"{self.kind.removesuffix('Text')} {self.size}{odd}"
+        return f"{model}, {lengths}, {self.prompts} prompts × {self.samples}, {self.fewshot}-shot"
 
 
 CASES = {
@@ -74,11 +79,17 @@ CASES = {
     "short": Case("11M", 30, 128, 64),
     "equal": Case("11M", 0, 64, 48),
     "eight": Case("11M", 30, 64, 4, samples=8, fewshot=10),
-    "few": Case("11M", 60, 256, 4),
+    "few": Case("11M", 0, 128, 4),
     "long, 45M": Case("45M", 30, 128, 32),
     "short, 45M": Case("45M", 15, 64, 48),
     "equal, 45M": Case("45M", 0, 32, 48),
     "eight, 45M": Case("45M", 30, 64, 2, samples=8, fewshot=10),
+    "one": Case("11M", 0, 128, 1),
+    "brief": Case("11M", 0, 2, 64),
+    "greedy": Case("11M", 0, 64, 16, kind="Qwen3", temperature=0.0),
+    "window": Case("11M", 30, 128, 24, kind="Gemma3Text"),
+    "Mistral": Case("11M", 30, 128, 24, kind="Mistral"),
+    "bfloat16": Case("11M", 30, 128, 24, dtype="bfloat16"),
 }
 
 
@@ -132,7 +143,16 @@ def ours(case: Case, model: str, folder: Path, *more: str) -> Cost:
     """`markscheme run`."""
     name, _, data_dir = gsm8k()
     command = [sys.executable, "-m", "markscheme", "run", name, "--model", model, "--api", "completions"]
-    command += ["-n", str(case.samples), "-t", "1", "--limit", str(case.prompts), "--max-tokens", str(case.most)]
+    command += [
+        "-n",
+        str(case.samples),
+        "-t",
+        str(case.temperature),
+        "--limit",
+        str(case.prompts),
+        "--max-tokens",
+        str(case.most),
+    ]
     command += ["--fewshot", str(case.fewshot), "--data-dir", data_dir, "--out", str(folder / "run"), *more]
     cpu, printed = measure(command, folder)
     tokens = [json.loads(line)["completion_tokens"] for line in (folder / "run" / "responses.jsonl").open()]
@@ -143,9 +163,9 @@ def lm_eval(case: Case, model: Path, folder: Path, prompts: Path) -> Cost:
     """lm_eval's `hf`; its tokens are counted by reading its texts again."""
     from transformers import AutoTokenizer
 
-    (folder / "prompts.yaml").write_text(TASK.format(file=prompts, samples=case.samples, most=case.most))
+    (folder / "prompts.yaml").write_text(task_of(prompts, case.samples, case.most, case.temperature))
     command = [sys.executable, "-m", "lm_eval", "--model", "hf", "--device", "cpu", "--batch_size", "16"]
-    command += ["--model_args", f"pretrained={model},dtype=float32", "--tasks", "prompts"]
+    command += ["--model_args", f"pretrained={model},dtype={case.dtype}", "--tasks", "prompts"]
     command += ["--include_path", str(folder), "--output_path", str(folder / "out"), "--log_samples"]
     cpu, printed = measure(command, folder)
     if not printed:
@@ -157,10 +177,16 @@ def lm_eval(case: Case, model: Path, folder: Path, prompts: Path) -> Cost:
     return Cost(cpu, sum(min(length + 1, case.most) for length in lengths))  # and the token that ends it
 
 
-def peer(kind: str, model: Path, folder: Path, prompts: Path, samples: int, number: int) -> Cost:
+def task_of(prompts: Path, samples: int, most: int, temperature: float) -> str:
+    """lm_eval's description of these prompts."""
+    drawn = str(temperature > 0).lower()
+    return TASK.format(file=prompts, samples=samples, most=most, temperature=temperature, drawn=drawn)
+
+
+def peer(kind: str, case: Case, model: Path, folder: Path, prompts: Path, number: int) -> Cost:
     """One of perf/local_peers.py."""
-    script = [sys.executable, str(HERE / "local_peers.py"), kind, str(model), str(prompts), str(samples), str(number)]
-    cpu, printed = measure(script, folder)
+    script = [sys.executable, str(HERE / "local_peers.py"), kind, str(model), case.dtype]
+    cpu, printed = measure([*script, str(prompts), str(case.samples), str(number)], folder)
     return Cost(cpu, int(printed.split()[-1]) if printed else 0)
 
 
@@ -168,13 +194,15 @@ def cost(case: Case, who: str, model: Path, folder: Path, tokens: int) -> Cost:
     """One measurement; `tokens` is what the ideal has to make."""
     prompts = folder / "prompts.jsonl"
     write_prompts(case, prompts)
-    eager = ("--server-arg", "enforce-eager", "--server-arg", "dtype=float32")
+    # Its generator for processors cannot take back what it drew behind a piece of a prompt: a server that reads prompts in
+    # pieces ends at the first request with a seed that is.
+    server = ("enforce-eager", f"dtype={case.dtype}", "no-enable-chunked-prefill")
     measures: dict[str, Callable[[], Cost]] = {
-        "hf/": lambda: ours(case, f"hf/{model}", folder),
-        "vllm/": lambda: ours(case, f"vllm/{model}", folder, *eager),
+        "hf/": lambda: ours(case, f"hf/{model}", folder, "--extra-field", f"dtype={case.dtype}"),
+        "vllm/": lambda: ours(case, f"vllm/{model}", folder, *(f"--server-arg={one}" for one in server)),
         "lm_eval hf": lambda: lm_eval(case, model, folder, prompts),
-        "transformers batching": lambda: peer("batching", model, folder, prompts, case.samples, case.most),
-        "ideal": lambda: peer("ideal", model, folder, prompts, case.samples, tokens),
+        "transformers batching": lambda: peer("batching", case, model, folder, prompts, case.most),
+        "ideal": lambda: peer("ideal", case, model, folder, prompts, tokens),
     }
     return measures[who]()
 
@@ -184,9 +212,16 @@ def measure_all(cases: list[str], figures: Path, until: float, who: list[str], t
     for turn in range(turns):
         for name in cases:
             case = CASES[name]
-            model = figures.parent / "models" / f"{case.size}-{case.mean}"
+            model = figures.parent / "models" / f"{case.kind}-{case.size}-{case.mean}"
             if not (model / "tokenizer.json").exists():
-                script = [sys.executable, str(HERE / "local_models.py"), str(model), case.size, str(case.mean)]
+                script = [
+                    sys.executable,
+                    str(HERE / "local_models.py"),
+                    str(model),
+                    case.kind,
+                    case.size,
+                    str(case.mean),
+                ]
                 measure(script, model)
             for one in who:
                 known = json.loads(figures.read_text()) if figures.exists() else {}
@@ -233,7 +268,7 @@ def plot(results: dict[str, dict[str, Cost]], file: Path) -> None:
     from markscheme.reporting.plots import SERIES, save
 
     plt.rcParams["svg.hashsalt"] = "local"  # the same figures give the same file
-    figure, axis = plt.subplots(figsize=(9, 3.8), layout="constrained")
+    figure, axis = plt.subplots(figsize=(11, 3.8), layout="constrained")
     for number, (who, colour) in enumerate(zip(WHO, SERIES, strict=False)):
         at = [place + 0.16 * (number - 2) for place, costs in enumerate(results.values()) if who in costs]
         heights = [1000 / costs[who].each for costs in results.values() if who in costs]

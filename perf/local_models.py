@@ -1,7 +1,7 @@
-"""Random Llamas for perf/local.py: every token is about equally likely, so lengths are geometric around a chosen mean.
+"""Random models for perf/local.py: every token is about equally likely, so lengths are geometric around a chosen mean.
 
-`python perf/local_models.py FOLDER SIZE MEAN` saves one. A mean of 0 leaves it no end token: all answers are as long as
-they may be.
+`python perf/local_models.py FOLDER KIND SIZE MEAN` saves one, a Llama or another kind that transformers knows. A mean of 0
+leaves it no end token: all answers are as long as they may be.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import sys
 from collections import Counter
+from importlib import import_module
 from pathlib import Path
 
 VOCABULARY = 1000
@@ -16,13 +17,19 @@ SIZES = {  # hidden, layers, heads, inner: about 11 and 45 million parameters
     "11M": (384, 6, 6, 1024),
     "45M": (640, 9, 10, 1792),
 }
+KINDS = {  # beside a Llama: fewer heads for keys, one matrix for both ends, windows
+    "Llama": {},
+    "Qwen3": {"num_key_value_heads": 2, "head_dim": 64, "tie_word_embeddings": True},
+    "Gemma3Text": {"num_key_value_heads": 2, "head_dim": 64, "sliding_window": 64, "tie_word_embeddings": True},
+    "Mistral": {"num_key_value_heads": 2, "sliding_window": 64},
+}
 
 
-def make(folder: Path, size: str, mean: int) -> Path:
+def make(folder: Path, kind: str, size: str, mean: int) -> Path:
     """Save model and tokenizer into `folder`."""
     import torch
     from tokenizers import Tokenizer, models, pre_tokenizers
-    from transformers import GenerationConfig, LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+    from transformers import AutoModelForCausalLM, GenerationConfig, PreTrainedTokenizerFast
 
     import markscheme as ms
 
@@ -42,7 +49,7 @@ def make(folder: Path, size: str, mean: int) -> Path:
     )
     hidden, layers, heads, inner = SIZES[size]
     torch.manual_seed(0)
-    config = LlamaConfig(
+    config = getattr(import_module("transformers"), f"{kind}Config")(
         vocab_size=VOCABULARY,
         hidden_size=hidden,
         intermediate_size=inner,
@@ -53,8 +60,9 @@ def make(folder: Path, size: str, mean: int) -> Path:
         pad_token_id=0,
         # A list, or none that can be drawn: token 0 is padding, and nobody ends there.
         eos_token_id=list(range(1, 1 + len(ends))) if mean else VOCABULARY + 1,
+        **KINDS[kind],
     )
-    model = LlamaForCausalLM(config)
+    model = AutoModelForCausalLM.from_config(config)
     model.generation_config = GenerationConfig(eos_token_id=config.eos_token_id, pad_token_id=0)
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
@@ -63,4 +71,4 @@ def make(folder: Path, size: str, mean: int) -> Path:
 
 
 if __name__ == "__main__":
-    make(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]))
+    make(Path(sys.argv[1]), sys.argv[2], sys.argv[3], int(sys.argv[4]))

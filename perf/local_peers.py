@@ -1,7 +1,7 @@
 """What perf/local.py measures beside whole commands, each in a process of its own.
 
-`python perf/local_peers.py batching MODEL PROMPTS SAMPLES MOST`: transformers' own continuous batching, by itself.
-`python perf/local_peers.py ideal MODEL PROMPTS SAMPLES TOKENS`: the prompts read once, and as many full batches of forward
+`python perf/local_peers.py batching MODEL DTYPE PROMPTS SAMPLES MOST`: transformers' own continuous batching, by itself.
+`python perf/local_peers.py ideal MODEL DTYPE PROMPTS SAMPLES TOKENS`: the prompts read once, and as many full batches of forward
 passes as that many tokens need, with keys and values of their mean length; nothing is drawn and no row ever ends.
 Both print how many tokens they made.
 """
@@ -67,13 +67,13 @@ def ideal(model: Any, prompts: list[list[int]], samples: int, tokens: int) -> in
     return steps * rows
 
 
-def main(kind: str, folder: str, file: str, samples: str, number: str) -> None:
+def main(kind: str, folder: str, dtype: str, file: str, samples: str, number: str) -> None:
     """Load, do, print."""
     import torch
 
     torch.set_num_threads(1)
     hub: Any = import_module("transformers")
-    model = hub.AutoModelForCausalLM.from_pretrained(folder, dtype="float32").eval()
+    model = hub.AutoModelForCausalLM.from_pretrained(folder, dtype=dtype).eval()
     prompts = prompts_of(file, hub.AutoTokenizer.from_pretrained(folder))
     with torch.no_grad():  # its continuous batching writes from another thread, which inference mode forbids
         print({"batching": batching, "ideal": ideal}[kind](model, prompts, int(samples), int(number)))

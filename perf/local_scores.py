@@ -13,7 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from local import TASK, measure
+from local import measure, task_of
 
 import markscheme as ms
 from markscheme.nano import WEIGHTS
@@ -36,8 +36,7 @@ def lm_eval(samples: int, folder: Path) -> Path:
     questions = ms.benchmark(BENCHMARK).questions()
     prompts = [json.dumps({"prompt": one.prompt.messages[-1].content, "answer": "1"}) for one in questions]
     (folder / "prompts.jsonl").write_text("\n".join(prompts) + "\n")
-    task = TASK.format(file=folder / "prompts.jsonl", samples=samples, most=LIMIT)
-    (folder / "prompts.yaml").write_text(task.replace("temperature: 1.0", f"temperature: {TEMPERATURE}"))
+    (folder / "prompts.yaml").write_text(task_of(folder / "prompts.jsonl", samples, LIMIT, TEMPERATURE))
     command = [sys.executable, "-m", "lm_eval", "--model", "hf", "--device", "cpu", "--batch_size", "64"]
     command += ["--model_args", f"pretrained={WEIGHTS},dtype=float32,add_bos_token=True", "--tasks", "prompts"]
     command += ["--include_path", str(folder), "--output_path", str(folder / "out"), "--log_samples"]

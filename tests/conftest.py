@@ -39,10 +39,14 @@ def real_data() -> Path:
     return folder
 
 
+LOOKED_FOR = {"needs": importlib.util.find_spec, "needs_program": shutil.which}
+
+
 def pytest_runtest_setup(item):
     """`@pytest.mark.needs("torch")`: without the package a test is skipped, or fails where everything must run."""
-    for marker in item.iter_markers("needs"):
-        missing = [name for name in marker.args if importlib.util.find_spec(name) is None]
+    for marker in item.iter_markers():
+        look = LOOKED_FOR.get(marker.name)
+        missing = [name for name in marker.args if look(name) is None] if look else []
         if missing and os.environ.get("MARKSCHEME_REQUIRE_ALL") == "1":
             pytest.fail(f"not installed: {', '.join(missing)} (and MARKSCHEME_REQUIRE_ALL=1 lets nothing be skipped)")
         if missing:
@@ -90,6 +94,31 @@ def cluster(_connected):
     """A Ray cluster of two nodes, both of them there whatever the test before did (the test needs ray)."""
     _connected.have_both()
     return _connected
+
+
+@pytest.fixture(scope="session")
+def programs():
+    """The folder of `markscheme` and `python`, which start at once: to be first on the path (support/warm_commands.py)."""
+    from warm_commands import warm_commands
+
+    with tempfile.TemporaryDirectory() as folder, warm_commands(Path(folder)) as programs:
+        yield programs
+
+
+@pytest.fixture
+def launch(programs):
+    """Start `markscheme …` in a process of its own: `launch("run", …)`, used like `subprocess.Popen`, ends with the test."""
+    from warm_commands import Command
+
+    started = []
+
+    def launch(*arguments, cwd=None, env=None):
+        started.append(Command(programs, arguments, cwd or Path.cwd(), os.environ if env is None else env))
+        return started[-1]
+
+    yield launch
+    for command in started:
+        command.close()
 
 
 @pytest.fixture(scope="session")

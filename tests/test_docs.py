@@ -12,7 +12,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from warm_commands import warm_commands
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
@@ -28,13 +27,6 @@ def commands(page: Path) -> list[str]:
     """The commands of a page; a line that ends in a backslash goes on in the next."""
     lines = blocks(page, "console").replace("\\\n", " ").splitlines()
     return [line.removeprefix("$ ") for line in lines if line.startswith("$ ")]
-
-
-@pytest.fixture(scope="module")
-def programs(tmp_path_factory):
-    """The folder of `markscheme`, to be first on the path."""
-    with warm_commands(tmp_path_factory.mktemp("commands")) as folder:
-        yield folder
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
@@ -54,7 +46,7 @@ def test_page_when_its_commands_are_typed_then_they_work(page, programs, tmp_pat
             continue  # the only program shown that is neither ours nor Python
         succeeds(["bash", "-c", command], tmp_path / "work", environment)
     if script := blocks(page, "python"):
-        succeeds([sys.executable, "-c", script], tmp_path / "work", environment)
+        succeeds([programs / "python", "-c", script], tmp_path / "work", environment)
 
 
 def succeeds(command: list[str], folder: Path, environment: dict[str, str]) -> None:
@@ -62,7 +54,7 @@ def succeeds(command: list[str], folder: Path, environment: dict[str, str]) -> N
     assert done.returncode == 0, f"{command[-1]}\n{done.stdout}\n{done.stderr}"
 
 
-def test_readme_when_it_shows_what_you_get_then_the_demo_prints_that(tmp_path):
+def test_readme_when_it_shows_what_you_get_then_the_demo_prints_that(tmp_path, launch):
     """All of the demo is half a minute of a core: here some of its puzzles, and what `.ci/run` kept of the whole."""
     shown = blocks(ROOT / "README.md", "text").partition("run folder")[0]
     if kept := os.environ.get("MARKSCHEME_DEMO"):
@@ -71,11 +63,9 @@ def test_readme_when_it_shows_what_you_get_then_the_demo_prints_that(tmp_path):
         # Another processor rounds differently, and once in a while a draw falls the other way.
         assert figures(shown) == pytest.approx(figures(printed), abs=1.5)
     demo = re.search(r"markscheme (run countdown-sample .*) --out", (ROOT / "Makefile").read_text())
-    done = subprocess.run(
-        [sys.executable, "-m", "markscheme", *demo[1].split(), "--limit", "16", "--out", tmp_path / "demo"],
-        capture_output=True, text=True, check=True, env={**os.environ, "COLUMNS": "100"},
-    )  # fmt: skip
-    printed = done.stdout.partition("run folder")[0]
+    done = launch(*demo[1].split(), "--limit", 10, "--out", tmp_path / "demo", env={**os.environ, "COLUMNS": "100"})
+    printed = done.communicate(timeout=200)[0].partition("run folder")[0]
+    assert done.returncode == 0
     assert set(wording(shown)) == set(wording(printed))
     assert figures(shown)[:3] == pytest.approx(figures(printed)[:3], abs=30)  # of so few, the intervals are wide
 

@@ -97,16 +97,13 @@ def repository(tmp_path):
 
 @pytest.mark.needs("yaml")
 @pytest.mark.parametrize("worse", [False, True])
-def test_score_gate_when_a_pull_request_breaks_the_prompt_then_it_fails(repository, worse, tmp_path):
+def test_score_gate_when_a_pull_request_breaks_the_prompt_then_it_fails(repository, worse, tmp_path, programs):
     import yaml
 
     workflow = yaml.safe_load((ROOT / "docs" / "examples" / "score-gate.yml").read_text())
-    program = tmp_path / "markscheme"
-    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m markscheme "$@"\n')
-    program.chmod(0o755)
-    environment = {**os.environ, **workflow["env"], "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    environment = {**os.environ, **workflow["env"], "PATH": f"{programs}:{os.environ['PATH']}"}
     environment |= {"GITHUB_BASE_REF": "main", "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md")}
-    environment["OPTIONS"] = "-n 1 --limit 30"
+    environment["OPTIONS"] = "-n 1 --limit 12"
     if worse:
         (repository / "prompts" / "countdown.txt").write_text(BROKEN)
     steps = [step for step in workflow["jobs"]["score"]["steps"] if "run" in step and step["name"] != "install"]

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from markscheme.plugins.doors.aime_files import main
+from markscheme.plugins.doors.nanochat_tasks import preprocess
 
 if __name__ == "__main__":
-    raise SystemExit(main(Path(__file__).parent / "data"))
+    raise SystemExit(preprocess(Path(__file__).parent / "data"))

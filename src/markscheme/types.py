@@ -37,9 +37,8 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     gold: Gold
     protocol: str = "math"
     solution: str | None = None
-    choices: tuple[
-        str, ...
-    ] = ()  # the options of a multiple-choice question, A first; letter, text, value are one answer
+    choices: tuple[str, ...] = ()
+    """The options of a multiple-choice question, A first; letter, text and value are one answer."""
     metadata: dict[str, Any] = {}
     key: str = ""
     cluster: str | None = None

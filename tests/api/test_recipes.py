@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -64,7 +63,7 @@ def test_recipes_when_a_run_is_troubled_then_they_give_the_reports_accuracy(trou
     assert given == pytest.approx([troubled.accuracy] * 3)
 
 
-@pytest.mark.skipif(shutil.which("jq") is None, reason="jq is not installed")
+@pytest.mark.needs_program("jq")
 def test_recipe_of_jq_when_a_run_is_troubled_then_it_gives_the_reports_accuracy(troubled):
     command = JQ.replace("runs/x/marks/countdown.jsonl", str(troubled.marks_file(protocol(troubled))))
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)

@@ -153,7 +153,11 @@ def test_graders_when_measured_then_a_row_each_with_its_errors(tmp_path):
     graders = ms.benchmark_the_graders(tmp_path / "labelled.jsonl", protocol=["math", "gsm8k-strict"])
     errors = {row["grader"].partition("@")[0]: row for row in graders.rows()}
     assert (errors["math"]["false_negative"], errors["gsm8k-strict"]["false_negative"]) == (0.0, 1.0)
-    assert "100.0% false negatives" in repr(graders)
+    title, head, *_, worst = repr(graders).splitlines()
+    assert title.endswith("1 right and 1 wrong responses")
+    assert head.endswith("false negatives")
+    assert worst.startswith("gsm8k-strict")
+    assert worst.split("  ")[-1].startswith("100.0 [")
     assert "gsm8k-strict" in graders._repr_html_()
 
 

@@ -88,9 +88,9 @@ def test_run_when_the_cell_is_interrupted_then_what_came_is_kept(server, tmp_pat
 
 
 def test_extend_when_samples_are_added_then_eight_are_those_of_eight_at_once(tmp_path):
-    run = ms.run("countdown-sample", model="nano", limit=3, samples=4, out=tmp_path / "grown", progress=False)
+    run = ms.run("countdown-sample", model="nano", limit=2, samples=4, out=tmp_path / "grown", progress=False)
     run.extend(samples=8, progress=False)
-    whole = ms.run("countdown-sample", model="nano", limit=3, samples=8, out=tmp_path / "whole", progress=False)
+    whole = ms.run("countdown-sample", model="nano", limit=2, samples=8, out=tmp_path / "whole", progress=False)
     texts = [{(one.key, one.sample): one.text for one in each.responses()} for each in (run, whole)]
     assert texts[0] == texts[1]
     assert run.summary.samples == 8

@@ -3,7 +3,6 @@
 import os
 import pty
 import select
-import shutil
 import subprocess
 import sys
 import time
@@ -111,10 +110,9 @@ class Terminal:
         os.waitpid(self.process, 0)
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh"])
+@pytest.mark.parametrize("shell", ["bash", pytest.param("zsh", marks=pytest.mark.needs_program("zsh"))])
 @pytest.mark.parametrize(("begun", "whole"), [("resu", "resume "), ("run --model anth", "--model anthropic/")])
 def test_shell_when_tab_is_pressed_then_the_word_is_completed(shell, begun, whole, environment):
-    needs_shell(shell)
     command, prepare = START[shell]
     terminal = Terminal(command, environment)
     try:
@@ -124,8 +122,8 @@ def test_shell_when_tab_is_pressed_then_the_word_is_completed(shell, begun, whol
         terminal.close()
 
 
+@pytest.mark.needs_program("fish")
 def test_fish_when_asked_what_it_would_offer_then_names_and_meanings(environment):
-    needs_shell("fish")
     ask = (
         "source completion.fish; complete -C 'markscheme run --protocol gsm8k-s'; complete -C 'markscheme compare com'"
     )
@@ -134,8 +132,3 @@ def test_fish_when_asked_what_it_would_offer_then_names_and_meanings(environment
     )
     assert done.stdout.splitlines()[0].split("\t")[0] == "gsm8k-strict"
     assert {line.split("\t")[0] for line in done.stdout.splitlines()[1:]} >= {f"completion.{name}" for name in SCRIPTS}
-
-
-def needs_shell(shell):
-    if shutil.which(shell) is None:
-        (pytest.fail if os.environ.get("MARKSCHEME_REQUIRE_ALL") == "1" else pytest.skip)(f"there is no {shell} here")

@@ -53,3 +53,12 @@ def test_output_when_the_disk_is_full_then_one_sentence():
     )
     assert done.returncode == 1
     assert done.stderr == "markscheme: No space left on device: output\n"
+
+
+def test_command_when_interrupted_before_it_began_then_no_traceback(monkeypatch, capsys):
+    def interrupted(_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("markscheme.cli.build_parser", interrupted)  # which imports for most of a second
+    assert main(["report", "x"]) == 130
+    assert capsys.readouterr().err == "markscheme: interrupted\n"

@@ -10,8 +10,8 @@ import pytest
 from nanochat_files import CHECKOUT, make_checkpoints, make_contests
 
 import markscheme as ms
-from markscheme.plugins.doors.aime_files import question_id
 from markscheme.plugins.doors.chat_eval import main
+from markscheme.plugins.doors.nanochat_tasks import question_id
 
 pytestmark = pytest.mark.needs("torch")
 

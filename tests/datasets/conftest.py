@@ -2,7 +2,6 @@
 
 import os
 import subprocess
-import sys
 
 import pytest
 from hub_server import running_hub
@@ -30,14 +29,13 @@ def environment(tmp_path):
 
 
 @pytest.fixture
-def data_command(environment):
+def data_command(environment, launch):
     """Run `markscheme data …` as a user would, against a hub if one is given."""
 
     def run(*arguments, hub=None, **more):
         where = {"HF_ENDPOINT": hub.endpoint} if hub else {}
-        command = [sys.executable, "-m", "markscheme", "data", *arguments]
-        return subprocess.run(
-            command, env={**environment, **where, **more}, capture_output=True, text=True, timeout=60, check=False
-        )
+        command = launch("data", *arguments, env={**environment, **where, **more})
+        stdout, stderr = command.communicate(timeout=60)
+        return subprocess.CompletedProcess(arguments, command.returncode, stdout, stderr)
 
     return run

@@ -2,8 +2,6 @@
 
 import json
 import signal
-import subprocess
-import sys
 import time
 
 import pytest
@@ -72,12 +70,11 @@ def test_prepare_when_the_client_is_set_offline_then_says_so(data_command, hub):
     assert hub.requests == []
 
 
-def test_prepare_when_interrupted_then_no_file_is_left(environment, hub, tmp_path):
+def test_prepare_when_interrupted_then_no_file_is_left(environment, hub, tmp_path, launch):
     hub.add(PINNED.hubs[0], b"x" * 100_000, "slow")
-    command = [sys.executable, "-m", "markscheme", "data", "prepare", "aime-2025-I"]
     environment = {**environment, "HF_ENDPOINT": hub.endpoint, "TMPDIR": str(tmp_path / "scratch")}
     (tmp_path / "scratch").mkdir()
-    running = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
+    running = launch("data", "prepare", "aime-2025-I", env=environment)
     deadline = time.monotonic() + 30
     while not any(request.startswith("GET /datasets") for request in hub.requests):
         assert time.monotonic() < deadline, "the download never began"

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from markscheme.benchmarks import benchmark
-from markscheme.datasets.verify import inspect
+from markscheme.datasets.folder import inspect
 
 PUZZLES = [{"nums": [n, 2, 3], "target": n + 5} for n in range(1, 1001)]
 

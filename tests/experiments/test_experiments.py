@@ -17,7 +17,7 @@ from markscheme.errors import UsageError
 from markscheme.experiments import is_experiment, read_cells
 from markscheme.runs import Run, find_runs
 
-SUMS = 6
+SUMS = 4
 
 
 def bodies(server):
@@ -68,11 +68,10 @@ def test_experiment_when_typed_again_then_nothing_is_asked(sums, server, capsys)
     assert "0 responses to ask for" in capsys.readouterr().err
 
 
-def test_experiment_when_stopped_and_grown_then_the_server_sees_no_request_twice(sums, server):
+def test_experiment_when_stopped_and_grown_then_the_server_sees_no_request_twice(sums, server, launch):
     server.plan.latency = 0.05
     file = str(experiment(sums, server))
-    command = [sys.executable, "-m", "markscheme", "run", file]
-    running = subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    running = launch("run", file)
     deadline = time.monotonic() + 60
     while server.requests < 30 and time.monotonic() < deadline:
         time.sleep(0.02)
@@ -87,10 +86,10 @@ def test_experiment_when_stopped_and_grown_then_the_server_sees_no_request_twice
     assert set(seen.values()) == {1}
 
 
-def test_experiment_when_killed_then_only_what_was_in_flight_is_asked_again(sums, server):
+def test_experiment_when_killed_then_only_what_was_in_flight_is_asked_again(sums, server, launch):
     server.plan.latency = 0.05
     file = str(experiment(sums, server))
-    running = subprocess.Popen([sys.executable, "-m", "markscheme", "run", file], stderr=subprocess.DEVNULL)
+    running = launch("run", file)
     deadline = time.monotonic() + 60
     while server.requests < 30 and time.monotonic() < deadline:
         time.sleep(0.02)
@@ -300,8 +299,8 @@ main(sys.argv[2:])
 def test_run_when_killed_while_its_limit_grows_then_the_same_command_goes_on(sums, server, write):
     served = ["--model", "openai/a", "--base-url", server.url, "--api-key-env", "NONE", "-t", "1", "--out", "one"]
     assert main(["run", "sums.jsonl", *served, "--limit", "2"]) == 0
-    grown = ["run", "sums.jsonl", *served, "--limit", "5"]
+    grown = ["run", "sums.jsonl", *served, "--limit", str(SUMS)]
     subprocess.run([sys.executable, "-c", KILLED, str(write), *grown], check=False, capture_output=True)
     assert main(grown) == 0
     assert main(["resume", "one"]) == 0
-    assert server.requests == len(bodies(server)) == 5
+    assert server.requests == len(bodies(server)) == SUMS

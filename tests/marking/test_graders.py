@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from markscheme.cli import main
-from markscheme.marking.bulk.graders import LabelledFile, error_rate, grade_graders, kind_of_gold
+from markscheme.marking.bulk.graders import error_rate, grade_graders, kind_of_gold, labelled_file
 from markscheme.types import CountdownGold
 
 CASES = [
@@ -32,7 +32,7 @@ def labelled(tmp_path):
 
 def test_graders_are_counted_against_the_labels(labelled):
     """Every error is one of these, each by the right grader."""
-    table = grade_graders(LabelledFile(labelled), "x")
+    table = grade_graders(labelled_file(labelled), "x")
     assert (table.right, table.wrong, table.left_out) == (4, 2, 2)
     graders = {each.protocol.partition("@")[0]: each for each in table.graders}
     errors = {
@@ -72,7 +72,7 @@ def test_file_without_labels_is_refused_in_a_sentence(tmp_path, capsys):
 def test_our_own_marking_cases_are_such_a_file_and_math_errs_nowhere():
     """The cases that protect the marker measure everybody else's as well."""
     file = Path(__file__).parent / "cases" / "forms.jsonl"
-    table = grade_graders(LabelledFile(file), file.name, ["math", "normalized"])
+    table = grade_graders(labelled_file(file), file.name, ["math", "normalized"])
     math, normalized = sorted(table.graders, key=lambda each: each.protocol)
     assert (math.overall.false_positive.errors, math.overall.false_negative.errors) == (0, 0)
     assert normalized.overall.false_negative.errors > 0
@@ -110,7 +110,7 @@ def test_run_that_people_judged_measures_its_judges_too(tmp_path):
     """A judge is a grader like any other, measured on the responses that it was asked about."""
     from run_folders import finished
 
-    from markscheme.marking.bulk.graders import LabelledRun
+    from markscheme.marking.bulk.graders import labelled_run
     from markscheme.runs import Run
     from markscheme.runs.adjudications import Label, content_of, draw_order, labels_journal
     from markscheme.types import Mark, Verdict
@@ -125,7 +125,7 @@ def test_run_that_people_judged_measures_its_judges_too(tmp_path):
             journal.write([Label(each.key, each.sample, content_of(response), "wrong", "ann", "now")])
     said = [Mark(verdict=Verdict.CORRECT, protocol="judge:x@strict-1", key=e.key, sample=e.sample) for e in order[:5]]
     run.save_marks("judge:x", said)
-    table = grade_graders(LabelledRun(run), "run", ["math"])
+    table = grade_graders(labelled_run(run), "run", ["math"])
     judge = next(each for each in table.graders if each.protocol == "judge:x@strict-1")
     assert (table.right, table.wrong) == (0, 12)
     assert (judge.responses, judge.overall.false_positive.errors) == (5, 5)

@@ -90,6 +90,14 @@ def test_a_task_when_it_prints_then_the_answer_is_not_disturbed(pool):
     assert pool.run(task("chatter"), [], time_limit=5).value == "quiet"
 
 
+@pytest.mark.parametrize(("state", "wants_more"), [("R", True), ("D", True), ("S", False), ("Z", False)])
+def test_a_worker_when_it_computes_or_waits_for_a_disk_then_it_is_not_idle(monkeypatch, state, wants_more):
+    stat = f"7 (a) b) {state} 1 7 7 0 -1 4194304 0 0 0 0 150 50 0 0 20 0 1 0 0 0 0"
+    monkeypatch.setattr(Path, "read_text", lambda self: stat)
+    worked = sandbox._Worker(type("process", (), {"pid": 7})()).worked()
+    assert worked == (200 / os.sysconf("SC_CLK_TCK") if wants_more else None)
+
+
 def test_a_limit_when_tasks_queue_then_it_counts_from_the_start_of_work(pool):
     # Eight tasks of 0.4 s on two workers wait up to 1.2 s for their turn; none may time out at 1 s.
     with ThreadPoolExecutor(8) as threads:

@@ -2,6 +2,12 @@
 
 import asyncio
 import json
+import os
+import ssl
+import subprocess
+import sys
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
 
 import pytest
 from loopback import Loopback, Plan
@@ -120,6 +126,19 @@ def test_proxy_when_it_is_of_a_kind_that_does_not_work_then_says_which_variable_
     assert "geheim" not in str(refused.value)
 
 
+@pytest.mark.parametrize("proxy", ["http://[bad", "http://h:99999", "http://..", "ftp://h", "http://", "://"])
+def test_proxy_when_it_is_no_address_then_one_sentence(proxy, monkeypatch):
+    monkeypatch.setenv("HTTP_PROXY", proxy)
+    with pytest.raises(UsageError, match=r"set HTTP_PROXY to one, or NO_PROXY=api\.example"):
+        load_model("openai/m", config(base_url=("http://api.example/v1",)))
+
+
+@pytest.mark.parametrize("url", ["http://a..b/v1", "http://.../v1", f"http://{'a' * 64}/v1", "http://h:99999/v1"])
+def test_address_when_no_host_can_be_called_so_then_one_sentence(url):
+    with pytest.raises(UsageError, match="is not an address"):
+        load_model("openai/m", config(base_url=(url,)))
+
+
 def test_run_when_a_proxy_is_named_then_requests_go_through_it(monkeypatch, tmp_path):
     with Loopback(Plan(text="ANSWER: 1")) as proxy:  # a proxy gets the whole address, and may answer itself
         monkeypatch.setenv("HTTP_PROXY", proxy.url.removesuffix("/v1"))
@@ -147,3 +166,74 @@ def test_run_when_the_proxy_wants_a_password_then_the_run_stops_and_says_so(monk
         return str(stopped.value)
 
     assert "407" in asyncio.run(asking())
+
+
+@pytest.fixture
+def tls_server(tmp_path):
+    """A server with a certificate of its own, which nobody has vouched for, and the certificate's file."""
+    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+    names = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]
+    made = [
+        "openssl",
+        "req",
+        "-x509",
+        "-newkey",
+        "rsa:2048",
+        "-nodes",
+        "-days",
+        "2",
+        "-keyout",
+        key,
+        "-out",
+        certificate,
+    ]
+    subprocess.run([*made, *names], check=True, capture_output=True)
+
+    class Answering(BaseHTTPRequestHandler):
+        def do_POST(self):
+            self.rfile.read(int(self.headers["Content-Length"]))
+            body = json.dumps({"choices": [{"message": {"content": "ANSWER: 14"}, "finish_reason": "stop"}]}).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *said):
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Answering)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    Thread(target=server.serve_forever, daemon=True).start()
+    yield f"https://localhost:{server.server_port}/v1", certificate
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.mark.needs_program("openssl")
+def test_run_when_the_certificate_is_not_trusted_then_the_advice_that_is_given_works(tls_server, tmp_path):
+    address, certificate = tls_server
+
+    def run(**variables):
+        what = [
+            "run",
+            "gsm8k-sample",
+            "--limit",
+            "1",
+            "--model",
+            "openai/m",
+            "--base-url",
+            address,
+            "--out",
+            tmp_path / "r",
+        ]
+        env = {**os.environ, "OPENAI_API_KEY": "none", **variables}  # in a new interpreter: OpenSSL reads it once
+        command = [sys.executable, "-m", "markscheme", *what]
+        return subprocess.run(command, env=env, capture_output=True, text=True, timeout=60)
+
+    refused = run(SSL_CERT_FILE=os.devnull)
+    assert refused.returncode == 1
+    assert "shows a certificate that is not trusted (self-signed certificate)" in refused.stderr
+    assert refused.stderr.rstrip().endswith("trust it with SSL_CERT_FILE=FILE.pem")
+    assert run(SSL_CERT_FILE=str(certificate)).returncode == 0

@@ -89,6 +89,34 @@ def test_body_when_sixteen_bombs_arrive_at_once_then_memory_stays_small(monkeypa
     assert peak < 2 * 3 * 8 * 2**20 + 16 * 2**20
 
 
+@pytest.mark.parametrize(("tokens", "alternatives"), [(16_000, 20), (32_000, 8), (48_000, 20)])
+def test_body_when_it_has_log_probabilities_of_a_long_answer_then_it_is_read(tokens, alternatives):
+    one = b'{"token":"abcd","logprob":-0.5,"bytes":[97,98,99,100],"top_logprobs":['
+    many = b",".join([b'{"token":"abcd","logprob":-0.5,"bytes":[97,98,99,100]}'] * alternatives)
+    content = b'{"choices":[' + b",".join([one + many + b"]}"] * tokens) + b"]}"
+    assert len(content) < bodies.LARGEST_BODY
+    assert len(decode(content)["choices"]) == tokens
+
+
+def test_body_when_it_is_nothing_but_lists_then_it_is_not_asked_for_again():
+    with pytest.raises(RequestFailed, match="millions of lists") as refused:
+        decode(b"[" + b"[]," * 2_000_000 + b"1]")
+    assert not refused.value.retryable
+
+
+@pytest.mark.parametrize("content", [b'{"choices": [' + b"[]," * 2_000_000 + b"1]}", b"<html>" + b" " * (6 << 20)])
+def test_body_when_sixteen_of_a_few_megabytes_are_no_answers_then_memory_stays_small(content):
+    """Read in vain: what a failure keeps, and what a list in a list takes, must not add up."""
+    tracemalloc.start()
+    try:
+        failures = ask(gzip.compress(content), {"Content-Encoding": "gzip"}, times=16)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert {failure.kind for failure in failures} == {"malformed"}
+    assert peak < 10 * len(content)
+
+
 def test_body_when_many_are_large_then_each_gets_its_turn():
     large = json.dumps({**ANSWER, "padding": "x" * 2**20}).encode()
     assert ask(gzip.compress(large), {"Content-Encoding": "gzip"}, times=10) == [ANSWER["choices"]] * 10

@@ -192,7 +192,7 @@ def test_run_when_the_model_is_hf_then_an_ordinary_run_that_can_be_repeated(tiny
         ("engine=plain",),
         ("batch_size=64", "dtype=float32", "device=cpu"),
         pytest.param(("device_map=auto",), marks=pytest.mark.needs("accelerate")),
-        pytest.param(("compile=true",), marks=pytest.mark.skipif(shutil.which("gcc") is None, reason="no compiler")),
+        pytest.param(("compile=true",), marks=pytest.mark.needs_program("gcc")),
     ],
 )
 def test_answer_when_it_is_computed_another_way_then_the_same_texts_from_the_same_seeds(model, tiny_llama, fields):
@@ -248,10 +248,10 @@ def test_run_when_log_probabilities_are_asked_for_then_they_are_kept_with_each_r
         assert all(number <= 0 for number in response.metadata["logprobs"])
 
 
-def test_start_when_a_model_is_left_to_plain_generate_then_it_is_said(model, tiny_llama, tmp_path):
+def test_start_when_the_way_of_generating_is_chosen_then_it_is_said(model, tiny_llama, tmp_path):
     plain = load_model(f"hf/{tiny_llama}", make_config(benchmark="b", model="hf", extra_field=("engine=plain",)))
-    assert asyncio.run(plain.start(tmp_path, lambda _: None)) == "hf/: plain `generate`, in batches of 16"
-    assert asyncio.run(model.start(tmp_path, lambda _: None)) == ""
+    assert asyncio.run(plain.start(tmp_path, lambda _: None)) == "hf/: plain `generate`, 16 at a time"
+    assert asyncio.run(model.start(tmp_path, lambda _: None)) == "hf/: 3 slots, refilled at every step"
 
 
 @pytest.mark.needs("peft")

@@ -162,6 +162,13 @@ def test_redirect_when_it_leads_to_another_host_then_the_key_stays_here(ask, mon
     assert failed.value.fatal
 
 
+@pytest.mark.parametrize("place", ["http://[x", "//[", "http://[::1", "%%%"])
+def test_redirect_when_it_leads_nowhere_then_refused_in_a_sentence(ask, place):
+    moved = f"HTTP/1.1 302 Found\r\nLocation: {place}\r\nContent-Length: 0\r\n\r\n"
+    with Wire(moved.encode()) as wire, pytest.raises(RequestFailed, match="redirects to"):
+        ask("openai/m", base_url=(wire.url,))
+
+
 def test_cookie_when_a_server_sets_one_then_it_is_not_sent_back(ask):
     with Wire(whole("a", "Set-Cookie: session=stolen; Path=/"), whole("b")) as wire:
         ask("openai/m", base_url=(wire.url,), times=2)

@@ -48,6 +48,11 @@ def test_replay_when_a_line_names_its_question_in_any_way_then_found(tmp_path, l
     assert answers(replay(tmp_path, line), request())[0].text == "two"
 
 
+def test_replay_when_a_file_tells_of_more_tokens_than_there_can_be_then_they_are_not_counted(tmp_path):
+    (answer,) = answers(replay(tmp_path, {"key": "k1", "text": "a", "completion_tokens": 10**20}), request())
+    assert (answer.text, answer.completion_tokens) == ("a", None)
+
+
 def test_replay_when_samples_are_numbered_then_order_does_not_matter(tmp_path):
     model = replay(tmp_path, {"key": "k1", "sample": 1, "text": "b"}, {"key": "k1", "sample": 0, "text": "a"})
     assert [one.text for one in answers(model, request(samples=(0, 1)))] == ["a", "b"]

@@ -1,6 +1,7 @@
 """Keys, passwords and tokens have a form that may be written down."""
 
 import json
+from base64 import b64encode, urlsafe_b64encode
 from urllib.parse import quote
 
 import pytest
@@ -110,6 +111,8 @@ KEY = "zq7Rk2Wx9LmP4vTn8BsY1c"
         f"OPENAI-KEY={KEY}",
         f"hf_pat={KEY}",
         f"Cookie=session={KEY}",
+        f"forwarded=Bearer {KEY}",
+        f'deep={{"forwarded": "Token {KEY}"}}',
         f'headers={{"Authorization": "Bearer {KEY}",}}',
         f'headers=["Authorization: Bearer {KEY}"]',
         f'headers=[["Authorization", "Bearer {KEY}"]]',
@@ -139,6 +142,7 @@ def test_field_when_it_holds_a_key_however_it_is_written_then_hidden(field):
     [
         "prompt_cache_key=a",
         "note=Name the key idea, then stop",
+        "level=basic understanding",
         "stop=[7]",
         "min_p=0.1",
         "n=null",
@@ -157,6 +161,7 @@ def test_field_when_it_holds_no_key_then_kept_to_the_letter(field):
         f"http://user:{KEY}@host/v1",
         f"https://host/{KEY}/v1",
         f"https://host/v1?x={KEY}",
+        f"https://host/v1?{KEY}",
         "https://host/sk-proj-abcdefghijklmnop1234/v1",
     ],
 )
@@ -203,16 +208,66 @@ def test_gate_when_a_key_is_known_then_it_passes_in_no_form(monkeypatch):
     monkeypatch.setenv("SOME_SERVICE_TOKEN", f'{KEY}"/+')
     redaction.remember(["another-Secret-1"])
     line = json.dumps({"text": f'{KEY}"/+ or {quote(KEY + chr(34) + "/+", safe="")} and another-Secret-1'})
-    assert redaction.redacted(line.encode()) == b'{"text": "*** or *** and ***"}'
+    assert redaction.redacted(line.encode()) == b'{"text":"*** or *** and ***"}'
     assert redaction.redacted_text(f'{KEY}"/+') == "***"
 
 
-@pytest.mark.parametrize("word", ["EMPTY", "dummy", "password", "12345678901234", "token", "secret", "Placeholder", ""])
+@pytest.mark.parametrize("key", [KEY + "\\", "n" + KEY, "u" + KEY, "0001" + KEY, '"' + KEY, KEY + '"'])
+def test_gate_when_an_escape_looks_like_a_part_of_the_key_then_the_line_stays_whole(monkeypatch, key):
+    monkeypatch.setattr(redaction, "_known", frozenset())
+    monkeypatch.setattr(redaction, "_forms", ())
+    redaction.remember([key])
+    for text in (f'"{KEY}"', f"\n{KEY}", f"\1{KEY}", f"\\{KEY}\\", f"\\{key}", f"{key}\n"):
+        kept = json.loads(redaction.redacted(json.dumps({"text": text}, separators=(",", ":")).encode()))
+        assert key not in kept["text"]
+        assert key in text or kept["text"] == text
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        KEY.encode().hex(),
+        b64encode(KEY.encode()).decode().rstrip("="),
+        b64encode(f"me:{KEY}".encode()).decode(),
+        b64encode(f"Bearer {KEY}, and so on".encode()).decode(),
+        urlsafe_b64encode(f"{KEY}??>>~~".encode()).decode(),
+        quote(f"{KEY}??>>~~", safe="").lower(),
+        quote(f"{KEY}??>>~~"),
+        f"{KEY}/".replace("/", r"\/"),
+    ],
+)
+def test_gate_when_a_program_passed_the_key_on_in_its_own_form_then_it_is_known(form):
+    redaction.remember([KEY, f"{KEY}??>>~~"])
+    assert "***" in redaction.redacted_text(f"the header was {form} here")
+
+
+@pytest.mark.parametrize(
+    "header", [f"Cookie: a=b; session={KEY}; c=d", f"Authorization: {KEY},", f"X-Other: Bearer {KEY}"]
+)
+def test_header_when_the_server_repeats_only_the_key_in_it_then_it_is_known(header):
+    config = make_config(benchmark="b", model="openai/m", header=(header,), base_url=("http://h/v1",))
+    assert KEY in secret_values(config)
+    assert KEY not in str(hide_config(config))
+
+
+def test_gate_when_a_variable_holds_bytes_that_are_no_text_then_it_still_works(monkeypatch):
+    monkeypatch.setenv("SOME_TOKEN", "abc\udcff-Xy12345678")
+    assert redaction.redacted_text("a plain word") == "a plain word"
+
+
+@pytest.mark.parametrize(
+    "word", ["EMPTY", "dummy", "password", "12345678901234", "token", "secret", "Placeholder", "", "not-needed"]
+)
 def test_gate_when_a_key_may_be_an_ordinary_word_then_facts_are_not_altered(monkeypatch, word):
     monkeypatch.setenv("OPENAI_API_KEY", word)
     redaction.remember([word])
     text = f"The answer is {word}, as the password said."
     assert redaction.redacted(text.encode()) == text.encode()
+
+
+def test_gate_when_a_key_has_capitals_then_the_same_word_in_small_letters_stays(monkeypatch):
+    redaction.remember(["firstName9"])
+    assert redaction.redacted(b"firstname9, firstName9") == b"firstname9, ***"
 
 
 def test_warning_when_something_looks_like_a_key_nobody_told_us_of_then_the_field_is_named_and_not_its_value():

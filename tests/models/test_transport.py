@@ -190,3 +190,33 @@ class raw_server:  # noqa: N801 - reads like a function
 
     def __exit__(self, *_: object) -> None:
         self._socket.close()
+
+
+@pytest.mark.parametrize(
+    ("location", "advice"),
+    [
+        ("/other/v1?x=1", "to http://HOST/other/v1?x=1; give"),
+        ("//elsewhere/v1", "to http://elsewhere/v1; give"),
+        ("", "check"),
+    ],
+)
+def test_post_when_redirected_without_a_host_then_the_advice_can_be_followed(location, advice):
+    head = f"HTTP/1.1 307 Moved\r\n{f'Location: {location}' if location else 'X: y'}\r\nContent-Length: 0\r\n\r\n"
+    with raw_server(head.encode()) as url:
+        [failure] = post([url])
+        assert advice.replace("HOST", url.split("/")[2]) in str(failure)
+
+
+def test_call_when_the_server_asks_for_a_month_then_it_is_not_waited_for():
+    head = b"HTTP/1.1 429 Slow\r\nRetry-After: 2600000\r\nContent-Length: 0\r\n\r\n"
+
+    async def call(url):
+        transport = Transport([url], {})
+        try:
+            async with asyncio.timeout(20):
+                await transport.call("GET", url)
+        finally:
+            await transport.close()
+
+    with raw_server(head) as url, pytest.raises(RequestFailed, match="429"):
+        asyncio.run(call(url))

@@ -28,6 +28,7 @@ def test_compute_score_when_as_documented_then_one_or_zero():
     assert compute_score("<think>41+5=46</think> 70 + 35 - 41 - 18 = 46", [41, 70, 18, 35], 46) == 1.0
 
 
+@pytest.mark.needs("lm_eval")
 def test_load_when_the_newer_words_are_asked_for_then_every_puzzle_has_them():
     splits = load("countdown", sample=True, prompt="conversation")
     prompts = [countdown_prompt(row) for split in ("test", "train") for row in list(splits[split])[:3]]

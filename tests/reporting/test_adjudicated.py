@@ -232,6 +232,13 @@ def test_worth_says_what_more_labels_would_buy(run, tables):
     assert "all are judged" in worth(run.snapshot(), "math")
 
 
+def test_labels_when_all_are_unsure_then_no_figure_is_made_of_them(run):
+    """Of nothing judged, "0.0 [0.0, 100.0] % are right" was said."""
+    label(run, 20, lambda *_: "unsure")
+    assert worth(run.snapshot(), "math") == "20 labels, all of them unsure: they say nothing of the marker"
+    assert corrected_figures(run.snapshot(), "math", run.snapshot().counts("math")) is None
+
+
 @pytest.mark.parametrize(("verdict", "unsaid"), [(True, "the others"), (False, "marked correct")])
 def test_worth_when_the_marker_gave_one_verdict_only_then_nothing_is_said_of_the_other(
     tmp_path, tables, verdict, unsaid

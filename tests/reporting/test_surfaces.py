@@ -96,7 +96,7 @@ def test_report_when_a_run_is_odd_then_six_surfaces_agree_on_figures_and_caveats
         assert f"{value:.1f} [{low:.1f}, {high:.1f}]" in shown["markdown"]
         assert plus_minus(Estimate(each["value"], each["low"], each["high"])) in shown["latex"]
         if figure != "truncation":  # a screen has the rates of verdicts that occurred
-            assert f"{value:.1f} %   95 % interval {low:.1f} to {high:.1f}" in shown["table"]
+            assert f"{value:.1f} %  95 % interval {low:.1f} to {high:.1f}" in shown["table"]
         if figure not in ("truncation", "pass@1"):  # pass@1 is accuracy by another name
             assert f"{low:.1f} to {high:.1f}" in shown["viewer"]
         assert f"{value:.1f}" in shown["viewer"]

@@ -1,6 +1,7 @@
 """A benchmark of sums, a server that answers them (mostly right), and the command line in a process of its own."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -55,11 +56,13 @@ def markscheme(tmp_path, monkeypatch, capsys):
 
 
 @pytest.fixture
-def process(tmp_path):
+def process(tmp_path, launch):
     """Start the command in a process of its own: `process("run", …)`; `prefix` goes before it."""
-    started = []
+    started, usual = [], os.environ.get("PYTHONPATH")
 
     def process(*arguments, prefix=()):
+        if not prefix and os.environ.get("PYTHONPATH") == usual:
+            return launch(*arguments, cwd=tmp_path)
         command = [*prefix, sys.executable, "-m", "markscheme", *map(str, arguments)]
         started.append(
             subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

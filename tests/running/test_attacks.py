@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 
 import pytest
 from loopback import Loopback, Plan
@@ -54,11 +55,13 @@ def test_key_when_it_stands_everywhere_and_the_server_repeats_it_then_in_no_file
         [KEY],
     ],
 )
-def test_key_when_an_option_is_refused_then_the_message_does_not_repeat_it(tmp_path, wrong):
-    done = command(("run", "gsm8k-sample", "--model", "openai/m", *wrong), tmp_path, OPENAI_API_KEY=KEY)
+def test_key_when_an_option_is_refused_then_the_message_does_not_repeat_it(process, wrong, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    done = process("run", "gsm8k-sample", "--model", "openai/m", *wrong)
+    out, said = done.communicate(timeout=60)
     assert done.returncode == 2
-    assert done.stderr
-    assert KEY not in done.stderr + done.stdout
+    assert "markscheme: " in said or "***" in said
+    assert KEY not in out + said
 
 
 def test_server_when_its_message_holds_escape_sequences_then_the_terminal_gets_none(markscheme, sums, tmp_path):
@@ -98,11 +101,14 @@ def test_server_when_it_comes_up_a_moment_later_then_the_run_waits_for_it(sums, 
     port = int(gone.rpartition(":")[2].split("/")[0])
     run = process("run", sums(3), "--model", "openai/m", "--base-url", gone, "--protocol", "gsm8k-numeric",
                   "--out", tmp_path / "run")  # fmt: skip
-    while "trying again" not in (line := run.stderr.readline()):
-        assert line, "it ended before it had tried again"
+    assert "asking" in run.stderr.readline()
+    time.sleep(1.5)  # it tries at once, and gives up after seven seconds
     with Loopback(Plan(answer=right), port=port):
         run.communicate(timeout=60)
     assert run.returncode == 0
+    lines = (tmp_path / "run" / "responses.jsonl").read_text().splitlines()
+    assert len(lines) == 3
+    assert all(json.loads(line)["attempts"] > 1 for line in lines)
 
 
 def test_address_when_v1_is_missing_then_the_message_says_so(markscheme, sums, tmp_path):
@@ -150,8 +156,8 @@ def test_command_when_nothing_can_be_said_then_the_run_is_kept_and_the_exit_code
     assert json.loads((tmp_path / "run" / "manifest.json").read_text())["status"] == "complete"
 
 
-def test_adjudicate_when_standard_input_is_closed_then_it_stops_as_at_its_end(tmp_path):
-    assert command(RUN, tmp_path).returncode == 0
+def test_adjudicate_when_standard_input_is_closed_then_it_stops_as_at_its_end(markscheme, tmp_path):
+    assert markscheme(*RUN).returncode == 0
     done = command(("adjudicate", "run", "--who", "me"), tmp_path, prefix="{} <&-")
     assert done.returncode == 0
     assert "Traceback" not in done.stderr
@@ -165,10 +171,10 @@ def test_adjudicate_when_standard_input_is_closed_then_it_stops_as_at_its_end(tm
         ("judge", "run", "--model", "solver", "--template", "nested.toml", "--which", "all"),
     ],
 )
-def test_toml_when_it_is_nested_without_end_then_one_sentence(typed, tmp_path):
+def test_toml_when_it_is_nested_without_end_then_one_sentence(typed, markscheme, tmp_path):
     (tmp_path / "nested.toml").write_text("a = " + "[" * 100_000)
-    assert command(RUN, tmp_path).returncode == 0
-    done = command(typed, tmp_path)
+    assert markscheme(*RUN).returncode == 0
+    done = markscheme(*typed)
     assert done.returncode in (1, 2)
     assert "nested.toml" in done.stderr
     assert len(done.stderr) < 1000
@@ -194,12 +200,13 @@ def test_command_when_the_terminal_cannot_write_every_letter_then_no_traceback(e
 
 
 @pytest.mark.parametrize("typed", ["--concurency", "--base_url", "--max-token=5", "--temprature"])
-def test_flag_when_mistyped_then_one_line_with_the_nearest(typed, tmp_path):
-    done = command(("run", "countdown-sample", "--model", "solver", typed), tmp_path)
-    assert done.returncode == 2
-    assert done.stderr.count("\n") == 1
+def test_flag_when_mistyped_then_one_line_with_the_nearest(typed, process):
+    done = process("run", "countdown-sample", "--model", "solver", typed)
+    out, said = done.communicate(timeout=60)
+    assert (done.returncode, out) == (2, "")
+    assert said.count("\n") == 1
     nearest = {"--concurency": "--concurrency", "--base_url": "--base-url", "--max-token=5": "--max-tokens"}
-    assert f"did you mean {nearest.get(typed, '--temperature')}?" in done.stderr
+    assert f"did you mean {nearest.get(typed, '--temperature')}?" in said
 
 
 @pytest.mark.parametrize("files", [64, 100, 200])
@@ -264,3 +271,36 @@ def test_content_filter_when_it_refuses_by_status_or_by_finish_reason_then_one_r
     assert report["usage"]["prompt_tokens"]  # a refusal does not hide what the others took
     assert any("content filter" in warning for warning in report["warnings"])
     assert "2 responses were stopped by a content filter" in markscheme("report", run).stdout
+
+
+def test_key_when_an_answer_is_quoted_in_part_by_its_mark_then_no_half_of_it_is_kept(
+    markscheme, sums, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    with Loopback(Plan(text=f"ANSWER: {'y' * 25}{KEY}")) as server:
+        options = ["--protocol", "gsm8k-numeric", "--model", "openai/m", "--base-url", server.url]
+        assert markscheme("run", sums(3), *options, "--out", tmp_path / "run").returncode == 0
+    kept = everything_in(tmp_path / "run")
+    assert b"yyy***" in kept
+    assert KEY[:6].encode() not in kept
+
+
+def test_tokens_when_the_server_tells_of_more_than_there_can_be_then_they_are_not_counted(markscheme, sums, tmp_path):
+    usage = {
+        "completion_tokens": 10**20,
+        "prompt_tokens": 2**63,
+        "completion_tokens_details": {"reasoning_tokens": 10**25},
+    }
+    logprobs = {"content": [{"logprob": 10**40}, {"logprob": -0.5}, {"logprob": "x"}, 7, None]}
+    body = {"choices": [{"message": {"content": "ANSWER: 7"}, "logprobs": logprobs}], "usage": usage}
+    with Loopback(Plan(status=lambda _: (200, body))) as server:
+        done = markscheme("run", sums(3), "--model", "openai/m", "--base-url", server.url, "--out", tmp_path / "run")
+    assert done.returncode == 0, done.stderr
+    assert b'"logprobs":[null,-0.5,null,7,null]' in (tmp_path / "run" / "responses.jsonl").read_bytes()
+
+
+@pytest.mark.parametrize("option", [["-n", "9" * 30], ["-n", "1000001"], ["--out", "run\udcff"]])
+def test_option_when_no_run_folder_could_hold_it_then_one_sentence(markscheme, sums, option):
+    done = markscheme("run", sums(3), "--model", "solver", "--out", "run", *option)
+    assert done.returncode == 2
+    assert done.stderr.startswith("markscheme: --")

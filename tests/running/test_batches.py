@@ -3,8 +3,10 @@
 import json
 import re
 import time
+from contextlib import suppress
 
 import pytest
+from aiohttp import web
 from batch_server import BatchServer
 
 import markscheme as ms
@@ -189,3 +191,58 @@ def test_batch_when_the_provider_goes_away_while_waiting_then_the_folder_with_th
         run = ms.resume(tmp_path / "run", progress=False)
     assert run.manifest.status == "complete"
     assert set(server.asked.values()) == {1}
+
+
+@PROVIDERS
+def test_batch_when_an_answer_breaks_off_or_is_no_json_then_it_is_read_again_and_each_line_counts_once(
+    ask, model, monkeypatch
+):
+    spoiled = []
+
+    async def cut(request, whole):
+        """The first answer of each address breaks off in the middle; a list's is no JSON instead."""
+        if request.method != "GET" or request.path in spoiled:
+            return whole
+        spoiled.append(request.path)
+        if request.path.endswith("batches"):
+            return web.Response(text="{half", content_type="application/json")
+        answer = web.StreamResponse(headers={"Content-Length": str(len(whole.body))})
+        await answer.prepare(request)
+        await answer.write(whole.body[: len(whole.body) // 2])
+        request.transport.close()
+        return answer
+
+    monkeypatch.setattr(BatchServer, "spoil", staticmethod(cut))
+    with BatchServer(add) as server:
+        run = ask(server, model)
+    assert (run.manifest.status, run.accuracy, len(run)) == ("complete", 1.0, 30)
+    assert len((run.path / "responses.jsonl").read_bytes().splitlines()) == 30
+    assert set(server.asked.values()) == {1}
+    assert len(spoiled) == 3
+
+
+ENDED = {"status": "completed", "processing_status": "ended", "output_file_id": 3}
+
+
+@PROVIDERS
+@pytest.mark.parametrize(
+    ("method", "answer"),
+    [
+        ("POST", {}),
+        ("POST", {"id": {"a": 1}}),
+        ("POST", ["x"]),
+        ("GET", ENDED | {"data": ["x"], "id": 1}),
+        ("GET", ENDED | {"data": 5, "status": "failed", "errors": {"data": {"a": "b"}}}),
+        ("GET", ENDED | {"data": [{"metadata": {"markscheme": ""}, "id": [], "request_counts": {"a": -1}}]}),
+    ],
+)
+def test_batch_when_the_provider_answers_nonsense_then_one_sentence(ask, monkeypatch, model, method, answer):
+    async def nonsense(request, whole):
+        right = request.method != method or request.path.endswith("content")
+        return whole if right else web.json_response(answer)
+
+    monkeypatch.setattr(BatchServer, "spoil", staticmethod(nonsense))
+    nothing = method == "POST" and model == "openai/m"  # of Anthropic's, the batch that was made is found again
+    refused = pytest.raises(ModelError, match="without an id") if nothing else suppress(ModelError)
+    with BatchServer(add) as server, refused:
+        ask(server, model)

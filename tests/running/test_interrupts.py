@@ -2,11 +2,16 @@
 
 import asyncio
 import signal
+import subprocess
+import sys
 
 import pytest
+from kept_runs import answers
 
-from markscheme.running.interrupts import Interrupts
+from markscheme.cli import main
+from markscheme.running.interrupts import Interrupts, signals_kept
 from markscheme.running.live import Live
+from markscheme.runs.folder import Run
 
 
 @pytest.mark.parametrize("closing", [True, False])
@@ -28,3 +33,68 @@ def test_handlers_when_a_run_is_over_then_those_of_the_caller_again(closing):
     finally:
         for number, handler in zip(numbers, former, strict=True):
             signal.signal(number, handler)
+
+
+EARLY = """
+import os, sys
+from pathlib import Path
+from markscheme.cli import main
+
+number, writes = map(int, sys.argv[1:3])
+replace = Path.replace
+
+def and_told(file, target):
+    global writes
+    replace(file, target)
+    writes -= target.name == "manifest.json"
+    if writes == 0:
+        writes = -1
+        os.kill(os.getpid(), number)
+
+Path.replace = and_told
+sys.exit(main(sys.argv[3:]))
+"""
+"""The command, which gets a signal the moment its manifest is written for the Nth time: before the event loop."""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT], ids=lambda number: number.name)
+@pytest.mark.parametrize(
+    ("command", "writes", "status"),
+    [("run", 1, "interrupted"), ("resume", 1, "incomplete"), ("resume", 2, "interrupted")],
+)
+def test_signal_when_the_run_has_just_begun_then_its_manifest_says_how_it_ended(
+    tmp_path, number, command, writes, status
+):
+    folder = tmp_path / "run"
+    words = ["run", "countdown-sample", "--model", "solver", "--limit", "4", "--out", str(folder)]
+    if command == "resume":
+        assert main(words) == 0
+        words = ["resume", str(folder), "-n", "2"]
+    told = subprocess.run(
+        [sys.executable, "-c", EARLY, str(number.value), str(writes), *words],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "Traceback" not in told.stderr
+    run = Run.open(folder)
+    assert run.manifest.status == status
+    if status == "interrupted":
+        assert told.returncode == 130, told.stderr
+        assert (folder / "report.json").exists()
+    assert main(["resume", str(folder)]) == 0
+    assert Run.open(folder).manifest.status == "complete"
+    assert set(answers(folder).values()) == {1}
+    assert len(answers(folder)) == 4 * run.manifest.samples
+
+
+def test_signals_when_nobody_came_to_obey_them_then_the_caller_gets_them():
+    """A disk that fails between the manifest and the event loop must not swallow a Ctrl-C."""
+
+    def fail():
+        with signals_kept():
+            signal.raise_signal(signal.SIGINT)
+            raise OSError
+
+    with pytest.raises(KeyboardInterrupt):
+        fail()

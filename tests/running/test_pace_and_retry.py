@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from markscheme.config import make_config
-from markscheme.models.base import Completion, Request, RequestFailed
+from markscheme.models.base import LONGEST_ASKED, Completion, Request, RequestFailed
 from markscheme.running.pace import Pace
-from markscheme.running.retry import LONGEST_ASKED, LONGEST_DELAY, RetryPolicy
+from markscheme.running.retry import LONGEST_DELAY, RetryPolicy
 from markscheme.types import Message, Prompt, Sampling
 
 

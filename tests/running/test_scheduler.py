@@ -326,3 +326,18 @@ def test_bug_when_a_backend_raises_something_else_then_it_is_not_hidden():
 
     with pytest.raises(ZeroDivisionError):
         Asked(Fake(trouble=trouble), [request(0)])
+
+
+def test_many_at_once_when_they_begin_then_the_event_loop_looks_after_the_first_ones_meanwhile():
+    """Else 2,000 connections that stood at once are noticed only after their time limit, on a busy machine."""
+    model, begun = Fake(), []
+
+    class Answering(Fake):
+        async def answer(self, asked):
+            begun.append(len(model.attempts))  # how many had begun when this one had waited for one turn
+            await asyncio.sleep(0)
+            return await model.answer(asked)
+
+    done = Asked(Answering(), map(request, range(1000)), limit=1000)
+    assert len(done.kept) == 1000
+    assert begun[500] > 0

@@ -1,10 +1,13 @@
 """The journal and its lock: what was written stays, damage costs one line, nobody writes beside us."""
 
+import asyncio
+import errno
 import os
 import resource
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -13,7 +16,7 @@ from hypothesis import strategies as st
 
 from markscheme.config import make_config
 from markscheme.errors import JournalError
-from markscheme.running.resume_state import SampleSet
+from markscheme.running.live import SampleSet
 from markscheme.runs.folder import Manifest, Run
 from markscheme.runs.journal import Journal
 from markscheme.runs.lock import RunLock
@@ -59,6 +62,60 @@ def test_journal_when_the_disk_is_full_then_what_was_there_is_kept_whole(tmp_pat
         assert lines(file) == [response(0, "x" * 400)]
         journal.write([response(3)])  # room again
     assert [one.sample for one in lines(file)] == [0, 3]
+
+
+def full_after(monkeypatch, writes):
+    """The disk takes so many writes, and no more until the list is empty."""
+    left, write = [writes], os.write
+
+    def writing(handle, content):
+        if left and not left[0]:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        left[:] = [left[0] - 1] if left else []
+        return write(handle, content)
+
+    monkeypatch.setattr("markscheme.runs.journal.os.write", writing)
+    return left
+
+
+def test_journal_when_the_disk_is_full_while_lines_are_put_back_then_they_are_at_the_next_chance(tmp_path, monkeypatch):
+    file = tmp_path / "j.jsonl"
+    open_files = len(list(Path("/proc/self/fd").iterdir()))
+    with Journal(file) as journal:
+        journal.write([response(sample) for sample in range(5)])
+        file.unlink()
+        left = full_after(monkeypatch, 2)
+        with pytest.raises(OSError, match="No space"):
+            journal._put_back()
+        assert [one.sample for one in lines(file)] == [0, 1]
+        left.clear()
+        journal.write([response(5)])
+    assert [one.sample for one in lines(file)] == list(range(6))
+    assert len(list(Path("/proc/self/fd").iterdir())) == open_files
+
+
+def test_journal_when_the_file_in_its_place_is_anothers_then_the_run_is_told(tmp_path, monkeypatch):
+    monkeypatch.setattr("markscheme.runs.journal.SYNC_EVERY", 0.01)
+    file, told = tmp_path / "j.jsonl", []
+    with Journal(file) as journal:
+        journal.write([response(0)])
+        file.rename(tmp_path / "away")
+        with Journal(file):
+            asyncio.run(asyncio.wait_for(journal.keep_synced(told.append), 10))
+    assert ["being written by another" in str(one) for one in told] == [True]
+    assert [one.sample for one in lines(file)] == [0]
+
+
+def test_journal_when_it_cannot_be_opened_then_the_next_may(tmp_path, monkeypatch):
+    file = tmp_path / "j.jsonl"
+    file.write_bytes(b'{"key":"k","sam')
+    left = full_after(monkeypatch, 0)
+    kept = Journal(file)
+    with pytest.raises(JournalError, match="No space"), kept:
+        pass
+    left.clear()
+    with Journal(file) as journal:
+        journal.write([response(1)])
 
 
 def test_journal_when_its_folder_is_gone_then_says_so(tmp_path):

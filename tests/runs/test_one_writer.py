@@ -33,24 +33,16 @@ def sums(tmp_path):
 
 
 @pytest.fixture
-def asking(tmp_path, sums):
+def asking(tmp_path, sums, launch):
     """A run in a process of its own that has some answers and waits for more: `asking(url)`."""
-    started = []
 
     def asking(url, folder, *more):
-        command = [sys.executable, "-m", "markscheme", "run", sums, "--protocol", "gsm8k-numeric", "--model", "openai/m",
-                   "--base-url", url, "--concurrency", "4", "--out", folder, "--json", *more]  # fmt: skip
-        started.append(
-            subprocess.Popen(list(map(str, command)), cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        )
+        run = launch("run", sums, "--protocol", "gsm8k-numeric", "--model", "openai/m", "--base-url", url,
+                     "--concurrency", 4, "--out", folder, "--json", *more, cwd=tmp_path)  # fmt: skip
         wait_until(lambda: (folder / "responses.jsonl").exists() and len(answers(folder)) > 8, 60)
-        return started[-1]
+        return run
 
-    yield asking
-    for one in started:
-        if one.poll() is None:
-            one.kill()
-        one.communicate()
+    return asking
 
 
 def answer(body):
@@ -101,6 +93,15 @@ def test_lock_when_its_file_is_deleted_during_the_run_then_nobody_else_gets_in(a
     assert set(answers(folder).values()) == {1}
 
 
+def test_lock_when_a_journal_is_open_then_refused_though_no_lock_of_the_folder_says_so(tmp_path):
+    """As on NFS, where the folder's lock stays on its machine, after somebody there has deleted `lock`."""
+    journal = Journal(tmp_path / "responses.jsonl")
+    with journal, pytest.raises(JournalError, match="is being written"), RunLock(tmp_path):
+        pass
+    with RunLock(tmp_path), Journal(tmp_path / "responses.jsonl"):
+        pass
+
+
 def test_lock_when_two_threads_come_by_a_folder_and_a_link_to_it_then_one_is_refused(tmp_path, sums):
     folder, link = tmp_path / "run", tmp_path / "link"
     folder.mkdir()
@@ -138,14 +139,47 @@ def test_file_when_it_is_removed_during_the_run_then_nothing_of_it_is_lost(askin
     assert set(answers(folder).values()) == {1}
 
 
+@pytest.mark.parametrize("by", ["copy", "part", "folder", "pipe"])
+@pytest.mark.parametrize("file", ["responses.jsonl", "marks/gsm8k-numeric.jsonl"])
+def test_file_when_it_is_replaced_during_the_run_then_nothing_of_it_is_lost_and_nothing_is_twice(
+    asking, tmp_path, file, by
+):
+    file = tmp_path / "run" / file
+    with Loopback(Plan(answer=answer), count=True) as server:
+        run = asking(server.url, tmp_path / "run")
+        lines = file.read_bytes() if file.exists() else b""
+        file.unlink(missing_ok=True)
+        if by == "folder":
+            file.mkdir()
+        elif by == "pipe":
+            os.mkfifo(file)
+        else:  # as `sed -i` and editors do
+            file.write_bytes(lines[: len(lines) // 3] if by == "part" else lines)
+        _, said = run.communicate(timeout=90)
+        assert run.returncode == 0, said
+        assert sum(server.asked.values()) == 60
+    assert len(answers(tmp_path / "run")) == len(verdicts(tmp_path / "run")) == 60
+    assert set(answers(tmp_path / "run").values()) == {1}
+
+
+@pytest.mark.parametrize("name", ["lock", ".reserve"])
+def test_link_when_it_lies_where_a_run_writes_then_what_it_leads_to_is_untouched(tmp_path, name):
+    ms.run("countdown-sample", model="solver", limit=3, out=tmp_path / "run")
+    (tmp_path / "precious").write_text("mine")
+    (tmp_path / "run" / name).unlink(missing_ok=True)
+    (tmp_path / "run" / name).symlink_to(tmp_path / "precious")
+    assert main(["resume", str(tmp_path / "run"), "--limit", "4"]) == 0
+    assert (tmp_path / "precious").read_text() == "mine"
+
+
 def test_folder_when_it_is_moved_during_the_run_then_asking_stops_and_it_goes_on_where_it_is_now(asking, tmp_path):
     with Loopback(Plan(answer=lambda _: time.sleep(0.3) or "#### 4"), count=True) as server:
         run = asking(server.url, tmp_path / "run")
         (tmp_path / "run").rename(tmp_path / "moved")
         _, said = run.communicate(timeout=90)
         assert run.returncode == 1
-        assert "was removed or moved" in said.decode()
-        assert "Traceback" not in said.decode()
+        assert "was removed or moved" in said
+        assert "Traceback" not in said
         assert sum(server.asked.values()) < 60
         assert main(["resume", str(tmp_path / "moved")]) == 0
     assert len(answers(tmp_path / "moved")) == 60
@@ -257,12 +291,21 @@ def test_manifest_when_it_is_damaged_then_one_sentence_and_nobody_elses_problem(
     site = Site(Library(tmp_path), Links("0"), patience=30).begin()
     rows = runs_page(site, {}).context["rows"]
     assert {row.entry.name: row.entry.manifest is None for row in rows} == {"bad": True, "good": False}
-    assert next(row for row in rows if row.entry.name == "good").figures.accuracy.estimate == 1.0
+    assert next(row for row in rows if row.entry.name == "good").figures.accuracy.value == 1.0
     site.background.close()
 
 
 @pytest.mark.parametrize(
-    "name", ["manifest.json", "problems.jsonl", "responses.jsonl", "marks/countdown.jsonl", "batches.jsonl"]
+    "name",
+    [
+        "manifest.json",
+        "problems.jsonl",
+        "responses.jsonl",
+        "marks/countdown.jsonl",
+        "batches.jsonl",
+        "lock",
+        ".reserve",
+    ],
 )
 def test_file_when_it_is_a_pipe_then_nobody_waits_for_it(tmp_path, capsys, name):
     ms.run("countdown-sample", model="solver", limit=3, out=tmp_path / "run")

@@ -22,7 +22,7 @@ from markscheme.marking.bulk.audit import audit
 from markscheme.marking.bulk.outputs import Outputs
 from markscheme.reporting.comparing import Terms, compare_runs
 from markscheme.reporting.summary import summarize
-from markscheme.running.resume_state import ResumeState
+from markscheme.running.live import Live
 from markscheme.runs import Manifest, Run
 from markscheme.types import Mark, Message, Problem, Prompt, Question, Response, Verdict
 from markscheme.view.library import Library
@@ -286,7 +286,7 @@ def test_surfaces_when_a_folder_is_odd_then_all_give_the_same_numbers(make_odd, 
 
     site = Site(Library(tmp_path), Links("0"), patience=30).begin()
     line = overview(site, site.entry("odd")).value
-    assert line.accuracy.estimate == report.accuracy.value
+    assert line.accuracy.value == report.accuracy.value
     assert (line.scored, line.expected) == (report.responses - unmarked(run), expected)
     assert {name: times for name, times in line.verdicts.items() if times} == report.verdicts
     assert site.open("odd").snapshot.counts("math").totals() == run.snapshot().counts(report.protocol).totals()
@@ -305,7 +305,7 @@ def test_surfaces_when_a_folder_is_odd_then_all_give_the_same_numbers(make_odd, 
     assert stored.items() <= verdicts.items()
     assert {place for place, verdict in verdicts.items() if verdict != "error"} <= stored.keys()
     snapshot = run.snapshot()
-    state = ResumeState(int(snapshot.wanted.sum()), snapshot, run.manifest.protocol)
+    state = Live.resumed(snapshot, run.manifest.protocol)
     assert len(state.answered) == report.responses
 
 
@@ -340,7 +340,7 @@ def test_surfaces_when_the_plan_cannot_be_read_then_each_says_so_in_a_sentence(t
         assert "Traceback" not in said
     site = Site(Library(tmp_path), Links("0"), patience=30).begin()
     assert overview(site, site.entry("odd")).value is None
-    assert overview(site, site.entry("twin")).value.accuracy.estimate == summarize(Run.open(twin)).accuracy.value
+    assert overview(site, site.entry("twin")).value.accuracy.value == summarize(Run.open(twin)).accuracy.value
     site.background.close()
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from markscheme.errors import UsageError
 from markscheme.statistics import Picks, best_of_k, classes_of, from_correct, interval, maj_at_k
-from markscheme.statistics.voting import drawn_vote
+from markscheme.statistics.picking import drawn_vote
 
 
 def by_subsets(classes, correct, k):

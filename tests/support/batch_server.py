@@ -38,13 +38,23 @@ class BatchServer:
         self._loop.call_soon_threadsafe(self._stop.set)
         self._thread.join(10)
 
+    @staticmethod
+    async def spoil(request, answer):
+        """What is sent instead of an answer."""
+        return answer
+
     @property
     def url(self):
         return f"http://127.0.0.1:{self.port}/v1"
 
     async def _serve(self, ready):
         self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
-        app = web.Application(client_max_size=2**30)
+
+        @web.middleware
+        async def spoiling(request, handler):
+            return await self.spoil(request, await handler(request))
+
+        app = web.Application(client_max_size=2**30, middlewares=[spoiling])
         app.add_routes([
             web.post("/v1/files", self._upload), web.get("/v1/files/{id}/content", self._content),
             web.post("/v1/batches", self._openai_create), web.get("/v1/batches", self._openai_list),

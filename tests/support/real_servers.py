@@ -18,10 +18,11 @@ from markscheme.types import Sampling
 
 
 def environment(variable, program, maker):
-    """The `bin` of the environment that a variable names; without it the test is skipped, and says who makes it."""
+    """The `bin` of the environment that a variable names; without it the test is skipped, or fails where all must run."""
     folder = Path(os.environ.get(variable, "no-such-folder"))
     if not (folder / "bin" / program).exists():
-        pytest.skip(f"no {program}: `{maker} FOLDER` makes an environment with it, {variable}=FOLDER names it")
+        stop = pytest.fail if os.environ.get("MARKSCHEME_REQUIRE_ALL") == "1" else pytest.skip
+        stop(f"no {program}: `{maker} FOLDER` makes an environment with it, {variable}=FOLDER names it")
     return folder / "bin"
 
 

@@ -1,8 +1,12 @@
 """A run on the Hub: the real client uploads it to a loopback server."""
 
 import os
+import shutil
 import subprocess
 import sys
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from types import SimpleNamespace
 
 import pytest
 from hub_server import running_hub
@@ -24,9 +28,9 @@ def run(tmp_path_factory):
     return ms.run("countdown-sample", model="solver", samples=2, limit=4, out=out, progress=False)
 
 
-def push(hub, run, *arguments):
+def push(hub, run, *arguments, **variables):
     """The command in a process of its own: the client reads its settings when it is imported."""
-    settings = {"HF_ENDPOINT": hub.endpoint, "HF_TOKEN": "hf_for_the_test", "HF_HUB_DISABLE_XET": "1"}
+    settings = {"HF_ENDPOINT": hub.endpoint, "HF_TOKEN": "hf_for_the_test", "HF_HUB_DISABLE_XET": "1", **variables}
     return subprocess.run(
         [sys.executable, "-m", "markscheme", "push", str(run.path), *arguments],
         capture_output=True, text=True, env={**os.environ, **settings},
@@ -83,6 +87,28 @@ def test_result_when_the_problems_are_from_the_hub_then_it_is_proposed_to_the_mo
     assert "95 % interval" in entry.notes
 
 
+@pytest.mark.parametrize("file", ["notes.txt", "servers/0.log", "judges/j/responses.jsonl"])
+def test_push_when_a_file_holds_a_key_that_was_not_known_before_then_nothing_leaves(hub, run, tmp_path, file):
+    copy = ms.load(shutil.copytree(run.path, tmp_path / "copy"))
+    (copy.path / file).parent.mkdir(parents=True, exist_ok=True)
+    (copy.path / file).write_text("a gateway said: your key hk-3Nf8Zw5Qx7Lm2Vb9 is wrong\n")
+    asked = len(hub.requests)
+    done = push(hub, copy, "--to", "someone/keys", GATEWAY_KEY="hk-3Nf8Zw5Qx7Lm2Vb9")
+    assert done.returncode == 2
+    assert f"{copy.path / file} holds a key" in done.stderr
+    assert len(hub.requests) == asked
+    (copy.path / file).unlink()  # the advice
+    assert push(hub, copy, "--to", "someone/keys", GATEWAY_KEY="hk-3Nf8Zw5Qx7Lm2Vb9").returncode == 0
+
+
+def test_push_when_a_judge_has_a_folder_then_its_lock_stays_here(hub, run, tmp_path):
+    copy = ms.load(shutil.copytree(run.path, tmp_path / "copy"))
+    (copy.path / "judges" / "j").mkdir(parents=True)
+    (copy.path / "judges" / "j" / "lock").write_text("process 1 on a-machine")
+    assert push(hub, copy, "--to", "someone/judged").returncode == 0
+    assert not any("lock" in path for repo, path in hub.files if repo == "someone/judged")
+
+
 def _aime(folder, data):
     problems = ms.benchmark("aime-2025", str(data)).problems
     lines = [f'{{"question_id": "{each.id}", "answer": "\\\\boxed{{{each.gold}}}"}}' for each in problems[:3]]
@@ -118,4 +144,32 @@ def test_push_when_the_hub_refuses_then_a_sentence(run, tmp_path):
     done = push(endpoint, run, "--to", "someone/x")
     assert done.returncode == 1
     assert "the Hub did not take" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+class Echo(BaseHTTPRequestHandler):
+    """A Hub that answers with the token that it refuses."""
+
+    def do_POST(self):
+        said = f"token {self.headers['Authorization']} is not good".encode()
+        self.send_response(401)
+        self.send_header("X-Error-Message", said.decode())
+        self.send_header("Content-Length", str(len(said)))
+        self.end_headers()
+        self.wfile.write(said)
+
+    do_GET = do_POST  # noqa: N815 - the name that http.server calls
+
+
+@pytest.mark.parametrize("more", [[], ["--model-repo", "someone/m"]])
+def test_push_when_the_hub_repeats_the_token_of_the_clients_own_file_then_it_is_not_shown(run, tmp_path, more):
+    token = "hf_Xy7Kq2Wm9Rt4Lp8Zc3Vb"
+    (tmp_path / "token").write_text(token)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Echo)
+    Thread(target=server.serve_forever, daemon=True).start()
+    endpoint = SimpleNamespace(endpoint=f"http://127.0.0.1:{server.server_port}")
+    done = push(endpoint, run, "--to", "someone/x", *more, HF_TOKEN="", HF_TOKEN_PATH=str(tmp_path / "token"))
+    server.shutdown()
+    assert done.returncode in (1, 2)
+    assert token not in done.stdout + done.stderr
     assert "Traceback" not in done.stderr

@@ -177,21 +177,22 @@ class Failing:
     """A tracker whose server has gone."""
 
     def __init__(self, run):
-        raise ConnectionError("the server has gone")
+        raise ConnectionError("for zq7Rk2Wx9LmP4vTn8BsY1c the server has gone")
 
 
 @pytest.mark.needs("tensorboard")
 def test_run_when_its_tracker_fails_then_it_goes_on_and_says_how_to_tell_again(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("markscheme.tracking.tensorboard.create", Failing)
+    monkeypatch.setenv("WANDB_API_KEY", "zq7Rk2Wx9LmP4vTn8BsY1c")
     code = main(
         ["run", "countdown-sample", "--model", "solver", "--limit", "3", "--out", "kept", "--track", "tensorboard"]
     )
     assert code == 0
-    assert "the server has gone; `markscheme push kept --to tensorboard`" in capsys.readouterr().err
+    assert "for *** the server has gone; `markscheme push kept --to tensorboard`" in capsys.readouterr().err
     assert ms.load("kept").manifest.status == "complete"
     assert not [one for one in threading.enumerate() if one.name == "markscheme-tensorboard"]  # it has ended
     assert main(["push", "kept", "--to", "tensorboard"]) == 1
-    assert "did not take kept: the server has gone" in capsys.readouterr().err
+    assert "did not take kept: for *** the server has gone" in capsys.readouterr().err
 
 
 def test_tracker_when_unknown_or_not_installed_then_refused_before_anything_is_asked(tmp_path, monkeypatch, capsys):

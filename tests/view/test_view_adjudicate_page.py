@@ -1,11 +1,8 @@
 """The page on which people judge: by keyboard in a real browser, blind, durable, and closed to everybody else."""
 
 import json
-import os
 import re
 import signal
-import subprocess
-import sys
 from http.client import HTTPConnection
 from urllib.parse import urlsplit
 
@@ -125,7 +122,8 @@ def test_hostile_response_runs_nothing_and_loads_nothing(page, tmp_path):
             for key in "mu":
                 page.locator("#shown[aria-busy=false]").wait_for()
                 page.keyboard.press(key)
-        page.get_by_text("All are judged").wait_for()
+        page.get_by_text("All are judged. Thank you.").wait_for()
+        page.get_by_text(f"{len(adjudication.order)} labels, all of them unsure").wait_for()
     finally:
         server.close()
 
@@ -239,21 +237,18 @@ def test_page_without_its_token_shows_nothing_of_the_run_and_sets_no_cookie(site
     Inert().feed(text)
 
 
-def start(folder):
-    command = [sys.executable, "-m", "markscheme", "adjudicate", str(folder), "--page", "--no-browser", "--port", "0"]
-    server = subprocess.Popen(
-        [*command, "--who", "ann"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ
-    )
+def start(folder, launch):
+    server = launch("adjudicate", folder, "--page", "--no-browser", "--port", "0", "--who", "ann")
     said = server.stdout.readline()
     url, token = re.search(r"(http://127\.0\.0\.1:\d+)/#(\S+)", said).groups()
     return server, url, token
 
 
-def test_killed_in_the_middle_it_loses_no_label_and_goes_on(folder):
+def test_killed_in_the_middle_it_loses_no_label_and_goes_on(folder, launch):
     """The command as people start it, killed -9 three times between labels: whatever was answered is kept."""
     done = 0
     for stop in (3, 7, 9):
-        server, url, token = start(folder)
+        server, url, token = start(folder, launch)
         try:
             shown = json.loads(send(url, X_Markscheme_Token=token)[1])
             assert (shown["done"], shown["at"]) == (done, done)
@@ -269,8 +264,8 @@ def test_killed_in_the_middle_it_loses_no_label_and_goes_on(folder):
     assert len(read_labels(Run.open(folder).snapshot())) == 9
 
 
-def test_command_says_what_the_labels_are_worth_when_it_ends_and_never_shows_the_token_elsewhere(folder):
-    server, url, token = start(folder)
+def test_command_says_what_the_labels_are_worth_when_it_ends_and_never_shows_the_token_elsewhere(folder, launch):
+    server, url, token = start(folder, launch)
     shown = json.loads(send(url, X_Markscheme_Token=token)[1])
     body = {"who": "ann", "at": 0, "content": shown["content"], "label": "right"}
     assert send(url, "/label", body, X_Markscheme_Token=token)[0] == 200

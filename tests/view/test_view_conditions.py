@@ -9,10 +9,12 @@ import run_folders as folders
 from hypothesis import given
 from hypothesis import strategies as st
 
+import markscheme as ms
 from markscheme.errors import UsageError
 from markscheme.runs import Run
 from markscheme.runs.columns import VERDICTS
 from markscheme.view.conditions import DEEPEST, fields, matching
+from markscheme.view.filters import Filter
 
 SIGNS = {"=": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 
@@ -119,3 +121,13 @@ def test_condition_when_anything_is_typed_then_rows_or_a_sentence(snapshot, text
 def test_fields_when_listed_then_each_can_be_asked_about(snapshot):
     for name in fields(snapshot):
         matching(name if name == "disagree" else f'"{name}" = 1', snapshot, "math")
+
+
+def test_rows_when_a_field_of_the_problems_has_no_name_then_no_group_still_means_all(tmp_path):
+    (tmp_path / "mine.csv").write_text(",problem,answer\n0,What is 2 + 2?,4\n1,What is 3 + 3?,6\n")
+    stored = [f'{{"problem": "What is {n} + {n}?", "text": "4"}}\n' for n in (2, 3)]
+    (tmp_path / "stored.jsonl").write_text("".join(stored))
+    run = ms.run(tmp_path / "mine.csv", model=f"replay/{tmp_path / 'stored.jsonl'}", out=tmp_path / "run")
+    snapshot = Run.open(run.path).snapshot()
+    assert "" in snapshot.groups
+    assert Filter().mask(snapshot, "math").tolist() == [True, True]

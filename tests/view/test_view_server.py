@@ -449,10 +449,13 @@ def test_report_of_the_run_gives_the_figures_unless_its_marks_are_newer(tmp_path
     run = Run.open(path)
     finish(run)
     from_report = overview(site.begin(), entry).value
-    assert from_report.accuracy.method == "report.json"
-    assert from_report.accuracy.estimate == from_marks.accuracy.estimate
+    assert from_report.accuracy == from_marks.accuracy
     assert from_report.verdicts == from_marks.verdicts
     assert from_report.scored == from_marks.scored
+    report = json.loads((path / "report.json").read_text())
+    report["accuracy"]["value"] = 0.125  # as nothing but the report says
+    (path / "report.json").write_text(json.dumps(report))
+    assert overview(site.begin(), entry).value.accuracy.value == 0.125
     run.save_marks("math", [mark for mark in run.marks("math") if mark.sample == 0])
     assert overview(site.begin(), entry).value.scored < from_marks.scored
     site.close()
@@ -465,18 +468,15 @@ def test_command_without_a_folder_says_what_to_do(tmp_path, capsys):
     assert "there is no folder" in capsys.readouterr().err
 
 
-def test_command_serves_until_it_is_interrupted(tmp_path):
+def test_command_serves_until_it_is_interrupted(tmp_path, launch):
     folders.finished(tmp_path / "one", problems=2, samples=1)
-    command = [sys.executable, "-m", "markscheme", "view", str(tmp_path), "--no-browser", "--port", "0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            line = process.stdout.readline()
-            url = next(word for word in line.split() if word.startswith("http://127.0.0.1:"))
-            with urllib.request.urlopen(url) as answer:
-                assert b"one" in answer.read()
-        finally:
-            process.send_signal(signal.SIGINT)
-        assert process.wait(20) == 0
+    process = launch("view", tmp_path, "--no-browser", "--port", "0")
+    line = process.stdout.readline()
+    url = next(word for word in line.split() if word.startswith("http://127.0.0.1:"))
+    with urllib.request.urlopen(url) as answer:
+        assert b"one" in answer.read()
+    process.send_signal(signal.SIGINT)
+    assert process.wait(20) == 0
 
 
 def test_port_that_is_taken_is_an_error_that_says_so(tmp_path, capsys):

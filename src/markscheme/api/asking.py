@@ -9,19 +9,18 @@ from typing import Any
 
 from markscheme.api.awaiting import awaitable
 from markscheme.api.frames import Columns, Frames, Listing, Rows
-from markscheme.api.notebook import display
 from markscheme.api.opinions import Opinions
-from markscheme.api.python_words import NOT_FOR_JUDGES
 from markscheme.api.reports import Runs, load, path_of, paths_of, report
 from markscheme.api.results import Report
-from markscheme.api.run import Run, keep_stopped
+from markscheme.api.run import Run, keep_stopped, shown_and_tracked
 from markscheme.benchmarks import Benchmark, expand
-from markscheme.config import make_config
-from markscheme.errors import MarkschemeError, ModelError, UsageError
+from markscheme.config import NOT_FOR_JUDGES, make_config
+from markscheme.errors import ModelError, UsageError
 from markscheme.experiments import Cell, begin_or_extend, estimate, places, read_cells, run_cells, typed_cells
 from markscheme.reporting.summary import finish
 from markscheme.running import new_folder, prepare
-from markscheme.running.judges import judge_file, judge_options, judge_run
+from markscheme.running.judges import JudgeOptions, judge_file, judge_run
+from markscheme.running.progress import progress as display
 from markscheme.runs import folder
 from markscheme.tracking import tracked
 
@@ -45,12 +44,8 @@ def run(
     config, prepared = _prepared(benchmark, model, options)
     place = Path(out) if out is not None else new_folder(prepared.benchmark.name, config.model)
     others = folder.find_runs(paths_of([reuse]))
-    with tracked(display(prepared.benchmark.name, quiet=not progress), track, place) as shown, shown:
-        try:
-            return _finished(begin_or_extend(config, place, shown, prepared, reuse=others))
-        except MarkschemeError as failure:
-            keep_stopped(failure)
-            raise
+    with shown_and_tracked(prepared.benchmark.name, progress, track, place) as shown:
+        return _finished(begin_or_extend(config, place, shown, prepared, reuse=others))
 
 
 class Experiment(Frames, list[Run]):
@@ -175,7 +170,7 @@ def judge(
     for option in options:
         if option in NOT_FOR_JUDGES:
             raise UsageError(f"a judge is asked about responses that are there: leave {option} out")
-    asked = judge_options(name, which, share, swap, template)
+    asked = JudgeOptions(name=name, which=which, share=share, swap=swap, template=template)
     config = {"model": model, **options, **({} if votes is None else {"samples": votes})}
     source = path_of(run)
     with display("judge", quiet=not progress) as shown:
@@ -188,13 +183,9 @@ def judge(
 
 
 run_async = awaitable(run)
-"""`run`, to be awaited. Cancelled, it stops asking and keeps what has come."""
 experiment_async = awaitable(experiment)
-"""`experiment`, to be awaited."""
 resume_async = awaitable(resume)
-"""`resume`, to be awaited."""
 judge_async = awaitable(judge)
-"""`judge`, to be awaited."""
 
 
 def _prepared(benchmark: Any, model: Any, options: dict[str, Any]) -> tuple[Any, Any]:

@@ -7,8 +7,6 @@ from collections.abc import Callable, Coroutine
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
-from markscheme.running.asking import STOP, Stop
-
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -18,6 +16,8 @@ def awaitable(function: Callable[P, T]) -> Callable[P, Coroutine[Any, Any, T]]:
 
     @wraps(function)
     async def call(*args: P.args, **named: P.kwargs) -> T:
+        from markscheme.running.asking import STOP, Stop
+
         stop = Stop()
         token = STOP.set(stop)  # the thread gets a copy of the context
         try:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from markscheme.api.frames import Listing
 from markscheme.api.python_words import speaking_python
 from markscheme.benchmarks import Benchmark
-from markscheme.benchmarks.examining import bad_golds, fetch, fetchable, own_sources
+from markscheme.benchmarks.examining import BadGold, bad_golds, fetch, fetchable, own_sources
 from markscheme.datasets import Source, locate
-from markscheme.datasets.verify import inspect
+from markscheme.datasets.folder import FileReport, inspect
 from markscheme.errors import UsageError
 
 
@@ -18,7 +18,11 @@ from markscheme.errors import UsageError
 def list(*names: str, data_dir: str | Path | None = None) -> Listing:
     """What there is, from where, and whether it is here; without a name, all benchmarks that ship."""
     folder = _folder(data_dir)
-    rows = [_row(bench, source, folder) for bench in fetchable(names) for source in own_sources(bench)]
+    rows = [
+        {"benchmark": bench.name, "file": source.file, "rows": source.rows, "state": report.state}
+        | {"source": str(source.hubs[0]) if source.hubs else "a file of yours"}
+        for bench, source, report in inspected(names, folder)
+    ]
     columns = {"benchmark": str, "file": str, "rows": int | None, "state": str, "source": str}
     return Listing(rows, columns, f"data folder: {folder}")
 
@@ -38,24 +42,29 @@ def prepare(*names: str, data_dir: str | Path | None = None, force: bool = False
 @speaking_python
 def verify(*names: str, data_dir: str | Path | None = None) -> Listing:
     """Check the files again, and mark every gold against itself."""
-    from markscheme.marking import mark
-
-    folder, rows = _folder(data_dir), []
-    for bench in fetchable(names):
-        for source in own_sources(bench):
-            report = inspect(source, folder)
-            golds = report.file.rows if report.file is not None else 0
-            bad = bad_golds(bench, source, folder, mark) if golds else []
-            rows.append({"file": report.name, "state": report.state, "golds": golds, "bad_golds": len(bad)})
+    folder = _folder(data_dir)
+    rows = [
+        {"file": report.name, "state": report.state, "golds": golds, "bad_golds": len(bad)}
+        for report, golds, bad in verified(names, folder)
+    ]
     columns = {"file": str, "state": str, "golds": int, "bad_golds": int}
     return Listing(rows, columns, f"data folder: {folder}")
 
 
+def inspected(names: Sequence[str], folder: Path) -> Sequence[tuple[Benchmark, Source, FileReport]]:
+    """Each file of the named benchmarks, or of all that ship, and its state."""
+    return [(bench, source, inspect(source, folder)) for bench in fetchable(names) for source in own_sources(bench)]
+
+
+def verified(names: Sequence[str], folder: Path) -> Sequence[tuple[FileReport, int, Sequence[BadGold]]]:
+    """The state of each file, how many golds it has, and those that the marker does not accept."""
+    from markscheme.marking import mark
+
+    return [
+        (report, report.file.rows, bad_golds(bench, source, folder, mark)) if report.file else (report, 0, ())
+        for bench, source, report in inspected(names, folder)
+    ]
+
+
 def _folder(data_dir: str | Path | None) -> Path:
     return locate(Path(data_dir) if data_dir is not None else None)
-
-
-def _row(bench: Benchmark, source: Source, folder: Path) -> dict[str, Any]:
-    report = inspect(source, folder)
-    hub = str(source.hubs[0]) if source.hubs else "a file of yours"
-    return {"benchmark": bench.name, "file": source.file, "rows": source.rows, "state": report.state, "source": hub}

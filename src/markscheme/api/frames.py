@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from markscheme.errors import UsageError
 
@@ -33,13 +33,15 @@ MOST_LINES = 20
 class Frames:
     """Whatever has rows can be handed on as a data frame; arguments of `rows` choose them there too."""
 
+    _COLUMNS: ClassVar[Columns] = {}
+
     def rows(self) -> Rows:
         """One flat record each, all with the same columns."""
         raise NotImplementedError
 
     def columns(self) -> Columns:
         """The type of each column."""
-        raise NotImplementedError
+        return self._COLUMNS
 
     def to_pandas(self, **which: Any) -> pd.DataFrame:
         """As a pandas data frame. Missing text is `NaN`, missing whole numbers are `NA`."""
@@ -71,7 +73,30 @@ class Frames:
         return ((name, kind, [row[name] for row in rows]) for name, kind in self.columns().items())
 
 
-class Listing(Frames, Sequence[dict[str, Any]]):
+class Result(Frames):
+    """What people see of it: a table below a title, notes under it; as text, and with interval bars in a notebook."""
+
+    def _title(self) -> str:
+        return ""
+
+    def _shown(self) -> Sequence[Mapping[str, Any]]:
+        """The table as a person reads it: text, numbers, and figures with their intervals."""
+        return self.rows()
+
+    def _notes(self) -> list[str]:
+        return []
+
+    def __repr__(self) -> str:
+        table = text_table([{name: shown(value) for name, value in row.items()} for row in self._shown()])
+        return "\n".join(filter(None, [self._title(), table, *self._notes()])) or "nothing"
+
+    def _repr_html_(self) -> str | None:
+        from markscheme.api.notebook import html_table
+
+        return html_table(self._shown(), self._title(), self._notes())
+
+
+class Listing(Result, Sequence[dict[str, Any]]):
     """Some records, to be gone through or handed on."""
 
     def __init__(self, rows: Iterable[Mapping[str, Any]], columns: Columns, title: str = "") -> None:
@@ -91,20 +116,18 @@ class Listing(Frames, Sequence[dict[str, Any]]):
     def __len__(self) -> int:
         return len(self._rows)
 
-    def __repr__(self) -> str:
-        lines = text_table([{name: shown(value) for name, value in row.items()} for row in self._rows])
-        return "\n".join(filter(None, [self.title, lines])) or "nothing"
-
-    def _repr_html_(self) -> str:
-        from markscheme.api.notebook import html_table
-
-        return html_table(self._rows, self.title)
+    def _title(self) -> str:
+        return self.title
 
 
 def shown(value: Any) -> str:
     """A value in a line of text."""
     if value is None:
         return ""
+    if not isinstance(value, str | int | float):
+        from markscheme.api.notebook import figure_text
+
+        return figure_text(value)
     text = f"{value:.3g}" if isinstance(value, float) else str(value)
     return text if len(text) <= 60 else f"{text[:40]}…{text[-19:]}"
 

@@ -1,66 +1,24 @@
-"""What a notebook shows: tables with interval bars, a response with its answer highlighted, a progress line.
+"""What a notebook shows: tables with interval bars, a response with its answer highlighted.
 
 Plain HTML with inline style: no script, nothing fetched, and everything that a model or a server wrote is escaped.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from markscheme.reporting.figures import bounds
 from markscheme.reporting.summary import Estimate
-from markscheme.running.progress import Quiet, plain_line, progress
 
 if TYPE_CHECKING:
-    from markscheme.running.live import Live
     from markscheme.types import Mark, Problem, Response
 
 LONGEST_END = 20_000
 """Characters of either end of a text that a notebook shows."""
 BAR = 120
 """Width of an interval bar in pixels."""
-
-
-def in_notebook() -> bool:
-    """Whether a notebook's kernel runs us; asking costs nothing where there is none."""
-    ipython = sys.modules.get("IPython")
-    shell = ipython.get_ipython() if ipython is not None else None
-    return shell is not None and hasattr(shell, "kernel")
-
-
-def display(title: str, *, quiet: bool) -> Quiet:
-    """The progress display that fits where we run."""
-    return Cell(title) if not quiet and in_notebook() else progress(title, quiet=quiet)
-
-
-class Cell(Quiet):
-    """One line below the cell, which is replaced while the run goes on and stays with the last figures."""
-
-    every = 0.5
-
-    def __init__(self, title: str) -> None:
-        self.title = title
-        self._line: Any = None
-
-    def show(self, live: Live) -> None:
-        """Replace the line."""
-        self._update(f"{self.title}: {plain_line(live)}", live.done / max(1, live.total))
-
-    def say(self, line: str) -> None:
-        """A line of its own, to stay."""
-        print(f"{self.title}: {line}", file=sys.stderr, flush=True)
-
-    def _update(self, text: str, share: float) -> None:
-        ipython: Any = import_module("IPython.display")
-        shown = ipython.HTML(f'<progress value="{share:.3f}" max="1"></progress> <small>{escape(text)}</small>')
-        if self._line is None:
-            self._line = ipython.display(shown, display_id=True)
-        else:
-            self._line.update(shown)
 
 
 class Shift(NamedTuple):
@@ -97,19 +55,25 @@ def _row(tag: str, cells: Iterable[str]) -> str:
     return "<tr>" + "".join(f'<{tag} style="text-align:left">{cell}</{tag}>' for cell in cells) + "</tr>"
 
 
+def figure_text(figure: Estimate | Shift) -> str:
+    """A figure with its interval, in words."""
+    if isinstance(figure, Shift):
+        return f"{100 * figure.value:+.1f}  ({100 * figure.low:+.1f} to {100 * figure.high:+.1f})"
+    return bounds(figure)
+
+
 def _cell(value: Any) -> str:
-    if isinstance(value, Shift):
-        points = f"{100 * value.value:+.1f}  ({100 * value.low:+.1f} to {100 * value.high:+.1f})"
-        return f"{interval_bar(*value, zero=0.5)} {points}"
-    if isinstance(value, Estimate):
-        known = value.value is not None and value.low is not None and value.high is not None
-        bar = interval_bar(value.value, value.low, value.high) if known else ""  # type: ignore[arg-type]
-        return f"{bar} {escape(bounds(value))}"
-    return escape(str(value))
+    if not isinstance(value, Shift | Estimate):
+        return escape(str(value))
+    known = value.value is not None and value.low is not None and value.high is not None
+    zero = 0.5 if isinstance(value, Shift) else 0.0
+    bar = interval_bar(value.value, value.low, value.high, zero=zero) if known else ""  # type: ignore[arg-type]
+    return f"{bar} {escape(figure_text(value))}"
 
 
 def html_response(problem: Problem, response: Response, mark: Mark | None) -> str:
     """A response as one reads it: formulas set, the answer highlighted, the verdict and why."""
+    from markscheme.view.mathml import to_mathml
     from markscheme.view.text import clock, render
 
     until = clock() + 1.0  # what takes longer stays as source
@@ -127,7 +91,7 @@ def html_response(problem: Problem, response: Response, mark: Mark | None) -> st
     return (
         '<div style="max-width:60em"><style>.markscheme .src{display:none}</style><div class="markscheme">'
         f"<b>{escape(problem.id)}</b>, sample {response.sample}{_block(render(problem.statement, None, until))}"
-        f"<div><b>gold</b> {_gold(gold)}</div><hr>{thinking}"
+        f"<div><b>gold</b> {to_mathml(gold, False) or escape(gold)}</div><hr>{thinking}"
         f"{_block(render(text, span, until))}<hr>"
         f'<div><b style="color:{colour}">{escape(verdict)}</b>{escape(flags)}</div></div></div>'
     )
@@ -146,9 +110,3 @@ def _ends(text: str, span: tuple[int, int] | None = None) -> tuple[str, tuple[in
 
 def _block(html: str) -> str:
     return f'<div style="white-space:pre-wrap">{html}</div>'
-
-
-def _gold(gold: str) -> str:
-    from markscheme.view.mathml import to_mathml
-
-    return to_mathml(gold, False) or escape(gold)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from markscheme.api.frames import Columns, Frames, Rows
+from markscheme.api.frames import Columns, Frames, Result, Rows
 from markscheme.api.notebook import html_table
 from markscheme.api.run import Answer, Run
 from markscheme.errors import UsageError
@@ -25,11 +25,21 @@ if TYPE_CHECKING:
     from markscheme.running.judges import Judged
 
 
-class Audit(Frames):
+ERRORS = ("false_positive", "false_negative")
+
+
+class Audit(Result):
     """The same responses under every protocol: how much of the score is the grader."""
 
-    def __init__(self, audit: audits.Audit) -> None:
-        self.audit = audit
+    _COLUMNS: ClassVar[Columns] = {
+        "protocol": str,
+        **dict.fromkeys(("score", "low", "high"), float),
+        **dict.fromkeys(map(str, Verdict), int),
+    }
+
+    def __init__(self, audit: audits.Audit, unmatched: int = 0) -> None:
+        self.audit, self.unmatched = audit, unmatched
+        """Outputs of a file that answer no problem of the benchmark are left out: how many."""
 
     @property
     def differences(self) -> list[audits.Difference]:
@@ -44,27 +54,19 @@ class Audit(Frames):
             for each in self.audit.scores
         ]
 
-    def columns(self) -> Columns:
-        """The type of each column."""
-        return {"protocol": str, "score": float, "low": float, "high": float} | {
-            str(verdict): int for verdict in Verdict
-        }
-
     def plot(self) -> Figure:
         """The score under each protocol with its interval."""
         from markscheme.reporting.plots import forest
 
-        rows = {each.protocol: Estimate(each.score, each.low, each.high) for each in self.audit.scores}
+        rows = {row["protocol"]: row["score"] for row in self._shown()}
         return forest(rows, [], f"score on {self.audit.benchmark} (%), 95 % interval", differences=False)
 
-    def __repr__(self) -> str:
+    def _title(self) -> str:
         audit = self.audit
-        lines = [f"{audit.benchmark}: {audit.responses} responses; the protocols differ on {audit.differing}"]
-        lines += [f"  {row['protocol']:24} {_bounds(row)}" for row in self.rows()]
-        return "\n".join([*lines, *self._left_out()])
+        return f"{audit.benchmark}: the protocols differ on {audit.differing} of {audit.responses} responses"
 
-    def _repr_html_(self) -> str:
-        rows = [
+    def _shown(self) -> Rows:
+        return [
             {
                 "protocol": each.protocol,
                 "score": Estimate(each.score, each.low, each.high),
@@ -72,21 +74,20 @@ class Audit(Frames):
             }
             for each in self.audit.scores
         ]
-        title = f"{self.audit.benchmark}: the protocols differ on {self.audit.differing} of {self.audit.responses} responses"
-        return html_table(rows, title, self._left_out())
 
-    def _left_out(self) -> list[str]:
-        return [f"{name} is left out: {why}" for name, why in self.audit.left_out.items()]
-
-
-def _bounds(row: dict[str, Any]) -> str:
-    if row["score"] is None:
-        return "–"
-    return f"{100 * row['score']:.1f} [{100 * row['low']:.1f}, {100 * row['high']:.1f}]"
+    def _notes(self) -> list[str]:
+        unmatched = [f"{self.unmatched} outputs match no problem of {self.audit.benchmark}"] * bool(self.unmatched)
+        return [*unmatched, *(f"{name} is left out: {why}" for name, why in self.audit.left_out.items())]
 
 
-class Graders(Frames):
+class Graders(Result):
     """What every protocol and judge gets wrong on responses that people have labelled."""
+
+    _COLUMNS: ClassVar[Columns] = {
+        **{"grader": str, "judged": int},
+        **dict.fromkeys((f"{name}{part}" for name in ERRORS for part in ("", "_low", "_high")), float),
+        "undecided": int,
+    }
 
     def __init__(self, table: GraderTable) -> None:
         self.table = table
@@ -105,31 +106,18 @@ class Graders(Frames):
         ]
         return sorted(rows, key=lambda row: (row["false_positive"] or 0) + (row["false_negative"] or 0))
 
-    def columns(self) -> Columns:
-        """The type of each column."""
-        rates = [f"{name}{part}" for name in ERRORS for part in ("", "_low", "_high")]
-        return {"grader": str, "judged": int, **dict.fromkeys(rates, float), "undecided": int}
-
     def plot(self) -> Figure:
         """Both kinds of error of each grader, with their intervals."""
         from markscheme.reporting.plots import forest
 
-        rows = {
-            f"{row['grader']}: {name.replace('_', ' ')}s": Estimate(row[name], row[f"{name}_low"], row[f"{name}_high"])
-            for row in self.rows()
-            for name in ERRORS
-        }
+        rows = {f"{row['grader']}: {name}": row[name] for row in self._shown() for name in list(row)[2:]}
         return forest(rows, [], "errors (%), 95 % interval", differences=False)
 
-    def __repr__(self) -> str:
-        lines = [f"{self.table.source}: {self.table.right} right and {self.table.wrong} wrong responses"]
-        for row in self.rows():
-            shown = ", ".join(f"{row[name]:.1%} {name.replace('_', ' ')}s" for name in ERRORS if row[name] is not None)
-            lines.append(f"  {row['grader']:26} {shown}")
-        return "\n".join(lines)
+    def _title(self) -> str:
+        return f"{self.table.source}: {self.table.right} right and {self.table.wrong} wrong responses"
 
-    def _repr_html_(self) -> str:
-        rows = [
+    def _shown(self) -> Rows:
+        return [
             {"grader": row["grader"], "judged": row["judged"]}
             | {
                 f"{name.replace('_', ' ')}s": Estimate(row[name], row[f"{name}_low"], row[f"{name}_high"])
@@ -137,10 +125,6 @@ class Graders(Frames):
             }
             for row in self.rows()
         ]
-        return html_table(rows, repr(self).partition("\n")[0])
-
-
-ERRORS = ("false_positive", "false_negative")
 
 
 def _error(name: str, rate: ErrorRate) -> dict[str, Any]:
@@ -149,6 +133,12 @@ def _error(name: str, rate: ErrorRate) -> dict[str, Any]:
 
 class Opinions(Frames):
     """What a judge says of the responses of a run, or of a file of labelled ones, that it was asked about."""
+
+    _COLUMNS: ClassVar[Columns] = {
+        "key": str,
+        "sample": int,
+        **dict.fromkeys(("problem_id", "marked", "judged", "why", "text"), str),
+    }
 
     def __init__(self, judged: Judged, about: Run | Path) -> None:
         self._about, self._judged = about, judged
@@ -166,6 +156,20 @@ class Opinions(Frames):
     def missing(self) -> int:
         """Replies that did not come; the same call asks for them."""
         return self.run.snapshot().missing
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many it calls right and wrong, and on how many it is undecided."""
+        right, wrong = self.verdicts[Verdict.CORRECT], self.verdicts[Verdict.WRONG]
+        return {"correct": right, "wrong": wrong, "undecided": self.asked - right - wrong}
+
+    @property
+    def told(self) -> list[str]:
+        """The same in words."""
+        right, wrong, undecided = self.counts.values()
+        said = f"{self.protocol}: {self.asked} responses judged, {right} right, {wrong} wrong, {undecided} undecided"
+        empty = f"{self.nothing_to_show} responses hold nothing that this template could show a judge"
+        return [said, *[empty] * bool(self.nothing_to_show)]
 
     def rows(self) -> Rows:
         """One record a judged response: what the marker says and what the judge says."""
@@ -186,16 +190,8 @@ class Opinions(Frames):
             )
         return rows
 
-    def columns(self) -> Columns:
-        """The type of each column."""
-        return {name: int if name == "sample" else str for name in JUDGED_COLUMNS}
-
     def __repr__(self) -> str:
-        right, wrong = self.verdicts[Verdict.CORRECT], self.verdicts[Verdict.WRONG]
-        open_ones = self.asked - right - wrong
-        lines = [f"{self.protocol}: {self.asked} responses judged, {right} right, {wrong} wrong, {open_ones} undecided"]
-        if self.nothing_to_show:
-            lines.append(f"{self.nothing_to_show} responses hold nothing that this template could show a judge")
+        lines = self.told
         if self.missing:
             lines.append(f"{self.missing} replies are missing; the same call asks for them")
         if isinstance(self._about, Path):
@@ -213,9 +209,6 @@ class Opinions(Frames):
         rows = [{"marked": pair[0], "judged": pair[1], "responses": count} for pair, count in sorted(counts.items())]
         head, *notes = repr(self).splitlines()
         return html_table(rows, head, notes)
-
-
-JUDGED_COLUMNS = ("key", "sample", "problem_id", "marked", "judged", "why", "text")
 
 
 class Adjudication:

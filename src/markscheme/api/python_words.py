@@ -11,29 +11,15 @@ import shlex
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache, wraps
+from importlib import import_module
 from pathlib import PurePath
-from typing import Any, NamedTuple, TypeVar, get_args, get_type_hints
+from typing import Any, TypeVar
 
-import msgspec
-
-from markscheme.config import RunConfig
+from markscheme.config import NOT_FOR_JUDGES, RunConfig, run_options
 from markscheme.errors import MarkschemeError
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Class = TypeVar("Class", bound=type)
-
-OWN_OPTIONS = frozenset({
-    "anyway", "benchmark", "cluster", "detect", "force", "level", "margin", "model-repo", "name", "out", "output", "pilot",
-    "power", "problem", "problems", "public", "reuse", "share", "solve-rate", "swap", "template", "these-problems", "to",
-    "track", "votes", "which", "who",
-})  # fmt: skip
-"""Flags that are not among the options of a run, and are arguments of a function."""
-
-NOT_FOR_JUDGES = (
-    "samples", "pass_k", "until", "max_samples", "stop", "prompt", "fewshot", "fewshot_pool", "fewshot_seed", "limit",
-    "limit_seed", "system_prompt", "protocol", "data_dir",
-)  # fmt: skip
-"""Options of a run that would change what a judge is asked."""
 
 PART = re.compile(r"`[^`]*`|[^`]+")
 FLAG = re.compile(r"(?<![\w-])--([a-z][a-z-]+)(?: ([A-Z][A-Z.|/…]*(?![\w-])|[\w.-]+=[^\s;,)]+|\d[\w.]*|ray\b|all\b))?")
@@ -99,34 +85,13 @@ def with_options(function: Function, leave_out: Collection[str] = ()) -> Functio
     """Where a function takes the options of a run as `**options`: each named in its signature and explained in its help."""
     signature = inspect.signature(function)
     *named, _ = signature.parameters.values()
-    options = [each for each in run_options() if each.name not in (*signature.parameters, *leave_out)]
+    options = [each for each in run_options().values() if each.name not in (*signature.parameters, *leave_out)]
     shown = [inspect.Parameter(each.name, inspect.Parameter.KEYWORD_ONLY, default=each.default, annotation=each.kind)
              for each in options]  # fmt: skip
     function.__signature__ = signature.replace(parameters=[*named, *shown])  # type: ignore[attr-defined]
-    told = "\n".join(f"    {each.name}: {in_python(each.meaning)}" for each in options)
+    told = "\n".join(f"    {each.name}: {in_python(each.help)}" for each in options)
     function.__doc__ = f"{inspect.getdoc(function)}\n\nOptions:\n{told}"
     return function
-
-
-class RunOption(NamedTuple):
-    """An option of a run as `RunConfig` has it."""
-
-    name: str
-    kind: Any
-    default: Any
-    meaning: str
-    flags: tuple[str, ...]
-
-
-@cache
-def run_options() -> tuple[RunOption, ...]:
-    """Every option of a run but the benchmark and the model, which are arguments of their own."""
-    hints = get_type_hints(RunConfig, include_extras=True)
-    parts = ((field, get_args(hints[field.name])) for field in msgspec.structs.fields(RunConfig))
-    return tuple(
-        RunOption(field.name, kind, field.default, meta.description, meta.extra["flags"])
-        for field, (kind, *_, meta) in ((field, each) for field, each in parts if each)
-    )
 
 
 def plain(value: Any) -> Any:
@@ -149,7 +114,7 @@ def _part(text: str) -> str:
         return f"`{_call(text[12:-1])}`"
     if text.startswith("`") and not text.startswith("`--"):
         return text
-    text = FLAG.sub(lambda match: _argument(match) if _is_option(match[1]) else match[0], text)
+    text = FLAG.sub(lambda match: _argument(match) if match[1].replace("-", "_") in _arguments() else match[0], text)
     return SHORT_FLAG.sub(lambda match: _short_flags().get(match[0], match[0]), text)
 
 
@@ -182,10 +147,20 @@ def _argument(match: re.Match[str]) -> str:
     return f"{name}={value}" if value[0].isupper() or value[0].isdigit() else f"{name}={value!r}"
 
 
-def _is_option(flag: str) -> bool:
-    return flag in OWN_OPTIONS or flag.replace("-", "_") in RunConfig.__struct_fields__
+@cache
+def _arguments() -> frozenset[str]:
+    """What the functions of `ms` take: a flag of that name is ours, any other belongs to another program."""
+    from markscheme import _HOME
+    from markscheme.api import data
+
+    homes = {name: import_module(f"markscheme.{home}") for name, home in _HOME.items() if home.startswith("api.")}
+    functions = [data.prepare, *(getattr(home, name) for name, home in homes.items() if name.islower())]
+    named = {name for each in functions for name in inspect.signature(each).parameters}
+    return frozenset(named | set(RunConfig.__struct_fields__))
 
 
 @cache
 def _short_flags() -> dict[str, str]:
-    return {"-o": "output"} | {flag: each.name for each in run_options() for flag in each.flags if len(flag) == 2}
+    return {"-o": "output", "-b": "benchmark"} | {
+        each.short: each.name for each in run_options().values() if each.short
+    }

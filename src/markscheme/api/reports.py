@@ -10,9 +10,11 @@ from typing import Any
 from markscheme.api.opinions import Adjudication, Audit, Graders
 from markscheme.api.results import Comparison, Plan, Report
 from markscheme.api.run import Run
-from markscheme.benchmarks import Benchmark
-from markscheme.benchmarks import benchmark as find_benchmark
 from markscheme.errors import JournalError, UsageError
+from markscheme.reporting.comparing import compare_folders, terms_of
+from markscheme.reporting.planning import plan_from
+from markscheme.reporting.summary import summarize
+from markscheme.reporting.table import make_table
 from markscheme.runs import folder
 
 Runs = str | PathLike[str]
@@ -23,7 +25,9 @@ def load(path: Runs) -> Run:
     """A run folder, opened."""
     place = path_of(path)
     if not (place / "manifest.json").exists() and (below := sorted(place.glob("*/manifest.json"))):
-        raise JournalError(f"{place} holds {len(below)} runs: ms.report({str(place)!r}) takes all, ms.load one of them")
+        raise JournalError(
+            f"{place} holds {len(below)} runs: `markscheme report {place}` takes all, and this one of them"
+        )
     return Run.open(place)
 
 
@@ -36,16 +40,13 @@ def report(
     cluster: str | None = None,
 ) -> Report:
     """The figures of runs with their intervals; further `metric`s by name: `maj@4`, `pass^4`, `best-of-4:SCORE`."""
-    from markscheme.reporting.summary import summarize
-    from markscheme.reporting.table import make_table
-
     opened = folder.find_runs(paths_of(runs))
     if not opened:
         raise UsageError("name a run, or a folder of runs: ms.report(run), ms.report('runs')")
-    names = [name for text in _names(metric) or () for name in text.split(",")]
+    names = list(dict.fromkeys(name for text in _names(metric) or () for name in text.split(",")))
     ks = (pass_k,) if isinstance(pass_k, int) else pass_k
     if ks and not all(isinstance(k, int) and k >= 1 for k in ks):
-        raise UsageError(f"-k takes whole numbers from 1 up, not {pass_k!r}")
+        raise UsageError(f"-k takes whole numbers from 1 up, not {', '.join(map(str, ks))}")
     population = _population(these_problems)
     summaries = [summarize(each, protocol, ks, names, population, cluster) for each in opened]
     return Report(make_table(summaries), opened)
@@ -66,23 +67,12 @@ def compare(
 
     `margin` is in points, as on the command line.
     """
-    from markscheme.reporting.comparing import Terms, compare_macro, compare_runs
-
-    terms = Terms(
-        metric=metric,
-        protocol=protocol,
-        level=level,
-        seed=seed,
-        population=_population(these_problems),
-        anyway=anyway,
-        cluster=cluster,
-        margin=None if margin is None else margin / 100,
-    )
-    sides = [folder.find_runs([each]) for each in paths_of(runs)]
-    opened = [run for side in sides for run in side]
-    if len(sides) == 2 and len(opened) > 2:
-        return Comparison(compare_macro(sides[0], sides[1], terms), opened)
-    return Comparison(compare_runs(opened, terms), opened)
+    options = {"metric": metric, "protocol": protocol, "level": level, "seed": seed, "anyway": anyway}
+    terms = terms_of(margin=margin, these_problems=these_problems, cluster=cluster, **options)
+    compared = compare_folders(list(paths_of(runs)), terms)
+    if len(compared) > 1:
+        raise UsageError(f"these are runs of {len(compared)} benchmarks: compare those of one, or two folders of runs")
+    return Comparison(compared[0])
 
 
 def audit(
@@ -103,7 +93,7 @@ def audit(
     made = judge_all(
         outputs, _names(protocol), benchmark=outputs.benchmark, keep=show, workers=workers, think_end=think_end
     )
-    return Audit(made)
+    return Audit(made, outputs.unmatched)
 
 
 def benchmark_the_graders(source: Runs, *, protocol: str | Iterable[str] | None = None) -> Graders:
@@ -133,7 +123,7 @@ def plan(
     data_dir: str | None = None,
 ) -> Plan:
     """How many samples show a difference of `detect` points, learnt from one or two pilot runs where there are some."""
-    from markscheme.reporting.planning import plan_from
+    from markscheme.benchmarks import benchmark as find_benchmark
 
     if not isinstance(detect, int | float):
         raise UsageError(f"--detect is a difference in points, such as 5, not {detect!r}")
@@ -163,6 +153,8 @@ def paths_of(runs: Iterable[Any]) -> Iterator[Path]:
 
 def named_benchmark(benchmark: Any) -> str | None:
     """A benchmark by name or path; where its own name finds it again, the object will do."""
+    from markscheme.benchmarks import Benchmark
+
     if isinstance(benchmark, Benchmark):
         if benchmark.definition is None:
             raise UsageError(

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
 
-from markscheme.api.frames import Columns, Frames, Listing, Rows, text_table
-from markscheme.api.notebook import Shift, html_table
+from markscheme.api.frames import Columns, Listing, Result, Rows, text_table
+from markscheme.api.notebook import Shift
 from markscheme.api.python_words import in_python
 from markscheme.errors import UsageError
-from markscheme.reporting.comparing import Compared, MacroCompared, margin_line, shown_worse
+from markscheme.reporting.comparing import Compared, MacroCompared, differences, margin_line, shown_worse
 from markscheme.reporting.figures import bounds, figures_of, percent
 from markscheme.reporting.planning import plan_range, plan_rows
+from markscheme.reporting.plots import distinct
 from markscheme.reporting.summary import Estimate, Summary
 from markscheme.reporting.table import TEXT_FORMATS, Table, flat_rows, intervals, named_notes, shown_rows
 
@@ -35,11 +36,11 @@ WHOLE = ("problems", "samples", "responses", "missing", "completion_tokens")
 """Columns of a report that are no shares."""
 
 
-class Report(Frames):
+class Report(Result):
     """The figures of one run or several, with the macro average where they are different benchmarks."""
 
     def __init__(self, table: Table, runs: Sequence[Run]) -> None:
-        self.table, self._opened = table, runs
+        self.table, self.opened = table, runs
 
     @property
     def runs(self) -> list[Summary]:
@@ -95,7 +96,7 @@ class Report(Frames):
         """pass@k against k with its interval, one line a run."""
         from markscheme.reporting.run_plots import pass_at_k_figure
 
-        return pass_at_k_figure(self._opened, self.runs)
+        return pass_at_k_figure(self.opened, self.runs)
 
     def __iter__(self) -> Iterator[Summary]:
         return iter(self.runs)
@@ -115,43 +116,38 @@ class Report(Frames):
             rows = self._told_apart([
                 {name: value for name, value in row.items() if name != "pass@1"} for row in shown_rows(self.table, bounds)
             ])  # fmt: skip
-            lines = [text_table(rows), f"percent, with {intervals(self.table)}"]
+            lines = [text_table(rows), self._title()]
         notes = self._notes()
         more = [f"… and {len(notes) - MOST_NOTES} more: report.text()"] * (len(notes) > MOST_NOTES)
         return "\n".join([*lines, *(f"note: {note}" for note in notes[:MOST_NOTES]), *more])
 
-    def _repr_html_(self) -> str:
-        rows: list[dict[str, Any]] = [
-            {
-                "benchmark": each.benchmark,
-                "model": each.model,
-                "problems × samples": f"{each.problems} × {each.samples}",
-                **figures_of(each),
-                "missing": each.missing,
-            }
-            for each in self.runs
-        ]
-        if self.macro:
-            rows.append({"benchmark": "macro average", **self.macro})
-        return html_table(self._told_apart(rows), f"percent, with {intervals(self.table)}", self._notes())
+    def _title(self) -> str:
+        return f"percent, with {intervals(self.table)}"
+
+    def _shown(self) -> Rows:
+        return self._told_apart(shown_rows(self.table, lambda figure: figure))
 
     def _told_apart(self, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """With the names of the folders where benchmark and model do not tell runs apart."""
         if len({(each.benchmark, each.model) for each in self.runs}) == len(self.runs):
             return rows
-        names = [Path(each.run).name for each in self.runs]
-        names = names if len(set(names)) == len(names) else [each.run for each in self.runs]
+        names = distinct([Path(each.run).name for each in self.runs], [each.run for each in self.runs])
         return [{"run": name, **row} for name, row in zip([*names, ""], rows, strict=False)]
 
     def _notes(self) -> list[str]:
         return list(map(in_python, named_notes(self.table)))
 
 
-class Comparison(Frames):
+class Comparison(Result):
     """Two runs problem by problem, several ranked, or two models over several benchmarks."""
 
-    def __init__(self, compared: Compared | MacroCompared, runs: Sequence[Run]) -> None:
-        self.compared, self._runs = compared, runs
+    _COLUMNS: ClassVar[Columns] = {
+        **dict.fromkeys(("benchmark", "metric", "b", "a"), str),
+        **dict.fromkeys(("difference", "low", "high", "level", "p_value"), float),
+    }
+
+    def __init__(self, compared: Compared | MacroCompared) -> None:
+        self.compared = compared
 
     @property
     def parts(self) -> tuple[Compared, ...]:
@@ -161,14 +157,12 @@ class Comparison(Frames):
     @property
     def difference(self) -> Interval:
         """B − A with its interval; over several benchmarks their mean."""
-        if isinstance(self.compared, MacroCompared):
-            return self.compared.difference
         return self._pair.difference
 
     @property
     def p_value(self) -> float:
         """Of no difference."""
-        return self.compared.p_value if isinstance(self.compared, MacroCompared) else self._pair.p_value
+        return self._pair.p_value
 
     @property
     def worse(self) -> bool:
@@ -178,7 +172,7 @@ class Comparison(Frames):
     @property
     def margin(self) -> Margin | None:
         """Whether B is not worse by more than the margin, and the same within it; where one was given."""
-        return self.compared.margin if isinstance(self.compared, MacroCompared) else self._pair.margin
+        return self._pair.margin
 
     @property
     def ranking(self) -> Ranking | None:
@@ -191,11 +185,11 @@ class Comparison(Frames):
         return [difference for part in self.parts for difference in part.differences]
 
     @property
-    def _pair(self) -> Pair:
-        assert isinstance(self.compared, Compared)
-        if self.compared.comparison is None:
+    def _pair(self) -> Pair | MacroCompared:
+        pair = self.compared if isinstance(self.compared, MacroCompared) else self.compared.comparison
+        if pair is None:
             raise UsageError("three runs or more are ranked: see .ranking, or compare two of them")
-        return self.compared.comparison
+        return pair
 
     def rows(self) -> Rows:
         """One record a difference: each benchmark's, the mean over them, or every pair of a ranking."""
@@ -205,11 +199,6 @@ class Comparison(Frames):
             macro = {"benchmark": "macro average", "metric": self.compared.metric, **names}
             rows.append({**macro, **_points(self.difference), "p_value": self.p_value})
         return rows
-
-    def columns(self) -> Columns:
-        """The type of each column; a ranking has no p-values."""
-        texts = dict.fromkeys(("benchmark", "metric", "b", "a"), str)
-        return {**texts, **dict.fromkeys(("difference", "low", "high", "level", "p_value"), float)}
 
     def problems(self) -> Listing:
         """Every problem that moved, the furthest first: its samples right and asked in both runs."""
@@ -236,13 +225,16 @@ class Comparison(Frames):
 
         if isinstance(self.compared, MacroCompared):
             raise UsageError("a forest plot is of one benchmark: compare its two runs")
-        return forest_figure(self.compared, self._runs)
+        return forest_figure(self.compared)
 
     def __repr__(self) -> str:
         return "\n".join([*self._notes(), *map(_difference_line, self.rows())])
 
-    def _repr_html_(self) -> str:
-        rows = [
+    def _title(self) -> str:
+        return f"difference in {self.rows()[0]['metric']}"
+
+    def _shown(self) -> Rows:
+        return [
             {
                 "benchmark": row["benchmark"],
                 "B − A": f"{row['b']} − {row['a']}",
@@ -251,28 +243,22 @@ class Comparison(Frames):
             }
             for row in self.rows()
         ]
-        return html_table(rows, f"difference in {self.rows()[0]['metric']}", self._notes())
 
     def _notes(self) -> list[str]:
         differ = [f"they differ in {each.what}: {' | '.join(each.values.values())}" for each in self.differences]
         pairs = [part.comparison for part in self.parts if part.comparison is not None]
-        said = [*differ, *(note for part in self.parts for note in part.notes)]
+        notes = [*differ, *(note for part in self.parts for note in part.notes)]
         if self.ranking is None and (margin := self.margin) is not None:
-            said.append(margin_line(margin))
-        return list(dict.fromkeys(map(in_python, [*said, *(caveat for pair in pairs for caveat in pair.caveats)])))
+            notes.append(margin_line(margin))
+        return list(dict.fromkeys(map(in_python, [*notes, *(caveat for pair in pairs for caveat in pair.caveats)])))
 
 
 def _difference_rows(part: Compared) -> list[dict[str, Any]]:
-    if part.ranking is not None:
-        about: dict[str, Any] = {"benchmark": part.benchmark, "metric": part.ranking.metric}
-        return [
-            {**about, "b": pair.upper, "a": pair.lower, **_points(pair.difference), "p_value": None}
-            for pair in part.ranking.pairs
-        ]
-    assert part.comparison is not None
-    first, second = part.runs
-    about = {"benchmark": part.benchmark, "metric": part.comparison.metric, "b": second, "a": first}
-    return [{**about, **_points(part.comparison.difference), "p_value": part.comparison.p_value}]
+    measured = part.comparison or part.ranking
+    assert measured is not None
+    about = {"benchmark": part.benchmark, "metric": measured.metric}
+    p_value = part.comparison.p_value if part.comparison else None  # a ranking has none
+    return [{**about, "b": b, "a": a, **_points(each), "p_value": p_value} for b, a, each in differences(part)]
 
 
 def _points(interval: Interval) -> dict[str, float]:
@@ -280,13 +266,13 @@ def _points(interval: Interval) -> dict[str, float]:
 
 
 def _difference_line(row: dict[str, Any]) -> str:
-    said = f"{100 * row['difference']:+.1f} points, {100 * row['level']:.3g} % interval "
-    said += f"{100 * row['low']:+.1f} to {100 * row['high']:+.1f}"
+    points = f"{100 * row['difference']:+.1f} points, {100 * row['level']:.3g} % interval "
+    points += f"{100 * row['low']:+.1f} to {100 * row['high']:+.1f}"
     p_value = "" if row["p_value"] is None else f", p = {row['p_value']:.3g}"
-    return f"{row['benchmark']} · {row['metric']}: {row['b']} − {row['a']}: {said}{p_value}"
+    return f"{row['benchmark']} · {row['metric']}: {row['b']} − {row['a']}: {points}{p_value}"
 
 
-class Plan(Frames):
+class Plan(Result):
     """What n samples per problem buy."""
 
     def __init__(self, plan: Planned) -> None:
@@ -311,14 +297,13 @@ class Plan(Frames):
 
         return power_curve(self.plan)
 
-    def __repr__(self) -> str:
-        return f"{self._answer()}\n{text_table(plan_rows(self.plan))}"
+    def _shown(self) -> Rows:
+        return plan_rows(self.plan)
 
-    def _repr_html_(self) -> str:
-        return html_table(plan_rows(self.plan), self._answer())
-
-    def _answer(self) -> str:
+    def _title(self) -> str:
         plan = self.plan
         shown = "no number of samples shows" if plan.samples is None else f"{plan.samples} samples per problem show"
-        said = f"{shown} {100 * plan.detect:g} points on {plan.problems} problems with power {plan.power:g}"
-        return "\n".join([said, *plan_range(plan)])
+        return f"{shown} {100 * plan.detect:g} points on {plan.problems} problems with power {plan.power:g}"
+
+    def _notes(self) -> list[str]:
+        return plan_range(self.plan)

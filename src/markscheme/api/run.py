@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from markscheme.api.awaiting import awaitable
 from markscheme.api.frames import Columns, Frames, Rows
-from markscheme.api.notebook import display, html_response
+from markscheme.api.notebook import html_response
 from markscheme.api.python_words import in_python, methods_speaking_python
 from markscheme.errors import JournalError, MarkschemeError, UsageError
 from markscheme.reporting.figures import percent
@@ -19,36 +20,22 @@ from markscheme.types import Mark, Problem, Response
 if TYPE_CHECKING:
     from markscheme.api.opinions import Audit
     from markscheme.api.results import Report
+    from markscheme.running import Display
     from markscheme.runs.snapshot import Snapshot
 
 SHOWN = 1_000
 """Characters of a question or response that a repr shows: of a response the last, where the answer stands."""
 
 COLUMNS: Columns = {
-    "run": str,
-    "benchmark": str,
-    "model": str,
-    "key": str,
+    **dict.fromkeys(("run", "benchmark", "model", "key"), str),
     "sample": int,
-    "problem_id": str,
-    "statement": str,
-    "gold": str,
-    "protocol": str,
-    "verdict": str,
+    **dict.fromkeys(("problem_id", "statement", "gold", "protocol", "verdict"), str),
     "correct": float,
-    "answer": str,
-    "why": str,
-    "flags": str,
-    "text": str,
-    "reasoning": str,
-    "finish_reason": str,
-    "prompt_tokens": int | None,
-    "completion_tokens": int | None,
-    "reasoning_tokens": int | None,
+    **dict.fromkeys(("answer", "why", "flags", "text", "reasoning", "finish_reason"), str),
+    **dict.fromkeys(("prompt_tokens", "completion_tokens", "reasoning_tokens"), int | None),
     "latency": float,
     "attempts": int,
-    "error": str,
-    "error_kind": str,
+    **dict.fromkeys(("error", "error_kind"), str),
 }
 """What is known of every response. `correct` is a number, so that its mean over responses that came is a share."""
 FACTS = tuple(COLUMNS)[tuple(COLUMNS).index("text") :]
@@ -62,13 +49,13 @@ class Answer:
         self.problem, self.response, self.mark = problem, response, mark
 
     def __repr__(self) -> str:
-        said = "not marked" if self.mark is None else f"{self.mark.verdict}: {self.mark.why}"
+        verdict = "not marked" if self.mark is None else f"{self.mark.verdict}: {self.mark.why}"
         text = self.response.text if self.response.error is None else f"no answer: {self.response.error}"
         cut = f"… {len(text) - SHOWN:,} characters …\n" if len(text) > SHOWN else ""
         question = self.problem.statement
         question = question if len(question) <= SHOWN // 2 else f"{question[: SHOWN // 2]}…"
         return (
-            f"{self.problem.id}, sample {self.response.sample} ({said})\n{question}\ngold: {shown_gold(self.problem)}\n"
+            f"{self.problem.id}, sample {self.response.sample} ({verdict})\n{question}\ngold: {shown_gold(self.problem)}\n"
             f"{cut}{text[-SHOWN:]}"
         )
 
@@ -123,16 +110,10 @@ class Run(folder.Run, Frames):
     def resume(self, *, progress: bool = True, track: str | Sequence[str] = (), **options: Any) -> Self:
         """Ask for what is missing or failed, and nothing twice; `options` that say how to ask may be new ones."""
         from markscheme.running import resume
-        from markscheme.tracking import tracked
 
-        shown = display(self.manifest.benchmark, quiet=not progress)
-        with tracked(shown, track, self.path) as told, told:
-            try:
-                self.manifest = resume(self, options, told).manifest
-                finish(self)
-            except MarkschemeError as failure:
-                keep_stopped(failure)
-                raise
+        with shown_and_tracked(self.manifest.benchmark, progress, track, self.path) as display:
+            self.manifest = resume(self, options, display).manifest
+            finish(self)
         return self
 
     def extend(self, *, progress: bool = True, track: str | Sequence[str] = (), **options: Any) -> Self:
@@ -227,8 +208,8 @@ class Run(folder.Run, Frames):
         return True  # also before its first response
 
     def __repr__(self) -> str:
-        told = self.manifest
-        head = f"Run({str(self.path)!r}): {told.benchmark} · {told.model}"
+        manifest = self.manifest
+        head = f"Run({str(self.path)!r}): {manifest.benchmark} · {manifest.model}"
         try:
             summary = self.summary
         except UsageError as reason:  # nothing is marked
@@ -239,13 +220,27 @@ class Run(folder.Run, Frames):
         lines = [head, f"  accuracy {percent(summary.accuracy)}"]
         lines += [f"  pass@{k} {percent(each)}" for k, each in summary.pass_at_k.items() if k != "1"]
         counts = ", ".join(f"{count:,} {verdict}" for verdict, count in summary.verdicts.items() if count)
-        return "\n".join([*lines, f"  {told.problems:,} problems × {told.samples}: {counts}"])
+        return "\n".join([*lines, f"  {manifest.problems:,} problems × {manifest.samples}: {counts}"])
 
     def _repr_html_(self) -> str | None:
         try:
             return self.report()._repr_html_()
         except UsageError:  # nothing is marked: a notebook shows the repr, which says so
             return None
+
+
+@contextmanager
+def shown_and_tracked(title: str, progress: bool, track: str | Sequence[str], place: Path) -> Iterator[Display]:
+    """Around the asking: its progress is shown, trackers are told, and what a failure stopped is reported too."""
+    from markscheme.running.progress import progress as display
+    from markscheme.tracking import tracked
+
+    with tracked(display(title, quiet=not progress), track, place) as shown, shown:
+        try:
+            yield shown
+        except MarkschemeError as failure:
+            keep_stopped(failure)
+            raise
 
 
 def keep_stopped(failure: MarkschemeError) -> None:

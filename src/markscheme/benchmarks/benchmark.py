@@ -11,14 +11,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import overload
 
 import msgspec
 
 from markscheme.benchmarks.definition import Definition
 from markscheme.benchmarks.fields import ProblemMaker
 from markscheme.datasets import DataFile, Source, SourceRows, locate
-from markscheme.datasets.files import Row
+from markscheme.datasets.files import LazySequence, Row
 from markscheme.errors import DataError, UsageError
 from markscheme.prompts import Template, build_prompts, custom_template, draw_examples, fixed_examples
 from markscheme.types import Problem, Question, Sampling
@@ -144,7 +143,7 @@ class Benchmark:
         return draw_examples(self.pool, count, seed, () if pinned else self.problems)
 
 
-class DataProblems(Sequence[Problem]):
+class DataProblems(LazySequence[Problem]):
     """The problems of some data files of a benchmark. Files are read on first use, problems made one by one."""
 
     def __init__(
@@ -193,19 +192,12 @@ class DataProblems(Sequence[Problem]):
     def __len__(self) -> int:
         return len(self._places)
 
-    @overload
-    def __getitem__(self, index: int) -> Problem: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Problem]: ...
-    def __getitem__(self, index: int | slice) -> Problem | Sequence[Problem]:
-        if isinstance(index, slice):
-            return [self[each] for each in range(*index.indices(len(self)))]
-        place = range(len(self))[index]
+    def _item(self, index: int) -> Problem:
         if self._pool:
-            return self._problem(*self._places[place])
-        for each in self._places[len(self._made) : place + 1]:
+            return self._problem(*self._places[index])
+        for each in self._places[len(self._made) : index + 1]:
             self._made.append(self._with_distinct_key(self._problem(*each)))
-        return self._made[place]
+        return self._made[index]
 
     def _problem(self, part: str, index: int) -> Problem:
         rows = self._rows[part]

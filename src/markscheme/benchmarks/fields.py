@@ -128,7 +128,7 @@ class ProblemMaker:
                     continue
                 if value is not None and (value != "" or each is tried[-1]):
                     return value
-            raise MissingFieldError(" or ".join(dict.fromkeys(missing)) or f"no field {_shown(expression)}")
+            raise MissingFieldError(" or ".join(dict.fromkeys(missing)) or f"no field {'/'.join(_several(expression))}")
 
         return first
 
@@ -262,10 +262,6 @@ def _several(expression: Expression | None) -> tuple[str, ...]:
     if expression is None:
         return ()
     return (expression,) if isinstance(expression, str) else expression
-
-
-def _shown(expression: Expression) -> str:
-    return "/".join(_several(expression))
 
 
 def _or_none(reader: Value | None, row: Row) -> Any:

@@ -46,16 +46,16 @@ def benchmark(name: str | Path, data_dir: str | Path | None = None) -> Benchmark
     if squashed not in known:
         hint = nearest(typed.lower(), known.values(), f"there are {', '.join(known.values())}.")
         raise UsageError(f"no benchmark {typed!r}; {hint} A path to a .toml, .jsonl, .csv or .parquet file works too.")
-    found = benchmarks()[known[squashed]]
-    if found.definition is None:
-        return found
-    return next(each for each in _benchmarks(found.definition, folder) if each.name == found.name)
+    chosen = benchmarks()[known[squashed]]
+    if chosen.definition is None:
+        return chosen
+    return next(each for each in _benchmarks(chosen.definition, folder) if each.name == chosen.name)
 
 
 def with_examples(bench: Benchmark, pool: str, data_dir: str | Path | None = None) -> Benchmark:
     """The benchmark with worked examples from elsewhere: a file, or a benchmark's pool or, if it has none, its problems."""
-    found = benchmark(pool, data_dir)
-    return replace(bench, pool=found.problems if found.pool is None else found.pool, disjoint=False)
+    lender = benchmark(pool, data_dir)
+    return replace(bench, pool=lender.problems if lender.pool is None else lender.pool, disjoint=False)
 
 
 @cache
@@ -68,15 +68,13 @@ def benchmarks() -> dict[str, Benchmark]:
 
 def expand(names: Iterable[str]) -> list[str]:
     """Names with `all` replaced by the default benchmarks, each once, in order."""
-    full = []
+    full: list[str] = []
     for name in names:
-        full += _defaults() if name == "all" else [name]
+        if name == "all":  # only then is every benchmark's file read
+            full += sorted(each.name for each in benchmarks().values() if each.definition and each.definition.default)
+        else:
+            full.append(name)
     return list(dict.fromkeys(full))
-
-
-def _defaults() -> list[str]:
-    """Reads every benchmark's file, so only where `all` is asked for."""
-    return sorted(each.name for each in benchmarks().values() if each.definition and each.definition.default)
 
 
 def own_problem(index: int, row: Row) -> Problem:
@@ -145,14 +143,14 @@ def _own_definition(row: Row) -> Definition:
 
 def _plugged_in() -> Iterator[Benchmark]:
     for point in entry_points(group=ENTRY_POINTS):
-        found = point.load()
-        if isinstance(found, Benchmark):
-            yield found
-        elif isinstance(found, str | Path):
-            yield from _benchmarks(load_definition(Path(found)), None)
+        loaded = point.load()
+        if isinstance(loaded, Benchmark):
+            yield loaded
+        elif isinstance(loaded, str | Path):
+            yield from _benchmarks(load_definition(Path(loaded)), None)
         else:
             raise UsageError(
-                f"the entry point {point.name} of {ENTRY_POINTS} is {type(found).__name__}, where a Benchmark or the "
+                f"the entry point {point.name} of {ENTRY_POINTS} is {type(loaded).__name__}, where a Benchmark or the "
                 "path of a .toml file belongs; mend or remove that package"
             )
 

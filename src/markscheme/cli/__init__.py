@@ -119,6 +119,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         # `markscheme … | head` closed the pipe: that is the reader's choice, not a failure.
         _forget(sys.stdout)
         return 0
+    except KeyboardInterrupt:
+        print("markscheme: interrupted", file=sys.stderr)
+        return EXIT_INTERRUPTED
     except OSError as problem:  # standard output is a file on a full disk, say
         _forget(sys.stdout)
         with suppress(OSError):
@@ -148,12 +151,8 @@ def _main(arguments: list[str]) -> int:
         from markscheme.errors import nearest
 
         commands = f"the commands are {', '.join(COMMANDS)}"
-        said = (
-            f"no command {command!r}; {nearest(command, COMMANDS, commands)}"
-            if command
-            else f"no command given; {commands}"
-        )
-        print(f"markscheme: {said}", file=sys.stderr)
+        hint = nearest(command, COMMANDS, commands) if command else commands
+        print(f"markscheme: no command {repr(command) if command else 'given'}; {hint}", file=sys.stderr)
         return EXIT_USAGE
     return _run(build_parser(command).parse_args(rest))
 
@@ -167,9 +166,6 @@ def _run(args: argparse.Namespace) -> int:
     except MarkschemeError as problem:
         complain(str(problem))
         return problem.exit_code
-    except KeyboardInterrupt:
-        print("markscheme: interrupted", file=sys.stderr)
-        return EXIT_INTERRUPTED
 
 
 def _check_memory() -> None:

@@ -10,6 +10,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from markscheme.reporting.terminal import gold_line
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -24,7 +26,6 @@ EVERY = 10
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The run, who judges, and how long."""
     parser.add_argument("run_folder", metavar="RUN", help="the run whose responses are judged")
     parser.add_argument("--who", metavar="NAME", help="whose opinion it is (default: the user's name)")
     parser.add_argument("--limit", type=int, metavar="N", help="stop after N responses")
@@ -97,9 +98,9 @@ def _user() -> str:
 def _judge(
     adjudication: Adjudication,
     waiting: list[int],
-    write: Callable[[list[Label]], None],
+    write: Callable[[list[Label]], object],
     who: str,
-    told: Callable[[], str],
+    worth_now: Callable[[], str],
 ) -> None:
     """One response after the other, until there is none or the person stops. `b` goes back to the one before."""
     from markscheme.runs.adjudications import content_of
@@ -119,14 +120,14 @@ def _judge(
         write([adjudication.label(waiting[at], content_of(shown[1]), KEYS[key], who)])
         at, done = at + 1, done + 1
         if done % EVERY == 0:
-            print(f"\n{told()}\n")
+            print(f"\n{worth_now()}\n")
 
 
 def _asked(question: Question, response: Response, place: str) -> str:
     """Problem, gold and response, and the key that was pressed: one of y, n, u, b, q."""
     whole = response.text
     print(f"── {place} " + "─" * 60)
-    print(f"{_plain(question.problem.statement)}\n\ngold: {_plain(_gold(question))}\n\nresponse:")
+    print(f"{_plain(question.problem.statement)}\n\ngold: {_plain(gold_line(question.problem.gold))}\n\nresponse:")
     print(_plain(f"[…]\n{whole[-SHOWN:]}" if len(whole) > SHOWN else whole))
     while True:
         print("y/n/u/m/b/q? ", end="", flush=True)
@@ -136,11 +137,6 @@ def _asked(question: Question, response: Response, place: str) -> str:
             print(_plain(whole))
         elif key in (*KEYS, "b", "q"):
             return key
-
-
-def _gold(question: Question) -> str:
-    gold = question.problem.gold
-    return gold if isinstance(gold, str) else f"{', '.join(map(str, gold.nums))} → {gold.target}"
 
 
 def _key() -> str:

@@ -6,22 +6,15 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from markscheme.cli.mark import (
-    add_format_arguments,
-    add_source_arguments,
-    print_scores,
-    score_rows,
-    shown,
-    warn_of_unmatched,
-)
+from markscheme.cli.mark import add_format_arguments, add_source_arguments, score_rows, shown, warn_of_unmatched
+from markscheme.reporting.terminal import console, gold_line, print_json, print_table
 
 if TYPE_CHECKING:
-    from markscheme.marking.bulk.audit import Audit, Difference
+    from markscheme.marking.bulk.audit import Audit
     from markscheme.types import Mark
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The same as `mark`, how many differences to show, and the form."""
     add_source_arguments(parser)
     parser.add_argument("--show", type=int, default=10, metavar="N", help="differing responses shown (default: 10)")
     parser.add_argument(
@@ -33,33 +26,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Audit and print."""
     if args.benchmark_the_graders:
         from markscheme.cli.graders import benchmark_graders
 
         return benchmark_graders(args)
-    from markscheme.marking.bulk.audit import audit
-    from markscheme.marking.bulk.outputs import Outputs
-    from markscheme.reporting.terminal import print_json
+    from markscheme.api.reports import audit
 
+    options = {name: getattr(args, name) for name in ("benchmark", "protocol", "data_dir", "workers", "think_end")}
+    sources = _sources(args.source)
     audits = []
-    for source in _sources(args.source):
-        outputs = Outputs(source, args.benchmark, args.data_dir)
-        audits.append(
-            audit(
-                outputs,
-                args.protocol,
-                benchmark=outputs.benchmark,
-                keep=max(args.show, 0),
-                workers=args.workers,
-                think_end=args.think_end,
-            )
-        )
-        warn_of_unmatched(outputs)
+    for source in sources:
+        made = audit(source, show=max(args.show, 0), **options)
+        warn_of_unmatched(made.unmatched, made.audit.benchmark)
+        audits.append(made.audit)
     if args.json or args.format == "json":
         print_json(audits if len(audits) > 1 else audits[0])
         return 0
-    for source, each in zip(_sources(args.source), audits, strict=True):
+    for source, each in zip(sources, audits, strict=True):
         if len(audits) > 1:
             print(f"{source}\n")
         if args.format == "markdown":
@@ -103,61 +86,48 @@ def _left_out(audit: Audit) -> str:
 def _print_tables(audit: Audit) -> None:
     from rich.markup import escape
 
-    from markscheme.reporting.terminal import console
-
     screen = console()
     screen.print(escape(_range(audit)))
     if audit.left_out:
         screen.print(escape(_left_out(audit)), soft_wrap=True)
     screen.print()
-    print_scores(_headline(audit), audit.scores)
+    print_table(_headline(audit), score_rows(audit.scores))
     screen.print()
     if audit.differing:
-        from markscheme.reporting.terminal import print_table
-
         names = list(audit.disagreements)
         rows = [
             {"": f"{row} {name}", **{str(column): _cell(audit, name, other) for column, other in enumerate(names, 1)}}
             for row, name in enumerate(names, 1)
         ]
         print_table("responses on which two protocols disagree", rows)
-    for difference in audit.differences:
-        screen.print(
-            f"[bold]{escape(difference.problem)}[/] sample {difference.sample}, gold {escape(_gold(difference))}"
-        )
-        screen.print(escape("… " + _one_line(difference.ending)[-160:]), style="dim", soft_wrap=True)
-        for name, mark in difference.marks.items():
+    for each in audit.differences:
+        screen.print(f"[bold]{escape(each.problem)}[/] sample {each.sample}, gold {escape(gold_line(each.gold))}")
+        screen.print(escape("… " + _one_line(each.ending)[-160:]), style="dim", soft_wrap=True)
+        for name, mark in each.marks.items():
             screen.print(escape(f"  {name:22} {mark.verdict:11} {_reason(mark)}"), soft_wrap=True)
         screen.print()
 
 
 def as_markdown(audit: Audit) -> str:
     """The whole audit as a Markdown page."""
-    lines = [f"## {_headline(audit)}", "", _range(audit), "", *score_rows(audit.scores)]
+    from markscheme.reporting.table import markdown_table
+
+    lines = [f"## {_headline(audit)}", "", _range(audit), ""]
     if audit.left_out:
-        lines[3:3] = ["", _left_out(audit)]
+        lines += [_left_out(audit), ""]
+    lines += markdown_table(score_rows(audit.scores))
     names = list(audit.disagreements)
     if audit.differing:
-        lines += [
-            "",
-            "Responses on which two protocols disagree:",
-            "",
-            f"| | {' | '.join(names)} |",
-            "|---" * (len(names) + 1) + "|",
-        ]
-        lines += [f"| {name} | {' | '.join(_cell(audit, name, other) for other in names)} |" for name in names]
-    for difference in audit.differences:
-        lines += ["", f"### {difference.problem}, sample {difference.sample}, gold `{_gold(difference)}`", ""]
-        lines += [
-            "```text",
-            difference.ending.replace("```", "'''"),
-            "```",
-            "",
-            "| protocol | verdict | answer | why |",
-            "|---|---|---|---|",
-        ]
-        for name, mark in difference.marks.items():
-            lines.append(f"| {name} | {mark.verdict} | {_in_cell(mark.answer or '')} | {_in_cell(_reason(mark))} |")
+        pairs = [{"": name, **{other: _cell(audit, name, other) for other in names}} for name in names]
+        lines += ["", "Responses on which two protocols disagree:", "", *markdown_table(pairs)]
+    for each in audit.differences:
+        lines += ["", f"### {each.problem}, sample {each.sample}, gold `{gold_line(each.gold)}`", ""]
+        lines += ["```text", each.ending.replace("```", "'''"), "```", ""]
+        lines += markdown_table([
+            {"protocol": name, "verdict": str(mark.verdict)}
+            | {"answer": _as_code(mark.answer or ""), "why": _as_code(_reason(mark))}
+            for name, mark in each.marks.items()
+        ])  # fmt: skip
     return "\n".join(lines)
 
 
@@ -170,13 +140,8 @@ def _reason(mark: Mark) -> str:
     return f"{mark.why} ({', '.join(mark.flags)})" if mark.flags else mark.why
 
 
-def _gold(difference: Difference) -> str:
-    gold = difference.gold
-    return gold if isinstance(gold, str) else f"{', '.join(map(str, gold.nums))} → {gold.target}"
-
-
-def _in_cell(text: str) -> str:
-    text = _one_line(text)[:80].replace("|", "\\|")
+def _as_code(text: str) -> str:
+    text = _one_line(text)[:80]
     return f"`{text}`" if text and "`" not in text else text
 
 

@@ -45,7 +45,6 @@ complete -c markscheme -f -a '(__markscheme_words)'
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The shell."""
     parser.add_argument("shell", choices=[*SCRIPTS, "words"], metavar="SHELL", help=", ".join(SCRIPTS))
     parser.add_argument("words", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
 
@@ -84,11 +83,14 @@ def _offered(before: Sequence[str], begun: str) -> Iterator[tuple[str, str]]:
         return
     parser: argparse.ArgumentParser = build_parser(before[0])
     for word in before[1:]:
-        parser = next((part[word] for part in _subcommands(parser) if word in part), parser)
+        subcommands = [action.choices for action in parser._actions if isinstance(action.choices, dict)]
+        parser = next((part[word] for part in subcommands if word in part), parser)
     flags = {flag: action for action in parser._actions for flag in action.option_strings}
     option = _open_option(before, flags)
     if begun.startswith("-"):
-        yield from ((flag, _meaning(flags[flag])) for flag in flags if flag.startswith("--") or flag == begun)
+        for flag, action in flags.items():
+            if flag.startswith("--") or flag == begun:
+                yield flag, " ".join((action.help or "").replace("%%", "%").split())[:60]
         return
     if option is not None:
         yield from _values(option)
@@ -96,10 +98,6 @@ def _offered(before: Sequence[str], begun: str) -> Iterator[tuple[str, str]]:
         for action in parser._actions:
             if not action.option_strings:
                 yield from _values(action)
-
-
-def _subcommands(parser: argparse.ArgumentParser) -> Iterator[Mapping[str, argparse.ArgumentParser]]:
-    yield from (action.choices for action in parser._actions if isinstance(action.choices, dict))
 
 
 def _open_option(before: Sequence[str], flags: Mapping[str, argparse.Action]) -> argparse.Action | None:
@@ -132,7 +130,3 @@ def _values(action: argparse.Action) -> Iterator[tuple[str, str]]:
         from markscheme.tracking import TRACKERS
 
         yield from TRACKERS.items()
-
-
-def _meaning(action: argparse.Action) -> str:
-    return " ".join((action.help or "").replace("%%", "%").split())[:60]

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare `solve` and `generate` and their options."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     _add_solve(actions.add_parser("solve", help="one solution, all of them, or the proof that there is none"))
     _add_generate(actions.add_parser("generate", help="fresh, different puzzles as JSON lines"))
@@ -62,7 +61,6 @@ def _span(text: str) -> tuple[int, int]:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Solve or generate."""
     return _solve(args) if args.action == "solve" else _generate(args)
 
 
@@ -107,16 +105,9 @@ def _generate(args: argparse.Namespace) -> int:
 
     if args.solution and args.unsolvable:
         raise UsageError("an unsolvable puzzle has no --solution to write")
-    demand = Demand(
-        sizes=args.numbers,
-        numbers=args.range,
-        targets=args.target,
-        min_solutions=args.min_solutions,
-        max_solutions=args.max_solutions,
-        division=args.division,
-        fractions=args.fractions,
-        unsolvable=args.unsolvable,
-    )
+    same = ("min_solutions", "max_solutions", "division", "fractions", "unsolvable")
+    named = {name: getattr(args, name) for name in same}
+    demand = Demand(sizes=args.numbers, numbers=args.range, targets=args.target, **named)
     started = perf_counter()
     puzzles = generate(args.count, demand, seed=args.seed, exclude=_read(args.exclude))
     lines = (_line(puzzle, with_solution=args.solution) for puzzle in _with_progress(puzzles, args.count))

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from markscheme.reporting.terminal import print_json
+
 if TYPE_CHECKING:
     from markscheme.benchmarks import Benchmark
-    from markscheme.benchmarks.examining import BadGold
     from markscheme.datasets import Source
-    from markscheme.datasets.verify import FileReport
+    from markscheme.datasets.folder import FileReport
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The three actions and their options."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     listing = actions.add_parser("list", help="what there is, from where, and whether it is here")
     listing.add_argument("names", nargs="*", metavar="NAME", help="benchmarks, or .toml files (default: all that ship)")
@@ -43,21 +42,18 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _list(args: argparse.Namespace, folder: Path) -> int:
-    from markscheme.benchmarks.examining import fetchable, own_sources
-    from markscheme.datasets.verify import inspect
-    from markscheme.reporting.terminal import print_json
+    from markscheme.api.data import inspected
 
-    listed = [
-        (bench, source, inspect(source, folder)) for bench in fetchable(args.names) for source in own_sources(bench)
-    ]
+    listed = inspected(args.names, folder)
     if args.json:
         print_json({"data_dir": str(folder), "files": [_described(*each) for each in listed]})
         return 0
-    print(f"data folder: {folder}\n")
-    _print_columns(
-        ("name", "file", "rows", "state", "source"),
-        [(b.name, s.file, f"{s.rows:,}" if s.rows else "?", report.state, _short_source(s)) for b, s, report in listed],
-    )
+    rows = [
+        {"name": bench.name, "file": source.file, "rows": f"{source.rows:,}" if source.rows else "?"}
+        | {"state": report.state, "source": _short_source(source)}
+        for bench, source, report in listed
+    ]
+    _print_columns(folder, rows)
     notes = {bench.name: bench.definition.unchecked for bench, *_ in listed if bench.definition}
     for name, note in notes.items():
         if note:
@@ -95,7 +91,6 @@ def _prepare(args: argparse.Namespace, folder: Path) -> int:
     from markscheme.benchmarks.examining import fetch, fetchable
     from markscheme.datasets.files import REMARKS
     from markscheme.errors import UsageError
-    from markscheme.reporting.terminal import print_json
 
     if bool(args.names) == args.all:
         names = ", ".join(bench.name for bench in fetchable([]))
@@ -118,42 +113,28 @@ def _prepare(args: argparse.Namespace, folder: Path) -> int:
 
 
 def _verify(args: argparse.Namespace, folder: Path) -> int:
-    from markscheme.benchmarks.examining import bad_golds, fetchable, own_sources
-    from markscheme.datasets.verify import inspect
-    from markscheme.marking import mark
-    from markscheme.reporting.terminal import print_json
+    from markscheme.api.data import verified
 
-    checked: list[tuple[FileReport, int, list[BadGold]]] = []
-    for bench in fetchable(args.names):
-        for source in own_sources(bench):
-            report = inspect(source, folder)
-            if report.file is None:
-                checked.append((report, 0, []))
-            else:
-                checked.append((report, report.file.rows, bad_golds(bench, source, folder, mark)))
+    checked = verified(args.names, folder)
     if args.json:
         files = [{"report": report, "golds": golds, "bad_golds": bad} for report, golds, bad in checked]
         print_json({"data_dir": str(folder), "files": files})
     else:
-        _print_verified(folder, checked)
+        rows = [
+            {"file": report.name, "state": report.state}
+            | {"golds marked": f"{golds - len(bad):,} of {golds:,}" if golds else "", "detail": report.detail}
+            for report, golds, bad in checked
+        ]
+        _print_columns(folder, rows)
+        for report, _, golds_wrong in checked:
+            for bad in golds_wrong:
+                print(f"{report.name}, problem {bad.problem}: gold {bad.gold} is marked {bad.verdict}: {bad.why}")
     # Asked for by name, a missing file is a failure; asked for "whatever is here", it is only mentioned.
     wrong = {"differs", "unreadable"} | ({"missing", "stand-in"} if args.names else set())
     return 1 if any(report.state in wrong or bad for report, _, bad in checked) else 0
 
 
-def _print_verified(folder: Path, checked: Sequence[tuple[FileReport, int, list[BadGold]]]) -> None:
-    print(f"data folder: {folder}\n")
-    rows = [
-        (report.name, report.state, f"{golds - len(bad):,} of {golds:,}" if golds else "", report.detail)
-        for report, golds, bad in checked
-    ]
-    _print_columns(("file", "state", "golds marked", "detail"), rows)
-    for report, _, golds in checked:
-        for bad in golds:
-            print(f"{report.name}, problem {bad.problem}: gold {bad.gold} is marked {bad.verdict}: {bad.why}")
+def _print_columns(folder: Path, rows: list[dict[str, str]]) -> None:
+    from markscheme.api.frames import text_table
 
-
-def _print_columns(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
-    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
-    for row in (header, *rows):
-        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+    print(f"data folder: {folder}\n\n{text_table(rows, most=len(rows))}")

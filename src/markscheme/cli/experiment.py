@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from markscheme.cli import complain
 from markscheme.cli.finishing import Reports
 from markscheme.errors import ModelError, UsageError
+from markscheme.reporting.terminal import print_json, print_table
 from markscheme.tracking import tracked
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def run_experiment(args: argparse.Namespace, cells: Sequence[Cell], title: str) 
     from markscheme.running.progress import progress
     from markscheme.runs import find_runs
 
-    if current() is not None:
+    if current().several:
         raise UsageError("an experiment is asked by one process; start it without torchrun")
     # Whatever is wrong with any of them stops us before the first is asked.
     prepared = [prepare(cell.config) for cell in cells]
@@ -44,7 +45,7 @@ def run_experiment(args: argparse.Namespace, cells: Sequence[Cell], title: str) 
     _say(plan, folder, json=args.json, dry=args.dry_run)
     if args.dry_run:
         return 0
-    reports, failures = Reports(json=args.json, quiet=True), list[ModelError]()
+    reports, failures = Reports(args, quiet=True), list[ModelError]()
     with ExitStack() as stack:
         screen = stack.enter_context(progress(title, quiet=args.json))
         display = _Whole(screen, plan)
@@ -95,8 +96,6 @@ class _Whole:
 
 def _say(plan: Sequence[Estimate], folder: Path, *, json: bool, dry: bool) -> None:
     """What it will ask, how many requests and tokens, and what it may cost."""
-    from markscheme.reporting.terminal import print_json, print_table
-
     rows: list[dict[str, Any]] = [
         {
             "run": each.cell.folder,
@@ -129,7 +128,6 @@ def print_grid(cells: Sequence[Cell], paths: Sequence[Path]) -> None:
     from markscheme.reporting.figures import bounds
     from markscheme.reporting.summary import summarize
     from markscheme.reporting.table import macro_average
-    from markscheme.reporting.terminal import print_table
     from markscheme.runs import Run
 
     runs = [Run.open(path) for path in dict.fromkeys(paths) if (path / "manifest.json").exists()]
@@ -158,23 +156,13 @@ def print_grid(cells: Sequence[Cell], paths: Sequence[Path]) -> None:
 def _ranks(runs: Sequence[Run]) -> dict[str, str]:
     """By folder, the ranks among the runs of its benchmark that the differences leave open, such as 1–3."""
     from markscheme.errors import MarkschemeError
-    from markscheme.reporting.comparing import Terms, compare_runs
+    from markscheme.reporting.comparing import Terms, compare_runs, open_ranks
 
-    ranks: dict[str, str] = {}
+    by_folder: dict[str, str] = {}
     for name in dict.fromkeys(run.manifest.benchmark for run in runs):
-        group = [run for run in runs if run.manifest.benchmark == name]
         try:
-            found = compare_runs(group, Terms(anyway=True))
+            compared = compare_runs([run for run in runs if run.manifest.benchmark == name], Terms(anyway=True))
         except MarkschemeError:  # one run, or no problem that all have a value for
             continue
-        if found.ranking is not None:
-            places = {each.name: (each.best_rank, each.worst_rank) for each in found.ranking.models}
-        elif found.comparison is not None:
-            first, second = found.runs
-            gain = found.comparison.difference  # of the second over the first
-            better = 2 if gain.low > 0 else 1 if gain.high < 0 else 0
-            places = {first: (1 + (better == 2), 2 - (better == 1)), second: (1 + (better == 1), 2 - (better == 2))}
-        ranks |= {
-            found.runs[each]: f"{low}" if low == high else f"{low}–{high}" for each, (low, high) in places.items()
-        }
-    return ranks
+        by_folder |= {compared.runs[each]: rank for each, rank in open_ranks(compared).items()}
+    return by_folder

@@ -7,7 +7,6 @@ from pathlib import Path
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Which runs, for which tool."""
     parser.add_argument("runs", nargs="+", metavar="RUN", help="run folders, or folders that hold some")
     parser.add_argument("--to", choices=("inspect",), default="inspect", help="whose log (default: inspect)")
     parser.add_argument(
@@ -21,7 +20,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write a log a run."""
     from markscheme.api.exchange import export
 
     for file in export(*args.runs, to=args.to, output=args.output):

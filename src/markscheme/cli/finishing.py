@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -9,22 +10,40 @@ from typing import TYPE_CHECKING, Self
 
 from markscheme.cli import EXIT_INTERRUPTED
 from markscheme.errors import IncompleteRunError, JournalError, MarkschemeError
+from markscheme.reporting.terminal import print_json
 
 if TYPE_CHECKING:
     from markscheme.reporting.summary import Summary
+    from markscheme.running.progress import Quiet
     from markscheme.runs import Run
 
 
 class Reports:
     """Writes and prints one report a run folder. Use it as a context manager around all of them."""
 
-    def __init__(self, *, json: bool, silent: bool = False, quiet: bool = False) -> None:
-        self._json = json
+    def __init__(self, args: argparse.Namespace, *, silent: bool = False, quiet: bool = False) -> None:
+        self._json: bool = args.json
+        self._track: list[str] = [] if silent else args.track
         self._quiet = quiet  # all runs are shown together at the end
         self._silent = silent  # another rank does the reporting
         self._summaries: list[Summary] = []
         self._unfinished: list[str] = []
         self.interrupted = False
+
+    def ask(self, title: str, folder: Path, work: Callable[[Quiet], Run]) -> bool:
+        """Do the work on one run while it is shown and trackers are told, and report it; false where it was interrupted."""
+        from markscheme.running.progress import progress
+        from markscheme.tracking import tracked
+
+        display = progress(title, quiet=self._json or self._silent)
+        with tracked(display, self._track, folder) as shown:
+
+            def shown_work() -> Run:
+                with shown:
+                    return work(shown)
+
+            self.of(folder, shown_work)
+        return not self.interrupted
 
     def of(self, folder: Path, work: Callable[[], Run]) -> None:
         """Do the work on one run and report it, even when it was stopped."""
@@ -50,8 +69,6 @@ class Reports:
 
     def __exit__(self, kind: object, *_: object) -> None:
         """Print what is left to print, also when a later run could not even begin: what is done was paid for."""
-        from markscheme.reporting.terminal import print_json
-
         if self._silent:
             return
         if self._json and self._summaries:
@@ -73,16 +90,15 @@ class Reports:
 
     def _report(self, finished: Run) -> None:
         from markscheme.reporting.summary import finish
-        from markscheme.reporting.terminal import print_summary
+        from markscheme.reporting.text_reports import print_summary
 
-        summary = finish(finished, _not_kept)  # before it is printed: the terminal may be gone
+        def not_kept(failure: JournalError) -> None:
+            print(f"markscheme: the report could not be kept: {failure}", file=sys.stderr)
+
+        summary = finish(finished, not_kept)  # before it is printed: the terminal may be gone
         self._summaries.append(summary)
         self.interrupted = finished.manifest.status == "interrupted"
         if summary.missing:
             self._unfinished.append(str(finished.path))
         if not self._json and not self._quiet:
             print_summary(summary)
-
-
-def _not_kept(failure: JournalError) -> None:
-    print(f"markscheme: the report could not be kept: {failure}", file=sys.stderr)

@@ -6,6 +6,8 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from markscheme.reporting.terminal import console, print_json, print_table
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -17,13 +19,14 @@ Row = dict[str, str]
 def benchmark_graders(args: argparse.Namespace) -> int:
     """Print the table of a file, or of a run that people have judged, as text, Markdown or JSON."""
     from markscheme.marking.bulk.graders import grade_graders, labelled
-    from markscheme.reporting.terminal import console, print_json, print_table
+    from markscheme.reporting.table import markdown_table
 
     table = grade_graders(labelled(Path(args.source)), args.source, args.protocol)
     if args.json or args.format == "json":
         print_json(table)
     elif args.format == "markdown":
-        print("\n\n".join([f"## {_headline(table)}", *(_markdown(title, rows) for title, rows in _tables(table))]))
+        parts = ["\n".join([f"{title.capitalize()}:", "", *markdown_table(rows)]) for title, rows in _tables(table)]
+        print("\n\n".join([f"## {_headline(table)}", *parts]))
     else:
         screen = console()
         screen.print(_headline(table), markup=False, soft_wrap=True)
@@ -67,7 +70,8 @@ def _worst(grader: Grader) -> float:
 
 def _split(graders: list[Grader], title: str, by: Callable[[Grader], dict[str, GraderErrors]]) -> list[Row]:
     names = sorted(
-        {name for each in graders for name in by(each)}, key=lambda name: -max(_size(by(g), name) for g in graders)
+        {name for each in graders for name in by(each)},
+        key=lambda name: (-max(_size(by(each), name) for each in graders), name),
     )
     return [
         {title: name, "responses": str(max(_size(by(each), name) for each in graders))}
@@ -88,9 +92,3 @@ def _shown(rate: ErrorRate) -> str:
     if rate.rate is None:
         return "–"
     return f"{100 * rate.rate:.1f} % [{100 * rate.low:.1f}, {100 * rate.high:.1f}]  {rate.errors} of {rate.of}"
-
-
-def _markdown(title: str, rows: list[Row]) -> str:
-    header = list(rows[0])
-    lines = [f"{title[0].upper()}{title[1:]}:", "", f"| {' | '.join(header)} |", "|" + "---|" * len(header)]
-    return "\n".join([*lines, *(f"| {' | '.join(row.values())} |" for row in rows)])

@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from markscheme.reporting.terminal import print_json
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The log, and what it does not say itself."""
     parser.add_argument("log", metavar="LOG", type=Path, help="Inspect's .eval, or lm_eval's samples_….jsonl")
     parser.add_argument("-b", "--benchmark", metavar="NAME", help="where questions of tasks that are not ours are from")
     parser.add_argument("--protocol", metavar="NAME", help="how to mark (default: the benchmark's)")
@@ -20,7 +21,7 @@ def run(args: argparse.Namespace) -> int:
     from markscheme.api.exchange import import_log
     from markscheme.errors import IncompleteRunError
     from markscheme.reporting.summary import summarize
-    from markscheme.reporting.terminal import print_json, print_summary
+    from markscheme.reporting.text_reports import print_summary
 
     summary = summarize(import_log(args.log, benchmark=args.benchmark, protocol=args.protocol, out=args.out))
     if args.json:

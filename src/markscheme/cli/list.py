@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import argparse
 
+from markscheme.reporting.terminal import print_json, print_table
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Only the form of the output."""
     parser.add_argument("--json", action="store_true", help="print only JSON")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print three tables, or one JSON object."""
     from markscheme.api.exchange import list_benchmarks, list_models, list_protocols
-    from markscheme.reporting.terminal import print_json, print_table
 
     tables = {"benchmarks": list_benchmarks(), "protocols": list_protocols(), "models": list_models()}
     if args.json:

@@ -1,4 +1,7 @@
-"""`markscheme mark`: judge stored outputs, again or for the first time; no model is asked."""
+"""`markscheme mark`: judge stored outputs, again or for the first time; no model is asked.
+
+A run folder keeps its marks. Files of outputs (JSON lines, Parquet, folders of them) are marked by `marking/bulk`.
+"""
 
 from __future__ import annotations
 
@@ -8,21 +11,26 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from markscheme.cli.marking_parts import add_engine_arguments, is_run, mark_parts
-from markscheme.errors import DataError, UsageError
+from markscheme.errors import DataError, MarkingError, MarkschemeError, UsageError
+from markscheme.reporting.terminal import print_json, print_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from markscheme.marking.bulk.audit import Score
+    from markscheme.marking.bulk.campaign import Marked
     from markscheme.marking.bulk.outputs import Outputs
     from markscheme.types import Mark, Verdict
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What is judged, against which problems, by which protocols."""
     add_source_arguments(parser, "RUN|FILE|DIR", ", or Parquet, or a folder of such files")
-    add_engine_arguments(parser)
+    parser.add_argument(
+        "--engine",
+        choices=("local", "ray"),
+        help="where large files are marked: on this machine's cores (the default) or on a Ray cluster",
+    )
+    parser.add_argument("--ray-address", metavar="ADDRESS", help="the Ray cluster, such as `auto`")
     parser.add_argument("--out", metavar="DIR", help="write each protocol's marks there (a run folder keeps its own)")
     add_format_arguments(parser)
 
@@ -35,18 +43,13 @@ def add_format_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_source_arguments(parser: argparse.ArgumentParser, kinds: str = "RUN|FILE.jsonl", more: str = "") -> None:
     """The arguments that `mark` and `audit` share."""
-    parser.add_argument("source", metavar=kinds, help=f"a run folder, or stored outputs, one JSON object a line{more}")
-    parser.add_argument(
-        "-b", "--benchmark", metavar="NAME", help="the problems of a file that has no gold answers of its own"
-    )
-    parser.add_argument("-p", "--protocol", action="append", metavar="P", help="may be repeated; see `markscheme list`")
-    parser.add_argument(
-        "--data-dir", metavar="DIR", help="the data folder (default: $MARKSCHEME_DATA, else the user cache)"
-    )
-    parser.add_argument(
-        "--think-end", metavar="TOKEN", default="</think>", help="what ends thinking (default: %(default)s)"
-    )
-    parser.add_argument("--workers", type=_at_least_one, metavar="N", help="answers worked on side by side")
+    add = parser.add_argument
+    add("source", metavar=kinds, help=f"a run folder, or stored outputs, one JSON object a line{more}")
+    add("-b", "--benchmark", metavar="NAME", help="the problems of a file that has no gold answers of its own")
+    add("-p", "--protocol", action="append", metavar="P", help="may be repeated; see `markscheme list`")
+    add("--data-dir", metavar="DIR", help="the data folder (default: $MARKSCHEME_DATA, else the user cache)")
+    add("--think-end", metavar="TOKEN", default="</think>", help="what ends thinking (default: %(default)s)")
+    add("--workers", type=_at_least_one, metavar="N", help="answers worked on side by side")
 
 
 def _at_least_one(text: str) -> int:
@@ -56,49 +59,46 @@ def _at_least_one(text: str) -> int:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Judge, keep the marks, and print one row a protocol."""
-    from markscheme.marking import get_protocol
-    from markscheme.marking.bulk.outputs import Outputs
-
-    if not is_run(args):
-        done = mark_parts(args)
-        title = args.benchmark or Path(args.source).name
-        about: list[dict[str, Any]] = [
-            {"unmatched": one.outcome.unmatched, "unusable": one.outcome.unusable, "folder": one.folder} for one in done
-        ]
-        _print(args, title, args.source, [one.score for one in done], about)
-        return 0
-    outputs = Outputs(args.source, args.benchmark, args.data_dir)
-    names = args.protocol or [outputs.protocol or "math"]
-    rules = [get_protocol(name) for name in names]  # a typo stops us before any work
-    scores = [_mark(outputs, rule.name, args) for rule in rules]
-    warn_of_unmatched(outputs)
-    _print(args, outputs.benchmark, str(outputs.path), scores, [{"unmatched": outputs.unmatched}] * len(scores))
+    is_run = (Path(args.source) / "manifest.json").exists()
+    _check_engine(args, is_run)
+    if is_run:
+        _mark_run(args)
+    else:
+        _mark_files(args)
     return 0
 
 
-def _print(
-    args: argparse.Namespace, title: str, source: str, scores: list[Score], about: Sequence[dict[str, Any]]
-) -> None:
-    """The scores; what else is known of each stands only in JSON, for people have been told on the way."""
+def _check_engine(args: argparse.Namespace, is_run: bool) -> None:
+    """Refuse options that would do nothing."""
+    if args.ray_address is not None and args.engine != "ray":
+        raise UsageError("--ray-address is for --engine ray; add that, or leave the address out.")
+    if args.workers is not None and args.engine == "ray":
+        raise UsageError("--workers is for this machine; on a Ray cluster every core marks, so leave it out.")
+    if is_run and args.engine is not None:
+        raise UsageError("a run folder is marked in place; --engine is for files of stored outputs.")
+    if args.engine == "ray" and args.out is None:
+        raise UsageError("on a Ray cluster the marks go to storage that every node sees: say with --out DIR where.")
+
+
+def _mark_run(args: argparse.Namespace) -> None:
+    from markscheme.marking import get_protocol
+    from markscheme.marking.bulk.outputs import Outputs
+
+    outputs = Outputs(args.source, args.benchmark, args.data_dir)
+    rules = [get_protocol(name) for name in args.protocol or [outputs.protocol or "math"]]  # a typo stops us here
+    scores = [_mark_responses(outputs, rule.name, args) for rule in rules]
+    warn_of_unmatched(outputs.unmatched, outputs.benchmark)
+    _print(args, outputs.benchmark, str(outputs.path), scores, [{"unmatched": outputs.unmatched}] * len(scores))
+
+
+def _mark_responses(outputs: Outputs, protocol: str, args: argparse.Namespace) -> Score:
     import msgspec
 
-    from markscheme.reporting.terminal import print_json
-
-    if args.json or args.format == "json":
-        protocols = [msgspec.to_builtins(score) | more for score, more in zip(scores, about, strict=True)]
-        print_json({"benchmark": title, "source": source, "protocols": protocols})
-    elif args.format == "markdown":
-        print("\n".join([f"## {title}", "", *score_rows(scores)]))
-    else:
-        print_scores(title, scores)
-
-
-def _mark(outputs: Outputs, protocol: str, args: argparse.Namespace) -> Score:
     from markscheme.marking import get_protocol, mark_many
     from markscheme.marking.bulk.audit import score
+    from markscheme.runs.folder import write_atomically
 
-    responses: Counter[tuple[str, Verdict]] = Counter()
+    label, responses = get_protocol(protocol).label, Counter[tuple[str, "Verdict"]]()
 
     def marks() -> Iterator[Mark]:
         for mark in mark_many(outputs, protocol, workers=args.workers, think_end=args.think_end):
@@ -106,46 +106,90 @@ def _mark(outputs: Outputs, protocol: str, args: argparse.Namespace) -> Score:
             yield mark
 
     if args.out is not None:
-        _write(Path(args.out) / f"{protocol}.jsonl", marks())
+        folder = Path(args.out)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UsageError(f"cannot make the folder {folder}: {error.strerror}.") from None
+        write_atomically(folder / f"{protocol}.jsonl", (msgspec.json.encode(mark) + b"\n" for mark in marks()))
     elif outputs.run is not None:
-        outputs.run.mark_again(get_protocol(protocol).label, marks())
+        outputs.run.mark_again(label, marks())
     if not responses:
         raise DataError(f"no line of {outputs.path} answers a problem of {outputs.benchmark}.")
-    return score(get_protocol(protocol).label, responses)
+    return score(label, responses)
 
 
-def _write(file: Path, marks: Iterator[Mark]) -> None:
+def _mark_files(args: argparse.Namespace) -> None:
+    """Mark whatever is not marked yet in the folder `--out`, and score all of it."""
+    from markscheme.marking import get_protocol
+    from markscheme.marking.bulk.campaign import default_protocol, mark_in_bulk
+    from markscheme.marking.bulk.shards import find
+
+    source = Path(args.source)
+    if not source.exists():
+        raise DataError(f"{source} is neither a run folder nor a file or folder of stored outputs.")
+    if unread := find(source).unread:
+        more = f" and {len(unread) - 1:,} more" if len(unread) > 1 else ""
+        _warn(f"not read, since it is no .parquet or .jsonl file: {unread[0]}{more}")
+    names = args.protocol or [default_protocol(source, args.benchmark, args.data_dir)]
+    out = Path(args.out) if args.out is not None else None
+    same = {name: getattr(args, name) for name in ("benchmark", "data_dir", "think_end", "workers", "ray_address")}
+    done: list[Marked] = []
+    failed: list[MarkschemeError] = []
+    for protocol in [get_protocol(name).name for name in names]:  # a typo stops us before any work
+        try:
+            marked = mark_in_bulk(source, protocol, out, engine=args.engine or "local", say=_warn, **same)
+        except (DataError, MarkingError) as error:  # of some part, when all others are marked: so with each protocol
+            failed.append(error)
+            continue
+        _print_outcome(marked, args.benchmark)
+        done.append(marked)
+    if failed:
+        raise failed[0]
+    about = [{"unmatched": e.outcome.unmatched, "unusable": e.outcome.unusable, "folder": e.folder} for e in done]
+    _print(args, args.benchmark or source.name, args.source, [each.score for each in done], about)
+
+
+def _print_outcome(marked: Marked, benchmark: str | None) -> None:
+    """Where the marks are, and what was left out: of a gold that one protocol cannot judge, another knows more."""
+    outcome = marked.outcome
+    if marked.folder:
+        _warn(f"{outcome.marks:,} marks are in {marked.folder} (parts: {marked.parts}, from before: {marked.earlier})")
+    if outcome.unmatched:
+        _warn(f"{outcome.unmatched:,} outputs match no problem of {benchmark}")
+    if outcome.unusable:
+        _warn(f"{outcome.unusable:,} rows could not be used; the first: {outcome.example}")
+
+
+def warn_of_unmatched(unmatched: int, benchmark: str) -> None:
+    """Say how many lines were left out, so that a half-matched file is never mistaken for a whole one."""
+    if unmatched:
+        _warn(f"{unmatched} outputs match no problem of {benchmark}")
+
+
+def _warn(text: str) -> None:
+    print(f"markscheme: {text}", file=sys.stderr, flush=True)
+
+
+def _print(
+    args: argparse.Namespace, title: str, source: str, scores: list[Score], about: Sequence[Mapping[str, Any]]
+) -> None:
+    """The scores; what else is known of each stands only in JSON, for people have been told on the way."""
     import msgspec
 
-    from markscheme.runs.folder import write_atomically
+    from markscheme.reporting.table import markdown_table
 
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"cannot make the folder {file.parent}: {error.strerror}.") from None
-    write_atomically(file, (msgspec.json.encode(mark) + b"\n" for mark in marks))
-
-
-def warn_of_unmatched(outputs: Outputs) -> None:
-    """Say how many lines were left out, so that a half-matched file is never mistaken for a whole one."""
-    if outputs.unmatched:
-        print(f"markscheme: {outputs.unmatched} outputs match no problem of {outputs.benchmark}", file=sys.stderr)
+    if args.json or args.format == "json":
+        protocols = [{**msgspec.to_builtins(score), **more} for score, more in zip(scores, about, strict=True)]
+        print_json({"benchmark": title, "source": source, "protocols": protocols})
+    elif args.format == "markdown":
+        print("\n".join([f"## {title}", "", *markdown_table(score_rows(scores))]))
+    else:
+        print_table(title, score_rows(scores))
 
 
-def print_scores(title: str, scores: list[Score]) -> None:
+def score_rows(scores: list[Score]) -> list[dict[str, str]]:
     """One row a protocol: the score, its interval, the verdicts."""
-    from markscheme.reporting.terminal import print_table
-
-    print_table(title, _score_cells(scores))
-
-
-def score_rows(scores: list[Score]) -> list[str]:
-    """The same as a Markdown table."""
-    rows = [f"| {' | '.join(cells.values())} |" for cells in _score_cells(scores)]
-    return ["| protocol | score | 95 % interval | verdicts |", "|---|---|---|---|", *rows]
-
-
-def _score_cells(scores: list[Score]) -> list[dict[str, str]]:
     return [
         {
             "protocol": each.protocol,

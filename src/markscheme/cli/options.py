@@ -6,27 +6,28 @@ import argparse
 import types
 from collections.abc import Callable, Collection
 from pathlib import Path
-from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
-from markscheme.config import RunConfig, make_config
+from markscheme.config import Option, RunConfig, make_config, run_options
+
+T = TypeVar("T")
 
 
 def add_run_options(parser: argparse.ArgumentParser, *, several: bool = False, leave_out: Collection[str] = ()) -> None:
     """Add every option of `RunConfig` that has a flag, in its groups; `several` lets some of them have several values."""
     groups: dict[str, Any] = {}
-    for name, hint in get_type_hints(RunConfig, include_extras=True).items():
-        if get_origin(hint) is not Annotated or name in leave_out:
-            continue  # benchmark and model are the command's own arguments
-        kind, *_, meta = get_args(hint)  # Annotated[Annotated[int, limits], option] comes flattened
-        extra = meta.extra
-        if extra["group"] not in groups:
-            groups[extra["group"]] = parser.add_argument_group(extra["group"])
-        groups[extra["group"]].add_argument(
-            *extra["flags"],
-            dest=name,
+    for option in run_options().values():
+        if option.name in leave_out:
+            continue
+        if option.group not in groups:
+            groups[option.group] = parser.add_argument_group(option.group)
+        more, reading = SEVERAL.get(option.name, ("", {})) if several else ("", {})
+        groups[option.group].add_argument(
+            *option.flags,
+            dest=option.name,
             default=None,
-            help=_escape(meta.description) + (SEVERAL[name][0] if several and name in SEVERAL else ""),
-            **(_reading(kind, extra) | (SEVERAL[name][1] if several and name in SEVERAL else {})),
+            help=option.help.replace("%", "%%") + more,
+            **(_reading(option) | reading),
         )
 
 
@@ -65,12 +66,11 @@ def config_from(args: argparse.Namespace, benchmark: str) -> RunConfig:
     return make_config(**{**typed_options(args), "benchmark": benchmark})
 
 
-def _reading(kind: Any, extra: dict[str, Any]) -> dict[str, Any]:
+def _reading(option: Option) -> dict[str, Any]:
     """How argparse reads one option: repeated flags become tuples, `1,4,16` a tuple of integers."""
-    kinds = _bare_kinds(kind)
-    metavar = extra["metavar"]
+    kinds, metavar = _bare_kinds(option.kind), option.metavar
     if kinds == [int, "auto"]:
-        return {"type": _integer_or_auto, "metavar": metavar}
+        return {"type": lambda text: text if text == "auto" else _integer(text), "metavar": metavar}
     if all(isinstance(each, str) for each in kinds):
         return {"choices": kinds}
     (inner,) = kinds
@@ -79,7 +79,7 @@ def _reading(kind: Any, extra: dict[str, Any]) -> dict[str, Any]:
     if inner is bool:
         return {"action": argparse.BooleanOptionalAction}
     if inner == tuple[int, ...]:
-        return {"type": _integers, "metavar": metavar}
+        return {"type": _separated(_integer), "metavar": metavar}
     if inner == tuple[str, ...]:
         return {"action": "append", "metavar": metavar or "TEXT"}
     readers: dict[Any, Callable[[str], Any]] = {int: _integer, float: _number, str: str}
@@ -95,22 +95,17 @@ def _bare_kinds(kind: Any) -> list[Any]:
     return list(get_args(kind)) if get_origin(kind) is Literal else [kind]
 
 
-def _integer_or_auto(text: str) -> int | str:
-    return text if text == "auto" else _integer(text)
+def _reader(kind: Callable[[str], T], what: str) -> Callable[[str], T]:
+    def read(text: str) -> T:
+        try:
+            return kind(text)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"{text!r} is not {what}") from None
+
+    return read
 
 
-def _integer(text: str) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
+_integer, _number = _reader(int, "a whole number"), _reader(float, "a number")
 
 
 def _half_width(text: str) -> float:
@@ -118,22 +113,15 @@ def _half_width(text: str) -> float:
     return _number(text.strip().removeprefix("±").removeprefix("+-").removeprefix("+/-"))
 
 
-def _numbers(text: str) -> tuple[float, ...]:
-    return tuple(_number(word) for word in text.split(","))
-
-
-def _integers(text: str) -> tuple[int, ...]:
-    return tuple(_integer(word) for word in text.split(","))
-
-
-def _escape(text: str) -> str:
-    return text.replace("%", "%%")
+def _separated(read: Callable[[str], T]) -> Callable[[str], tuple[T, ...]]:
+    """`1,4,16` as a tuple."""
+    return lambda text: tuple(map(read, text.split(",")))
 
 
 SEVERAL: dict[str, tuple[str, dict[str, Any]]] = {
     "temperature": (
         "; several with commas are asked one after the other",
-        {"type": _numbers, "metavar": "TEMP[,TEMP…]"},
+        {"type": _separated(_number), "metavar": "TEMP[,TEMP…]"},
     ),
     "prompt": ("; may be repeated, and each is asked", {"action": "append"}),
 }

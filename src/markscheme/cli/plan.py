@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from markscheme.reporting.terminal import console, print_json, print_table
+
 if TYPE_CHECKING:
     from markscheme.statistics import Plan
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The question and what is known."""
     parser.add_argument("-b", "--benchmark", metavar="NAME", help="its number of problems is used")
     parser.add_argument("--problems", type=int, metavar="N", help="so many problems, whatever the benchmark")
     parser.add_argument(
@@ -39,9 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Plan and print."""
     from markscheme.api.reports import plan
-    from markscheme.reporting.terminal import print_json
 
     options = {name: value for name, value in vars(args).items() if name not in ("run", "json")}
     made = plan(**options).plan
@@ -54,16 +53,11 @@ def run(args: argparse.Namespace) -> int:
 
 def _print(plan: Plan) -> None:
     from markscheme.reporting.planning import plan_range, plan_rows
-    from markscheme.reporting.terminal import console, print_table
 
     screen = console()
-    points, about = (
-        100 * plan.detect,
-        "problems like these" if plan.population == "problems drawn" else "these problems",
-    )
-    question = (
-        f"a difference of {points:g} points on {plan.problems} problems, with power {plan.power:g}, about {about}"
-    )
+    about = "problems like these" if plan.population == "problems drawn" else "these problems"
+    difference = f"a difference of {100 * plan.detect:g} points on {plan.problems} problems"
+    question = f"{difference}, with power {plan.power:g}, about {about}"
     guessed = not plan.pilots and plan.population == "problems drawn"
     if plan.samples is None:
         screen.print(

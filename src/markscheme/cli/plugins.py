@@ -6,7 +6,6 @@ import argparse
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """`path lm_eval`, `path nano`, `link lm_eval`."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     path = actions.add_parser("path", help="the folder to point another tool at", allow_abbrev=False)
     path.add_argument(

@@ -8,7 +8,6 @@ from markscheme.tracking import TRACKERS
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Which runs, where to."""
     parser.add_argument("runs", nargs="+", metavar="RUN", help="run folders, or folders that hold some")
     parser.add_argument(
         "--to",
@@ -36,10 +35,9 @@ def add_track(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Tell of each run, and say where it is."""
     from markscheme.runs.folder import find_runs
     from markscheme.tracking import push_runs
 
-    for said in push_runs(find_runs(args.runs), args.to, public=args.public, model_repo=args.model_repo):
-        print(said)
+    for line in push_runs(find_runs(args.runs), args.to, public=args.public, model_repo=args.model_repo):
+        print(line)
     return 0

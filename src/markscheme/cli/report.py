@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 from markscheme.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from markscheme.reporting.table import Table
     from markscheme.runs.folder import Run
-    from markscheme.statistics import Population
 
 FORMATS = ("table", "markdown", "json", "csv", "latex", "parquet")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Which runs, in which form."""
     parser.add_argument("runs", nargs="+", metavar="RUN", help="run folders, or folders that hold some")
     parser.add_argument("--protocol", metavar="NAME", help="of the protocols the runs are marked with")
     parser.add_argument("-k", "--pass-k", metavar="K,K…", help="report pass@k for these k")
@@ -45,31 +45,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Summarise, then print or write."""
-    from markscheme.reporting.summary import summarize
-    from markscheme.reporting.table import make_table
-    from markscheme.runs.folder import find_runs
+    from markscheme.api.reports import report
 
-    runs = find_runs(args.runs)
-    ks = _pass_k(args.pass_k)
-    population: Population = "these problems" if args.these_problems else "problems drawn"
-    metrics = list(dict.fromkeys(name for names in args.metric for name in names.split(",")))
-    summaries = [summarize(each, args.protocol, ks, metrics, population, args.cluster) for each in runs]
-    table = make_table(summaries)
-    _write_or_print(table, "json" if args.json else args.format, args.output)
+    options = {name: getattr(args, name) for name in ("protocol", "metric", "these_problems", "cluster")}
+    made = report(*args.runs, pass_k=_pass_k(args.pass_k), **options)
+    _write_or_print(made.table, "json" if args.json else args.format, args.output)
     if args.plots:
         from markscheme.reporting.run_plots import write_plots
 
-        for file in write_plots(runs, summaries, Path(args.plots), args.plot_format):
+        for file in write_plots(made.opened, made.runs, Path(args.plots), args.plot_format):
             print(f"wrote {file}", file=sys.stderr)
     if args.save_results:
-        _save_results(args.save_results, runs, summaries[0].protocol)
+        _save_results(args.save_results, made.opened, made.runs[0].protocol)
     return 0
 
 
 def _write_or_print(table: Table, form: str, output: str | None) -> None:
     from markscheme.reporting.table import TEXT_FORMATS, write_parquet
-    from markscheme.reporting.terminal import print_comparison_table, print_summary
+    from markscheme.reporting.text_reports import print_comparison_table, print_summary
     from markscheme.runs.folder import write_atomically
 
     if form == "parquet":
@@ -90,7 +83,7 @@ def _write_or_print(table: Table, form: str, output: str | None) -> None:
         print_comparison_table(table)
 
 
-def _save_results(file: str, runs: list[Run], protocol: str) -> None:
+def _save_results(file: str, runs: Sequence[Run], protocol: str) -> None:
     from markscheme.reporting.results import save_results
 
     if len(runs) > 1:
@@ -103,9 +96,6 @@ def _pass_k(text: str | None) -> tuple[int, ...] | None:
     if text is None:
         return None
     try:
-        ks = tuple(int(word) for word in text.split(","))
+        return tuple(int(word) for word in text.split(","))
     except ValueError:
         raise UsageError(f"-k takes whole numbers such as 1,4,16, not {text!r}") from None
-    if min(ks) < 1:
-        raise UsageError(f"-k takes numbers from 1 up, not {text!r}")
-    return ks

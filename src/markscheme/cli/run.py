@@ -7,22 +7,16 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from markscheme.cli.options import add_prompt_file, add_run_options, config_from, typed_options
+from markscheme.cli.options import SEVERAL, add_prompt_file, add_run_options, config_from, typed_options
 from markscheme.cli.push import add_track
+from markscheme.config import is_text
 from markscheme.errors import UsageError
-from markscheme.tracking import tracked
 
 if TYPE_CHECKING:
-    from markscheme.config import RunConfig
     from markscheme.experiments import Cell
-    from markscheme.models.fleet.ranks import Ranks
-    from markscheme.running import Prepared
-    from markscheme.running.progress import Quiet
-    from markscheme.runs import Run
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Benchmarks, the models, and every option of a run."""
     parser.add_argument(
         "benchmarks",
         nargs="*",
@@ -53,9 +47,9 @@ def run(args: argparse.Namespace) -> int:
     """Run each benchmark into its own folder; 3 when responses are missing at the end, 130 when interrupted."""
     from markscheme.benchmarks import expand
     from markscheme.cli.finishing import Reports
+    from markscheme.experiments import begin_or_extend
     from markscheme.models.fleet.ranks import current
     from markscheme.running import prepare
-    from markscheme.running.progress import progress
 
     models, names = _sorted_out(args)
     if cells := _cells(args, models, names):
@@ -70,17 +64,11 @@ def run(args: argparse.Namespace) -> int:
     if len(set(titles)) < len(titles):
         raise UsageError(f"the same benchmark twice: {', '.join(titles)}")
     ranks = current()
-    first = ranks is None or ranks.first
-    reports = Reports(json=args.json, silent=not first)
-    with reports:
+    with (reports := Reports(args, silent=not ranks.first)):
         for config, title, ready in zip(configs, titles, prepared, strict=True):
-            folder = _folder(args.out, title, config.model, several=len(configs) > 1) if first else Path()
-            if ranks is not None:
-                folder = ranks.agreed(folder)
-            display = progress(title, quiet=args.json or not first)
-            with tracked(display, args.track if first else (), folder) as shown:
-                reports.of(folder, partial(_ask, config, folder, shown, ready, ranks))
-            if reports.interrupted:
+            chosen = _folder(args.out, title, config.model, several=len(configs) > 1) if ranks.first else Path()
+            folder = ranks.agreed(chosen)
+            if not reports.ask(title, folder, partial(begin_or_extend, config, folder, prepared=ready, ranks=ranks)):
                 break
     return reports.exit_code
 
@@ -110,35 +98,21 @@ def _is_benchmark(name: str) -> bool:
 
 def _cells(args: argparse.Namespace, models: list[str], names: list[str]) -> tuple[list[Cell], str] | None:
     """The runs of an experiment and its title, or nothing where one model is asked in one way."""
-    from markscheme.cli.options import SEVERAL
-
-    options = typed_options(args)
-    options.pop("model", None)
-    swept = any(isinstance(options.get(name), tuple) for name in SEVERAL)
-    file = names[0].endswith(".toml")
-    if not (file or swept or len(models) > 1 or args.dry_run or args.reuse):
-        if not models:
-            raise UsageError("say who is asked: --model SPEC, see `markscheme list`")
-        return None
     from markscheme.benchmarks import expand
     from markscheme.experiments import is_experiment, read_cells, typed_cells
 
+    options = typed_options(args)
+    options.pop("model", None)
     if is_experiment(names[0]):
         if models or len(names) > 1:
             raise UsageError(f"{names[0]} names its models and benchmarks itself; leave the others out")
         return read_cells(Path(names[0]), options), Path(names[0]).stem
     if not models:
         raise UsageError("say who is asked: --model SPEC, see `markscheme list`")
+    swept = any(isinstance(options.get(name), tuple) for name in SEVERAL)
     if not (swept or len(models) > 1 or args.dry_run or args.reuse):
         return None
     return typed_cells(models, expand(names), options), "experiment"
-
-
-def _ask(config: RunConfig, folder: Path, display: Quiet, ready: Prepared, ranks: Ranks | None) -> Run:
-    from markscheme.experiments import begin_or_extend
-
-    with display:
-        return begin_or_extend(config, folder, display, ready, ranks)
 
 
 def _folder(out: str | None, title: str, model: str, *, several: bool) -> Path:
@@ -146,6 +120,6 @@ def _folder(out: str | None, title: str, model: str, *, several: bool) -> Path:
 
     if out is None:
         return new_folder(title, model)
-    if not out.strip():
-        raise UsageError("--out needs the name of a folder")
+    if not out.strip() or not is_text(out):
+        raise UsageError("--out needs the name of a folder, in UTF-8")
     return Path(out) / title if several else Path(out)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 
 from markscheme.cli.options import add_prompt_file
+from markscheme.reporting.terminal import print_json
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Which benchmark, which problem, which way of asking."""
     parser.add_argument("benchmark", metavar="BENCHMARK", help="a name from `markscheme list`, or a .toml or data file")
     parser.add_argument("--problem", metavar="ID", help="a problem's id or key (default: the first)")
     parser.add_argument("--prompt", metavar="NAME|TEXT", help="prompt variant, or a text with {statement} in it")
@@ -22,9 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print one question as a model would see it, and its gold."""
     from markscheme.api.exchange import show
-    from markscheme.reporting.terminal import print_json
 
     options = {name: value for name, value in vars(args).items() if name not in ("run", "json")}
     shown = show(**options)

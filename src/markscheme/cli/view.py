@@ -15,7 +15,6 @@ DEFAULT_PORT = 7777
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What it looks at, where it answers, or where it writes to."""
     parser.add_argument(
         "dir", nargs="?", default="runs", metavar="DIR", help="folder of runs, or one run (default: runs)"
     )

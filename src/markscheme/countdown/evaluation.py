@@ -35,19 +35,25 @@ def sums(xn: Column, xd: Column, yn: Column, yd: Column) -> tuple[Column, Column
     return left + right, left - right, below
 
 
-class _Level(NamedTuple):
-    """Row numbers for all shapes over `size` of the positions: what is combined (x, y), and where the results go."""
+Rows = NDArray[np.intp]
 
-    x_sum: NDArray[np.intp]
-    y_sum: NDArray[np.intp]
-    plus: NDArray[np.intp]
-    minus: NDArray[np.intp]
-    x_product: NDArray[np.intp]
-    y_product: NDArray[np.intp]
-    times: NDArray[np.intp]
-    over: NDArray[np.intp]
-    inverted: NDArray[np.intp]
-    inverse_of: NDArray[np.intp]
+
+class _Pairs(NamedTuple):
+    """Row numbers: what is combined (x with y), and where the two kinds of results go."""
+
+    x: Rows
+    y: Rows
+    first: Rows
+    second: Rows
+
+
+class _Level(NamedTuple):
+    """What makes all shapes over so many of the positions."""
+
+    sums: _Pairs
+    products: _Pairs
+    inverted: Rows
+    inverse_of: Rows
 
 
 class Program:
@@ -77,41 +83,39 @@ class Program:
         top[: self.size] = nums
         bottom[: self.size] = 1
         for level in self.levels:
-            x, y = level.x_sum, level.y_sum
-            top[level.plus], top[level.minus], below = sums(top[x], bottom[x], top[y], bottom[y])
-            bottom[level.plus] = bottom[level.minus] = below
-            xn, xd = top[level.x_product], bottom[level.x_product]
-            yn, yd = top[level.y_product], bottom[level.y_product]
-            top[level.times], bottom[level.times] = xn * yn, xd * yd
-            top[level.over], bottom[level.over] = xn * yd, xd * yn
+            x, y, plus, minus = level.sums
+            top[plus], top[minus], below = sums(top[x], bottom[x], top[y], bottom[y])
+            bottom[plus] = bottom[minus] = below
+            x, y, times, over = level.products
+            xn, xd, yn, yd = top[x], bottom[x], top[y], bottom[y]
+            top[times], bottom[times] = xn * yn, xd * yd
+            top[over], bottom[over] = xn * yd, xd * yn
             top[level.inverted], bottom[level.inverted] = bottom[level.inverse_of], top[level.inverse_of]
         first = self.rows - layout(self.size).total
         return top[first:], bottom[first:]
 
 
 def _level(subsets: list[tuple[int, ...]], offset: dict[tuple[int, ...], int]) -> _Level:
-    columns: tuple[list[NDArray[np.intp]], ...] = tuple([] for _ in _Level._fields)
-    for subset in subsets:
-        plan, at = layout(len(subset)), offset[subset]
-        for split in plan.sum_splits:
-            for column, part in zip(columns[:4], _rows(split, subset, offset, at + plan.terms[1]), strict=True):
-                column.append(part)
-        for split in plan.product_splits:
-            for column, part in zip(columns[4:8], _rows(split, subset, offset, at + plan.inverted), strict=True):
-                column.append(part)
-        columns[8].append(np.arange(at, at + plan.inverted))
-        columns[9].append(at + plan.inverted + inverted_products(len(subset)))
-    return _Level(*(np.concatenate(column) for column in columns))
+    plan, inverse_of = layout(len(subsets[0])), inverted_products(len(subsets[0]))
+
+    def pairs(splits: list[Split], segment: int) -> _Pairs:
+        parts = [_pairs(split, subset, offset, segment) for subset in subsets for split in splits]
+        return _Pairs(*map(np.concatenate, zip(*parts, strict=True)))
+
+    return _Level(
+        pairs(plan.sum_splits, plan.terms[1]),
+        pairs(plan.product_splits, plan.inverted),
+        np.concatenate([offset[subset] + np.arange(plan.inverted) for subset in subsets]),
+        np.concatenate([offset[subset] + plan.inverted + inverse_of for subset in subsets]),
+    )
 
 
-def _rows(
-    split: Split, subset: tuple[int, ...], offset: dict[tuple[int, ...], int], at: int
-) -> tuple[NDArray[np.intp], ...]:
-    """Rows of the split's prefixes and blocks over `subset`, and the rows of its two kinds of results."""
+def _pairs(split: Split, subset: tuple[int, ...], offset: dict[tuple[int, ...], int], segment: int) -> _Pairs:
+    """The rows of a split's prefixes and blocks over `subset`, and of its two kinds of results."""
     x = offset[tuple(subset[p] for p in split.a)] + np.arange(split.x0, split.x1)
     y = offset[tuple(subset[p] for p in split.b)] + np.arange(split.y0, split.y1)
-    first = np.arange(at + split.start, at + split.start + split.pairs)
-    return np.repeat(x, len(y)), np.tile(y, len(x)), first, first + split.pairs
+    first = offset[subset] + segment + split.start + np.arange(split.pairs)
+    return _Pairs(np.repeat(x, len(y)), np.tile(y, len(x)), first, first + split.pairs)
 
 
 @cache

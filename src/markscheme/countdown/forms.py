@@ -11,7 +11,7 @@ from typing import NamedTuple
 import msgspec
 
 from markscheme.countdown.expression import Tree, parse
-from markscheme.countdown.shapes import Node, Shape
+from markscheme.countdown.shapes import Node, Shape, joined
 
 
 class Solution(msgspec.Struct, frozen=True):
@@ -38,19 +38,12 @@ def _flat(tree: Tree) -> tuple[int, Shape]:
     if len(tree) == 2:
         sign, shape = _flat(tree[1])
         return -sign, shape
-    operator, *operands = tree
-    turns = (1, -1 if operator in "-/" else 1)
-    overall = 1
-    parts: list[tuple[int, Shape]] = []
-    for turn, (sign, shape) in zip(turns, map(_flat, operands), strict=True):
-        if operator in "+-":
-            inner = shape.parts if isinstance(shape, Node) and shape.op == "+" else ((1, shape),)
-            parts += [(turn * sign * part_sign, part) for part_sign, part in inner]
-        else:
-            overall *= sign
-            inner = shape.parts if isinstance(shape, Node) and shape.op == "*" else ((1, shape),)
-            parts += [(turn * exponent, part) for exponent, part in inner]
-    return overall, Node("+" if operator in "+-" else "*", tuple(parts))
+    operator, left, right = tree
+    (left_sign, first), (right_sign, second) = _flat(left), _flat(right)
+    turn = -1 if operator in "-/" else 1
+    if operator in "+-":
+        return 1, Node("+", joined("+", (left_sign, first), (turn * right_sign, second)))
+    return left_sign * right_sign, Node("*", joined("*", (1, first), (turn, second)))
 
 
 def essence(shape: Shape) -> tuple[int, str]:

@@ -193,8 +193,16 @@ def _composed(op: Literal["+", "*"], splits: list[Split], number: int) -> Node:
     x, y = divmod(pair, split.y1 - split.y0)
     prefix = placed(shape(len(split.a), split.x0 + x), split.a)
     block = placed(shape(len(split.b), split.y0 + y), split.b)
-    head = prefix.parts if isinstance(prefix, Node) and prefix.op == op else ((1, prefix),)
-    return Node(op, (*head, (-1 if second_kind else 1, block)))
+    return Node(op, joined(op, (1, prefix), (-1 if second_kind else 1, block)))
+
+
+def joined(op: Literal["+", "*"], *parts: tuple[int, Shape]) -> tuple[tuple[int, Shape], ...]:
+    """The parts of a sum (or product) of these: one that is a sum (or product) itself gives its own."""
+    flat: list[tuple[int, Shape]] = []
+    for turn, part in parts:
+        own = part.parts if isinstance(part, Node) and part.op == op else ((1, part),)
+        flat += [(turn * sign, inner) for sign, inner in own]
+    return tuple(flat)
 
 
 def placed(shape: Shape, at: Sequence[int]) -> Shape:

@@ -8,13 +8,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Literal, overload
+from typing import Any, Literal, TypeVar, overload
 
 import msgspec
 
 from markscheme.errors import DataError, MarkschemeError
 
 Row = dict[str, Any]
+T = TypeVar("T")
 
 Check = Literal["content", "answers", "recorded", "differs", "none"]
 """How far the rows of a file are known to be the official ones; `REMARKS` says it in words."""
@@ -89,7 +90,22 @@ def read_rows(path: Path, label: str | None = None, header: Sequence[str] = ()) 
     return Rows(name, hashlib.sha256(content).hexdigest(), rows)
 
 
-class Rows(Sequence[Row]):
+class LazySequence(Sequence[T]):
+    """A sequence whose items are made when they are asked for: `_item` makes one, from its index of 0 or more."""
+
+    def _item(self, index: int) -> T:
+        raise NotImplementedError
+
+    @overload
+    def __getitem__(self, index: int) -> T: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[T]: ...
+    def __getitem__(self, index: int | slice) -> T | list[T]:
+        places = range(len(self))[index]
+        return self._item(places) if isinstance(places, int) else [self._item(each) for each in places]
+
+
+class Rows(LazySequence[Row]):
     """The rows of one file. A line of JSON is decoded when it is asked for: of a pool of thousands, a run needs ten."""
 
     def __init__(self, name: str, sha256: str, rows: Sequence[_Line | Row]) -> None:
@@ -100,13 +116,7 @@ class Rows(Sequence[Row]):
     def __len__(self) -> int:
         return len(self._rows)
 
-    @overload
-    def __getitem__(self, index: int) -> Row: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[Row]: ...
-    def __getitem__(self, index: int | slice) -> Row | list[Row]:
-        if isinstance(index, slice):
-            return [self[each] for each in range(*index.indices(len(self)))]
+    def _item(self, index: int) -> Row:
         row = self._rows[index]
         return row if isinstance(row, dict) else decode_row(row[1], f"{self.name}, line {row[0]}")
 

@@ -1,4 +1,4 @@
-"""The data folder: where it is, and reading a benchmark's file out of it.
+"""The data folder: where it is, reading a benchmark's file out of it, and whether that is what it should be.
 
 It never fetches anything: a missing file is one sentence that says what fetches it. Another file than the official
 one is read too, but the record of it says so.
@@ -7,12 +7,12 @@ one is read too, but the record of it says so.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
-from markscheme.datasets.files import Check, DataFile, Row, Rows, content_hash, read_rows
+from markscheme.datasets.files import REMARKS, Check, DataFile, LazySequence, Row, content_hash, read_rows
 from markscheme.datasets.sources import Source
 from markscheme.errors import DataError
 
@@ -40,16 +40,12 @@ def locate(data_dir: Path | None = None) -> Path:
         return Path(data_dir).expanduser()
     if chosen := os.environ.get(ENVIRONMENT_VARIABLE):
         return Path(chosen).expanduser()
-    return _user_cache() / "markscheme" / "data"
-
-
-def _user_cache() -> Path:
-    named = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    cache = Path(os.environ.get("XDG_CACHE_HOME", ""))
     # The XDG specification: a relative path there is invalid and must be ignored.
-    return named if named.is_absolute() else Path.home() / ".cache"
+    return (cache if cache.is_absolute() else Path.home() / ".cache") / "markscheme" / "data"
 
 
-class SourceRows(Sequence[Row]):
+class SourceRows(LazySequence[Row]):
     """The canonical rows of one source, each made when it is asked for, and what is known of the whole file."""
 
     def __init__(self, source: Source, folder: Path) -> None:
@@ -61,12 +57,12 @@ class SourceRows(Sequence[Row]):
             raise FileNotFoundError(source.file)
         self.name = present[0] if present else source.file
         self.path = self._folder / self.name
-        self._rows: Rows = read_rows(self.path, header=source.header)
+        self._rows = read_rows(self.path, header=source.header)
 
     def __len__(self) -> int:
         return len(self._rows)
 
-    def __getitem__(self, index: int) -> Row:  # type: ignore[override]  # slices are never asked for
+    def _item(self, index: int) -> Row:
         try:
             return self._source.canonical(self._rows[index])
         except ValueError as problem:
@@ -130,3 +126,43 @@ def read_record(source: Source, folder: Path) -> SourceRecord | None:
         raise DataError(
             f"{path} is not a readable source record ({problem}); delete it to have it made again."
         ) from None
+
+
+State = Literal["ready", "unrecorded", "stand-in", "missing", "differs", "unreadable"]
+"""`unrecorded`: well-formed, but neither the catalogue nor a record of a fetch says what it should be."""
+
+_STATES: dict[Check, State] = {
+    "content": "ready",
+    "answers": "ready",
+    "recorded": "ready",
+    "differs": "differs",
+    "none": "unrecorded",
+}
+
+
+class FileReport(msgspec.Struct, frozen=True, kw_only=True):
+    """What there is of one file."""
+
+    name: str
+    state: State
+    detail: str
+    file: DataFile | None = None
+
+
+def inspect(source: Source, folder: Path) -> FileReport:
+    """The state of one file of the data folder."""
+    try:
+        rows = SourceRows(source, folder)
+        for _ in rows:
+            pass  # every row is read: one that does not fit is told
+        file = rows.describe()
+    except FileNotFoundError:
+        return FileReport(name=source.file, state="missing", detail="not fetched yet")
+    except DataError as problem:
+        return FileReport(name=source.file, state="unreadable", detail=str(problem))
+    if file.name != source.file and source.folder is None:
+        return FileReport(name=source.file, state="stand-in", detail=f"only {file.name} is there", file=file)
+    detail = REMARKS[file.check]
+    if source.rows is not None and file.rows != source.rows:
+        detail = f"{file.rows} rows instead of {source.rows}"
+    return FileReport(name=source.file, state=_STATES[file.check], detail=detail, file=file)

@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from markscheme.datasets.sources import HubFile
 from markscheme.errors import DataError
 
 _RETRIES = 2
@@ -35,8 +34,8 @@ class _GaveUpError(Exception):
     """The client wanted to retry once more than `_RETRIES`."""
 
 
-def download(source: HubFile, file: str, folder: Path) -> Download:
-    """Fetch one of a source's files into `folder`; on a terminal the client shows its bar.
+def download(repo: str, revision: str, file: str, folder: Path) -> Download:
+    """Fetch a file into `folder`; on a terminal the client shows its bar.
 
     `HF_ENDPOINT`, `HF_TOKEN`, `HF_HUB_DOWNLOAD_TIMEOUT` and the other settings of the client apply.
     """
@@ -49,18 +48,20 @@ def download(source: HubFile, file: str, folder: Path) -> Download:
     try:
         with _bounded_retries():
             path = hf_hub_download(
-                source.repo,
+                repo,
                 file,
                 repo_type="dataset",
-                revision=source.revision,
+                revision=revision,
                 cache_dir=folder,
                 # Without this the client answers a stalled connection with further attempts of 60 seconds each.
                 force_download=True,
                 endpoint=_server(),
             )
     except expected as problem:
-        raise _explain(problem, source, file) from problem
-    return Download(Path(path), _commit(Path(path)))
+        raise _explain(problem, repo, revision, file) from problem
+    # The client's documented layout: …/snapshots/<commit>/<path in the repository>.
+    parts = Path(path).parts
+    return Download(Path(path), parts[parts.index("snapshots") + 1])
 
 
 def _import_client() -> tuple[type[Exception], ...]:
@@ -79,11 +80,6 @@ def _import_client() -> tuple[type[Exception], ...]:
 def _server() -> str:
     # Read at each call: the client itself looks only once, when it is imported.
     return (os.environ.get("HF_ENDPOINT") or "https://huggingface.co").rstrip("/")
-
-
-def _commit(path: Path) -> str:
-    # The client's documented layout: …/snapshots/<commit>/<path in the repository>.
-    return path.parts[path.parts.index("snapshots") + 1]
 
 
 class _RetryCounter(logging.Filter):
@@ -119,14 +115,14 @@ def _bounded_retries() -> Iterator[None]:
         client.removeFilter(counter)
 
 
-def _explain(problem: BaseException, source: HubFile, file: str) -> DataError:
+def _explain(problem: BaseException, repo: str, revision: str, file: str) -> DataError:
     """The failure as one sentence: what, where, what to do."""
     chain = list(_chain(problem))
-    what = f"{file} of {source.repo}"
+    what = f"{file} of {repo}"
     for link in chain:
         status = getattr(getattr(link, "response", None), "status_code", None)
         if status is not None:
-            return _explain_status(status, source, file)
+            return _explain_status(status, f"{what} at revision {revision}")
     names = " ".join(type(link).__name__ for link in chain)
     server = _server()
     if "OfflineMode" in names:
@@ -140,8 +136,7 @@ def _explain(problem: BaseException, source: HubFile, file: str) -> DataError:
     return DataError(f"{what} was not fetched from {server}: {_last_line(chain)}.")
 
 
-def _explain_status(status: int, source: HubFile, file: str) -> DataError:
-    where = f"{file} of {source.repo} at revision {source.revision}"
+def _explain_status(status: int, where: str) -> DataError:
     if status == 404:
         return NotOnHubError(f"The Hub has no {where} (HTTP 404): check HF_ENDPOINT, or look for a newer markscheme.")
     if status in (401, 403):

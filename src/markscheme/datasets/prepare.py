@@ -12,6 +12,7 @@ import uuid
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import cache, partial
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -30,6 +31,8 @@ _TRUSTED_FIRST = "No hash of these rows is known, so they were trusted and recor
 
 Examine = Callable[[Source, list[Row]], None]
 """Refuses rows that cannot be right, with a `ValueError`."""
+Get = Callable[[str, str, str], Download]
+"""A file by repository, revision and path."""
 
 
 class Prepared(NamedTuple):
@@ -43,35 +46,22 @@ class Prepared(NamedTuple):
 class _Fetched(NamedTuple):
     rows: list[Row]
     record: SourceRecord
-    note: str
+    note: str = ""
 
 
 def prepare(sources: Iterable[Source], folder: Path, examine: Examine, *, force: bool = False) -> list[Prepared]:
     """Bring every file into the data folder; what is there and right is not fetched again."""
     prepared = []
     with tempfile.TemporaryDirectory(prefix="markscheme-") as scratch:
-        downloads = _Downloads(Path(scratch))
+        # Each file once: both AIME contests of a year come out of one.
+        get = cache(partial(download, folder=Path(scratch)))
         for source in sources:
             there = _what_is_there(source, folder)
             if source.hubs and (there is None or there.check not in TRUSTED or force):
-                prepared.append(_fetch(source, folder, downloads, examine))
+                prepared.append(_fetch(source, folder, get, examine))
             elif there is not None:
                 prepared.append(Prepared(there, "there"))
     return prepared
-
-
-class _Downloads:
-    """What this call has downloaded: both AIME contests of a year come out of one file."""
-
-    def __init__(self, scratch: Path) -> None:
-        self._scratch = scratch
-        self._done: dict[tuple[str, str, str], Download] = {}
-
-    def get(self, source: HubFile, file: str) -> Download:
-        name = (source.repo, source.revision, file)
-        if name not in self._done:
-            self._done[name] = download(source, file, self._scratch)
-        return self._done[name]
 
 
 def _what_is_there(source: Source, folder: Path) -> DataFile | None:
@@ -84,8 +74,8 @@ def _what_is_there(source: Source, folder: Path) -> DataFile | None:
         return None
 
 
-def _fetch(source: Source, folder: Path, downloads: _Downloads, examine: Examine) -> Prepared:
-    fetched = _first_available(source, downloads, examine)
+def _fetch(source: Source, folder: Path, get: Get, examine: Examine) -> Prepared:
+    fetched = _first_available(source, get, examine)
     first = read_record(source, folder) is None
     _refuse_mismatch(source, fetched, folder)
     _write(folder / source.file, b"".join(encode_lines(fetched.rows)))
@@ -94,22 +84,22 @@ def _fetch(source: Source, folder: Path, downloads: _Downloads, examine: Examine
     return Prepared(SourceRows(source, folder).describe(), "fetched", " ".join(filter(None, notes)))
 
 
-def _first_available(source: Source, downloads: _Downloads, examine: Examine) -> _Fetched:
+def _first_available(source: Source, get: Get, examine: Examine) -> _Fetched:
     """From the first place that the Hub has; any other failure is not a reason to look elsewhere."""
     first, *others = source.hubs
     try:
-        return _read(source, first, downloads, examine, "")
+        return _read(source, first, get, examine)
     except NotOnHubError:
         for hub in others:
             gave, used = (first.repo, hub.repo) if hub.repo != first.repo else (first.paths[0], "its own conversion")
             note = f"The Hub does not give out {gave}, so {used} was used."
             with suppress(NotOnHubError):
-                return _read(source, hub, downloads, examine, note)
+                return _read(source, hub, get, examine)._replace(note=note)
         raise
 
 
-def _read(source: Source, hub: HubFile, downloads: _Downloads, examine: Examine, note: str) -> _Fetched:
-    got = [downloads.get(hub, file) for file in hub.paths]
+def _read(source: Source, hub: HubFile, get: Get, examine: Examine) -> _Fetched:
+    got = [get(hub.repo, hub.revision, file) for file in hub.paths]
     label = hub.at(got[0].commit)
     containers = [read_rows(each.path, label, source.header) for each in got]
     hashes = [each.sha256 for each in containers]
@@ -127,7 +117,7 @@ def _read(source: Source, hub: HubFile, downloads: _Downloads, examine: Examine,
         content_sha256=content_hash(rows),
         fetched=datetime.now(UTC).isoformat(timespec="seconds"),
     )
-    return _Fetched(rows, record, note)
+    return _Fetched(rows, record)
 
 
 def _refuse_mismatch(source: Source, fetched: _Fetched, folder: Path) -> None:

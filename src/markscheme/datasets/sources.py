@@ -136,7 +136,7 @@ class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         return fitting
 
 
-_KIND = re.compile(r"(integers?)(?: (?:from (\d+)|(\d+) to (\d+)))?")
+_KIND = re.compile(r"integers?(?: (?:from (\d+)|(\d+) to (\d+)))?")
 KINDS = "text, integer, integer 0 to 999, integer from 1, integers, texts or anything"
 
 
@@ -153,18 +153,16 @@ def _of_kind(value: object, name: str, kind: str) -> object:
         if not isinstance(value, str) or not value.strip():
             raise ValueError(f"`{name}` must be a text, not {_short(value)}")
         return value
-    several = kind.startswith(("texts", "integers"))
-    if several and (not isinstance(value, list) or not value):
-        raise ValueError(f"`{name}` must be a list of {kind}, not {_short(value)}")
-    if kind == "texts":
-        return [_of_kind(each, name, "text") for each in value]  # type: ignore[attr-defined]
-    word, *bounds = _KIND.fullmatch(kind).groups()  # type: ignore[union-attr]
-    if several:
-        return [_of_kind(each, name, kind.replace(word, "integer", 1)) for each in value]  # type: ignore[attr-defined]
-    return _integer(value, name, *(int(bound) if bound else None for bound in bounds))
+    if kind.startswith(("texts", "integers")):
+        if not isinstance(value, list) or not value:
+            raise ValueError(f"`{name}` must be a list of {kind}, not {_short(value)}")
+        one = re.sub("^(text|integer)s", r"\1", kind)
+        return [_of_kind(each, name, one) for each in value]
+    return _integer(value, name, kind)
 
 
-def _integer(value: object, name: str, least: int | None, low: int | None, high: int | None) -> int:
+def _integer(value: object, name: str, kind: str) -> int:
+    least, low, high = (int(bound) if bound else None for bound in _KIND.fullmatch(kind).groups())  # type: ignore[union-attr]
     low = least if low is None else low
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10:
         value = int(value)

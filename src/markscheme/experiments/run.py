@@ -12,7 +12,7 @@ import msgspec
 from markscheme.config import RunConfig
 from markscheme.errors import JournalError
 from markscheme.experiments.plan import Cell, asked
-from markscheme.models.fleet.ranks import Ranks
+from markscheme.models.fleet.ranks import ALONE, Ranks
 from markscheme.models.prices import price_of
 from markscheme.running import Display, Prepared, execute, prepare, resume
 from markscheme.running.budget import Budget
@@ -82,17 +82,14 @@ def begin_or_extend(
     path: Path,
     display: Display | None,
     prepared: Prepared | None = None,
-    ranks: Ranks | None = None,
+    ranks: Ranks = ALONE,
     **shared: Any,
 ) -> Run:
     """Run into a folder. Where it holds this run already, only what it lacks is asked; another run there is refused.
 
     So is less of a run that is not complete: the rest of it would be asked, which is more than was typed.
     """
-    there = (path / "manifest.json").exists()
-    if ranks is not None:
-        there = ranks.agreed(there)
-    if not there:
+    if not ranks.agreed((path / "manifest.json").exists()):
         return execute(config, path, display, prepared, ranks, **shared)
     run, changes = Run.open(path), msgspec.structs.asdict(config)
     stored = run.manifest.config
@@ -121,7 +118,7 @@ def _budget(cells: Sequence[Cell], paths: Sequence[Path]) -> Budget:
         there = _there(path)
         if there is not None and there.manifest.usage is not None:
             usage = there.manifest.usage
-            budget.add(usage.prompt_tokens or 0, usage.completion_tokens or 0, price_of(cell.config))
+            budget.spend(usage, price_of(cell.config))
     return budget
 
 

@@ -12,9 +12,14 @@ import select
 import sys
 import threading
 import time
-from typing import Any, BinaryIO
+from typing import IO, Any, BinaryIO
 
 import msgspec
+
+try:
+    import resource
+except ImportError:  # not on this system
+    resource = None  # type: ignore[assignment]
 
 
 def serve(memory_mb: int) -> None:
@@ -25,7 +30,7 @@ def serve(memory_mb: int) -> None:
     os.dup2(nowhere, 1)
     os.dup2(nowhere, 2)
     _limit_memory(memory_mb)
-    _send(answers, ["ready", None])
+    send(answers, ["ready", None])
     while (message := _receive(questions)) is not None:
         task, arguments, time_limit = message
         _serve(answers, task, arguments, time_limit)
@@ -46,18 +51,16 @@ def _serve(answers: BinaryIO, task: str, arguments: list[Any], time_limit: float
         module, _, name = task.partition(":")
         function = getattr(importlib.import_module(module), name)
         _limit_time(time_limit)
-        _send(answers, ["started", time.process_time()])
-        _send(answers, ["done", function(*arguments)])
+        send(answers, ["started", time.process_time()])
+        send(answers, ["done", function(*arguments)])
     except MemoryError:
-        _send(answers, ["failed", "ran out of memory"])
+        send(answers, ["failed", "ran out of memory"])
     except Exception as problem:  # noqa: BLE001 - a task may fail in any way; the parent is told and goes on
-        _send(answers, ["failed", f"{type(problem).__name__}: {problem}"[:500]])
+        send(answers, ["failed", f"{type(problem).__name__}: {problem}"[:500]])
 
 
 def _limit_memory(megabytes: int) -> None:
-    try:
-        import resource
-    except ImportError:  # not on this system
+    if resource is None:
         return
     size = megabytes << 20
     resource.setrlimit(resource.RLIMIT_AS, (size, size))
@@ -66,9 +69,7 @@ def _limit_memory(megabytes: int) -> None:
 
 def _limit_time(seconds: float) -> None:
     """A second line of defence: the system ends the process even if the parent is gone and the interpreter stuck."""
-    try:
-        import resource
-    except ImportError:
+    if resource is None:
         return
     used = resource.getrusage(resource.RUSAGE_SELF)
     limit = int(used.ru_utime + used.ru_stime + seconds) + 2
@@ -83,7 +84,8 @@ def _receive(stream: BinaryIO) -> Any:
     return msgspec.msgpack.decode(body)
 
 
-def _send(stream: BinaryIO, message: list[Any]) -> None:
+def send(stream: IO[bytes], message: list[Any]) -> None:
+    """Write a message, to either end of the pipe."""
     body = msgspec.msgpack.encode(message)
     stream.write(len(body).to_bytes(4, "big") + body)
     stream.flush()

@@ -98,7 +98,7 @@ def _side_by_side(jobs: Iterator[Job], threads: int) -> Iterator[Mark]:
     with ThreadPoolExecutor(threads, thread_name_prefix="marking") as pool:
         try:
             while chunk := list(itertools.islice(jobs, _CHUNK)):
-                waiting.append(pool.submit(_judge_all, chunk))
+                waiting.append(pool.submit(lambda jobs: [judge(*job) for job in jobs], chunk))
                 if len(waiting) >= 2 * threads:
                     yield from waiting.popleft().result()
             while waiting:
@@ -106,10 +106,6 @@ def _side_by_side(jobs: Iterator[Job], threads: int) -> Iterator[Mark]:
         finally:
             for future in waiting:  # the caller stopped early: what has not begun need not
                 future.cancel()
-
-
-def _judge_all(jobs: list[Job]) -> list[Mark]:
-    return [judge(*job) for job in jobs]
 
 
 def as_gold(gold: str | int | float | Mapping[str, Any] | CountdownGold, rule: Protocol) -> Gold:
@@ -165,9 +161,12 @@ def judge(rule: Protocol, response: str | Response, gold: Gold, think_end: str, 
     return _signed(assessment, rule, response.key, response.sample)
 
 
+_WITHOUT = (Verdict.NO_ANSWER, Verdict.TRUNCATED, Verdict.WRONG)
+
+
 def _with_absence(assessment: Assessment, text: str, response: Response | None = None) -> Assessment:
     """Flagged with what stands in the place of an answer, where nothing was extracted or what was is not right."""
-    if assessment.verdict not in (Verdict.NO_ANSWER, Verdict.TRUNCATED, Verdict.WRONG):
+    if assessment.verdict not in _WITHOUT:
         return assessment
     if assessment.verdict is not Verdict.NO_ANSWER and len(text) > 1_000 and response is None:
         return assessment
@@ -196,14 +195,15 @@ MAX_ANSWER = 10_000
 
 def _writable(text: str) -> str:
     """The text with lone surrogates replaced: a mark must fit into a file, whatever a model put out."""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _signed(assessment: Assessment, rule: Protocol, key: str, sample: int) -> Mark:
     verdict, answer, why, span, flags = assessment
-    if answer is not None:
+    if answer is not None and not (answer.isascii() and len(answer) <= MAX_ANSWER):
         answer = _writable(answer[:MAX_ANSWER])
-    why = _writable(why)
+    if not why.isascii():
+        why = _writable(why)
     return Mark(
         verdict=verdict, protocol=rule.label, answer=answer, why=why, span=span, flags=flags, key=key, sample=sample
     )

@@ -31,6 +31,14 @@ class Assessment(NamedTuple):
     span: tuple[int, int] | None = None
     flags: tuple[str, ...] = ()
 
+    @classmethod
+    def of(
+        cls, same: bool, answer: str, gold: object, span: tuple[int, int], *, shown: str = "", unlike: str = "is not"
+    ) -> Assessment:
+        """Correct if the answer is the same as the gold, else wrong; the reason names both."""
+        verdict, relation = (Verdict.CORRECT, "is") if same else (Verdict.WRONG, unlike)
+        return cls(verdict, answer, f"{shown or answer[:60]} {relation} {gold}", span)
+
 
 Judge = Callable[[ResponseSections, Gold], Assessment]
 

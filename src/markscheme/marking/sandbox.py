@@ -20,6 +20,8 @@ from typing import IO, Any, Final, Literal, Protocol
 
 import msgspec
 
+from markscheme.marking._worker import send
+
 MEMORY_MB: Final = 1024
 """Address space of a worker; with sympy loaded it takes about 65 MB of it."""
 START_LIMIT: Final = 60.0
@@ -72,12 +74,6 @@ class _Worker:
         self.tasks = 0
         self.buffer = b""
 
-    def send(self, message: list[Any]) -> None:
-        body = msgspec.msgpack.encode(message)
-        assert self.process.stdin is not None
-        self.process.stdin.write(len(body).to_bytes(4, "big") + body)
-        self.process.stdin.flush()
-
     def receive(self, deadline: float) -> tuple[str, Any] | None:
         """The next message, or None when the deadline passes first. Raises `EOFError` when the process has ended."""
         assert self.process.stdout is not None
@@ -100,12 +96,15 @@ class _Worker:
             self.buffer += chunk
 
     def worked(self) -> float | None:
-        """The CPU seconds the process has had, while it wants more; None when it waits, or nobody can tell."""
+        """The CPU seconds the process has had, while it wants more; None when it waits, or nobody can tell.
+
+        Who waits for a disk (D) wants more: on a busy machine that is an import, and no fault of the task.
+        """
         try:
             state, *counts = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
         except OSError:  # not Linux, or it has ended
             return None
-        return (int(counts[10]) + int(counts[11])) / os.sysconf("SC_CLK_TCK") if state == "R" else None
+        return (int(counts[10]) + int(counts[11])) / os.sysconf("SC_CLK_TCK") if state in "RD" else None
 
     def kill(self) -> None:
         self.process.kill()
@@ -161,7 +160,8 @@ class Pool:
         keep = False
         before = patience = 0.0
         try:
-            worker.send([task, arguments, time_limit])
+            assert worker.process.stdin is not None
+            send(worker.process.stdin, [task, arguments, time_limit])
             deadline = time.monotonic() + START_LIMIT
             while True:
                 message = worker.receive(deadline)

@@ -3,29 +3,10 @@
 from __future__ import annotations
 
 from markscheme.config import RunConfig
-from markscheme.models.backends import (
-    BACKENDS,
-    ENTRY_POINTS,
-    STARTED,
-    WITHOUT_GPU,
-    Backend,
-    backend_names,
-    check_backend,
-    checked_options,
-    load_here,
-)
+from markscheme.models.backends import STARTED, WITHOUT_GPU, backend_names, checked_options, load_here
 from markscheme.models.base import Model
 
-__all__ = [
-    "BACKENDS",
-    "ENTRY_POINTS",
-    "STARTED",
-    "WITHOUT_GPU",
-    "Backend",
-    "backend_names",
-    "check_backend",
-    "load_model",
-]
+__all__ = ["STARTED", "WITHOUT_GPU", "backend_names", "load_model"]
 
 
 def load_model(spec: str, config: RunConfig) -> Model:

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 import msgspec
+from yarl import URL
 
 from markscheme.errors import UsageError
 
@@ -53,12 +54,22 @@ def proxy_of(url: str) -> str | None:
         return None
     if "://" not in proxy:
         proxy = f"http://{proxy}"
-    if urlsplit(proxy).scheme not in ("http", "https"):
+    if not is_address(proxy):  # not repeated: there may be a password in it
         raise UsageError(
-            f"the environment names the proxy {urlsplit(proxy).scheme}://… for {host}, and only http:// and https:// proxies "
-            f"work here; set {parts.scheme.upper()}_PROXY to one, or NO_PROXY={host} to do without"
+            f"the environment names the proxy {proxy.partition('://')[0]}://… for {host}, which is no address of an http:// or "
+            f"https:// proxy; set {parts.scheme.upper()}_PROXY to one, or NO_PROXY={host} to do without"
         )
     return proxy
+
+
+def is_address(url: str) -> bool:
+    """Whether an HTTP client can do something with it."""
+    try:
+        parts = urlsplit(url)
+        (URL(url).raw_host or "").encode("idna")
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # half a bracket, a port beyond 65535, a name with nothing between two dots
+        return False
 
 
 def _bypassed(host: str, port: int | None) -> bool:

@@ -9,8 +9,7 @@ import msgspec
 from markscheme.config import RunConfig
 from markscheme.errors import UsageError
 from markscheme.models.addresses import OFFICIAL
-from markscheme.models.base import Completion, Request
-from markscheme.models.batch_api import Batches
+from markscheme.models.base import Batches, Completion, Request
 from markscheme.models.batches import AnthropicBatches
 from markscheme.models.fields import as_object, count, finish_reason, with_path
 from markscheme.models.served import Served, present, same_names
@@ -18,8 +17,7 @@ from markscheme.types import Sampling
 
 KEY_VARIABLE = "ANTHROPIC_API_KEY"
 API_VERSION = "2023-06-01"
-MAX_TOKENS = 8192
-"""This API demands a limit; `--max-tokens` sets another."""
+MAX_TOKENS = 8192  # this API demands a limit; `--max-tokens` sets another
 
 
 def create(target: str, config: RunConfig) -> Anthropic:
@@ -65,29 +63,22 @@ class Anthropic(Served):
         return super().as_sent(sampling)
 
     def batches(self) -> Batches:
-        """Message batches."""
         return AnthropicBatches(self, self._transport, f"{self._url}/batches")
 
     def body(self, request: Request) -> dict[str, Any]:
         """System messages have a place of their own."""
         messages = request.prompt.messages
-        sampling = self.as_sent(request.sampling)
         return present(
             {
                 "model": self._model,
                 "system": "\n\n".join(message.content for message in messages if message.role == "system") or None,
                 "messages": [message for message in messages if message.role != "system"],
-                "max_tokens": sampling.max_tokens,
-                "temperature": sampling.temperature,
-                "top_p": sampling.top_p,
-                "top_k": sampling.top_k,
-                "stop_sequences": sampling.stop or None,
+                **self.sampling_fields(self.as_sent(request.sampling)),
                 **self.extra,
             }
         )
 
     def read(self, answer: Any, _: Request) -> list[Completion]:
-        """One completion."""
         return [_completion(answer)]
 
 

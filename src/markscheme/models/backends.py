@@ -49,8 +49,7 @@ ELSEWHERE, STARTED, WITHOUT_GPU = (
     for where in ("elsewhere", "in servers", "on cores")
 )
 
-ENTRY_POINTS = "markscheme.models"
-"""Entry-point group through which another package adds a backend."""
+ENTRY_POINTS = "markscheme.models"  # entry-point group through which another package adds a backend
 
 
 def backend_names() -> dict[str, str]:

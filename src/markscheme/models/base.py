@@ -7,16 +7,13 @@ Trouble with one request is a `RequestFailed`, which says whether another try ca
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, NamedTuple
 
 import msgspec
 
 from markscheme.types import FinishReason, Prompt, Sampling
-
-if TYPE_CHECKING:
-    from markscheme.models.batch_api import Batches
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -122,44 +119,104 @@ class Model(ABC):
         return sampling
 
 
-Kind = Literal[
-    "rate_limit",  # 429
-    "overloaded",  # 503, 529: busy, come back later
-    "server_error",  # other 5xx, and 409 and 425
-    "timeout",  # ours, or 408 and 504
-    "connection",  # refused, reset, no such host
-    "malformed",  # not JSON, cut off, or not the JSON that was promised
-    "empty",  # well-formed, but without a single choice
-    "auth",  # 401, 403: no request can succeed
-    "quota",  # no money left: no request can succeed
-    "not_found",  # 404: wrong address or model name
-    "bad_request",  # 400, 422 and their like
-    "context_length",  # the prompt does not fit this model
-    "content_filter",  # the provider refuses this prompt
-    "not stored",  # replay has no such output
-    "bug",  # something in the replica that had it raised what it never should
-    "lost",  # the replica that had it ended: another one is asked
-    "gone",  # every replica has ended for good: no request can succeed
-]
-"""What went wrong with a request, by what can be done about it. Plug-ins may use names of their own."""
+BatchLine = tuple[str, dict[str, Any]]
+"""A request's own id and its body."""
+BatchResult = tuple[str, Any]
+"""A request's own id and the decoded answer, or the `RequestFailed` that came instead."""
+
+
+class BatchState(NamedTuple):
+    """How far a batch is."""
+
+    ended: bool
+    done: int
+    refused: str = ""
+    """Why nothing of it was answered, in the provider's words."""
+
+
+class Batches(ABC):
+    """A provider's batch API: many requests handed over in one piece and answered within a day, for half the price.
+
+    Every method may raise `RequestFailed`.
+    """
+
+    most_requests: int
+    most_bytes: int
+
+    @abstractmethod
+    def body(self, request: Request) -> dict[str, Any]:
+        """What a request asks, as it would be asked by itself."""
+
+    @abstractmethod
+    def read(self, answer: Any, request: Request) -> Completion:
+        """The completion in a decoded answer."""
+
+    @abstractmethod
+    async def submit(self, lines: Sequence[BatchLine], name: str) -> str:
+        """Hand over; returns the provider's id. `name` is ours, by which `find` knows it again where that is possible."""
+
+    @abstractmethod
+    async def find(self, name: str, size: int, known: Collection[str]) -> str | None:
+        """The id of a batch that was handed over without our hearing so; `known` are others of ours."""
+
+    @abstractmethod
+    async def state(self, batch: str) -> BatchState:
+        """How far it is."""
+
+    @abstractmethod
+    def results(self, batch: str) -> AsyncIterator[BatchResult]:
+        """What came of each request, in any order."""
+
+
+class FailureKind(NamedTuple):
+    """What a kind of failure says, by which retries, limits, replicas and the scheduler react to it."""
+
+    out_after: int = 0
+    """Failures in a row after which one of several servers is left out: one refused connection is enough, one 500 is not.
+
+    Without this a server that refuses everything would get most requests: it always has the fewest in flight."""
+    elsewhere: bool = False  # it came at once and may be this server's alone: another is asked in the same breath
+    busy: bool = False  # the server asks for less: backing off goes on although it answers others
+    away: bool = False  # the server may be down for long
+    shared: bool = False  # it strikes one request by chance but, without a single answer in between, all of them
+    own: bool = False  # it is a problem's own, unless every problem has it: a prompt too long for the model, say
+
+
+KINDS = {
+    "rate_limit": FailureKind(1, elsewhere=True, busy=True),  # 429
+    "overloaded": FailureKind(3, elsewhere=True, busy=True),  # 503, 529: come back later
+    "server_error": FailureKind(3),  # other 5xx, and 409 and 425
+    "timeout": FailureKind(2, away=True, shared=True),  # ours, or 408 and 504
+    "connection": FailureKind(1, elsewhere=True, away=True, shared=True),  # refused, reset, no such host
+    "malformed": FailureKind(3),  # not JSON, cut off, or not the JSON that was promised
+    "empty": FailureKind(3),  # well-formed, but without a single choice
+    "auth": FailureKind(1, elsewhere=True),  # 401, 403: no request can succeed
+    "quota": FailureKind(1, elsewhere=True),  # no money left: no request can succeed
+    "not_found": FailureKind(1, elsewhere=True),  # 404: wrong address or model name
+    "bad_request": FailureKind(3, elsewhere=True, shared=True),  # 400, 422 and their like
+    "context_length": FailureKind(own=True),  # the prompt does not fit this model
+    "content_filter": FailureKind(own=True),  # the provider refuses this prompt
+}
+"""By the name that the report has. Others say nothing to anybody: "not stored" (replay has no such output), "lost" (the
+replica that had it ended), "gone" (every replica has, for good), "bug" (in a replica), and what plug-ins call theirs."""
+
+
+LONGEST_ASKED = 600.0
+"""Seconds that a `Retry-After` may ask for; a longer one (a daily quota) is a failure that `resume` takes up later."""
 
 
 class RequestFailed(Exception):  # noqa: N818 - an event in the life of a request, not a bug
     """A request got no usable answer. `kind` is a short name for the report, the message is for people."""
 
     def __init__(
-        self,
-        kind: Kind | str,
-        message: str,
-        *,
-        retryable: bool,
-        fatal: bool = False,
-        retry_after: float | None = None,
+        self, kind: str, message: str, *, retryable: bool, fatal: bool = False, retry_after: float | None = None
     ) -> None:
         super().__init__(message)
         self.kind = kind
+        self.means = KINDS.get(kind, FailureKind())
         self.retryable = retryable
         self.fatal = fatal
         """No other request can succeed either (a wrong key, say): stop the run."""
         self.retry_after = retry_after
         """Seconds that the server asks us to wait."""
+        self.asks_too_long = (retry_after or 0) > LONGEST_ASKED

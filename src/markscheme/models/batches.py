@@ -12,10 +12,9 @@ from urllib.parse import quote
 
 import msgspec
 
-from markscheme.models.base import Completion, Request, RequestFailed
-from markscheme.models.batch_api import Batches, BatchState, Line, Result
+from markscheme.models.base import Batches, BatchLine, BatchResult, BatchState, Completion, Request, RequestFailed
 from markscheme.models.failures import failed_body, failed_status, malformed
-from markscheme.models.fields import as_object, as_text, count
+from markscheme.models.fields import as_object, count
 from markscheme.models.transport import Transport
 
 if TYPE_CHECKING:
@@ -29,11 +28,9 @@ class _ServedBatches(Batches):
         self._model, self._transport, self._address = model, transport, address.rstrip("/")
 
     def body(self, request: Request) -> dict[str, Any]:
-        """The model's own."""
         return self._model.body(request)
 
     def read(self, answer: Any, request: Request) -> Completion:
-        """As the model reads it."""
         try:
             return self._model.read(answer, request)[0]
         except (KeyError, IndexError, TypeError, ValueError, AttributeError):
@@ -55,47 +52,45 @@ class OpenAIBatches(_ServedBatches):
         super().__init__(model, transport, address)
         self._endpoint = endpoint
 
-    async def submit(self, lines: Sequence[Line], name: str) -> str:
+    async def submit(self, lines: Sequence[BatchLine], name: str) -> str:
         """Two requests: the file, and the batch."""
         rows = [{"custom_id": own, "method": "POST", "url": self._endpoint, "body": body} for own, body in lines]
         content = b"".join(msgspec.json.encode(row) + b"\n" for row in rows)
         file = await self._transport.upload(self._url("files"), {"purpose": "batch"}, f"{name}.jsonl", content)
         asked = {
-            "input_file_id": as_object(file)["id"],
+            "input_file_id": _made(file),
             "endpoint": self._endpoint,
             "completion_window": "24h",
             "metadata": {"markscheme": name},
         }
         made = await self._transport.call("POST", self._url("batches"), msgspec.json.encode(asked))
-        return str(as_object(made)["id"])
+        return _made(made)
 
     async def find(self, name: str, size: int, known: Collection[str]) -> str | None:  # noqa: ARG002 - the name says enough
-        """By its metadata."""
-        listed = as_object(await self._transport.call("GET", self._url("batches") + "?limit=100"))
-        ours = (each for each in listed.get("data") or () if as_object(each.get("metadata")).get("markscheme") == name)
-        return next((str(each["id"]) for each in ours), None)
+        listed = _objects(await self._transport.call("GET", self._url("batches") + "?limit=100"))
+        ours = (each for each in listed if as_object(each.get("metadata")).get("markscheme") == name)
+        return next((_made(each) for each in ours), None)
 
     async def state(self, batch: str) -> BatchState:
         """Also an expired or cancelled batch has the answers that came before."""
-        told = await self._get("batches", batch)
-        status = as_text(told.get("status"))
-        done = count(as_object(told.get("request_counts")).get("completed")) or 0
+        about = await self._get("batches", batch)
+        status = _text(about.get("status"))
+        done = count(as_object(about.get("request_counts")).get("completed")) or 0
         refused = ""
         if status == "failed":
-            errors = as_object(told.get("errors")).get("data") or []
-            refused = "; ".join(as_text(as_object(each).get("message")) for each in errors[:3]) or "it failed"
+            errors = _objects(about.get("errors"))[:3]
+            refused = "; ".join(_text(each.get("message")) for each in errors) or "it failed"
         return BatchState(status in ("completed", "failed", "expired", "cancelled"), done, refused)
 
-    async def results(self, batch: str) -> AsyncIterator[Result]:
-        """Of both files."""
-        told = await self._get("batches", batch)
+    async def results(self, batch: str) -> AsyncIterator[BatchResult]:
+        about = await self._get("batches", batch)
         for field in ("output_file_id", "error_file_id"):
-            if isinstance(file := told.get(field), str) and file:
+            if isinstance(file := about.get(field), str) and file:
                 async for line in self._transport.lines(self._url("files", file, "content")):
                     yield self._result(as_object(line))
 
-    def _result(self, line: dict[str, Any]) -> Result:
-        own, answer = as_text(line.get("custom_id")), as_object(line.get("response"))
+    def _result(self, line: dict[str, Any]) -> BatchResult:
+        own, answer = _text(line.get("custom_id")), as_object(line.get("response"))
         status = answer.get("status_code")
         if status == 200:
             return own, answer.get("body")
@@ -109,31 +104,27 @@ class AnthropicBatches(_ServedBatches):
 
     most_requests, most_bytes = 100_000, 250_000_000
 
-    async def submit(self, lines: Sequence[Line], name: str) -> str:  # noqa: ARG002 - this API keeps no names
-        """All at once."""
+    async def submit(self, lines: Sequence[BatchLine], name: str) -> str:  # noqa: ARG002 - this API keeps no names
         body = msgspec.json.encode({"requests": [{"custom_id": own, "params": body} for own, body in lines]})
-        return str(as_object(await self._transport.call("POST", self._address, body))["id"])
+        return _made(await self._transport.call("POST", self._address, body))
 
     async def find(self, name: str, size: int, known: Collection[str]) -> str | None:  # noqa: ARG002
         """The newest of that size: what is in it that was not ours is left out when it is read."""
-        listed = as_object(await self._transport.call("GET", self._address + "?limit=100"))
-        for each in listed.get("data") or ():
-            counts = as_object(as_object(each).get("request_counts"))
-            if each["id"] not in known and sum(count(number) or 0 for number in counts.values()) == size:
-                return str(each["id"])
+        for each in _objects(await self._transport.call("GET", self._address + "?limit=100")):
+            counts = as_object(each.get("request_counts"))
+            if _made(each) not in known and sum(count(number) or 0 for number in counts.values()) == size:
+                return _made(each)
         return None
 
     async def state(self, batch: str) -> BatchState:
-        """Ended, whether answered, expired or cancelled."""
-        told = await self._get(batch)
-        counts = as_object(told.get("request_counts"))
-        return BatchState(told.get("processing_status") == "ended", count(counts.get("succeeded")) or 0)
+        about = await self._get(batch)
+        counts = as_object(about.get("request_counts"))
+        return BatchState(about.get("processing_status") == "ended", count(counts.get("succeeded")) or 0)
 
-    async def results(self, batch: str) -> AsyncIterator[Result]:
-        """Line by line."""
+    async def results(self, batch: str) -> AsyncIterator[BatchResult]:
         async for line in self._transport.lines(self._url(batch, "results")):
             row = as_object(line)
-            own, result = as_text(row.get("custom_id")), as_object(row.get("result"))
+            own, result = _text(row.get("custom_id")), as_object(row.get("result"))
             if result.get("type") == "succeeded":
                 yield own, result.get("message")
             else:
@@ -141,9 +132,26 @@ class AnthropicBatches(_ServedBatches):
                 yield own, _lost({"code": error.get("type") or result.get("type"), "message": error.get("message")})
 
 
+def _made(about: object) -> str:
+    """The id of what a provider made."""
+    if name := _text(as_object(about).get("id")):
+        return name
+    raise malformed("it made a file or a batch without an id")
+
+
+def _objects(answer: object) -> list[dict[str, Any]]:
+    """The objects of a list in the usual wrapping."""
+    data = as_object(answer).get("data")
+    return [each for each in data if isinstance(each, dict)] if isinstance(data, list) else []
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
 def _lost(error: dict[str, Any]) -> RequestFailed:
     """A request of a batch that was not answered."""
-    code, message = as_text(error.get("code")), as_text(error.get("message"))
+    code, message = _text(error.get("code")), _text(error.get("message"))
     if "expired" in code:
         return RequestFailed("expired", "the batch ended before this request was answered", retryable=True)
     if "cancel" in code:

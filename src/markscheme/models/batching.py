@@ -17,8 +17,7 @@ from markscheme.types import Sampling
 
 LINGER = 0.005
 """Seconds without a new row after which those that wait are taken: requests that start together arrive together."""
-LAST_TOKEN = 10.0
-"""Seconds to wait at the end for the token that is being generated."""
+LAST_TOKEN = 10.0  # seconds to wait at the end for the token that is being generated
 
 
 class Row(NamedTuple):
@@ -26,8 +25,7 @@ class Row(NamedTuple):
 
     tokens: list[int]
     seed: int
-    room: int
-    """Tokens it may have at most."""
+    room: int  # tokens it may have at most
     sampling: Sampling
 
 
@@ -82,8 +80,7 @@ class RowQueue:
         self._work, self._number = work, threads
         self.waiting: list[Entry] = []
         self.changed = threading.Condition()
-        self.closed = False
-        """Nobody waits for an answer any more: whoever generates may stop at the next token."""
+        self.closed = False  # nobody waits for an answer any more: whoever generates may stop at the next token
         self._threads: list[threading.Thread] = []
 
     async def put(self, rows: Sequence[Row]) -> list[Completion]:

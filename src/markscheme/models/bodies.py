@@ -12,31 +12,25 @@ import math
 import zlib
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
-from typing import Any, Protocol
+from typing import Any
 
 import aiohttp
 import msgspec
 
+from markscheme.models.base import RequestFailed
 from markscheme.models.failures import malformed, text_of
 
 LARGEST_BODY = 64 * 2**20
 """Bytes of an answer that are read: 32,000 tokens with log-probabilities fit, a server gone mad does not fill memory."""
-LARGE_BODY = 2**18
-"""Bytes beyond which an answer takes one of few places; 64 kB of text are already 16,000 tokens."""
+LARGE_BODY = 2**18  # bytes beyond which an answer takes one of few places; 64 kB of text are already 16,000 tokens
 LARGE_AT_ONCE = 2
 PIECE = 2**16
+MOST_CONTAINERS = 1_000_000
+DENSEST = 18
+"""More lists and objects than that have at least so many bytes each: `[],[],…` takes twenty times its length in memory.
+Log-probabilities have an object and a list in 40 bytes at the least."""
 LONGEST_NUMBER = 300
 """Digits. Longer ones are nothing that we read, and Python takes quadratic time for them."""
-
-
-class _Unpacker(Protocol):
-    @property
-    def unconsumed_tail(self) -> bytes: ...
-    @property
-    def unused_data(self) -> bytes: ...
-    @property
-    def eof(self) -> bool: ...
-    def decompress(self, data: bytes, max_length: int, /) -> bytes: ...
 
 
 class BodyReader:
@@ -68,11 +62,24 @@ def pieces(answer: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
     return _unpacked(answer) if packed else answer.content.iter_chunked(PIECE)
 
 
+async def body_lines(answer: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
+    """The unpacked body line by line."""
+    rest = b""
+    async for piece in pieces(answer):
+        *whole, rest = (rest + piece).split(b"\n")
+        for line in filter(None, whole):
+            yield line
+        if len(rest) > LARGEST_BODY:
+            raise malformed("a line of the file is too long")
+    if rest.strip():
+        yield rest
+
+
 async def _unpacked(answer: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
     coding = answer.headers["Content-Encoding"].strip().lower()
     if coding not in ("gzip", "x-gzip", "deflate", "identity", ""):
         raise malformed(f"the answer is packed as {coding[:40]!r}, which was not asked for")
-    unpacker: _Unpacker | None = None
+    unpacker: Any = None  # `zlib` does not name the type of its objects
     async for packed in answer.content.iter_chunked(PIECE):
         rest = packed
         if coding in ("identity", ""):
@@ -94,7 +101,7 @@ async def _unpacked(answer: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
         raise malformed("the answer is cut off: its packed form has no end")
 
 
-def _unpacker(coding: str, start: bytes) -> _Unpacker:
+def _unpacker(coding: str, start: bytes) -> Any:
     """`deflate` means the zlib format, and some servers send it bare."""
     if coding == "deflate":
         return zlib.decompressobj(zlib.MAX_WBITS if start[0] & 0x0F == 8 else -zlib.MAX_WBITS)
@@ -107,14 +114,20 @@ def decode(content: bytes) -> Any:
     Strict readers refuse half of a surrogate pair, a byte order mark, NaN and Infinity, a raw line break in a text and
     whatever follows the document. The answer was paid for: half a pair becomes a replacement mark, no number `null`.
     """
+    containers = content.count(b"[") + content.count(b"{") if len(content) > MOST_CONTAINERS else 0
+    if containers > max(MOST_CONTAINERS, len(content) / DENSEST):
+        # The same request would be paid for again, and answered alike.
+        raise RequestFailed(
+            "malformed", "the answer has millions of lists and objects, and little else", retryable=False
+        )
     try:
         return msgspec.json.decode(content)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         pass
     try:
         text = content.decode(json.detect_encoding(content), "replace")
-        value, _ = _LENIENT.raw_decode(text.lstrip())
-        return msgspec.json.decode(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
+        lenient = json.dumps(_LENIENT.raw_decode(text.lstrip())[0], ensure_ascii=False)
+        return msgspec.json.decode(lenient.encode("utf-8", "replace"))
     except (ValueError, RecursionError, msgspec.DecodeError):
         raise malformed(f"the answer is not JSON: {text_of(content)!r}" if content else "the answer is empty") from None
 

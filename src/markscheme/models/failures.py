@@ -13,8 +13,7 @@ import msgspec
 from markscheme.models.base import RequestFailed
 from markscheme.redaction import printable
 
-MESSAGE_LIMIT = 600
-"""Characters of a server's message that are shown and kept: some answer with a whole HTML page."""
+MESSAGE_LIMIT = 600  # characters of a server's message that are shown and kept: some answer with a whole HTML page
 READ_LIMIT = 2**16
 """Bytes of a body that are looked at for that. Far more than is shown, since secrets are taken out before the cut."""
 
@@ -33,29 +32,27 @@ _OVERLOADED = (503, 529)
 def failed_status(status: int, body: bytes, headers: Mapping[str, str], key_variable: str | None) -> RequestFailed:
     """The failure that a status other than 200 stands for."""
     message = server_message(body)
-    said = f"the server answered {status}" + (f": {message}" if message else "")
+    sentence = f"the server answered {status}" + (f": {message}" if message else "")
     if status in (401, 403):
         hint = f"set {key_variable} to a valid key" if key_variable else "this address needs another key"
-        return RequestFailed("auth", f"{hint}: {said}", retryable=False, fatal=True)
+        return RequestFailed("auth", f"{hint}: {sentence}", retryable=False, fatal=True)
     if status == 402 or (status == 429 and _NO_MONEY.search(message)):
-        return RequestFailed("quota", said, retryable=False, fatal=True)
+        return RequestFailed("quota", sentence, retryable=False, fatal=True)
     if status in _RETRYABLE or status >= 500:
         kind = _RETRYABLE.get(status) or ("overloaded" if status in _OVERLOADED else "server_error")
-        return RequestFailed(kind, said, retryable=True, retry_after=retry_after(headers))
+        return RequestFailed(kind, sentence, retryable=True, retry_after=retry_after(headers))
     if status == 413 or _CONTEXT.search(message):
-        return RequestFailed("context_length", said, retryable=False)
+        return RequestFailed("context_length", sentence, retryable=False)
     if _FILTERED.search(message):
-        return RequestFailed("content_filter", said, retryable=False)
+        return RequestFailed("content_filter", sentence, retryable=False)
     if status == 404:
-        return RequestFailed(
-            "not_found", f"check the address and the model's name: {said}", retryable=False, fatal=True
-        )
+        advice = f"check the address and the model's name: {sentence}"
+        return RequestFailed("not_found", advice, retryable=False, fatal=True)
     if 300 <= status < 400:
-        where = headers.get("Location", "another address")
-        return RequestFailed(
-            "not_found", f"the server redirects to {where}; give that as the address", retryable=False, fatal=True
-        )
-    return RequestFailed("bad_request", said, retryable=False)
+        where = headers.get("Location")
+        advice = f"to {where}; give that as the address" if where else "without saying where to; check the address"
+        return RequestFailed("not_found", f"the server redirects {advice}", retryable=False, fatal=True)
+    return RequestFailed("bad_request", sentence, retryable=False)
 
 
 def failed_body(answer: Any, key_variable: str | None) -> RequestFailed:

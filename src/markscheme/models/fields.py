@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
+from itertools import accumulate, pairwise
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
@@ -12,6 +13,7 @@ import msgspec
 
 from markscheme.errors import UsageError
 from markscheme.models.base import Completion
+from markscheme.models.secrets import json_or_text
 from markscheme.types import FinishReason, Prompt
 
 _FINISH: dict[str, FinishReason] = {
@@ -39,8 +41,8 @@ def as_object(value: object) -> dict[str, Any]:
 
 
 def count(value: object) -> int | None:
-    """A token count, where there is one."""
-    return value if type(value) is int and value >= 0 else None
+    """A token count, where there is one; a server that tells of a billion tells nonsense, and no sum would hold it."""
+    return value if type(value) is int and 0 <= value < 10**9 else None
 
 
 def as_text(content: object) -> str:
@@ -66,10 +68,7 @@ def extra_fields(options: Sequence[str], flag: str = "--extra-field") -> dict[st
         name, equals, value = option.partition("=")
         if not equals or not name.strip():
             raise UsageError(f"{flag} {option!r} is not KEY=VALUE")
-        try:
-            fields[name.strip()] = msgspec.json.decode(value)
-        except msgspec.DecodeError:
-            fields[name.strip()] = value
+        fields[name.strip()] = json_or_text(value)
     return fields
 
 
@@ -158,10 +157,5 @@ def _divided(total: int | None, weights: Sequence[int]) -> list[int | None]:
         return [None] * len(weights)
     whole = sum(weights) or len(weights)
     parts = weights if sum(weights) else [1] * len(weights)
-    shares, given, seen = [], 0, 0
-    for part in parts:
-        seen += part
-        upto = total * seen // whole
-        shares.append(upto - given)
-        given = upto
-    return list(shares)
+    ends = (total * seen // whole for seen in accumulate(parts))
+    return [end - start for start, end in pairwise((0, *ends))]

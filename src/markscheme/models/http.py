@@ -41,7 +41,6 @@ class PlainHTTP(Served):
         super().__init__(f"http/{url}", [*([url] if url else []), *config.base_url], config, KEY_VARIABLE)
 
     def body(self, request: Request) -> dict[str, Any]:
-        """The contract's three fields, and the user's."""
         return present(
             {
                 "dataset": request.benchmark,
@@ -52,16 +51,15 @@ class PlainHTTP(Served):
         )
 
     def read(self, answer: Any, _: Request) -> list[Completion]:
-        """One completion."""
         text = _dig(answer, self._field)
         if not isinstance(text, str | int | float):
             raise TypeError("no text")
-        said = as_object(answer)
-        usage = as_object(said.get("usage"))
+        fields = as_object(answer)
+        usage = as_object(fields.get("usage"))
         return [
             Completion(
                 text=str(text),
-                finish_reason=finish_reason(said.get("finish_reason")),
+                finish_reason=finish_reason(fields.get("finish_reason")),
                 prompt_tokens=count(usage.get("prompt_tokens")),
                 completion_tokens=count(usage.get("completion_tokens")),
             )

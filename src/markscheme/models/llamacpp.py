@@ -7,7 +7,8 @@ from pathlib import Path
 
 from markscheme.config import RunConfig
 from markscheme.errors import UsageError
-from markscheme.models.fleet.managed import Managed, Program, find_program, is_installed
+from markscheme.models.fleet.managed import Managed, find_program, is_installed
+from markscheme.models.fleet.servers import Program
 
 
 def create(target: str, config: RunConfig) -> Managed:

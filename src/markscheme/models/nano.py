@@ -25,14 +25,11 @@ if TYPE_CHECKING:
 
     from markscheme.nano.transformer import Transformer
 
-BATCH = 256
-"""Sequences in one batch: more gain nothing and only delay the first answers."""
+BATCH = 256  # sequences in one batch: more gain nothing and only delay the first answers
 
-MOST_CORES = 4
-"""Python's lock keeps more threads from gaining anything."""
+MOST_CORES = 4  # Python's lock keeps more threads from gaining anything
 
-MOST_TOKENS = 208
-"""Room for about nine attempts at four numbers; it was never taught to go on for longer."""
+MOST_TOKENS = 208  # room for about nine attempts at four numbers; it was never taught to go on for longer
 
 _QUESTION = re.compile(r"(?:\d+ )+> \d+ \?")
 
@@ -64,7 +61,6 @@ class Nano(Model):
         return msgspec.structs.replace(sampling, max_tokens=_limit(sampling))
 
     async def answer(self, request: Request) -> Sequence[Completion]:
-        """One completion a sample."""
         tokens = read_puzzle(request)
         longest = self._loaded().longest
         if len(tokens) >= longest:
@@ -74,7 +70,6 @@ class Nano(Model):
         return await self._batcher.put([Row(tokens, seed, room, request.sampling) for seed in request.seeds])
 
     async def close(self) -> None:
-        """End the threads, and with them what they are doing."""
         self._batcher.close()
         if self._numpy_threads is not None:
             self._numpy_threads.restore_original_limits()
@@ -141,9 +136,9 @@ def read_puzzle(request: Request) -> list[int]:
 
 def usable_cores() -> int:
     """The cores that this process may use; Ray and batch systems say it like this."""
-    told = os.environ.get("OMP_NUM_THREADS", "")
+    threads = os.environ.get("OMP_NUM_THREADS", "")
     allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, min(int(told) if told.isdigit() else allowed, MOST_CORES))
+    return max(1, min(int(threads) if threads.isdigit() else allowed, MOST_CORES))
 
 
 def _limit(sampling: Sampling) -> int:

@@ -12,8 +12,7 @@ from typing import Any
 from markscheme.config import RunConfig
 from markscheme.errors import UsageError
 from markscheme.models.addresses import OFFICIAL
-from markscheme.models.base import Completion, Request, RequestFailed
-from markscheme.models.batch_api import Batches
+from markscheme.models.base import Batches, Completion, Request, RequestFailed
 from markscheme.models.batches import OpenAIBatches
 from markscheme.models.fields import (
     as_object,
@@ -72,23 +71,16 @@ class OpenAI(Served):
         return present({"reasoning_effort": config.reasoning_effort, "chat_template_kwargs": template or None})
 
     def batches(self) -> Batches:
-        """OpenAI's own, and those who copy it."""
         path = "/chat/completions" if self._chat else "/completions"
         return OpenAIBatches(self, self._transport, self._first_url.removesuffix(path), f"/v1{path}")
 
     def body(self, request: Request) -> dict[str, Any]:
-        """As both endpoints have it."""
-        sampling = request.sampling
         asked = {"messages": request.prompt.messages} if self._chat else {"prompt": plain_prompt(request.prompt)}
         return present(
             {
                 "model": self._model,
                 **asked,
-                "temperature": sampling.temperature,
-                "top_p": sampling.top_p,
-                "top_k": sampling.top_k,
-                self._limit_field: sampling.max_tokens,
-                "stop": sampling.stop or None,
+                **self.sampling_fields(request.sampling),
                 "seed": request.seeds[0],
                 "n": len(request.samples) if len(request.samples) > 1 else None,
                 **self.extra,
@@ -96,7 +88,6 @@ class OpenAI(Served):
         )
 
     def read(self, answer: Any, request: Request) -> list[Completion]:
-        """One completion a choice."""
         completions = [self._completion(answer, choice) for choice in answer["choices"]]
         if not completions:
             raise RequestFailed("empty", "the server answered without a single choice", retryable=True)
@@ -122,8 +113,14 @@ class OpenAI(Served):
 
 def _logprobs(given: dict[str, Any]) -> dict[str, Any]:
     """The log-probability of each token where they were asked for: of chats in objects, of completions in a list."""
-    numbers = given.get("token_logprobs") or [as_object(one).get("logprob") for one in given.get("content") or ()]
-    return {"logprobs": numbers} if numbers else {}
+    listed = given.get("token_logprobs") or given.get("content")
+    return {"logprobs": [_logprob(one) for one in listed]} if listed and isinstance(listed, list) else {}
+
+
+def _logprob(one: object) -> float | None:
+    """A number, where it is one; JSON has integers that nothing else can hold."""
+    number = one.get("logprob") if isinstance(one, dict) else one
+    return number if isinstance(number, int | float) and abs(number) < 1e9 else None
 
 
 def _key_variable(bases: Sequence[str]) -> str:

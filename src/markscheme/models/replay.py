@@ -17,6 +17,8 @@ from markscheme.config import RunConfig
 from markscheme.datasets.stored import ID_FIELDS, OUTPUT_FIELDS, QUESTION_FIELDS, output, row_at, rows, squeezed
 from markscheme.errors import ModelError, UsageError
 from markscheme.models.base import Completion, Model, Request, RequestFailed
+from markscheme.models.fields import count
+from markscheme.runs.lines import convert_or_none
 
 
 def create(target: str, config: RunConfig) -> Replay:  # noqa: ARG001 - the signature of every backend
@@ -57,7 +59,6 @@ class Replay(Model):
             places[len(places) if sample is None else sample] = offset
 
     async def answer(self, request: Request) -> Sequence[Completion]:
-        """The stored outputs for these samples."""
         # The content decides before the id: files of other tools number their questions as they like.
         names = (request.key, squeezed(request.statement), request.problem_id)
         places = next((self._places[name] for name in names if name in self._places), {})
@@ -75,15 +76,10 @@ class Replay(Model):
 
 def _completion(lines: Any, offset: int) -> Completion:
     row = row_at(lines, offset)
-    known: dict[str, Any] = {"text": output(row)}
-    for name in Completion.__struct_fields__:
-        # Other tools' files have their own ideas of these; what is not of our kind is left out, not fatal.
-        if name != "text" and (value := row.get(name)) is not None:
-            try:
-                msgspec.convert({"text": "", name: value}, Completion)
-            except msgspec.ValidationError:
-                continue
-            known[name] = value
-    if "finish_reason" not in known and isinstance(row.get("finish_reason"), str):
-        known["finish_reason"] = "other"
-    return msgspec.convert(known, Completion)
+    # Other tools' files have their own ideas of our fields; what is not of our kind is left out, not fatal.
+    counts = {name: count(row.get(name)) for name in ("prompt_tokens", "completion_tokens", "reasoning_tokens")}
+    completion = convert_or_none({**row, **counts, "text": output(row)}, Completion)
+    assert completion is not None, "it has a text"
+    if completion.finish_reason is None and isinstance(row.get("finish_reason"), str):
+        return msgspec.structs.replace(completion, finish_reason="other")
+    return completion

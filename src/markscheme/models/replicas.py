@@ -7,55 +7,33 @@ first is tried: giving up is the scheduler's decision.
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Awaitable, Callable, Container, Sequence
+from dataclasses import dataclass
 from operator import attrgetter
+from typing import TypeVar
 
 from markscheme.models.base import RequestFailed
 
-OUT_FIRST = 1.0
-OUT_LONGEST = 30.0
-"""Seconds that a failing server is left out, at first and at most."""
+OUT_FIRST, OUT_LONGEST = 1.0, 30.0  # seconds that a failing server is left out, at first and at most
 
-BROKEN = {
-    "connection": 1,
-    "rate_limit": 1,
-    "auth": 1,
-    "quota": 1,
-    "not_found": 1,
-    "timeout": 2,
-    "overloaded": 3,
-    "server_error": 3,
-    "malformed": 3,
-    "empty": 3,
-    "bad_request": 3,
-}
-"""Failures in a row, by kind, after which a server is left out. One refused connection is enough, one 500 is not.
-
-Without this a server that refuses everything would get most requests: it always has the fewest in flight.
-"""
-
-ELSEWHERE = frozenset({"connection", "rate_limit", "overloaded", "auth", "quota", "not_found", "bad_request"})
-"""Kinds of failure that came at once and may be this server's alone: another one is asked in the same breath."""
-
-
+T = TypeVar("T")
 _load = attrgetter("in_flight")
 
 
+@dataclass(slots=True, eq=False)
 class Replica:
     """One server and how it is doing."""
 
-    __slots__ = ("asked_until", "failures", "in_flight", "out", "out_until", "refuses", "url", "well")
-
-    def __init__(self, url: str) -> None:
-        self.url = url
-        self.in_flight = 0
-        self.failures = 0
-        self.out = 0  # how many times in a row it was left out
-        self.out_until = 0.0
-        self.asked_until = 0.0  # it said itself when to come back
-        self.refuses = False  # its last word was that no request can succeed
-        self.well = True  # neither left out nor asked to be left alone, since it last answered
+    url: str
+    in_flight: int = 0
+    failures: int = 0
+    out: int = 0  # how many times in a row it was left out
+    out_until: float = 0.0
+    asked_until: float = 0.0  # it said itself when to come back
+    refuses: bool = False  # its last word was that no request can succeed
+    well: bool = True  # neither left out nor asked to be left alone, since it last answered
 
 
 class Replicas:
@@ -84,6 +62,21 @@ class Replicas:
             fit += [one for one in self._ill if one not in tried and _fit(one, now)]
         return min(fit, key=_load) if fit else None
 
+    async def asked(self, replica: Replica, request: Awaitable[T]) -> T:
+        """The answer to a request that is sent to this server, which is judged by a failure."""
+        replica.in_flight += 1
+        try:
+            return await request
+        except asyncio.CancelledError:  # the scheduler's time limit: this server kept us waiting
+            self.failed(replica, RequestFailed("timeout", "", retryable=True))
+            raise
+        except RequestFailed as failure:
+            if failure.kind != "bad_request":  # which may well be the request's own fault
+                self.failed(replica, failure)
+            raise
+        finally:
+            replica.in_flight -= 1
+
     def answered(self, replica: Replica) -> None:
         """It works (again)."""
         replica.failures = replica.out = 0
@@ -93,8 +86,7 @@ class Replicas:
 
     def failed(self, replica: Replica, failure: RequestFailed) -> None:
         """Count a failure that may be the server's; leave it out when there were enough."""
-        limit = BROKEN.get(failure.kind)
-        if limit is None:
+        if not failure.means.out_after:
             return
         now = self._clock()
         replica.refuses = failure.fatal
@@ -104,7 +96,7 @@ class Replicas:
             self._sort(replica, well=False)
         if replica.out and now < replica.out_until:
             return  # one of many that were under way when it was left out
-        if replica.failures >= limit or replica.out:
+        if replica.failures >= failure.means.out_after or replica.out:
             # Bounded before the power: a server that is away for a night is left out more than a thousand times.
             replica.out_until = now + min(OUT_LONGEST, OUT_FIRST * 2.0 ** min(replica.out, 10))
             replica.out += 1

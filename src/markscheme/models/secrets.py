@@ -29,11 +29,12 @@ from markscheme.redaction import (
     redacted_text,
     remember,
     unmistakable,
+    variable,
 )
 
 KEY_VARIABLES = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "SGLANG_API_KEY", "MARKSCHEME_HTTP_KEY", "HF_TOKEN")
-NAMED = ("extra_field", "header", "server_arg", "chat_template_kwarg")
-"""Options of the form `NAME=VALUE`."""
+NAMED = ("extra_field", "header", "server_arg", "chat_template_kwarg")  # options of the form `NAME=VALUE`
+_SIGNS = re.compile(r"[\s,;=\"']+")
 _URL = re.compile(r"https?://[^\s'\"]+")
 _PAIR = re.compile(
     r"""(?<![\w-])(?P<name>[A-Za-z][\w-]*)(?P<sign>["']?\s*[:=]\s*["']?|["']\s*,\s*["'])(?P<value>[^"',;{}\[\]\n]+)""",
@@ -73,9 +74,17 @@ def _is_key(text: str) -> bool:
     return bool(ISSUED.search(text)) or looks_random(text) is not None
 
 
+def _is_credential(text: str) -> bool:
+    """`Bearer KEY`, whatever the header or field that holds it; `basic understanding` is none."""
+    scheme, _, key = text.strip().partition(" ")
+    return scheme.lower() in ("bearer", "basic", "token") and " " not in key and unmistakable(key)
+
+
 def _hide_parameter(parameter: str) -> str:
     name, equals, value = parameter.partition("=")
-    return f"{name}={HIDDEN}" if equals and (_secret_parameter(unquote(name)) or _is_key(value)) else parameter
+    if not equals:
+        return HIDDEN if _is_key(name) else parameter
+    return f"{name}={HIDDEN}" if _secret_parameter(unquote(name)) or _is_key(value) else parameter
 
 
 def _secret_parameter(name: str) -> bool:
@@ -122,15 +131,22 @@ def hidden_options(config: RunConfig) -> list[str]:
 def _hide_named(option: str, known: Container[str] = ()) -> str:
     """`NAME=VALUE` or `NAME: VALUE`, whose value may be JSON; one that is a known secret goes, however short."""
     name, sign, value = _divided(option)
-    if is_secret(name) or value.strip() in known:
+    if is_secret(name) or value.strip() in known or _is_credential(value):
         return f"{name}{sign}{HIDDEN}" if sign else option
+    read = json_or_text(value)
+    taken: list[str] = []
+    hidden = _hide_inside(value if isinstance(read, str) else read, taken)
+    if isinstance(read, str):
+        return f"{name}{sign}{hidden}"
+    return f"{name}{sign}{msgspec.json.encode(hidden).decode()}" if any(taken) else ISSUED.sub(HIDDEN, option)
+
+
+def json_or_text(value: str) -> Any:
+    """The value of an option: JSON where it can be read as JSON, else the text itself."""
     try:
-        read = msgspec.json.decode(value)
+        return msgspec.json.decode(value)
     except msgspec.DecodeError:
-        read = value
-    if isinstance(read, dict | list) and any(_inside(read)):
-        return f"{name}{sign}{msgspec.json.encode(_hide_inside(read)).decode()}"
-    return f"{name}{sign}{_hide_text(value)}" if isinstance(read, str) else ISSUED.sub(HIDDEN, option)
+        return value
 
 
 def _named(config: RunConfig) -> Iterator[str]:
@@ -144,23 +160,33 @@ def _divided(option: str) -> tuple[str, str, str]:
     return option.partition(sign)
 
 
-def _hide_text(text: str) -> str:
+def _hide_inside(value: Any, taken: list[str], secret: bool = False) -> Any:
+    """A JSON value without the secrets in it, which are added to `taken`."""
+    if isinstance(value, dict):
+        named = secret or _names_secret(value)
+        return {
+            name: _hide_inside(one, taken, is_secret(name) or (named and name == "value"))
+            for name, one in value.items()
+        }
+    if isinstance(value, list):
+        pair = _pair(value)
+        return [_hide_inside(one, taken, (secret or pair) and not (pair and at == 0)) for at, one in enumerate(value)]
+    if (secret and value is not None) or (isinstance(value, str) and _is_credential(value)):
+        taken.append(str(value))
+        return HIDDEN
+    return _hide_text(value, taken) if isinstance(value, str) else value
+
+
+def _hide_text(text: str, taken: list[str]) -> str:
     def hide(match: re.Match[str]) -> str:
         return f"{match['name']}{match['sign']}{HIDDEN}" if is_secret(match["name"]) else match[0]
 
-    return ISSUED.sub(HIDDEN, _PAIR.sub(hide, _hide_urls(text)))
-
-
-def _hide_inside(value: Any, secret: bool = False) -> Any:
-    if isinstance(value, dict):
-        named = secret or _names_secret(value)
-        return {name: _hide_inside(one, is_secret(name) or (named and name == "value")) for name, one in value.items()}
-    if isinstance(value, list):
-        secret = secret or _pair(value)
-        return [_hide_inside(one, secret and (place > 0 or not _pair(value))) for place, one in enumerate(value)]
-    if secret and value is not None:
-        return HIDDEN
-    return _hide_text(value) if isinstance(value, str) else value
+    hidden = ISSUED.sub(HIDDEN, _PAIR.sub(hide, _hide_urls(text)))
+    if hidden != text:
+        taken += (match["value"].strip() for match in _PAIR.finditer(text) if is_secret(match["name"]))
+        taken += ISSUED.findall(text)
+        taken += filter(None, address_secrets(_URL.findall(text)))
+    return hidden
 
 
 def _names_secret(value: dict[str, Any]) -> bool:
@@ -173,43 +199,16 @@ def _pair(value: list[Any]) -> bool:
     return len(value) == 2 and isinstance(value[0], str) and is_secret(value[0])
 
 
-def _inside(value: Any) -> Iterator[str]:
-    """The secrets in a JSON value: what stands where its hidden form has something else."""
-    yield from _differences(value, _hide_inside(value))
-
-
-def _differences(value: Any, hidden: Any) -> Iterator[str]:
-    if isinstance(value, dict):
-        for name, one in value.items():
-            yield from _differences(one, hidden[name])
-    elif isinstance(value, list):
-        for one, other in zip(value, hidden, strict=True):
-            yield from _differences(one, other)
-    elif hidden == HIDDEN:
-        yield str(value)
-    elif value != hidden:
-        yield from _in_text(value)
-
-
-def _in_text(text: str) -> Iterator[str]:
-    yield from (match["value"].strip() for match in _PAIR.finditer(text) if is_secret(match["name"]))
-    yield from ISSUED.findall(text)
-    yield from filter(None, address_secrets(_URL.findall(text)))
-
-
 def secret_values(config: RunConfig) -> list[str]:
     """The values of options that must not be shown."""
     values: list[str] = []
     for option in _named(config):
         name, _, value = _divided(option)
-        try:
-            read = msgspec.json.decode(value)
-        except msgspec.DecodeError:
-            read = value.strip()
-        if read:
-            values += _inside({name: read})
+        if read := json_or_text(value.strip()):
+            _hide_inside({name: read}, values)
     bare = [value.partition(" ")[2] for value in values if value.lower().startswith(("bearer ", "basic "))]
-    return values + bare
+    # A server may repeat a part alone: of `session=PART; theme=dark`, of a list with a comma at its end.
+    return values + bare + [part for value in values for part in _SIGNS.split(value) if unmistakable(part)]
 
 
 def address_secrets(urls: Iterable[str]) -> Iterator[str]:
@@ -223,13 +222,13 @@ def address_secrets(urls: Iterable[str]) -> Iterator[str]:
         yield from (user, password, parts.username or "", parts.password or "")
         if user or password:
             yield b64encode(f"{user}:{password}".encode()).decode()  # as the Authorization header has it
-        yield from (step for step in parts.path.split("/") if _is_key(step))
+        yield from (step for step in (*parts.path.split("/"), *parts.query.split("&"), parts.fragment) if _is_key(step))
         yield from (value for name, value in parse_qsl(parts.query) if _secret_parameter(name) or _is_key(value))
 
 
 def known_secrets(config: RunConfig) -> set[str]:
     """Everything that must not be shown: the options', the addresses' and the environment's."""
-    variables = [os.environ.get(name, "").strip() for name in (config.api_key_env or "", *KEY_VARIABLES)]
+    variables = [variable(name) for name in (config.api_key_env or "", *KEY_VARIABLES)]
     addresses = [*config.base_url, *_URL.findall(config.model)]
     values = {*variables, *secret_values(config), *address_secrets(addresses), *environment_secrets()}
     return {value for value in values if value}

@@ -60,11 +60,9 @@ class Served(Model):
 
     @property
     def reached(self) -> bool:
-        """Whether there ever was a connection."""
         return self._transport.reached
 
     def route(self) -> str:
-        """The addresses, the variable of the key and the proxy."""
         return self._transport.route(self._keyed)
 
     @abstractmethod
@@ -75,14 +73,17 @@ class Served(Model):
     def read(self, answer: Any, request: Request, /) -> list[Completion]:
         """The completions in a decoded answer; may stumble over one that has not the promised form."""
 
+    def sampling_fields(self, sampling: Sampling) -> dict[str, Any]:
+        """The parts of a sampling that are said, by the names of this backend."""
+        names = self._sampling_names.items()
+        return {theirs: value for ours, theirs in names if (value := getattr(sampling, ours)) not in (None, ())}
+
     async def answer(self, request: Request) -> Sequence[Completion]:
-        """One completion a sample, or fewer."""
         # Encoding 8 kB of prompt takes 3 µs and the rest of a request some 250: a cache of bodies would buy nothing.
         body = self._encoder.encode(self.body(request))
         return await self._transport.ask(body, lambda answer: self.read(answer, request)[: len(request.samples)])
 
     async def close(self) -> None:
-        """Close the connections."""
         await self._transport.close()
 
     def as_sent(self, sampling: Sampling) -> Sampling:

@@ -13,7 +13,8 @@ from markscheme.config import RunConfig
 from markscheme.errors import UsageError
 from markscheme.models.base import Completion, Request, RequestFailed
 from markscheme.models.fields import as_object, count, finish_reason, plain_prompt, with_path
-from markscheme.models.fleet.managed import Managed, Program, is_installed
+from markscheme.models.fleet.managed import Managed, is_installed
+from markscheme.models.fleet.servers import Program
 from markscheme.models.served import Served, present, same_names
 
 KEY_VARIABLE = "SGLANG_API_KEY"
@@ -43,13 +44,8 @@ class SGLang(Served):
 
     def body(self, request: Request) -> dict[str, Any]:
         """Extra fields are sampling parameters here."""
-        sampling = request.sampling
         chosen = {
-            "temperature": sampling.temperature,
-            "top_p": sampling.top_p,
-            "top_k": sampling.top_k,
-            "max_new_tokens": sampling.max_tokens,
-            "stop": sampling.stop or None,
+            **self.sampling_fields(request.sampling),
             "n": len(request.samples) if len(request.samples) > 1 else None,
             "sampling_seed": request.seeds[0] if len(request.samples) == 1 else None,
             **self.extra,
@@ -57,7 +53,6 @@ class SGLang(Served):
         return {"text": plain_prompt(request.prompt), "sampling_params": present(chosen)}
 
     def read(self, answer: Any, _: Request) -> list[Completion]:
-        """One completion a sample."""
         answers = answer if isinstance(answer, list) else [answer]
         if not answers:
             raise RequestFailed("empty", "the server answered without a single sample", retryable=True)

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from markscheme.config import RunConfig
 from markscheme.errors import UsageError
-from markscheme.models.fleet.managed import Managed, Program, find_program
+from markscheme.models.fleet.managed import Managed, find_program
+from markscheme.models.fleet.servers import Program
 
-OLDEST = (5, 5)
-"""The first version whose `serve` takes the model as its argument."""
+OLDEST = (5, 5)  # the first version whose `serve` takes the model as its argument
 ADVICE = f"pip install 'transformers[serving]>={OLDEST[0]}.{OLDEST[1]}'"
 
 

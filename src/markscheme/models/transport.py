@@ -9,22 +9,22 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from typing import Any, TypeVar
-from urllib.parse import urlsplit
+from urllib.parse import urljoin
 
 import aiohttp
 from yarl import URL
 
 from markscheme.errors import UsageError, first_line
-from markscheme.models.addresses import environment_addresses, proxy_of
+from markscheme.models.addresses import environment_addresses, is_address, proxy_of
 from markscheme.models.base import RequestFailed
-from markscheme.models.bodies import LARGEST_BODY, BodyReader, decode, pieces
-from markscheme.models.failures import failed_body, failed_status, malformed, shorten
-from markscheme.models.replicas import ELSEWHERE, Replica, Replicas
+from markscheme.models.bodies import BodyReader, body_lines, decode
+from markscheme.models.failures import failed_body, failed_status, shorten
+from markscheme.models.replicas import Replica, Replicas
 from markscheme.models.secrets import address_secrets, hide_url
-from markscheme.redaction import Scrubber
+from markscheme.redaction import Scrubber, variable
 
 CONNECT_TIMEOUT = 30.0
 _JSON = {"Content-Type": "application/json"}
@@ -35,8 +35,7 @@ KEEP_IDLE = 4.0
 _PROBES = {"TCP_KEEPIDLE": 60, "TCP_KEEPINTVL": 15, "TCP_KEEPCNT": 4}
 """A generation may be silent for half an hour. Probes keep its connection alive and notice a dead host in two minutes."""
 
-CALL_AGAIN = (1.0, 5.0, 20.0, 60.0)
-"""Seconds before each further try of a request beside the asking."""
+CALL_AGAIN = (1.0, 5.0, 20.0, 60.0)  # seconds before each further try of a request beside the asking
 
 T = TypeVar("T")
 
@@ -52,20 +51,19 @@ class Transport:
         secrets: Iterable[str] = (),
     ) -> None:
         for url in urls:
-            _check(url)
+            if not is_address(url):
+                raise UsageError(f"{hide_url(url)!r} is not an address; it should be like http://localhost:8000/v1")
         self._replicas = Replicas(urls)
         self._urls = {url: URL(url) for url in urls}
         self._proxies = {url: proxy_of(url) for url in urls}
         # Only what `BodyReader` unpacks: aiohttp would offer whatever happens to be installed.
         self._headers = {"Accept-Encoding": "gzip, deflate", **headers}
         self._key_variable = key_variable
-        key = os.environ.get(key_variable or "", "").strip()
-        self._scrub = Scrubber([key, *address_secrets(urls), *secrets])
+        self._scrub = Scrubber([variable(key_variable or ""), *address_secrets(urls), *secrets])
         self._session: aiohttp.ClientSession | None = None
         self._first: aiohttp.ClientSession | None = None
         self._reader = BodyReader()
-        self.reached = False
-        """There was a connection, at least once."""
+        self.reached = False  # there was a connection, at least once
 
     def route(self, key_variable: str | None) -> str:
         """Where requests go, in words."""
@@ -85,12 +83,13 @@ class Transport:
         replica: Replica | None = self._replicas.choose()
         while replica is not None:
             try:
-                answer = await self._try(replica, body, read)
+                answer = await self._replicas.asked(replica, self._exchange(replica.url, body, read))
             except RequestFailed as failure:
                 failed.append((replica, failure))
                 tried = [one for one, _ in failed]
-                replica = self._replicas.another(tried) if failure.kind in ELSEWHERE else None
+                replica = self._replicas.another(tried) if failure.means.elsewhere else None
             else:
+                self._replicas.answered(replica)
                 for one, refusal in failed:
                     if refusal.kind == "bad_request":  # not the request's fault, as it turns out
                         self._replicas.failed(one, refusal)
@@ -99,9 +98,13 @@ class Transport:
 
     async def call(self, method: str, url: str, body: bytes | aiohttp.MultipartWriter | None = None) -> Any:
         """One request beside the asking (a file, a batch), tried again while that can help; the decoded answer."""
-        headers = {"Content-Type": "application/json"} if isinstance(body, bytes) else None
-        async with self._opened(method, url, data=body, headers=headers) as answer:
-            return decode(await self._reader.read(answer))
+        headers, delays = _JSON if isinstance(body, bytes) else None, iter(CALL_AGAIN)
+        while True:
+            try:
+                async with self._opened(method, url, data=body, headers=headers) as answer:
+                    return decode(await self._reader.read(answer))
+            except RequestFailed as failure:
+                await self._before_another(failure, method, delays)
 
     async def upload(self, url: str, fields: Mapping[str, str], name: str, content: bytes) -> Any:
         """A file with a form's fields; the decoded answer."""
@@ -113,61 +116,46 @@ class Transport:
         return await self.call("POST", url, form)
 
     async def lines(self, url: str) -> AsyncIterator[Any]:
-        """The decoded lines of a file, one after the other."""
-        async with self._opened("GET", url) as answer:
-            rest = b""
-            async for piece in pieces(answer):
-                *whole, rest = (rest + piece).split(b"\n")
-                for line in filter(None, whole):
-                    yield decode(line)
-                if len(rest) > LARGEST_BODY:
-                    raise malformed("a line of the file is too long")
-            if rest.strip():
-                yield decode(rest)
+        """The decoded lines of a file, one after the other, each once, however often the connection breaks."""
+        given, delays = 0, iter(CALL_AGAIN)
+        while True:
+            number = 0
+            try:
+                async with self._opened("GET", url) as answer:
+                    async for line in body_lines(answer):
+                        number += 1
+                        if number > given:
+                            decoded = decode(line)
+                            given = number
+                            yield decoded
+            except RequestFailed as failure:
+                await self._before_another(failure, "GET", delays)
+            else:
+                return
 
     @asynccontextmanager
     async def _opened(self, method: str, url: str, **options: Any) -> AsyncIterator[aiohttp.ClientResponse]:
-        """An answer of 2xx; a busy or broken server is asked again a few times."""
-        session, delays = self._session or self._open(), iter(CALL_AGAIN)
-        proxy = next(iter(self._proxies.values()))
-        while True:
-            try:
-                async with session.request(
-                    method, url, allow_redirects=False, proxy=proxy, timeout=_CALL, **options
-                ) as answer:
-                    if 200 <= answer.status < 300:
-                        yield answer
-                        return
-                    raise self._failed_status(answer, await self._reader.read(answer))
-            except (aiohttp.ClientError, OSError) as error:
-                failure = _failed_connection(hide_url(url), error, self.reached)
-            except RequestFailed as refused:
-                failure = refused
-            # What makes something is asked again only where the server says that it did not: a batch made twice is paid twice.
-            # Where nobody has ever listened, waiting does not help.
-            again = (
-                failure.retryable and self.reached if method == "GET" else failure.kind in ("rate_limit", "overloaded")
-            )
-            delay = next(delays, None) if again else None
-            if delay is None:
-                raise self._for_people(failure) from None
-            await asyncio.sleep(failure.retry_after or delay)
-
-    async def _try(self, replica: Replica, body: bytes, read: Callable[[Any], T]) -> T:
-        replica.in_flight += 1
+        """An answer of 2xx, whose reading may fail as well."""
+        session, proxy = self._session or self._open(), next(iter(self._proxies.values()))
         try:
-            answer = self._read(await self._exchange(replica.url, body), read)
-        except asyncio.CancelledError:  # the scheduler's time limit: this server kept us waiting
-            self._replicas.failed(replica, RequestFailed("timeout", "", retryable=True))
-            raise
-        except RequestFailed as failure:
-            if failure.kind != "bad_request":  # which may well be the request's own fault
-                self._replicas.failed(replica, failure)
-            raise
-        finally:
-            replica.in_flight -= 1
-        self._replicas.answered(replica)
-        return answer
+            async with session.request(
+                method, url, allow_redirects=False, proxy=proxy, timeout=_CALL, **options
+            ) as answer:
+                if not 200 <= answer.status < 300:
+                    raise self._failed_status(answer, await self._reader.read(answer))
+                yield answer
+        except (aiohttp.ClientError, OSError) as error:
+            raise _failed_connection(hide_url(url), error, self.reached) from None
+
+    async def _before_another(self, failure: RequestFailed, method: str, delays: Iterator[float]) -> None:
+        """Wait until a busy or broken server may be asked again; raises the failure where that cannot help."""
+        # What makes something is asked again only where the server says that it did not: a batch made twice is paid twice.
+        # Where nobody has ever listened, waiting does not help.
+        again = failure.retryable and self.reached if method == "GET" else failure.kind in ("rate_limit", "overloaded")
+        delay = next(delays, None) if again else None
+        if delay is None or failure.asks_too_long:
+            raise self._for_people(failure) from None
+        await asyncio.sleep(failure.retry_after or delay)
 
     def _read(self, answer: Any, read: Callable[[Any], T]) -> T:
         try:
@@ -178,11 +166,12 @@ class Transport:
     def _for_people(self, failure: RequestFailed) -> RequestFailed:
         """Free of secrets, and short: in this order, so that no half of a key is left at the cut."""
         failure.args = (shorten(self._scrub(str(failure))),)
+        failure.__traceback__ = failure.__context__ = None  # whose frames hold the body of the answer, up to 64 MB each
         if failure.fatal and not self._replicas.all_refuse():  # another server may come back
             failure.fatal, failure.retryable = False, True
         return failure
 
-    async def _exchange(self, url: str, body: bytes) -> Any:
+    async def _exchange(self, url: str, body: bytes, read: Callable[[Any], T]) -> T:
         session = self._session or self._open()
         try:
             async with session.post(
@@ -198,16 +187,19 @@ class Transport:
             raise _failed_connection(hide_url(url), error, self.reached) from None
         if not 200 <= answer.status < 300:
             raise self._failed_status(answer, content)
-        return decode(content)
+        return self._read(decode(content), read)
 
     def _failed_status(self, answer: aiohttp.ClientResponse, content: bytes) -> RequestFailed:
-        failure = failed_status(answer.status, content, answer.headers, self._key_variable)
+        headers: Mapping[str, str] = answer.headers
+        if "Location" in headers:  # mostly without the host
+            with suppress(ValueError):  # or no address at all
+                headers = {**headers, "Location": urljoin(str(answer.url), headers["Location"])}
+        failure = failed_status(answer.status, content, headers, self._key_variable)
         if answer.status == 404 and "/v1" not in answer.url.path:
             failure.args = (f"perhaps the address lacks a /v1 at its end; {failure}",)
         return failure
 
     async def close(self) -> None:
-        """Close every connection."""
         if self._session is not None and self._session.connector is not None:
             await self._session.connector.close()
 
@@ -238,18 +230,6 @@ class Transport:
         )
 
 
-def _check(url: str) -> None:
-    """Refuse what is no address."""
-    try:
-        parts = urlsplit(url)
-        if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0:
-            URL(url)
-            return
-    except ValueError:  # half a bracket, a port beyond 65535
-        pass
-    raise UsageError(f"{hide_url(url)!r} is not an address; it should be like http://localhost:8000/v1")
-
-
 _USUAL = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_TIMEOUT)
 _CALL = aiohttp.ClientTimeout(total=600, sock_connect=CONNECT_TIMEOUT)
 _FIRST = aiohttp.ClientTimeout(total=None, connect=FIRST_CONTACT)
@@ -261,23 +241,26 @@ def _failed_connection(url: str, error: Exception, reached: bool) -> RequestFail
         return RequestFailed("connection", f"{url} closed the connection in mid-answer", retryable=True)
     if isinstance(error, TimeoutError):
         seconds = CONNECT_TIMEOUT if reached else FIRST_CONTACT
-        said = f"no connection to {url} within {seconds:g} s"
-        return RequestFailed("timeout", said, retryable=True)
+        return RequestFailed("timeout", f"no connection to {url} within {seconds:g} s", retryable=True)
     if isinstance(error, aiohttp.ClientConnectorDNSError):
         return RequestFailed("connection", f"the host of {url} is not known", retryable=True)
+    if isinstance(error, aiohttp.ClientConnectorCertificateError):
+        reason = getattr(error.certificate_error, "verify_message", "") or str(error.certificate_error)
+        sentence = f"{url} shows a certificate that is not trusted ({reason}); trust it with SSL_CERT_FILE=FILE.pem"
+        return RequestFailed("connection", sentence, retryable=False, fatal=True)
     if isinstance(error, aiohttp.InvalidURL | aiohttp.ClientSSLError):
         return RequestFailed("connection", f"cannot talk to {url}: {error}", retryable=False, fatal=True)
     if isinstance(error, aiohttp.ClientHttpProxyError):
-        said = f"the proxy does not let us through to {url}: {error.status} {error.message}"
-        return RequestFailed("connection", said, retryable=error.status >= 500, fatal=error.status < 500)
+        sentence = f"the proxy does not let us through to {url}: {error.status} {error.message}"
+        return RequestFailed("connection", sentence, retryable=error.status >= 500, fatal=error.status < 500)
     if isinstance(error, aiohttp.ClientConnectorError):
         reason = os.strerror(error.os_error.errno) if error.os_error.errno else str(error)
         through = " (the proxy)" if isinstance(error, aiohttp.ClientProxyConnectionError) else ""
         where = f"{error.host}:{error.port}{through}" if through else url
         return RequestFailed("connection", f"cannot connect to {where}: {reason}", retryable=True)
     if isinstance(error, aiohttp.ClientResponseError):  # its text repeats what was sent
-        said = f"{url} did not answer in HTTP: {first_line(Exception(error.message))}"
-        return RequestFailed("connection", said, retryable=True)
+        sentence = f"{url} did not answer in HTTP: {first_line(Exception(error.message))}"
+        return RequestFailed("connection", sentence, retryable=True)
     reason = (error.strerror if isinstance(error, OSError) else "") or str(error) or type(error).__name__
     return RequestFailed("connection", f"the connection to {url} broke: {reason}", retryable=True)
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from markscheme.config import RunConfig
 from markscheme.errors import UsageError
-from markscheme.models.fleet.managed import Managed, Program, find_program
+from markscheme.models.fleet.managed import Managed, find_program
+from markscheme.models.fleet.servers import Program
 
 
 def create(target: str, config: RunConfig) -> Managed:

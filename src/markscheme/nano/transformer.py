@@ -45,8 +45,7 @@ class Transformer:
         rotary = config.get("rope_parameters") or {}
         theta = float(rotary.get("rope_theta") or config.get("rope_theta") or 10_000.0)
         frequency = theta ** (-np.arange(0, self.width, 2) / self.width)
-        angles = np.outer(np.arange(self.longest), frequency)
-        self._cos, self._sin = np.cos(angles).astype(np.float32), np.sin(angles).astype(np.float32)
+        self._turns = np.exp(1j * np.outer(np.arange(self.longest), frequency)).astype(np.complex64)
 
     def new_cache(self, rows: int, length: int) -> Cache:
         """Room for the keys and values of `rows` sequences of up to `length` tokens."""
@@ -56,24 +55,21 @@ class Transformer:
         """Logits behind each of `tokens` (rows × new tokens), which follow what the cache holds; extends the cache."""
         rows, new = tokens.shape
         start, end = cache.length, cache.length + new
-        cos, sin = self._cos[start:end], self._sin[start:end]
         # One row a token: a product of two matrices, where numpy takes three axes for one product a sequence.
         x: Floats = self._embedding[tokens.reshape(-1)]
         for layer, keys, values in zip(self._layers, cache.keys, cache.values, strict=True):
-            heads = (
-                (_rms_norm(x, self._epsilon) @ layer.qkv)
-                .reshape(rows, new, 3, self.heads, self.width)
-                .transpose(2, 0, 3, 1, 4)
-            )
-            query = _rotated(heads[0], cos, sin, np.empty((rows, self.heads, new, self.width), dtype=np.float32))
-            _rotated(heads[1], cos, sin, keys[:rows, :, start:end])
-            values[:rows, :, start:end] = heads[2]
+            heads = (_rms_norm(x, self._epsilon) @ layer.qkv).reshape(rows, new, 3, self.heads, self.width)
+            rotated = heads[:, :, :2].view(np.complex64)
+            rotated *= self._turns[start:end, None, None]
+            query, keys[:rows, :, start:end], values[:rows, :, start:end] = heads.transpose(2, 0, 3, 1, 4)
             mixed = _attend(query, keys[:rows, :, :end], values[:rows, :, :end])
             x += mixed.transpose(0, 2, 1, 3).reshape(rows * new, -1) @ layer.output
             inner = _rms_norm(x, self._epsilon) @ layer.gate_up
             gate, up = inner[:, : inner.shape[1] // 2], inner[:, inner.shape[1] // 2 :]
             up *= gate
-            up /= 1 + np.exp(-gate)
+            np.exp(np.negative(gate, out=gate), out=gate)
+            gate += 1
+            up /= gate
             x += up @ layer.down
         cache.length = end
         logits: Floats = _rms_norm(x, self._epsilon) @ self._unembedding
@@ -91,6 +87,9 @@ class _Layer:
 
         self.qkv = matrix("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", norm="input_layernorm")
         self.qkv[:, : len(self.qkv)] /= np.float32(np.sqrt(width))  # scores are scaled here, once and for all
+        # A value of the first half of a head is turned with one of the second: side by side, they are a complex number.
+        rotated = self.qkv[:, : 2 * len(self.qkv)].reshape(-1, 2, width // 2)
+        self.qkv[:, : 2 * len(self.qkv)] = rotated.swapaxes(1, 2).reshape(len(self.qkv), -1)
         self.output = matrix("self_attn.o_proj")
         self.gate_up = matrix("mlp.gate_proj", "mlp.up_proj", norm="post_attention_layernorm")
         self.down = matrix("mlp.down_proj")
@@ -199,9 +198,10 @@ def _drawn(chances: Floats, luck: Floats) -> Tokens:
     aim = luck.astype(np.float64) * total[:, -1]
     block = (total <= aim[:, None]).sum(axis=1)
     aim -= np.where(block > 0, total[rows, block - 1], 0)
-    padded = np.zeros((len(chances), len(blocks[0]) * BLOCK), dtype=chances.dtype)
-    padded[:, : chances.shape[1]] = chances
-    inside = padded.reshape(len(chances), -1, BLOCK)[rows, block]
+    places = block[:, None] * BLOCK + np.arange(BLOCK)
+    inside = np.where(
+        places < chances.shape[1], chances.take(rows[:, None] * chances.shape[1] + places, mode="clip"), 0
+    )
     drawn = (np.cumsum(inside, axis=1, dtype=np.float64) <= aim[:, None]).sum(axis=1)
     # Rounding may leave the draw behind the last token of the block that has a chance at all.
     last = BLOCK - 1 - (inside[:, ::-1] > 0).argmax(axis=1)
@@ -242,12 +242,3 @@ def _rms_norm(x: Floats, epsilon: float) -> Floats:
     squares = np.einsum("ij,ij->i", x, x)[:, None]
     normed: Floats = x / np.sqrt(squares / np.float32(x.shape[1]) + np.float32(epsilon))
     return normed
-
-
-def _rotated(x: Floats, cos: Floats, sin: Floats, out: Floats) -> Floats:
-    """Each pair of a value in the first half and one in the second, turned by its angle; written into `out`."""
-    half = x.shape[-1] // 2
-    first, second = x[..., :half], x[..., half:]
-    out[..., :half] = first * cos - second * sin
-    out[..., half:] = second * cos + first * sin
-    return out

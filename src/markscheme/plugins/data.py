@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from markscheme.benchmarks import Benchmark, benchmark
-from markscheme.datasets import Source, locate
+from markscheme.datasets import locate
 
 SAMPLES = {"countdown": "countdown-sample", "gsm8k": "gsm8k-sample", "math500": "math-sample"}
 
@@ -18,10 +18,11 @@ def ready(name: str, data_dir: str | Path | None = None, *, sample: bool = False
     bench = benchmark(name, data_dir)
     folder = locate(Path(data_dir) if data_dir is not None else None)
     pool = bench.pool_sources if bench.fewshot == 0 else ()  # examples that nobody asked for are not fetched
+    wanted = [source for source in bench.sources if source.hubs and not source.borrowed and source not in pool]
     missing = [
         source
-        for source in bench.sources
-        if source.hubs and not source.borrowed and source not in pool and not _is_there(source, folder)
+        for source in wanted
+        if not any((folder / name).is_file() for name in (source.file, source.stand_in) if name)
     ]
     if missing:  # the same as `markscheme data prepare`: pinned, and checked before it is kept
         from markscheme.benchmarks.examining import examiner
@@ -30,7 +31,3 @@ def ready(name: str, data_dir: str | Path | None = None, *, sample: bool = False
         print(f"markscheme: fetching {bench.name} into {folder}", file=sys.stderr)
         prepare(missing, folder, examiner(bench))
     return bench
-
-
-def _is_there(source: Source, folder: Path) -> bool:
-    return any((folder / name).is_file() for name in (source.file, source.stand_in) if name)

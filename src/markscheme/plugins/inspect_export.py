@@ -11,21 +11,20 @@ from operator import add
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from markscheme.errors import JournalError, UsageError
+from markscheme.errors import JournalError
+from markscheme.plugins.inspect_types import STOP_REASONS, chat_messages, import_inspect
 from markscheme.plugins.records import gold_text, record
 from markscheme.reporting.figures import figures_of
 from markscheme.reporting.summary import Summary, summarize
 from markscheme.runs.folder import Run
 from markscheme.runs.snapshot import Snapshot
-from markscheme.tracking import identity, told_options
+from markscheme.tracking import identity, logged_options
 from markscheme.types import Mark, Question, Response, Verdict
 
 if TYPE_CHECKING:
     from inspect_ai.log import EvalLog, EvalResults, EvalSample, EvalScore, EvalStatus
-    from inspect_ai.model import ChatMessage, ModelOutput, ModelUsage, StopReason
+    from inspect_ai.model import ModelOutput, ModelUsage
     from inspect_ai.scorer import Score
-
-_STOP: dict[str | None, StopReason] = {"stop": "stop", "length": "max_tokens", "content_filter": "content_filter"}
 
 _STATUS: dict[str, EvalStatus] = {
     "complete": "success",
@@ -37,10 +36,9 @@ _STATUS: dict[str, EvalStatus] = {
 
 def export_inspect(run: Run, place: Path) -> Path:
     """Write the log: to `place` if that ends in `.eval` or `.json`, else into that folder under a name of its own."""
-    try:
-        from inspect_ai.log import write_eval_log
-    except ImportError as error:
-        raise UsageError(f"inspect_ai cannot be imported ({error}): pip install 'markscheme[inspect]'") from None
+    import_inspect()
+    from inspect_ai.log import write_eval_log
+
     name = f"{run.manifest.benchmark}_{run.path.name}_{identity(run)}.eval"
     file = place if place.suffix in (".eval", ".json") else place / name
     try:
@@ -68,7 +66,7 @@ def make_log(run: Run) -> EvalLog:
             task_id=identity(run),
             run_id=identity(run),
             eval_id=identity(run),
-            task_args=told_options(run),
+            task_args=logged_options(run),
             dataset=EvalDataset(
                 name=manifest.benchmark,
                 location=", ".join(file.source or file.name for file in manifest.data),
@@ -133,11 +131,9 @@ def _samples(run: Run, snapshot: Snapshot) -> Iterator[EvalSample]:
 
 def _sample(run: Run, question: Question, response: Response, marks: dict[str, Mark]) -> EvalSample:
     from inspect_ai.log import EvalError, EvalSample
-    from inspect_ai.model import ChatMessageAssistant, ChatMessageSystem, ChatMessageUser
 
     problem, usage = question.problem, _usage(response)
-    kinds: dict[str, Any] = {"system": ChatMessageSystem, "assistant": ChatMessageAssistant, "user": ChatMessageUser}
-    asked: list[ChatMessage] = [kinds[each.role](content=each.content) for each in question.prompt.messages]
+    asked = chat_messages(question.prompt)
     output = _output(response, run.manifest.model, usage)
     failed = response.error is not None
     known = {"seed": response.seed, "attempts": response.attempts, "finish_reason": response.finish_reason}
@@ -164,11 +160,11 @@ def _sample(run: Run, question: Question, response: Response, marks: dict[str, M
 def _output(response: Response, model: str, usage: ModelUsage | None) -> ModelOutput:
     from inspect_ai.model import ChatCompletionChoice, ChatMessageAssistant, ContentReasoning, ContentText, ModelOutput
 
-    said: Any = response.text
+    content: Any = response.text
     if response.reasoning:
-        said = [ContentReasoning(reasoning=response.reasoning), ContentText(text=response.text)]
-    message = ChatMessageAssistant(content=said, model=response.model or model, source="generate")
-    choice = ChatCompletionChoice(message=message, stop_reason=_STOP.get(response.finish_reason, "unknown"))
+        content = [ContentReasoning(reasoning=response.reasoning), ContentText(text=response.text)]
+    message = ChatMessageAssistant(content=content, model=response.model or model, source="generate")
+    choice = ChatCompletionChoice(message=message, stop_reason=STOP_REASONS.get(response.finish_reason, "unknown"))
     choices = [choice] if response.error is None else []
     return ModelOutput(
         model=response.model or model, choices=choices, usage=usage, time=response.latency, error=response.error
@@ -178,12 +174,15 @@ def _output(response: Response, model: str, usage: ModelUsage | None) -> ModelOu
 def _usage(response: Response) -> ModelUsage | None:
     from inspect_ai.model import ModelUsage
 
-    asked, said = response.prompt_tokens, response.completion_tokens
-    if asked is None and said is None:
+    prompt, completion = response.prompt_tokens, response.completion_tokens
+    if prompt is None and completion is None:
         return None
-    asked, said = asked or 0, said or 0
+    prompt, completion = prompt or 0, completion or 0
     return ModelUsage(
-        input_tokens=asked, output_tokens=said, total_tokens=asked + said, reasoning_tokens=response.reasoning_tokens
+        input_tokens=prompt,
+        output_tokens=completion,
+        total_tokens=prompt + completion,
+        reasoning_tokens=response.reasoning_tokens,
     )
 
 
@@ -192,5 +191,5 @@ def _judged(mark: Mark) -> Score:
     from inspect_ai.scorer import CORRECT, INCORRECT, NOANSWER, Score
 
     value = CORRECT if mark.correct else NOANSWER if mark.verdict is Verdict.NO_ANSWER else INCORRECT
-    told = {"verdict": str(mark.verdict), "protocol": mark.protocol, "flags": list(mark.flags)}
-    return Score(value=value, answer=mark.answer, explanation=mark.why or str(mark.verdict), metadata=told)
+    metadata = {"verdict": str(mark.verdict), "protocol": mark.protocol, "flags": list(mark.flags)}
+    return Score(value=value, answer=mark.answer, explanation=mark.why or str(mark.verdict), metadata=metadata)

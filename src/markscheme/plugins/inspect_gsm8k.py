@@ -50,7 +50,10 @@ def published_gsm8k(
     count = number_of_examples(fewshot)
     if unanswered not in (INCORRECT, NOANSWER):
         raise UsageError(f"-T unanswered={unanswered}: it is {INCORRECT} (incorrect) or {NOANSWER} (no answer)")
-    rule: Scorer = match(numeric=True) if protocol == MATCH else SCORERS[_protocol(protocol)](unanswered=unanswered)
+    name = protocol or "gsm8k-numeric"
+    if name not in (MATCH, *SCORERS):
+        raise UsageError(f"-T protocol={name}: there are {', '.join((MATCH, *SCORERS))}")
+    rule: Scorer = match(numeric=True) if name == MATCH else SCORERS[name](unanswered=unanswered)
     if prompt is not None:
         made = make_task(
             "gsm8k", prompt=prompt, fewshot=count, fewshot_seed=fewshot_seed, data_dir=data_dir, sample=sample
@@ -69,13 +72,6 @@ def published_gsm8k(
         examples = [_sample(train[int(index)], {}) for index in list(drawn)[:count]]
         solvers.insert(0, system_message("\n\n".join(map(_example, examples))))
     return Task(dataset=MemoryDataset(samples, name=bench.name), solver=solvers, scorer=rule)
-
-
-def _protocol(name: str | None) -> str:
-    name = name or "gsm8k-numeric"
-    if name not in SCORERS:
-        raise UsageError(f"-T protocol={name}: there are {', '.join((MATCH, *SCORERS))}")
-    return name
 
 
 def _sample(row: dict[str, Any], fields: dict[str, Any]) -> Sample:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from markscheme.errors import DataError, UsageError, first_line
-from markscheme.plugins.inspect_responses import response_of
+from markscheme.errors import DataError, first_line
+from markscheme.plugins.inspect_types import import_inspect, response_of
 from markscheme.plugins.logs import Entry, Log
 from markscheme.plugins.records import is_record
 from markscheme.types import Message, Prompt, Response
@@ -26,10 +26,9 @@ _SAMPLING = ("temperature", "top_p", "top_k", "max_tokens")
 
 def open_eval(path: Path) -> Log:
     """The header at once, the samples in a stream: a log of any size needs memory for one."""
-    try:
-        from inspect_ai.log import read_eval_log
-    except ImportError as error:
-        raise UsageError(f"inspect_ai cannot be imported ({error}): pip install 'markscheme[inspect]'") from None
+    import_inspect()
+    from inspect_ai.log import read_eval_log
+
     try:
         header = read_eval_log(str(path), header_only=True)
     except Exception as error:  # noqa: BLE001 - whatever Inspect makes of a file that is no log of its own
@@ -62,7 +61,7 @@ def _response(sample: EvalSample) -> Response:
         return Response(
             key="", sample=sample.epoch - 1, error=message[-1][:500], error_kind="inspect", created=sample.completed_at
         )
-    response = response_of(sample.output, key="", sample=sample.epoch - 1)
+    response = response_of(sample.output, sample.epoch - 1)
     return msgspec.structs.replace(response, created=sample.completed_at)
 
 

@@ -6,13 +6,13 @@ in the explanation. Inspect finds this module through the entry point `markschem
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
+from typing import Any, cast
 
 import anyio
 from inspect_ai import Task, task
 from inspect_ai.dataset import MemoryDataset, Sample
-from inspect_ai.model import ChatMessage, ChatMessageAssistant, ChatMessageSystem, ChatMessageUser
 from inspect_ai.scorer import (
     CORRECT,
     INCORRECT,
@@ -29,15 +29,13 @@ from inspect_ai.scorer import (
 from inspect_ai.scorer import stderr as plain_stderr
 from inspect_ai.solver import TaskState, generate
 
-from markscheme.benchmarks import Benchmark
 from markscheme.errors import UsageError
 from markscheme.marking import get_protocol, mark, protocol_names
 from markscheme.plugins.data import ready
-from markscheme.plugins.inspect_responses import response_of
+from markscheme.plugins.inspect_types import chat_messages, response_of
 from markscheme.plugins.records import gold_text, record
-from markscheme.types import Question, Verdict
+from markscheme.types import Verdict
 
-_MESSAGES = {"system": ChatMessageSystem, "user": ChatMessageUser, "assistant": ChatMessageAssistant}
 _UNANSWERED = (Verdict.NO_ANSWER, Verdict.TRUNCATED)
 
 
@@ -64,7 +62,7 @@ def _scorer(protocol: str) -> Callable[..., Scorer]:
 
         async def score(state: TaskState, target: Target) -> Score:
             gold = state.metadata.get("gold", target.text)
-            response = response_of(state.output, key="", sample=state.epoch - 1)
+            response = response_of(state.output, state.epoch - 1)
             # In a thread: a symbolic comparison may take seconds, and other samples should go on.
             opinion = await anyio.to_thread.run_sync(partial(mark, response, gold=gold, protocol=protocol))
             value = CORRECT if opinion.correct else unanswered if opinion.verdict in _UNANSWERED else INCORRECT
@@ -107,52 +105,26 @@ def make_task(
     rule = get_protocol(protocol) if protocol else None
     fewshot = fewshot if fewshot is None else number_of_examples(fewshot)
     bench = ready(name, data_dir, sample=sample)
-    questions = bench.questions(variant=prompt, fewshot=fewshot, fewshot_seed=fewshot_seed)
+    samples = [
+        Sample(
+            id=question.problem.key,
+            input=chat_messages(question.prompt),
+            target=gold_text(question.problem.gold),
+            metadata=record(question.problem, bench.name, bench.protocol),
+        )
+        for question in bench.questions(variant=prompt, fewshot=fewshot, fewshot_seed=fewshot_seed)
+    ]
     return Task(
-        dataset=MemoryDataset(_samples(questions, bench), name=bench.name),
+        dataset=MemoryDataset(samples, name=bench.name),
         solver=generate(),
         scorer=SCORERS[rule.name if rule else bench.protocol](),
     )
 
 
-def _samples(questions: Sequence[Question], bench: Benchmark) -> list[Sample]:
-    return [
-        Sample(
-            id=question.problem.key,
-            input=[_message(message.role, message.content) for message in question.prompt.messages],
-            target=gold_text(question.problem.gold),
-            metadata=record(question.problem, bench.name, bench.protocol),
-        )
-        for question in questions
-    ]
-
-
-def _message(role: str, content: str) -> ChatMessage:
-    made: ChatMessage = _MESSAGES[role](content=content)
-    return made
-
-
 def _add(name: str) -> Callable[..., Task]:
-    @task(name=name.replace("-", "_"))
-    def benchmark(
-        prompt: str | None = None,
-        fewshot: int | None = None,
-        fewshot_seed: int = 42,
-        protocol: str | None = None,
-        data_dir: str | None = None,
-        sample: bool = False,
-    ) -> Task:
-        return make_task(
-            name,
-            prompt=prompt,
-            fewshot=fewshot,
-            fewshot_seed=fewshot_seed,
-            protocol=protocol,
-            data_dir=data_dir,
-            sample=sample,
-        )
-
-    return benchmark
+    made: Any = partial(make_task, name)
+    made.__module__ = __name__  # by which Inspect knows that the task is of this package
+    return cast(Callable[..., Task], task(name=name.replace("-", "_"))(made))
 
 
 # Ten worked examples from the train split in the system message, `ANSWER: N`, numeric comparison.

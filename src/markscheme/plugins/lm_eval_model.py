@@ -48,7 +48,7 @@ class MarkschemeLM(HFLM):  # type: ignore[misc, unused-ignore]
         own = self.model.config._attn_implementation
         forward, why = adopt(self.model)
         if forward is None or isinstance(getattr(self, "think_end_token", None), int):
-            print(why or "markscheme: an end of thinking that is a token is left to lm_eval")
+            print(f"markscheme: generating is left to lm_eval{why or ': an end of thinking that is a token'}")
             self.model.set_attn_implementation(own)
             texts: list[str] = super().generate_until(requests, disable_tqdm)
             return texts

@@ -44,15 +44,15 @@ def adjudicated(snapshot: Snapshot, protocol: str) -> Adjudicated | None:
         return None
     names = sorted({each.stratum for each in order})
     numbers = {key: number for number, key in enumerate(snapshot.keys)}
-    said = [decided.get((each.key, each.sample)) for each, _ in rows]
+    verdicts = [decided.get((each.key, each.sample)) for each, _ in rows]
     called = np.array([correct for _, correct in rows], bool)
-    judged = np.array([each is not None for each in said], bool)
+    judged = np.array([each is not None for each in verdicts], bool)
     marks = JudgedMarks(
         problem=np.array([numbers[each.key] for each, _ in rows], np.int64),
         stratum=np.array([names.index(each.stratum) for each, _ in rows], np.int64),
         correct=called,
         judged=judged,
-        overturned=judged & (np.array([each == "right" for each in said], bool) != called),
+        overturned=judged & (np.array([each == "right" for each in verdicts], bool) != called),
     )
     people = {who for each in labels.values() for who in each}
     places = [(each.key, each.sample) for each, _ in rows]
@@ -89,54 +89,56 @@ def corrected_figures(
     pass_k: Sequence[int] = (),
 ) -> Corrected | None:
     """Accuracy and pass@k as people would find them, with the marker's error rates; None where nobody has judged."""
-    found = adjudicated(snapshot, protocol)
+    judged = adjudicated(snapshot, protocol)
     marked = interval("accuracy", counts, population=population)
-    if found is None or marked.estimate != marked.estimate:
+    if judged is None or not judged.marks.judged.any() or marked.estimate != marked.estimate:
         return None
-    shift = found.marks.shift(1, marked.level)
+    shift = judged.marks.shift(1, marked.level)
     passes = {k: interval(f"pass@{k}", counts, population=population) for k in pass_k if k > 1}
     passes = {k: each for k, each in passes.items() if each.estimate == each.estimate}
-    shifts = {k: found.marks.shift(k, each.level) for k, each in passes.items()}
+    shifts = {k: judged.marks.shift(k, each.level) for k, each in passes.items()}
     return Corrected(
-        accuracy=as_estimate(corrected(marked, shift, spread=found.marks.spread())),
-        false_positive=as_estimate(found.marks.rate(True, marked.level)),
-        false_negative=as_estimate(found.marks.rate(False, marked.level)),
+        accuracy=as_estimate(corrected(marked, shift, spread=judged.marks.spread())),
+        false_positive=as_estimate(judged.marks.rate(True, marked.level)),
+        false_negative=as_estimate(judged.marks.rate(False, marked.level)),
         correction=shift.low,
         pass_at_k={str(k): as_estimate(corrected(each, shifts[k])) for k, each in passes.items()},
         pass_ranges={
             str(k): (each.estimate + shifts[k].low, each.estimate + shifts[k].high) for k, each in passes.items()
         },
-        judged=int(found.marks.judged.sum()),
-        unsure=found.unsure,
-        people=found.people,
-        agreement=found.agreement,
+        judged=int(judged.marks.judged.sum()),
+        unsure=judged.unsure,
+        people=judged.people,
+        agreement=judged.agreement,
     )
 
 
 def worth(snapshot: Snapshot, protocol: str, more: int = 40) -> str:
     """One sentence: what the labels so far are worth, and what more of them would make of it."""
-    found = adjudicated(snapshot, protocol)
-    if found is None:
+    judged = adjudicated(snapshot, protocol)
+    if judged is None:
         return "nothing has been judged yet"
-    marks, marked = found.marks, interval("accuracy", snapshot.counts(protocol))
+    marks, marked = judged.marks, interval("accuracy", snapshot.counts(protocol))
+    if not marks.judged.any():
+        return f"{judged.unsure} labels, all of them unsure: they say nothing of the marker"
     if math.isnan(marked.estimate):
         return f"{int(marks.judged.sum())} judged; no response of this run counts towards a score"
     now = corrected(marked, marks.shift(1, marked.level), spread=marks.spread())
     wrong, right = (marks.rate(correct, marked.level) for correct in (True, False))
-    said = (
+    so_far = (
         f"{int(marks.judged.sum())} judged: {error_rates(as_estimate(wrong), as_estimate(right))}; "
         f"accuracy {_percent(now)}, as marked {_percent(marked)}"
     )
-    if found.agreement is not None:
-        said += f"; {found.people} people say the same in {100 * found.agreement:.0f} % of pairs"
+    if judged.agreement is not None:
+        so_far += f"; {judged.people} people say the same in {100 * judged.agreement:.0f} % of pairs"
     labels = read_labels(snapshot)
-    coming = [row for row, place in enumerate(found.places) if place not in labels][:more]
+    coming = [row for row, place in enumerate(judged.places) if place not in labels][:more]
     if not coming:
-        return f"{said}; all are judged"
+        return f"{so_far}; all are judged"
     later = _with_more(marks, coming, wrong.estimate, right.estimate)
     then = corrected(marked, later.shift(1, marked.level), spread=marks.spread())
     widths = f"±{100 * now.half_width:.1f} to ±{100 * then.half_width:.1f}"
-    return f"{said}; with {len(coming)} more labels the interval goes from {widths} or so"
+    return f"{so_far}; with {len(coming)} more labels the interval goes from {widths} or so"
 
 
 def _with_more(marks: JudgedMarks, rows: list[int], wrong: float, right: float) -> JudgedMarks:
@@ -150,5 +152,5 @@ def _with_more(marks: JudgedMarks, rows: list[int], wrong: float, right: float) 
     return replace(marks, judged=judged, overturned=overturned)
 
 
-def _percent(found: Interval) -> str:
-    return f"{100 * found.estimate:.1f} % [{100 * found.low:.1f}, {100 * found.high:.1f}]"
+def _percent(figure: Interval) -> str:
+    return f"{100 * figure.estimate:.1f} % [{100 * figure.low:.1f}, {100 * figure.high:.1f}]"

@@ -6,7 +6,9 @@ often the very question, so it is only said.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -15,13 +17,14 @@ from markscheme.config import fixed_options
 from markscheme.errors import UsageError
 from markscheme.reporting.adjudicated import adjudicated
 from markscheme.reporting.picks import with_picks
-from markscheme.reporting.plots import shortened
+from markscheme.reporting.plots import distinct, shortened
 from markscheme.reporting.summary import Estimate, clustered, marked_label
-from markscheme.runs.folder import IMPORTED, Manifest, Run
+from markscheme.runs.folder import IMPORTED, Manifest, Run, find_runs
 from markscheme.statistics import Comparison, Counts, Interval, Population, Ranking, compare, rank
 from markscheme.statistics.comparison import Margin, macro_comparison
 from markscheme.statistics.marker_errors import corrected
 from markscheme.statistics.metrics import metric
+from markscheme.statistics.ranking import Ranked
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -83,6 +86,12 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
     """As a share: 0.02 is two points."""
 
 
+def terms_of(*, margin: float | None = None, these_problems: bool = False, **terms: Any) -> Terms:
+    """As they are typed: the margin in points, the population as a flag."""
+    population: Population = "these problems" if these_problems else "problems drawn"
+    return Terms(margin=None if margin is None else margin / 100, population=population, **terms)
+
+
 def margin_line(margin: Margin) -> str:
     """What may be said about a margin, in one line."""
     points = 100 * margin.margin
@@ -91,6 +100,38 @@ def margin_line(margin: Margin) -> str:
         f"(one-sided p = {margin.not_worse_p:.3g}) · the same within {points:g} points: "
         f"{'yes' if margin.equivalent else 'not shown'} (p = {margin.equivalent_p:.3g})"
     )
+
+
+def compare_folders(named: Sequence[str | Path], terms: Terms) -> list[Compared | MacroCompared]:
+    """What is meant by these names: the runs that they are, two folders of runs, or the runs of an experiment by benchmark."""
+    sides = [find_runs([folder]) for folder in named]
+    if len(sides) == 2 and max(map(len, sides)) > 1:
+        return [compare_macro(sides[0], sides[1], terms)]
+    runs = [run for side in sides for run in side]
+    if len(sides) > 1:
+        return [compare_runs(runs, terms)]
+    if pair := _two_sides(runs):
+        return [compare_macro(*pair, terms)]
+    groups = [[run for run in runs if run.manifest.benchmark == name] for name in _benchmarks(runs)]
+    return [compare_runs(group, terms) for group in groups if len(group) > 1] or [compare_runs(runs, terms)]
+
+
+def _two_sides(runs: Sequence[Run]) -> tuple[list[Run], list[Run]] | None:
+    """The runs of an experiment that asks two models, or one in two ways, the same two benchmarks or more; else nothing."""
+    sides: dict[bytes, list[Run]] = {}
+    asked = [name for name in fixed_options() if name not in ("benchmark", "limit")]
+    for run in runs:
+        options = [getattr(run.manifest.config, name) for name in asked]
+        sides.setdefault(msgspec.json.encode(options, order="sorted"), []).append(run)
+    if len(sides) != 2:
+        return None
+    first, second = sides.values()
+    same = set(_benchmarks(first)) == set(_benchmarks(second))
+    return (first, second) if same and len(_benchmarks(first)) > 1 else None
+
+
+def _benchmarks(runs: Sequence[Run]) -> list[str]:
+    return list(dict.fromkeys(run.manifest.benchmark for run in runs))
 
 
 def compare_macro(first: Sequence[Run], second: Sequence[Run], terms: Terms) -> MacroCompared:
@@ -107,9 +148,14 @@ def compare_macro(first: Sequence[Run], second: Sequence[Run], terms: Terms) -> 
         (_counts(a, part.protocol, terms)[0], _counts(b, part.protocol, terms)[0])
         for (a, b), part in zip(pairs, parts, strict=True)
     ]
-    found, p_value, held = macro_comparison(terms.metric, counts, terms.level, terms.population, terms.margin)
+    difference, p_value, margin = macro_comparison(terms.metric, counts, terms.level, terms.population, terms.margin)
     return MacroCompared(
-        metric=terms.metric, population=terms.population, parts=parts, difference=found, p_value=p_value, margin=held
+        metric=terms.metric,
+        population=terms.population,
+        parts=parts,
+        difference=difference,
+        p_value=p_value,
+        margin=margin,
     )
 
 
@@ -117,37 +163,34 @@ def compare_runs(runs: Sequence[Run], terms: Terms) -> Compared:
     """Compare two runs, or rank several."""
     if len(runs) < 2:
         raise UsageError("a comparison needs two runs or more")
-    names = short_names(runs)
-    manifests = dict(zip(names, (run.manifest for run in runs), strict=True))
-    labels = {name: marked_label(run.snapshot(), terms.protocol) for name, run in zip(names, runs, strict=True)}
-    differences = find_differences(manifests, labels)
+    named = dict(zip(short_names(runs), runs, strict=True))
+    protocols = {name: marked_label(run.snapshot(), terms.protocol) for name, run in named.items()}
+    differences = find_differences({name: run.manifest for name, run in named.items()}, protocols)
     if not terms.anyway and (decisive := [each for each in differences if each.decisive]):
-        said = "; ".join(f"{each.what}: {', '.join(each.values.values())}" for each in decisive)
-        raise UsageError(f"these runs differ in more than the model ({said}); --anyway compares them nevertheless")
-    tallied = {name: _counts(run, labels[name], terms) for name, run in zip(names, runs, strict=True)}
+        reasons = "; ".join(f"{each.what}: {', '.join(each.values.values())}" for each in decisive)
+        raise UsageError(f"these runs differ in more than the model ({reasons}); --anyway compares them nevertheless")
+    tallied = {name: _counts(run, protocols[name], terms) for name, run in named.items()}
     counts = {name: each for name, (each, _, _) in tallied.items()}
-    _, cluster, notes = tallied[names[0]]
-    found = Compared(
-        runs={name: str(run.path) for name, run in zip(names, runs, strict=True)},
+    first, second, *more = named
+    _, cluster, notes = tallied[first]
+    compared = Compared(
+        runs={name: str(run.path) for name, run in named.items()},
         benchmark=runs[0].manifest.benchmark,
-        protocol=labels[names[0]],
+        protocol=protocols[first],
         differences=tuple(differences),
         cluster=cluster,
         notes=() if terms.population == "these problems" else notes,
     )
-    if len(runs) > 2:
+    if more:
         if terms.margin is not None:
             raise UsageError("--margin is for two runs, or two folders of runs")
         ranking = rank(terms.metric, counts, terms.level, terms.seed, terms.population)
-        return msgspec.structs.replace(found, ranking=ranking)
-    first, second = counts.values()
-    comparison = compare(terms.metric, first, second, terms.level, terms.population, terms.margin)
+        return msgspec.structs.replace(compared, ranking=ranking)
+    pair = compare(terms.metric, counts[first], counts[second], terms.level, terms.population, terms.margin)
     ids = dict(zip(runs[0].snapshot().keys, runs[0].snapshot().ids, strict=True))
-    moved = {each.key: ids.get(each.key, each.key) for each in comparison.moved}
-    people = _corrected(
-        terms.metric, comparison.difference, [(run, labels[name]) for name, run in zip(names, runs, strict=True)]
-    )
-    return msgspec.structs.replace(found, comparison=comparison, problems=moved, corrected=people)
+    moved = {each.key: ids.get(each.key, each.key) for each in pair.moved}
+    people = _corrected(terms.metric, pair.difference, [(run, protocols[name]) for name, run in named.items()])
+    return msgspec.structs.replace(compared, comparison=pair, problems=moved, corrected=people)
 
 
 def _corrected(name: str, difference: Interval, runs: Sequence[tuple[Run, str]]) -> Interval | None:
@@ -162,18 +205,38 @@ def _corrected(name: str, difference: Interval, runs: Sequence[tuple[Run, str]])
     return corrected(difference, second, first, max(each.spread() for each in marks) if name == "accuracy" else 1.0)
 
 
+def open_ranks(compared: Compared) -> dict[str, str]:
+    """By name, the ranks that the differences leave open, such as 1–3."""
+    if compared.ranking is not None:
+        return {each.name: ranks(each) for each in compared.ranking.models}
+    assert compared.comparison is not None
+    gain = compared.comparison.difference  # of the second over the first
+    first, second = ("2", "1") if gain.low > 0 else ("1", "2") if gain.high < 0 else ("1–2", "1–2")
+    return dict(zip(compared.runs, (first, second), strict=True))
+
+
+def ranks(model: Ranked) -> str:
+    """The ranks that are left open to a model."""
+    best, worst = model.best_rank, model.worst_rank
+    return f"{best}" if best == worst else f"{best}–{worst}"
+
+
 def find_differences(manifests: Mapping[str, Manifest], protocols: Mapping[str, str]) -> list[Difference]:
     """In what runs differ beside the model, the decisive first."""
-    aspects: list[tuple[str, bool, dict[str, str]]] = [
-        ("benchmark", True, {name: each.benchmark for name, each in manifests.items()}),
-        # The data of an imported run is the log, which is never another's; its problems are paired by their content.
-        ("data", True, {name: _data(each) for name, each in manifests.items() if each.config.model != IMPORTED}),
+
+    def of(get: Callable[[Manifest], str | None]) -> dict[str, str]:
+        return {name: value for name, each in manifests.items() if (value := get(each)) is not None}
+
+    options = [name for name in fixed_options() if name not in SHOWN_ELSEWHERE]  # further fields, thinking, the seed …
+    aspects = [
+        ("benchmark", True, of(lambda each: each.benchmark)),
+        ("data", True, of(_data)),
         ("protocol", True, dict(protocols)),
-        ("prompt", False, {name: each.prompt_sha256[:12] for name, each in manifests.items()}),
-        ("sampling", False, {name: _sampling(each.sampling) for name, each in manifests.items()}),
-        ("samples per problem", False, {name: str(each.samples) for name, each in manifests.items()}),
-        *_request_options(manifests),
-        ("status", False, {name: each.status for name, each in manifests.items()}),
+        ("prompt", False, of(lambda each: each.prompt_sha256[:12])),
+        ("sampling", False, of(_sampling)),
+        ("samples per problem", False, of(lambda each: str(each.samples))),
+        *((name.replace("_", " "), False, of(partial(_option, name))) for name in options),
+        ("status", False, of(lambda each: each.status)),
     ]
     return [Difference(what, values, decisive) for what, decisive, values in aspects if len(set(values.values())) > 1]
 
@@ -186,30 +249,23 @@ SHOWN_ELSEWHERE = {
 """Options that other aspects tell, as they came out."""
 
 
-def _request_options(manifests: Mapping[str, Manifest]) -> list[tuple[str, bool, dict[str, str]]]:
-    """Every other option that is part of what was asked: further fields, thinking, reasoning effort, the seed …"""
-    names = [name for name in fixed_options() if name not in SHOWN_ELSEWHERE]
-    return [
-        (name.replace("_", " "), False, {run: _option(getattr(each.config, name)) for run, each in manifests.items()})
-        for name in names
-    ]
-
-
-def _option(value: object) -> str:
+def _option(name: str, manifest: Manifest) -> str:
+    value = getattr(manifest.config, name)
     if isinstance(value, tuple):
         return ", ".join(map(str, value)) or "none"
     return "default" if value is None else str(value)
 
 
-def _data(manifest: Manifest) -> str:
+def _data(manifest: Manifest) -> str | None:
+    """The data of an imported run is the log, which is never another's; its problems are paired by their content."""
+    if manifest.config.model == IMPORTED:
+        return None
     return " ".join(f"{file.name} {file.sha256[:12]}" for file in manifest.data)
 
 
-def _sampling(sampling: Mapping[str, Any]) -> str:
-    return (
-        ", ".join(f"{name} {value}" for name, value in sorted(sampling.items()) if value not in (None, [], ()))
-        or "default"
-    )
+def _sampling(manifest: Manifest) -> str:
+    sampling = sorted(manifest.sampling.items())
+    return ", ".join(f"{name} {value}" for name, value in sampling if value not in (None, [], ())) or "default"
 
 
 def _counts(run: Run, protocol: str, terms: Terms) -> tuple[Counts, str | None, tuple[str, ...]]:
@@ -219,63 +275,55 @@ def _counts(run: Run, protocol: str, terms: Terms) -> tuple[Counts, str | None, 
     return clustered(counts, snapshot, terms.cluster)
 
 
-def shown_worse(found: Compared | MacroCompared) -> bool:
+def shown_worse(compared: Compared | MacroCompared) -> bool:
     """Whether B is shown to be worse than A: the whole interval of B − A lies below 0, or below −margin if one was given."""
-    pair = found if isinstance(found, MacroCompared) else found.comparison
+    pair = compared if isinstance(compared, MacroCompared) else compared.comparison
     if pair is None:
         raise UsageError("three runs or more are ranked: name two of them to ask whether the second is worse")
     return pair.difference.high < -(pair.margin.margin if pair.margin is not None else 0.0)
 
 
-def short_names(runs: Sequence[Run]) -> list[str]:
+def short_names(runs: Sequence[Run]) -> Sequence[str]:
     """The model's name where it tells the runs apart, else the folder's, else its path."""
-    for names in ([run.manifest.model for run in runs], [run.path.name for run in runs]):
-        if len(set(names)) == len(names):
-            return names
     paths = [str(run.path) for run in runs]
     if len(set(paths)) < len(paths):
         raise UsageError("the same run is named twice; a run does not differ from itself")
-    return paths
+    return distinct([run.manifest.model for run in runs], [run.path.name for run in runs], paths)
 
 
-def labels(found: Compared) -> dict[str, str]:
+def labels(compared: Compared) -> dict[str, str]:
     """Names as short as they may be: the last part of each where that still tells them apart."""
-    names = list(found.runs)
-    last = [name.rstrip("/").rpartition("/")[2] for name in names]
-    return dict(zip(names, last if len(set(last)) == len(names) else names, strict=True))
+    names = list(compared.runs)
+    return dict(zip(names, distinct([name.rstrip("/").rpartition("/")[2] for name in names], names), strict=True))
 
 
-def forest_rows(found: Compared) -> dict[str, Estimate]:
+def differences(compared: Compared) -> list[tuple[str, str, Interval]]:
+    """B, A, and B − A: of two runs, or of every pair of a ranking."""
+    if compared.comparison is not None:
+        first, second = compared.runs
+        return [(second, first, compared.comparison.difference)]
+    assert compared.ranking is not None
+    return [(pair.upper, pair.lower, pair.difference) for pair in compared.ranking.pairs]
+
+
+def forest_rows(compared: Compared) -> dict[str, Estimate]:
     """The differences as a forest plot wants them: `B − A` with its interval."""
-    if found.comparison is not None:
-        first, second = found.runs
-        pairs = [(second, first, found.comparison.difference)]
-    else:
-        assert found.ranking is not None
-        pairs = [(pair.upper, pair.lower, pair.difference) for pair in found.ranking.pairs]
-    label = {name: shortened(short, 28) for name, short in labels(found).items()}
-    if len(set(label.values())) < len(label):
-        label = labels(found)
+    full = labels(compared)
+    label = dict(zip(full, distinct([shortened(name, 28) for name in full.values()], [*full.values()]), strict=True))
     return {
-        f"{label[upper]} − {label[lower]}": Estimate(difference.estimate, difference.low, difference.high)
-        for upper, lower, difference in pairs
+        f"{label[b]} − {label[a]}": Estimate(difference.estimate, difference.low, difference.high)
+        for b, a, difference in differences(compared)
     }
 
 
-def forest_figure(found: Compared, runs: Sequence[Run]) -> Figure:
+def forest_figure(compared: Compared) -> Figure:
     """The differences as a forest plot."""
     from markscheme.reporting import plots
     from markscheme.reporting.summary import summarize
 
-    if found.ranking is None:
-        assert found.comparison is not None
-        held = f"{100 * found.comparison.difference.level:.3g} % interval"
-    else:
-        held = f"intervals hold together at {100 * found.ranking.level:.3g} %"
-    summaries = [summarize(run, found.protocol) for run in runs]
-    label = f"difference in {_metric(found)} (points), {held}"
-    return plots.forest(forest_rows(found), summaries, label)
-
-
-def _metric(found: Compared) -> str:
-    return (found.comparison or found.ranking).metric  # type: ignore[union-attr]
+    measured = compared.comparison or compared.ranking
+    assert measured is not None
+    level = f"{100 * (measured.level if isinstance(measured, Ranking) else measured.difference.level):.3g} %"
+    held = f"intervals hold together at {level}" if compared.ranking else f"{level} interval"
+    summaries = [summarize(Run.open(folder), compared.protocol) for folder in compared.runs.values()]
+    return plots.forest(forest_rows(compared), summaries, f"difference in {measured.metric} (points), {held}")

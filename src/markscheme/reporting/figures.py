@@ -5,7 +5,7 @@ from __future__ import annotations
 from markscheme.reporting.summary import Corrected, Estimate, Summary, Until
 from markscheme.statistics import VarianceTable
 from markscheme.statistics.metrics import metric
-from markscheme.statistics.variance import MORE
+from markscheme.statistics.planning import MORE
 
 UNDEFINED = "undefined"
 """Too few samples came back. Never 0 in its place."""
@@ -13,15 +13,20 @@ UNDEFINED = "undefined"
 
 def percent(estimate: Estimate) -> str:
     """With its interval, for reading at a terminal."""
+    return (": " if estimate.value is None else "   ").join(value_and_interval(estimate))
+
+
+def value_and_interval(estimate: Estimate) -> list[str]:
+    """What stands in the columns of a figure: the value, then its interval and what else there is to know."""
     if estimate.value is None:
-        return f"{UNDEFINED}: too few samples came back"
-    shown = f"{100 * estimate.value:.1f} %"
+        return [UNDEFINED, "too few samples came back"]
+    shown = [f"{100 * estimate.value:.1f} %"]
     if estimate.low is not None and estimate.high is not None:
-        shown += f"   {100 * estimate.level:.3g} % interval {100 * estimate.low:.1f} to {100 * estimate.high:.1f}"
+        shown.append(f"{100 * estimate.level:.3g} % interval {100 * estimate.low:.1f} to {100 * estimate.high:.1f}")
     if estimate.undefined:
-        shown += f"   {stands_on(estimate)}"
+        shown.append(stands_on(estimate))
     if estimate.drawn_error:
-        shown += f"   (drawn, standard error {100 * estimate.drawn_error:.2f})"
+        shown.append(f"(drawn, standard error {100 * estimate.drawn_error:.2f})")
     return shown
 
 
@@ -51,54 +56,54 @@ def bounds(estimate: Estimate) -> str:
 def figures_of(summary: Summary) -> dict[str, Estimate]:
     """Every headline figure by its name."""
     passes = {f"pass@{k}": figure for k, figure in summary.pass_at_k.items()}
-    people = {}
-    if (found := summary.corrected) is not None:
-        people = {"corrected accuracy": found.accuracy}
-        passes |= {f"corrected pass@{k}": figure for k, figure in found.pass_at_k.items()}
-    return {"accuracy": summary.accuracy, **people, **passes, **summary.metrics, "truncation": summary.truncation}
+    accuracy = {"accuracy": summary.accuracy}
+    if (people := summary.corrected) is not None:
+        accuracy["corrected accuracy"] = people.accuracy
+        passes |= {f"corrected pass@{k}": figure for k, figure in people.pass_at_k.items()}
+    return {**accuracy, **passes, **summary.metrics, "truncation": summary.truncation}
 
 
 def error_rates(false_positive: Estimate, false_negative: Estimate) -> str:
-    """How often the marker errs; of a verdict that it never gave nothing can be said."""
-    said = []
+    """How often the marker errs; of a verdict that it never gave nothing can be rates."""
+    rates = []
     if false_positive.value is not None:
-        said.append(f"of those marked correct {bounds(false_positive)} % are wrong")
+        rates.append(f"of those marked correct {bounds(false_positive)} % are wrong")
     if false_negative.value is not None:
-        said.append(f"of {'the others' if said else 'all'} {bounds(false_negative)} % are right")
-    return ", ".join(said)
+        rates.append(f"of {'the others' if rates else 'all'} {bounds(false_negative)} % are right")
+    return ", ".join(rates)
 
 
-def _by_people(found: Corrected) -> str:
+def _by_people(people: Corrected) -> str:
     """How wrong the marker is, and how sure people are of it."""
-    who = "1 person" if found.people == 1 else f"{found.people} people"
-    agreed = f", who say the same in {100 * found.agreement:.0f} % of pairs" if found.agreement is not None else ""
-    unsure = f" ({found.unsure} more unsure or divided)" if found.unsure else ""
+    who = "1 person" if people.people == 1 else f"{people.people} people"
+    agreed = f", who say the same in {100 * people.agreement:.0f} % of pairs" if people.agreement is not None else ""
+    unsure = f" ({people.unsure} more unsure or divided)" if people.unsure else ""
     return (
-        f"{who} judged {found.judged} responses{unsure}{agreed}: {error_rates(found.false_positive, found.false_negative)}; "
-        f"corrected for that, the accuracy is {bounds(found.accuracy)} %"
+        f"{who} judged {people.judged} responses{unsure}{agreed}: {error_rates(people.false_positive, people.false_negative)}; "
+        f"corrected for that, the accuracy is {bounds(people.accuracy)} %"
         + "".join(
             f"; pass@{k} is {100 * low:.1f} % if errors in a problem come together and {100 * high:.1f} % if apart, and its "
             "interval holds for both"
-            for k, (low, high) in found.pass_ranges.items()
+            for k, (low, high) in people.pass_ranges.items()
         )
     )
 
 
 def caveats(summary: Summary) -> list[str]:
     """What a reader must know before quoting a figure, as far as the figures tell it; the same in every format."""
-    said = []
+    notes = []
     if summary.corrected is not None:
-        said.append(_by_people(summary.corrected))
+        notes.append(_by_people(summary.corrected))
     if summary.cluster:
-        said.append(f"problems that share their {summary.cluster} are not taken as independent")
+        notes.append(f"problems that share their {summary.cluster} are not taken as independent")
     if summary.until is not None:
-        said.append(_until(summary.until))
+        notes.append(_until(summary.until))
     if summary.missing:
-        said.append(
+        notes.append(
             f"{summary.missing} responses are missing: figures are over those that came back, and intervals take the "
             "others of a problem for like these"
         )
-        said += [f"{each.count:,} × {kind}, such as: {each.example}" for kind, each in summary.failures.items()]
+        notes += [f"{each.count:,} × {kind}, such as: {each.example}" for kind, each in summary.failures.items()]
     for name, each in figures_of(summary).items():
         # pass@1 is accuracy by another name.
         if name == "pass@1" or each.lowest is None or each.highest is None:
@@ -108,12 +113,12 @@ def caveats(summary: Summary) -> list[str]:
         part = f"stands on {stands_on(each)}, its interval is about {about}; it " if each.undefined else ""
         if each.value is None:
             part = "is undefined, since fewer than half of the problems have all the samples it needs; it "
-        said.append(
+        notes.append(
             f"{name} {part}would be {100 * (each.if_wrong or 0):.1f} if all missing are wrong, "
             f"{100 * (each.if_right or 0):.1f} if right; whatever they are, {100 * each.lowest:.1f} to "
             f"{100 * each.highest:.1f}"
         )
-    return said
+    return notes
 
 
 def _until(until: Until) -> str:
@@ -128,24 +133,16 @@ def _until(until: Until) -> str:
 
 def variance_rows(variance: VarianceTable) -> list[dict[str, str]]:
     """The variance table in points: what is uncertain, and how wide the intervals of accuracy would be."""
-
-    def points(share: float) -> str:
-        return f"± {100 * share:.1f}"
-
-    more = f"{MORE} more samples a problem"
-    like = {
-        "interval for": "problems like these",
-        "now": points(variance.half_width),
-        more: points(variance.half_width_more),
-    }
-    these = {"interval for": "exactly these", "now": points(variance.these_half_width)}
-    these |= {more: points(variance.these_half_width_more)}
-    like |= {
-        "endless": points(variance.half_width_endless),
-        "s.e. from problems": f"{100 * variance.from_problems:.1f}",
-    }
-    these |= {"endless": points(0.0), "s.e. from problems": "–"}
-    return [row | {"from sampling": f"{100 * variance.from_sampling:.1f}"} for row in (like, these)]
+    columns = ("now", f"{MORE} more samples a problem", "endless")
+    like = (variance.half_width, variance.half_width_more, variance.half_width_endless)
+    these = (variance.these_half_width, variance.these_half_width_more, 0.0)
+    rows = (("problems like these", like, f"{100 * variance.from_problems:.1f}"), ("exactly these", these, "–"))
+    return [
+        {"interval for": name}
+        | {column: f"± {100 * width:.1f}" for column, width in zip(columns, widths, strict=True)}
+        | {"s.e. from problems": problems, "from sampling": f"{100 * variance.from_sampling:.1f}"}
+        for name, widths, problems in rows
+    ]
 
 
 def size(summary: Summary) -> str:

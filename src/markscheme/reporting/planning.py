@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from markscheme.errors import UsageError
 from markscheme.reporting.summary import clustered, marked_label
 from markscheme.runs.folder import Run
-from markscheme.statistics import Counts, Plan, Population, plan, planning
+from markscheme.statistics import Plan, Population, plan, planning
 from markscheme.statistics.planning import ROWS
 
 
@@ -28,7 +28,8 @@ def plan_from(
         if not pilots:
             raise UsageError("say how many problems there are: --benchmark NAME, --problems N or --pilot RUN")
         problems = pilots[0].manifest.problems
-    counts = [_counts(pilot, cluster) for pilot in pilots]
+    snapshots = [pilot.snapshot() for pilot in pilots]
+    counts = [clustered(each.counts(marked_label(each)), each, cluster)[0] for each in snapshots]
     assumed = planning.assumed(0.5 if solve_rate is None else solve_rate)
     return plan(
         problems,
@@ -42,11 +43,6 @@ def plan_from(
     )
 
 
-def _counts(pilot: Run, cluster: str | None) -> Counts:
-    snapshot = pilot.snapshot()
-    return clustered(snapshot.counts(marked_label(snapshot)), snapshot, cluster)[0]
-
-
 def _tokens(pilot: Run) -> float | None:
     """Tokens per response, prompt and completion, from the pilot's books."""
     usage = pilot.manifest.usage
@@ -55,41 +51,41 @@ def _tokens(pilot: Run) -> float | None:
     return (usage.completion_tokens + (usage.prompt_tokens or 0)) / usage.responses
 
 
-def plan_range(found: Plan) -> list[str]:
+def plan_range(planned: Plan) -> list[str]:
     """How uncertain the plan itself is: what it rests on, the samples and the power that are plausible; nothing if certain."""
-    if found.population == "these problems":
+    if planned.population == "these problems":
         return []
     relatives = "the range is from two checkpoints of one run to strangers"
     basis = (
         f"without pilots this is a guess, and {relatives}; two pilots would tell",
         f"one pilot says nothing about how far the models agree, so {relatives}; a second would tell",
         "an 80 % range from two pilots",
-    )[found.pilots]
-    fewest, most = found.samples_range
+    )[planned.pilots]
+    fewest, most = planned.samples_range
     if fewest is None:
         need = "no number of samples"
     elif most is None:
         need = f"{fewest} samples, or no number"
     else:
         need = f"{fewest} to {most} samples" if fewest < most else f"{fewest} samples"
-    row = found.rows[ROWS.index(16)]
+    row = planned.rows[ROWS.index(16)]
     return [
         f"that is uncertain ({basis}): {need} would do, and 16 find it with a chance of "
         f"{100 * row.power_low:.0f} to {100 * row.power_high:.0f} %"
     ]
 
 
-def plan_rows(found: Plan) -> list[dict[str, str]]:
+def plan_rows(planned: Plan) -> list[dict[str, str]]:
     """What each number of samples buys, as a person reads it."""
     return [
         {
             "samples": str(row.samples),
             "finds, points": f"{100 * row.detectable:.1f}",
-            f"power for {100 * found.detect:g}": f"{100 * row.power:.0f} %",
+            f"power for {100 * planned.detect:g}": f"{100 * row.power:.0f} %",
             "… plausible": f"{100 * row.power_low:.0f}–{100 * row.power_high:.0f} %",
             "one score ±": f"{100 * row.half_width:.1f}",
             "… these problems ±": f"{100 * row.half_width_these:.1f}",
             "tokens each": "" if row.tokens is None else f"{row.tokens:,.0f}",
         }
-        for row in found.rows
+        for row in planned.rows
     ]

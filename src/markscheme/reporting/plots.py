@@ -23,15 +23,8 @@ if TYPE_CHECKING:
     from markscheme.statistics import Plan
 
 INK, SOFT = "#222222", "#8a8a8a"
-BLUE, ORANGE, GREEN, VERMILION, PURPLE, SKY, YELLOW = (
-    "#0072B2",
-    "#E69F00",
-    "#009E73",
-    "#D55E00",
-    "#CC79A7",
-    "#56B4E9",
-    "#F0E442",
-)
+BLUE, ORANGE, GREEN, VERMILION = "#0072B2", "#E69F00", "#009E73", "#D55E00"
+PURPLE, SKY, YELLOW = "#CC79A7", "#56B4E9", "#F0E442"
 MOST_BANDS = 3
 """Curves whose bands can still be told apart."""
 SERIES = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY)
@@ -66,19 +59,15 @@ def pass_at_k_curve(curves: Mapping[str, Mapping[int, Estimate]], summaries: Seq
         colour, marker, line = _style(number)
         shift = 1.0 if banded else 1.03 ** (number - (len(curves) - 1) / 2)
         x = [k * shift for k, _ in known]
-        value = [100 * (e.value or 0) for _, e in known]
-        low, high = [100 * (e.low or 0) for _, e in known], [100 * (e.high or 0) for _, e in known]
+        value, low, high = ([100 * (getattr(e, part) or 0) for _, e in known] for part in ("value", "low", "high"))
         if banded:
             axes.fill_between(x, low, high, color=colour, alpha=0.18, lw=0)
         else:
             axes.vlines(x, low, high, color=colour, lw=1.0, alpha=0.7)
         axes.plot(x, value, marker + line, color=colour, label=shortened(name), ms=4.5, lw=1.6)
-    axes.set_xscale("log", base=2)
-    axes.set_xticks(ks, [str(k) for k in ks])
-    axes.minorticks_off()
-    axes.set_xlabel("k")
-    axes.set_ylabel("pass@k (%)")
-    axes.set_ylim(*_padded([each for curve in curves.values() for each in curve.values()]))
+    _doublings(axes, ks)
+    limits = _padded([each for curve in curves.values() for each in curve.values()])
+    axes.set(xlabel="k", ylabel="pass@k (%)", ylim=limits)
     _name_series(figure, axes, len(curves), summaries)
     return figure
 
@@ -91,16 +80,13 @@ def solve_rates(rates: Mapping[str, float], summary: Summary) -> Figure:
     if len(ordered) <= 40:
         axes.bar(range(len(ordered)), heights, color=BLUE, width=0.75)
         names = [name for name, _ in ordered]
-        short = [name.rpartition("/")[2] for name in names]
-        labels = short if len(set(short)) == len(names) else names
+        labels = distinct([name.rpartition("/")[2] for name in names], names)
         axes.set_xticks(range(len(ordered)), labels, rotation=90, fontsize=7)
         axes.set_xlim(-0.7, len(ordered) - 0.3)
     else:
         axes.fill_between(range(len(ordered)), heights, step="mid", color=BLUE, alpha=0.75, lw=0)
-        axes.set_xlabel(f"{len(ordered)} problems, hardest first")
-        axes.set_xlim(0, len(ordered) - 1)
-    axes.set_ylabel("samples correct (%)")
-    axes.set_ylim(0, 102)
+        axes.set(xlabel=f"{len(ordered)} problems, hardest first", xlim=(0, len(ordered) - 1))
+    axes.set(ylabel="samples correct (%)", ylim=(0, 102))
     axes.set_title(_title(summary), loc="left", fontsize=10)
     return figure
 
@@ -113,10 +99,9 @@ def accuracy_against_tokens(points: Mapping[str, tuple[float, Estimate]], summar
         value = 100 * (each.value or 0)
         axes.vlines([tokens], 100 * (each.low or 0), 100 * (each.high or 0), color=colour, lw=1.6)
         axes.plot([tokens], [value], marker, color=colour, ms=6, label=shortened(name))
-    axes.set_xlabel("completion tokens per response, mean")
     axes.xaxis.set_major_formatter("{x:,.0f}")
-    axes.set_ylabel("accuracy (%)")
-    axes.set_ylim(*_padded([each for _, each in points.values()]))
+    limits = _padded([each for _, each in points.values()])
+    axes.set(xlabel="completion tokens per response, mean", ylabel="accuracy (%)", ylim=limits)
     axes.margins(x=0.2)
     _name_series(figure, axes, len(points), summaries)
     return figure
@@ -131,16 +116,9 @@ def verdicts_over_time(verdicts: Sequence[Verdict], summary: Summary) -> Figure:
     x = [int(part[-1]) + 1 for part in parts]
     present = [verdict for verdict in Verdict if verdict in set(verdicts)]
     shares = [[100 * sum(verdicts[i] is verdict for i in part) / len(part) for part in parts] for verdict in present]
-    axes.stackplot(
-        x,
-        shares,
-        labels=[str(verdict) for verdict in present],
-        colors=[VERDICT_COLOURS[verdict] for verdict in present],
-    )
-    axes.set_xlabel("responses, in the order they arrived")
-    axes.set_ylabel("share (%)")
-    axes.set_xlim(x[0], x[-1])
-    axes.set_ylim(0, 100)
+    colours = [VERDICT_COLOURS[verdict] for verdict in present]
+    axes.stackplot(x, shares, labels=list(map(str, present)), colors=colours)
+    axes.set(xlabel="responses, in the order they arrived", ylabel="share (%)", xlim=(x[0], x[-1]), ylim=(0, 100))
     # From the top, as the layers lie, so that colour is not the only way to tell.
     axes.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1.01, 1), reverse=True)
     axes.set_title(_title(summary), loc="left", fontsize=10)
@@ -159,19 +137,14 @@ def forest(
         sign = "+" if differences else ""
         axes.plot([low, high], [height, height], color=BLUE if decided else SOFT, lw=2)
         axes.plot([value], [height], "s", color=INK, ms=5)
-        axes.text(
-            *(1.02, height, f"{value:{sign}.1f}  [{low:{sign}.1f}, {high:{sign}.1f}]"),
-            transform=axes.get_yaxis_transform(),
-            va="center",
-            fontsize=8,
-        )
+        text = f"{value:{sign}.1f}  [{low:{sign}.1f}, {high:{sign}.1f}]"
+        axes.text(1.02, height, text, transform=axes.get_yaxis_transform(), va="center", fontsize=8)
     if differences:
         axes.axvline(0, color=INK, lw=1, ls="--")
     axes.set_yticks(range(len(rows)), reversed(list(rows)), fontsize=8)
     axes.tick_params(axis="y", length=0)
-    axes.set_ylim(-0.7, len(rows) - 0.3)
+    axes.set(xlabel=label, ylim=(-0.7, len(rows) - 0.3))
     axes.grid(visible=False, axis="y")
-    axes.set_xlabel(label)
     axes.spines["left"].set_visible(False)
     return figure
 
@@ -180,28 +153,31 @@ def power_curve(plan: Plan) -> Figure:
     """The chance to find a difference against samples a problem, with what it may be, and the power that was asked for."""
     figure, axes = _canvas([], 6.4, 4.2)
     samples = [row.samples for row in plan.rows]
-    axes.fill_between(
-        samples,
-        [100 * row.power_low for row in plan.rows],
-        [100 * row.power_high for row in plan.rows],
-        color=BLUE,
-        alpha=0.18,
-        lw=0,
-    )
+    low, high = [100 * row.power_low for row in plan.rows], [100 * row.power_high for row in plan.rows]
+    axes.fill_between(samples, low, high, color=BLUE, alpha=0.18, lw=0)
     axes.plot(samples, [100 * row.power for row in plan.rows], "o-", color=BLUE, ms=4.5, lw=1.6)
     axes.axhline(100 * plan.power, color=INK, lw=1, ls="--")
-    axes.set_xscale("log", base=2)
-    axes.set_xticks(samples, [str(each) for each in samples])
-    axes.minorticks_off()
-    axes.set_xlabel(f"samples a problem, on {plan.problems} problems")
-    axes.set_ylabel(f"chance to find {100 * plan.detect:g} points (%)")
-    axes.set_ylim(0, 101)
+    _doublings(axes, samples)
+    chance = f"chance to find {100 * plan.detect:g} points (%)"
+    axes.set(xlabel=f"samples a problem, on {plan.problems} problems", ylabel=chance, ylim=(0, 101))
     return figure
+
+
+def _doublings(axes: Axes, ticks: Sequence[int]) -> None:
+    """A horizontal axis on which each doubling is as wide as the next."""
+    axes.set_xscale("log", base=2)
+    axes.set_xticks(ticks, list(map(str, ticks)))
+    axes.minorticks_off()
 
 
 def shortened(name: str, most: int = 44) -> str:
     """A name that fits into a legend: its middle gives way, since both ends tell models apart."""
     return name if len(name) <= most else f"{name[: most // 2]}…{name[-(most // 2 - 1) :]}"
+
+
+def distinct(*choices: Sequence[str]) -> Sequence[str]:
+    """The first of these lists of names that tells all apart, else the last."""
+    return next((names for names in choices if len(set(names)) == len(names)), choices[-1])
 
 
 def _style(number: int) -> tuple[str, str, str]:

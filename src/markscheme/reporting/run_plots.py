@@ -33,7 +33,7 @@ def write_plots(runs: Sequence[Run], summaries: Sequence[Summary], folder: Path,
     if any(int(each.n.max(initial=1)) > 1 for each in counts):
         keep("pass-at-k", pass_at_k_figure(runs, summaries))
     points = {
-        name: (_mean_tokens(summary), summary.accuracy)
+        name: (summary.usage.completion_tokens / max(1, summary.responses), summary.accuracy)
         for name, summary in zip(names, summaries, strict=True)
         if summary.usage is not None and summary.usage.completion_tokens and summary.accuracy.value is not None
     }
@@ -70,16 +70,10 @@ def _curve(counts: Counts) -> dict[int, Estimate]:
     return {k: estimate(f"pass@{k}", counts) for k in ks if k <= most}
 
 
-def _mean_tokens(summary: Summary) -> float:
-    assert summary.usage is not None
-    return (summary.usage.completion_tokens or 0) / max(1, summary.responses)
-
-
-def _names(summaries: Sequence[Summary]) -> list[str]:
+def _names(summaries: Sequence[Summary]) -> Sequence[str]:
     """Short names that still tell the runs apart."""
-    short = [summary.model for summary in summaries]
-    if len(set(short)) < len(short):
-        short = [f"{summary.model} · {summary.benchmark}" for summary in summaries]
-    if len(set(short)) < len(short):
-        short = [Path(summary.run).name for summary in summaries]
-    return short
+    return plots.distinct(
+        [summary.model for summary in summaries],
+        [f"{summary.model} · {summary.benchmark}" for summary in summaries],
+        [Path(summary.run).name for summary in summaries],
+    )

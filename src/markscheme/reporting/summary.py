@@ -199,9 +199,9 @@ def summarize(
         **_how_it_was_made(manifest),
     )
     absent = [f"{count:,} × {name}" for name, count in summary.absences.items()]
-    told = [f"responses with something else in the place of an answer: {', '.join(absent)}"] if absent else []
-    said = (*_warnings(snapshot, label), *told, *notes, *caveats(summary))
-    return msgspec.structs.replace(summary, warnings=said)
+    absences = [f"responses with something else in the place of an answer: {', '.join(absent)}"] if absent else []
+    warnings = (*_warnings(snapshot, label), *absences, *notes, *caveats(summary))
+    return msgspec.structs.replace(summary, warnings=warnings)
 
 
 def _how_it_was_made(manifest: Manifest) -> dict[str, Any]:
@@ -272,21 +272,21 @@ def estimate(name: str, counts: Counts, population: Population = "problems drawn
     """A metric by name (`accuracy`, `pass@4` …) with its interval."""
     of = metric(name)
     # A problem has an accuracy after a single answer; without one it failed for reasons of its own.
-    found = as_estimate(interval(name, counts, population=population), chosen=bool(counts.rounds) and of.k > 1)
+    estimated = as_estimate(interval(name, counts, population=population), chosen=bool(counts.rounds) and of.k > 1)
     error = of.drawn_error(counts)
-    return msgspec.structs.replace(found, drawn_error=error) if error else found
+    return msgspec.structs.replace(estimated, drawn_error=error) if error else estimated
 
 
-def as_estimate(found: Interval, *, chosen: bool = False) -> Estimate:
+def as_estimate(figure: Interval, *, chosen: bool = False) -> Estimate:
     """An interval as reports have it.
 
     `chosen` says that how often a problem was asked depended on its answers. Then those without a value are not a
     random part of all, and the mean over the others would be of easier or harder ones: it is undefined.
     """
     same = ["if_wrong", "if_right", "lowest", "highest"]  # what an undefined figure has too
-    value = None if math.isnan(found.estimate) or (chosen and found.undefined) else found.estimate
+    value = None if math.isnan(figure.estimate) or (chosen and figure.undefined) else figure.estimate
     same += ["low", "high", "level", "problems", "undefined"] if value is not None else []
-    return Estimate(value, **{name: getattr(found, name) for name in same})
+    return Estimate(value, **{name: getattr(figure, name) for name in same})
 
 
 def rate(counts: Counts, verdict: Verdict, population: Population = "problems drawn") -> Estimate:
@@ -307,8 +307,8 @@ def clustered(counts: Counts, snapshot: Snapshot, field: str | None) -> tuple[Co
         kinds = len({*snapshot.clusters})
         if counts.clusters or None in snapshot.clusters or kinds in (1, len(snapshot.clusters)):
             return counts, "cluster" if counts.clusters else None, ()
-        said = f"the problems come from {kinds} contests or families, too few to tell how these differ: intervals take "
-        return counts, None, (f"{said}the problems as independent (--cluster cluster does not)",)
+        few = f"the problems come from {kinds} contests or families, too few to tell how these differ: "
+        return counts, None, (f"{few}intervals take the problems as independent (--cluster cluster does not)",)
     values: Sequence[Any] = snapshot.clusters
     if field != "cluster":
         values = [question.problem.metadata.get(field) for question in snapshot.questions()]
@@ -324,9 +324,9 @@ def _until(snapshot: Snapshot, counts: Counts) -> Until | None:
     if manifest is None or manifest.config.until is None or not planned or not counts.n.any():
         return None
     config, points = manifest.config, manifest.config.until
-    found = interval("accuracy", counts, population="these problems")
+    score = interval("accuracy", counts, population="these problems")
     asked = [sum(rounds) for rounds in zip(*(each.asked for each in planned), strict=True)]
-    reached = 100 * found.half_width <= points
+    reached = 100 * score.half_width <= points
     if reached:
         why = "it is known"
     elif manifest.status not in ("complete", "incomplete"):
@@ -340,7 +340,7 @@ def _until(snapshot: Snapshot, counts: Counts) -> Until | None:
         rounds=len(planned),
         fewest=min(asked),
         most=max(asked),
-        score=as_estimate(found),
+        score=as_estimate(score),
         reached=reached,
         stopped=why,
     )

@@ -11,7 +11,7 @@ import io
 import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -21,6 +21,21 @@ from markscheme.reporting.summary import RATES, Estimate, Summary, as_estimate
 from markscheme.statistics import Interval, Population, macro
 
 Rows = list[dict[str, Any]]
+T = TypeVar("T")
+
+NAMED = (
+    "run",
+    "benchmark",
+    "model",
+    "protocol",
+    "problems",
+    "samples",
+    "responses",
+    "missing",
+    "population",
+    "cluster",
+)
+"""Fields of a summary that stand first in its row of a CSV or Parquet file."""
 
 
 class Table(msgspec.Struct, frozen=True):
@@ -58,20 +73,21 @@ def _interval(figure: Estimate) -> Interval:
     )
 
 
-def shown_rows(table: Table, show: Callable[[Estimate], str]) -> list[dict[str, str]]:
+def shown_rows(table: Table, show: Callable[[Estimate], T]) -> list[dict[str, str | T]]:
     """A row a run for people to read, each figure as `show` has it; the macro average last."""
     names = _columns(table)
 
-    def cells(figures: Mapping[str, Estimate]) -> dict[str, str]:
-        return {name: show(figures[name]) if name in figures else "" for name in names}
+    def row(first: Mapping[str, str], figures: Mapping[str, Estimate], missing: str) -> dict[str, str | T]:
+        cells: dict[str, str | T] = {name: show(figures[name]) if name in figures else "" for name in names}
+        return {**first, **cells, "missing": missing}
 
     rows = []
     for summary in table.runs:
-        first = {"benchmark": summary.benchmark, "model": summary.model}
-        first["problems × samples"] = f"{summary.problems} × {summary.samples}{' on average' * bool(summary.until)}"
-        rows.append(first | cells(figures_of(summary)) | {"missing": str(summary.missing)})
+        count = f"{summary.problems} × {summary.samples}{' on average' * bool(summary.until)}"
+        first = {"benchmark": summary.benchmark, "model": summary.model, "problems × samples": count}
+        rows.append(row(first, figures_of(summary), str(summary.missing)))
     if table.macro:
-        rows.append(dict.fromkeys(rows[0], "") | {"benchmark": "macro average"} | cells(table.macro))
+        rows.append(row({"benchmark": "macro average", "model": "", "problems × samples": ""}, table.macro, ""))
     return rows
 
 
@@ -80,18 +96,7 @@ def flat_rows(table: Table) -> Rows:
     names = _columns(table)
     rows = []
     for summary in table.runs:
-        row: dict[str, Any] = {
-            "run": summary.run,
-            "benchmark": summary.benchmark,
-            "model": summary.model,
-            "protocol": summary.protocol,
-            "problems": summary.problems,
-            "samples": summary.samples,
-            "responses": summary.responses,
-            "missing": summary.missing,
-            "population": summary.population,
-            "cluster": summary.cluster,
-        }
+        row: dict[str, Any] = {name: getattr(summary, name) for name in NAMED}
         row |= {f"rate_{verdict}": _rate(summary, verdict) for verdict in RATES}
         row |= _flat(figures_of(summary), names)
         row["completion_tokens"] = summary.usage.completion_tokens if summary.usage else None
@@ -118,23 +123,24 @@ def _flat(figures: Mapping[str, Estimate], names: Sequence[str]) -> dict[str, An
 
 def to_markdown(table: Table) -> str:
     """A Markdown table in percent with intervals, the provenance below it."""
-    lines = _markdown(shown_rows(table, bounds))
+    lines = markdown_table(shown_rows(table, bounds))
     for summary in table.runs:
         named = f"{summary.benchmark} · {summary.model}"
         for field, parts in summary.groups.items():
             rows = [
                 {field: name, "problems": str(each.problems), "accuracy": bounds(each)} for name, each in parts.items()
             ]
-            lines += ["", f"{named}, accuracy by {field}:", "", *_markdown(rows)]
+            lines += ["", f"{named}, accuracy by {field}:", "", *markdown_table(rows)]
         if summary.variance is not None:
             lines += ["", f"{named}, what the uncertainty is made of (points):", ""]
-            lines += _markdown(variance_rows(summary.variance))
+            lines += markdown_table(variance_rows(summary.variance))
     lines += ["", f"Percent, with {intervals(table)}.", ""]
     lines += [f"- {line}" for line in dict.fromkeys(provenance(table.runs))]
     return "\n".join([*lines, *(f"- note: {line}" for line in named_notes(table))]) + "\n"
 
 
-def _markdown(rows: Sequence[Mapping[str, str]]) -> list[str]:
+def markdown_table(rows: Sequence[Mapping[str, str]]) -> list[str]:
+    """The lines of a Markdown table, a row a mapping."""
     lines = [list(rows[0]), ["---"] * len(rows[0]), *(list(row.values()) for row in rows)]
     return [f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines]
 
@@ -227,8 +233,12 @@ def intervals(table: Table) -> str:
 
 def interval_of(population: Population) -> str:
     """What an interval is about, as every format says it."""
-    these = population == "these problems"
-    return "95 % intervals for " + ("exactly these problems" if these else "problems like these")
+    return f"95 % intervals for {about(population)}"
+
+
+def about(population: Population) -> str:
+    """The problems that a figure says something about."""
+    return "exactly these problems" if population == "these problems" else "problems like these"
 
 
 def _escape_latex(text: str) -> str:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 import time
 from collections.abc import Callable, Coroutine, Iterator, Sequence
-from concurrent.futures import Future, wait
+from concurrent.futures import wait
 from contextlib import nullcontext, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -18,19 +17,19 @@ import msgspec
 from markscheme.config import RunConfig
 from markscheme.models.base import Model, Request
 from markscheme.models.fleet.ranks import Ranks
+from markscheme.models.fleet.threads import in_thread
 from markscheme.running.batch_asking import BatchAsking, open_batches
 from markscheme.running.budget import Budget
 from markscheme.running.interrupts import Interrupts
-from markscheme.running.limits import FIRST, AutoLimit, FixedLimit, Limit, RoomLimit, make_room, most_connections
+from markscheme.running.limits import FIRST, AutoLimit, FixedLimit, Limit, make_room, most_connections
 from markscheme.running.live import Live
 from markscheme.running.marker_process import start_marking
 from markscheme.running.pace import Pace
 from markscheme.running.plan import requests
 from markscheme.running.recorder import Recorder
-from markscheme.running.resume_state import ResumeState
 from markscheme.running.retry import RetryPolicy
 from markscheme.running.rounds import Rounds
-from markscheme.running.scheduler import Scheduler, Sink
+from markscheme.running.scheduler import Scheduler
 from markscheme.runs.folder import Run
 from markscheme.runs.journal import Journal
 from markscheme.runs.usage import Price
@@ -46,8 +45,7 @@ COUNTING = "numpy"
 class Display(Protocol):
     """Shows how a run is doing; called a few times a second."""
 
-    every: float
-    """Seconds between two looks."""
+    every: float  # seconds between two looks
 
     def show(self, live: Live) -> None:
         """Display the figures."""
@@ -63,17 +61,12 @@ class Work:
     run: Run
     config: RunConfig
     questions: Sequence[Question]
-    state: ResumeState
-    price: Price | None = None
-    display: Display | None = None
-    ranks: Ranks | None = None
+    live: Live
+    price: Price | None
+    display: Display | None
+    ranks: Ranks
+    budget: Budget
     rounds: Rounds | None = None
-    budget: Budget | None = None
-
-    @property
-    def leads(self) -> bool:
-        """Whether this process marks, reports and closes."""
-        return self.ranks is None or self.ranks.first
 
 
 class Asking:
@@ -81,13 +74,12 @@ class Asking:
 
     def __init__(self, work: Work, model: Model, sampling: Sampling) -> None:
         self._work, self._model, self._sampling = work, model, sampling
-        self._run, self._live, self._rounds = work.run, work.state.live, work.rounds
-        self._questions = work.questions
+        self._run, self._live, self._rounds = work.run, work.live, work.rounds
+        self._questions = work.ranks.share(work.questions)
         self._writer = "responses.jsonl"
-        if work.ranks is not None:
-            self._questions = work.ranks.share(work.questions)
+        if work.ranks.several:
             self._writer = f"responses.{work.ranks.rank}.jsonl"
-            samples, done = range(work.run.manifest.samples), work.state.answered
+            samples, done = range(work.run.manifest.samples), work.live.answered
             missing = sum(not done.has(one.problem.key, sample) for one in self._questions for sample in samples)
             self._live.total = self._live.done + missing  # what this rank will see
         self._problems = {question.problem.key: question.problem for question in self._questions}
@@ -114,7 +106,7 @@ class Asking:
             await self._model.close()
 
     def _ended(self, interrupts: Interrupts) -> bool:
-        return interrupts.happened or (self._work.budget is not None and bool(self._work.budget.used_up))
+        return interrupts.happened or bool(self._work.budget.used_up)
 
     async def _started(self, interrupts: Interrupts) -> bool:
         """Whether the model can be asked: one that has servers to start does so, and a signal ends the waiting."""
@@ -139,7 +131,7 @@ class Asking:
         start_marking()
         facts = Journal(self._run.path / self._writer)
         # A rank's marks are for its display; rank 0 marks everything at the end, since marks have one file.
-        opinions = self._run.marks_journal(protocol) if self._work.ranks is None else None
+        opinions = self._run.marks_journal(protocol) if not self._work.ranks.several else None
         with facts, opinions or nullcontext():
             for phase in self._phases():
                 recorder = Recorder(facts, opinions, self._problems, protocol, self._live)
@@ -161,7 +153,7 @@ class Asking:
         self._model.watch_room(scheduler.more_room)
         beside = [asyncio.create_task(facts.keep_synced(scheduler.stop)), asyncio.create_task(_load_counting())]
         try:
-            with interrupts.stopping(scheduler):
+            with interrupts.stopping(scheduler.stop, scheduler.drain):
                 await scheduler.run()
         finally:
             self.server_model = self.server_model or recorder.server_model
@@ -177,24 +169,19 @@ class Asking:
         if not self._work.config.batch:
             on_its_way = {cell for note in open_batches(self._run.path).values() for cell in note.cells}
             asked = (request for request in asked if (request.key, request.samples[0]) in on_its_way)
-        answered = self._work.state.answered
-        return BatchAsking(self._model, asked, recorder.take, recorder.flush, self._run.path, answered, self._live)
+        return BatchAsking(self._model, asked, recorder, self._run.path, self._live)
 
     def _requests(self, step: int | None = None) -> Iterator[Request]:
         step = step or self._work.config.samples_per_request or self._model.samples_per_request
         wanted = self._rounds.missing() if self._rounds is not None else None
-        answered = self._work.state.answered
-        return requests(self._run.manifest, self._questions, self._sampling, answered, step, wanted)
+        return requests(self._run.manifest, self._questions, self._sampling, self._live.answered, step, wanted)
 
     def _scheduler(self, recorder: Recorder) -> Scheduler:
         work, config, model = self._work, self._work.config, self._model
-        sink: Sink = recorder.take
-        if work.budget is not None:
-            sink = work.budget.watching(recorder.take, work.price, lambda: scheduler.drain())
         scheduler = Scheduler(
             model,
             self._requests(),
-            sink,
+            work.budget.watching(recorder.take, work.price, lambda: scheduler.drain()),
             limit=choose_limit(config, model, self._live.total - self._live.done),
             pace=Pace(config),
             retry=RetryPolicy(config.max_retries, config.retry_delay),
@@ -224,7 +211,7 @@ def choose_limit(config: RunConfig, model: Model, missing: int) -> Limit:
     """
     chosen = config.concurrency or model.concurrency
     if chosen is None and model.room is not None:
-        return RoomLimit(lambda: model.room)
+        return FixedLimit(1, room=lambda: model.room)
     if isinstance(chosen, int):
         value = max(1, min(chosen, missing))
         if model.connects:
@@ -245,35 +232,34 @@ class Stop:
 
     def __init__(self) -> None:
         self._called = False
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._cancel: Callable[[], object] | None = None
         self._drain: Callable[[], object] | None = None
 
     def begin(self) -> None:
         """Called in the event loop by the task that is to be stopped."""
-        task, loop = asyncio.current_task(), asyncio.get_running_loop()
+        task = asyncio.current_task()
         assert task is not None
-        self._cancel = lambda: loop.call_soon_threadsafe(task.cancel)
+        self._loop, self._cancel = asyncio.get_running_loop(), task.cancel
         if self._called:
             task.cancel()
 
     def finishes(self, drain: Callable[[], object]) -> None:
-        """How what is in flight is finished and nothing more begun; called in the event loop."""
-        loop = asyncio.get_running_loop()
-        self._drain = lambda: loop.call_soon_threadsafe(drain)
+        """How what is in flight is finished and nothing more begun."""
+        self._drain = drain
 
     def drain(self) -> None:
         """End as the first Ctrl-C does: what is in flight was paid for."""
-        if self._drain is None:
-            self()
-            return
-        with suppress(RuntimeError):  # its loop has just ended
-            self._drain()
+        self._in_loop(self._drain) if self._drain is not None else self()
 
     def __call__(self) -> None:
         self._called = True
-        if self._cancel is not None:
-            with suppress(RuntimeError):  # its loop has just ended
-                self._cancel()
+        self._in_loop(self._cancel)
+
+    def _in_loop(self, call: Callable[[], object] | None) -> None:
+        if self._loop is not None and call is not None:
+            with suppress(RuntimeError):  # the loop has just ended
+                self._loop.call_soon_threadsafe(call)
 
 
 STOP: ContextVar[Stop | None] = ContextVar("stop", default=None)
@@ -296,15 +282,7 @@ def run_async(work: Coroutine[Any, Any, T]) -> T:
         asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run(working())
-    outcome: Future[T] = Future()
-
-    def target() -> None:
-        try:
-            outcome.set_result(asyncio.run(working()))
-        except BaseException as error:  # noqa: BLE001 - carried over to the caller's thread, whatever it is
-            outcome.set_exception(error)
-
-    threading.Thread(target=target, name="markscheme-run").start()
+    outcome = in_thread(lambda: asyncio.run(working()), daemon=False)
     try:
         return outcome.result()  # not Thread.join, which forgets a thread when it is interrupted
     except KeyboardInterrupt:

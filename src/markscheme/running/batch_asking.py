@@ -8,20 +8,18 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 
 from markscheme.errors import ModelError
-from markscheme.models.base import Model, Request, RequestFailed
-from markscheme.models.batch_api import Batches, Line
+from markscheme.models.base import Batches, BatchLine, Model, Request, RequestFailed
 from markscheme.running.live import Live
-from markscheme.running.resume_state import SampleSet
-from markscheme.running.scheduler import Sink, error_response, made_response, now
-from markscheme.runs.files import RefusedError, open_plain
+from markscheme.running.recorder import Recorder
+from markscheme.running.scheduler import make_response, now
 from markscheme.runs.journal import Journal
-from markscheme.runs.lines import decode_or_none
+from markscheme.runs.lines import read_all
 
 LOOK_FIRST, LOOK_LAST = 5.0, 60.0
 """Seconds between two looks at a batch: soon at first, since small ones end in a minute."""
@@ -31,12 +29,9 @@ class BatchNote(msgspec.Struct, frozen=True, omit_defaults=True):
     """One line of `batches.jsonl`. Of each batch the last line counts."""
 
     name: str
-    cells: tuple[tuple[str, int], ...] = ()
-    """Key and sample of what is in it."""
-    id: str | None = None
-    """The provider's; missing while it is not known whether the provider has it."""
-    closed: bool = False
-    """Its answers have been taken, or it had none."""
+    cells: tuple[tuple[str, int], ...] = ()  # key and sample of what is in it
+    id: str | None = None  # the provider's; missing while it is not known whether the provider has it
+    closed: bool = False  # its answers have been taken, or it had none
 
 
 def open_batches(folder: Path) -> dict[str, BatchNote]:
@@ -46,37 +41,22 @@ def open_batches(folder: Path) -> dict[str, BatchNote]:
 
 def read_notes(folder: Path) -> dict[str, BatchNote]:
     """Every batch of the run, as the last line about it has it."""
-    try:
-        with open_plain(folder / "batches.jsonl") as stream:
-            lines = stream.read().splitlines()
-    except (FileNotFoundError, RefusedError):
-        return {}
     notes: dict[str, BatchNote] = {}
-    for line in lines:
-        if (note := decode_or_none(line, BatchNote)) is not None:
-            cells = note.cells or (notes[note.name].cells if note.name in notes else ())
-            notes[note.name] = msgspec.structs.replace(note, cells=cells)
+    for note in read_all(folder / "batches.jsonl", BatchNote):
+        cells = note.cells or (notes[note.name].cells if note.name in notes else ())
+        notes[note.name] = msgspec.structs.replace(note, cells=cells)
     return notes
 
 
 class BatchAsking:
     """Stands where the scheduler stands: `run` ends when every batch has been fetched, or when it is stopped."""
 
-    def __init__(
-        self,
-        model: Model,
-        requests: Iterator[Request],
-        sink: Sink,
-        keep: Callable[[], None],
-        folder: Path,
-        answered: SampleSet,
-        live: Live,
-    ) -> None:
+    def __init__(self, model: Model, requests: Iterator[Request], recorder: Recorder, folder: Path, live: Live) -> None:
         made = model.batches()
         if made is None:
             raise ModelError(f"{model.name} has no batch API that markscheme knows; leave --batch out")
         self._batches: Batches = made
-        self._sink, self._keep, self._answered, self._live = sink, keep, answered, live
+        self._recorder, self._live = recorder, live
         self._requests = {(request.key, request.samples[0]): request for request in requests}
         self._journal = Journal(folder / "batches.jsonl")
         self._open = open_batches(folder)
@@ -104,9 +84,7 @@ class BatchAsking:
         self._failure = self._failure or failure
         self._stopped.set()
 
-    def drain(self) -> None:
-        """Waiting for a batch costs nothing and may take a day: the first Ctrl-C ends it."""
-        self.stop()
+    drain = stop  # waiting for a batch costs nothing and may take a day: the first Ctrl-C ends it
 
     def more_room(self) -> None:
         """There is no queue here."""
@@ -123,12 +101,12 @@ class BatchAsking:
     async def _recover(self) -> None:
         """A process that ended while it handed over: look whether the provider has the batch."""
         for note in [note for note in self._open.values() if note.id is None]:
-            found = await self._batches.find(note.name, len(note.cells), self._known)
-            self._note(msgspec.structs.replace(note, id=found, closed=found is None, cells=()))
-            if found is None:
+            batch = await self._batches.find(note.name, len(note.cells), self._known)
+            self._note(msgspec.structs.replace(note, id=batch, closed=batch is None, cells=()))
+            if batch is None:
                 del self._open[note.name]
             else:
-                self._open[note.name] = msgspec.structs.replace(note, id=found)
+                self._open[note.name] = msgspec.structs.replace(note, id=batch)
 
     async def _submit(self) -> None:
         on_its_way = {cell for note in self._open.values() for cell in note.cells}
@@ -142,18 +120,18 @@ class BatchAsking:
             self._note(BatchNote(name, id=batch))
             self._open[name] = msgspec.structs.replace(note, id=batch)
 
-    async def _hand_over(self, lines: list[Line], name: str) -> str:
+    async def _hand_over(self, lines: list[BatchLine], name: str) -> str:
         """Once: where the answer is lost, the provider is asked whether it has the batch before it is given again."""
         try:
             return await self._batches.submit(lines, name)
         except RequestFailed as failure:
             if not failure.retryable:
                 raise
-            found = await self._batches.find(name, len(lines), self._known)
-            return found or await self._batches.submit(lines, name)
+            batch = await self._batches.find(name, len(lines), self._known)
+            return batch or await self._batches.submit(lines, name)
 
-    def _pieces(self, cells: list[tuple[str, int]]) -> Iterator[list[Line]]:
-        lines: list[Line] = []
+    def _pieces(self, cells: list[tuple[str, int]]) -> Iterator[list[BatchLine]]:
+        lines: list[BatchLine] = []
         size = 0
         for key, sample in cells:
             line = (f"{key}_{sample}", self._batches.body(self._requests[key, sample]))
@@ -180,24 +158,23 @@ class BatchAsking:
             raise ModelError(f"the provider refused the batch: {state.refused}")
         async for own, answer in self._batches.results(note.id):
             self._take(own, answer)
-        self._keep()  # before the note says so
+        self._recorder.flush()  # before the note says so
         self._note(BatchNote(note.name, id=note.id, closed=True))
         self._live.state = ""
 
     def _take(self, own: str, answer: object) -> None:
         key, sample = _cell(own)
         request = self._requests.get((key, sample))
-        if request is None or self._answered.has(key, sample):
+        if request is None or self._live.answered.has(key, sample):
             return  # of somebody else's batch, or fetched by a process that ended before it noted so
         try:
-            if isinstance(answer, RequestFailed):
-                raise answer
-            completion = self._batches.read(answer, request)
+            outcome = answer if isinstance(answer, RequestFailed) else self._batches.read(answer, request)
         except RequestFailed as failure:
-            self._sink([error_response(request, 0, failure, 1, now())])
-        else:
-            self._answered.add_all(key, [sample])
-            self._sink([made_response(request, 0, completion, None, 1, now())])
+            outcome = failure
+        response = make_response(request, 0, outcome, 1, now())
+        if response.error is None:
+            self._live.answered.add_all(key, [sample])
+        self._recorder.take([response])
 
     def _note(self, note: BatchNote) -> None:
         self._journal.write([note])

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from markscheme.config import RunConfig
 from markscheme.errors import UsageError
-from markscheme.runs.usage import Price
+from markscheme.runs.usage import Price, Usage
 from markscheme.types import Response
 
 
@@ -34,16 +34,12 @@ class Budget:
             return f"the budget of {self._max_tokens:,} tokens is used up ({self.tokens:,})"
         return ""
 
-    def spend(self, responses: Sequence[Response], price: Price | None) -> None:
-        """Count what came back."""
-        for one in responses:
-            self.add(one.prompt_tokens or 0, one.completion_tokens or 0, price)
-
-    def add(self, prompt: int, completion: int, price: Price | None) -> None:
-        """Count some tokens."""
+    def spend(self, tokens: Response | Usage, price: Price | None) -> None:
+        """Count what a response, or a run so far, took."""
+        prompt, completion = tokens.prompt_tokens or 0, tokens.completion_tokens or 0
         self.tokens += prompt + completion
         if price is not None:
-            self.cost += (prompt * price.input + completion * price.output) / 1_000_000
+            self.cost += price.of(prompt, completion)
 
     def watching(
         self, sink: Callable[[list[Response]], None], price: Price | None, stop: Callable[[], None]
@@ -52,7 +48,8 @@ class Budget:
 
         def take(responses: list[Response]) -> None:
             sink(responses)
-            self.spend(responses, price)
+            for response in responses:
+                self.spend(response, price)
             if self.used_up:
                 stop()
 

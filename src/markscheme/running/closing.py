@@ -14,8 +14,7 @@ from markscheme.runs.folder import Run, write_atomically
 from markscheme.runs.usage import Price
 from markscheme.types import Problem
 
-LAST_SECONDS = 5.0
-"""For the marks that are missing when a run was told to end."""
+LAST_SECONDS = 5.0  # for the marks that are missing when a run was told to end
 
 
 def forget_stale_marks(run: Run) -> None:

@@ -22,23 +22,22 @@ from markscheme.marking import get_protocol
 from markscheme.models import load_model
 from markscheme.models.addresses import with_environment
 from markscheme.models.base import Model
-from markscheme.models.fleet.ranks import Ranks
+from markscheme.models.fleet.ranks import ALONE, Ranks
 from markscheme.models.prices import price_of
 from markscheme.models.secrets import hide_config, hide_spec
 from markscheme.prompts import prompts_sha256
 from markscheme.running.asking import Asking, Display, Work, choose_limit, run_async
 from markscheme.running.budget import Budget
 from markscheme.running.closing import close, forget_stale_marks, mark_the_rest, now
-from markscheme.running.interrupts import Interrupts
+from markscheme.running.interrupts import Interrupts, signals_kept
+from markscheme.running.live import Live
 from markscheme.running.prepare import Prepared, git_revision, package_versions, prepare
-from markscheme.running.resume_state import ResumeState
 from markscheme.running.resuming import checked_questions, grow, resumed_config
 from markscheme.running.reuse import reuse_answers
 from markscheme.running.rounds import Rounds, first_round
-from markscheme.runs.folder import Manifest, Run
+from markscheme.runs.folder import Manifest, Run, disk_reserve
 from markscheme.runs.lock import RunLock
-from markscheme.runs.reserve import Reserve
-from markscheme.runs.usage import Price
+from markscheme.runs.usage import Price, Usage
 from markscheme.types import Question, Sampling
 
 if TYPE_CHECKING:
@@ -53,7 +52,7 @@ def execute(
     out: Path,
     display: Display | None = None,
     prepared: Prepared | None = None,
-    ranks: Ranks | None = None,
+    ranks: Ranks = ALONE,
     budget: Budget | None = None,
     reuse: Sequence[Run] = (),
 ) -> Run:
@@ -61,38 +60,35 @@ def execute(
 
     Its manifest says how it ended: `complete`, `incomplete` (errors are missing data), `interrupted`. What stops a run
     for good (a refused key, a full disk) is raised, after everything that came back has been kept and counted.
-    With `ranks`, which all of them must call this with, this process asks its share; the first marks and closes.
+    With several `ranks`, which all of them must call this with, this process asks its share; the first marks and closes.
     `budget` is shared with other runs; what runs of `reuse` have got for the same request is copied, not asked.
     """
     config = with_environment(config)
     bench, questions, protocol = prepared or prepare(config)
-    _check_ranks(config, ranks)
+    # Whatever is wrong with the options is said before there is a folder.
+    samples = _check_ranks(config, ranks)
     model = load_model(config.model, config)
-    samples = first_round(config, ranks)
     sampling = _sampling(config, samples, model, bench.default_sampling(config.prompt))
     manifest = _manifest(config, bench, questions, protocol.label, samples, sampling)
-    # Whatever is wrong with the options is said before there is a folder.
-    price = price_of(config)
-    budget = budget or Budget(config.max_cost, config.max_tokens_total)
-    budget.check(config, price)
+    price, budget = _budget(config, budget)
     choose_limit(config, model, len(questions) * samples)
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise JournalError(f"cannot make the run folder {out}: {error.strerror}") from None
-    with _lock(out, ranks):
-        if ranks is None or ranks.first:
+    with _lock(out, ranks), signals_kept(ranks):
+        if ranks.first:
             run = Run.create(out, manifest, questions)
-        if ranks is not None:
+        if ranks.several:
             _meet(ranks)
             run = Run.open(out)
-        state = ResumeState(len(questions) * samples)
+        live = Live(len(questions) * samples)
         if reuse and reuse_answers(run, questions, reuse):
-            state = ResumeState(len(questions) * samples, run.snapshot(), run.manifest.protocol)
-        work = Work(run, config, questions, state, price, display, ranks, budget=budget)
+            live = Live.resumed(run.snapshot(), run.manifest.protocol)
+        work = Work(run, config, questions, live, price, display, ranks, budget)
         if config.until is not None:
-            work.rounds = Rounds(run, config, questions, work.state.live)
-        asked = state.missing or work.rounds is not None or ranks is not None
+            work.rounds = Rounds(run, config, questions, live)
+        asked = live.missing or work.rounds is not None or ranks.several
         run_async(_carry_out(work, model if asked else None, sampling))
     return run
 
@@ -101,7 +97,7 @@ def resume(
     run: Run,
     changes: Mapping[str, Any] | None = None,
     display: Display | None = None,
-    ranks: Ranks | None = None,
+    ranks: Ranks = ALONE,
     budget: Budget | None = None,
     reuse: Sequence[Run] = (),
 ) -> Run:
@@ -111,14 +107,11 @@ def resume(
     over; more samples or problems are added; one that changes what is asked is refused.
     """
     config = resumed_config(run, changes or {})
-    price = price_of(config)
-    budget = budget or _budget_left(run, config, price)
-    budget.check(config, price)
+    price, budget = _budget(config, budget, run.manifest.usage)
     _check_ranks(config, ranks)
-    first_round(config, ranks)  # refuses what cannot be
     with _lock(run.path, ranks):
         run = Run.open(run.path)  # another process may have finished it while we waited
-        if ranks is None:
+        if not ranks.several:
             grow(run, hide_config(config))
         run.manifest = msgspec.structs.replace(
             run.manifest,
@@ -131,25 +124,26 @@ def resume(
         if reuse:
             reuse_answers(run, questions, reuse)
         snapshot = run.snapshot()
-        if ranks is None or ranks.first:
+        if ranks.first:
             _tell_damage(snapshot)
-        state = ResumeState(int(snapshot.wanted.sum()), snapshot, run.manifest.protocol)
-        work = Work(run, config, questions, state, price, display, ranks, budget=budget)
+        live = Live.resumed(snapshot, run.manifest.protocol)
+        work = Work(run, config, questions, live, price, display, ranks, budget)
         if config.until is not None:
-            work.rounds = Rounds(run, config, questions, state.live, snapshot.planned)
+            work.rounds = Rounds(run, config, questions, live, snapshot.planned)
         model: Model | None = None
-        more = state.missing or (work.rounds is not None and run_async(work.rounds.advance()))
-        if ranks is not None or more:  # with nothing missing no model is needed, and no key for one
+        more = live.missing or (work.rounds is not None and run_async(work.rounds.advance()))
+        if ranks.several or more:  # with nothing missing no model is needed, and no key for one
             model = load_model(config.model, config)
-            choose_limit(config, model, state.missing)
-        if ranks is None or ranks.first:  # only now: options that the model refuses are not kept
-            run.save_manifest(run.manifest)
-            if state.missing:
-                forget_stale_marks(run)
-        if ranks is not None:
-            _meet(ranks)  # nobody writes before everybody has read what is there
-            work.run = run = Run.open(run.path)
-        run_async(_carry_out(work, model, msgspec.convert(run.manifest.sampling, Sampling)))
+            choose_limit(config, model, live.missing)
+        with signals_kept(ranks):
+            if ranks.first:  # only now: options that the model refuses are not kept
+                run.save_manifest(run.manifest)
+                if live.missing:
+                    forget_stale_marks(run)
+            if ranks.several:
+                _meet(ranks)  # nobody writes before everybody has read what is there
+                work.run = run = Run.open(run.path)
+            run_async(_carry_out(work, model, msgspec.convert(run.manifest.sampling, Sampling)))
     return run
 
 
@@ -162,12 +156,15 @@ def new_folder(benchmark: str, model: str) -> Path:
     return next(folder for folder in candidates if not folder.exists())
 
 
-def _budget_left(run: Run, config: RunConfig, price: Price | None) -> Budget:
-    """A budget of which the run has spent something already."""
-    budget = Budget(config.max_cost, config.max_tokens_total)
-    if (spent := run.manifest.usage) is not None:
-        budget.add(spent.prompt_tokens or 0, spent.completion_tokens or 0, price)
-    return budget
+def _budget(config: RunConfig, budget: Budget | None, spent: Usage | None = None) -> tuple[Price | None, Budget]:
+    """The price of the model, and what may be spent: shared with other runs, or the run's own without what is gone."""
+    price = price_of(config)
+    if budget is None:
+        budget = Budget(config.max_cost, config.max_tokens_total)
+        if spent is not None:
+            budget.spend(spent, price)
+    budget.check(config, price)
+    return price, budget
 
 
 def _tell_damage(snapshot: Snapshot) -> None:
@@ -202,19 +199,21 @@ def _manifest(
     )
 
 
-def _check_ranks(config: RunConfig, ranks: Ranks | None) -> None:
-    if ranks is not None and config.batch:
+def _check_ranks(config: RunConfig, ranks: Ranks) -> int:
+    """Refuse what several processes cannot do; the samples per problem that a run begins with."""
+    if ranks.several and config.batch:
         raise UsageError("--batch hands everything over from one process; start it without torchrun")
-    if ranks is not None and config.engine == "ray":
+    if ranks.several and config.engine == "ray":
         raise UsageError(
             f"--engine ray feeds all replicas from one process, and torchrun has started {ranks.world}, each of which "
             "would place its own: leave one of the two out"
         )
+    return first_round(config, ranks)
 
 
-def _lock(folder: Path, ranks: Ranks | None) -> RunLock:
+def _lock(folder: Path, ranks: Ranks) -> RunLock:
     """Rank 0 holds the folder's own lock, and each other rank one for its part."""
-    return RunLock(folder) if ranks is None or ranks.first else RunLock(folder, f"lock.{ranks.rank}")
+    return RunLock(folder) if ranks.first else RunLock(folder, f"lock.{ranks.rank}")
 
 
 def _meet(ranks: Ranks) -> None:
@@ -225,33 +224,32 @@ def _meet(ranks: Ranks) -> None:
 async def _carry_out(work: Work, model: Model | None, sampling: Sampling) -> None:
     """Ask what is missing, mark what is not marked, and close the run however it ends."""
     run, ranks = work.run, work.ranks
-    spent = work.budget.used_up if work.budget is not None else ""
-    asking = Asking(work, model, sampling) if model is not None and not spent else None
-    with Interrupts(work.state.live) as interrupts:
+    asking = Asking(work, model, sampling) if model is not None and not work.budget.used_up else None
+    with Interrupts(work.live) as interrupts:
         try:
-            with Reserve(run.path, run.manifest.problems) if work.leads else nullcontext():
+            with disk_reserve(run.path, run.manifest.problems) if ranks.first else nullcontext():
                 if work.rounds is not None:
                     work.rounds.keep()
                 if asking is not None:
                     await asking.run(interrupts)
-                if ranks is not None and not await interrupts.unless_told(ranks.met()):
+                if ranks.several and not await interrupts.unless_told(ranks.met()):
                     interrupts.happened = True  # the others do not come any more, or we do not wait for them
-                if work.leads:
+                if ranks.first:
                     problems = {question.problem.key: question.problem for question in work.questions}
                     await mark_the_rest(run, problems, interrupts)
         except BaseException as end:
             status = "interrupted" if isinstance(end, KeyboardInterrupt | asyncio.CancelledError) else "stopped"
-            if isinstance(end, ModelError) and ranks is None and run.discard():  # typed again, it begins anew
+            if isinstance(end, ModelError) and not ranks.several and run.discard():  # typed again, it begins anew
                 raise
-            if work.leads:
+            if ranks.first:
                 with suppress(JournalError):  # what stopped us is the news
                     _close(work, status, asking)
                 if isinstance(end, MarkschemeError):
                     raise _stopped(run, end) from None
             raise
-        if work.leads:
+        if ranks.first:
             _close(work, "interrupted" if interrupts.happened else "complete", asking)
-            if model is not None and work.budget is not None and work.budget.used_up:
+            if model is not None and work.budget.used_up:
                 print(f"markscheme: {work.budget.used_up}, so nothing more was asked", file=sys.stderr)
 
 
@@ -267,20 +265,15 @@ def _stopped(run: Run, failure: MarkschemeError) -> MarkschemeError:
         return type(failure)(f"{failure}; where it is now, `markscheme resume` goes on with what came until then")
     snapshot = run.snapshot()
     kept = f"{snapshot.answered} of {snapshot.expected} responses are kept"
-    told = type(failure)(f"{failure}. {kept}; `markscheme resume {run.path}` asks for the rest")
-    told.stopped_run = run
-    return told
+    stopped = type(failure)(f"{failure}. {kept}; `markscheme resume {run.path}` asks for the rest")
+    stopped.stopped_run = run
+    return stopped
 
 
 def _sampling(config: RunConfig, samples: int, model: Model, usual: Sampling) -> Sampling:
     """What is asked for: the user's word, else the benchmark's, else greedy for one sample and not for several."""
-    default = 0.0 if samples == 1 else SEVERAL_SAMPLES_TEMPERATURE
-    given = [each for each in (config.temperature, usual.temperature, default) if each is not None]
-    asked = Sampling(
-        temperature=given[0],
-        top_p=usual.top_p if config.top_p is None else config.top_p,
-        top_k=usual.top_k if config.top_k is None else config.top_k,
-        max_tokens=usual.max_tokens if config.max_tokens is None else config.max_tokens,
-        stop=config.stop or usual.stop,
-    )
-    return model.as_sent(asked)
+    both = {name: (getattr(config, name), getattr(usual, name)) for name in Sampling.__struct_fields__}
+    chosen: dict[str, Any] = {name: default if own in (None, ()) else own for name, (own, default) in both.items()}
+    if chosen["temperature"] is None:
+        chosen["temperature"] = 0.0 if samples == 1 else SEVERAL_SAMPLES_TEMPERATURE
+    return model.as_sent(Sampling(**chosen))

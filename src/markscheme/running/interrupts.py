@@ -5,41 +5,60 @@ from __future__ import annotations
 import asyncio
 import signal
 import threading
-from collections.abc import Awaitable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, Self, TypeVar
 
+from markscheme.models.fleet.ranks import ALONE, Ranks
 from markscheme.running.live import Live
 
-TOLD = (signal.SIGTERM, signal.SIGHUP)
-"""A batch system that wants its place back, a terminal that was closed."""
+TOLD = (signal.SIGTERM, signal.SIGHUP)  # a batch system that wants its place back, a terminal that was closed
 
 T = TypeVar("T")
 
-
-class Stoppable(Protocol):
-    """What a signal stops: a scheduler, the marks that are made after it, a wait."""
-
-    def drain(self) -> None:
-        """Begin nothing more."""
-
-    def stop(self) -> None:
-        """Drop everything."""
+_early: list[int] = []  # signals that came before there was somebody to obey them
 
 
-class _Waiting:
-    """A wait that both end."""
+@contextmanager
+def signals_kept(ranks: Ranks = ALONE) -> Iterator[None]:
+    """Signals wait for `Interrupts`: from before a manifest says that the run goes on, so that it also says how it ended.
 
-    def __init__(self, task: asyncio.Future[Any]) -> None:
-        self._task = task
+    Not where another thread has the event loop, which no signal reaches, nor among ranks: one that waits for the others
+    in a call of torch hears nothing, and must die when it is told to.
+    """
+    if ranks.several or asyncio._get_running_loop() is not None or not _in_main_thread():
+        yield
+        return
+    former = _handlers()
+    for number in former:
+        signal.signal(number, lambda number, _: _early.append(number))
+    try:
+        yield
+    finally:
+        _restore(former)
+        while _early:
+            signal.raise_signal(_early.pop())
 
-    def drain(self) -> None:
-        self.stop()
 
-    def stop(self) -> None:
-        # A second time would disturb a task in cleaning up.
-        if not (isinstance(self._task, asyncio.Task) and self._task.cancelling()):
-            self._task.cancel()
+def _nothing() -> None:
+    """To be stopped, when nothing is."""
+
+
+def _in_main_thread() -> bool:
+    return threading.current_thread() is threading.main_thread()
+
+
+def _handlers() -> dict[signal.Signals, Any]:
+    """Those of the signals that we take, as they are now."""
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, *TOLD)}
+    if handlers[signal.SIGHUP] is signal.SIG_IGN:  # nohup: the terminal may go, the run stays
+        del handlers[signal.SIGHUP]
+    return handlers
+
+
+def _restore(handlers: dict[signal.Signals, Any]) -> None:
+    for number, handler in handlers.items():
+        signal.signal(number, signal.SIG_DFL if handler is None else handler)
 
 
 class Interrupts:
@@ -50,41 +69,51 @@ class Interrupts:
 
     def __init__(self, live: Live) -> None:
         self._live = live
-        self._work: Stoppable | None = None
-        self._held = threading.current_thread() is threading.main_thread()
+        self._stop: Callable[[], object] = _nothing
+        self._drain: Callable[[], object] = _nothing
+        self._held = _in_main_thread()
         self._former: dict[signal.Signals, Any] = {}
         self.happened = False
 
     def __enter__(self) -> Self:
         self._loop = asyncio.get_running_loop()
         if self._held:
-            self._former = {number: signal.getsignal(number) for number in (signal.SIGINT, *TOLD)}
-            if self._former[signal.SIGHUP] is signal.SIG_IGN:  # nohup: the terminal may go, the run stays
-                del self._former[signal.SIGHUP]
+            self._former = _handlers()
             for number in self._former:
                 self._loop.add_signal_handler(number, self.asked if number is signal.SIGINT else self._told)
+            while _early:
+                self.asked() if _early.pop() == signal.SIGINT else self._told()
         return self
 
     def __exit__(self, *_: object) -> None:
-        for number, handler in self._former.items():
+        for number in self._former:
             self._loop.remove_signal_handler(number)
-            signal.signal(number, signal.SIG_DFL if handler is None else handler)
+        _restore(self._former)
 
     @contextmanager
-    def stopping(self, work: Stoppable) -> Iterator[None]:
-        """Signals stop this while it lasts; one that came just before it stops it as well."""
-        self._work = work
+    def stopping(self, stop: Callable[[], object], drain: Callable[[], object] | None = None) -> Iterator[None]:
+        """Signals call these while it lasts: `stop` drops everything, `drain` (else `stop`) begins nothing more.
+
+        A signal that came just before it stops as well.
+        """
+        self._stop, self._drain = stop, drain or stop
         if self.happened:
-            work.stop()
+            stop()
         try:
             yield
         finally:
-            self._work = None
+            self._stop = self._drain = _nothing
 
     async def unless_told(self, work: Awaitable[T]) -> T | None:
         """The result of a wait that a signal ends; `None` if one did."""
         task = asyncio.ensure_future(work)
-        with self.stopping(_Waiting(task)):
+
+        def give_up() -> None:
+            # A second time would disturb a task in cleaning up.
+            if not (isinstance(task, asyncio.Task) and task.cancelling()):
+                task.cancel()
+
+        with self.stopping(give_up):
             try:
                 return await task
             except asyncio.CancelledError:
@@ -105,14 +134,12 @@ class Interrupts:
             return
         self.happened = True
         self._live.state = f"stopping: {self._live.in_flight} requests are still in flight (Ctrl-C again drops them)"
-        if self._work is not None:
-            self._work.drain()
+        self._drain()
 
     def _told(self) -> None:
         self.happened = True
         self._live.state = "stopping"
-        if self._work is not None:
-            self._work.stop()
+        self._stop()
 
     def _again(self, *_: object) -> None:
         if self.happened:

@@ -4,71 +4,35 @@ from __future__ import annotations
 
 import resource
 from collections.abc import Callable
-from typing import Protocol
 
 from markscheme.errors import UsageError
-
-OVERLOAD = frozenset({"rate_limit", "overloaded", "timeout"})
-"""Kinds of failure that say: too much at once."""
+from markscheme.models.base import KINDS
 
 SPARE_FILES = 128
 """Open files beside the connections: the journal, pipes of marking workers, libraries. Half of a limit that is lower than
 twice as many: about 25 are really open."""
 
-FIRST = 8
-"""Requests in flight until the first answer: an address that nobody has answered from is not flooded."""
-
-
-class Limit(Protocol):
-    """Told of every attempt, answers how many may be in flight now."""
-
-    @property
-    def value(self) -> int:
-        """How many now."""
-
-    epoch: int
-    """Goes up when `value` changes; an attempt is reported with the epoch in which it started."""
-
-    def answered(self, latency: float, tokens: int | None, epoch: int) -> None:
-        """An attempt came back after so many seconds with so many tokens."""
-
-    def failed(self, kind: str, latency: float, epoch: int) -> None:
-        """An attempt failed after so many seconds."""
+FIRST = 8  # requests in flight until the first answer: an address that nobody has answered from is not flooded
 
 
 class FixedLimit:
-    """The number that the user chose."""
+    """A number that no attempt moves: the user's, or `room`, what the replicas that stand can take at the moment."""
 
     epoch = 0
 
-    def __init__(self, value: int) -> None:
-        self.value = value
-
-    def answered(self, latency: float, tokens: int | None, epoch: int) -> None:
-        """Changes nothing."""
-
-    def failed(self, kind: str, latency: float, epoch: int) -> None:
-        """Changes nothing: the user's number stands; backing off is the retry policy's part."""
-
-
-class RoomLimit:
-    """What the replicas that stand can take: changes while they come and go."""
-
-    epoch = 0
-
-    def __init__(self, room: Callable[[], int | None]) -> None:
-        self._room = room
+    def __init__(self, value: int, room: Callable[[], int | None] = lambda: None) -> None:
+        self._value, self._room = value, room
 
     @property
     def value(self) -> int:
-        """The number at this moment."""
-        return self._room() or 1
+        """How many may be in flight now."""
+        return self._room() or self._value
 
     def answered(self, latency: float, tokens: int | None, epoch: int) -> None:
         """Changes nothing."""
 
     def failed(self, kind: str, latency: float, epoch: int) -> None:
-        """Changes nothing."""
+        """Changes nothing: backing off is the retry policy's part."""
 
 
 class AutoLimit:
@@ -93,7 +57,7 @@ class AutoLimit:
         """`first` requests at once until the first answer, then `start`."""
         self._start = min(start, highest)
         self.value = min(first or self._start, self._start)
-        self.epoch = 0
+        self.epoch = 0  # goes up when `value` changes; an attempt is reported with the epoch in which it started
         self._highest = highest
         self._answered = False  # anything, ever
         self._careful = False
@@ -118,7 +82,7 @@ class AutoLimit:
     def failed(self, kind: str, latency: float, epoch: int) -> None:
         """Count towards the window; only some kinds of failure speak of load, but all of them take time."""
         if epoch == self.epoch:
-            self._refused += kind in OVERLOAD
+            self._refused += kind == "timeout" or (kind in KINDS and KINDS[kind].busy)
             self._attempted(latency)
 
     def _attempted(self, latency: float) -> None:
@@ -166,6 +130,9 @@ class AutoLimit:
             return
         self.value = value
         self.epoch += 1
+
+
+Limit = FixedLimit | AutoLimit  # told of every attempt, says how many may be in flight now
 
 
 def make_room(wanted: int) -> None:

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import IO, NoReturn
 
 import msgspec
+from msgspec.structs import replace
 
 from markscheme.marking import get_protocol, mark, mark_many
 from markscheme.marking._worker import serve
@@ -29,15 +30,11 @@ from markscheme.marking.sandbox import Pool, Process, spawn
 from markscheme.running.interrupts import Interrupts
 from markscheme.types import Mark, Problem, Response, Verdict
 
-SECONDS = 5.0
-"""Of processor time for one batch, and so for one response."""
-PROOF = 3.0
-"""Seconds more for each response of a protocol that may wait for sympy, which is what a proof gets."""
+SECONDS = 5.0  # of processor time for one batch, and so for one response
+PROOF = 3.0  # seconds more for each response of a protocol that may wait for sympy, which is what a proof gets
 SIDE_BY_SIDE = 2
-LINGER = 0.05
-"""Seconds in which responses gather to a batch: handing one over takes some 0.2 ms."""
-MANY, FEW = 256, 8
-"""Responses of a batch, and of one under a protocol that may wait."""
+LINGER = 0.05  # seconds in which responses gather to a batch: handing one over takes some 0.2 ms
+MANY, FEW = 256, 8  # responses of a batch, and of one under a protocol that may wait
 BACKLOG = 16 << 20
 """Characters that may wait for the process: more is left for the end of the run, so that memory stays flat."""
 
@@ -50,7 +47,7 @@ _stops = 0
 class Marker:
     """Judges what is added, some at a time; `keep` is called with the marks, in the event loop."""
 
-    def __init__(self, protocol: str, keep: Callable[[list[Mark]], None]) -> None:
+    def __init__(self, protocol: str, keep: Callable[[list[Mark]], object]) -> None:
         self._protocol, self._keep = protocol, keep
         self._size = FEW if get_protocol(protocol).slow else MANY
         self._waiting: deque[Pair] = deque()
@@ -73,12 +70,8 @@ class Marker:
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(LINGER, self._begin)
 
-    def drain(self) -> None:
-        """Judge nothing more: resuming does."""
-        self.stop()
-
     def stop(self) -> None:
-        """Judge nothing more, and break off what is being judged."""
+        """Judge nothing more, and break off what is being judged: resuming does."""
         self.stopped = True
         self._waiting.clear()
         stop_marking()
@@ -93,7 +86,7 @@ class Marker:
     def obeying(self, interrupts: Interrupts, seconds: float) -> Iterator[None]:
         """Signals stop it while this lasts; where one has come already, there are so many seconds left."""
         if not interrupts.happened:
-            with interrupts.stopping(self):
+            with interrupts.stopping(self.stop):
                 yield
             return
         clock = asyncio.get_running_loop().call_later(seconds, self.stop)
@@ -144,7 +137,9 @@ def mark_apart(pairs: Sequence[Pair], protocol: str) -> list[Mark]:
     """Judge in the other process; waits, without keeping other threads from their work. Broken off, it gives nothing."""
     rule, stops = get_protocol(protocol), _stops
     limit = SECONDS + (PROOF * len(pairs) if rule.slow else 0.0)
-    outcome = _pool().run(f"{__name__}:judge_encoded", [msgspec.msgpack.encode(pairs), protocol], time_limit=limit)
+    # In JSON, as they lie on disk: no other form holds every integer. Of metadata, marking looks at the names.
+    bare = [(replace(response, metadata=dict.fromkeys(response.metadata)), problem) for response, problem in pairs]
+    outcome = _pool().run(f"{__name__}:judge_encoded", [msgspec.json.encode(bare), protocol], time_limit=limit)
     if outcome.status == "done":
         return _decoder.decode(outcome.value)
     if stops != _stops:
@@ -159,8 +154,7 @@ def mark_apart(pairs: Sequence[Pair], protocol: str) -> list[Mark]:
 
 
 def judge_encoded(pairs: bytes, protocol: str) -> bytes:
-    """What the other process does."""
-    decoded = msgspec.msgpack.decode(pairs, type=list[Pair])
+    decoded = msgspec.json.decode(pairs, type=list[Pair])
     return msgspec.msgpack.encode(list(mark_many(decoded, protocol)))
 
 
@@ -184,7 +178,7 @@ def _pool() -> Pool:
 
 def _fork_or_spawn(memory_mb: int) -> Process:
     """A copy of this process has everything loaded, which saves some 0.2 s; beside threads only a new one is safe."""
-    alone = sys.platform == "linux" and len(list(Path("/proc/self/task").iterdir())) == 1
+    alone = sys.platform == "linux" and len(list(Path("/proc/self/task").glob("*"))) == 1  # nothing where /proc is not
     return _Fork(memory_mb) if alone else spawn(memory_mb)
 
 

@@ -8,8 +8,7 @@ from markscheme.config import RunConfig
 from markscheme.models.base import Completion, Request
 
 CHARACTERS_PER_TOKEN = 4
-FIRST_GUESS = 512
-"""Tokens of a response before any came back, when nothing limits it."""
+FIRST_GUESS = 512  # tokens of a response before any came back, when nothing limits it
 
 
 class Rate:

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 
 from markscheme.models.base import Request
-from markscheme.running.resume_state import SampleSet
+from markscheme.running.live import SampleSet
 from markscheme.runs.folder import Manifest
 from markscheme.types import Question, Sampling
 

@@ -1,28 +1,39 @@
-"""Progress of a run: a live display on a terminal, a plain line every few seconds elsewhere. Always on standard error."""
+"""Progress of a run: a live display on a terminal or in a notebook, a plain line every few seconds elsewhere."""
 
 from __future__ import annotations
 
 import math
 import sys
 import time
-from typing import TYPE_CHECKING, Self
+from html import escape
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Self
 
+from markscheme.redaction import printable
 from markscheme.running.live import Live
 
 if TYPE_CHECKING:
     from rich.live import Live as Screen
     from rich.table import Table
 
-PLAIN_EVERY = 5.0
-"""Seconds between plain lines: a log file of an overnight run stays readable."""
+PLAIN_EVERY = 5.0  # seconds between plain lines: a log file of an overnight run stays readable
 REDRAW_EVERY = 0.25
 
 
-def progress(title: str, *, quiet: bool = False) -> Quiet | Lines | Panel:
-    """The display that fits where standard error goes."""
+def progress(title: str, *, quiet: bool = False) -> Quiet:
+    """The display that fits where we run, or where standard error goes."""
     if quiet:
         return Quiet()
+    if _in_notebook():
+        return NotebookLine(title)
     return Panel(title) if sys.stderr.isatty() else Lines(title)
+
+
+def _in_notebook() -> bool:
+    """Whether a notebook's kernel runs us; asking costs nothing where there is none."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    return shell is not None and hasattr(shell, "kernel")
 
 
 class Quiet:
@@ -54,8 +65,7 @@ class Lines(Quiet):
         self._said: tuple[object, ...] | None = None
 
     def say(self, line: str) -> None:
-        """The line itself."""
-        print(f"{self.title}: {line}", file=sys.stderr, flush=True)
+        print(f"{self.title}: {printable(line)}", file=sys.stderr, flush=True)
 
     def show(self, live: Live) -> None:
         """One line, unless nothing has happened since the last."""
@@ -63,6 +73,25 @@ class Lines(Quiet):
         if now != self._said:
             self.say(plain_line(live))
         self._said = now
+
+
+class NotebookLine(Lines):
+    """One line below the cell, which is replaced while the run goes on and stays with the last figures."""
+
+    every = 0.5
+
+    def __init__(self, title: str) -> None:
+        super().__init__(title)
+        self._line: Any = None
+
+    def show(self, live: Live) -> None:
+        ipython: Any = import_module("IPython.display")
+        bar = f'<progress value="{live.done / max(1, live.total):.3f}" max="1"></progress>'
+        shown = ipython.HTML(f"{bar} <small>{escape(f'{self.title}: {plain_line(live)}')}</small>")
+        if self._line is None:
+            self._line = ipython.display(shown, display_id=True)
+        else:
+            self._line.update(shown)
 
 
 class Panel(Quiet):
@@ -92,10 +121,9 @@ class Panel(Quiet):
         from rich.text import Text
 
         if self._screen is not None:
-            self._screen.console.print(Text(f"{self.title}: {line}"))
+            self._screen.console.print(Text(f"{self.title}: {printable(line)}"))
 
     def show(self, live: Live) -> None:
-        """Redraw."""
         if self._screen is not None:
             self._screen.update(self._table(live), refresh=True)
 
@@ -111,22 +139,20 @@ class Panel(Quiet):
         table.add_row(bar)
         for line in _figures(live):
             table.add_row(Text(line))
-        told = [text for text in (live.state, live.servers) if text]
-        for text in told:
-            table.add_row(Text(text, style="yellow"))
-        if not told and live.trouble and live.retrying:
-            table.add_row(Text(f"trying again: {live.trouble}"[:200], style="yellow"))
+        for note in _notes(live, 186):
+            table.add_row(Text(note, style="yellow"))
         return table
 
 
 def plain_line(live: Live) -> str:
     """Everything in one line."""
-    parts = [part for part in _figures(live) if part]
-    told = [text for text in (live.state, live.servers) if text]
-    parts += told
-    if not told and live.trouble and live.retrying:
-        parts.append(f"trying again: {live.trouble[:120]}")
-    return " · ".join(parts)
+    return " · ".join(part for part in (*_figures(live), *_notes(live, 120)) if part)
+
+
+def _notes(live: Live, longest: int) -> list[str]:
+    """What the user should know beside the figures; where there is nothing else, why requests are tried again."""
+    notes = [note for note in (live.state, live.servers) if note]
+    return notes or ([f"trying again: {live.trouble[:longest]}"] if live.trouble and live.retrying else [])
 
 
 def _figures(live: Live) -> list[str]:

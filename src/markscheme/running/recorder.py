@@ -9,15 +9,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 
+import msgspec
+
 from markscheme.errors import MarkschemeError
+from markscheme.redaction import redacted
 from markscheme.running.interrupts import Interrupts
 from markscheme.running.live import Live
 from markscheme.running.marker_process import Marker
 from markscheme.runs.journal import Journal
 from markscheme.types import Mark, Problem, Response, Verdict
 
-MOMENT = 3.0
-"""Seconds for the marks under way when a run is told to end."""
+MOMENT = 3.0  # seconds for the marks under way when a run is told to end
 
 
 class Recorder:
@@ -52,7 +54,8 @@ class Recorder:
         if not arrived:
             return
         try:
-            self._journal.write(arrived)
+            if self._journal.write(arrived):  # a mark quotes the answer, and could cut a key in two
+                arrived = [_as_kept(response) for response in arrived]
         except MarkschemeError as failure:
             self.on_failure(failure)
             return
@@ -83,3 +86,7 @@ class Recorder:
         for one in marks:
             if one.verdict is not Verdict.ERROR:
                 self._live.scored(one.key, one.correct)
+
+
+def _as_kept(response: Response) -> Response:
+    return msgspec.json.decode(redacted(msgspec.json.encode(response)), type=Response)

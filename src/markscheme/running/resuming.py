@@ -33,12 +33,12 @@ def resumed_config(run: Run, changes: Mapping[str, Any]) -> RunConfig:
         raise UsageError(
             f"{run.path} was imported from a log, and only the tool that wrote the log can ask for what is missing in it"
         )
-    kept = msgspec.structs.asdict(stored)
+    options = msgspec.structs.asdict(stored)
     if changes.get("engine") == "local" and stored.engine == "ray":  # the cluster is left
-        kept["ray_address"] = None
+        options["ray_address"] = None
         if stored.model.partition("/")[0] not in STARTED:
-            kept["gpus_per_replica"] = None
-    changed = make_config(**{**kept, **changes})
+            options["gpus_per_replica"] = None
+    changed = make_config(**{**options, **changes})
     hidden = hide_config(changed)
     differences = [
         f"{name}: {_shown(getattr(stored, name))} in the run, {_shown(getattr(hidden, name))} now"
@@ -127,12 +127,9 @@ def grow(run: Run, config: RunConfig) -> None:
                 f"{run.path} cannot be extended: its problems or prompts are not among those of {config.benchmark} as it is "
                 "now; start a new run"
             )
-        manifest = msgspec.structs.replace(
-            manifest,
-            problems=len(questions),
-            prompt_sha256=_hash(questions),
-        )
+        manifest = msgspec.structs.replace(manifest, problems=len(questions), prompt_sha256=_hash(questions))
     if manifest is not run.manifest:
-        run.save_manifest(msgspec.structs.replace(manifest, config=config))
+        # Killed before anything more is asked, it is complete no longer.
+        run.save_manifest(msgspec.structs.replace(manifest, config=config, status="incomplete"))
     if questions is not None:  # last: killed in between, `checked_questions` finds what the manifest promises
         run.save_questions(questions)

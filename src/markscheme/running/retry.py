@@ -7,22 +7,9 @@ import random
 from markscheme.models.base import RequestFailed
 
 LONGEST_DELAY = 60.0
-LONGEST_ASKED = 600.0
-"""Seconds that a `Retry-After` may ask for; a longer one (a daily quota) is a failure that `resume` takes up later."""
 
 AWAKE = 3
 """Doublings after which the delay stays, when the server did answer something (a 500, half a document): it is there."""
-
-BUSY = frozenset({"rate_limit", "overloaded"})
-"""Kinds of failure by which a server asks for less: backing off goes on although it answers others."""
-
-AWAY = frozenset({"connection", "timeout"})
-"""Kinds of failure after which the server may be down for long."""
-
-
-def asks_too_long(failure: RequestFailed) -> bool:
-    """Whether the server wants us back at a time for which nobody waits."""
-    return (failure.retry_after or 0) > LONGEST_ASKED
 
 
 class RetryPolicy:
@@ -39,9 +26,9 @@ class RetryPolicy:
         `attempt` counts every try of the request, from 1; `in_a_row` those that failed since the server last answered
         anybody, also from 1. The delay doubles with the latter: a server that answers others is neither down nor slow.
         """
-        if not failure.retryable or attempt > self._retries or asks_too_long(failure):
+        if not failure.retryable or attempt > self._retries or failure.asks_too_long:
             return None
-        most = 30 if failure.kind in AWAY or failure.kind in BUSY else AWAKE
+        most = 30 if failure.means.away or failure.means.busy else AWAKE
         doublings = 0 if failure.retry_after is not None else min(in_a_row - 1, most)
         # Between half and the whole of it: requests that failed together do not come back together.
         chosen = min(LONGEST_DELAY, self._delay * 2.0**doublings) * self._jitter.uniform(0.5, 1.0)

@@ -11,21 +11,20 @@ from dataclasses import replace
 
 from markscheme.config import RunConfig
 from markscheme.errors import UsageError
-from markscheme.models.fleet.ranks import Ranks
+from markscheme.models.fleet.ranks import ALONE, Ranks
 from markscheme.running.closing import mark_the_rest
 from markscheme.running.live import Live
 from markscheme.runs.folder import PlannedRound, Run
 from markscheme.types import Question
 
-FIRST_ROUND = 4
-"""Samples of every problem before the first look, where -n does not say otherwise."""
+FIRST_ROUND = 4  # samples of every problem before the first look, where -n does not say otherwise
 
 
-def first_round(config: RunConfig, ranks: Ranks | None = None) -> int:
+def first_round(config: RunConfig, ranks: Ranks = ALONE) -> int:
     """Samples per problem that a run begins with; refuses what cannot become an adaptive run."""
     if config.until is None:
         return config.samples
-    if ranks is not None:
+    if ranks.several:
         raise UsageError(
             "--until looks at all answers after each round, so one process must ask: start it without torchrun"
         )

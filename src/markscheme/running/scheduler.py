@@ -10,7 +10,9 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 
 import msgspec
 
@@ -19,11 +21,10 @@ from markscheme.models.base import Completion, Model, Request, RequestFailed
 from markscheme.running.limits import Limit
 from markscheme.running.live import Live
 from markscheme.running.pace import Pace
-from markscheme.running.retry import BUSY, RetryPolicy, asks_too_long
+from markscheme.running.retry import RetryPolicy
 from markscheme.types import Response
 
-HOPELESS = 3
-"""Requests given up in a row, for a reason that is not theirs, after which the rest would fare no better."""
+HOPELESS = 3  # requests given up in a row, for a reason that is not theirs, after which the rest would fare no better
 
 ALL_REFUSED = 50
 """Problems refused one by one, before the first answer to anything, after which the rest would fare no better."""
@@ -34,32 +35,27 @@ PATIENCE = 60.0
 UNREACHED = 7.5
 """Seconds from the start of a run after which, without a single connection, nobody is taken to listen there."""
 
-SHARED_REASONS = frozenset({"bad_request", "connection", "timeout"})
-"""Kinds of failure that strike one request by chance but, without a single answer in between, all of them."""
+A_TURN = 100
+"""Requests begun in one turn of the event loop: 2,000 took so long on a busy machine that the first ones' connections,
+which stood at once, were noticed only after their time limit."""
 
-OWN_REASONS = frozenset({"context_length", "content_filter"})
-"""Kinds of failure that are a problem's own, unless every problem has them: a prompt too long for the model, say."""
-
-Sink = Callable[[list[Response]], None]
-"""Takes what became of a request; must be quick."""
+Sink = Callable[[list[Response]], None]  # takes what became of a request; must be quick
 
 
+@dataclass(slots=True, eq=False)
 class _Job:
     """A request on its way through its attempts."""
 
-    __slots__ = ("attempt", "away", "begun", "epoch", "expected", "failed", "in_a_row", "request", "sent", "told")
-
-    def __init__(self, request: Request) -> None:
-        self.request = request
-        self.attempt = 0
-        self.begun = 0.0  # when the first attempt was sent
-        self.sent = 0.0  # and when the last one was
-        self.failed = 0.0  # when the last one before it failed
-        self.away: float | None = None  # since when there has been no connection
-        self.in_a_row = 0  # failures since the server last answered anybody
-        self.told = False  # the server itself said to wait
-        self.epoch = 0
-        self.expected = 0.0  # tokens
+    request: Request
+    attempt: int = 0
+    begun: float = 0.0  # when the first attempt was sent
+    sent: float = 0.0  # and when the last one was
+    failed: float = 0.0  # when the last one before it failed
+    away: float | None = None  # since when there has been no connection
+    in_a_row: int = 0  # failures since the server last answered anybody
+    told: bool = False  # the server itself said to wait
+    epoch: int = 0
+    expected: float = 0.0  # tokens
 
 
 class Scheduler:
@@ -132,8 +128,10 @@ class Scheduler:
 
     def _fill(self) -> None:
         """Start as much as may be started now."""
+        most = len(self._tasks) + A_TURN
         while len(self._tasks) < self._limit.value:
-            if not self._pace.unlimited and (delay := self._pace.wait(self._loop.time())) > 0:
+            delay = 0.0 if self._pace.unlimited else self._pace.wait(self._loop.time())
+            if delay > 0 or len(self._tasks) >= most:
                 if self._wake is None:
                     self._wake = self._loop.call_later(delay, self._woken)
                 break
@@ -205,13 +203,7 @@ class Scheduler:
         if not completions:
             self._failed(job, RequestFailed("empty", "the model gave no completion at all", retryable=True))
             return
-        created = now()
-        self._sink(
-            [
-                made_response(request, index, completion, latency, job.attempt, created)
-                for index, completion in enumerate(completions)
-            ]
-        )
+        self._keep(job, completions, latency)
         if len(completions) < len(request.samples) and not self._draining:  # not every server knows `n`
             given = len(completions)
             rest = msgspec.structs.replace(request, samples=request.samples[given:], seeds=request.seeds[given:])
@@ -228,10 +220,10 @@ class Scheduler:
         if self._is_not_there(job, failure):
             self._give_up(job, failure)
             return
-        answers_others = self._last_answer >= job.failed and failure.kind not in BUSY
+        answers_others = self._last_answer >= job.failed and not failure.means.busy
         job.failed = self._loop.time()
         job.in_a_row = 1 if answers_others else job.in_a_row + 1
-        job.told = failure.kind in BUSY or failure.retry_after is not None
+        job.told = failure.means.busy or failure.retry_after is not None
         self._down = self._down or job.in_a_row > 1
         delay = self._retry.delay(failure, job.attempt, job.in_a_row)
         if delay is None:
@@ -278,12 +270,18 @@ class Scheduler:
         self._waiting[timer] = job
         self._live.retrying = len(self._waiting)
 
-    def _give_up(self, job: _Job, failure: RequestFailed) -> None:
+    def _keep(self, job: _Job, outcomes: Sequence[Completion | RequestFailed], latency: float | None = None) -> None:
         created = now()
-        request = job.request
-        made = _filtered if failure.kind == "content_filter" else error_response
-        self._sink([made(request, index, failure, job.attempt, created) for index in range(len(request.samples))])
-        if failure.kind in OWN_REASONS:
+        self._sink(
+            [
+                make_response(job.request, index, outcome, job.attempt, created, latency)
+                for index, outcome in enumerate(outcomes)
+            ]
+        )
+
+    def _give_up(self, job: _Job, failure: RequestFailed) -> None:
+        self._keep(job, [failure] * len(job.request.samples))
+        if failure.means.own:
             self._refused += 1
             if self._refused >= ALL_REFUSED and self._last_answer < 0:
                 self.stop(ModelError(f"{failure} (and so it was with each of the first {self._refused} requests)"))
@@ -295,54 +293,38 @@ class Scheduler:
 
 def _shared(failure: RequestFailed) -> bool:
     """Whether others would fare the same: among the reasons, a quota that is used up for the day."""
-    return failure.kind in SHARED_REASONS or asks_too_long(failure)
+    return failure.means.shared or failure.asks_too_long
 
 
-def made_response(
-    request: Request, index: int, completion: Completion, latency: float | None, attempts: int, created: str
+def make_response(
+    request: Request,
+    index: int,
+    outcome: Completion | RequestFailed,
+    attempts: int,
+    created: str,
+    latency: float | None = None,
 ) -> Response:
-    """What is kept of an answer."""
+    """What is kept of an answer, or of the failure that came in its place."""
+    if isinstance(outcome, RequestFailed) and outcome.kind == "content_filter":
+        # A filter's refusal is an answer without text, whether it comes as a 400 or as a finish reason.
+        refusal = {"filter": str(outcome)}
+        outcome = Completion(
+            text="", finish_reason="content_filter", prompt_tokens=0, completion_tokens=0, metadata=refusal
+        )
+    if isinstance(outcome, RequestFailed):
+        fields: dict[str, Any] = {"error": str(outcome), "error_kind": outcome.kind}
+    else:
+        fields = msgspec.structs.asdict(outcome)
     return Response(
         key=request.key,
         sample=request.samples[index],
         problem_id=request.problem_id,
-        text=completion.text,
-        reasoning=completion.reasoning,
-        finish_reason=completion.finish_reason,
-        prompt_tokens=completion.prompt_tokens,
-        completion_tokens=completion.completion_tokens,
-        reasoning_tokens=completion.reasoning_tokens,
         latency=None if latency is None else round(latency, 4),
-        # What was really sent: several samples of one request share the seed of the first.
-        seed=request.seeds[0],
-        attempts=attempts,
-        model=completion.model,
-        created=created,
-        metadata=completion.metadata,
-    )
-
-
-def error_response(request: Request, index: int, failure: RequestFailed, attempts: int, created: str) -> Response:
-    """What is kept where no answer came."""
-    return Response(
-        key=request.key,
-        sample=request.samples[index],
-        problem_id=request.problem_id,
-        seed=request.seeds[0],
+        seed=request.seeds[0],  # what was really sent: several samples of one request share the seed of the first
         attempts=attempts,
         created=created,
-        error=str(failure),
-        error_kind=failure.kind,
+        **fields,
     )
-
-
-def _filtered(request: Request, index: int, failure: RequestFailed, attempts: int, created: str) -> Response:
-    """A filter's refusal is an answer without text, whether it comes as a 400 or as a finish reason: one rule for both."""
-    told = {"filter": str(failure)}
-    said = Completion(
-        text="", finish_reason="content_filter", prompt_tokens=0, completion_tokens=0, metadata=told
-    )  # nothing was generated
-    return msgspec.structs.replace(made_response(request, index, said, 0.0, attempts, created), latency=None)
 
 
 def now() -> str:

@@ -12,26 +12,23 @@ import hashlib
 import random
 import re
 from collections import Counter
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Literal
 
 import msgspec
 import numpy as np
 
 from markscheme.errors import JournalError, UsageError
 from markscheme.runs.columns import CORRECT, UNMARKED
-from markscheme.runs.files import RefusedError, read_inside
 from markscheme.runs.folder import write_atomically
 from markscheme.runs.journal import Journal
-from markscheme.runs.lines import decode_or_none
+from markscheme.runs.lines import read_all
 from markscheme.runs.settling import OPEN, differing
 from markscheme.runs.snapshot import Snapshot
 from markscheme.types import Question, Response
 
 FOLDER, ORDER = "adjudications", "order.jsonl"
-LARGEST = 256 << 20
 Place = tuple[str, int]
 """A problem's key and a sample."""
 Said = Literal["right", "wrong", "unsure"]
@@ -57,9 +54,6 @@ class Label(msgspec.Struct, frozen=True):
     when: str
 
 
-T = TypeVar("T", Drawn, Label)
-
-
 def content_of(response: Response) -> str:
     """A hash of what a person is shown."""
     return hashlib.sha256(response.text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
@@ -67,7 +61,7 @@ def content_of(response: Response) -> str:
 
 def read_order(folder: Path) -> list[Drawn]:
     """The responses of a run in the order in which people see them; none before the first was drawn."""
-    return list(_lines(folder / FOLDER / ORDER, Drawn))
+    return list(read_all(folder / FOLDER / ORDER, Drawn))
 
 
 def draw_order(snapshot: Snapshot, seed: int = 0) -> list[Drawn]:
@@ -131,7 +125,7 @@ def read_labels(snapshot: Snapshot) -> dict[Place, dict[str, Said]]:
     """Of each response that somebody has judged, and that still reads as it did then, what each person last said."""
     given: dict[Place, dict[str, Label]] = {}
     for file in sorted((snapshot.folder / FOLDER).glob("labels.*.jsonl")):
-        for label in _lines(file, Label):
+        for label in read_all(file, Label):
             given.setdefault((label.key, label.sample), {})[label.who] = label
     problems = {key: number for number, key in enumerate(snapshot.keys)}
     counted: dict[Place, dict[str, Said]] = {}
@@ -182,16 +176,3 @@ def consensus(people: dict[str, Said]) -> Said:
     if said["right"] == said["wrong"]:
         return "unsure"
     return "right" if said["right"] > said["wrong"] else "wrong"
-
-
-def _lines(file: Path, kind: type[T]) -> Iterator[T]:
-    """Whole lines only: a torn or damaged one stands for nothing."""
-    try:
-        lines = read_inside(file, None, LARGEST).splitlines()
-    except (FileNotFoundError, RefusedError):  # a pipe would hold up whoever looks at the run
-        return
-    except OSError as error:
-        raise JournalError(f"cannot read {file}: {error.strerror}") from None
-    for line in lines:
-        if (one := decode_or_none(line, kind)) is not None:
-            yield one

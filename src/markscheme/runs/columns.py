@@ -24,13 +24,11 @@ FINISH = ("stop", "length", "content_filter", "other")
 UNKNOWN = -1
 
 SAMPLE_BITS = 20
-LARGEST_SAMPLE = 1_000_000
-"""A larger index is a damaged line."""
+LARGEST_SAMPLE = 1_000_000  # a larger index is a damaged line
 
 Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
-Table = npt.NDArray[Any]
-"""A structured array: one row a line."""
+Table = npt.NDArray[Any]  # a structured array: one row a line
 
 _NAN = float("nan")
 _FINISH_CODE: dict[str | None, int] = {name: code for code, name in enumerate(FINISH)}
@@ -100,11 +98,9 @@ class ResponseLines(_Lines):
 
     def __init__(self) -> None:
         super().__init__(_RESPONSE_COLUMNS)
-        self.kinds: dict[str, int] = {"": 0}
-        """Kinds of error, by the number that stands for each."""
+        self.kinds: dict[str, int] = {"": 0}  # kinds of error, by the number that stands for each
 
     def add(self, cell: int, one: Response, file: int, offset: int, length: int) -> None:
-        """Keep the numbers of a response."""
         kind = 0
         if one.error is not None:
             name = one.error_kind or "unknown"

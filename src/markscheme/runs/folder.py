@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 from uuid import uuid4
@@ -43,6 +43,8 @@ FORMAT = 1
 
 IMPORTED = "import"
 """The model in the options of a run that was made from another tool's log: nothing can be asked for it."""
+
+RESERVE, RESERVE_A_PROBLEM = 1 << 16, 512  # bytes that manifest, report and accounts take, generously
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -75,8 +77,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 class PlannedRound(msgspec.Struct, frozen=True):
     """A round of `--until`: written down before anything of it is asked, so that nothing depends on when it broke off."""
 
-    size: int
-    """Samples per problem, on average."""
+    size: int  # samples per problem, on average
     asked: tuple[int, ...]
     """Samples of each problem, in the order of `problems.jsonl`; their indices follow those of the round before."""
 
@@ -85,8 +86,7 @@ class Failure(msgspec.Struct, frozen=True):
     """One reason why responses are missing."""
 
     count: int
-    example: str
-    """The message of the last of them."""
+    example: str  # the message of the last of them
 
 
 class Run:
@@ -257,3 +257,21 @@ def write_atomically(file: Path, content: bytes | Iterable[bytes]) -> None:
 
 def _line(item: msgspec.Struct) -> bytes:
     return msgspec.json.encode(item) + b"\n"
+
+
+@contextmanager
+def disk_reserve(folder: Path, problems: int) -> Iterator[None]:
+    """Keep a little of the disk back while asking, for manifest, report and accounts: a full disk stops a run.
+
+    Without this it would take no manifest either, and the folder would say `running`.
+    """
+    file = folder / ".reserve"
+    with suppress(OSError):  # no room already: the first answer will say so
+        file.unlink(missing_ok=True)  # a link in its place would lead the bytes elsewhere, a pipe nowhere
+        with file.open("xb") as reserve:
+            reserve.write(bytes(RESERVE + RESERVE_A_PROBLEM * problems))
+    try:
+        yield
+    finally:
+        with suppress(OSError):
+            file.unlink(missing_ok=True)

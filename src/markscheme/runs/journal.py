@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import stat
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Self
@@ -37,21 +37,36 @@ class Journal:
 
     def __enter__(self) -> Self:
         try:
-            self._handle = os.open(self.file, FLAGS, 0o644)
-            if not stat.S_ISREG(os.fstat(self._handle).st_mode):
-                raise RefusedError(0, "it is not a plain file")
-            sync_folder(self.file.parent)
-            if not claim(self._handle):
-                release(self._handle)
-                self._handle = None
-                raise JournalError(f"{self.file} is being written by another process; wait for it or stop it")
-            self._size = os.fstat(self._handle).st_size
-            # A crash in mid-write leaves a line without its end; closing it off keeps the next line whole.
-            if self._size and os.pread(self._handle, 1, self._size - 1) != b"\n":
-                self._append(b"\n")
+            self._open()
         except OSError as error:
             raise JournalError(f"cannot write {self.file}: {error.strerror}") from None
         return self
+
+    def _open(self) -> None:
+        """Open what lies there, and give it the lines of what was open before; where that fails, everything is as it was."""
+        before, size = self._handle, self._size
+        handle = _claimed(self.file)
+        try:
+            sync_folder(self.file.parent)
+            self._handle, self._size = handle, os.fstat(handle).st_size
+            # A crash in mid-write leaves a line without its end; closing it off keeps the next line whole.
+            if self._size and os.pread(handle, 1, self._size - 1) != b"\n":
+                self._append(b"\n")
+            if before is not None:
+                self._copy(before)
+        except BaseException:
+            self._handle, self._size = before, size
+            release(handle)
+            raise
+        if before is not None:
+            release(before)
+
+    def _copy(self, other: int) -> None:
+        assert self._handle is not None
+        there = {hash(line) for line in _lines(self._handle)}
+        for line in _lines(other):
+            if hash(line) not in there:
+                self._append(line)
 
     def __exit__(self, *_: object) -> None:
         if self._handle is None:
@@ -66,20 +81,25 @@ class Journal:
             release(self._handle)
             self._handle = None
 
-    def write(self, items: Iterable[msgspec.Struct]) -> None:
-        """Append one line each. All of them are kept, or `JournalError` is raised and none of them is."""
+    def write(self, items: Iterable[msgspec.Struct]) -> bool:
+        """Append one line each. All of them are kept, or `JournalError` is raised and none of them is.
+
+        True if there was a secret in them, which was not written.
+        """
         lines = bytearray()
         for item in items:
             self._encoder.encode_into(item, lines, -1)
             lines += b"\n"
         try:
-            self._append(redacted(bytes(lines)))
+            kept = redacted(bytes(lines))
+            self._append(kept)
         except OSError as error:
             folder = self.file.parent.parent if self.file.parent.name == "marks" else self.file.parent
             raise JournalError(
                 f"cannot write {self.file}: {error.strerror}; everything before is kept, "
                 f"so make room and `markscheme resume {folder}`"
             ) from None
+        return kept != lines
 
     def _append(self, lines: bytes | bytearray) -> None:
         assert self._handle is not None, "the journal is not open"
@@ -95,16 +115,14 @@ class Journal:
         self._size += len(lines)
 
     def _put_back(self) -> None:
-        """A file that was removed under us gets its name back: what we hold open is still all of it."""
+        """A file that was removed or replaced under us gets the lines that it lacks: what we hold open has all of them."""
         assert self._handle is not None
-        if self.file.exists():
-            return
-        handle, done = os.open(self.file, FLAGS | os.O_EXCL, 0o644), 0
-        while piece := os.pread(self._handle, 1 << 20, done):
-            done += os.write(handle, piece)
-        claim(handle)
-        release(self._handle)
-        self._handle = handle
+        with suppress(FileNotFoundError):
+            if os.path.samestat(self.file.stat(), os.fstat(self._handle)):
+                return
+            if not self.file.is_file():  # a folder, a pipe: nobody else's business to lie here
+                self.file.rename(self.file.with_name(f"{self.file.name}.aside"))
+        self._open()
 
     async def keep_synced(self, on_failure: Callable[[BaseException], None]) -> None:
         """Sync about once a second until cancelled; a slow disk delays nobody, a broken one is reported."""
@@ -115,6 +133,9 @@ class Journal:
                 try:
                     self._put_back()
                     await asyncio.to_thread(os.fsync, self._handle)
+                except JournalError as refused:
+                    on_failure(refused)
+                    return
                 except FileNotFoundError:
                     folder = self.file.parent
                     on_failure(JournalError(f"{folder} was removed or moved while it was being written"))
@@ -122,6 +143,25 @@ class Journal:
                 except OSError as error:
                     on_failure(JournalError(f"cannot sync {self.file} to the disk: {error.strerror}"))
                     return
+
+
+def _claimed(file: Path) -> int:
+    handle = os.open(file, FLAGS, 0o644)
+    refused: Exception | None = None
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        refused = RefusedError(0, "it is not a plain file")
+    elif not claim(handle):
+        refused = JournalError(f"{file} is being written by another process; wait for it or stop it")
+    if refused is not None:
+        release(handle)
+        raise refused
+    return handle
+
+
+def _lines(handle: int) -> Iterator[bytes]:
+    with open(handle, "rb", closefd=False) as lines:
+        lines.seek(0)
+        yield from lines
 
 
 def sync_folder(folder: Path) -> None:

@@ -10,12 +10,12 @@ import time
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import BinaryIO, NoReturn, TypeVar
+from typing import Any, BinaryIO, NoReturn, TypeVar
 
 import msgspec
 
 from markscheme.errors import JournalError
-from markscheme.runs.files import RefusedError, open_plain, state_inside
+from markscheme.runs.files import RefusedError, open_plain, read_inside, state_inside
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -25,17 +25,8 @@ UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 LONGEST_LINE = 256 << 20
 """Bytes. A longer line is not a response; it is counted as damaged and skipped without being held."""
 
-_EVERY = 64
-"""Lines between two looks at the clock."""
+_EVERY = 64  # lines between two looks at the clock
 _LINE_END = ord("\n")
-
-
-class Position(msgspec.Struct):
-    """How far a file has been read, and enough of it to tell later that it is still the same file."""
-
-    offset: int = 0
-    inode: int = 0
-    before: bytes = b""  # the last bytes before `offset`
 
 
 class LineReader:
@@ -43,17 +34,15 @@ class LineReader:
 
     def __init__(self, file: Path, root: Path | None) -> None:
         self.file, self._root = file, root
-        self.position = Position()
-        self.damaged = 0
         self.refused = False  # it is no file of this folder
-        self.torn = False  # the file ends in the middle of a line
         self.size = 0
         self._seen: tuple[int, int] | None = None  # size and mtime when everything had been read
+        self.restart()
 
     @property
     def unread(self) -> int:
         """Bytes that were not read yet, as of the last look."""
-        return max(0, self.size - self.position.offset)
+        return max(0, self.size - self._offset)
 
     def look(self) -> str:
         """What became of the file: `same`, `grown`, or `replaced` (also: cut short, gone)."""
@@ -61,21 +50,26 @@ class LineReader:
             about = state_inside(self.file, self._root)
         except OSError as error:
             self.size, self.refused = 0, isinstance(error, RefusedError)
-            return "replaced" if self.position.offset else "same"
+            return "replaced" if self._offset else "same"
         self.size = about.st_size
         state = (about.st_size, about.st_mtime_ns)
-        if state == self._seen and about.st_ino == self.position.inode:
+        if state == self._seen and about.st_ino == self._inode:
             return "same"
-        if self.position.offset and not self._is_the_same(about):
+        if self._offset and not self._is_the_same(about):
             return "replaced"
-        if about.st_size == self.position.offset:
+        if about.st_size == self._offset:
             self._seen = state
             return "same"
         return "grown"
 
     def restart(self) -> None:
         """Forget everything: the file is another one now."""
-        self.position, self.damaged, self.torn, self._seen = Position(), 0, False, None
+        self.damaged = 0
+        self.torn = False  # the file ends in the middle of a line
+        self._offset = 0  # up to which it has been read
+        self._inode = 0
+        self._before = b""  # the last bytes before the offset: enough to tell later that it is still the same file
+        self._seen = None
 
     def lines(self, until: float) -> Iterator[tuple[int, bytes]]:
         """Each new whole line with its offset, until the end or (`until`, a `time.monotonic`) the time is up.
@@ -89,13 +83,13 @@ class LineReader:
             return
         with stream:
             state = os.fstat(stream.fileno())
-            self.size, self.position.inode, self.torn = state.st_size, state.st_ino, False
-            stream.seek(self.position.offset)
+            self.size, self._inode, self.torn = state.st_size, state.st_ino, False
+            stream.seek(self._offset)
             try:
                 yield from self._whole_lines(stream, until)
             finally:
                 self._remember(stream)
-            if self.torn or self.position.offset >= state.st_size:
+            if self.torn or self._offset >= state.st_size:
                 self._seen = (state.st_size, state.st_mtime_ns)
 
     def _give_up(self) -> None:
@@ -103,12 +97,12 @@ class LineReader:
         with suppress(OSError):
             state = self.file.stat()
             self.damaged += 1
-            self._seen, self.position.inode = (state.st_size, state.st_mtime_ns), state.st_ino
+            self._seen, self._inode = (state.st_size, state.st_mtime_ns), state.st_ino
 
     def _whole_lines(self, stream: BinaryIO, until: float) -> Iterator[tuple[int, bytes]]:
-        position, number = self.position, 0
+        number = 0
         while line := stream.readline(LONGEST_LINE):
-            offset = position.offset
+            offset = self._offset
             if line[-1] != _LINE_END:
                 if len(line) == LONGEST_LINE:
                     self._skip(stream, len(line))
@@ -116,7 +110,7 @@ class LineReader:
                 if not _closes(line):
                     self.torn = True
                     return
-            position.offset = offset + len(line)
+            self._offset = offset + len(line)
             if len(line) > 2 or not line.isspace():
                 yield offset, line
             number += 1
@@ -130,22 +124,22 @@ class LineReader:
             read += len(more)
             if more[-1] == _LINE_END:
                 break
-        self.position.offset += read
+        self._offset += read
 
     def _remember(self, stream: BinaryIO) -> None:
         """The bytes before the seam, by which the file is known again."""
-        length = min(32, self.position.offset)
-        stream.seek(self.position.offset - length)
-        self.position.before = stream.read(length)
+        length = min(32, self._offset)
+        stream.seek(self._offset - length)
+        self._before = stream.read(length)
 
     def _is_the_same(self, about: os.stat_result) -> bool:
         """A journal only grows. Another inode, a shorter file or other bytes at the seam mean a new one."""
-        if about.st_ino != self.position.inode or about.st_size < self.position.offset:
+        if about.st_ino != self._inode or about.st_size < self._offset:
             return False
         try:
             with open_plain(self.file) as stream:
-                stream.seek(self.position.offset - len(self.position.before))
-                return stream.read(len(self.position.before)) == self.position.before
+                stream.seek(self._offset - len(self._before))
+                return stream.read(len(self._before)) == self._before
         except OSError:
             return False
 
@@ -179,6 +173,17 @@ def read_lines(file: Path, offsets: Iterable[int]) -> Iterator[bytes]:
         raise JournalError(f"cannot read {file}: {error.strerror}") from None
 
 
+def read_all(file: Path, kind: type[T]) -> Iterator[T]:
+    """Every line of a small file as one of the nouns; a torn or damaged one, or a file that is none, stands for nothing."""
+    try:
+        lines = read_inside(file, None, LONGEST_LINE).splitlines()
+    except (FileNotFoundError, RefusedError):  # a pipe would hold up whoever looks at the run
+        return
+    except OSError as error:
+        raise JournalError(f"cannot read {file}: {error.strerror}") from None
+    yield from (one for line in lines if (one := decode_or_none(line, kind)) is not None)
+
+
 def replaced(file: Path) -> NoReturn:
     """Say that what stands there is not what was read before."""
     raise JournalError(f"{file} was replaced while it was being read; try again")
@@ -192,16 +197,17 @@ def decode_or_none(line: bytes, kind: type[T], essential: Collection[str] = ()) 
     try:
         return msgspec.json.decode(line, type=kind)
     except msgspec.ValidationError:
-        return _without_foreign_fields(line, kind, essential)
+        pass
     except UNREADABLE:
         return None
-
-
-def _without_foreign_fields(line: bytes, kind: type[T], essential: Collection[str]) -> T | None:
     try:
-        stored = msgspec.json.decode(line)
+        return convert_or_none(msgspec.json.decode(line), kind, essential)
     except UNREADABLE:
         return None
+
+
+def convert_or_none(stored: Any, kind: type[T], essential: Collection[str] = ()) -> T | None:
+    """The same of a JSON value."""
     readable: dict[str, object] = {}
     for field in msgspec.structs.fields(kind) if isinstance(stored, dict) else ():
         if field.encode_name in stored:

@@ -19,8 +19,7 @@ from typing import Self
 
 from markscheme.errors import JournalError
 
-TAKEN = (errno.EACCES, errno.EAGAIN)
-"""How the system says that somebody else has a lock."""
+TAKEN = (errno.EACCES, errno.EAGAIN)  # how the system says that somebody else has a lock
 
 _held: set[tuple[int, int, str]] = set()
 """Folders locked by this very process: record locks do not keep a process from itself."""
@@ -73,7 +72,7 @@ class RunLock:
         except BaseException as error:
             self.__exit__()
             if isinstance(error, OSError):
-                raise JournalError(f"cannot write {self._folder}: {error.strerror}") from None
+                raise JournalError(f"cannot write {error.filename or self._folder}: {error.strerror}") from None
             raise
         if self._name == "lock":
             _remove_leftovers(self._folder)
@@ -89,7 +88,10 @@ class RunLock:
         self._identity = identity
 
     def _lock(self) -> None:
-        handle = os.open(self._folder / self._name, os.O_RDWR | os.O_CREAT, 0o644)
+        file = self._folder / self._name
+        if file.is_symlink() or file.is_fifo():  # whatever a link leads to would be emptied, and a pipe keeps no lock
+            file.unlink()
+        handle = os.open(file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644)
         self._handles.append(handle)
         try:
             fcntl.lockf(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -98,10 +100,20 @@ class RunLock:
         if self._name == "lock":
             folder = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY)
             self._handles.append(folder)
-            if not claim(folder):
+            if not claim(folder) or self._is_written():
                 raise JournalError(self._refusal(OSError(errno.EAGAIN, ""), b""))
         os.ftruncate(handle, 0)
         os.pwrite(handle, f"process {os.getpid()} on {socket.gethostname()}\n".encode(), 0)
+
+    def _is_written(self) -> bool:
+        """Whether a journal is open: on NFS a folder's lock does not reach other machines, a file's does."""
+        try:
+            handle = os.open(self._folder / "responses.jsonl", os.O_RDWR | os.O_NONBLOCK)
+        except OSError:  # not there yet, or none that a journal opens
+            return False
+        free = claim(handle)
+        release(handle)
+        return not free
 
     def __exit__(self, *_: object) -> None:
         while self._handles:

@@ -10,8 +10,7 @@ import msgspec
 
 from markscheme.types import Question
 
-MOST_GROUPS = 40
-"""A metadata field with more different values is not a way to group."""
+MOST_GROUPS = 40  # a metadata field with more different values is not a way to group
 MOST_FIELDS = 20
 LONGEST_LABEL = 60
 LONGEST_ID = 200
@@ -27,12 +26,9 @@ class ProblemTable:
         self.keys: list[str] = []
         self.ids: list[str] = []
         self.offsets = array("q")
-        self.number: dict[str, int] = {}
-        """Key → place in the order of the file."""
-        self.clusters: list[str | None] = []
-        """The family of each problem, where its benchmark names one."""
-        self.groups: dict[str, list[str | None]] = {}
-        """Field of the metadata → label of each problem."""
+        self.number: dict[str, int] = {}  # key → place in the order of the file
+        self.clusters: list[str | None] = []  # the family of each problem, where its benchmark names one
+        self.groups: dict[str, list[str | None]] = {}  # field of the metadata → label of each problem
         self._values: dict[str, set[str]] = {}
 
     def add_line(self, offset: int, line: bytes) -> None:

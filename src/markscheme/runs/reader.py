@@ -27,8 +27,7 @@ ESSENTIAL = ("key", "sample", "text", "reasoning", "error")
 
 LARGEST_PLAN = 64 << 20
 
-_versions = count(1)
-"""Of all readers together, so that a version never means two things."""
+_versions = count(1)  # of all readers together, so that a version never means two things
 
 _responses = msgspec.json.Decoder(Response)
 
@@ -50,8 +49,7 @@ class RunReader:
 
     def __init__(self, folder: Path, root: Path | None = None) -> None:
         self.folder = folder
-        self._root = root
-        """Links that lead out of it are not followed, where one is given."""
+        self._root = root  # links that lead out of it are not followed, where one is given
         self._lock = threading.RLock()
         self._first_protocol = ""
         self._snapshot: Snapshot | None = None
@@ -98,10 +96,14 @@ class RunReader:
         Without a manifest nobody knows how many samples were asked for: all count.
         """
         with self._lock:
-            kept, planned = self._snapshot, self._planned()
-            if kept is None or (kept.version, kept.manifest, kept.planned) != (self._version, manifest, planned):
+            snapshot, planned = self._snapshot, self._planned()
+            if snapshot is None or (snapshot.version, snapshot.manifest, snapshot.planned) != (
+                self._version,
+                manifest,
+                planned,
+            ):
                 files = self._all_files()
-                kept = self._snapshot = Snapshot(
+                snapshot = self._snapshot = Snapshot(
                     folder=self.folder,
                     manifest=manifest,
                     version=self._version,
@@ -123,7 +125,7 @@ class RunReader:
                     refused=tuple(reader.file.name for reader in files if reader.refused),
                     stray=self._stray,
                 )
-            return kept
+            return snapshot
 
     @property
     def progress(self) -> float:

@@ -21,10 +21,8 @@ class Settled(NamedTuple):
     """Verdicts of two or more protocols in turn."""
 
     codes: Codes
-    open: Mask
-    """Rows that the first protocol left open."""
-    by: list[str]
-    """Of each row the protocol whose verdict it is."""
+    open: Mask  # rows that the first protocol left open
+    by: list[str]  # of each row the protocol whose verdict it is
 
 
 def settle(snapshot: Snapshot, protocols: str) -> Settled:

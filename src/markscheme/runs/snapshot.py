@@ -121,8 +121,7 @@ class Snapshot:
     @cached_property
     def asked_lines(self) -> Table:
         """The lines of everything that was asked for, also of attempts that were made good later."""
-        cells = self.lines["cell"]
-        mine = sample_of(cells) < self.wanted[problem_of(cells)]
+        mine = self._asked_for(self.lines["cell"])
         return self.lines if mine.all() else self.lines[mine]
 
     @cached_property
@@ -138,7 +137,7 @@ class Snapshot:
             return Columns(lines, chosen)
         winners = lines[chosen]
         cells = np.concatenate([winners["cell"], *(table["cell"] for table, _ in self.mark_lines.values())])
-        cells = np.unique(cells[sample_of(cells) < self.wanted[problem_of(cells)]])
+        cells = np.unique(cells[self._asked_for(cells)])
         rows = np.full(len(cells), ABSENT)
         rows["cell"] = cells
         rows[np.searchsorted(cells, winners["cell"])] = winners

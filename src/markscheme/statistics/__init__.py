@@ -9,39 +9,13 @@ from markscheme.statistics.counts import Counts, Picks, Round, from_correct, tal
 from markscheme.statistics.estimators import accuracy, g_pass_at_k, pass_at_k, pass_hat_k
 from markscheme.statistics.intervals import Interval, Population, macro, mean_interval
 from markscheme.statistics.metrics import interval, per_problem
-from markscheme.statistics.planning import Plan, plan
+from markscheme.statistics.picking import Vote, best_of_k, classes_of, maj_at_k
+from markscheme.statistics.planning import Plan, VarianceTable, plan, variance_table
 from markscheme.statistics.ranking import Ranking, rank
-from markscheme.statistics.variance import VarianceTable, variance_table
-from markscheme.statistics.voting import Vote, best_of_k, classes_of, maj_at_k
 
 __all__ = [
-    "Comparison",
-    "Counts",
-    "Interval",
-    "Moved",
-    "Picks",
-    "Plan",
-    "Population",
-    "Ranking",
-    "Round",
-    "VarianceTable",
-    "Vote",
-    "accuracy",
-    "best_of_k",
-    "classes_of",
-    "compare",
-    "from_correct",
-    "g_pass_at_k",
-    "interval",
-    "macro",
-    "maj_at_k",
-    "mean_interval",
-    "own_clusters",
-    "pass_at_k",
-    "pass_hat_k",
-    "per_problem",
-    "plan",
-    "rank",
-    "tally",
-    "variance_table",
-]
+    "Comparison", "Counts", "Interval", "Moved", "Picks", "Plan", "Population", "Ranking", "Round",
+    "VarianceTable", "Vote", "accuracy", "best_of_k", "classes_of", "compare", "from_correct", "g_pass_at_k",
+    "interval", "macro", "maj_at_k", "mean_interval", "own_clusters", "pass_at_k", "pass_hat_k", "per_problem",
+    "plan", "rank", "tally", "variance_table",
+]  # fmt: skip

@@ -98,25 +98,25 @@ def compare(
     """Compare model B with model A by a metric's name: over problems like these, or on these problems only."""
     check_level(level)
     one, two = shared(name, [a, b])
-    found = difference_of(name, one, two, population)
+    difference = difference_of(name, one, two, population)
     change = per_problem(name, two) - per_problem(name, one)
     scores = [interval(name, part, level, population) for part in (one, two)]
-    difference = as_interval(found, level, len(one.keys))
+    bounds = as_interval(difference, level, len(one.keys))
     return Comparison(
         metric=name,
         population=population,
         a=scores[0],
         b=scores[1],
-        difference=difference,
-        p_value=p_value(found),
-        probability_better=found.chance_above(0.0),
+        difference=bounds,
+        p_value=p_value(difference),
+        probability_better=difference.chance_above(0.0),
         problems=len(one.keys),
         unshared=len({*a.keys, *b.keys}) - len(one.keys),
         better=int(np.sum(change > 0)),
         worse=int(np.sum(change < 0)),
         moved=_moved(one, two),
-        margin=None if margin is None else within(found, margin, level),
-        caveats=_caveats(change, population, difference, *scores),
+        margin=None if margin is None else within(difference, margin, level),
+        caveats=_caveats(change, population, bounds, *scores),
     )
 
 
@@ -128,21 +128,23 @@ def difference_of(name: str, one: Counts, two: Counts, population: Population) -
     return paired(per_problem(name, two) - per_problem(name, one), one.clusters or two.clusters, min(1.0, unit))
 
 
-def as_interval(found: Difference, level: float, problems: int) -> Interval:
+def as_interval(difference: Difference, level: float, problems: int) -> Interval:
     """The difference with its interval at a level."""
-    low, high = found.bounds(level)
-    return Interval(estimate=found.estimate, low=low, high=high, level=level, method="difference", problems=problems)
+    low, high = difference.bounds(level)
+    return Interval(
+        estimate=difference.estimate, low=low, high=high, level=level, method="difference", problems=problems
+    )
 
 
-def within(found: Difference, margin: float, level: float) -> Margin:
+def within(difference: Difference, margin: float, level: float) -> Margin:
     """Non-inferiority and equivalence (two one-sided tests) for a margin given as a share."""
     if not 0 < margin < 1:
         raise UsageError(f"a margin is a share between 0 and 1 (points / 100), not {margin}")
-    not_worse_p = 1 - found.chance_above(-margin)
-    equivalent_p = max(not_worse_p, found.chance_above(margin))
+    not_worse_p = 1 - difference.chance_above(-margin)
+    equivalent_p = max(not_worse_p, difference.chance_above(margin))
     return Margin(
         margin=margin,
-        not_worse=found.bounds(level)[0] > -margin,
+        not_worse=difference.bounds(level)[0] > -margin,
         not_worse_p=not_worse_p,
         equivalent=equivalent_p < 1 - level,
         equivalent_p=equivalent_p,
@@ -154,37 +156,41 @@ def macro_comparison(
 ) -> tuple[Interval, float, Margin | None]:
     """The mean difference over benchmarks that weigh the same: its interval, p-value and margin."""
     both = [shared(name, pair) for pair in pairs]
-    found = macro_difference([difference_of(name, one, two, population) for one, two in both])
-    held = None if margin is None else within(found, margin, level)
-    return as_interval(found, level, sum(len(one.keys) for one, _ in both)), p_value(found), held
+    difference = macro_difference([difference_of(name, one, two, population) for one, two in both])
+    tested = None if margin is None else within(difference, margin, level)
+    return as_interval(difference, level, sum(len(one.keys) for one, _ in both)), p_value(difference), tested
 
 
-def _caveats(change: Floats, population: Population, found: Interval, a: Interval, b: Interval) -> tuple[str, ...]:
+def _caveats(change: Floats, population: Population, difference: Interval, a: Interval, b: Interval) -> tuple[str, ...]:
     """What the interval does not know: a kind of problem that was not seen, and what missing responses would have said."""
-    said = []
+    caveats = []
     resting = carrying(change)
     if population == "problems drawn" and resting < FEW_MOVED:
-        said.append(
+        caveats.append(
             f"the difference rests on about {math.ceil(resting)} of {change.size} problems; if one problem in twenty of "
             "a kind not seen here could carry a large difference, the interval does not allow for it"
         )
-    elif population == "problems drawn" and UNSEEN**change.size > 0.05 and found.half_width < JUMP * (1 - UNSEEN):
-        said.append(
+    elif population == "problems drawn" and UNSEEN**change.size > 0.05 and difference.half_width < JUMP * (1 - UNSEEN):
+        caveats.append(
             f"a kind of problem that makes up one in twenty is missing among {change.size} with a chance of "
             f"{100 * UNSEEN**change.size:.0f} %; if it moved by {100 * JUMP:.0f} points the difference would be "
             f"{100 * JUMP * (1 - UNSEEN):.0f} points another, which the interval does not allow for"
         )
-    worst, best = (
-        [x if (x := getattr(score, name)) is not None else score.estimate for score, name in pair]
-        for pair in (((b, "if_wrong"), (a, "if_right")), ((b, "if_right"), (a, "if_wrong")))
-    )
     if (a.if_wrong, b.if_wrong) != (None, None):
-        said.append(
+        (a_low, a_high), (b_low, b_high) = map(_extremes, (a, b))
+        caveats.append(
             "responses are missing, and the interval takes them for like those of the same problem that came back; the "
-            f"difference would be {100 * (worst[0] - worst[1]):+.1f} if all missing of B were wrong and of A right, and "
-            f"{100 * (best[0] - best[1]):+.1f} the other way round"
+            f"difference would be {100 * (b_low - a_high):+.1f} if all missing of B were wrong and of A right, and "
+            f"{100 * (b_high - a_low):+.1f} the other way round"
         )
-    return tuple(said)
+    return tuple(caveats)
+
+
+def _extremes(score: Interval) -> tuple[float, float]:
+    """The score if all missing responses were wrong, and if they were right."""
+    if score.if_wrong is None or score.if_right is None:
+        return score.estimate, score.estimate
+    return score.if_wrong, score.if_right
 
 
 def shared(name: str, runs: Sequence[Counts]) -> list[Counts]:

@@ -131,11 +131,11 @@ def tally(pairs: Iterable[tuple[str, Verdict]], keys: Iterable[str] = ()) -> Cou
     Name all `keys` of the benchmark to fix the order of rows and to keep problems that got no response at all.
     """
     rows = {key: index for index, key in enumerate(keys)}
-    found = Counter(pairs)
-    for key, _ in found:
+    counted = Counter(pairs)
+    for key, _ in counted:
         rows.setdefault(key, len(rows))
     table = np.zeros((len(rows), len(VERDICTS)), dtype=np.int64)
-    for (key, verdict), times in found.items():
+    for (key, verdict), times in counted.items():
         table[rows[key], _COLUMN[verdict]] += times
     return Counts(tuple(rows), table)
 

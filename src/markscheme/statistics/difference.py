@@ -116,9 +116,9 @@ class FixedDifference(NamedTuple):
 Difference = PairedDifference | FixedDifference
 
 
-def p_value(found: Difference, value: float = 0.0) -> float:
+def p_value(difference: Difference, value: float = 0.0) -> float:
     """Two-sided: how far into the tails of the distribution this value lies."""
-    above = found.chance_above(value)
+    above = difference.chance_above(value)
     return min(1.0, 2 * min(above, 1 - above))
 
 

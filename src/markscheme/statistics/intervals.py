@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import msgspec
 import numpy as np
@@ -88,7 +88,7 @@ def mean_interval(
         if len(set(labels)) < len(labels):
             low, high = cluster_bounds(kept, labels, level)
         else:
-            low, high = _guard(kept, known, level, counted).bounds()
+            low, high = _bounds(kept, known, level, counted)
     return Interval(
         estimate=_mean(kept, counted) if kept.size else math.nan,
         low=low,
@@ -100,39 +100,24 @@ def mean_interval(
     )
 
 
-class _Guard(NamedTuple):
-    """What decides the bounds: values and how often each occurs, the imagined problem's far part, what each tail may hold."""
-
-    values: Floats
-    times: Floats
-    far: float
-    tail: float
-
-    @property
-    def mean(self) -> float:
-        return float(self.times @ self.values / self.times.sum())
-
-    def bounds(self) -> tuple[float, float]:
-        # The near quarter goes no further than what was seen: at the end of the scale it would pull a bound towards the
-        # other one, by more than problems differ that are all alike.
-        least, most = self.values[0], self.values[-1]
-        low, high = (
-            weighted_mean.quantile(q, np.append(self.values, [far, near]), np.append(self.times, [self.far, _NEAR]))
-            for q, far, near in ((self.tail, 0.0, most), (1 - self.tail, 1.0, least))
-        )
-        low = 0.0 if self.values[-1] == 0 else min(low, self.mean)
-        high = 1.0 if self.values[0] == 1 else max(high, self.mean)
-        return low, high
-
-
-def _guard(values: Floats, noise: Floats | None, level: float, times: Floats) -> _Guard:
-    count, mean = int(times.sum()), _mean(values, times)
+def _bounds(values: Floats, noise: Floats | None, level: float, times: Floats) -> tuple[float, float]:
+    """Low and high for independent problems: the Bayesian bootstrap with the imagined one."""
+    count, mean, tail = int(times.sum()), _mean(values, times), (1 - level) / 2
     spread = _mean((values - mean) ** 2, times)
     # 1 for two camps at 0 and 1, 0 for problems that are all alike.
     camps = min(1.0, spread / (mean * (1 - mean))) if 0 < mean < 1 else 1.0
-    far = _FAR - _GIVEN_UP * (1 - camps) * _evident(spread, _typical(noise, times), count)
+    far_part = _FAR - _GIVEN_UP * (1 - camps) * _evident(spread, _typical(noise, times), count)
     distinct, places = np.unique(values, return_inverse=True)
-    return _Guard(distinct, np.bincount(places, weights=times).astype(float), far, (1 - level) / 2)
+    repeated = np.bincount(places, weights=times).astype(float)
+    # The near quarter goes no further than what was seen: at the end of the scale it would pull a bound towards the
+    # other one, by more than problems differ that are all alike.
+    least, most = distinct[0], distinct[-1]
+    low, high = (
+        weighted_mean.quantile(q, np.append(distinct, [far, near]), np.append(repeated, [far_part, _NEAR]))
+        for q, far, near in ((tail, 0.0, most), (1 - tail, 1.0, least))
+    )
+    mean = float(repeated @ distinct / repeated.sum())
+    return (0.0 if most == 0 else min(low, mean)), (1.0 if least == 1 else max(high, mean))
 
 
 def _mean(values: Floats, times: Floats) -> float:

@@ -109,16 +109,16 @@ class CountMetric(Metric):
         if counts.rounds and self.k == 1:
             return sequential.on_these(counts.rounds)
         if counts.rounds:
-            found = spread(self.estimate, self.k, counts.n, counts.c, most=sequential.used(counts.rounds))
-            return found._replace(estimate=float(np.nanmean(self.values(counts))))
-        found = spread(self.estimate, self.k, counts.n, counts.c)
+            modelled = spread(self.estimate, self.k, counts.n, counts.c, most=sequential.used(counts.rounds))
+            return modelled._replace(estimate=float(np.nanmean(self.values(counts))))
+        modelled = spread(self.estimate, self.k, counts.n, counts.c)
         if self._every is None or counts.n.min() < 2 * self.k:
-            return found.cautious(1.0)
+            return modelled.cautious(1.0)
         # Not where hard problems may have far fewer samples: two that agree show no noise, and it is the hard ones' (78 %).
         if self.k == 1 and (counts.n.max() <= ALIKE * counts.n.min() or counts.n.min() >= _SHOWING):
-            return sampled(self.values(counts), self.noise(counts), counts.n, found.variance)
+            return sampled(self.values(counts), self.noise(counts), counts.n, modelled.variance)
         # With 2k samples the variance has an unbiased estimate, noisy but free of the mixtures: k hits and k more are
         # independent. Three camps, which are no pair of populations, vary more than these say.
         once, twice = (self.estimate(counts.n, counts.c, k) for k in (self.k, 2 * self.k))
         hit, both = (once, twice) if self._every else (1 - once, 1 - twice)
-        return found.cautious(0.5, least=float(np.sum(hit**2 - both)) / counts.n.size**2)
+        return modelled.cautious(0.5, least=float(np.sum(hit**2 - both)) / counts.n.size**2)

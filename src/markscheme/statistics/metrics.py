@@ -69,16 +69,16 @@ def interval(name: str, counts: Counts, level: float = 0.95, population: Populat
     values = chosen.values(counts)
     defined = ~np.isnan(values)
     if not defined.any() or (chosen.k > 1 and ENOUGH * defined.sum() < defined.size):
-        found = mean_interval(np.full(values.size, np.nan), level)
+        result = mean_interval(np.full(values.size, np.nan), level)
     else:
-        found = _defined(chosen, counts, values, level, population)
+        result = _defined(chosen, counts, values, level, population)
     if not counts.missing.any():
-        return found
-    wrong, right = (interval(name, chosen.filled_in(counts, said), level, population) for said in (False, True))
+        return result
+    wrong, right = (interval(name, chosen.filled_in(counts, if_right), level, population) for if_right in (False, True))
     if not wrong.problems:  # too few were asked
-        return found
+        return result
     return msgspec.structs.replace(
-        found, if_wrong=wrong.estimate, if_right=right.estimate, lowest=wrong.low, highest=right.high
+        result, if_wrong=wrong.estimate, if_right=right.estimate, lowest=wrong.low, highest=right.high
     )
 
 

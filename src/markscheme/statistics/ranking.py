@@ -6,6 +6,7 @@ all of them hold together with the asked probability, no more than their correla
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 from statistics import NormalDist
@@ -75,18 +76,18 @@ def rank(
         Pair(upper, lower, as_interval(difference_of(name, parts[lower], parts[upper], population), single, problems))
         for upper, lower in combinations(names, 2)
     )
-    below = {model: sum(pair.upper == model and pair.difference.low > 0 for pair in pairs) for model in names}
-    above = {model: sum(pair.lower == model and pair.difference.low > 0 for pair in pairs) for model in names}
+    sure = [pair for pair in pairs if pair.difference.low > 0]
+    above, below = Counter(pair.lower for pair in sure), Counter(pair.upper for pair in sure)
     ranked = tuple(Ranked(model, scores[model], 1 + above[model], len(names) - below[model]) for model in names)
     asked = len(set().union(*(counts.keys for counts in models.values())))
-    said = [f"{asked - problems} problems are left out: not every run has a value for them"] * (asked > problems)
+    caveats = [f"{asked - problems} problems are left out: not every run has a value for them"] * (asked > problems)
     for model, score in scores.items():
         if score.if_wrong is not None and score.if_right is not None:
-            said.append(
+            caveats.append(
                 f"responses of {model} are missing: its score would be {100 * score.if_wrong:.1f} if all of them were "
                 f"wrong, {100 * score.if_right:.1f} if right"
             )
-    return Ranking(name, level, problems, ranked, pairs, population, tuple(said))
+    return Ranking(name, level, problems, ranked, pairs, population, tuple(caveats))
 
 
 def _covariance(name: str, models: Sequence[Counts], population: Population) -> Floats:
@@ -113,5 +114,5 @@ def joint_level(spread: Floats, level: float, seed: int = 0) -> float:
         variance = spread[i, i] + spread[j, j] - 2 * spread[i, j]
         if variance > 1e-12:
             largest = np.maximum(largest, np.abs(scores[:, i] - scores[:, j]) / np.sqrt(variance))
-    found = 2 * NormalDist().cdf(float(np.quantile(largest, level))) - 1
-    return min(max(found, level), 1 - 1e-9)
+    needed = 2 * NormalDist().cdf(float(np.quantile(largest, level))) - 1
+    return min(max(needed, level), 1 - 1e-9)

@@ -87,11 +87,11 @@ def _apportion(need: Floats, total: int, least: int) -> Ints:
 
 def known(rounds: Sequence[Round], level: float = 0.95) -> Interval:
     """Accuracy on these problems after these rounds, with an interval that holds whenever one stops for its width."""
-    found = on_these(rounds)
-    low, high = found.bounds(level)
+    mean = on_these(rounds)
+    low, high = mean.bounds(level)
     asked = sum(any(past.n[row] for past in rounds) for row in range(len(rounds[0].n)))
     return Interval(
-        estimate=found.estimate,
+        estimate=mean.estimate,
         low=low,
         high=high,
         level=level,
@@ -111,8 +111,8 @@ def on_these(rounds: Sequence[Round]) -> Sampled:
     alone = 1 / np.maximum(np.sum(weight**2 / np.maximum(n, 1), axis=0), 1e-300)
     asked = ~np.isnan(values)
     squares = float(np.sum((parts**2 / np.maximum(n - 1, 1))[:, asked]))
-    found = sampled(values, variance, alone)
-    return found._replace(freedom=float(variance[asked].sum()) ** 2 / squares) if squares > 0 else found
+    mean = sampled(values, variance, alone)
+    return mean._replace(freedom=float(variance[asked].sum()) ** 2 / squares) if squares > 0 else mean
 
 
 def noise(rounds: Sequence[Round]) -> Floats:

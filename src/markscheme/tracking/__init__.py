@@ -21,28 +21,15 @@ if TYPE_CHECKING:
     from markscheme.running.progress import Quiet
     from markscheme.runs.folder import Run
 
-TRACKERS = {
-    "wandb": "Weights & Biases",
-    "mlflow": "MLflow",
-    "trackio": "Trackio",
-    "tensorboard": "TensorBoard",
-}
+TRACKERS = {"wandb": "Weights & Biases", "mlflow": "MLflow", "trackio": "Trackio", "tensorboard": "TensorBoard"}
 """What can be told of a run. The module here and the extra have the same name; nothing is imported before it is asked for."""
 
 PROJECT = "markscheme"
 """What runs stand under where the client's settings name nothing else."""
 
 COLUMNS = (
-    "problem_id",
-    "sample",
-    "problem",
-    "gold",
-    "text",
-    "extracted",
-    "verdict",
-    "why",
-    "completion_tokens",
-    "error",
+    *("problem_id", "sample", "problem", "gold", "text", "extracted", "verdict", "why"),
+    *("completion_tokens", "error"),
 )
 
 ROWS = 10_000
@@ -87,9 +74,9 @@ def open_tracker(name: str, run: Run) -> Tracker:
 def push_runs(runs: Sequence[Run], to: str, *, public: bool = False, model_repo: str | None = None) -> Iterator[str]:
     """Each run to a tracker, or one as `OWNER/NAME` to the Hub; says of each, when it is done, where it is."""
     if "/" not in to:
-        check_trackers([to])
         if public or model_repo:
             raise UsageError("--public and --model-repo are for the Hub: --to OWNER/NAME")
+        check_trackers([to])
         for each in runs:
             push(each, to)
             yield f"told {TRACKERS[to]} of {each.path}"
@@ -106,14 +93,14 @@ def push_runs(runs: Sequence[Run], to: str, *, public: bool = False, model_repo:
 def push(run: Run, name: str) -> None:
     """Tell a tracker of a run that is there."""
     try:
-        tell(open_tracker(name, run), run)
+        log_run(open_tracker(name, run), run)
     except MarkschemeError:
         raise
     except Exception as error:  # whatever somebody else's client may raise
         raise TrackingError(f"{TRACKERS[name]} did not take {run.path}: {first_line(error)}") from error
 
 
-def tell(tracker: Tracker, run: Run) -> None:
+def log_run(tracker: Tracker, run: Run) -> None:
     """The figures, the table, the folder; then it is done."""
     from markscheme.reporting.results import result_lines
     from markscheme.reporting.summary import summarize
@@ -149,13 +136,13 @@ def with_bounds(name: str, figure: Estimate) -> dict[str, float]:
 
 
 def identity(run: Run) -> str:
-    """The same for the same run, wherever its folder stands: told twice, it is there once."""
+    """The same for the same run, wherever its folder stands: facts twice, it is there once."""
     manifest = run.manifest
-    told = (manifest.started, manifest.benchmark, manifest.model, manifest.prompt_sha256)
-    return hashlib.sha256("\n".join(told).encode()).hexdigest()[:16]
+    facts = (manifest.started, manifest.benchmark, manifest.model, manifest.prompt_sha256)
+    return hashlib.sha256("\n".join(facts).encode()).hexdigest()[:16]
 
 
-def told_options(run: Run) -> dict[str, Any]:
+def logged_options(run: Run) -> dict[str, Any]:
     """What was asked and how, flat: the options that say something, the sampling, data and prompts by their hash."""
     import msgspec
 

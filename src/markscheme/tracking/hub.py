@@ -7,27 +7,30 @@ otherwise: a run folder holds the questions and answers of a benchmark, and publ
 from __future__ import annotations
 
 import re
+from fnmatch import fnmatch
 from typing import TYPE_CHECKING, Any
 
 from markscheme.benchmarks import benchmark as find_benchmark
 from markscheme.datasets.sources import HubFile
 from markscheme.errors import UsageError, first_line
-from markscheme.reporting.figures import figures_of, percent
-from markscheme.reporting.summary import Estimate, Summary, summarize
+from markscheme.redaction import redacted, remember
+from markscheme.reporting.figures import figures_of, percent, value_and_interval
+from markscheme.reporting.summary import Summary, summarize
 from markscheme.runs.folder import Run
 from markscheme.tracking import TrackingError
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi
 
-LEFT_BEHIND = ["lock*", "*.lock", "reserve*", ".*"]
-"""What is of no use outside this machine."""
+LEFT_BEHIND = [where + name for where in ("", "*/") for name in ("lock*", "*.lock", "reserve*", ".*")]
+"""What is of no use outside this machine, in the folders of judges too."""
 
 
 def push_dataset(run: Run, repo: str, *, public: bool = False) -> str:
     """Upload the run folder as a dataset of its own; returns its address."""
     summary = summarize(run)
     api, errors = _client()
+    _check_secrets(run)
     try:
         made = api.create_repo(repo, repo_type="dataset", private=not public, exist_ok=True)
         api.upload_folder(
@@ -66,7 +69,7 @@ def propose_result(run: Run, model: str, dataset: str | None = None) -> str:
         date=run.manifest.ended or run.manifest.started or None,
         source_url=f"{api.endpoint}/datasets/{dataset}" if dataset else None,
         source_name="markscheme run" if dataset else None,
-        notes=f"{_interval(summary.accuracy)}; {summary.samples} samples a problem, protocol {summary.protocol}",
+        notes=f"{value_and_interval(summary.accuracy)[1]}; {summary.samples} samples a problem, protocol {summary.protocol}",
     )
     try:
         made = api.upload_file(
@@ -104,6 +107,17 @@ def dataset_card(run: Run, summary: Summary) -> str:
     )
 
 
+def _check_secrets(run: Run) -> None:
+    """What is published cannot be taken back, and a file may hold a key that was not known when it was written."""
+    for file in run.path.rglob("*"):
+        name = str(file.relative_to(run.path))
+        if not file.is_file() or any(fnmatch(name, pattern) for pattern in LEFT_BEHIND):
+            continue
+        with file.open("rb") as lines:
+            if any(redacted(line) != line for line in lines):
+                raise UsageError(f"{file} holds a key of your environment; take it out, then push again")
+
+
 def _source(run: Run) -> HubFile:
     """The repository of the Hub whose problems these are."""
     name = run.manifest.benchmark
@@ -113,10 +127,6 @@ def _source(run: Run) -> HubFile:
         if hub and source not in bench.pool_sources:
             return hub[0]
     raise UsageError(f"the problems of {name} are not from the Hub, so it has no place for a result on them")
-
-
-def _interval(figure: Estimate) -> str:
-    return f"{100 * figure.level:.3g} % interval {100 * (figure.low or 0):.1f} to {100 * (figure.high or 0):.1f}"
 
 
 def _slug(text: str) -> str:
@@ -131,10 +141,11 @@ def _yaml(content: Any) -> str:
 
 def _client() -> tuple[HfApi, tuple[type[Exception], ...]]:
     try:
-        from huggingface_hub import HfApi
+        from huggingface_hub import HfApi, get_token
         from huggingface_hub.errors import HfHubHTTPError
     except ImportError as error:
         raise UsageError(f"huggingface_hub cannot be imported ({error}): pip install 'markscheme[data]'") from None
+    remember([get_token() or ""])  # it may stand in the client's own file, and the Hub may repeat it
     # The client's HTTP library is another one in each of its major versions.
     http = tuple(base for base in HfHubHTTPError.__mro__ if base.__name__ == "HTTPError")
     return HfApi(), (HfHubHTTPError, *http, OSError, ValueError, RuntimeError)

@@ -12,10 +12,11 @@ from queue import SimpleQueue
 from typing import Self
 
 from markscheme.errors import first_line
+from markscheme.redaction import redacted_text
 from markscheme.running.live import Live
 from markscheme.running.progress import Quiet, mean_so_far
 from markscheme.runs.folder import Run
-from markscheme.tracking import TRACKERS, Tracker, check_trackers, open_tracker, tell
+from markscheme.tracking import TRACKERS, Tracker, check_trackers, log_run, open_tracker
 
 EVERY = 5.0
 """Seconds between two points of a curve."""
@@ -29,7 +30,7 @@ class Tracked(Quiet):
         self._display, self._folder = display, folder
         self.every = min(display.every, EVERY)
         self._next_show, self._next_point = 0.0, time.monotonic() + EVERY
-        self._told = {name: _Told(name, folder) for name in dict.fromkeys(names)}
+        self._threads = {name: _TrackerThread(name, folder) for name in dict.fromkeys(names)}
 
     def show(self, live: Live) -> None:
         """Each when its time has come."""
@@ -39,8 +40,8 @@ class Tracked(Quiet):
             self._next_show = now + 0.9 * self._display.every
         if now >= self._next_point:
             self._next_point = now + EVERY
-            for told in self._told.values():
-                told.points.put((live.done, live_figures(live)))
+            for thread in self._threads.values():
+                thread.points.put((live.done, live_figures(live)))
 
     def say(self, line: str) -> None:
         """As the run says it."""
@@ -56,19 +57,19 @@ class Tracked(Quiet):
     @contextmanager
     def telling(self) -> Iterator[Self]:
         """The trackers' threads run; at the end they are told the figures, the responses and the folder."""
-        for told in self._told.values():
-            told.start()
+        for thread in self._threads.values():
+            thread.start()
         try:
             yield self
         finally:
-            for told in self._told.values():
-                told.points.put(None)
-            for name, told in self._told.items():
-                told.join()
-                if told.failure is not None:
+            for thread in self._threads.values():
+                thread.points.put(None)
+            for name, thread in self._threads.items():
+                thread.join()
+                if thread.failure is not None:
                     again = f"`markscheme push {self._folder} --to {name}` tells it again"
-                    said = f"{TRACKERS[name]} was not told everything: {first_line(told.failure)}; {again}"
-                    print(f"markscheme: {said}", file=sys.stderr)
+                    reason = f"{TRACKERS[name]} was not told everything: {first_line(thread.failure)}"
+                    print(redacted_text(f"markscheme: {reason}; {again}"), file=sys.stderr)
 
 
 def live_figures(live: Live) -> dict[str, float]:
@@ -80,7 +81,7 @@ def live_figures(live: Live) -> dict[str, float]:
     return figures
 
 
-class _Told(threading.Thread):
+class _TrackerThread(threading.Thread):
     """One tracker and what it is still to be told."""
 
     def __init__(self, name: str, folder: Path) -> None:
@@ -97,6 +98,6 @@ class _Told(threading.Thread):
                 tracker.log(*point)
             if (self._folder / "manifest.json").exists():
                 run = Run.open(self._folder)
-                tell(tracker or open_tracker(self._tracker_name, run), run)
+                log_run(tracker or open_tracker(self._tracker_name, run), run)
         except Exception as error:  # noqa: BLE001 - whatever somebody else's client raises, the run goes on
             self.failure = error

@@ -7,7 +7,7 @@ import os
 import trackio
 
 from markscheme.runs.folder import Run
-from markscheme.tracking import PROJECT, identity, told_options
+from markscheme.tracking import PROJECT, identity, logged_options
 from markscheme.tracking.wandb_calls import WandbCalls
 
 
@@ -17,7 +17,7 @@ def create(run: Run) -> WandbCalls:
         project=os.environ.get("TRACKIO_PROJECT", PROJECT),
         name=f"{run.path.name}-{identity(run)[:6]}",
         resume="allow",
-        config=told_options(run),
+        config=logged_options(run),
         embed=False,
     )
     return WandbCalls(trackio, begun, run)

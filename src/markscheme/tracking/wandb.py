@@ -7,7 +7,7 @@ import os
 import wandb
 
 from markscheme.runs.folder import Run
-from markscheme.tracking import PROJECT, identity, told_options
+from markscheme.tracking import PROJECT, identity, logged_options
 from markscheme.tracking.wandb_calls import WandbCalls
 
 
@@ -20,7 +20,7 @@ def create(run: Run) -> WandbCalls:
         name=run.path.name,
         group=run.manifest.benchmark,
         tags=[run.manifest.benchmark, run.manifest.protocol],
-        config=told_options(run),
+        config=logged_options(run),
         # Else the client sends the command line as it was typed, and with it a key in `--extra-field note=$KEY`.
         settings=wandb.Settings(x_disable_meta=True),
     )

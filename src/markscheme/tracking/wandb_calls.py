@@ -22,7 +22,6 @@ class WandbCalls(Tracker):
         self._run.log({**figures, "responses_there": step})
 
     def table(self, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-        """A table of its own."""
         table = self._client.Table(columns=list(columns), data=[list(row) for row in rows], allow_mixed_types=True)
         self._run.log({"responses": table})
 
@@ -33,5 +32,4 @@ class WandbCalls(Tracker):
         self._run.log_artifact(artefact)
 
     def close(self) -> None:
-        """Wait until it is written."""
         self._run.finish()

@@ -52,6 +52,59 @@ def matching(condition: str, snapshot: Snapshot, protocol: str) -> Mask:
     return _Reader(condition, snapshot, protocol).read()
 
 
+def holds(snapshot: Snapshot, protocol: str, name: str, sign: str, value: str) -> Mask:
+    """The rows whose field compares so with a value; `verdict` is the one under `protocol`."""
+    if name in NUMBERS or name == "sample":
+        return _number_holds(snapshot, name, sign, value)
+    codes, labels = _labelled(snapshot, protocol, name)
+    if sign == "~":
+        right = [label is not None and value.lower() in label.lower() for label in labels]
+    elif sign in ("=", "!="):
+        right = [(label is not None and label.lower() == value.lower()) == (sign == "=") for label in labels]
+    else:
+        right = [_ordered(label, sign, value) for label in labels]
+    return np.asarray(np.array([*right, False], bool)[codes])
+
+
+def _number_holds(snapshot: Snapshot, name: str, sign: str, value: str) -> Mask:
+    try:
+        limit = float(value)
+    except ValueError:
+        raise UsageError(f"{name} is a number, and {value!r} is none") from None
+    if sign == "~":
+        raise UsageError(f"{name} is a number; `~` looks for a part of a text")
+    column = snapshot.sample if name == "sample" else snapshot.rows[NUMBERS[name]]
+    known = column >= 0  # -1 and NaN: not known, which is neither more nor less
+    return np.asarray(_SIGNS[sign](column, limit) & known)
+
+
+def _labelled(snapshot: Snapshot, protocol: str, name: str) -> tuple[Any, list[str | None]]:
+    """Of each row the place of its label; the labels."""
+    if name == "verdict" or name in snapshot.protocols:
+        codes = snapshot.verdict(protocol if name == "verdict" else name)
+        return np.where(codes < 0, len(VERDICTS), codes), [*map(str, VERDICTS), "unmarked"]
+    if name == "finish":
+        codes = snapshot.rows["finish"].astype(int)
+        return np.where(codes < 0, len(FINISH), codes), [*FINISH, None]
+    if name == "error":
+        return snapshot.rows["kind"].astype(int), [*snapshot.kinds]
+    if name == "id":
+        return snapshot.problem, [*snapshot.ids]
+    if name in snapshot.groups:
+        return snapshot.problem, [*snapshot.groups[name]]
+    raise UsageError(f"there is no field {name!r}; there are {', '.join(fields(snapshot))}")
+
+
+def _ordered(label: str | None, sign: str, value: str) -> bool:
+    """By size where both are numbers, else by letters."""
+    if label is None:
+        return False
+    try:
+        return bool(_SIGNS[sign](float(label), float(value)))
+    except ValueError:
+        return bool(_SIGNS[sign](label.lower(), value.lower()))
+
+
 def fields(snapshot: Snapshot) -> list[str]:
     """What a condition can be about, in this run."""
     return ["verdict", "id", "sample", *NUMBERS, "finish", "error", "disagree", *snapshot.protocols, *snapshot.groups]
@@ -113,47 +166,7 @@ class _Reader:
             self._at -= 1
             raise self._wrong("=, !=, <, <=, >, >= or ~")
         value = self._next("a value").text.strip("\"'")
-        if name in NUMBERS or name == "sample":
-            return self._numbers(name, sign.text, value)
-        return self._labels(name, sign.text, value)
-
-    def _numbers(self, name: str, sign: str, value: str) -> Mask:
-        try:
-            limit = float(value)
-        except ValueError:
-            raise UsageError(f"{name} is a number, and {value!r} is none") from None
-        if sign == "~":
-            raise UsageError(f"{name} is a number; `~` looks for a part of a text")
-        column = self._snapshot.sample if name == "sample" else self._snapshot.rows[NUMBERS[name]]
-        known = column >= 0  # -1 and NaN: not known, which is neither more nor less
-        return np.asarray(_SIGNS[sign](column, limit) & known)
-
-    def _labels(self, name: str, sign: str, value: str) -> Mask:
-        codes, labels = self._column(name)
-        if sign == "~":
-            holds = [label is not None and value.lower() in label.lower() for label in labels]
-        elif sign in ("=", "!="):
-            holds = [(label is not None and label.lower() == value.lower()) == (sign == "=") for label in labels]
-        else:
-            holds = [_ordered(label, sign, value) for label in labels]
-        return np.asarray(np.array([*holds, False], bool)[codes])
-
-    def _column(self, name: str) -> tuple[Any, list[str | None]]:
-        """Of each row the place of its label; the labels."""
-        snapshot = self._snapshot
-        if name == "verdict" or name in snapshot.protocols:
-            codes = snapshot.verdict(self._protocol if name == "verdict" else name)
-            return np.where(codes < 0, len(VERDICTS), codes), [*map(str, VERDICTS), "unmarked"]
-        if name == "finish":
-            codes = snapshot.rows["finish"].astype(int)
-            return np.where(codes < 0, len(FINISH), codes), [*FINISH, None]
-        if name == "error":
-            return snapshot.rows["kind"].astype(int), [*snapshot.kinds]
-        if name == "id":
-            return snapshot.problem, [*snapshot.ids]
-        if name in snapshot.groups:
-            return snapshot.problem, [*snapshot.groups[name]]
-        raise UsageError(f"there is no field {name!r}; there are {', '.join(fields(snapshot))}")
+        return holds(self._snapshot, self._protocol, name, sign.text, value)
 
     def _take(self, word: str) -> bool:
         here = self._at < len(self._tokens) and self._tokens[self._at].text.lower() == word
@@ -171,13 +184,3 @@ class _Reader:
             token = self._tokens[self._at]
             return UsageError(f"expected {expected} at {token.text!r}, character {token.start + 1} of the filter")
         return UsageError(f"expected {expected} at the end of the filter")
-
-
-def _ordered(label: str | None, sign: str, value: str) -> bool:
-    """By size where both are numbers, else by letters."""
-    if label is None:
-        return False
-    try:
-        return bool(_SIGNS[sign](float(label), float(value)))
-    except ValueError:
-        return bool(_SIGNS[sign](label.lower(), value.lower()))

@@ -138,20 +138,8 @@ def _row(run: OpenRun, row: int) -> list[Any]:
     one = listed(run, row, run.protocol)
     verdicts = [one.look.name, *(look.name for look in one.others.values())]
     answer, why = one.answer and one_line(one.answer, 80), one_line(one.why, 160)
-    latency = None if math.isnan(one.latency) else round(one.latency, 2)
-    return [
-        one.problem,
-        one.sample,
-        one.id,
-        verdicts,
-        answer,
-        why,
-        one.tokens,
-        one.size,
-        latency,
-        one.cut,
-        one.disagree,
-    ]
+    numbers = [one.tokens, one.size, None if math.isnan(one.latency) else round(one.latency, 2)]
+    return [one.problem, one.sample, one.id, verdicts, answer, why, *numbers, one.cut, one.disagree]
 
 
 def _text(run: OpenRun, row: int) -> str:

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from markscheme.reporting.summary import Estimate, estimate
 from markscheme.runs.columns import CORRECT, ERROR, UNMARKED, VERDICTS
 from markscheme.runs.snapshot import Snapshot
-from markscheme.statistics import Counts, Interval, interval
-from markscheme.types import Verdict
+from markscheme.statistics import Counts
 
 
 def only(of: Counts, problems: npt.ArrayLike) -> Counts:
@@ -20,31 +20,20 @@ def only(of: Counts, problems: npt.ArrayLike) -> Counts:
     return of.select([of.keys[number] for number in chosen])
 
 
-def estimate(metric: str, of: Counts) -> Interval | None:
-    """A figure with its interval, or None where nothing it could stand on has come back."""
-    figure = interval(metric, of)
-    return figure if figure.problems else None
-
-
-def truncation(of: Counts) -> Interval | None:
-    """The share of responses that were cut off before an answer."""
-    return estimate("accuracy", of.of(Verdict.TRUNCATED))
-
-
 def curve_points(most: int) -> list[int]:
     """For which k a pass@k curve is drawn: two to each doubling, and the last."""
     ks = {k for power in range(most.bit_length()) for k in (2**power, 3 * 2**power // 2)}
     return sorted(k for k in ks | {most} if 1 <= k <= most)
 
 
-def pass_curve(of: Counts) -> list[tuple[int, Interval]]:
+def pass_curve(of: Counts) -> list[tuple[int, Estimate]]:
     """pass@k with its interval for every k that most problems have samples for."""
     returned = of.n[of.n > 0]
     if not returned.size:
         return []
     # Beyond what half of the problems have, the curve would be about other problems than its beginning.
     points = [(k, estimate(f"pass@{k}", of)) for k in curve_points(int(np.median(returned)))]
-    return [(k, figure) for k, figure in points if figure is not None]
+    return [(k, figure) for k, figure in points if figure.value is not None]
 
 
 def verdict_counts(of: Counts) -> dict[str, int]:
@@ -60,7 +49,7 @@ class Group:
     label: str
     problems: int
     responses: int
-    accuracy: Interval | None
+    accuracy: Estimate
     verdicts: dict[str, int]
 
 
@@ -71,8 +60,8 @@ def group(label: str, of: Counts) -> Group:
 
 def breakdown(of: Counts, labels: Sequence[str | None], order: Sequence[str]) -> list[Group]:
     """The figures of each group of problems."""
-    names = np.array([label or "" for label in labels])
-    return [group(label, only(of, np.flatnonzero(names == label))) for label in order]
+    parts = of.by({key: label for key, label in zip(of.keys, labels, strict=True) if label is not None})
+    return [group(label, parts[label]) for label in order]
 
 
 @dataclass(frozen=True)

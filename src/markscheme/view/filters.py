@@ -12,10 +12,10 @@ from urllib.parse import urlencode
 import msgspec
 import numpy as np
 
-from markscheme.runs.columns import CODE, FINISH, UNMARKED, Mask
+from markscheme.runs.columns import CODE, Ints, Mask
 from markscheme.runs.snapshot import Snapshot
 from markscheme.types import Verdict
-from markscheme.view.conditions import matching
+from markscheme.view.conditions import holds, matching
 
 SORTS = ("problem", "tokens", "length", "latency")
 LONGEST_QUERY = 500
@@ -73,37 +73,27 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     def mask(self, snapshot: Snapshot, protocol: str) -> Mask:
         """Rows that pass everything but the text search, which is `search`'s; raises `UsageError` for a bad condition."""
+        protocol = self.protocol or protocol
+        tests = [("verdict", "=", self.verdict)] if self.verdict else []
+        tests += [("id", "~", self.problem)] if self.problem else []
+        bounds = {("tokens", ">="): self.min_tokens, ("tokens", "<="): self.max_tokens}
+        bounds |= {("bytes", ">="): self.min_length, ("bytes", "<="): self.max_length}
+        tests += [(name, sign, str(bound)) for (name, sign), bound in bounds.items() if bound is not None]
         keep = np.ones(len(snapshot), bool)
-        if self.verdict:
-            code = UNMARKED if self.verdict == "unmarked" else CODE[self.verdict]
-            keep &= snapshot.verdict(self.protocol or protocol) == code
-        if self.problem:
-            wanted = np.array([self.problem.lower() in id.lower() for id in snapshot.ids], bool)
-            keep &= wanted[snapshot.problem]
-        if self.group:
-            field, _, label = self.group.partition(":")
-            if field in snapshot.groups:
-                wanted = np.array([value == label for value in snapshot.groups[field]], bool)
-                keep &= wanted[snapshot.problem]
-        for name, column in (("tokens", "tokens"), ("length", "size")):
-            low, high = getattr(self, f"min_{name}"), getattr(self, f"max_{name}")
-            numbers = snapshot.rows[column]
-            if low is not None:
-                keep &= numbers >= low
-            if high is not None:
-                keep &= (numbers <= high) & (numbers >= 0)
+        for name, sign, value in tests:
+            keep &= holds(snapshot, protocol, name, sign, value)
+        field, _, label = self.group.partition(":")
+        if self.group and field in snapshot.groups:  # a table's index is a field without a name
+            keep &= np.array([value == label for value in snapshot.groups[field]], bool)[snapshot.problem]
         if self.truncated:
-            cut = snapshot.verdict(self.protocol or protocol) == CODE[Verdict.TRUNCATED]
-            keep &= cut | (snapshot.rows["finish"] == FINISH.index("length"))
+            keep &= matching(f"verdict = {Verdict.TRUNCATED} or finish = length", snapshot, protocol)
         if self.disagree:
             keep &= snapshot.disagree
         if self.where:
-            keep &= matching(self.where, snapshot, self.protocol or protocol)
+            keep &= matching(self.where, snapshot, protocol)
         return keep
 
-    def order(
-        self, snapshot: Snapshot, rows: np.ndarray[Any, np.dtype[np.int64]]
-    ) -> np.ndarray[Any, np.dtype[np.int64]]:
+    def order(self, snapshot: Snapshot, rows: Ints) -> Ints:
         """The rows as they are listed."""
         column = {"tokens": "tokens", "length": "size", "latency": "latency"}.get(self.sort)
         if column is None:

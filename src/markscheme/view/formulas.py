@@ -29,7 +29,7 @@ _TOKEN = re.compile(
     r"(?P<code>```|`)|(?P<escape>\\\\|\\\$|\\[{}])|(?P<open>\\[\[(])|(?P<close>\\[\])])|(?P<two>\$\$)|(?P<one>\$)"
     rf"|\\begin\{{(?P<env>(?:{_ENVIRONMENTS})\*?)\}}|(?P<box>\\boxed\s?\{{)|(?P<brace>[{{}}])|(?P<gap>\n[ \t]*\n)"
 )
-_CLOSERS = {"\\[": "\\]", "\\(": "\\)"}
+_CLOSERS = {"\\[": "\\]", "\\(": "\\)", "$$": "$$"}
 
 
 def formulas(text: str) -> Iterator[Formula]:
@@ -45,11 +45,8 @@ def formulas(text: str) -> Iterator[Formula]:
         if kind == "code":
             closing = _next(places[word], token.end())
             at = closing + len(word) if closing is not None else at
-        elif kind == "open":
+        elif word in _CLOSERS:
             closing = _next(places[_CLOSERS[word]], token.end())
-            inner, end = (token.end(), closing or 0), closing and closing + 2
-        elif kind == "two":
-            closing = _next(places["$$"], token.end())
             inner, end = (token.end(), closing or 0), closing and closing + 2
         elif kind == "one" and not text[token.end() : token.end() + 1].isspace():
             closing = _next(places["$"], token.end() + 1)

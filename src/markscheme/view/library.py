@@ -103,6 +103,11 @@ class OpenRun:
         named, stored = self.entry.protocol, self.snapshot.mark_lines.keys()
         return named if named in stored or not stored else min(stored)
 
+    @property
+    def protocols(self) -> list[str]:
+        """Those that there are verdicts of, its own first."""
+        return sorted(self.snapshot.verdicts, key=lambda name: (name != self.protocol, name))
+
 
 class Library:
     """All runs under `root`. Safe to use from several threads."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -11,15 +10,15 @@ import numpy as np
 
 from markscheme.errors import JournalError
 from markscheme.reporting.figures import variance_rows
-from markscheme.reporting.summary import Corrected, Estimate, Summary, summarize
-from markscheme.runs.columns import VERDICTS
+from markscheme.reporting.summary import Corrected, Estimate, estimate, rate, summarize
 from markscheme.runs.files import read_inside
 from markscheme.runs.folder import Manifest
 from markscheme.runs.lines import UNREADABLE
 from markscheme.runs.reader import RunReader
-from markscheme.statistics import Interval, VarianceTable
-from markscheme.view import figures
+from markscheme.statistics import VarianceTable
+from markscheme.types import Verdict
 from markscheme.view.background import Made
+from markscheme.view.figures import verdict_counts
 from markscheme.view.library import REPORT, SLICE, Entry, FileStates, OpenRun
 from markscheme.view.site import Site
 
@@ -28,41 +27,8 @@ SMALL = 30 << 20
 """Bytes of responses up to which a run that nobody looks at is read anew rather than kept in memory."""
 
 
-@dataclass(frozen=True)
-class Overview:
-    """What the table of runs shows."""
-
-    expected: int
-    scored: int
-    accuracy: Interval | None
-    passes: tuple[tuple[int, Interval], ...]
-    verdicts: dict[str, int]
-    tokens: int | None
-    """Completion tokens of the whole run."""
-    cost: float | None
-    truncated: float | None = None
-    """Share of the responses that were cut off before an answer, a mean over problems."""
-    corrected: Interval | None = None
-    """The accuracy corrected for the marker's errors, where people have judged a sample."""
-    notes: tuple[str, ...] = ()
-    """What a reader must know before quoting a figure, as every report says it."""
-    variance: tuple[dict[str, str], ...] = ()
-    """What the uncertainty is made of, a row for each population."""
-
-    @property
-    def errors(self) -> float | None:
-        """Share of what came back at all that is an error."""
-        returned = self.scored + self.verdicts["error"]
-        return self.verdicts["error"] / returned if returned else None
-
-    @property
-    def mean_tokens(self) -> float | None:
-        """Completion tokens a response."""
-        return self.tokens / self.scored if self.tokens is not None and self.scored else None
-
-
-class _Report(msgspec.Struct):
-    """The part of a `report.json` that is shown, so that one of an older or newer version will do."""
+class Overview(msgspec.Struct, frozen=True, kw_only=True):
+    """What the table of runs shows: the part of a `report.json` that every version has, or the same from the marks."""
 
     responses: int
     missing: int
@@ -73,6 +39,41 @@ class _Report(msgspec.Struct):
     corrected: Corrected | None = None
     warnings: tuple[str, ...] = ()
     variance: VarianceTable | None = None
+    tokens: int | None = None
+    """Completion tokens of the whole run."""
+    cost: float | None = None
+
+    @property
+    def expected(self) -> int:
+        """Responses that there are to be."""
+        return self.responses + self.missing
+
+    @property
+    def scored(self) -> int:
+        """Responses that got a verdict."""
+        return sum(count for verdict, count in self.verdicts.items() if verdict != Verdict.ERROR)
+
+    @property
+    def passes(self) -> list[tuple[int, Estimate]]:
+        """pass@k for k beyond 1, where it is defined."""
+        known = {k: each for k, each in self.pass_at_k.items() if k.isdecimal() and each.value is not None}
+        return [(int(k), each) for k, each in known.items() if k != "1"]
+
+    @property
+    def errors(self) -> float | None:
+        """Share of what came back at all that is an error."""
+        errors = self.verdicts.get(Verdict.ERROR, 0)
+        return errors / (self.scored + errors) if self.scored + errors else None
+
+    @property
+    def mean_tokens(self) -> float | None:
+        """Completion tokens a response."""
+        return self.tokens / self.scored if self.tokens is not None and self.scored else None
+
+    @property
+    def uncertainty(self) -> list[dict[str, str]]:
+        """What it is made of, a row for each population."""
+        return variance_rows(self.variance) if self.variance else []
 
 
 def overview(site: Site, entry: Entry) -> Made[Overview]:
@@ -97,36 +98,18 @@ def _from_report(entry: Entry, states: FileStates, root: Path) -> Overview | Non
     if entry.manifest is None or not written.get(REPORT, 0) >= max(sources) > 0:
         return None
     try:
-        summary = msgspec.json.decode(read_inside(entry.path / REPORT, root, LARGEST_REPORT), type=_Report)
+        report = msgspec.json.decode(read_inside(entry.path / REPORT, root, LARGEST_REPORT), type=Overview)
     except (OSError, *UNREADABLE):
         return None
-    return _shown(summary, entry.manifest)
+    return _with_usage(report, entry.manifest)
 
 
-def _shown(summary: _Report | Summary, manifest: Manifest, tokens: int | None = None) -> Overview:
-    """What the pages show of a report, with the tokens and the cost that the manifest has added up, where it has."""
-    passes = [(int(k), _interval(figure)) for k, figure in summary.pass_at_k.items() if k.isdecimal() and k != "1"]
+def _with_usage(report: Overview, manifest: Manifest, tokens: int | None = None) -> Overview:
+    """With the tokens and the cost that the manifest has added up, where it has."""
     usage = manifest.usage
-    return Overview(
-        expected=summary.responses + summary.missing,
-        scored=sum(count for verdict, count in summary.verdicts.items() if verdict != "error"),
-        accuracy=_interval(summary.accuracy),
-        passes=tuple((k, figure) for k, figure in passes if figure is not None),
-        verdicts={str(verdict): summary.verdicts.get(str(verdict), 0) for verdict in VERDICTS},
-        tokens=usage.completion_tokens if usage else tokens,
-        cost=usage.cost if usage else None,
-        truncated=summary.truncation.value,
-        corrected=_interval(summary.corrected.accuracy) if summary.corrected else None,
-        notes=summary.warnings,
-        variance=tuple(variance_rows(summary.variance)) if summary.variance else (),
-    )
-
-
-def _interval(figure: Estimate) -> Interval | None:
-    if figure.value is None or figure.low is None or figure.high is None:
-        return None
-    low, high, problems = figure.low, figure.high, figure.problems
-    return Interval(estimate=figure.value, low=low, high=high, level=figure.level, method=REPORT, problems=problems)
+    if usage is None:
+        return msgspec.structs.replace(report, tokens=tokens, cost=None)
+    return msgspec.structs.replace(report, tokens=usage.completion_tokens, cost=usage.cost)
 
 
 def _from_files(site: Site, entry: Entry, size: int) -> Overview | None:
@@ -148,16 +131,14 @@ def _from_files(site: Site, entry: Entry, size: int) -> Overview | None:
     known = tokens[tokens >= 0].astype(np.int64)
     total = int(known.sum()) if known.size else None
     if manifest is not None and most:
-        asked = manifest.config.pass_k or ((most,) if most > 1 else ())
-        return _shown(summarize(snapshot, protocol, asked), manifest, total)
-    passed = figures.estimate(f"pass@{most}", counts) if most > 1 else None
+        summary = summarize(snapshot, protocol, manifest.config.pass_k or ((most,) if most > 1 else ()))
+        return _with_usage(msgspec.convert(summary, Overview, from_attributes=True), manifest, total)
     return Overview(
-        expected=snapshot.expected,
-        scored=int(counts.n.sum()),
-        accuracy=figures.estimate("accuracy", counts),
-        passes=((most, passed),) if passed else (),
-        verdicts=figures.verdict_counts(counts),
+        responses=int(counts.n.sum()),
+        missing=snapshot.expected - int(counts.n.sum()),
+        verdicts=verdict_counts(counts),
+        accuracy=estimate("accuracy", counts),
+        truncation=rate(counts, Verdict.TRUNCATED),
+        pass_at_k={str(most): estimate(f"pass@{most}", counts)} if most > 1 else {},
         tokens=total,
-        cost=None,
-        truncated=cut.estimate if (cut := figures.truncation(counts)) else None,
     )

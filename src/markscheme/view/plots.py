@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from markupsafe import Markup
 
+from markscheme.reporting.summary import Estimate
 from markscheme.statistics import Interval
 from markscheme.view.figures import Bin
 from markscheme.view.verdicts import LOOKS
@@ -54,16 +55,24 @@ def percent(value: float, digits: int = 1) -> str:
     return f"{100 * value:.{digits}f} %"
 
 
-def interval_text(interval: Interval) -> str:
+def interval_text(figure: Estimate) -> str:
     """`61.3 % (55.2 to 67.1)`."""
-    return f"{percent(interval.estimate)} ({100 * interval.low:.1f} to {100 * interval.high:.1f})"
+    value, low, high = _parts(figure)
+    return f"{percent(value)} ({100 * low:.1f} to {100 * high:.1f})"
 
 
-def range_bar(interval: Interval, width: int = 120) -> Markup:
-    """An estimate and its interval on a scale from 0 to 100 %, for a line of a table."""
-    low, dot, high = (4 + (width - 8) * value for value in (interval.low, interval.estimate, interval.high))
-    words = interval_text(interval)
-    tip = _tip(f"{words}, 95 % interval, {interval.problems} problems")
+def _parts(figure: Estimate) -> tuple[float, float, float]:
+    """Value, low and high of a figure that is defined."""
+    return figure.value or 0.0, figure.low or 0.0, figure.high or 0.0
+
+
+def range_bar(figure: Estimate, width: int = 120) -> Markup:
+    """A figure and its interval on a scale from 0 to 100 %, for a line of a table; nothing where it is undefined."""
+    if figure.value is None:
+        return Markup("")
+    dot, low, high = (4 + (width - 8) * part for part in _parts(figure))
+    words = interval_text(figure)
+    tip = _tip(f"{words}, 95 % interval, {figure.problems} problems")
     marks = [tip, _line("track", 4, 7, width - 4, 7), _line("range", low, 7, high, 7), _dot(dot, 7)]
     return _svg(width, 14, words, marks, "bar")
 
@@ -85,10 +94,11 @@ def verdict_bar(counts: Mapping[str, int], width: int = 600, height: int = 18, k
     ).format(kind, width, height, words, Markup("").join(body))
 
 
-def pass_curve(points: Sequence[tuple[int, Interval]]) -> Markup:
+def pass_curve(points: Sequence[tuple[int, Estimate]]) -> Markup:
     """pass@k against k, from 1 on, on a logarithmic scale, with the band of its intervals."""
-    low = min(0.9, math.floor(10 * min(interval.low for _, interval in points)) / 10)
-    high = max(low + 0.1, math.ceil(10 * max(interval.high for _, interval in points)) / 10)
+    curve = [(k, *_parts(figure)) for k, figure in points]
+    low = min(0.9, math.floor(10 * min(low for *_, low, _ in curve)) / 10)
+    high = max(low + 0.1, math.ceil(10 * max(high for *_, high in curve)) / 10)
     if high - low > 0.5:
         low, high = math.floor(5 * low + 1e-9) / 5, math.ceil(5 * high - 1e-9) / 5  # lines stand every 20 % then
     most = points[-1][0]
@@ -103,13 +113,13 @@ def pass_curve(points: Sequence[tuple[int, Interval]]) -> Markup:
         ticks.append(most)
     body += [_x_label(x(k), str(k)) for k in ticks]
     body.append(_axis_title("k samples"))
-    upper = [f"{x(k):.1f},{y(interval.high):.1f}" for k, interval in points]
-    lower = [f"{x(k):.1f},{y(interval.low):.1f}" for k, interval in reversed(points)]
-    line = " ".join(f"{x(k):.1f},{y(interval.estimate):.1f}" for k, interval in points)
+    upper = [f"{x(k):.1f},{y(high):.1f}" for k, _, _, high in curve]
+    lower = [f"{x(k):.1f},{y(low):.1f}" for k, _, low, _ in reversed(curve)]
+    line = " ".join(f"{x(k):.1f},{y(value):.1f}" for k, value, _, _ in curve)
     body.append(Markup('<polygon class="band" points="{}"/>').format(" ".join(upper + lower)))
     body.append(Markup('<polyline class="line" points="{}"/>').format(line))
-    for k, interval in points:
-        body.append(_dot(x(k), y(interval.estimate), 4, tip=f"pass@{k} {interval_text(interval)}"))
+    for k, figure in points:
+        body.append(_dot(x(k), y(figure.value or 0.0), 4, tip=f"pass@{k} {interval_text(figure)}"))
     return _svg(WIDTH, HEIGHT, f"pass@k for k from 1 to {most}, with 95 % band", body)
 
 

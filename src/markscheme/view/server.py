@@ -57,26 +57,25 @@ def make_app(root: Path, host: str) -> web.Application:
     app[SITE] = site
     number = r"{problem:\d{1,9}}"
     cell = rf"/run/{{slug}}/response/{number}/{{sample:\d{{1,9}}}}"
+    problem = f"/run/{{slug}}/problem/{number}"
     app.add_routes(
         [
-            web.get("/", _page(lambda s, r: runs_page(s, r.query))),
-            web.get("/runs.csv", _csv(lambda s, r: runs_table(s, r.query))),
-            web.get("/compare", _page(lambda s, r: compare_page(s, _slugs(r), r.query))),
-            web.get("/compare.csv", _csv(lambda s, r: compare_table(s, _slugs(r)))),
-            web.get("/compare/problem", _page(lambda s, r: compare_problem_page(s, _slugs(r), r.query))),
-            web.get("/run/{slug}", _page(lambda s, r: run_page(s, _slug(r), r.query))),
-            web.get("/run/{slug}/responses", _page(lambda s, r: responses_page(s, _slug(r), Filter.parse(r.query)))),
-            web.get(
-                "/run/{slug}/responses.csv", _csv(lambda s, r: responses_table(s, _slug(r), Filter.parse(r.query)))
-            ),
-            web.get("/run/{slug}/audit", _page(lambda s, r: audit_page(s, _slug(r), r.query))),
-            web.get(f"/run/{{slug}}/problem/{number}", _page(lambda s, r: problem_page(s, *_cell(r)[:2]))),
-            web.get(cell, _page(lambda s, r: response_page(s, *_cell(r), Filter.parse(r.query)))),
-            web.get(f"/run/{{slug}}/problem/{number}/runs", _page(lambda s, r: across_page(s, *_cell(r)[:2]))),
-            web.get(f"{cell}/text", _text),
-            web.get(f"{cell}/record", _record),
-            web.get(f"{cell}/piece", _piece),
-            web.get(f"{cell}/others", _others),
+            _page("/", lambda s, r: runs_page(s, r.query)),
+            _csv("/runs.csv", lambda s, r: runs_table(s, r.query)),
+            _page("/compare", lambda s, r: compare_page(s, _slugs(r), r.query)),
+            _csv("/compare.csv", lambda s, r: compare_table(s, _slugs(r))),
+            _page("/compare/problem", lambda s, r: compare_problem_page(s, _slugs(r), r.query)),
+            _page("/run/{slug}", lambda s, r: run_page(s, _slug(r), r.query)),
+            _page("/run/{slug}/responses", lambda s, r: responses_page(s, _slug(r), Filter.parse(r.query))),
+            _csv("/run/{slug}/responses.csv", lambda s, r: responses_table(s, _slug(r), Filter.parse(r.query))),
+            _page("/run/{slug}/audit", lambda s, r: audit_page(s, _slug(r), r.query)),
+            _page(problem, lambda s, r: problem_page(s, *_cell(r)[:2])),
+            _page(f"{problem}/runs", lambda s, r: across_page(s, *_cell(r)[:2])),
+            _page(cell, lambda s, r: response_page(s, *_cell(r), Filter.parse(r.query))),
+            _get(f"{cell}/text", _text),
+            _get(f"{cell}/record", _record),
+            _get(f"{cell}/piece", _piece),
+            _get(f"{cell}/others", _others),
             web.get("/assets/{name}", send_asset),
         ]
     )
@@ -127,14 +126,20 @@ async def _not_there(
     return _html(render_page(request.app[SITE], page), 404)
 
 
-def _page(make: Callable[[Site, web.Request], Page]) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+def _get(address: str, make: Callable[[Site, web.Request], web.Response]) -> web.RouteDef:
+    """An address whose answer is made in a thread; the page's patience begins there."""
+
     async def handle(request: web.Request) -> web.StreamResponse:
-        site = request.app[SITE]
+        return await asyncio.to_thread(lambda: make(request.app[SITE].begin(), request))
 
-        def work() -> str:
-            return render_page(site, make(site.begin(), request))
+    return web.get(address, handle)
 
-        body = await asyncio.to_thread(work)
+
+def _page(address: str, make: Callable[[Site, web.Request], Page]) -> web.RouteDef:
+    """A whole page, which is sent again only when it is another."""
+
+    def respond(site: Site, request: web.Request) -> web.Response:
+        body = render_page(site, make(site, request))
         tag = f'"{hashlib.sha256(body.encode("utf-8", "replace")).hexdigest()[:24]}"'
         if request.headers.get("If-None-Match") == tag:
             return web.Response(status=304, headers={"ETag": tag})
@@ -143,7 +148,7 @@ def _page(make: Callable[[Site, web.Request], Page]) -> Callable[[web.Request], 
         response.enable_compression()
         return response
 
-    return handle
+    return _get(address, respond)
 
 
 def _html(body: str, status: int) -> web.Response:
@@ -170,9 +175,7 @@ def _cell(request: web.Request) -> tuple[str, int, int]:
     return parts["slug"], int(parts["problem"]) - 1, int(parts.get("sample", "0"))
 
 
-def _csv(
-    make: Callable[[Site, web.Request], Iterable[list[object]]],
-) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+def _csv(address: str, make: Callable[[Site, web.Request], Iterable[list[object]]]) -> web.RouteDef:
     """A table as a file, streamed: its length is not bounded by memory."""
 
     async def handle(request: web.Request) -> web.StreamResponse:
@@ -195,7 +198,7 @@ def _csv(
             await response.write_eof()
         return response
 
-    return handle
+    return web.get(address, handle)
 
 
 def csv_lines(rows: Iterable[list[object]], most: int) -> bytes:
@@ -214,37 +217,31 @@ def safe_cell(value: object) -> object:
     return value
 
 
-async def _text(request: web.Request) -> web.StreamResponse:
+def _text(site: Site, request: web.Request) -> web.Response:
     """The text of a response as it is, for saving and for searching in."""
-    response = await asyncio.to_thread(find_response, request.app[SITE].begin(), *_cell(request))
+    *_, response = find_response(site, *_cell(request))
     whole = (f"{response.reasoning}\n\n" if response.reasoning else "") + response.text
     return web.Response(body=whole.encode("utf-8", "replace"), content_type="text/plain", charset="utf-8")
 
 
-async def _record(request: web.Request) -> web.StreamResponse:
+def _record(site: Site, request: web.Request) -> web.Response:
     """Everything that is kept of a response, as JSON: the problem with its prompt, what came back, every mark."""
-    record = await asyncio.to_thread(full_record, request.app[SITE].begin(), *_cell(request))
-    return web.Response(
-        body=msgspec.json.format(msgspec.json.encode(record)), content_type="application/json", charset="utf-8"
-    )
+    body = msgspec.json.format(msgspec.json.encode(full_record(site, *_cell(request))))
+    return web.Response(body=body, content_type="application/json", charset="utf-8")
 
 
-async def _piece(request: web.Request) -> web.StreamResponse:
+def _piece(site: Site, request: web.Request) -> web.Response:
     """A piece of a long text that has been scrolled to."""
     try:
         start, end = (int(request.query[name][:12]) for name in ("from", "to"))
     except (KeyError, ValueError):
         raise NotThereError("A piece of a text needs `from` and `to`.") from None
-    part = request.query.get("part", "text")
-    body = await asyncio.to_thread(text_piece, request.app[SITE].begin(), *_cell(request), part, start, end)
-    return _html(str(body), 200)
+    return _html(text_piece(site, *_cell(request), request.query.get("part", "text"), start, end), 200)
 
 
-async def _others(request: web.Request) -> web.StreamResponse:
+def _others(site: Site, request: web.Request) -> web.Response:
     """What the protocols say that the run was not marked with."""
-    site = request.app[SITE].begin()
-    marks = await asyncio.to_thread(other_marks, site, *_cell(request))
-    return _html(render_fragment(site, "judgements.html", marks=marks, stored=False), 200)
+    return _html(render_fragment(site, "judgements.html", marks=other_marks(site, *_cell(request)), stored=False), 200)
 
 
 async def send_asset(request: web.Request) -> web.StreamResponse:

@@ -16,7 +16,7 @@ _HIDDEN = re.compile(
 
 def visible(text: str) -> Markup:
     """Escaped for HTML, with every hidden character as a small label (`⟨202E⟩`), runs of one as one."""
-    return Markup(_HIDDEN.sub(_label, str(escape(text))))
+    return Markup(_HIDDEN.sub(lambda match: f'<i class="ctl">{_name(match)}</i>', str(escape(text))))
 
 
 def plain_visible(text: str) -> str:
@@ -28,10 +28,6 @@ def one_line(text: str, longest: int = 200) -> str:
     """A text cut to one short line, for tables and titles."""
     short = " ".join(text[: 4 * longest].split())
     return plain_visible(short if len(short) <= longest and len(text) <= 4 * longest else short[: longest - 1] + "…")
-
-
-def _label(characters: re.Match[str]) -> str:
-    return f'<i class="ctl">{_name(characters)}</i>'
 
 
 def _name(characters: re.Match[str]) -> str:

@@ -39,8 +39,8 @@ def test_rows_when_they_hold_anything_then_each_is_marked_or_counted(tmp_path_fa
     job = Job(Shard(str(file), 0, 1 << 30), str(folder / "part-00000.parquet"), protocol, None, "</think>")
     ended = mark_shard(msgspec.to_builtins(job))
     placed = {row["position"] for row in marks_in(folder)}
-    assert len(placed) + ended["unusable"] <= len(stored)  # a row without a single response is neither
-    assert ended["unmatched"] == 0
+    assert len(placed) + ended.unusable <= len(stored)  # a row without a single response is neither
+    assert ended.unmatched == 0
 
 
 def test_row_when_its_sample_is_no_number_then_marked_without_one(tmp_path):
@@ -94,7 +94,7 @@ def test_worker_when_it_fails_in_an_unknown_way_then_the_shard_is_named(tmp_path
 
 def test_worker_when_a_shard_kills_it_then_the_others_are_marked(tmp_path, monkeypatch):
     def fatal(self, task, arguments, *, time_limit):
-        deadly = arguments[0]["out"].endswith("part-00001.parquet")
+        deadly = arguments[0].out.endswith("part-00001.parquet")
         return run(self, "os:abort" if deadly else task, [] if deadly else arguments, time_limit=time_limit)
 
     run = sandbox.Pool.run

@@ -79,9 +79,9 @@ def test_marking_when_another_worker_was_faster_and_all_is_tidied_up_then_no_har
             left.unlink()
 
     monkeypatch.setattr(os, "fsync", fsync)
-    assert mark_shard(job)["marks"] == 3
+    assert mark_shard(job).marks == 3
     out.unlink()
-    assert mark_shard(job)["kind"] == "JournalError"
+    assert mark_shard(job).kind == "JournalError"
 
 
 def test_marking_when_the_files_were_copied_and_touched_then_gone_on_with(tmp_path, monkeypatch):
@@ -139,9 +139,9 @@ def test_worker_when_its_markscheme_or_its_golds_are_others_then_refused(tmp_pat
         return mark_shard(msgspec.to_builtins(Job(shard, str(tmp_path / "p.parquet"), protocol, golds, "</think>")))
 
     golds = golds_of(str(benchmark), None)
-    assert mark("gsm8k-numeric@0", golds)["kind"] == UsageError.__name__
+    assert mark("gsm8k-numeric@0", golds).kind == UsageError.__name__
     other = Golds(golds.benchmark, golds.data_dir, ("0" * 64,))
     refused = mark("math", other)
-    assert refused["kind"] == DataError.__name__
-    assert "has other problems on" in refused["why"]
-    assert mark("math", golds)["marks"] == 1
+    assert refused.kind == DataError.__name__
+    assert "has other problems on" in refused.why
+    assert mark("math", golds).marks == 1

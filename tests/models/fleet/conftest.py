@@ -1,9 +1,8 @@
 """A benchmark of sums, and a stand-in for `vllm serve` on the path."""
 
+import functools
 import json
 import os
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -33,20 +32,9 @@ def stand_in(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def command(tmp_path, stand_in):
+def command(tmp_path, stand_in, launch):
     """Start `markscheme …` in a process of its own, in the scratch folder; whatever happens, it ends with the test."""
-    started = []
-
-    def command(*words):
-        line = [sys.executable, "-m", "markscheme", *map(str, words)]
-        started.append(subprocess.Popen(line, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
-        return started[-1]
-
-    yield command
-    for process in started:
-        if process.poll() is None:
-            process.kill()
-        process.communicate()
+    return functools.partial(launch, cwd=tmp_path)
 
 
 @pytest.fixture

@@ -13,8 +13,7 @@ import stand_in_server
 from markscheme.errors import ModelError
 from markscheme.models.fleet import keeper
 from markscheme.models.fleet.guarded_process import GuardedProcess
-from markscheme.models.fleet.servers import Launch, Server
-from markscheme.redaction import Scrubber
+from markscheme.models.fleet.servers import Program, Server
 
 
 @pytest.fixture
@@ -22,9 +21,9 @@ def kept(tmp_path):
     """Start Python code as a kept process; its log."""
     started = []
 
-    def kept(code):
+    def kept(code, secrets=()):
         with (tmp_path / "log").open("ab") as log:
-            started.append(GuardedProcess([sys.executable, "-c", code], log, dict(os.environ), grace=1.0))
+            started.append(GuardedProcess([sys.executable, "-c", code], log, dict(os.environ), 1.0, secrets))
         return started[-1]
 
     yield kept
@@ -39,9 +38,10 @@ def server(tmp_path):
     program = stand_in_server.install(tmp_path / "bin")
 
     def server(*options, restarts=2, health="/health"):
-        command = [str(program), "serve", "tiny", "--host", "127.0.0.1", "--pids", str(tmp_path / "pids"), *options]
-        launch = Launch("stand-in", lambda port: [*command, "--port", str(port)], health, Scrubber())
-        return Server(launch, tmp_path / "log", environment={}, start_limit=30, restarts=restarts)
+        command = [str(program), "serve", "tiny", "--pids", str(tmp_path / "pids"), *options]
+        return Server(
+            Program("stand-in", command, health), tmp_path / "log", environment={}, start_limit=30, restarts=restarts
+        )
 
     return server
 
@@ -181,3 +181,12 @@ def test_log_when_a_line_is_longer_than_is_held_then_no_key_is_cut_in_two(tmp_pa
         said = GuardedProcess([sys.executable, "-c", code], log, dict(os.environ), 1.0, [key])
     until(lambda: said.poll() is not None)
     assert (tmp_path / "log").read_bytes() == b"***" * 150_000
+
+
+def test_process_when_there_are_more_secrets_than_an_environment_holds_then_it_starts_and_says_none(kept, tmp_path):
+    document = '{\n  "private_key": "Xk29fjslkJ3Xk29"\n}'
+    one = kept(f"print('a {{}} b'); print({document!r}); print('key-123-7')", [f"key-{'123' * 100}-{n}" for n in range(900)]
+               + ["key-123-7", document])  # fmt: skip
+    until(lambda: one.poll() is not None)
+    assert one.returncode == 0
+    assert (tmp_path / "log").read_text().split() == ["a", "{}", "b", "***", "***"]

@@ -1,5 +1,6 @@
 """One run asked by two processes of torchrun, on a real tiny model; one of them is killed."""
 
+import asyncio
 import json
 import os
 import re
@@ -31,12 +32,21 @@ POD = {"RANK": "0", "WORLD_SIZE": "2", "MASTER_ADDR": "h", "MASTER_PORT": "1"}
 
 
 @pytest.mark.parametrize("variables", [{}, POD, {**POD, "TORCHELASTIC_RUN_ID": "x", "WORLD_SIZE": "1"}])
-def test_current_when_there_is_one_process_then_there_are_no_ranks(monkeypatch, variables):
+def test_current_when_there_is_one_process_then_it_is_alone_and_waits_for_nobody(monkeypatch, variables):
     for name in ranks.VARIABLES:
         monkeypatch.delenv(name, raising=False)
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
-    assert ranks.current.__wrapped__() is None
+    alone = ranks.current.__wrapped__()
+    assert alone == ranks.ALONE
+    assert (alone.first, alone.several, alone.share([1, 2]), alone.agreed(3), alone.meet()) == (
+        True,
+        False,
+        [1, 2],
+        3,
+        True,
+    )
+    assert asyncio.run(alone.met())
 
 
 @pytest.mark.needs("torch")

@@ -566,3 +566,12 @@ def test_model_when_its_path_is_relative_then_whole_for_the_workers_and_names_st
     assert check("vllm/./checkpoint", config) == f"vllm/{tmp_path / 'checkpoint'}"
     assert check("vllm/Qwen/Qwen3-8B", config) == "vllm/Qwen/Qwen3-8B"
     assert check("hf//models/of/the/nodes", config) == "hf//models/of/the/nodes"
+
+
+def test_head_when_a_question_to_it_fails_then_the_failure_is_raised_and_not_waited_for():
+    def question():
+        raise RayError("no such cluster")
+
+    ray = SimpleNamespace(get_runtime_context=lambda: SimpleNamespace(gcs_address=""))
+    with pytest.raises(RayError, match="no such cluster"):
+        ray_cluster.Head(ray).ask(question)

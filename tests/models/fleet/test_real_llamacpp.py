@@ -1,7 +1,6 @@
 """`llamacpp/` against the real llama.cpp: two replicas serve nano's weights from a GGUF file.
 
-`MARKSCHEME_LLAMACPP` names an environment that has it; `.ci/llamacpp FOLDER` makes one. That takes eight minutes of
-compiling, so `.ci/run` does not, and this test is skipped there.
+`MARKSCHEME_LLAMACPP` names an environment that has it; `.ci/llamacpp FOLDER` makes one, as `.ci/run` does.
 """
 
 import os

@@ -29,12 +29,7 @@ THINKING = {"<answer>": "</think>", "999": "<think>"}  # the parser wants a word
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory):
-    try:
-        program = environment("MARKSCHEME_VLLM", "vllm", ".ci/vllm")
-    except pytest.skip.Exception as reason:
-        if os.environ.get("MARKSCHEME_REQUIRE_ALL") == "1":
-            pytest.fail(str(reason))
-        raise
+    program = environment("MARKSCHEME_VLLM", "vllm", ".ci/vllm")
     weights = tmp_path_factory.mktemp("thinking") / "nano"
     shutil.copytree(WEIGHTS, weights)
     tokenizer = json.loads((weights / "tokenizer.json").read_text())

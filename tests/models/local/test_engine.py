@@ -163,7 +163,7 @@ def test_adopt_when_attention_is_of_another_kind_then_the_model_is_left_to_plain
     before = model.config._attn_implementation
     forward, why = adopt(model)
     assert forward is None
-    assert "plain `generate`" in why
+    assert "does not suit this model" in why
     assert reason in why
     assert model.config._attn_implementation == before
 
@@ -237,6 +237,20 @@ def test_engine_when_memory_runs_out_then_fewer_slots_and_the_same_texts():
     assert [one.text for one in found] == [one.text for one in expected]
     tight = engine_of(model, slots=16, budget=200_000)
     assert [one.text for one in generate(tight, rows)] == [one.text for one in expected]
+
+
+def test_memory_when_a_container_allows_less_than_the_machine_has_then_that_much_is_free(tmp_path, monkeypatch):
+    import torch
+
+    from markscheme.models.local import loading
+
+    machine = loading.free_memory(torch.device("cpu"))
+    (tmp_path / "memory.max").write_text("3000000\n")
+    (tmp_path / "memory.stat").write_text("anon 1000000\nfile 1900000\n")  # files give way
+    monkeypatch.setattr(loading, "CONTAINER", [(tmp_path, "memory.max", "anon")])
+    assert loading.free_memory(torch.device("cpu")) == 2_000_000 < machine
+    (tmp_path / "memory.max").write_text("max\n")
+    assert loading.free_memory(torch.device("cpu")) > 2_000_000
 
 
 def test_engine_when_one_row_alone_is_too_much_then_its_request_fails_and_says_why():

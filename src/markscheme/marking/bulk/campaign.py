@@ -33,7 +33,6 @@ from markscheme.marking.bulk.shard_worker import (
     mark_here,
     mark_on_ray,
     raised,
-    usable,
 )
 from markscheme.marking.bulk.shards import PLAN_FILE, Shard, find, rows_of, shards_of
 from markscheme.marking.extraction.sections import THINK_END
@@ -245,7 +244,7 @@ def default_protocol(source: Path, benchmark: str | None, data_dir: str | None) 
         for position, row in rows_of(shard):
             place = f"{Path(shard.file).name}:{position}"
             try:
-                problem = usable(row, Matcher(), shard.file, place)[0]
+                problem = Matcher()(row, shard.file, place)[0]
             except UNUSABLE as error:
                 reason = reason or (str(error) if place in str(error) else f"{place}: {error}")
                 continue
@@ -259,7 +258,7 @@ def default_protocol(source: Path, benchmark: str | None, data_dir: str | None) 
 
 def _earlier(parts: Sequence[Path], say: Say) -> dict[int, ShardOutcome]:
     """The parts that are there and whole. One that a crash of the machine has damaged counts as missing."""
-    found: dict[int, ShardOutcome] = {}
+    whole: dict[int, ShardOutcome] = {}
     for number, part in enumerate(parts):
         if not part.exists():
             continue
@@ -267,8 +266,8 @@ def _earlier(parts: Sequence[Path], say: Say) -> dict[int, ShardOutcome]:
         if outcome is None:
             say(f"{part} is damaged and made again")
         else:
-            found[number] = outcome
-    return found
+            whole[number] = outcome
+    return whole
 
 
 def _all_of(work: Ended, jobs: int, progress: Progress) -> dict[int, ShardOutcome]:
@@ -313,5 +312,5 @@ def _score(label: str, source: Path, parts: Sequence[Path], outcome: ShardOutcom
         say(f"counting the verdicts of {outcome.marks:,} responses")
     counts, times = tally_parts(parts, outcome.marks)
     accuracy = metric("accuracy")
-    found = mean_interval(accuracy.values(counts), noise=accuracy.noise(counts), times=times)
-    return score_of(label, found, dict(zip(VERDICTS, times @ counts.table, strict=True)))
+    interval = mean_interval(accuracy.values(counts), noise=accuracy.noise(counts), times=times)
+    return score_of(label, interval, dict(zip(VERDICTS, times @ counts.table, strict=True)))

@@ -7,8 +7,7 @@ called right, a false negative a right one that is not; both are shares of the r
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -99,84 +98,73 @@ def content_key(problem: Problem, text: str) -> str:
     return hashlib.sha256(msgspec.json.encode([problem.key, text])).hexdigest()
 
 
-class LabelledFile:
-    """A file of JSON lines with `response`, `gold` and `correct` (also under the other names that outputs go by)."""
-
-    def __init__(self, file: Path) -> None:
-        self.file, self.left_out = file, 0
-
-    def __iter__(self) -> Iterator[Labelled]:
-        self.left_out = 0
-        opinions = self._opinions()
-        match = Matcher()
-        for number, _, row in rows(self.file):
-            label = _label(row)
-            if label is None:
-                self.left_out += 1
-                continue
-            problem, texts = match(row, str(self.file), f"line {number}")
-            assert problem is not None
-            if isinstance(choices := row.get("choices"), list):
-                problem = msgspec.structs.replace(problem, choices=tuple(map(str, choices)))
-            for text in texts:
-                response = response_of(row, text, problem, number)
-                yield Labelled(response, problem, label, opinions.get(content_key(problem, response.text), {}))
-
-    def _opinions(self) -> dict[str, dict[str, Verdict]]:
-        """What judges said (`markscheme judge FILE`), by content and judge."""
-        said: dict[str, dict[str, Verdict]] = {}
-        for file in sorted(opinions_folder(self.file).glob(f"*/{OPINIONS}")):
-            for line in file.read_bytes().splitlines():
-                if (mark := decode_or_none(line, Mark)) is not None:
-                    said.setdefault(mark.key, {})[mark.protocol] = mark.verdict
-        return said
+def labelled(source: Path) -> Iterator[Labelled | None]:
+    """The labelled responses at a place: a file of them, or a run that people have judged; `None` for each left out."""
+    return labelled_run(Run.open(source)) if (source / "manifest.json").exists() else labelled_file(source)
 
 
-class LabelledRun:
+def labelled_file(file: Path) -> Iterator[Labelled | None]:
+    """JSON lines with `response`, `gold` and `correct` (also under the other names that outputs go by)."""
+    opinions = _opinions(file)
+    match = Matcher()
+    for number, _, row in rows(file):
+        label = _label(row)
+        if label is None:
+            yield None
+            continue
+        problem, texts = match(row, str(file), f"line {number}")
+        assert problem is not None
+        if isinstance(choices := row.get("choices"), list):
+            problem = msgspec.structs.replace(problem, choices=tuple(map(str, choices)))
+        for text in texts:
+            response = response_of(row, text, problem, number)
+            yield Labelled(response, problem, label, opinions.get(content_key(problem, response.text), {}))
+
+
+def _opinions(labelled: Path) -> dict[str, dict[str, Verdict]]:
+    """What judges said (`markscheme judge FILE`), by content and judge."""
+    opinions: dict[str, dict[str, Verdict]] = {}
+    for file in sorted(opinions_folder(labelled).glob(f"*/{OPINIONS}")):
+        for line in file.read_bytes().splitlines():
+            if (mark := decode_or_none(line, Mark)) is not None:
+                opinions.setdefault(mark.key, {})[mark.protocol] = mark.verdict
+    return opinions
+
+
+def labelled_run(run: Run) -> Iterator[Labelled | None]:
     """The responses of a run that people have judged, with the opinions of its judges."""
-
-    def __init__(self, run: Run) -> None:
-        self._run, self.left_out = run, 0
-
-    def __iter__(self) -> Iterator[Labelled]:
-        self.left_out = 0
-        snapshot = self._run.snapshot()
-        judges = [name for name in snapshot.protocols if name.startswith("judge:")]
-        numbers = {key: number for number, key in enumerate(snapshot.keys)}
-        for (key, sample), people in read_labels(snapshot).items():
-            row = snapshot.row(numbers[key], sample)
-            question = snapshot.question(numbers[key])
-            response = snapshot.response(row) if row is not None else None
-            label = consensus(people)
-            if label == "unsure" or row is None or question is None or response is None:
-                self.left_out += 1
-                continue
-            given = {snapshot.label_of(name): int(snapshot.verdict(name)[row]) for name in judges}
-            opinions = {name: VERDICTS[code] for name, code in given.items() if code != UNMARKED}
-            yield Labelled(response, question.problem, label == "right", opinions)
-
-
-def labelled(source: Path) -> LabelledFile | LabelledRun:
-    """The labelled responses at a place: a file of them, or a run that people have judged."""
-    return LabelledRun(Run.open(source)) if (source / "manifest.json").exists() else LabelledFile(source)
+    snapshot = run.snapshot()
+    judges = [name for name in snapshot.protocols if name.startswith("judge:")]
+    numbers = {key: number for number, key in enumerate(snapshot.keys)}
+    for (key, sample), people in read_labels(snapshot).items():
+        row = snapshot.row(numbers[key], sample)
+        question = snapshot.question(numbers[key])
+        response = snapshot.response(row) if row is not None else None
+        label = consensus(people)
+        if label == "unsure" or row is None or question is None or response is None:
+            yield None
+            continue
+        given = {snapshot.label_of(name): int(snapshot.verdict(name)[row]) for name in judges}
+        opinions = {name: VERDICTS[code] for name, code in given.items() if code != UNMARKED}
+        yield Labelled(response, question.problem, label == "right", opinions)
 
 
 def _label(row: Mapping[str, Any]) -> bool | None:
     if AMBIGUOUS in str(row.get("note", "")):
         return None
     label = row.get("correct")
-    if label is None and row.get("protocol", "math") in (
-        "math",
-        "countdown",
-    ):  # a marking case: a verdict of that protocol
-        label = None if row.get("verdict") is None else row["verdict"] == "correct"
+    if label is None and row.get("verdict") is not None and row.get("protocol", "math") in ("math", "countdown"):
+        label = row["verdict"] == "correct"  # a marking case: a verdict of that protocol
     return bool(label) if isinstance(label, bool | int) else None
 
 
-def grade_graders(labelled: Iterable[Labelled], source: str, protocols: Sequence[str] | None = None) -> GraderTable:
+def grade_graders(
+    labelled: Iterable[Labelled | None], source: str, protocols: Sequence[str] | None = None
+) -> GraderTable:
     """Judge every labelled response under every protocol that can read its gold, and count the errors."""
     known: dict[Gold, list[str]] = {}
-    cases = list(labelled)
+    given = list(labelled)
+    cases = [each for each in given if each is not None]
     for each in cases:
         if each.problem.gold not in known:
             can = applicable_protocols(each.problem.gold)
@@ -192,61 +180,58 @@ def grade_graders(labelled: Iterable[Labelled], source: str, protocols: Sequence
         for rule in map(get_protocol, known[each.problem.gold])
     )
     marks = judge_many(jobs)
-    counts = _ErrorCounts()
+    by_grader: dict[str, list[_Graded]] = {}
     for each in cases:
         opinions = {(mark := next(marks)).protocol: mark.verdict for _ in known[each.problem.gold]}
-        counts.add(each, opinions | {name: each.opinions[name] for name in each.opinions if name not in opinions})
+        answer = extract_answer(read_sections(each.response.text, problem=each.problem))
+        kind, form = kind_of_gold(each.problem.gold), answer.form if answer is not None else "none"
+        opinions |= {name: each.opinions[name] for name in each.opinions if name not in opinions}
+        for name, verdict in opinions.items():
+            if verdict is not Verdict.ERROR:
+                by_grader.setdefault(name, []).append(_Graded(kind, form, each.right, verdict))
     return GraderTable(
         source=source,
         right=sum(each.right for each in cases),
         wrong=sum(not each.right for each in cases),
-        left_out=getattr(labelled, "left_out", 0),
-        graders=counts.graders(),
+        left_out=len(given) - len(cases),
+        graders=[
+            Grader(
+                protocol=name,
+                responses=len(graded),
+                undecided=sum(each.verdict is Verdict.UNMARKABLE for each in graded),
+                overall=_errors(graded),
+                by_gold=_errors_by("gold", graded),
+                by_form=_errors_by("form", graded),
+            )
+            for name, graded in by_grader.items()
+        ],
     )
 
 
-class _ErrorCounts:
-    """Counts by (grader, kind of gold, form of answer, label, called right)."""
+class _Graded(NamedTuple):
+    """One grader's verdict on one response."""
 
-    def __init__(self) -> None:
-        self.counts: Counter[tuple[str, str, str, bool, bool]] = Counter()
-        self.undecided: Counter[str] = Counter()
-
-    def add(self, case: Labelled, opinions: Mapping[str, Verdict]) -> None:
-        kind = kind_of_gold(case.problem.gold)
-        answer = extract_answer(read_sections(case.response.text, problem=case.problem))
-        form = answer.form if answer is not None else "none"
-        for name, verdict in opinions.items():
-            if verdict is not Verdict.ERROR:
-                self.counts[name, kind, form, case.right, verdict is Verdict.CORRECT] += 1
-                self.undecided[name] += verdict is Verdict.UNMARKABLE
-
-    def graders(self) -> list[Grader]:
-        made = []
-        for name in dict.fromkeys(key[0] for key in self.counts):
-            mine = Counter({key: count for key, count in self.counts.items() if key[0] == name})
-            kinds, forms = (sorted({key[place] for key in mine}) for place in (1, 2))
-            made.append(
-                Grader(
-                    protocol=name,
-                    responses=mine.total(),
-                    undecided=self.undecided[name],
-                    overall=_errors(mine, lambda _: True),
-                    by_gold={kind: _errors(mine, lambda key, kind=kind: key[1] == kind) for kind in kinds},  # type: ignore[misc]
-                    by_form={form: _errors(mine, lambda key, form=form: key[2] == form) for form in forms},  # type: ignore[misc]
-                )
-            )
-        return made
+    gold: str
+    """What kind it is."""
+    form: str
+    """In which the answer was stated."""
+    right: bool
+    verdict: Verdict
 
 
-def _errors(
-    counts: Counter[tuple[str, str, str, bool, bool]], chosen: Callable[[tuple[str, str, str, bool, bool]], bool]
-) -> GraderErrors:
+def _errors(graded: Sequence[_Graded]) -> GraderErrors:
     def rate(label: bool) -> ErrorRate:
-        some = {key: count for key, count in counts.items() if key[3] is label and chosen(key)}
-        return error_rate(sum(count for key, count in some.items() if key[4] is not label), sum(some.values()))
+        called_right = [each.verdict is Verdict.CORRECT for each in graded if each.right is label]
+        return error_rate(called_right.count(not label), len(called_right))
 
     return GraderErrors(rate(False), rate(True))
+
+
+def _errors_by(field: str, graded: Sequence[_Graded]) -> dict[str, GraderErrors]:
+    groups: dict[str, list[_Graded]] = {}
+    for each in graded:
+        groups.setdefault(getattr(each, field), []).append(each)
+    return {name: _errors(groups[name]) for name in sorted(groups)}
 
 
 def error_rate(errors: int, of: int) -> ErrorRate:

@@ -81,8 +81,13 @@ class Matcher:
     def __init__(self, problems: Sequence[Problem] = ()) -> None:
         self._find = _Finder(problems) if problems else None
 
-    def __call__(self, row: dict[str, Any], file: str, place: str) -> tuple[Problem | None, Sequence[str | None]]:
-        """The problem is one of those given, `None` where none fits, or the row's own. Raises for an unusable row."""
+    def __call__(self, row: dict[str, Any] | str, file: str, place: str) -> tuple[Problem | None, Sequence[str | None]]:
+        """The problem is one of those given, `None` where none fits, or the row's own.
+
+        Raises for an unusable row: a text in its place says why it could not be read.
+        """
+        if isinstance(row, str):
+            raise DataError(row)
         texts = [None] if row.get("error") else outputs(row)
         if texts is None:
             raise DataError(f"{file} {place} holds no output: one of {', '.join(OUTPUT_FIELDS[:4])} … is needed.")

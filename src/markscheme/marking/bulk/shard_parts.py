@@ -159,14 +159,9 @@ class MarksPart:
 
     def _write_group(self) -> None:
         pa = arrow("pyarrow")
-        schema = _schema()
+        types = {"position": pa.int64(), "sample": pa.int32(), "flags": pa.list_(pa.string())}
+        schema = pa.schema([(name, types.get(name, pa.string())) for name in PartMark.__struct_fields__])
         if self._writer is None:
             self._writer = arrow("pyarrow.parquet").ParquetWriter(self._temporary, schema, compression="zstd")
         columns = [pa.array([getattr(mark, f.name) for mark in self._waiting], type=f.type) for f in schema]
         self._writer.write_batch(pa.record_batch(columns, schema=schema))
-
-
-def _schema() -> Any:
-    pa = arrow("pyarrow")
-    types = {"position": pa.int64(), "sample": pa.int32(), "flags": pa.list_(pa.string())}
-    return pa.schema([(name, types.get(name, pa.string())) for name in PartMark.__struct_fields__])

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from functools import lru_cache
 from pathlib import Path
@@ -20,7 +20,7 @@ from markscheme.marking import get_protocol, mark
 from markscheme.marking.bulk.outputs import Matcher, response_of
 from markscheme.marking.bulk.shard_parts import MarksPart, ShardOutcome
 from markscheme.marking.bulk.shards import Row, Shard, rows_of
-from markscheme.types import Mark, Problem
+from markscheme.types import Mark
 
 UNUSABLE = (MarkschemeError, ValueError, OverflowError, RecursionError)
 """What one row may end in: no output, no gold, a gold that the protocol cannot judge against or that nobody can read."""
@@ -61,16 +61,12 @@ def golds_of(benchmark: str, data_dir: str | None) -> Golds:
     return Golds(name, str(folder), tuple(file.content_sha256 for file in load(name, folder).files))
 
 
-def mark_shard(told: dict[str, Any]) -> dict[str, Any]:
-    """Mark one shard; plain data in and out, for it runs in another process."""
-    job = msgspec.convert(told, Job)
-    ended: ShardOutcome | ShardFailure
+def mark_shard(job: Job | dict[str, Any]) -> ShardOutcome | ShardFailure:
+    """Mark one shard; into another process a job comes as plain data."""
     try:
-        ended = _mark(job)
+        return _mark(msgspec.convert(job, Job))
     except MarkschemeError as error:
-        ended = ShardFailure(type(error).__name__, str(error))
-    made: dict[str, Any] = msgspec.to_builtins(ended)
-    return made
+        return ShardFailure(type(error).__name__, str(error))
 
 
 def _mark(job: Job) -> ShardOutcome:
@@ -84,15 +80,15 @@ def _mark(job: Job) -> ShardOutcome:
         for position, row in rows_of(job.shard):
             place = f"{name}:{position}"
             try:
-                found = _marks(row, match, place, job)
+                marks = _marks(row, match, place, job)
             except UNUSABLE as error:
                 unusable += 1
                 example = example or (str(error) if place in str(error) else f"{place}: {error}")[:500]
                 continue
-            if found is None:
+            if marks is None:
                 unmatched += 1
                 continue
-            for problem_id, sample, each in found:
+            for problem_id, sample, each in marks:
                 part.add(position, problem_id, sample, each)
         outcome = ShardOutcome(part.rows, unmatched, unusable, example)
         part.finish(outcome)
@@ -101,23 +97,16 @@ def _mark(job: Job) -> ShardOutcome:
 
 def _marks(row: Row, match: Matcher, place: str, job: Job) -> list[tuple[str, int | None, Mark]] | None:
     """The marks of a row's outputs with problem and sample; `None` where they answer no problem at hand."""
-    problem, texts = usable(row, match, job.shard.file, place)
+    problem, texts = match(row, job.shard.file, place)
     if problem is None or isinstance(row, str):
         return None
-    found = []
+    marks = []
     for index, text in enumerate(texts):
         given = row.get("sample") if len(texts) == 1 else index
         sample = given if type(given) is int and 0 <= given < 1 << 31 else None  # `true` is an int, too
         response = response_of(row, text, problem, sample or 0)
-        found.append((problem.id, sample, mark(response, problem, protocol=job.protocol, think_end=job.think_end)))
-    return found
-
-
-def usable(row: Row, match: Matcher, file: str, place: str) -> tuple[Problem | None, Sequence[str | None]]:
-    """The problem that a row answers, and its outputs; raises one of `UNUSABLE` where it has none."""
-    if isinstance(row, str):
-        raise DataError(row)
-    return match(row, file, place)
+        marks.append((problem.id, sample, mark(response, problem, protocol=job.protocol, think_end=job.think_end)))
+    return marks
 
 
 def _check_protocol(label: str) -> None:
@@ -136,13 +125,13 @@ def _matcher(golds: Golds | None) -> Matcher:
         return Matcher()
     from markscheme.benchmarks import benchmark as load
 
-    found = load(golds.benchmark, golds.data_dir)
-    if tuple(file.content_sha256 for file in found.files) != golds.sha256:
+    bench = load(golds.benchmark, golds.data_dir)
+    if tuple(file.content_sha256 for file in bench.files) != golds.sha256:
         raise DataError(
             f"{golds.benchmark} has other problems on {socket.gethostname()} than where the command was given; give "
             "every machine the same --data-dir."
         )
-    return Matcher(found.problems)
+    return Matcher(bench.problems)
 
 
 TASK = "markscheme.marking.bulk.shard_worker:mark_shard"
@@ -162,20 +151,19 @@ def mark_here(jobs: Mapping[int, Job], workers: int | None) -> Ended:
     size = workers or os.cpu_count() or 1
     if size == 1 or len(jobs) == 1:
         for number, job in jobs.items():
-            yield number, _ended(mark_shard(msgspec.to_builtins(job)))
+            yield number, mark_shard(job)
         return
     pool = Pool(size, memory_mb=MEMORY_MB)
     with ThreadPoolExecutor(size, thread_name_prefix="shards") as threads:
-        running = {
-            threads.submit(pool.run, TASK, [msgspec.to_builtins(job)], time_limit=LONGEST): number
-            for number, job in jobs.items()
-        }
+        running = {threads.submit(pool.run, TASK, [job], time_limit=LONGEST): number for number, job in jobs.items()}
         try:
             while running:
                 for future in wait(running, return_when=FIRST_COMPLETED).done:
-                    number, found = running.pop(future), future.result()
-                    done = found.status == "done"
-                    yield number, _ended(found.value) if done else _lost(jobs[number], found.why)
+                    number, task = running.pop(future), future.result()
+                    if task.status == "done":
+                        yield number, msgspec.convert(task.value, ShardOutcome | ShardFailure)
+                    else:
+                        yield number, _lost(jobs[number], task.why)
         finally:
             for future in running:
                 future.cancel()
@@ -195,7 +183,7 @@ def mark_on_ray(jobs: Mapping[int, Job], address: str | None, note: Callable[[st
             # Twice as many as cores, so that none waits for us; looked up each time, since clusters grow and shrink.
             cores = int(head.ask(ray.cluster_resources).get("CPU", 0))
             while len(running) < 2 * max(1, cores) and (following := next(left, None)) is not None:
-                running[remote.remote(msgspec.to_builtins(following[1]))] = following[0]
+                running[remote.remote(following[1])] = following[0]
             if not running:
                 return
             done, _ = ray.wait(list(running), num_returns=1, timeout=LOOK_EVERY)
@@ -204,10 +192,9 @@ def mark_on_ray(jobs: Mapping[int, Job], address: str | None, note: Callable[[st
             for reference in done:
                 number = running.pop(reference)
                 try:
-                    ended = _ended(ray.get(reference))
+                    yield number, ray.get(reference)
                 except ray.exceptions.RayError as error:
-                    ended = _lost(jobs[number], (str(error).strip().splitlines() or [type(error).__name__])[-1])
-                yield number, ended
+                    yield number, _lost(jobs[number], (str(error).strip().splitlines() or [type(error).__name__])[-1])
 
 
 def raised(failure: ShardFailure, more: str = "") -> errors.MarkschemeError:
@@ -215,10 +202,6 @@ def raised(failure: ShardFailure, more: str = "") -> errors.MarkschemeError:
     kind = getattr(errors, failure.kind)
     error: errors.MarkschemeError = kind(failure.why.rstrip(".") + more if more else failure.why)
     return error
-
-
-def _ended(found: object) -> ShardOutcome | ShardFailure:
-    return msgspec.convert(found, ShardOutcome | ShardFailure)
 
 
 def _lost(job: Job, reason: str) -> ShardFailure:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import fnmatch
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from importlib import import_module
 from itertools import accumulate, pairwise
 from pathlib import Path
@@ -92,16 +92,14 @@ def _unreadable(error: OSError) -> NoReturn:
 
 def shards_of(file: Path) -> Iterator[Shard]:
     """A file in parts of about equal work."""
-    cuts = _cuts_of_parquet(file) if file.suffix == ".parquet" else _cuts_of_lines(file)
+    if file.suffix == ".parquet":
+        cuts = _cuts_of_parquet(file)
+    else:
+        cuts = [*range(0, size := file.stat().st_size, BYTES), size]
     yield from (Shard(str(file), start, end) for start, end in pairwise(cuts))
 
 
-def _cuts_of_lines(file: Path) -> Sequence[int]:
-    size = file.stat().st_size
-    return [*range(0, size, BYTES), size] if size else []
-
-
-def _cuts_of_parquet(file: Path) -> Sequence[int]:
+def _cuts_of_parquet(file: Path) -> list[int]:
     """Small row groups are taken together, large ones are cut."""
     try:
         about = arrow("pyarrow.parquet").read_metadata(file)

@@ -19,13 +19,15 @@ from markscheme.marking.equality.read.parsing import read
 from markscheme.marking.equality.read.tokens import scan
 from markscheme.marking.equality.read.tree import flat, tree
 from markscheme.marking.equality.rules.rulebook import Comparator
-from markscheme.marking.equality.units import read_unit
+from markscheme.marking.equality.units import read_unit, with_unit_set_apart
 
 Method = Literal["string", "exact", "numeric", "symbolic", "none"]
 """What settled it: the same text, exact arithmetic, a numerical difference, computer algebra, or nothing."""
 _WHOLE: Final = re.compile(r"\s*[-+]?[0-9]{1,1000}\s*")
 _SPACES: Final = re.compile(r"(?<!\d)\s+|\s+(?!\d)")
-_RANGE: Final = re.compile(r"(\d{1,20}(?:\.\d{1,20})?)\s?[-–]\s?(\d{1,20}(?:\.\d{1,20})?)")
+_RANGE: Final = re.compile(
+    r"(\d{1,20}(?:\.\d{1,20})?)[\s$\\%]{0,5}[-–][\s$\\]{0,5}(\d{1,20}(?:\.\d{1,20})?)(?:[^\d.-][^\d-]{0,40})?"
+)
 _UNWORKED: Final = re.compile(r"\\(?:sum|prod|i*nt|lim|frac\{d\}\{d)(?![a-z])")
 PROOFS: Final = "markscheme.marking.equality.proofs:decide"
 _TOO_BIG: Final = "too large to work out"
@@ -47,6 +49,7 @@ class AnswerComparison(msgspec.Struct, frozen=True):
 _SAME_TEXT: Final = AnswerComparison(True, "the same text", method="string")
 _SAME_NUMBER: Final = AnswerComparison(True, "the same number", method="exact")
 _OTHER_NUMBER: Final = AnswerComparison(False, "another number", method="exact")
+_EQUAL: Final = AnswerComparison(True, "equal", method="exact")
 
 
 class _Reading(msgspec.Struct, frozen=True):
@@ -116,31 +119,45 @@ def _in_unit(answer: str, gold: str, unit: str) -> bool:
 
 
 def _compare(answer: str, gold: str, places: int | None, time_limit: float) -> AnswerComparison:
+    """What came of it when the two were last compared: samples of a problem give the same answer again and again."""
+    known = _compared.get((answer, gold, places))
+    if known is not None:
+        return known
+    decided = _decide(answer, gold, places, time_limit)
+    if decided.equal is not None and len(answer) + len(gold) <= _CACHED_LENGTH:
+        if len(_compared) >= _CACHE_SIZE:
+            _compared.clear()
+        _compared[answer, gold, places] = decided
+    return decided
+
+
+_compared: Final[dict[tuple[str, str, int | None], AnswerComparison]] = {}
+
+
+def _decide(answer: str, gold: str, places: int | None, time_limit: float) -> AnswerComparison:
     if places is None and _WHOLE.fullmatch(answer) and _WHOLE.fullmatch(gold):
         return _SAME_NUMBER if int(answer) == int(gold) else _OTHER_NUMBER
     right = _read(gold)
     left = _read(answer)
     if left.answer is None or right.answer is None:
-        return _unread(answer, gold, left, right)
+        return _by_second_meaning(answer, gold) or _unread(answer, gold, left, right)
     comparator = Comparator(places=places)
     verdict = _same(comparator, left.answer, right.answer)
-    if verdict and _other_range(answer, gold):
-        return AnswerComparison(False, "another range", method="exact")
+    if verdict:
+        if _other_range(answer, gold):
+            return AnswerComparison(False, "another range", method="exact")
+        return AnswerComparison(True, "equal", tuple(comparator.flags), "exact") if comparator.flags else _EQUAL
     if verdict is False:
         if _same_but_for_spaces(answer, gold):
             return _SAME_TEXT
-        other = _by_second_meaning(answer, gold)
-        if other is not None:
-            return other
-    if verdict is None:
-        if _same_tokens(answer, gold):
-            return _SAME_TEXT
-        if comparator.exhausted:
-            return AnswerComparison(None, _TOO_BIG)
-        return _prove(answer, gold, tuple(comparator.flags), time_limit)
-    method: Method = "numeric" if comparator.numeric and verdict is False else "exact"
-    flags = tuple(comparator.flags) if verdict else ()
-    return AnswerComparison(verdict, "equal" if verdict else difference(left.answer, right.answer), flags, method)
+        method: Method = "numeric" if comparator.numeric else "exact"
+        why = difference(left.answer, right.answer)
+        return _by_second_meaning(answer, gold) or AnswerComparison(False, why, method=method)
+    if _same_tokens(answer, gold):
+        return _SAME_TEXT
+    if comparator.exhausted:
+        return AnswerComparison(None, _TOO_BIG)
+    return _prove(answer, gold, tuple(comparator.flags), time_limit)
 
 
 def _prove(answer: str, gold: str, flags: tuple[str, ...], time_limit: float) -> AnswerComparison:
@@ -183,23 +200,24 @@ def _same_but_for_spaces(answer: str, gold: str) -> bool:
 
 def _other_range(answer: str, gold: str) -> bool:
     """Whether both texts are ranges, 0.6 - 0.8 and 0.0 - 0.2, with other ends: as differences they would be equal."""
-    if not any(dash in answer for dash in "-–"):
+    if "-" not in answer and "–" not in answer:
         return False
-    ranges = [m for text in (answer, gold) if (m := _RANGE.fullmatch(text.strip(" $")))]
+    ranges = [m for text in (answer, gold) if (m := _RANGE.fullmatch(text.strip(" $\\")))]
     ends = [(Fraction(m[1]), Fraction(m[2])) for m in ranges]
     return len(ends) == 2 and ends[0] != ends[1] and all(low < high for low, high in ends)
 
 
 def _same_tokens(answer: str, gold: str) -> bool:
     """Whether two texts differ only in layout, for answers that are the same but beyond reading."""
-    if max(len(answer), len(gold)) > _LONGEST_LAYOUT:
+    texts = [clean(text) for text in (answer, gold) if len(text) <= _LONGEST_LAYOUT]
+    if len(texts) < 2 or max(map(len, texts)) > _LONGEST_LAYOUT:
         return False
-    return _layout(answer) == _layout(gold)
+    return _layout(texts[0]) == _layout(texts[1])
 
 
 def _layout(text: str) -> list[str]:
-    """The tokens of a text with all braces in place, where they match."""
-    tokens = scan(clean(text))
+    """The tokens of a cleaned text with all braces in place, where they match."""
+    tokens = scan(text)
     try:
         return [t.text for t in flat(tree(tokens))]
     except Unreadable:
@@ -238,9 +256,6 @@ class _Meaning(NamedTuple):
 
 _LIST_COMMA: Final = re.compile(r"(?<=\d),(?=\s?[1-9]\d{2}(?!\d))")
 _SPACED_GROUPS: Final = re.compile(r"\s*[-+$\\]*\d{1,3}(?:, \d{3})+(?!\d)[^,]*")
-_BARE_UNIT: Final = re.compile(
-    r"([-\d.,/\s]*\d)\s*(?:\s([mgshL](?:/[mgshL])?)((?:\^\{?[23]\}?)?)|\(([A-Za-z]{1,3})\)())\s*\.?"
-)
 _DECIMAL_COMMA: Final = re.compile(
     r"(?P<sign>[-+]?\s?\\?\$?\s?)(?:(?P<groups>\d{1,3}(?:\.\d{3})+)|(?P<whole>\d+)(?=,))(?:,(?P<part>\d+))?(?P<tail>[^\d,.].*)?"
 )
@@ -249,15 +264,13 @@ _LOG: Final = re.compile(r"\\?(?<![A-Za-z])log(?![A-Za-z]|\s*_)")
 _IMAGINARY: Final = re.compile(r"(?<!\\)(?<![A-Za-z]{2})[Ij](?![A-Za-z]{2})")
 
 
-def _with_unit(text: str) -> str:
-    m = _BARE_UNIT.fullmatch(text) if text[0] in "-.0123456789 " and len(text) < 100 else None
-    return text if m is None else rf"{m[1]}\text{{ {m[2] or m[4]}}}{m[3] or ''}"
-
-
 def _point_for_comma(text: str) -> str:
-    """`0,5`, `1.234,56` and `1.234.567` as most of Europe writes them; `1,234` is left alone, for it is rather 1234."""
+    """`0,5`, `1.234,56` and `1.234.567` as most of Europe writes them.
+
+    `1,234` is left alone, for it is rather 1234, and so is `-3,0`, which is rather two solutions.
+    """
     m = _DECIMAL_COMMA.fullmatch(text.strip()) if len(text) < 100 else None
-    if m is None or (m["groups"] is None and len(m["part"] or "") == 3 and m["whole"] != "0"):
+    if m is None or (m["groups"] is None and (m["part"] == "0" or (len(m["part"]) == 3 and m["whole"] != "0"))):
         return text
     if m["groups"] is not None and m["part"] is None and m["groups"].count(".") < 2:
         return text
@@ -268,7 +281,7 @@ def _point_for_comma(text: str) -> str:
 _MEANINGS: Final = (
     _Meaning(",", lambda text: _LIST_COMMA.sub(";", text)),  # 1,234 as a list
     _Meaning(",", lambda text: text.replace(", ", ",") if _SPACED_GROUPS.fullmatch(text) else text, "answer"),
-    *(_Meaning(unit, _with_unit) for unit in ("m", "g", "s", "h", "L", ")")),  # 5 m as an amount
+    *(_Meaning(sign, with_unit_set_apart, "both") for sign in (" ", "\\", ")")),  # 5 m as an amount
     _Meaning(",", _point_for_comma, flag="decimal comma"),
     _Meaning(".", _point_for_comma, flag="decimal comma"),
     _Meaning("C", lambda text: _CHOOSE.sub(r"\\binom{\1}{\2}", text) if len(text) < 300 else text),  # C(n, 2)
@@ -316,7 +329,8 @@ def _read(text: str) -> _Reading:
     except (TooBig, RecursionError):
         reading = _Reading(None, _TOO_BIG)
     except (Unreadable, Undefined) as problem:
-        reading = _Reading(None, str(problem) or type(problem).__name__)
+        apart = with_unit_set_apart(text)  # 5 kJ/mol, which is no product either
+        reading = _read(apart) if apart != text else _Reading(None, str(problem) or type(problem).__name__)
     if len(text) <= _CACHED_LENGTH and effort_spent() <= _CACHED_EFFORT:
         if len(_cache) >= _CACHE_SIZE:
             _cache.clear()

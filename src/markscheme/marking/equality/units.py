@@ -41,7 +41,7 @@ def _table() -> dict[str, tuple[str, int, Fraction]]:
         ("deg", "degree deg °", f(1)), ("rad", "radian rad", f(1)), ("degc", "celsius °c", f(1)), ("degf", "fahrenheit °f", f(1)), ("degk", "kelvin k °k", f(1)),
         ("m3", "l liter litre", f(1, 10**3)), ("m3", "ml milliliter millilitre cc", f(1, 10**6)), ("m3", "gallon gal", f(3785411784, 10**12)),
         ("m3", "quart qt", f(946352946, 10**12)), ("m3", "pint pt", f(473176473, 10**12)), ("m3", "cup", f(2365882365, 10**13)),
-        (ANY, "unit", f(1)), ("j", "joule", f(1)), ("n", "newton", f(1)), ("w", "watt", f(1)), ("v", "volt", f(1)), ("hz", "hertz hz", f(1)),
+        (ANY, "unit", f(1)), ("j", "joule", f(1)), ("n", "newton", f(1)), ("w", "watt", f(1)), ("v", "volt", f(1)), ("hz", "hertz hz", f(1)), ("t", "tesla", f(1)), ("f", "farad", f(1)), ("ohm", "ohm", f(1)),
     ]  # fmt: skip
     return {
         name: (base.rstrip("3"), 3 if base.endswith("3") else 1, factor)
@@ -51,6 +51,9 @@ def _table() -> dict[str, tuple[str, int, Fraction]]:
 
 
 _UNITS: Final = _table()
+_SI_SYMBOLS: Final = "J|N|W|V|A|C|T|F|Pa|Hz|eV|mol|bar|cal|m|g|s|L|ohm"
+_SI: Final = re.compile(rf"([pnuμmckMG]?)({_SI_SYMBOLS})")
+_SI_PREFIXES: Final = {"p": -12, "n": -9, "u": -6, "μ": -6, "m": -3, "c": -2, "": 0, "k": 3, "M": 6, "G": 9}
 _SPEEDS: Final = {"mph": ("mile", "hour"), "kph": ("km", "hour"), "kmh": ("km", "hour"), "fps": ("foot", "second")}
 _POWERS: Final = {"square": 2, "sq": 2, "squared": 2, "cubic": 3, "cu": 3, "cubed": 3}
 _PIECES: Final = re.compile(r"\^?\{?\(?(-?\d+)\)?\}?|[^\W\d_]+(?:'s)?|°[cfkCFK]?|/")
@@ -114,6 +117,12 @@ def unit_asked(statement: str) -> str:
 
 def _lookup(word: str) -> list[tuple[str, int, Fraction]] | None:
     """(base, exponent, factor) of one unit word; capitals matter only where SI makes them."""
+    symbol = _SI.fullmatch(word)
+    if symbol is not None:
+        base, times, factor = _UNITS.get(symbol[2].lower(), (symbol[2].lower(), 1, Fraction(1)))
+        return [(base, times, factor * Fraction(10) ** _SI_PREFIXES[symbol[1]])]
+    if word == "Nm":
+        return [_UNITS["newton"], _UNITS["m"]]
     lower = word.lower()
     for name in (lower, _stem(lower)):
         if name in _UNITS:
@@ -158,3 +167,34 @@ def _generic(a: Unit, b: Unit) -> bool:
         and a.dimensions[0][0] == ANY
         and b.dimensions[0] == ("m", a.dimensions[0][1])
     )
+
+
+_SYMBOL: Final = (
+    rf"(?:[pnumckMG]?(?:{_SI_SYMBOLS}|h)|K|Wb|atm|[Tt]orr|mmHg|psi|min|hr|ft|lbs?|rad|angstrom)(?:\^-?[1-9])?"
+)
+_IN_LETTERS: Final = re.compile(
+    r"([-+]?[\d.,/\s]*\d(?:\s?(?:\\times|\*|x)\s?10\s?\^\s?[-+]?\d+)?|[-+]?\d[\d.]*[eE][-+]?\d+)"
+    rf"(?:\s({_SYMBOL}(?:(?:\s?[/*]\s?|(?<=kg) | (?=[^/]*\^-)){_SYMBOL}){{0,4}})|\s*\(([A-Za-z]{{1,3}})\))\s*\.?"
+)
+_FONT: Final = re.compile(r"\\(?:mathrm|text|textrm|rm|operatorname)(?![a-z])\s?|\\[ ,;]|[{}~]")
+_POWER: Final = re.compile(r"\^\s?([-+]?\d+)")
+_SPELLED: Final = {"\\cdot": "*", "\\Omega": "ohm", "Ω": "ohm", "\\AA": "angstrom", "Å": "angstrom", "\\mu ": "u", "\\mu": "u", "μ": "u", "µ": "u"}  # fmt: skip
+_NAMES: Final = {"T": "tesla", "F": "farad"}
+
+
+def with_unit_set_apart(text: str) -> str:
+    r"""An amount whose unit stands in plain letters with that unit as text: `5.2 x 10^3 kJ/mol`, `3 m \mathrm{s^{-1}}`, `3 (cm)`.
+    Any other text comes back as it is: without a space `5m` is a product."""
+    if text[:1] not in "-+.0123456789 " or len(text) > 100:
+        return text
+    plain = text.replace("$", "") if text.count("$") == 2 else text
+    for symbol, name in _SPELLED.items():
+        plain = plain.replace(symbol, name)
+    m = _IN_LETTERS.fullmatch(" ".join(_FONT.sub(lambda mark: "" if mark[0] in "{}" else " ", plain).split()))
+    if m is None:
+        return text
+    unit, _, exponent = (m[2] or m[3]).partition("^")
+    if not unit.isalpha() or not exponent.lstrip("-").isdigit():
+        unit, exponent = m[2] or m[3], ""  # m/s^2 is read as it stands
+    amount = _POWER.sub(r"^{\1}", m[1])
+    return rf"{amount}\text{{ {_NAMES.get(unit, unit)}}}" + (f"^{{{exponent}}}" if exponent else "")

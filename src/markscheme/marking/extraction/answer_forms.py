@@ -15,7 +15,7 @@ from markscheme.marking.extraction.declarations import declared_answer, plainly_
 from markscheme.marking.extraction.endings import is_cut_off
 from markscheme.marking.extraction.extracted import ExtractedAnswer
 from markscheme.marking.extraction.json_replies import json_answer
-from markscheme.marking.extraction.languages import declared_abroad
+from markscheme.marking.extraction.languages import declared_abroad, plainly_declared_abroad
 from markscheme.marking.extraction.marked import hashed_answer, tagged_answer
 from markscheme.marking.extraction.sections import ResponseSections
 
@@ -51,7 +51,7 @@ ANSWER_FORMS: Final = (
     # "The answer is 73", "ANSWER: 73", "**Final Answer**" above it: Minerva's, Inspect's and simple-evals' prompts.
     AnswerForm("declared", "announced", declared_answer, plainly_declared_answer),
     # 答案是 73, Die Antwort ist 73, Ответ: 73: MGSM's worked examples, GAOKAO-Bench, CMATH.
-    AnswerForm("abroad", "announced", declared_abroad),
+    AnswerForm("abroad", "announced", declared_abroad, plainly_declared_abroad),
     # "She has 73 apples left." as the last line: chat models that were asked for nothing in particular.
     AnswerForm("concluded", "implied", concluded_answer),
 )

@@ -147,9 +147,10 @@ _FORGOTTEN = 40
 
 def boxed_answer(text: str, start: int, end: int) -> ExtractedAnswer | None:
     """What the last box, or the last list of boxes, holds."""
-    if text.rfind("box", start, end) < 0:
+    last = text.rfind("box", start, end)
+    if last < 0:
         return None
-    plain = _plain_box(text, start, end)
+    plain = _plain_box(text, start, end, last - 1)
     if plain is not None:
         return plain
     boxes = last_boxes(text, start, end)
@@ -161,20 +162,22 @@ def boxed_answer(text: str, start: int, end: int) -> ExtractedAnswer | None:
     return ExtractedAnswer(", ".join(parts), boxes[0].start, boxes[-1].end, "boxed", parts, boxes[-1].outer_end)
 
 
-def _plain_box(text: str, start: int, end: int) -> ExtractedAnswer | None:
-    r"""The last box where it is `\boxed{73}` and nothing near it could belong to it: most boxes, at a third of the cost."""
-    at = text.rfind("\\boxed{", start, end)
+def _plain_box(text: str, start: int, end: int, at: int) -> ExtractedAnswer | None:
+    r"""The last box, at `at`, where it is `\boxed{73}` and nothing near it could belong to it: most boxes, at a third of
+    the cost."""
+    if not text.startswith("\\boxed{", at, end) or at < start:
+        return None
     inside = at + 7
-    close = text.find("}", inside, end) if at >= 0 else -1
+    close = text.find("}", inside, end)
     content = text[inside:close] if close > 0 else ""
-    if not content.isalnum() and close > 0:
+    if "{" in content or "\\" in content:
         close = closing_brace(text, inside, min(end, inside + MAX_CONTENT))
         content = text[inside:close] if close > 0 else ""
     if content.strip() in _PLACEHOLDERS or text[at - 1 : at] == "-":
         return None
     if text[close + 1 : close + 2] not in ("$", ".", "") and text[close + 1 : close + 4] != " \\]":
         return None
-    if text.find("box", inside, end) >= 0 or text.find("box", max(start, at - _NEAR), at) >= 0:
+    if text.find("box", max(start, at - _NEAR), at) >= 0:
         return None
     return ExtractedAnswer(content, inside, close, "boxed", (), close + 1)
 

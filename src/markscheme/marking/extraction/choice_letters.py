@@ -24,10 +24,12 @@ _ANNOUNCEMENTS: Final = tuple(
         rf"(?:(?i:is|are|be|would\sbe|should\sbe|must\sbe|will\sbe|seems\sto\sbe|appears\sto\sbe|es|est|ist)\b|[:：=-])"
         rf"\s?(?:(?i:therefore|thus|clearly|likely|probably|most\slikely|definitely|then|the|option|choice|answer|letter|alternative|number|la|le|die)\s){{0,4}}{_OPEN}{_CAPITAL}",
         # "Option B is correct", "(B) is the right answer", "choice B fits best".
-        rf"(?:(?i:option|choice|answer|alternative)\s{{0,2}}+)?{_OPEN}{_CAPITAL}[\s)\]}}*_.:]{{0,6}}+(?:[^.\n]{{0,60}}?\s)?(?i:is|would\sbe|seems|must\sbe|fits)\s(?:(?i:the|our|therefore|thus|also|most|likely|probably|indeed)\s){{0,3}}"
+        rf"(?:(?i:option|choice|answer|alternative)\s{{0,2}}+)?{_OPEN}{_CAPITAL}[\s)\]}}*_.:]{{0,6}}+(?:[^.\n]{{0,60}}?\s)?(?i:is|would\sbe|seems|must\sbe|fits|as)\s(?:(?i:the|our|therefore|thus|also|most|likely|probably|indeed|only)\s){{0,3}}"
         rf"(?i:correct|right|best|closest|answer|true|solution)\b(?!\s(?i:if|when|only))",
         # "I choose C", "select option D", "we pick (A)", "mark B".
-        rf"(?i:\b(?:choose|select|pick|chose|selected|go\swith|goes?\sfor|corresponds?\sto|matches|mark))\s(?:(?i:the|option|choice|answer|letter|with)\s){{0,3}}{_OPEN}{_CAPITAL}",
+        rf"(?i:\b(?:choose|select|pick|chose|selected|go\swith|goes?\sfor|corresponds?\sto|matches|mark))\s[*_]{{0,2}}(?:(?i:the|option|choice|answer|letter|with)\s){{0,3}}{_OPEN}{_CAPITAL}",
+        # "What is the answer? B) 12", "Answer the question - B) 12."
+        rf"(?i:\banswer)\s[^.\n]{{0,60}}(?:\?|\s-)\s{_OPEN}{_CAPITAL}(?=[).:])",
         # `Choice_B`, `Option_C`, `choice: d`: how instruction-tuned models name the field.
         rf"(?i:\b(?:choice|option|answer))[_ ]?[:：_]\s?{_OPEN}{_LETTER}",
         # 故选B, 答案是B, 【答案】 B, 应选 (C): how Chinese solutions end; GAOKAO-Bench, C-Eval, CMATH.
@@ -36,6 +38,21 @@ _ANNOUNCEMENTS: Final = tuple(
         rf"(?:选项|答案)?\s?{_OPEN}{_CAPITAL}[\s)）】\]*]{{0,4}}+(?:选?项|答案)?(?:的说法|的描述|的叙述)?(?:是|为)?\s?(?:最)?(?:正确|对的|符合题意)",
     )
 )
+_REMARKS: Final = tuple(
+    re.compile(pattern)
+    for pattern in (
+        # "This leaves us with option A", "more consistent with option B", "the only option C".
+        rf"(?i:\b(?:leav(?:es|ing)(?:\sus)?\swith|making|points?\sto|consistent\swith|closest\sto|only)\s[*_]{{0,2}}(?:the\s)?(?:option|choice|answer)\s){_OPEN}{_CAPITAL}",
+        # "Option C is the most logical choice", "Option D provides the most direct route".
+        rf"(?i:\b(?:option|choice|answer))\s{_OPEN}{_CAPITAL}(?:[\s)\]}}*_.:]{{0,6}}(?:[^.\n]{{0,60}}?\s)?)(?i:is|provides|offers|gives|seems|represents|remains)\s(?i:the\s)?"
+        rf"(?i:most|only)\s(?i:logical|likely|plausible|probable|suitable|accurate|appropriate|direct|reasonable|consistent|correct|valid|viable|possible)\b(?!\s(?i:wrong|incorrect|mistake|error|trap|distractor))",
+        # "The likely compound is:" and the choice on the next line.
+        rf"\b(?:is|be)\s?[*_]{{0,2}}:[*_ ]{{0,3}}\n{{1,3}}[*_> ]{{0,4}}(?:(?i:option|choice)\s)?[(\[]?{_CAPITAL}(?=[)\].:])",
+        # "… is about 12.6 (Option A)." at the end of a sentence.
+        rf"[(\[](?i:option|choice|answer)\s{_CAPITAL}[)\]](?=[*_]{{0,3}}(?:\.|,\s(?:as|since|because)\s|\s{{0,4}}(?:\n|\Z)))",
+    )
+)
+"""What may be said of an option that is not the choice: it counts where nothing else announces one."""
 _FIRST_LINE: Final = re.compile(
     rf"\s*(?>(?:[\s*_#>({{\[（【\"'`$]|\\text(?:bf|rm)?\{{|\\boxed\{{){{0,8}}){_LETTER}(?=[\s*_)}}\]）】\"'`$]*(?:[.:)）、\n]|\Z))"
 )
@@ -57,8 +74,6 @@ _ANOTHER: Final = re.compile(
 _SEVERAL: Final = re.compile(
     r"(?>(?:[\s*_({\[$]|\\(?:text|textbf|mathbf|mathrm|rm|bf)\b){0,8})((?>[A-J](?:[\s,、，;；&和与及{}$()]|\\[,; ]|and\b){0,8}){2,10})[\s.。)}\]$*]*"
 )
-
-
 _BRACKETED: Final = re.compile(r"(?:left|text\s?\{)?\s?[(（]")
 
 
@@ -67,7 +82,8 @@ def letter_in(content: str) -> str | None:
     if len(content) > 2_000:
         return None
     if (several := _SEVERAL.fullmatch(content)) is not None:
-        return re.sub(r"[^A-J]", "", several[1])
+        letters = re.sub(r"[^A-J]", "", several[1])
+        return letters if len(set(letters)) == len(letters) else None  # III is a number
     choice = _CONTENT.fullmatch(content)
     if choice is None or _ANOTHER.match(content, choice.end("letter")):
         return None
@@ -79,22 +95,42 @@ def letter_in(content: str) -> str | None:
     return letter.upper()
 
 
-def announced_letter(text: str, start: int, end: int) -> ExtractedAnswer | None:
-    """The letter that was announced last."""
+def announced_letter(text: str, start: int, end: int, *, weak: bool = True) -> ExtractedAnswer | None:
+    """The letter that was announced last, else (if `weak`) that of the last remark on an option."""
     begin = max(start, end - _REACH)
-    last: re.Match[str] | None = None
-    for announcement in _ANNOUNCEMENTS:
-        for match in announcement.finditer(text, begin, end):
-            if last is None or match.start("letter") > last.start("letter"):
-                last = match
-    chosen = _extracted(text, last, end) if last is not None else None
-    return None if chosen is not None and len(chosen.content) > 5 else chosen  # more is a list of all options
+    for announcements in (_ANNOUNCEMENTS, _REMARKS if weak else ()):
+        matches = [match for each in announcements for match in each.finditer(text, begin, end)]
+        for match in sorted(matches, key=lambda match: match.start("letter"), reverse=True):
+            if not _opens_list(text, match, end) and not _is_denied(text, match):
+                chosen = _extracted(text, match, end)
+                return chosen if len(chosen.content) <= 5 else None  # more is a list of all options
+    return None
+
+
+def _is_denied(text: str, match: re.Match[str]) -> bool:
+    """Whether an announcement is turned round, "not consistent with option A", or announces none: "The answer is A cube"."""
+    bare = match["letter"] == "A" and text[match.start("letter") - 1] not in "(["
+    turned = _NOT.search(text[max(0, match.start() - 16) : match.start()])
+    return turned is not None or (bare and _ARTICLE.match(text, match.end("letter")) is not None)
+
+
+_ARTICLE: Final = re.compile(
+    r"\s(?!(?:because|since|as|and|or|is|are|was|for|with|which|where|but|due|so|if|by|in|from|when|to|that|than|not|only|being|has|will|does|can|the|given|based|according|although|though|while|after|on|at|over|rather|unless|then|here|per)\b)[a-z]{2,}"
+)
+_NOT: Final = re.compile(r"(?:\bnot|n't|\bnor|\bnever|\bcannot|\bless)\s(?:[a-z]+\s)?\Z", re.IGNORECASE)
+
+
+def _opens_list(text: str, match: re.Match[str], end: int) -> bool:
+    """Whether what looks like an announcement only leads to all options: "Let us look at each option:", (A) …, (B) …"""
+    at = match.end("letter")
+    if "\n" not in match[0] or match["letter"] in "Jj":
+        return False
+    following = chr(ord(match["letter"]) + 1)
+    return re.compile(rf"\n[\s*_(\[-]{{0,8}}{following}[).:*]").search(text, at, min(end, at + 1_000)) is not None
 
 
 _REACH: Final = 6_000
 """How far before the end a choice may stand."""
-
-
 _LONE: Final = re.compile(r"(?:\A|\n)[\s*_(\[]{0,8}(?P<letter>[A-J])(?:[\s*_)\].]{0,8}\Z|[.)]\s[^\n]{1,200}\Z(?<!\n))")
 
 

@@ -50,7 +50,9 @@ def _stated_choices(statement: str) -> dict[str, str]:
 
 
 def _without_layout(text: str) -> str:
-    """A choice without what sets it apart from the next one: `12 \\qquad`, `$12$,`."""
+    """A choice without what sets it apart from the next one: `12 \\qquad`, `$12$,`, `& 12 \\\\` in aligned rows."""
+    if "\\begin{" not in text:
+        text = text.partition("\\end{")[0]
     for _ in range(4):
         text = text.rstrip(" \n\t$,;.&~\\").removesuffix("\\qquad").removesuffix("\\quad")
-    return text.lstrip(" \n\t$").rstrip()
+    return text.lstrip(" \n\t$&").rstrip()

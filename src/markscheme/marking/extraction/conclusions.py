@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from markscheme.marking.extraction.extracted import ExtractedAnswer
+from markscheme.marking.extraction.extracted import ExtractedAnswer, last_match
 from markscheme.marking.extraction.number_words import NUMBER_RUN
 from markscheme.marking.extraction.sentences import (
     MAX_SENTENCE,
@@ -106,8 +106,9 @@ def _of_line(text: str, begin: int, finish: int) -> ExtractedAnswer:
     if finish - begin < 400 and not is_prose(line):
         chained = len(_EQUALS.findall(line)) > 1 and "," not in line  # L = 4*5 = 20
         return right_hand_side(text, begin, finish) if chained else undelimited(text, begin, finish)
-    sentence = begin
+    sentence, telling = begin, last_match(TELLING, text, begin, finish)
     for stop in _SENTENCE_END.finditer(text, begin, finish):
-        if TELLING.search(text, stop.end(), finish):
-            sentence = stop.end()
+        if telling is None or stop.end() > telling.start():
+            break
+        sentence = stop.end()
     return stated_value(text, sentence, finish)

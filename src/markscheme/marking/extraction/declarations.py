@@ -8,13 +8,13 @@ from markscheme.marking.extraction.extracted import TRIES, ExtractedAnswer, trim
 from markscheme.marking.extraction.value_spans import SEGMENT, value_span
 
 _LEAD = re.compile(
-    r"(?:(?:answer|ANSWER|Answer)s?|inal\s(?:value|result|number|count|total|amount|score))\b[*_]{0,3}"
+    r"(?:(?:answer|ANSWER|Answer)s?|(?<=[Ff])inal\s(?:value|result|number|count|total|amount|score))\b[*_]{0,3}"
     r"(?:"
     r"\s{1,3}(?:(?:to|for|of)\s[^.:\n]{1,80}?\s|\([^()\n]{1,30}\)\s)?(?:is|was|are|would\sbe|will\sbe|should\sbe|must\sbe|equals|comes\sout\sto)\b"
     r"|\s{0,2}(?:\([^()\n]{0,30}\))?\s{0,2}[*_]{0,3}\s{0,2}[:：=]"
     r"|\s{0,4}(?=\n)"
     r")"
-    r"(?>(?:\n[ \t]{0,20}[-•]\s(?=[ \t]{0,20}\S)|[\s:：*_>=→}]|(?:therefore|thus|then|simply|just|indeed|exactly|equal\sto|given\sby|as\sfollows|approximately|about"
+    r"(?>(?:\n[ \t]{0,20}[-•]\s(?=[ \t]{0,20}\S)|[\s:：*_>=→}]|\"\"\"|```(?:[a-z]{1,10}(?=\n))?|<(?:b|strong|em)>(?=[\w$\\-])|(?:therefore|thus|then|simply|just|indeed|exactly|equal\sto|given\sby|as\sfollows|approximately|about"
     r"|the\sfinal\sanswer\sis|The\sfinal\sanswer\sis|the\sanswer\sis|The\sanswer\sis)\b,?){0,400})"
 )
 _FINAL_WORDS = ("inal value", "inal result", "inal number", "inal count", "inal total", "inal amount", "inal score")
@@ -24,7 +24,8 @@ _LINE_START = re.compile(
 )
 _NOT_A_VALUE = re.compile(
     r"(?:correct|incorrect|verified|confirmed|right|wrong|not|in|an?\s+[a-z]{2,}|always|the|of|found|obtained|to|that|what|we|as|also"
-    r"|our|your|same|still|consistent|valid|reasonable|clear|already|now|below|above|based|expressed|written|it|this|you)\b"
+    r"|our|your|same|still|consistent|valid|reasonable|clear|already|now|below|above|based|expressed|written|it|this|you"
+    r"|(?:multipli|divid|add|reduc|increas|doubl|halv|squar|comput|calculat)i?ed)\b"
 )
 
 
@@ -69,6 +70,11 @@ def _declared(text: str, start: int, end: int, *, plain: bool) -> ExtractedAnswe
         if "\n" in lead[0] and not _is_heading(text, start, lead):
             continue
         begin, finish = value_span(text, lead.end(), end)
+        bracketed = _IN_ANGLES.match(text, begin, end)
+        if bracketed is not None:
+            begin, finish = bracketed.span(1)
+        if text.startswith("?\n", finish, end):  # the question once more, and its answer on the next line
+            begin, finish = value_span(text, finish + 2, end)
         if begin == finish or _NOT_A_VALUE.match(text, begin, finish):
             continue
         if finish == end and _is_unfinished_repeat(text, start, at, begin, end):
@@ -80,6 +86,10 @@ def _declared(text: str, start: int, end: int, *, plain: bool) -> ExtractedAnswe
             begin, finish = formula.span(formula.lastindex or 0)
         return unenclosed(text, at, trimmed(text, begin, finish, "declared"))
     return None
+
+
+_IN_ANGLES = re.compile(r"<([^<>/=,\n]{1,60})>(?=[.*\n]|\s?\Z)")
+"""`The answer is <16>.`: models that take the marks of a template for part of it; `<1, 2>` is a vector."""
 
 
 def _is_unfinished_repeat(text: str, start: int, at: int, begin: int, end: int) -> bool:

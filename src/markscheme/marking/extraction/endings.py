@@ -14,18 +14,18 @@ from markscheme.marking.extraction.sections import ResponseSections
 
 _WINDOW: Final = 2_000
 _ENDS_OPEN: Final = re.compile(
-    r"[,(\[{=+×·:;&\\<>≤≥^_/∈→⇒|－（【「《，、：；]\Z|(?<![\w)}\]*])[-*−]\Z|(?<=\s)[-−$]\Z|<<[^<>\n]{0,80}\Z"
+    r"[,(\[{=+×·:;&\\<>≤≥^_/∈→⇒|－（【「《，、：；]\Z|(?<![\w)}\]*])[-*−]\Z|(?<!\S)[-−$]\Z|<<[^<>\n]{0,80}\Z"
     r"|\\(?:frac|sqrt|cdot|times|left|right|text|boxed|begin|end|quad|leq|geq|approx|implies|Rightarrow)\Z"
 )
 _SHORT_ENDS_OPEN: Final = re.compile(
-    r"[=+×·^({\\]\Z|<<[^<>\n]{0,80}\Z|\b(?:the|a|an|of|to|and|is|are|by|with|that|than|per)\Z"
+    r"[=+×·^({\\]\Z|<<[^<>\n]{0,80}\Z|\b(?:the|a|an|of|to|and|is|are|by|with|that|than|per|we|where)\Z"
 )
 _ENDS_WELL: Final = re.compile(r"(?:[.!?。！？।…\"'”’)\]}）】」』`%°$€£¥]|\\\]|\\\)|:\)|\w\s?[²³])[*_~\s]*\Z")
 _LEADS_TO_A_FORMULA: Final = re.compile(
     r"\b(?:by|since|minus|plus|that|with|from|let|when|if|where|because)\s(?:\$[^$\n]{1,80}\$|\\\([^()\n]{1,80}\\\))\Z",
     re.IGNORECASE,
 )
-_LIST_MARK: Final = re.compile(r"\s*(?:[-*•]|\d{1,2}[.)]|\*\*\d{1,2}[.)]|#{1,6}|\*\*)\s*\Z")
+_LIST_MARK: Final = re.compile(r"(?:[-*•]|\*{0,2}\d{1,2}[.)]|#{1,6}|\*\*)\s?\*{0,2}")
 _HEADING: Final = re.compile(
     r"\s*(?:#{1,6}\s(?![-$\\]?\d)|\*\*?(?:Step|Case|Part)\s|Step\s\d{1,2}\b|Case\s\d{1,2}\b)(?![^\n]*\d[^\n]*\.\Z)[^\n=]*\Z"
 )
@@ -68,7 +68,10 @@ def breaks_off(text: str, start: int, end: int, *, ended: bool = False) -> bool:
         return False
     if _breaks(text, start, end, tail):
         return True
-    return not ended and _trails_off(tail, left_open=text.endswith("\n\n", start, end))
+    after = text[max(start, end - 40) : end]
+    blank = after[len(after.rstrip()) :]
+    # a blank line, the indent of the next one, or Markdown's sign that the line goes on
+    return not ended and _trails_off(tail, left_open="\n" in blank[:-1] or blank == "  \n")
 
 
 def may_be_whole(sections: ResponseSections) -> bool:
@@ -80,10 +83,12 @@ def may_be_whole(sections: ResponseSections) -> bool:
     plain = "\\" not in tail and tail.count("$") == len(_AMOUNTS.findall(tail))
     closed = plain or tail.endswith((".", "**", "$", "\\]", "\\)")) or _DRAWS.search(tail) is not None
     line = tail[tail.rfind("\n") + 1 :]
-    stated = _VALUE.search(line, _last_sentence_end(line[:-1])) is not None
+    stated = _VALUE.search(line, _last_sentence_end(line[:-1])) is not None or len(_WORDS.findall(line)) < _FEW
     return closed and stated and not sections.cut_off and not _breaks(text, start, end, tail)
 
 
+_FEW: Final = 4
+"""A last line of fewer words may be the answer itself."""
 _DRAWS: Final = re.compile(
     r"\n\W{0,4}(?:Therefore|Thus|Hence|So|Finally|In total)\b[^\n]{0,200}\Z|[故所]以?[^\n。]{0,80}\Z"
 )
@@ -97,12 +102,12 @@ def _breaks(text: str, start: int, end: int, tail: str) -> bool:
     if tail[-1:] not in ("}", "`") and (_OPENS_JSON.match(text, start, end) or _OPENS_FENCED.search(tail)):
         return True
     if _is_short(tail):
-        return len(tail) > 20 and _SHORT_ENDS_OPEN.search(tail) is not None
+        return len(tail) > 20 and (_SHORT_ENDS_OPEN.search(tail) is not None or _in_brackets(tail))
     line = tail[tail.rfind("\n") + 1 :]
     if _in_formula(tail) or _in_box(tail):
         return True
     if (
-        _LIST_MARK.fullmatch(line)
+        _LIST_MARK.fullmatch(line.strip())
         or _is_next_number(tail, line)
         or (_HEADING.fullmatch(line) and "\n" in tail and "nswer" not in line)
     ):
@@ -124,10 +129,12 @@ def _breaks(text: str, start: int, end: int, tail: str) -> bool:
 
 def _is_short(tail: str) -> bool:
     """Whether a text is an answer as it stands: short, and not the beginning of something in several sentences."""
-    return len(tail) < _SHORTEST and not _HAN_STEPS.search(tail)
+    return len(tail) < _SHORTEST and not _OPENS_WORKING.match(tail)
 
 
-_HAN_STEPS: Final = re.compile(r"[\u4e00-\u9fff][：。，][\s\S]*\n")
+_OPENS_WORKING: Final = re.compile(
+    r"[\s\S]{0,80}[\u4e00-\u9fff][：。，][\s\S]*\n|\s*(?:#{1,6}\s[^\n]*|\*\*[^*\n]+\*\*:?|(?:Step\s1|1\.\s|To\s|We\s|Given|Let)[^\n]*)\n"
+)
 
 
 def _trails_off(tail: str, *, left_open: bool) -> bool:
@@ -139,16 +146,33 @@ def _trails_off(tail: str, *, left_open: bool) -> bool:
         return True
     if _POLITE.match(line):
         return _concludes_nothing(tail[: -len(line)].rstrip())
-    ends_well = _ENDS_WELL.search(line) and not _ENDS_IN_NAME.search(line.rstrip("*_~ ") or line)
-    return (not ends_well and _lacks_its_stop(tail, line)) or _concludes_nothing(tail)
+    bare = line.rstrip("*_~ ") or line
+    ends_well = _ENDS_WELL.search(line) and not (_ENDS_IN_FORMULA.search(bare) or _ENDS_IN_BRACKET.search(bare))
+    return _is_unclosed(line) or (not ends_well and _lacks_its_stop(tail, line)) or _concludes_nothing(tail)
+
+
+def _is_unclosed(line: str) -> bool:
+    """Whether the last line opens bold type, or its last sentence a bracket, that it does not close."""
+    if line.count("**") % 2 and _OPENS_BOLD.match(line, max(0, line.rfind("**") - 1)):
+        return True
+    sentence = line[_last_sentence_end(line[:-1]) :]
+    return sum(map(sentence.count, "([{")) > sum(map(sentence.count, ")]}"))
+
+
+_OPENS_BOLD: Final = re.compile(r"(?:^|[\s(])\*\*(?!\s)")
 
 
 _FRAGMENT: Final = re.compile(r"[.!?:]\n{2,}[A-ZÀ-Þ][a-zß-ÿ']{0,20}\Z(?<![.\n][A-J])")
 """One word after a sentence and a blank line: a sentence that was begun. A single letter may be a choice."""
 _CUT_WORD: Final = re.compile(r"\b(?:let|that|it|what|there|here|s?he|doesn|don|can|isn|won)['’]\Z", re.IGNORECASE)
-_ENDS_IN_NAME: Final = re.compile(r"(?:\$[^$\n=]{0,80}[^$\n=.]\$|\\\([^()\n=]{0,80}[^()\n=.]\\\))\Z")
+_ENDS_IN_FORMULA: Final = re.compile(r"[\w,]\s(?:\$[^$\n]{0,80}[^$\n.]\$|\\\([^\n]{0,80}[^\n.]\\\))\Z")
+"""Words and a formula within their line, which a full stop would follow."""
+_ENDS_IN_BRACKET: Final = re.compile(
+    r"[.!?]\s[A-Z][^.!?\n]{0,200}[\w,]\s\([^()\n]{1,80}\)\Z|\A(?!(?:[^\n]{0,400}[\s(])?['‘])[^\n]{1,400}\w['’]\Z"
+)
+"""A sentence and its bracket without a full stop; a word and half of its `'s`."""
 _ANNOUNCES_A_STEP: Final = re.compile(
-    r"\s*(?:(?:Now|Next|First|Then|So|Finally),?\s)?(?:let['’]?s|let\sus|let\sme|I(?:'|’)ll|we(?:'ll|’ll|\swill|\sneed\sto|\smust))\s(?!know)[^=\n]*\Z",
+    r"\s*(?:(?:Now|Next|First|Then|So|Finally),?\s)?(?:let['’]?s|let\sus|let\sme|I(?:'ll|’ll|\sneed\sto)|we(?:'ll|’ll|\swill|\sneed\sto|\smust))\s(?!know)[^=\n]*\Z",
     re.IGNORECASE,
 )
 """`Now, let's start with the first step.`: what follows is missing."""
@@ -164,11 +188,13 @@ def _is_next_number(tail: str, line: str) -> bool:
     )
 
 
+def _in_brackets(tail: str) -> bool:
+    return any(tail.rfind(opening) > tail.rfind(closing) for opening, closing in _COMMANDS)
+
+
 def _in_formula(tail: str) -> bool:
-    for opening, closing in _COMMANDS:
-        opened = tail.rfind(opening)
-        if opened >= 0 and opened > tail.rfind(closing):
-            return True
+    if _in_brackets(tail):
+        return True
     paragraph = tail[tail.rfind("\n\n") + 1 :].replace("\\$", "")
     if "$" not in paragraph:
         return False
@@ -176,14 +202,17 @@ def _in_formula(tail: str) -> bool:
         return True
     marks = paragraph.replace("$$", "")
     rest = marks[marks.rfind("$") + 1 :]
-    if marks.count("$") % 2 == 0 or not rest or rest[0].isspace():
+    if marks.count("$") % 2 == 0 or not rest:
         return False
+    if rest[0].isspace():
+        return _SPACED_FORMULA.search(marks) is not None and not _PRICE.match(rest.lstrip())
     # An odd dollar with a number behind it is a price, unless dollars enclose formulas here and no word follows.
     return not _PRICE.match(rest) or (_FORMULA_OPENS.search(marks) is not None and not _WORD.search(rest))
 
 
 _PRICE: Final = re.compile(r"(?:<<[^<>\n]*>>)?[-−]?[\d.,]+k?(?:\s|[.)/*x=+-]|\Z)")
 _FORMULA_OPENS: Final = re.compile(r"\$[a-zA-Z\\(]")
+_SPACED_FORMULA: Final = re.compile(r"\$ [a-zA-Z\\(][^$\n]{0,200} \$")
 _WORD: Final = re.compile(r"[a-z]{3}")
 
 
@@ -203,10 +232,10 @@ def _lacks_its_stop(tail: str, line: str) -> bool:
     words = _WORDS.findall(sentence)
     if not _ALNUM.search(sentence) or "nswer" in sentence or "####" in line or _STATES.match(line):
         return False
-    if stop and sentence:
+    if (stop and sentence) or _HALF_SAID.search(sentence):
         return True  # "… is 60. The formula": after a full stop on the same line, words open a sentence
     earlier = tail[: len(tail) - len(line)]
-    if _HAN.search(earlier):
+    if len(_HAN.findall(earlier)) > _MOSTLY:
         return "。" in earlier or "，" in earlier
     lines = [other for other in earlier.split("\n") if len(_WORDS.findall(other)) > 3]
     ended = sum(1 for other in lines if _ENDS_WELL.search(other) or other.rstrip("* ").endswith(":"))
@@ -216,7 +245,7 @@ def _lacks_its_stop(tail: str, line: str) -> bool:
         return False
     if ("=" not in sentence and _UNDONE.search(sentence)) or _goes_on(sentence, words):
         return bool(earlier) or len(words) > 11
-    return (not lines and len(words) > 11) or (len(words) < 3 and len(earlier) > 200 and not _DIGIT.search(line))
+    return (not lines and len(words) > 11) or (len(words) < 3 and len(earlier) > 100 and not _DIGIT.search(line))
 
 
 def _goes_on(sentence: str, words: list[str]) -> bool:
@@ -228,11 +257,18 @@ def _goes_on(sentence: str, words: list[str]) -> bool:
     return len(_WORDS.findall(sentence, number.start())) > 5
 
 
+_HALF_SAID: Final = re.compile(
+    r"(?:\d|\\\)|\$),\s(?!(?:as|too|respectively|inclusive)\b)[^\d$\\=,]{2,40}\Z"
+    r"|^(?:Therefore|Thus|Hence|So|Finally|Next),?\s(?:the|each)\s(?![^\n]*(?:[=:]|\b(?:is|are|was|were|be|equals?|gives?|has|have|will|must|can)\b))"
+)
+"""A value and a clause that says none, or a subject without its verb."""
 _ALNUM: Final = re.compile(r"\w")
 _DIGIT: Final = re.compile(r"\d")
 _STATES: Final = re.compile(r"\s*(?:A|Ans|Result)\s?:|\W{0,3}[A-J][.):]\s")
 """`A: 26`, `(C) the greatest distance`: a line that is the answer."""
 _HAN: Final = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
+_MOSTLY: Final = 10
+"""Fewer signs of a script than this are a remark among another one."""
 _UNDONE: Final = re.compile(r"\d\s?(?:[-+*×]|\s/\s)\s?[$]?\d[\d.,]*\Z")
 """Words and a calculation that is not worked out: `Ricky picks 10 - 2`."""
 _LAST_NUMBER: Final = re.compile(r"(?:[\d$\\%°]|\*\*)(?=[^\d$\\%°*]*\Z)")
@@ -243,7 +279,9 @@ _OPENS: Final = re.compile(
 )
 _OPENING: Final = re.compile(_OPENS.pattern + r"[,\s]*(?:we|the|let|it|this|there|each|let's|find|need|to|know|in)?\s*")
 """What only opens a sentence."""
-_RESULT_AT_END: Final = re.compile(r"=\s?(?:<<[^<>]*>>)?[-$€£]{0,2}[\d.,/]{1,20}%?(?:\s?[a-zA-Z/%-]{1,20}){0,3}\Z")
+_RESULT_AT_END: Final = re.compile(
+    r"=\s?(?:<<[^<>]*>>)?[-$€£]{0,2}[\d.,/]{1,20}%?(?:\s?[a-zA-Z/%-]{1,20}){0,3}(?<![/-])\Z"
+)
 """A calculation and what it comes to, with its unit: a statement, full stop or not."""
 
 
@@ -255,8 +293,8 @@ def _last_sentence_end(line: str) -> int:
 
 
 _CONCLUDES: Final = re.compile(
-    r"\b(?:therefore|thus|hence|so|finally|conclu\w+|answers?|final|total|altogether|in\sall|overall|result|means|consequently|must|only"
-    r"|maximum|minimum|solutions?|is\s\*\*|should|equals|left|remain\w*|there\s(?:are|is))\b|因此|所以|故|綜上|综上|∴|\\therefore|####",
+    r"(?<!\\)\b(?:therefore|thus|hence|so|finally|conclu\w+|answers?|final|total|altogether|in\sall|overall|result|means|consequently|must|only"
+    r"|maximum|minimum|solutions?|is\s\*\*|should|equals|left(?!-|\s(?:side|hand))|remain\w*|there\s(?:are|is))\b|因此|所以|故|綜上|综上|∴|\\therefore|####",
     re.IGNORECASE,
 )
 _STRUCTURED: Final = re.compile(
@@ -270,12 +308,28 @@ def _concludes_nothing(tail: str) -> bool:
     Such solutions end in a box or in a "therefore"; of those that were cut where a sentence ends, most show only this.
     """
     body = tail.rstrip()
+    last = _last_paragraphs(body)
+    if _SETS_OUT.match(body, last) or _SETS_OUT.match(body, last + _last_sentence_end(body[last:-1])):
+        return True
     if len(body) < _SHORT or len(_STRUCTURED.findall(body)) < 2:
         return False
-    return _CONCLUDES.search(body, _last_paragraphs(body)) is None
+    return _CONCLUDES.search(body, last) is None or _BECOMES.search(body, last) is not None
 
 
-_SHORT: Final = 200
+_BECOMES: Final = re.compile(
+    r"\b(?:constraint|condition|inequality|equation|system)s?\s(?:now\s)?(?:becomes?|reduces?\sto|turns?\sinto|can\sbe\s(?:re)?written)\b[^.\n]{0,40}:"
+)
+"""What is still to be solved, on a line of its own."""
+
+
+_SETS_OUT: Final = re.compile(
+    r"\s*(?:[-*]\s|\d{1,2}[.)]\s)?(?:We\sare\s(?:given|asked|told)\b"
+    r"|(?:To\s[^.\n]{3,200},\s(?:we|let|I|you|follow|use|first)\b|We\s(?:start|begin|proceed|first|need)\b|I\s(?:need|start|begin)\b)[^\d=$\\]*\Z)"
+)
+"""`We are asked to find …`, `To find the area, we need the height.`: what is to be done, not what came of it."""
+
+
+_SHORT: Final = 140
 
 
 def _last_paragraphs(body: str) -> int:

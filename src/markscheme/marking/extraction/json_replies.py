@@ -104,6 +104,9 @@ def _closing_bracket(text: str, at: int, limit: int) -> int:
 
 
 _ESCAPE = re.compile(r'\\(?:u([0-9a-fA-F]{4})|([\\"/])|([nrt])(?![a-z]))')
+_JSON_ESCAPE = re.compile(r'\\(?:u([0-9a-fA-F]{4})|([\\"/])|([nrt]))')
+_ESCAPED_COMMAND = re.compile(r"(?<!\\)\\\\[a-zA-Z]")
+"""A command with its backslash escaped: then a single backslash is JSON's own."""
 _ESCAPES = {"n": "\n", "r": "\n", "t": "\t"}
 
 
@@ -112,7 +115,8 @@ def _decoded(text: str, start: int, end: int) -> ExtractedAnswer:
     value = trimmed(text, start, end, "json")
     if "\\" not in value.content:
         return value
-    return value._replace(content=_ESCAPE.sub(_unescaped, value.content).strip())
+    escapes = _JSON_ESCAPE if _ESCAPED_COMMAND.search(value.content) else _ESCAPE
+    return value._replace(content=escapes.sub(_unescaped, value.content).strip())
 
 
 def _unescaped(escape: re.Match[str]) -> str:

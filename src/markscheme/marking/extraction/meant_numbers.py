@@ -45,6 +45,7 @@ def meant_number(text: str, begin: int, end: int) -> tuple[int, int] | None:
         for found in _NUMBER.finditer(text, begin, end)
         if not DENIED.search(text[max(begin, found.start() - 24) : found.start()])
         and not _IN_EXPRESSION.match(text, found.end(), end)
+        and not _IN_RANGE.search(text[max(begin, found.start() - 2) : found.start()])
     ]
     if len(numbers) < 2:
         return numbers[0] if numbers else None
@@ -86,9 +87,13 @@ _ASIDE = re.compile(r"\([^()\n]{1,200}\)")
 _RESULT = re.compile(
     r"=\s*(?:<<[^<>\n]*>>)?\s*\\?[$€£]?\s*(?:<<[^<>\n]*>>)?(\d[\d,]*+(?>(?:\.\d+)?)|\.\d++)(?!\s*(?:[+*×÷\d]|[-/]\s*[\d($]))"
 )
-DENIED = re.compile(r"\b(?:not|cannot|can't|isn't|never)\s+(?:be\s+|equal\s+(?:to\s+)?)?\\?\$?\Z")
-_IN_EXPRESSION = re.compile(r"\s?[-+*/×÷−]\s?[A-Za-z](?![A-Za-z])")
-"""`160 - x red roses`: half of an expression is no value."""
+DENIED = re.compile(
+    r"\b(?:not|cannot|can't|isn't|never|nicht|no\ses|não\sé|non\sè|pas|не|greater\sthan|(?:größer|kleiner)\sals|(?:mayor|menor)\sque)"
+    r"\s+(?:be\s+|equal\s+(?:to\s+)?)?\\?\$?\Z|不是\s?\Z"
+)
+_IN_EXPRESSION = re.compile(r"\s?[-+*/×÷−]\s?[A-Za-z](?![A-Za-z])|[-–]\d")
+"""`160 - x red roses`, `75-111 pages`: half of an expression or of a range is no value."""
+_IN_RANGE = re.compile(r"\d[-–]\Z")
 _BEFORE = re.compile(
     r"(?:\b(?:d'ici|dans|pendant|nach|durante|en|in(?:\sa)?|for|over|after|every|per|within|during|each|all|by|at|than|the|these|those|(?:goal|budget)\sof|Option|Plan|Day|Week|Team|Step|to\s(?!pay|spend|earn|save|receive|be|make|get)\w+|\w{2,}ing))\s+\Z"
 )

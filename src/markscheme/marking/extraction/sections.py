@@ -48,7 +48,10 @@ def read(
         if closed >= 0:
             start = closed + len(closing)
         opened = text.find(opening, start, end) if opening else -1
-        if opened >= 0 and not (opening in _LOOSE and text.find("<answer>", opened) >= 0):
+        forced = text.rfind(_FORCED, opened) if opening == _S1 and opened >= 0 else -1
+        if forced >= 0 and text.find("\\boxed", forced) >= 0 and text.rstrip()[-1] in ".}$)]*>":
+            start = forced
+        elif opened >= 0 and not (opening in _LOOSE and text.find("<answer>", opened) >= 0):
             end, cut_off = opened, True  # thinking that never ends; what stands before it may still be an answer
     if text[-1:] in (">", "]") and text[-2:-1] not in ("\\", ")") and end == len(text):
         marks = _END_MARKS.search(text, max(start, end - 200))
@@ -59,13 +62,20 @@ def read(
     return ResponseSections(text, start, own_end, cut_off, end, problem.statement, problem.choices, ended)
 
 
+_S1: Final = "<|im_start|>think"
+_FORCED: Final = "Final Answer:"
+"""What s1's budget forcing appends to thinking that is to end, in the place of the mark that closes it. A thought may have the
+same words: the answer has a box, and an end."""
 MARKS_OF_THINKING: Final = (
     # Opening and closing mark, and where they were seen; of the default `</think>` all are known.
     ("<think>", "</think>"),  # DeepSeek-R1, Qwen3 and most others
-    ("<|im_start|>think", "<|im_start|>answer"),  # s1
+    (_S1, "<|im_start|>answer"),
     ("<|begin_of_thought|>", "<|end_of_thought|>"),  # Sky-T1
     ("<|channel|>analysis<|message|>", "<|channel|>final<|message|>"),  # gpt-oss
     ("<|channel>thought", "<channel|>"),  # Gemma 4
+    ("<|START_THINKING|>", "<|END_THINKING|>"),  # Command A
+    ("<|inner_prefix|>", "<|inner_suffix|>"),  # Apertus
+    # Those below open a response.
     ("<thinking>", "</thinking>"),  # prompts for Claude
     ("<thought>", "</thought>"),
     ("<reasoning>", "</reasoning>"),
@@ -73,8 +83,19 @@ MARKS_OF_THINKING: Final = (
     ("<seed:think>", "</seed:think>"),  # Seed-OSS
     ("[THINK]", "[/THINK]"),  # Magistral
     ("◁think▷", "◁/think▷"),  # Kimi
+    # Those below are the very first words of one.
+    ("<Thought>", "</Thought>"),  # Marco-o1
+    ("<Think>", "</Think>"),
+    ("<THINK>", "</THINK>"),
+    ("<scratchpad>", "</scratchpad>"),
+    ("<analysis>", "</analysis>"),
+    ("<longcat_think>", "</longcat_think>"),
+    ("<unused94>thought", "<unused95>"),  # MedGemma
 )
-_LOOSE: Final = ("<reasoning>", "<reason>", "<thought>", "<thinking>")
+_WITH_BARS: Final = 7
+"""So many have `<|` or `|>` in them, the first included."""
+_IN_HEAD: Final = 14  # so many may stand behind a few words
+_LOOSE: Final = ("<reasoning>", "<reason>", "<thought>", "<thinking>", "<Thought>", "<scratchpad>", "<analysis>")
 """Marks that models asked for `<answer>` as well forget to close."""
 _HEAD: Final = 200
 """Thinking opens a response: further in, the rarer marks are not looked for."""
@@ -90,10 +111,15 @@ def _marks_of_thinking(text: str, think_end: str) -> tuple[tuple[str, str], ...]
         return ((think_end.replace("/", "", 1) if "/" in think_end else "", think_end),) if think_end else ()
     marks: tuple[tuple[str, str], ...] = ()
     if "<" in text:
-        marks = MARKS_OF_THINKING[:5] if "|>" in text or "<|" in text else MARKS_OF_THINKING[:1]
-    head = text[:_HEAD]
-    if ("<" in head and ("<t" in head or "<r" in head or "<s" in head)) or "[T" in head or "◁" in head:
-        marks += tuple(pair for pair in MARKS_OF_THINKING[len(marks) :] if pair[0] in head)
+        marks = MARKS_OF_THINKING[:_WITH_BARS] if "|>" in text or "<|" in text else MARKS_OF_THINKING[:1]
+    head = text[:_HEAD].lstrip()
+    if head.startswith("Here is my thought process:"):  # Granite 3; anyone may say so, and never close it
+        marks += (("", "Here is my response:"),)
+    elif "<" in head or "[T" in head or "◁" in head:
+        marks += tuple(pair for pair in MARKS_OF_THINKING[len(marks) : _IN_HEAD] if pair[0] in head)
+        marks += tuple(pair for pair in MARKS_OF_THINKING[_IN_HEAD:] if head.startswith(pair[0]))
+    elif head.startswith("analysis") and head[8:9].isupper():  # gpt-oss, its special tokens left out
+        return (("" if "assistantfinal" in text else "analysis", "assistantfinal"),)
     return marks
 
 

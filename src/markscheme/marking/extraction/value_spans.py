@@ -8,11 +8,12 @@ MAX_STATEMENT = 4_000
 """No stated value is longer; what follows is not looked at."""
 
 _PLAIN_END = re.compile(
-    r"\n|\*\*|</|<\||<eo[a-z]>|(?<!\bMs)(?<!\bMr)(?<!\bMrs)(?<!\bDr)(?<!\bSt)[.!?](?=\s|$|\*)|[。।]|,\s(?=[a-z]{2,}|I\s)(?!and\b|or\b)|;\s"
+    r"\n|\*\*(?!(?<=[\w)]\*\*)(?:-?\d|[a-z]\b|\(-?[\da-z]+[)/*+-]))|\"\"\"|```|</|<\||<eo[a-z]>|(?<!\bMs)(?<!\bMr)(?<!\bMrs)(?<!\bDr)(?<!\bSt)[.!?](?=\s|$|\*)|[。।]|,\s(?=[a-z]{2,}|I\s)(?!and\b|or\b)|;\s(?![-\d.,;\s]{1,99}\])"
     r"|\s\(?(?:because|since|which|where|when|so|if|as|after|with|by|for\s(?:the|all|each|every|this))\b"
 )
 SEGMENT = re.compile(
-    r"\$\$(.{1,2000}?)\$\$|\\\[(.{1,2000}?)\\\]|\\\((.{1,2000}?)\\\)|(?<!\\)\$((?>(?:[^$\\\n]|\\.){1,500}))\$",
+    r"\$\$(.{1,2000}?)\$\$|\\\[(.{1,2000}?)\\\]|\\\((.{1,2000}?)\\\)|(?<!\\)\$((?>(?:[^$\\\n]|\\.){1,500}))\$"
+    r"|\$([^$\n]{0,99}\\begin\{[^$]{1,2000})\$",
     re.DOTALL,
 )
 _MORE = re.compile(r"\s{0,3}(?:,|;|and\b|or\b|,\s?and\b|,\s?or\b)\s{0,3}(?=[$\\])")
@@ -39,6 +40,9 @@ def value_span(text: str, at: int, end: int) -> tuple[int, int]:
         brace = text.find("}", close, end) if close >= 0 else -1
         if brace >= 0:
             return begin, brace + 1
+    bold = text.find("**", at, end)
+    if bold >= 0 and text.count("**", text.rfind("\n", 0, at) + 1, at) % 2:
+        end = bold  # **5**2 is no power
     stop = _PLAIN_END.search(text, at, end)
     return begin, stop.start() if stop else end
 
@@ -50,7 +54,7 @@ def _segment_at(text: str, at: int, end: int) -> re.Match[str] | None:
 
 
 _WORDS_IN_A_FORMULA = re.compile(r"\\(?:text|mbox|mathrm|operatorname)\s?\{[^{}]*\}")
-_PROSE = re.compile(r"(?<![\\a-zA-Z{])[a-z]{2,}")
+_PROSE = re.compile(r"(?<![\\a-zA-Z{*^(])[a-z]{2,}(?![a-z(])")
 _SENTENCE = re.compile(r"\s[a-z]{3,}\s++[a-z]{3,}\s")
 _AMOUNT = re.compile(r"\d[\d,.]*+")
 _UNFINISHED = "-−–+*/×÷=<>("

@@ -32,7 +32,6 @@ WORD_CLASSES: Final = (
 _NATIVE: Final = {"是": "yes", "否": "no", "不是": "no", "对": "true", "错": "false", "正确": "true", "错误": "false"}
 
 
-@lru_cache(maxsize=4096)
 def word_class(gold: str) -> tuple[str, ...]:
     """The class that a gold word belongs to; empty for any other gold."""
     word = gold.strip().strip(".").lower().removeprefix("\\text{").removesuffix("}").strip()
@@ -40,11 +39,18 @@ def word_class(gold: str) -> tuple[str, ...]:
     return next((members for members in WORD_CLASSES if word in members), ())
 
 
+_NO_MORE: Final = (
+    r"(?!\s(?:one|matter)\b)(?:(?<=\Ano)"
+    r"|(?<!no(?=\s(?!(?:such|longer|because|since|as|it|they|he|she|you|we|there|the|this|that|but|and|in|due)\b)[a-z])))"
+)
+"""Of "no one flipped it" the no is no answer, nor of "as no switch was touched"; that of "No integers work" is."""
+
+
 @lru_cache(maxsize=256)
 def _patterns(members: tuple[str, ...]) -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
     words = "|".join(members)
     return (
-        re.compile(rf"(?<![\w-])({words})(?![\w-])", re.IGNORECASE),
+        re.compile(rf"(?<![\w/-])({words})(?![\w/-]){_NO_MORE if 'no' in members else ''}", re.IGNORECASE),
         # [Yes], **No**, "(True)": a word set apart for the reader, as LLMDrift's and BIG-Bench's prompts ask for it.
         re.compile(
             rf"(?:[\[(（【]|\*\*|\"|“)\s?(?:answer:\s?)?({words})\s?[.!]?(?:[\])）】]|\*\*|\"|”)", re.IGNORECASE
@@ -65,7 +71,7 @@ def said_word(content: str, members: tuple[str, ...]) -> str | None:
     said = {
         match[1].lower()
         for match in _patterns(members)[0].finditer(content)
-        if not _DENIAL.search(content, 0, match.start())
+        if not _DENIAL.search(content, max(0, match.start() - 20), match.start())
     }
     if "neither" in said:
         return "neither"

@@ -6,7 +6,6 @@ Knowing the kind of the gold says what to look for in a response; it never says 
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import Final
 
 from markscheme.marking.equality import compare
@@ -18,20 +17,19 @@ from markscheme.marking.extraction.extracted import ExtractedAnswer
 from markscheme.marking.extraction.sections import ResponseSections
 from markscheme.marking.extraction.sentences import stated_value
 from markscheme.marking.extraction.value_spans import value_span
-from markscheme.marking.extraction.word_answers import said_word, word_answer, word_class
+from markscheme.marking.extraction.word_answers import said_word, word_answer
 from markscheme.marking.protocol import Assessment
 from markscheme.types import Verdict
 
 _GOLD_LETTER: Final = re.compile(
-    r"\\(?:text|textbf|mathrm|mathbf)\{\s?\(?([A-J])\)?\s?\}|\(?([A-J])\)?[.:)]?|([A-J]{2,5})"
+    r"\$?\\(?:text|textbf|mathrm|mathbf)\{\s?\(?([A-J])\)?\s?\}\$?|\$([A-J])\$\.?|\(?([A-J])\)?[.:)]?|([A-J]{2,5})"
 )
 
 
-@lru_cache(maxsize=4096)
 def gold_letter(gold: str) -> str | None:
-    """The letter of a gold that is one: `B`, `(B)`, `\\text{(B)}`."""
+    """The letter of a gold that is one: `B`, `(B)`, `$B$`, `\\text{(B)}`."""
     letter = _GOLD_LETTER.fullmatch(gold)
-    return (letter[1] or letter[2] or letter[3]) if letter else None
+    return letter[letter.lastindex or 0] if letter else None
 
 
 def by_letter(sections: ResponseSections, letter: str) -> Assessment | None:
@@ -42,24 +40,43 @@ def by_letter(sections: ResponseSections, letter: str) -> Assessment | None:
     if lone is not None:
         return _chosen(lone, lone.content, letter)
     explicit = explicit_answer(text, start, end)
-    named = None if explicit is None else letter_in(explicit.content)
+    named = None if explicit is None else _letter_in(explicit.content, texts)
     if explicit is not None and explicit.form in ("json", "boxed", "tagged", "hashes"):
         named = named or _choice_of(explicit.content, texts)
         if named is not None:
             return _chosen(explicit, named, letter)
         if explicit.form == "json":
             return None
-    cut_off = explicit is None and is_cut_off(sections)
-    chosen = None if sections.cut_off and explicit is None else announced_letter(text, start, end)
+    # What other options lack may stand behind the choice, without a word of conclusion.
+    cut_off = (
+        explicit is None and is_cut_off(sections) and (sections.cut_off or not _ENDED.search(text[start:end][-20:]))
+    )
+    chosen = None if sections.cut_off and explicit is None else announced_letter(text, start, end, weak=named is None)
     if chosen is not None and cut_off and end - chosen.end > _FAREWELL:
         chosen = None  # what the working says of an option, not what it comes to
+    if chosen is not None and explicit is not None and named is not None and chosen.start < explicit.start:
+        chosen = None  # the last word counts
     if chosen is None and named is None and not cut_off:
         chosen = letter_of_lines(text, start, end)
-    if chosen is not None:
+    if chosen is not None and (not texts or set(chosen.content) <= set(texts)):
         return _chosen(chosen, chosen.content, letter)
     answer = explicit if explicit is not None else extract_answer(sections)
-    named = None if answer is None else letter_in(answer.content) or _choice_of(answer.content, texts)
+    named = None if answer is None else _letter_in(answer.content, texts) or _choice_of(answer.content, texts)
+    if named is None and explicit is None and not cut_off:
+        answer = last_sentence(sections)
+        said = [
+            each
+            for each, words in texts.items()
+            if re.search(rf"(?<!\w){re.escape(words)}(?!\w)", answer.content, re.IGNORECASE)
+        ]
+        named = said[0] if len(said) == 1 and _ends_in(answer.content, texts[said[0]], r"\s") else None
     return None if named is None or answer is None else _chosen(answer, named, letter)
+
+
+def _letter_in(content: str, texts: dict[str, str]) -> str | None:
+    """The letter of a content; of choices I to IV, I is none."""
+    letter = letter_in(content)
+    return letter if letter is not None and (not texts or set(letter) <= set(texts)) else None
 
 
 def text_of_choice(sections: ResponseSections, content: str, own: str | None = None) -> str | None:
@@ -79,8 +96,8 @@ def _choice_of(content: str, texts: dict[str, str]) -> str | None:
 
 
 def _chosen(answer: ExtractedAnswer, named: str, letter: str) -> Assessment:
-    verdict, relation = (Verdict.CORRECT, "is") if set(named) == set(letter) else (Verdict.WRONG, "is not")
-    return Assessment(verdict, answer.content, f"choice {named} {relation} {letter}", (answer.start, answer.end))
+    span = (answer.start, answer.end)
+    return Assessment.of(set(named) == set(letter), answer.content, letter, span, shown=f"choice {named}")
 
 
 def by_words_of_letter(sections: ResponseSections, right: str) -> Assessment | None:
@@ -118,7 +135,7 @@ def said_with_letter(sections: ResponseSections, answer: ExtractedAnswer, right:
         re.search(rf"(?<!\w){re.escape(right)}(?:\s\w+){{0,2}}\W*\Z", said, re.IGNORECASE) if len(right) > 2 else None
     )
     if ending is not None:
-        return _DENIES.search(said, 0, ending.start()) is None
+        return _DENIED.search(said, 0, ending.start()) is None
     return compare(stated_value(said, 0, len(said)).content, right).equal is True
 
 
@@ -126,24 +143,72 @@ _BARE_LETTER: Final = re.compile(r"[\s(\[*_]*(?:choice\s\(?|option\s\(?)?([A-J])
 _BEHIND_LETTER: Final = re.compile(r"[\s*_)\]}.:,]{0,6}")
 _LISTED: Final = r"(?<![A-Za-z]){0}[).:]\s+([^\n.]{{1,80}})"
 _SENTENCE: Final = re.compile(r"(?<=[.!?*`])\s+(?=[A-Z])|\n")
-_DENIES: Final = re.compile(r"\b(?:no|not|or|nor|neither|than)\b|n't", re.IGNORECASE)
+_ENDED: Final = re.compile(r"[.!?。][\s*_)\"']*\Z")
 _FAREWELL: Final = 100
 """Characters that may follow a letter whose text stands before it: a longer text says something else."""
 
 
-def by_word(sections: ResponseSections, gold: str) -> Assessment | None:
+def by_word(sections: ResponseSections, gold: str, members: tuple[str, ...]) -> Assessment | None:
     """The verdict on a response to a question that has a few words for answers; `None` when it says none of them."""
-    members = word_class(gold)
-    if not members:
-        return None
     right = said_word(gold, members)
     text, start, end = sections.text, sections.start, sections.end
     explicit = explicit_answer(text, start, end)
     said = None if explicit is None else said_word(explicit.content, members)
+    if explicit is not None and said is None and _UNDECIDED.match(explicit.content):
+        finish = text.find("\n", explicit.end, end)
+        if said_word(text[explicit.start : finish if finish >= 0 else end], members) is None:
+            return Assessment(Verdict.WRONG, explicit.content, f"not {right}", (explicit.start, explicit.end))
     if explicit is None or said is None:
         explicit = None if sections.cut_off else word_answer(text, start, end, members)
         said = None if explicit is None else explicit.content.lower()
     if explicit is None or said is None or right is None:
         return None
-    verdict, relation = (Verdict.CORRECT, "is") if said == right else (Verdict.WRONG, "is not")
-    return Assessment(verdict, explicit.content, f"{said} {relation} {right}", (explicit.start, explicit.end))
+    return Assessment.of(said == right, explicit.content, right, (explicit.start, explicit.end), shown=said)
+
+
+_UNDECIDED: Final = re.compile(
+    r"\W{0,3}(?:un(?:known|clear|certain|determined|decided)|in(?:determinate|conclusive)|cannot\s|can't\s|ambiguous|it\sdepends|maybe|N/A)",
+    re.IGNORECASE,
+)
+"""An answer that chooses none of the words, whatever the working said of them."""
+
+
+def by_last_word(sections: ResponseSections, right: str) -> Assessment | None:
+    """Right if the gold is a word and the last sentence ends in it, set apart or as what something is; else `None`."""
+    answer = last_sentence(sections) if _WORDS.fullmatch(right) else None
+    if answer is None or not (_ends_in(answer.content, right, _SET_APART) or ends_in_word(answer.content, right)):
+        return None
+    return Assessment(Verdict.CORRECT, answer.content, "its last word", (answer.start, answer.end))
+
+
+def last_sentence(sections: ResponseSections) -> ExtractedAnswer:
+    """The last sentence of a response, or the end of a longer one."""
+    begin = max(sections.start, sections.end - 300)
+    text = sections.text[begin : sections.end].rstrip()
+    ends = [stop.end() for stop in _SENTENCE.finditer(text)]
+    at = ends[-1] if ends else 0
+    return ExtractedAnswer(text[at:], begin + at, begin + len(text), "concluded")
+
+
+def ends_in_word(content: str, right: str) -> bool:
+    """Whether a short sentence ends in the gold as what something is: `[Ann] is [Cy]'s niece.` for `niece`."""
+    return _WORDS.fullmatch(right) is not None and _ends_in(content, right, rf"\s(?:is|are|was|were)\s{_OWNER}")
+
+
+def _ends_in(content: str, words: str, before: str) -> bool:
+    """Whether a short sentence of one clause that denies nothing ends in the words, behind what must stand before them."""
+    if len(content) > 300 or not 2 < len(words) < 100 or len(_COPULA.findall(content)) > 1:
+        return False
+    ending = rf"{before}{re.escape(words)}[\s.!*_\"'”’`)]*\Z"
+    return re.search(ending, content, re.IGNORECASE) is not None and not _DENIED.search(content)
+
+
+_WORDS: Final = re.compile(r"[A-Za-z][A-Za-z' -]{2,40}")
+_SET_APART: Final = r"[\s:](?:\"|“|'|\*\*|`)"
+_OWNER: Final = r"(?:(?:the|an?|[^\s.,;]{1,30}['’]s?)\s)?[*_]{0,2}"
+_COPULA: Final = re.compile(r"\b(?:is|are|was|were)\b")
+_DENIED: Final = re.compile(
+    r"\b(?:no|not|or|nor|neither|never|nobody|cannot|if(?!\swe)|whether|while|whereas|but|than|less|eliminate[sd]?|exclud(?:es?|ed|ing)"
+    r"|rul(?:es?|ed|ing)\sout|reject(?:s|ed)?|except|without|impossible|opposite|unlike|instead|incorrect|wrong|false)\b|,\sand\b|;|n't|\?",
+    re.IGNORECASE,
+)

@@ -8,21 +8,26 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from typing import NamedTuple
 
 from markscheme.marking.equality import AnswerComparison, compare
-from markscheme.marking.equality.units import unit_asked
+from markscheme.marking.equality.units import unit_asked, with_unit_set_apart
 from markscheme.marking.extraction.answer_forms import explicit_answer, extract_answer, implied_answer
 from markscheme.marking.extraction.conclusions import is_in_words, meant_by
-from markscheme.marking.extraction.endings import may_be_whole
+from markscheme.marking.extraction.endings import is_cut_off, may_be_whole
 from markscheme.marking.extraction.extracted import ExtractedAnswer, trimmed
 from markscheme.marking.extraction.numbers import ascii_digits
 from markscheme.marking.extraction.rounding import places_asked
 from markscheme.marking.extraction.sections import ResponseSections
+from markscheme.marking.extraction.sentences import is_prose
+from markscheme.marking.extraction.word_answers import word_class
 from markscheme.marking.protocol import Assessment
 from markscheme.marking.protocols._closed_answers import (
+    by_last_word,
     by_letter,
     by_word,
     by_words_of_letter,
+    ends_in_word,
     gold_letter,
     said_with_letter,
     text_of_choice,
@@ -31,7 +36,20 @@ from markscheme.marking.protocols._numeric import is_endless
 from markscheme.types import Gold, Verdict
 
 
+class _Asked(NamedTuple):
+    """A gold answer, and what is known of it: the letter that it is, or the words it is one of."""
+
+    answer: str
+    letter: str | None
+    words: tuple[str, ...]
+
+
 @lru_cache(maxsize=16384)
+def _asked(gold: str) -> _Asked:
+    right = gold_answer(gold)
+    return _Asked(right, gold_letter(right), word_class(right))
+
+
 def gold_answer(gold: str) -> str:
     r"""The answer in a gold that comes as `\boxed{42}` or `<answer>42</answer>`, or with solution text around it."""
     if "\\boxed" in gold or "<answer>" in gold:
@@ -43,16 +61,38 @@ def gold_answer(gold: str) -> str:
 
 def judge(sections: ResponseSections, gold: Gold) -> Assessment:
     """Correct, wrong, or why neither can be said."""
-    right = gold_answer(str(gold))
-    letter = gold_letter(right)
-    closed = by_letter(sections, letter) if letter is not None else by_word(sections, right)
-    if closed is not None:
-        return closed
+    right, letter, words = _asked(str(gold))
+    if letter is not None or words:
+        closed = by_letter(sections, letter) if letter is not None else by_word(sections, right, words)
+        if closed is not None:
+            return closed
     answer = extract_answer(sections)
-    if answer is None and may_be_whole(sections):
-        return _if_right(sections, right)
+    if (answer is None or answer.form == "concluded") and (word := by_last_word(sections, right)) is not None:
+        return word
+    if answer is None and may_be_whole(sections) and (implied := implied_answer(sections)) and implied.content:
+        guess = _compared(sections, implied, right)
+        return guess if guess.verdict is Verdict.CORRECT else _NOTHING
     if answer is None or not answer.content:
-        return by_words_of_letter(sections, right) or Assessment(Verdict.NO_ANSWER, why="no answer was stated")
+        return by_words_of_letter(sections, right) or _NOTHING
+    verdict = _compared(sections, answer, right)
+    unfinished = verdict.verdict is Verdict.WRONG and _opens_a_solution(sections, answer) and is_cut_off(sections)
+    return _NOTHING if unfinished else verdict
+
+
+def _opens_a_solution(sections: ResponseSections, answer: ExtractedAnswer) -> bool:
+    """Whether an announcement is the heading of a solution in words, "Answer: Every crate on the cart …": cut off, it has
+    yet to say what it comes to."""
+    announced = answer.form in ("declared", "abroad") and min(len(answer.content), sections.end - answer.end) > 30
+    return announced and is_prose(answer.content)
+
+
+_MAX_SENTENCE = 1_500
+"""No sentence that states an answer is longer; no gold of eleven benchmarks has 1,000 characters."""
+_NOTHING = Assessment(Verdict.NO_ANSWER, why="no answer was stated")
+
+
+def _compared(sections: ResponseSections, answer: ExtractedAnswer, right: str) -> Assessment:
+    """The verdict on an answer that was found."""
     if is_endless(answer.content):
         return Assessment(Verdict.WRONG, answer.content, "longer than any answer", (answer.start, answer.end))
     if not answer.content.isascii():
@@ -60,14 +100,11 @@ def judge(sections: ResponseSections, gold: Gold) -> Assessment:
     if answer.form == "concluded":
         answer = _whole(sections, right) or answer
     result = compare(answer.content, right)
-    if not result.equal and not answer.content.isdecimal():
+    bare = answer.content.isdecimal() and answer.form != "concluded"
+    if not result.equal and not bare and len(answer.content) < _MAX_SENTENCE:
         answer, result = _read_again(sections, answer, right, result)
-    if not result.equal and (places := places_asked(sections.statement)) is not None:
-        rounded = compare(answer.content, right, places=places)
-        result = rounded if rounded.equal else result
-    if not result.equal and (unit := unit_asked(sections.statement)):
-        amount = compare(answer.content, right, unit=unit)  # $0.25 where cents are asked for
-        result = amount if amount.equal else result
+    if not result.equal and sections.statement:
+        result = _as_asked(sections.statement, answer.content, right) or result
     if not result.equal and answer.form == "concluded" and (named := by_words_of_letter(sections, right)):
         return named
     unreadable = result.equal is None and result.why.startswith("the answer cannot be read")  # the response's fault
@@ -76,23 +113,23 @@ def judge(sections: ResponseSections, gold: Gold) -> Assessment:
     return Assessment(verdict, answer.content, result.why, (answer.start, answer.end), result.flags)
 
 
-def _if_right(sections: ResponseSections, right: str) -> Assessment:
-    """The verdict on a text that may have ended or not: right if the value it ends in is the gold."""
-    answer = implied_answer(sections)
-    if (
-        answer is None
-        or is_endless(answer.content)
-        or not (result := compare(ascii_digits(answer.content), right)).equal
-    ):
-        return Assessment(Verdict.NO_ANSWER, why="no answer was stated")
-    return Assessment(Verdict.CORRECT, answer.content, result.why, (answer.start, answer.end), result.flags)
+def _as_asked(statement: str, answer: str, right: str) -> AnswerComparison | None:
+    """The comparison in which an answer is right as the statement asks for it: rounded, or in its unit ($0.25 where cents
+    are asked for)."""
+    places, unit = places_asked(statement), unit_asked(statement)
+    if places is not None and (rounded := compare(answer, right, places=places)).equal:
+        return rounded
+    return amount if unit and (amount := compare(answer, right, unit=unit)).equal else None
 
 
 def _whole(sections: ResponseSections, right: str) -> ExtractedAnswer | None:
-    """A short response that says just what the gold says is right as it stands, words and all."""
-    if sections.end - sections.start > len(right) + 20:
-        return None
-    whole = trimmed(sections.text, sections.start, sections.end, "concluded")
+    """A last line that says just what the gold says is right as it stands, words and all."""
+    begin = max(sections.start, sections.end - len(right) - 20)
+    tail = sections.text[begin : sections.end].rstrip()
+    line = tail.rfind("\n") + 1
+    if line == 0 and begin > sections.start:
+        return None  # its last line is longer
+    whole = trimmed(sections.text, begin + line, begin + len(tail), "concluded")
     return whole if compare(whole.content, right).equal else None
 
 
@@ -124,23 +161,53 @@ _MEASURED = re.compile(r"([-−]?[$¥€£]?\d[\d,]*+(?>(?:\.\d+)?(?:/\d+)?))\s?
 _UNIT = re.compile(
     r"([-−]?[$]?\d[\d,]*(?:\.\d+)?)(?:\s?(?:[A-Za-z]{1,12})?(?:/|\sper\s)[A-Za-z]{1,12}|\sdozen\b[^\d=]*|(?:g|kg|m|km|cm|mm|ml|ft|lbs|hrs|mph))\.?"
 )
-_GROUPED = re.compile(r"([-−]?[$€£]?\d{1,3}(?:\.\d{3})+)(?:\s[^\d]{1,20})?")
+_GROUPED = re.compile(r"([-−]?[$€£]?\d{1,3}(?:[. ]\d{3})+)(?:\s[^\d]{1,20})?")
+_GROUPS_BEFORE = re.compile(r"(?<![\d.,])\d{1,3}(?: \d{3})* \Z")
+_GROUPING = re.compile(
+    r"\b(?:und|sind|[Ii]nsgesamt|tiene|dólares|donc|sont|são|totaal|zijn|[Вв]сего|она|рублей|долларов)\b"
+)
+"""Words of languages in which a point or a space groups digits, and that no English text has: not "Los Angeles"."""
 
 
-def _grouped(answer: ExtractedAnswer) -> str | None:
-    """`1.080`, which most of Europe reads as 1080, where the answer was announced in such a language."""
-    grouped = _GROUPED.fullmatch(answer.content) if answer.form == "abroad" else None
-    return grouped[1].replace(".", "") if grouped else None
+def _grouped(sections: ResponseSections, answer: ExtractedAnswer) -> str | None:
+    """`1.080` and `1 080`, which most of Europe reads as 1080, where the answer was stated in such a language."""
+    if answer.form != "abroad" and not _GROUPING.search(sections.text, max(sections.start, answer.start - 300)):
+        return None
+    content = answer.content
+    if answer.form == "concluded" and len(content) == 3 and content.isdecimal():
+        before = _GROUPS_BEFORE.search(sections.text[max(sections.start, answer.start - 16) : answer.start])
+        return (before[0] + content).replace(" ", "") if before else None
+    grouped = _GROUPED.fullmatch(content) if answer.form in ("abroad", "declared", "concluded") else None
+    return grouped[1].replace(".", "").replace(" ", "") if grouped else None
 
 
 def _counted(answer: ExtractedAnswer) -> str | None:
     """The number of `18元`, `3页`, `18 долларов`, `$480/week`, `48g` or `8 dozen eggs`: measures that equality does not know
-    as units, or takes for factors. A box holds mathematics, where `48g` is a product."""
+    as units, or takes for factors. A box holds mathematics, where `48g` is a product, and `5 J/mol` is not just any 5."""
     content = answer.content
-    if len(content) > 60 or answer.form == "boxed":
+    if len(content) > 60 or answer.form == "boxed" or with_unit_set_apart(content) != content:
         return None
     measured = (_UNIT if content.isascii() else _MEASURED).fullmatch(content)
     return measured[1] if measured else None
+
+
+_COPULA = re.compile(r"\b(?:is|are|equals|be|was|were)\s(?:equal\sto\s)?")
+_TELLS_NOT = re.compile(
+    r"(?i)\b(?:not?|cannot|unknown|if|n?either|or|when|while|unless|whose|such|find|let|suppose|first|guess|was|were)\b|n't|\n"
+)
+
+
+def _of_field(sections: ResponseSections, answer: ExtractedAnswer) -> tuple[str, ...]:
+    """What the field of a JSON reply says otherwise than by a bare value: a sentence, "The sum is 5.", or a list, which has
+    square brackets whatever it is."""
+    content = answer.content
+    if answer.form != "json" or len(content) > 400:
+        return ()
+    if content.startswith("[") and sections.text[answer.start - 1] not in "\"'":
+        items = content[1:-1].replace(",", ";")  # 1, 234 is not 1234
+        return items, f"({items})"
+    _, *told = _COPULA.split(content) if is_prose(content) else ("",)
+    return () if len(told) != 1 or _TELLS_NOT.search(content) or is_prose(told[0]) else (told[0],)
 
 
 def _read_again(
@@ -163,10 +230,13 @@ def _read_again(
         bracketed and bracketed[1],
         _value_of_chain(answer.content, right),
         _counted(answer),
-        _grouped(answer),
+        _grouped(sections, answer),
+        *_of_field(sections, answer),
     ):
         if other is not None and (same := compare(other, right)).equal:
             return answer, same
+    if ends_in_word(answer.content, right):
+        return answer, AnswerComparison(True, "said of it", (), "string")
     if said_with_letter(sections, answer, right):
         return answer, AnswerComparison(True, "said with its letter", ("choice",), "string")
     if answer.form not in ("boxed", "json") and is_in_words(answer):

@@ -35,8 +35,7 @@ def judge(sections: ResponseSections, gold: Gold) -> Assessment:
         return Assessment(Verdict.UNMARKABLE, answer, "Math-Verify cannot read the gold", span)
     if not answer:
         return Assessment(Verdict.NO_ANSWER, why="Math-Verify finds no answer")
-    verdict, relation = (Verdict.CORRECT, "is") if right else (Verdict.WRONG, "is not")
-    return Assessment(verdict, answer, f"Math-Verify: {answer[:60]} {relation} {str(gold)[:60]}", span)
+    return Assessment.of(right, answer, str(gold)[:60], span, shown=f"Math-Verify: {answer[:60]}")
 
 
 def ask(text: str, gold: str) -> list[Any]:

@@ -37,8 +37,7 @@ def judge(sections: ResponseSections, gold: Gold) -> Assessment:
     if box is None:
         return _whole(sections, gold)
     same = normalize(box.content) == _normalized_gold(gold)
-    verdict, relation = (Verdict.CORRECT, "is") if same else (Verdict.WRONG, "is not")
-    return Assessment(verdict, box.content, f"{box.content[:60]} {relation} {gold[:60]}", (box.start, box.end))
+    return Assessment.of(same, box.content, gold[:60], (box.start, box.end))
 
 
 def _whole(sections: ResponseSections, gold: str) -> Assessment:

@@ -18,6 +18,7 @@ _STRICT = re.compile(r"#### (\-?[0-9\.\,]+)")
 _FLEXIBLE = re.compile(r"(-?[$0-9.,]{2,})|(-?[0-9]+)")
 _BENCHMARK = re.compile(r"####\s*+([\d.\-]++)")
 _OPEN = "\\boxed{"
+_OTHER = "is not the string"
 
 
 def lm_eval_strict(sections: ResponseSections, gold: Gold) -> Assessment:
@@ -76,18 +77,15 @@ def boxed_exact(sections: ResponseSections, gold: Gold) -> Assessment:
 
 
 def _as_strings(answer: str, right: str | None, span: tuple[int, int]) -> Assessment:
-    verdict, relation = (Verdict.CORRECT, "is") if answer == right else (Verdict.WRONG, "is not the string")
-    return Assessment(verdict, answer, f"{answer[:60]} {relation} {right and right[:60]}", span)
+    return Assessment.of(answer == right, answer, right and right[:60], span, unlike=_OTHER)
 
 
 def _as_the_harness(which: str, answer: str, span: tuple[int, int], gold: Gold) -> Assessment:
     """The harness' exact_match, after `,`, `$` and a final point are removed."""
     right = str(gold)
     right = right[right.rfind("#### ") + 5 :] if "#### " in right else right
-    verdict, relation = (
-        (Verdict.CORRECT, "is") if _bare(answer) == _bare(right) else (Verdict.WRONG, "is not the string")
-    )
-    return Assessment(verdict, answer, f"{which}, {answer[:40]!r}, {relation} {right[:40]!r}", span)
+    same, shown = _bare(answer) == _bare(right), f"{which}, {answer[:40]!r},"
+    return Assessment.of(same, answer, repr(right[:40]), span, shown=shown, unlike=_OTHER)
 
 
 def _bare(text: str) -> str:

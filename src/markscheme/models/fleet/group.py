@@ -44,19 +44,11 @@ class Group:
             await self._settled.wait()
         self._check()
         replica = self._replicas.choose()
-        replica.in_flight += 1
         try:
-            completions = await self._members[int(replica.url)].answer(request)
-        except asyncio.CancelledError:
-            self._replicas.failed(replica, RequestFailed("timeout", "", retryable=True))
-            raise
-        except RequestFailed as failure:
-            if failure.kind != "bad_request":  # which is the request's own fault
-                self._replicas.failed(replica, failure)
+            completions = await self._replicas.asked(replica, self._members[int(replica.url)].answer(request))
+        except RequestFailed:
             self._check()
             raise
-        finally:
-            replica.in_flight -= 1
         if replica not in self._down:  # an answer may arrive after the news that it was the last
             self._replicas.answered(replica)
         return completions

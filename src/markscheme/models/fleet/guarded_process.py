@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -40,7 +41,7 @@ class GuardedProcess:
                 stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=log,
-                env={**environment, keeper.SECRETS: "\n".join(secrets), MARK: self._mark},
+                env={**environment, MARK: self._mark},
                 pass_fds=(write,),
                 start_new_session=True,  # Ctrl-C at the keyboard is for us: the server finishes what is in flight
             )
@@ -52,21 +53,24 @@ class GuardedProcess:
         started.wait()  # it has left the family; the keeper lives on
         assert started.stdin is not None
         self._life = started.stdin
+        with suppress(OSError):  # it has ended, as its report says
+            self._life.write(json.dumps(list(secrets)).encode() + b"\n")
+            self._life.flush()
         self.returncode: int | None = None
         self._server = 0  # the process group of the server, too
-        told = self._line().split()
-        if not told:
+        report = self._line().split()
+        if not report:
             self._end(KILLED)
             raise OSError("the process that keeps it ended before it was started")
-        self.pid, self._server = map(int, told)
+        self.pid, self._server = map(int, report)
         os.set_blocking(self._report, False)
 
     def poll(self) -> int | None:
         """The exit code of the process (that of a shell: 137 is killed), or `None` while it runs."""
         if self.returncode is None:
             with suppress(BlockingIOError):
-                told = self._line()
-                self._end(int(told) if told else KILLED)
+                report = self._line()
+                self._end(int(report) if report else KILLED)
         return self.returncode
 
     def release(self) -> None:

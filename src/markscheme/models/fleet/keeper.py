@@ -1,9 +1,9 @@
 """Keeps one server process, and sees to it that nothing of it outlives us.
 
-Run as a program of its own, with the standard library alone: `python keeper.py REPORT GRACE COMMAND…`. When its
-standard input ends (its owner closed it, or died, by whatever signal) or it is told to end (SIGTERM), the server is asked
-to end, and after GRACE seconds killed, with everything it started. When the server ends by itself, what it left behind
-is killed too. On Linux the keeper adopts the orphans among its descendants, so that a child which has left the process
+Run as a program of its own, with the standard library alone: `python keeper.py REPORT GRACE COMMAND…`. Its standard
+input says what must not be logged, a JSON list in a line. When that input ends (its owner closed it, or died, by whatever
+signal) or it is told to end (SIGTERM), the server is asked to end, and after GRACE seconds killed, with everything it
+started. When the server ends by itself, what it left behind is killed too. On Linux the keeper adopts the orphans among its descendants, so that a child which has left the process
 group is found as well. It leaves its owner's family itself, since some owners (Ray's workers) are killed together with
 their children; so it tells its id and the server's, and at the end its exit code, through the descriptor REPORT. Where
 there are secrets, what the server says goes through the keeper, which leaves them out: servers like to log their options.
@@ -12,6 +12,7 @@ there are secrets, what the server says goes through the keeper, which leaves th
 from __future__ import annotations
 
 import ctypes
+import json
 import os
 import select
 import signal
@@ -26,15 +27,11 @@ from pathlib import Path
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 LOOK_EVERY = 0.1
-KILLING = 10.0
-"""Seconds that killing may take: a process inside the driver of a GPU does not end at once."""
-LAST_WORDS = 5.0
-"""Seconds to pass on what the server said last."""
+KILLING = 10.0  # seconds that killing may take: a process inside the driver of a GPU does not end at once
+LAST_WORDS = 5.0  # seconds to pass on what the server said last
 NOT_STARTED = 127
-LONGEST_LINE = 1 << 20
-"""Bytes of a line that are held until it ends."""
-SECRETS = "MARKSCHEME_SECRETS"
-"""Environment variable with what must not be logged, a line each; the server does not see it."""
+LONGEST_LINE = 1 << 20  # bytes of a line that are held until it ends
+SHORTEST_LINE = 16  # letters of a line of a secret that is hidden by itself: `{` is one of a key in JSON
 
 
 class Keeper:
@@ -116,19 +113,18 @@ def main() -> None:
 
 def keep(command: list[str], grace: float, tell: Callable[[int, int], None]) -> int:
     """Start the command, wait for its end or our owner's, leave nothing behind; returns its exit code."""
-    told: list[int] = []
+    signals: list[int] = []
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, lambda number, _: told.append(number))
-    secrets = os.environ.pop(SECRETS, "").encode().split(b"\n")
+        signal.signal(number, lambda number, _: signals.append(number))
     try:
-        keeper = Keeper(command, [secret for secret in secrets if secret])
+        keeper = Keeper(command, _secrets(sys.stdin.buffer.readline()))
     except OSError as error:
         print(f"{command[0]}: {error.strerror}", file=sys.stderr, flush=True)
         tell(os.getpid(), 0)
         return NOT_STARTED
     tell(os.getpid(), keeper.pid)
     while keeper.exit_code is None:
-        if told or _owner_is_gone():
+        if signals or _owner_is_gone():
             keeper.end(grace)
             break
         keeper.reap()
@@ -137,14 +133,21 @@ def keep(command: list[str], grace: float, tell: Callable[[int, int], None]) -> 
     return 1 if keeper.exit_code is None else keeper.exit_code
 
 
+def _secrets(told: bytes) -> list[bytes]:
+    """What must not be logged, longest first; of what has several lines, the long ones too, as output comes by lines."""
+    secrets = json.loads(told)
+    lines = [line for secret in secrets for line in secret.splitlines() if len(line) >= SHORTEST_LINE]
+    return sorted({secret.encode() for secret in (*secrets, *lines) if secret}, key=len, reverse=True)
+
+
 def _copy(pipe: int, secrets: list[bytes]) -> None:
     """Pass on what the server says, line by line (a progress bar's as well), without the secrets in it.
 
     Of a line that does not end, so much is held back that no secret is cut in two.
     """
     rest, longest = b"", max(map(len, secrets))
-    while said := os.read(pipe, 1 << 16):
-        rest += said
+    while output := os.read(pipe, 1 << 16):
+        rest += output
         end = max(rest.rfind(b"\n"), rest.rfind(b"\r")) + 1
         if not end and len(rest) > LONGEST_LINE:
             rest = _without(secrets, rest)

@@ -1,17 +1,16 @@
 """Servers that markscheme starts itself: what `vllm/`, `sglang/`, `transformers/` and `llamacpp/` have in common.
 
 Each replica is a process of its own with its own GPUs and port; requests take the ordinary OpenAI path. A backend
-module says only what is particular about its server (`Program`).
+module says only what is particular about its server (`Program` in `servers.py`).
 """
 
 from __future__ import annotations
 
 import asyncio
-import os
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -23,35 +22,11 @@ from markscheme.errors import UsageError
 from markscheme.models.base import Completion, Model, Request
 from markscheme.models.fleet.devices import device_groups, gpus_of_server, visible_devices
 from markscheme.models.fleet.group import Group
-from markscheme.models.fleet.servers import Launch, Server
+from markscheme.models.fleet.servers import LOOPBACK, Program, Server
 from markscheme.models.openai import OpenAI
 from markscheme.models.secrets import known_secrets
-from markscheme.redaction import Scrubber
+from markscheme.redaction import Scrubber, variable
 from markscheme.types import Sampling
-
-LOOPBACK = "127.0.0.1"
-
-
-@dataclass(frozen=True)
-class Program:
-    """One kind of server."""
-
-    name: str
-    """That of its backend, also in messages."""
-    command: Sequence[str]
-    """What starts it, before host, port and the user's options."""
-    health: str = "/health"
-    """Path that answers 200 once requests can be answered."""
-    key_variable: str | None = None
-    """Environment variable from which it takes the key that it asks for."""
-    spreads: bool = False
-    """Whether it takes every GPU it sees, unlike those that are told a number."""
-
-    def launch(self, config: RunConfig) -> Launch:
-        """The command line with the user's options, and what of it must not be written down."""
-        before, after = [*self.command, "--host", LOOPBACK, "--port"], as_flags(server_arguments(config))
-        hide = Scrubber([*known_secrets(config), os.environ.get(self.key_variable or "")])
-        return Launch(self.name, lambda port: [*before, str(port), *after], self.health, hide)
 
 
 def find_program(name: str) -> str | None:
@@ -61,8 +36,8 @@ def find_program(name: str) -> str | None:
 
 def is_installed(package: str) -> bool:
     """Whether there is such a package. A mere folder of its name, which may well be in the working directory, is none."""
-    found = find_spec(package)
-    return found is not None and found.origin is not None
+    spec = find_spec(package)
+    return spec is not None and spec.origin is not None
 
 
 def server_arguments(config: RunConfig) -> list[tuple[str, str]]:
@@ -123,7 +98,8 @@ class Managed(Model):
                 f"{self.name} starts its own server; for one that runs already use openai/{target} with --base-url"
             )
         self.replicas = config.replicas
-        self._launch = program.launch(config)
+        hide = Scrubber([*known_secrets(config), variable(program.key_variable or "")])
+        self._program = replace(program, options=as_flags(server_arguments(config)), hide=hide)
         self._config = msgspec.structs.replace(config, api_key_env=config.api_key_env or program.key_variable)
         given = {name.replace("_", "-"): value for name, value in server_arguments(config)}
         self._asked_for = given.get("served-model-name") or target
@@ -137,16 +113,18 @@ class Managed(Model):
 
     async def start(self, folder: Path, say: Callable[[str], None]) -> None:
         """Start every server side by side; raises `ModelError` when one does not come up."""
-        said: dict[int, str] = {}
+        progress: dict[int, str] = {}
 
         def tell(place: int, text: str) -> None:
-            said[place] = text
-            told = [f"server {place}: {text}" if self.replicas > 1 else text for place, text in said.items() if text]
-            say(told[0] + (f" (and {len(told) - 1} more)" if len(told) > 1 else "") if told else "")
+            progress[place] = text
+            lines = [
+                f"server {place}: {text}" if self.replicas > 1 else text for place, text in progress.items() if text
+            ]
+            say(lines[0] + (f" (and {len(lines) - 1} more)" if len(lines) > 1 else "") if lines else "")
 
         for place, environment in enumerate(self._environments):
             server = Server(
-                self._launch,
+                self._program,
                 folder / "servers" / f"{self.first_log + place}.log",
                 environment=environment,
                 start_limit=self._config.server_timeout,
@@ -172,19 +150,16 @@ class Managed(Model):
                 raise failure
 
     async def answer(self, request: Request) -> Sequence[Completion]:
-        """Ask the least busy server."""
         assert self._group is not None, "the servers have not been started"
         return await self._group.answer(request)
 
     async def close(self) -> None:
-        """Take every server down."""
         try:
             await asyncio.gather(*(copy.close() for copy in self._copies))
         finally:
             await asyncio.gather(*(copy.server.stop() for copy in self._copies))
 
     def as_sent(self, sampling: Sampling) -> Sampling:
-        """As its OpenAI client sends it."""
         return self._client.as_sent(sampling)
 
     def _connect(self, url: str) -> OpenAI:

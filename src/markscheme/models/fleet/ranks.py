@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-import threading
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cache
@@ -19,12 +17,12 @@ from importlib import import_module
 from typing import Any, TypeVar
 
 from markscheme.errors import ModelError, UsageError, first_line
+from markscheme.models.fleet.threads import in_thread
 
 PATIENCE = timedelta(days=30)
 """How long a rank that is done waits for the others: a share may take days, and torchrun ends us if one dies."""
 
-GATHERING = timedelta(minutes=10)
-"""How long the ranks may take to start."""
+GATHERING = timedelta(minutes=10)  # how long the ranks may take to start
 
 VARIABLES = ("TORCHELASTIC_RUN_ID", "RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 """The first is torchrun's alone: schedulers set the others for whole pods, where one command is not several ranks."""
@@ -34,10 +32,15 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Ranks:
-    """This process among the others."""
+    """This process among the others; usually it is alone."""
 
-    rank: int
-    world: int
+    rank: int = 0
+    world: int = 1
+
+    @property
+    def several(self) -> bool:
+        """Whether there are others."""
+        return self.world > 1
 
     @property
     def first(self) -> bool:
@@ -50,6 +53,8 @@ class Ranks:
 
     def agreed(self, value: T) -> T:
         """What rank 0 says, of a thing on which ranks that look at different moments might differ."""
+        if not self.several:
+            return value
         import torch.distributed as dist
 
         chosen = [value]
@@ -61,6 +66,8 @@ class Ranks:
 
     def meet(self) -> bool:
         """Wait until every rank is here; false when one of them will not come any more."""
+        if not self.several:
+            return True
         import torch.distributed as dist
 
         try:
@@ -71,27 +78,17 @@ class Ranks:
 
     async def met(self) -> bool:
         """The same, waited for in a thread of its own, which is left alone when the wait is given up."""
-        loop = asyncio.get_running_loop()
-        waited: asyncio.Future[bool] = loop.create_future()
+        return await asyncio.wrap_future(in_thread(self.meet))
 
-        def tell(met: bool) -> None:
-            if not waited.done():
-                waited.set_result(met)
 
-        def wait() -> None:
-            met = self.meet()
-            with suppress(RuntimeError):  # the loop is closed: nobody waits any more
-                loop.call_soon_threadsafe(tell, met)
-
-        threading.Thread(target=wait, daemon=True).start()
-        return await waited
+ALONE = Ranks()
 
 
 @cache
-def current() -> Ranks | None:
-    """The ranks, if torchrun started more than one process."""
+def current() -> Ranks:
+    """This process's place among those that torchrun started."""
     if any(name not in os.environ for name in VARIABLES) or int(os.environ["WORLD_SIZE"]) < 2:
-        return None
+        return ALONE
     try:
         dist: Any = import_module("torch.distributed")
     except ImportError as error:

@@ -12,6 +12,7 @@ import os
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -21,10 +22,8 @@ from markscheme.models.backends import load_here
 from markscheme.models.base import Completion, Model, Request, RequestFailed
 from markscheme.types import Sampling
 
-GATHER = 0.003
-"""Seconds between the first answer of a bundle and its departure."""
-LOOK = 3.0
-"""Seconds after which a replica that is still starting says how far it is."""
+GATHER = 0.003  # seconds between the first answer of a bundle and its departure
+LOOK = 3.0  # seconds after which a replica that is still starting says how far it is
 
 
 class Reply(msgspec.Struct, frozen=True):
@@ -34,9 +33,7 @@ class Reply(msgspec.Struct, frozen=True):
     completions: list[Completion] = []
     kind: str = ""
     message: str = ""
-    retryable: bool = False
-    fatal: bool = False
-    retry_after: float | None = None
+    then: dict[str, Any] = {}  # whether another try can help, and when: the other arguments of `RequestFailed`
 
     @property
     def last(self) -> bool:
@@ -45,9 +42,7 @@ class Reply(msgspec.Struct, frozen=True):
 
     def failure(self) -> RequestFailed:
         """The failure again, on the driver's side."""
-        return RequestFailed(
-            self.kind, self.message, retryable=self.retryable, fatal=self.fatal, retry_after=self.retry_after
-        )
+        return RequestFailed(self.kind, self.message, **self.then)
 
 
 class Bundle(msgspec.Struct, frozen=True):
@@ -137,7 +132,6 @@ class ReplicaActor:
         return msgspec.msgpack.encode(replies)
 
     async def close(self) -> None:
-        """Let go of the model and its server."""
         for task in self._tasks.values():
             task.cancel()
         if self._model is not None:
@@ -148,7 +142,8 @@ class ReplicaActor:
         try:
             completions: Sequence[Completion] = await self._model.answer(request)
         except RequestFailed as failure:
-            reply = Reply(number, [], failure.kind, str(failure), failure.retryable, failure.fatal, failure.retry_after)
+            then = {"retryable": failure.retryable, "fatal": failure.fatal, "retry_after": failure.retry_after}
+            reply = Reply(number, [], failure.kind, str(failure), then)
         except Exception as bug:  # noqa: BLE001 - told to the driver, which gives this replica up
             reply = Reply(number, [], "bug", f"{type(bug).__name__}: {first_line(bug)}")
         else:

@@ -9,19 +9,18 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, wait
+from concurrent.futures import wait
 from contextlib import contextmanager
 from importlib import import_module
 from typing import Any, TypeVar
 
-from markscheme.errors import ModelError, UsageError
+from markscheme.errors import ModelError, UsageError, first_line
+from markscheme.models.fleet.threads import in_thread
 
 T = TypeVar("T")
 
-PATIENCE = 20.0
-"""Seconds for the address of a cluster to answer."""
-HEAD_GONE = 30.0
-"""Seconds without a cluster's head after which it is taken to be gone for good."""
+PATIENCE = 20.0  # seconds for the address of a cluster to answer
+HEAD_GONE = 30.0  # seconds without a cluster's head after which it is taken to be gone for good
 SELF_KILL = "RAY_gcs_rpc_server_reconnect_timeout_s"
 """Seconds without a head (60 by default) after which Ray ends this process, whatever it is in the middle of."""
 
@@ -44,8 +43,7 @@ def connect(address: str | None) -> tuple[Any, bool]:
             _knock(address)
         ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, **alone)
     except (ConnectionError, RuntimeError, ValueError, TimeoutError, OSError) as error:
-        reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        raise ModelError(f"no Ray cluster at {address or 'this machine'}: {reason}") from None
+        raise ModelError(f"no Ray cluster at {address or 'this machine'}: {first_line(error)}") from None
     finally:
         # Ray takes it for itself, to print where it stands; a run has an ending of its own for it.
         if former is not None and threading.current_thread() is threading.main_thread():
@@ -86,8 +84,7 @@ class Head:
 
     def ask(self, question: Callable[[], T]) -> T:
         """What it answers; raises `ModelError` where it went meanwhile, for which Ray would wait for minutes."""
-        answer: Future[T] = Future()
-        threading.Thread(target=lambda: answer.set_result(question()), daemon=True).start()
+        answer = in_thread(question)
         while not wait([answer], timeout=1).done:
             self.there()
         return answer.result()

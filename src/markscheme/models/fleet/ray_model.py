@@ -62,7 +62,6 @@ class RayModel(Model):
         return max(1, sum(copy.traits.concurrency or 1 for copy in self._copies if copy.up))
 
     def watch_room(self, grown: Callable[[], None]) -> None:
-        """Room grows when a replica comes up."""
         self._room_grown = grown
 
     async def start(self, folder: Path, say: Callable[[str], None]) -> str:
@@ -89,7 +88,6 @@ class RayModel(Model):
         return self._standing()
 
     async def answer(self, request: Request) -> Sequence[Completion]:
-        """Ask the least busy replica."""
         which = request.key, request.samples[0]
         try:
             completions = await self._group.answer(request)
@@ -118,7 +116,6 @@ class RayModel(Model):
             raise
 
     async def close(self) -> None:
-        """Take every replica down."""
         if self._watching is not None:
             self._watching.cancel()
             await asyncio.wait([self._watching])

@@ -21,11 +21,9 @@ from markscheme.models.openai import OpenAI
 from markscheme.models.secrets import hide_spec
 from markscheme.types import Sampling
 
-MOST_CALLS = 10_000
-"""Calls that may wait at one replica at the same time."""
+MOST_CALLS = 10_000  # calls that may wait at one replica at the same time
 
-CLOSING = 30.0
-"""Seconds a replica has to let go of its model and take its server down."""
+CLOSING = 30.0  # seconds a replica has to let go of its model and take its server down
 
 FINDS_GPUS = {"env_vars": {"RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}}
 """For workers without GPUs of their own: those that Ray does not count must not vanish from a server that finds them.
@@ -34,8 +32,7 @@ Said to the worker, since a cluster that runs already does not know the driver's
 second or two, which models that never use a GPU are spared.
 """
 
-LONGEST = 200
-"""Characters of a reason."""
+LONGEST = 200  # characters of a reason
 
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 

@@ -1,4 +1,4 @@
-"""The life of one replica on a Ray cluster, as the driver sees it: waiting for room, starting, up, lost, placed again."""
+"""One replica on a Ray cluster, as the driver sees it: waiting for room, starting, up, lost, placed again; and its requests."""
 
 from __future__ import annotations
 
@@ -10,20 +10,18 @@ import msgspec
 
 from markscheme.config import RunConfig
 from markscheme.errors import ModelError
-from markscheme.models.base import Completion, Request
-from markscheme.models.fleet.ray_actor import Started
-from markscheme.models.fleet.ray_line import Line
+from markscheme.models.base import Completion, Request, RequestFailed
+from markscheme.models.fleet.ray_actor import Bundle, Reply, Started
 from markscheme.models.fleet.ray_placement import Placement, reason_of
 from markscheme.types import Sampling
 
-GRACE = 10.0
-"""Seconds beyond `--server-timeout` for a server's own word on why it did not start."""
+GRACE = 10.0  # seconds beyond `--server-timeout` for a server's own word on why it did not start
 LOOK = 5.0
 """Seconds between two looks at the cluster: whether its head is there, and while there is no room, whether there is hope."""
-PAUSE = 1.0
-"""Seconds between a start that failed and the next."""
+PAUSE = 1.0  # seconds between a start that failed and the next
 
 _started = msgspec.msgpack.Decoder(Started)
+_replies = msgspec.msgpack.Decoder(list[Reply])
 
 
 class NoRoomError(ModelError):
@@ -46,10 +44,8 @@ class RayReplica:
         self._node = ""
         self._tasks: set[asyncio.Task[None]] = set()
         self.state: Literal["waiting", "starting", "up"] = "waiting"
-        self.said = ""
-        """What it says while it starts."""
-        self.traits = Started()
-        """What the model says of itself, once it is up."""
+        self.said = ""  # what it says while it starts
+        self.traits = Started()  # what the model says of itself, once it is up
         self.gone: str | None = None
 
     @property
@@ -74,7 +70,6 @@ class RayReplica:
         self._become("waiting", why)
 
     async def answer(self, request: Request) -> Sequence[Completion]:
-        """Ask this replica, which is up."""
         assert self._line is not None
         reply = await self._line.ask(request)
         if reply.kind:
@@ -83,11 +78,10 @@ class RayReplica:
 
     async def settle(self, sampling: Sampling) -> Sampling:
         """What its model makes of the sampling; raises what Ray raises."""
-        told = await self._actor.settle.remote(msgspec.msgpack.encode(sampling))
-        return msgspec.msgpack.decode(told, type=Sampling)
+        report = await self._actor.settle.remote(msgspec.msgpack.encode(sampling))
+        return msgspec.msgpack.decode(report, type=Sampling)
 
     async def close(self) -> None:
-        """Take the replica down, with its server."""
         if self._line is not None:
             self._line.close()  # first: a loss noticed from now on would place another replica
         for task in list(self._tasks):
@@ -150,18 +144,18 @@ class RayReplica:
         self._become("starting")
         try:
             async with asyncio.timeout(self._config.server_timeout + GRACE):
-                told = _started.decode(await self._actor.start.remote(self._folder, self._place))
-                while not (told.stands or told.failed):
-                    self._become("starting", told.said)
-                    told = _started.decode(await self._actor.look.remote())
+                report = _started.decode(await self._actor.start.remote(self._folder, self._place))
+                while not (report.stands or report.failed):
+                    self._become("starting", report.said)
+                    report = _started.decode(await self._actor.look.remote())
         except TimeoutError:
             raise ModelError(
                 f"replica {self._place} on {self._node} was not ready after {self._config.server_timeout:g} s "
                 "(--server-timeout)"
             ) from None
-        if told.failed:
-            raise ModelError(f"replica {self._place} on {self._node}: {told.failed}")
-        return told
+        if report.failed:
+            raise ModelError(f"replica {self._place} on {self._node}: {report.failed}")
+        return report
 
     def _lost(self, kind: str, why: str) -> None:
         """Fail what was in flight, so that it is asked elsewhere, and place a new replica."""
@@ -200,3 +194,98 @@ class RayReplica:
 
 async def _result(reference: Any) -> Any:
     return await reference
+
+
+class Line:
+    """Requests in flight at one actor: they go out and answers come back in bundles (`ray_actor.py`).
+
+    When the actor is lost the line ends, and what comes over it afterwards is not taken: it is being asked elsewhere by then.
+    """
+
+    def __init__(self, actor: Any, on_loss: Callable[[str, str], None]) -> None:
+        """`on_loss` is told of which kind the failure is that the requests in flight should have, and why."""
+        self._actor, self._on_loss = actor, on_loss
+        self._number = 0
+        self._pending: dict[int, asyncio.Future[Reply]] = {}
+        self._asked: dict[int, Request] = {}  # not sent yet
+        self._dropped: list[int] = []
+        self._calls: set[asyncio.Task[None]] = set()
+        self._sending = False
+        self._ended = False
+
+    async def ask(self, request: Request) -> Reply:
+        """What became of a request; raises the failure with which the line ended."""
+        self._number += 1
+        number = self._number
+        future: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+        self._pending[number] = future
+        self._asked[number] = request
+        self._send_soon()
+        try:
+            return await future
+        except asyncio.CancelledError:
+            self._drop(number)
+            raise
+
+    def end(self, kind: str, message: str) -> None:
+        """Fail what is in flight; another try can help, at another replica."""
+        self._ended = True
+        pending, self._pending, self._asked = self._pending, {}, {}
+        for future in pending.values():
+            if not future.done():
+                future.set_exception(RequestFailed(kind, message, retryable=True))
+
+    def close(self) -> None:
+        """Forget it: whoever closes the model has nothing in flight any more."""
+        self._ended = True
+        for call in self._calls:
+            call.cancel()
+
+    def _drop(self, number: int) -> None:
+        """Nobody waits for it any more: it is not sent, or not computed to its end for nobody."""
+        if self._pending.pop(number, None) is not None and self._asked.pop(number, None) is None:
+            self._dropped.append(number)
+            self._send_soon()
+
+    def _send_soon(self) -> None:
+        """At the end of this turn of the event loop, everything that has come up in it."""
+        if not self._sending:
+            self._sending = True
+            asyncio.get_running_loop().call_soon(self._send)
+
+    def _send(self) -> None:
+        self._sending = False
+        # Those cancelled in this very turn are about to be dropped.
+        asked = [(number, one) for number, one in self._asked.items() if not self._pending[number].cancelled()]
+        # What has been sent needs a call with which the answers can come back.
+        silent = not self._calls and len(self._pending) > len(self._asked)
+        if self._ended or not (asked or self._dropped or silent):
+            return
+        bundle = msgspec.msgpack.encode(Bundle(asked, self._dropped))
+        for number, _ in asked:
+            del self._asked[number]
+        self._dropped = []
+        call = asyncio.create_task(self._exchange(bundle))
+        self._calls.add(call)
+        call.add_done_callback(self._over)
+
+    def _over(self, call: asyncio.Task[None]) -> None:
+        self._calls.discard(call)
+        if self._pending and not self._calls:
+            self._send_soon()
+
+    async def _exchange(self, bundle: bytes) -> None:
+        try:
+            replies = _replies.decode(await self._actor.exchange.remote(bundle))
+        except Exception as error:  # noqa: BLE001 - whatever it was, this actor cannot be talked to
+            self._lose("lost", reason_of(error))
+            return
+        for reply in replies:
+            if not reply.last and (future := self._pending.pop(reply.number, None)) is not None and not future.done():
+                future.set_result(reply)
+        if last := next((reply for reply in replies if reply.last), None):
+            self._lose("bug" if last.kind == "bug" else "lost", last.message)
+
+    def _lose(self, kind: str, why: str) -> None:
+        if not self._ended:
+            self._on_loss(kind, why)

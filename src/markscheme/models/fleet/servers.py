@@ -25,11 +25,10 @@ from markscheme.models.fleet.guarded_process import GuardedProcess
 from markscheme.models.fleet.ports import free_port, is_shared, is_taken, listens_below
 from markscheme.redaction import Scrubber
 
-GRACE = 10.0
-"""Seconds a server has to end by itself when it is told to."""
+LOOPBACK = "127.0.0.1"
+GRACE = 10.0  # seconds a server has to end by itself when it is told to
 LOOK_EVERY = 0.2
-PORTS = 3
-"""Ports that are tried before a server that finds its port taken is a failure."""
+PORTS = 3  # ports that are tried before a server that finds its port taken is a failure
 LONGEST_PAUSE = 30.0
 LOG_SHOWN = 400
 
@@ -42,17 +41,20 @@ _STEERING = re.compile(
 
 
 @dataclass(frozen=True)
-class Launch:
-    """How one kind of server is started."""
+class Program:
+    """One kind of server, and how it is started."""
 
-    program: str
-    """What it is called in messages."""
-    command: Callable[[int], Sequence[str]]
-    """The command line for a port."""
-    health: str
-    """Path that answers 200 once requests can be answered."""
-    hide: Scrubber
-    """Takes out of a text what must not be written down."""
+    name: str  # that of its backend, also in messages
+    command: Sequence[str]  # what starts it, before host, port and the user's options
+    health: str = "/health"  # path that answers 200 once requests can be answered
+    key_variable: str | None = None  # environment variable from which it takes the key that it asks for
+    spreads: bool = False  # whether it takes every GPU it sees, unlike those that are told a number
+    options: Sequence[str] = ()  # the user's, as a command line has them
+    hide: Scrubber = Scrubber()  # noqa: RUF009 - never changed; takes out of a text what must not be written down
+
+    def command_line(self, port: int) -> list[str]:
+        """What starts it on a port."""
+        return [*self.command, "--host", LOOPBACK, "--port", str(port), *self.options]
 
 
 class _PortTakenError(ModelError):
@@ -64,7 +66,7 @@ class Server:
 
     def __init__(
         self,
-        launch: Launch,
+        program: Program,
         log: Path,
         *,
         environment: Mapping[str, str],
@@ -72,15 +74,13 @@ class Server:
         restarts: int,
         say: Callable[[str], None] = lambda _: None,
     ) -> None:
-        self._launch, self._log, self._say = launch, log, say
+        self._program, self._log, self._say = program, log, say
         self._environment, self._start_limit, self._restarts = environment, start_limit, restarts
         self._process: GuardedProcess | None = None
         self._watching: asyncio.Task[None] | None = None
         self._log_from = 0
-        self.url = ""
-        """Where it listens; another port after each start."""
-        self.gone: str | None = None
-        """Why it will not come back."""
+        self.url = ""  # where it listens; another port after each start
+        self.gone: str | None = None  # why it will not come back
         self.on_change: Callable[[bool], None] = lambda _: None
         """Told whether it is up, whenever that changes after the start; and once more when it is gone for good."""
 
@@ -103,7 +103,7 @@ class Server:
         try:
             self.gone = await self._keep_up()
         except Exception as bug:  # noqa: BLE001
-            self.gone = f"{self._launch.program} can no longer be watched ({type(bug).__name__}: {bug})"
+            self.gone = f"{self._program.name} can no longer be watched ({type(bug).__name__}: {bug})"
         self.on_change(False)
 
     async def _keep_up(self) -> str:
@@ -130,7 +130,7 @@ class Server:
         while self._process.poll() is None:
             await asyncio.sleep(LOOK_EVERY)
         self.on_change(False)
-        return f"{self._launch.program} ended ({self._ending()})"
+        return f"{self._program.name} ended ({self._ending()})"
 
     async def _bring_up(self) -> None:
         """Start it and wait until it is healthy; with another port if somebody was quicker with this one."""
@@ -142,55 +142,52 @@ class Server:
                 except ModelError as error:
                     if not (isinstance(error, _PortTakenError) or is_taken(port) or _TAKEN.search(self._logged())):
                         raise
-                    self._say(f"{self._launch.program} found port {port} taken; trying another")
+                    self._say(f"{self._program.name} found port {port} taken; trying another")
                 else:
                     return
             await self._try(free_port())
         except OSError as error:  # a full disk, too many open files …
-            raise ModelError(f"{self._launch.program} cannot be started: {error}") from None
+            raise ModelError(f"{self._program.name} cannot be started: {error}") from None
 
     async def _try(self, port: int) -> None:
         """Start it on a port and wait until it is healthy; raises, and leaves nothing running, when it does not come up."""
         self._process = process = self._spawn(port)
         try:
             await self._wait(process, port)
-            self._check_port(process, port)
         except BaseException:
             await self._take_down()
             raise
         self.url = f"http://127.0.0.1:{port}/v1"
 
     def _spawn(self, port: int) -> GuardedProcess:
-        command = list(self._launch.command(port))
+        command = self._program.command_line(port)
         environment = {**os.environ, "PYTHONUNBUFFERED": "1", **self._environment}
         self._log.parent.mkdir(parents=True, exist_ok=True)
         with self._log.open("ab") as log:
-            log.write(f"== markscheme starts: {shlex.join(map(self._launch.hide, command))}\n".encode())
+            log.write(f"== markscheme starts: {shlex.join(map(self._program.hide, command))}\n".encode())
             log.flush()
             self._log_from = log.tell()
-            return GuardedProcess(command, log, environment, GRACE, self._launch.hide.secrets)
+            return GuardedProcess(command, log, environment, GRACE, self._program.hide.secrets)
 
     async def _wait(self, process: GuardedProcess, port: int) -> None:
         began = time.monotonic()
-        url = f"http://127.0.0.1:{port}{self._launch.health}"
+        url = f"http://127.0.0.1:{port}{self._program.health}"
         async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=5)) as session:
             while not (await _answers(session, url) and listens_below(port, process.pid)):
                 self._check_start(process, time.monotonic() - began)
                 await asyncio.sleep(LOOK_EVERY)
-
-    def _check_port(self, process: GuardedProcess, port: int) -> None:
         if is_shared(port, process.pid):
-            raise _PortTakenError(f"{self._launch.program} got a port that another server uses too ({port})")
+            raise _PortTakenError(f"{self._program.name} got a port that another server uses too ({port})")
 
     def _check_start(self, process: GuardedProcess, seconds: float) -> None:
         """Raise when it has ended or taken too long, else tell how it is doing."""
         if process.poll() is not None:
-            raise ModelError(f"{self._launch.program} ended before it was ready ({self._ending()})")
+            raise ModelError(f"{self._program.name} ended before it was ready ({self._ending()})")
         if seconds > self._start_limit:
             raise ModelError(
-                f"{self._launch.program} was not ready after {self._start_limit:g} s (--server-timeout); {self._log_end()}"
+                f"{self._program.name} was not ready after {self._start_limit:g} s (--server-timeout); {self._log_end()}"
             )
-        self._say(f"{self._launch.program} is starting, {seconds:.0f} s: {self._last_line()[:80]}")
+        self._say(f"{self._program.name} is starting, {seconds:.0f} s: {self._last_line()[:80]}")
 
     async def _take_down(self) -> None:
         process, self._process = self._process, None

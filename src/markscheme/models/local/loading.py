@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,6 +25,11 @@ SLOTS = {"cpu": 64, "cuda": 256}
 PLAIN_BATCH = 16
 MEMORY = 0.6
 """Share of the free memory that keys and values may take."""
+CONTAINER = (
+    (Path("/sys/fs/cgroup"), "memory.max", "anon"),
+    (Path("/sys/fs/cgroup/memory"), "memory.limit_in_bytes", "total_rss"),
+)
+"""Where a container says what memory it allows (two generations of it), and the name of what is in use."""
 CLOSE = 2e-3
 """Difference of logits, relative to the largest, that rounding explains (a half-precision model is tried in its own)."""
 
@@ -96,12 +102,13 @@ def load(
     except (OSError, ValueError, KeyError, RuntimeError, AssertionError) as error:
         raise ModelError(f"hf cannot load {target!r}: {first_line(error)}") from None
     ends = _ends(model, tokenizer, hub)
-    forward, said = (None, "") if engine == "plain" else adopt(model, compile=compile)
-    if engine == "plain":
-        said = f"hf/: plain `generate`, in batches of {batch_size or PLAIN_BATCH}"
+    forward, why = (None, "") if engine == "plain" else adopt(model, compile=compile)
     if forward is None and logprobs:
         raise UsageError("--extra-field logprobs needs the engine, and this model is left to plain `generate`")
     slots = batch_size or (SLOTS.get(model.device.type, 64) if forward else PLAIN_BATCH)
+    said = (
+        f"hf/: {slots} slots, refilled at every step" if forward else f"hf/: plain `generate`, {slots} at a time{why}"
+    )
     context = getattr(model.config, "max_position_embeddings", None) or 1 << 30
     return Loaded(model, tokenizer, Endings(tokenizer, ends, target), context, slots, logprobs, forward, said)
 
@@ -164,7 +171,7 @@ def adopt(model: Any, *, compile: bool = False) -> tuple[Forward | None, str]:
     except Exception as error:  # noqa: BLE001 - whatever a model makes of it, plain `generate` is left
         why = first_line(error)
     model.set_attn_implementation(own)
-    return None, f"hf/: plain `generate`, in batches of {PLAIN_BATCH}: the engine does not suit this model ({why})"
+    return None, f": the engine does not suit this model ({why})"
 
 
 def _tolerance(model: Any) -> float:
@@ -222,10 +229,19 @@ def free_memory(device: torch.device) -> int:
 
     if device.type == "cuda":
         return int(torch.cuda.mem_get_info(device)[0])
-    try:
-        return int(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    except (ValueError, OSError, AttributeError):  # not every system says
+    try:  # what files are cached in can be had too: on a machine that has run for a while, that is most of it
+        free = 1024 * _numbers(Path("/proc/meminfo"))["MemAvailable:"]
+    except (OSError, KeyError):  # not every system says
         return 4 << 30
+    for folder, limit, used in CONTAINER:
+        with contextlib.suppress(OSError, KeyError, ValueError):  # no such container, or it has no limit
+            free = min(free, int((folder / limit).read_text()) - _numbers(folder / "memory.stat")[used])
+    return max(free, 0)
+
+
+def _numbers(file: Path) -> dict[str, int]:
+    """The first two words of each line: a name and its number."""
+    return {words[0]: int(words[1]) for words in map(str.split, file.read_text().splitlines()) if words[1:]}
 
 
 def default_device() -> str:

@@ -20,10 +20,8 @@ from markscheme.marking import mark_many
 from markscheme.models.fleet.ranks import Ranks, current
 from markscheme.models.nanochat import SOURCES
 from markscheme.plugins.data import ready
-from markscheme.plugins.doors.aime_files import question_id
-from markscheme.plugins.doors.door_run import exit_code, failed, interrupted, report, run_or_resume, shown
-from markscheme.plugins.doors.flags import positive
-from markscheme.plugins.doors.nanochat_tasks import INSTRUCTION
+from markscheme.plugins.doors.door_run import exit_code, failed, interrupted, positive, report, run_or_resume, shown
+from markscheme.plugins.doors.nanochat_tasks import INSTRUCTION, question_id
 from markscheme.reporting.summary import Summary
 from markscheme.running import new_folder
 from markscheme.runs.folder import Run, write_atomically
@@ -87,15 +85,13 @@ def _tasks(typed: str | None) -> list[str]:
     return names
 
 
-def _evaluate(args: argparse.Namespace, name: str, ranks: Ranks | None) -> Summary | None:
+def _evaluate(args: argparse.Namespace, name: str, ranks: Ranks) -> Summary | None:
     config = _config(args, name)
-    folder = Path(args.out) / name if args.out else new_folder(name, config.model)
-    if ranks is None or ranks.first:
+    if ranks.first:
         ready(config.benchmark)  # fetched once, before the others look for it
-    if ranks is not None:
-        folder = ranks.agreed(folder)
+    folder = ranks.agreed(Path(args.out) / name if args.out else new_folder(name, config.model))
     run = run_or_resume(config, folder, name, ranks)
-    if ranks is not None and not ranks.first:
+    if not ranks.first:
         return None
     if name.startswith("AIME"):
         golds = {question.problem.key: question.problem for question in run.questions()}
@@ -104,7 +100,10 @@ def _evaluate(args: argparse.Namespace, name: str, ranks: Ranks | None) -> Summa
     _print(name, run, summary, passatk=args.passatk)
     if args.save_results:
         file = Path(args.save_results)
-        _save(run, file.with_stem(f"{file.stem}_{name}"))  # with one task too, as the original
+        file = file.with_stem(f"{file.stem}_{name}")  # with one task too, as the original
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(file, _lines(run))
+        print(f"\nSaved detailed results to {file}")
     return summary
 
 
@@ -169,14 +168,8 @@ def _solved(run: Run, protocol: str | None = None) -> tuple[int, int]:
     return sum(any(correct) for correct in samples.values()), len(samples)
 
 
-def _save(run: Run, file: Path) -> None:
-    """One line a sample: `question_id`, `sample_idx`, `label`, `completion`, and why."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(file, _lines(run))
-    print(f"\nSaved detailed results to {file}")
-
-
 def _lines(run: Run) -> Iterator[bytes]:
+    """The file of results, a line a sample."""
     problems = {question.problem.key: question.problem for question in run.questions()}
     marks = {(mark.key, mark.sample): mark for mark in run.marks(run.manifest.protocol)}
     for response in run.responses():

@@ -1,14 +1,15 @@
-"""One run for a door: started, or taken up where it stopped, and reported."""
+"""What the doors share: a run started or taken up where it stopped, its report, and values of flags."""
 
 from __future__ import annotations
 
+import argparse
 import sys
 from pathlib import Path
 
 from markscheme.config import RunConfig, check_pass_k
 from markscheme.errors import MarkschemeError
 from markscheme.experiments import begin_or_extend
-from markscheme.models.fleet.ranks import Ranks
+from markscheme.models.fleet.ranks import ALONE, Ranks
 from markscheme.reporting.summary import Estimate, Summary, finish, summarize
 from markscheme.running.progress import progress
 from markscheme.runs import Run
@@ -17,10 +18,21 @@ MISSING, INTERRUPTED = 3, 130
 """Exit codes when responses are missing and after Ctrl-C, as those of `markscheme run`."""
 
 
-def run_or_resume(config: RunConfig, folder: Path, title: str, ranks: Ranks | None = None) -> Run:
+def positive(word: str) -> int:
+    """A flag's whole number of 1 or more, refused where it is typed and under the name that was typed."""
+    try:
+        value = int(word)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{word!r} is not a whole number") from None
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{value} is less than 1")
+    return value
+
+
+def run_or_resume(config: RunConfig, folder: Path, title: str, ranks: Ranks = ALONE) -> Run:
     """Into a folder that holds this run already: only what is missing is asked. Another run there is refused."""
     check_pass_k(config)
-    with progress(title, quiet=ranks is not None and not ranks.first) as display:
+    with progress(title, quiet=not ranks.first) as display:
         return begin_or_extend(config, folder, display, ranks=ranks)
 
 

@@ -21,7 +21,7 @@ from markscheme.config import RunConfig, make_config
 from markscheme.datasets import read_rows
 from markscheme.errors import DataError, JournalError, MarkschemeError, UsageError
 from markscheme.models.fields import extra_fields
-from markscheme.plugins.doors.door_run import exit_code, failed, interrupted, report, run_or_resume, shown
+from markscheme.plugins.doors.door_run import exit_code, failed, interrupted, positive, report, run_or_resume, shown
 from markscheme.plugins.doors.evaluate_records import (
     Normalize,
     first_sample_figures,
@@ -29,7 +29,6 @@ from markscheme.plugins.doors.evaluate_records import (
     normalize_answer,
     problem_records,
 )
-from markscheme.plugins.doors.flags import positive
 from markscheme.reporting.figures import figures_of
 from markscheme.reporting.summary import Estimate, Summary
 from markscheme.reporting.table import macro_average
@@ -209,10 +208,6 @@ def _key_variable(args: argparse.Namespace) -> str:
     return variable
 
 
-def _folder_or_none(word: str) -> Path | None:
-    return Path(word) if word else None
-
-
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="evaluate.py", description="Accuracy and pass@k of a model server on JSONL data sets."
@@ -224,7 +219,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     data.add_argument(
         "--output-dir",
-        type=_folder_or_none,
+        type=lambda word: Path(word) if word else None,
         default=Path("outputs"),
         help="records, summaries and runs (outputs); '' writes none, and the run goes below runs/",
     )

@@ -15,8 +15,7 @@ from markscheme.config import RunConfig, make_config
 from markscheme.datasets import read_rows
 from markscheme.errors import DataError, MarkschemeError
 from markscheme.models import backend_names
-from markscheme.plugins.doors.door_run import exit_code, failed, report, run_or_resume
-from markscheme.plugins.doors.flags import positive
+from markscheme.plugins.doors.door_run import exit_code, failed, positive, report, run_or_resume
 from markscheme.plugins.doors.gsm8k import PROTOCOL, GSM8KBenchmark
 from markscheme.runs.folder import Run, write_atomically
 from markscheme.statistics import interval, tally
@@ -88,10 +87,10 @@ def score(benchmark: Callable[[], GSM8KBenchmark], folder: Path, argv: Sequence[
             raise DataError(f"{args.answers} holds no answers")
     except MarkschemeError as failure:
         return failed(parser.prog, failure)
-    found = interval("accuracy", tally(pairs))
+    accuracy = interval("accuracy", tally(pairs))
     correct = sum(verdict is Verdict.CORRECT for _, verdict in pairs)
-    print(f"Summary: {float(correct)}/{len(pairs)} correct ({found.estimate:.1%} accuracy)")
-    print(f"95 % interval: {found.low:.4f} to {found.high:.4f}, over {found.problems} questions")
+    print(f"Summary: {float(correct)}/{len(pairs)} correct ({accuracy.estimate:.1%} accuracy)")
+    print(f"95 % interval: {accuracy.low:.4f} to {accuracy.high:.4f}, over {accuracy.problems} questions")
     return 0
 
 

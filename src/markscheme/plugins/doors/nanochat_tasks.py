@@ -1,22 +1,65 @@
-r"""nanochat's AIME tasks: conversations to train or evaluate on, and 1 or 0 for a completion.
+r"""nanochat's AIME tasks: conversations to train or evaluate on, 1 or 0 for a completion, and the files they read.
 
-They read `dev-aime/data/*.jsonl` beside them, as `preprocess.py` writes it, else the official data. A completion is
-judged by the original's letter, the protocol `nanochat-aime`; `protocol="aime"` is ours.
+Those files are `dev-aime/data/*.jsonl`, as `preprocess.py` writes them; without them a task takes the official data. A
+completion is judged by the original's letter, the protocol `nanochat-aime`; `protocol="aime"` is ours.
 """
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 from markscheme.datasets import read_rows
-from markscheme.errors import UsageError
+from markscheme.errors import MarkschemeError, UsageError
 from markscheme.marking import mark
 from markscheme.plugins.data import ready
-from markscheme.plugins.doors.aime_files import FILES, question_id
+from markscheme.runs.folder import write_atomically
 
 INSTRUCTION = "\nPlease reason step by step, and put your final answer within \\boxed{}."
 """As the published tasks have it: a model that was trained on them knows these words."""
+
+FILES = {
+    "aime_2024_I": "aime-2024-I",
+    "aime_2024_II": "aime-2024-II",
+    "aime_2024": "aime-2024",
+    "aime_2025": "aime-2025",
+}
+PER_CONTEST = 15
+
+
+def question_id(benchmark: str, problem_id: str) -> str:
+    """How those files name a problem: `aime_2024_II_7`; in the one set of 2025, II-7 is number 22."""
+    if not benchmark.startswith("aime-20"):
+        return problem_id
+    year, contest, number = problem_id.split("-")
+    if year == "2024":
+        return f"aime_{year}_{contest}_{number}"
+    return f"aime_{year}_{int(number) + (PER_CONTEST if contest == 'II' else 0)}"
+
+
+def official_rows(file: str) -> list[dict[str, Any]]:
+    """The rows of one of `FILES`."""
+    benchmark = FILES[file]
+    return [
+        {"question_id": question_id(benchmark, each.id), "problem": each.statement, "answer": str(each.gold)}
+        for each in ready(benchmark).problems
+    ]
+
+
+def preprocess(folder: Path) -> int:
+    """The command `preprocess.py`: fetch where needed, write the four files, say what was written."""
+    from markscheme.plugins.doors.door_run import failed  # here, because training with the tasks needs no runs
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in FILES:
+            file, rows = folder / f"{name}.jsonl", official_rows(name)
+            write_atomically(file, [json.dumps(row, ensure_ascii=False).encode() + b"\n" for row in rows])
+            print(f"  Saved {len(rows)} examples to {file}")
+    except MarkschemeError as failure:
+        return failed("preprocess.py", failure)
+    return 0
 
 
 class AIMETask:
@@ -33,7 +76,8 @@ class AIMETask:
             raise UsageError(f"a slice of a task is start ≥ 0, stop ≥ start, step ≥ 1, not {start}, {stop}, {step}")
         self.start, self.stop, self.step = start, stop, step
         self.protocol = protocol
-        self.data = self._rows()
+        written = self.folder / f"{self.file}.jsonl" if self.folder is not None else None
+        self.data = list(read_rows(written)) if written and written.is_file() else official_rows(self.file)
 
     def num_examples(self) -> int:
         """How many problems there are, whatever the slice."""
@@ -57,12 +101,3 @@ class AIMETask:
 
     def __getitem__(self, index: int) -> dict[str, Any]:
         return self.get_example(self.start + index * self.step)
-
-    def _rows(self) -> list[dict[str, Any]]:
-        if self.folder is not None and (self.folder / f"{self.file}.jsonl").is_file():
-            return list(read_rows(self.folder / f"{self.file}.jsonl"))
-        benchmark = FILES[self.file]
-        return [
-            {"question_id": question_id(benchmark, each.id), "problem": each.statement, "answer": str(each.gold)}
-            for each in ready(benchmark).problems
-        ]

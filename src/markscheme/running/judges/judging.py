@@ -22,7 +22,7 @@ from markscheme.config import make_config
 from markscheme.errors import UsageError
 from markscheme.marking import get_protocol
 from markscheme.marking import mark as mark_response
-from markscheme.marking.bulk.graders import OPINIONS, LabelledFile, content_key, opinions_folder
+from markscheme.marking.bulk.graders import OPINIONS, content_key, labelled_file, opinions_folder
 from markscheme.models.secrets import hide_spec
 from markscheme.prompts import Template, prompts_sha256
 from markscheme.running.asking import Display
@@ -44,21 +44,18 @@ class JudgeOptions(msgspec.Struct, frozen=True, kw_only=True):
     name: str = ""
     template: str = ""
     """By name or path (default: as before where this judge was asked before, else `strict`)."""
-    every: bool = False
-    """All responses, not only those that are open or disputed."""
+    which: str = "open"
+    """All responses, or only those that are open or disputed."""
     share: float | None = None
     """A random share of all responses, by the config's seed."""
     swap: bool = False
     """Ask each question in both orders; an opinion counts only if it is the same in both."""
 
-
-def judge_options(name: str, which: str, share: float | None, swap: bool, template: str) -> JudgeOptions:
-    """The options as the command and `ms.judge` take them."""
-    if which not in ("open", "all"):
-        raise UsageError(f"a judge is asked about what is open or about all, not {which!r}")
-    if share is not None and (not 0 < share <= 1 or which == "all"):
-        raise UsageError("--share is a number from 0 to 1, of all responses; leave --which out with it")
-    return JudgeOptions(name=name, template=template, every=which == "all", share=share, swap=swap)
+    def __post_init__(self) -> None:
+        if self.which not in ("open", "all"):
+            raise UsageError(f"a judge is asked about what is open or about all, not {self.which!r}")
+        if self.share is not None and (not 0 < self.share <= 1 or self.which == "all"):
+            raise UsageError("--share is a number from 0 to 1, of all responses; leave --which out with it")
 
 
 class Judged(NamedTuple):
@@ -73,6 +70,11 @@ class Judged(NamedTuple):
     """Its opinions; `unmarkable` is undecided."""
     nothing_to_show: int
     """Responses that were chosen but hold nothing that a judge could be shown."""
+    template: JudgeTemplate
+
+    def with_opinions(self, marks: list[Mark]) -> Judged:
+        """The same once its opinions are known."""
+        return self._replace(asked=len(marks), verdicts=Counter(mark.verdict for mark in marks))
 
 
 class Case(NamedTuple):
@@ -103,7 +105,7 @@ def judge_run(run: Run, options: JudgeOptions, config: Mapping[str, object], dis
         key, sample = snapshot.keys[snapshot.problem[row]], int(snapshot.sample[row])
         marks.append(msgspec.structs.replace(mark, key=key, sample=sample))
     run.mark_again(asked.label, marks)
-    return _judged(asked, marks)
+    return asked.with_opinions(marks)
 
 
 def judge_file(
@@ -111,7 +113,7 @@ def judge_file(
 ) -> Judged:
     """Ask about every labelled response of a file; the opinions stand beside it, by content."""
     cases = []
-    for each in LabelledFile(file):
+    for each in filter(None, labelled_file(file)):
         mark = mark_response(each.response, each.problem)
         cases.append(Case(each.problem, each.response, mark.answer, str(mark.verdict)))
     asked = _ask(opinions_folder(file), cases, options, config, display)
@@ -122,29 +124,12 @@ def judge_file(
         for at, mark in _opinions(asked, enumerate(cases))
     ]
     write_atomically(asked.run.path / OPINIONS, (msgspec.json.encode(mark) + b"\n" for mark in marks))
-    return _judged(asked, marks)
-
-
-class _Asked(NamedTuple):
-    """A judge's own run, after it was asked."""
-
-    run: Run
-    template: JudgeTemplate
-    label: str
-    nothing_to_show: int
-
-
-def _judged(asked: _Asked, marks: list[Mark]) -> Judged:
-    return Judged(asked.run, asked.label, len(marks), Counter(mark.verdict for mark in marks), asked.nothing_to_show)
+    return asked.with_opinions(marks)
 
 
 def _ask(
-    judges: Path,
-    cases: Iterable[Case],
-    options: JudgeOptions,
-    config: Mapping[str, object],
-    display: Display | None,
-) -> _Asked | None:
+    judges: Path, cases: Iterable[Case], options: JudgeOptions, config: Mapping[str, object], display: Display | None
+) -> Judged | None:
     """Ask a judge what it has not been asked yet; None where there is nothing to ask and never was."""
     model = str(config.get("model", ""))
     name = options.name or re.sub(r"[^A-Za-z0-9.-]+", "-", hide_spec(model).rpartition("/")[2]).strip("-.")
@@ -173,7 +158,7 @@ def _ask(
         run = execute(full, judges / name, display, prepared)
     else:
         return None
-    return _Asked(run, template, f"judge:{name}@{template.name}-{template.version}", empty)
+    return Judged(run, f"judge:{name}@{template.name}-{template.version}", 0, Counter(), empty, template)
 
 
 def _chosen(snapshot: Snapshot, options: JudgeOptions, seed: int) -> Mask:
@@ -185,7 +170,7 @@ def _chosen(snapshot: Snapshot, options: JudgeOptions, seed: int) -> Mask:
             derive_seed(seed, f"judge {snapshot.keys[key]}", sample) < options.share * 2**31 for key, sample in rows
         ]
         return np.asarray(answered & np.array(drawn, bool))
-    if options.every:
+    if options.which == "all":
         return answered
     assert snapshot.manifest is not None
     verdicts = [codes for name, codes in snapshot.verdicts.items() if not name.startswith("judge:")]
@@ -208,15 +193,9 @@ def _cases(snapshot: Snapshot, rows: Mask) -> Iterator[tuple[int, Case]]:
 
 def _questions_about(case: Case, template: JudgeTemplate, *, swap: bool) -> list[Question]:
     """What a judge is asked about a response: in one order or in both; nothing where there is nothing to show."""
-    made = (
-        template.question(case.problem, case.response, case.answer, swap=order)
-        for order in ((False, True) if swap else (False,))
-    )
-    return [
-        Question(problem=msgspec.structs.replace(one.problem, metadata={"kind": case.kind}), prompt=one.prompt)
-        for one in made
-        if one is not None
-    ]
+    orders = (False, True) if swap else (False,)
+    made = (template.question(case.problem, case.response, case.answer, swap=order, kind=case.kind) for order in orders)
+    return [one for one in made if one is not None]
 
 
 def _go_on(judge: Run, questions: Mapping[str, Question], config: Mapping[str, object], display: Display | None) -> Run:
@@ -233,7 +212,7 @@ def _go_on(judge: Run, questions: Mapping[str, Question], config: Mapping[str, o
     return resume(judge, config, display)
 
 
-def _opinions(asked: _Asked, cases: Iterable[tuple[int, Case]]) -> Iterator[tuple[int, Mark]]:
+def _opinions(asked: Judged, cases: Iterable[tuple[int, Case]]) -> Iterator[tuple[int, Mark]]:
     """A mark for every response that the judge has been asked about and has given all its votes on."""
     votes: dict[str, Counter[Verdict]] = {}
     for mark in asked.run.marks("judge-reply"):
@@ -244,8 +223,8 @@ def _opinions(asked: _Asked, cases: Iterable[tuple[int, Case]]) -> Iterator[tupl
         counted = [votes[each.problem.key] for each in made if each.problem.key in votes]
         if not counted or any(count.total() - count[Verdict.ERROR] < samples for count in counted):
             continue
-        said = {_majority(count, samples) for count in counted}
-        verdict = said.pop() if len(said) == 1 else Verdict.UNMARKABLE
+        verdicts = {_majority(count, samples) for count in counted}
+        verdict = verdicts.pop() if len(verdicts) == 1 else Verdict.UNMARKABLE
         yield at, Mark(verdict=verdict, protocol=asked.label, why=_why(counted))
 
 
@@ -257,9 +236,9 @@ def _majority(votes: Counter[Verdict], of: int) -> Verdict:
 
 def _why(asked: list[Counter[Verdict]]) -> str:
     """`2 of 3 votes for right, 1 for wrong; swapped 3 …`."""
-    said = [
+    counts = [
         f"{votes.total()} votes: {votes[Verdict.CORRECT]} right, {votes[Verdict.WRONG]} wrong, "
         f"{votes[Verdict.NO_ANSWER] + votes[Verdict.TRUNCATED]} undecided"
         for votes in asked
     ]
-    return "; in the other order ".join(said)
+    return "; in the other order ".join(counts)

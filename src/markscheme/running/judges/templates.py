@@ -55,7 +55,9 @@ class JudgeTemplate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         """The words for right, wrong and undecided, as the protocol `judge-reply` reads them."""
         return tuple(" | ".join(words) for words in (self.right, self.wrong, self.unsure) if words)
 
-    def question(self, problem: Problem, response: Response, answer: str | None, *, swap: bool) -> Question | None:
+    def question(
+        self, problem: Problem, response: Response, answer: str | None, *, swap: bool, kind: str = ""
+    ) -> Question | None:
         """What the judge is asked about a response; None where there is nothing to show it.
 
         The key is a hash of all of it: the same response to the same problem is the same question.
@@ -81,6 +83,7 @@ class JudgeTemplate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
             gold=self.right[0],
             choices=self.choices,
             protocol="judge-reply",
+            metadata={"kind": kind} if kind else {},
         )
         return Question(problem=asked, prompt=Prompt(messages=(*system, Message("user", user))))
 

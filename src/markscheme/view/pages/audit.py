@@ -29,10 +29,13 @@ def audit_page(site: Site, slug: str, query: Mapping[str, str]) -> Page:
             run, missing = site.open(slug), []
         else:
             judging = made.value or Judging({}, len(run.snapshot) * len(missing))
-    names = sorted(run.snapshot.verdicts, key=lambda name: (name != run.protocol, name))
-    judges = site.figure(run, "judges", lambda: {name: _judge(run, name) for name in names})
+    names = run.protocols
+    snapshot = run.snapshot
+    judges = site.figure(
+        run, "judges", lambda: {name: figures.group(snapshot.label_of(name), snapshot.counts(name)) for name in names}
+    )
     a, b = (query.get(side, "") if query.get(side) in names else "" for side in ("a", "b"))
-    wanted = _only_first(run, a, b) | _only_first(run, b, a) if a and b else run.snapshot.disagree
+    wanted = _only_first(run, a, b) | _only_first(run, b, a) if a and b else snapshot.disagree
     rows = np.flatnonzero(wanted)
     return Page(
         "audit.html",
@@ -47,7 +50,7 @@ def audit_page(site: Site, slug: str, query: Mapping[str, str]) -> Page:
             "b": b,
             "sheet": (sheet := Sheet.turn_to(rows, query.get("page", ""), PER_PAGE, whole=site.links.static)),
             "shown": [listed(run, int(row), run.protocol) for row in sheet.rows],
-            "golds": _golds(run, set(run.snapshot.problem[sheet.rows].tolist())),
+            "golds": _golds(run, set(snapshot.problem[sheet.rows].tolist())),
             "matches": len(rows),
             "filter": Filter(disagree=True),
             "missing": missing,
@@ -61,10 +64,6 @@ def _golds(run: OpenRun, problems: set[int]) -> dict[int, str]:
     """The right answers beside which the extracted ones are judged by eye."""
     questions = {problem: run.snapshot.question(problem) for problem in problems}
     return {number: one_line(gold_text(one.problem.gold), 80) for number, one in questions.items() if one}
-
-
-def _judge(run: OpenRun, name: str) -> figures.Group:
-    return figures.group(run.snapshot.label_of(name), run.snapshot.counts(name))
 
 
 def _only_first(run: OpenRun, a: str, b: str) -> Mask:

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from markscheme.errors import UsageError
+from markscheme.reporting.comparing import find_differences
 from markscheme.statistics import Comparison, Moved, compare
 from markscheme.types import Mark
 from markscheme.view.background import Made
 from markscheme.view.library import OpenRun
 from markscheme.view.overview import overview
-from markscheme.view.pages.problem import gold_html, rich
+from markscheme.view.pages.problem import open_problem, shown_problem
 from markscheme.view.pages.response import Body, body, stored_marks
 from markscheme.view.site import NotThereError, Page, Site, live
 from markscheme.view.verdicts import Look, look
@@ -107,14 +108,11 @@ def compare_problem_page(site: Site, slugs: list[str], query: Mapping[str, str])
     number = query.get("problem", "")
     if len(runs) < 2 or not number.isdecimal() or len(number) > 9:
         raise NotThereError("Two runs and a problem's number are needed to compare responses.")
-    first, second = runs
     problem = int(number) - 1
-    if not 0 <= problem < first.snapshot.problems:
-        raise NotThereError(f"{first.entry.name} has no problem number {problem + 1}.")
+    first, second = open_problem(site, runs[0].entry.slug, problem), runs[1]
     if first.snapshot.keys[problem] not in second.snapshot.keys:
         raise NotThereError(f"{second.entry.name} was not asked this problem.")
     other = second.snapshot.keys.index(first.snapshot.keys[problem])
-    question = first.snapshot.question(problem)
     left = _side(site, first, problem, query.get("left", ""))
     right = _side(site, second, other, query.get("right", ""))
     made = _made_pair(site, first, second).value
@@ -124,10 +122,7 @@ def compare_problem_page(site: Site, slugs: list[str], query: Mapping[str, str])
         "compare_problem.html",
         f"{first.snapshot.ids[problem]} in two runs",
         {
-            "number": problem,
-            "id": first.snapshot.ids[problem],
-            "statement": rich(question.problem.statement) if question else None,
-            "gold": gold_html(question.problem.gold) if question else "",
+            **shown_problem(first, problem),
             "sides": [left, right],
             "slugs": [first.entry.slug, second.entry.slug],
             "before": moved[place - 1] if 0 < place < len(moved) else None,
@@ -161,14 +156,11 @@ def _warnings(first: OpenRun, second: OpenRun, shared: int) -> list[str]:
     one, two = first.entry.manifest, second.entry.manifest
     if one is None or two is None:
         return ["One of the manifests cannot be read: nothing is known of how the runs differ."]
-    warnings = []
-    if one.problems != two.problems or shared < one.problems:
-        warnings.append(f"They share {shared} problems of {one.problems} and {two.problems}; the rest is left out.")
-    for name, field in (("Protocol", "protocol"), ("Prompts", "prompt_sha256"), ("Sampling", "sampling")):
-        left, right = getattr(one, field), getattr(two, field)
-        if left != right:
-            warnings.append(f"{name} differ." if name == "Prompts" else f"{name} differs: {left} and {right}.")
-    return warnings
+    part = one.problems != two.problems or shared < one.problems
+    left_out = f"They share {shared} problems of {one.problems} and {two.problems}; the rest is left out."
+    labels = {run.entry.name: run.snapshot.label_of(run.protocol) for run in (first, second)}
+    differ = find_differences({first.entry.name: one, second.entry.name: two}, labels)
+    return [left_out] * part + [f"They differ in {each.what}: {' and '.join(each.values.values())}." for each in differ]
 
 
 def _runs(site: Site, slugs: list[str]) -> list[OpenRun]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from typing import Any
 
 from markupsafe import Markup
 
@@ -20,6 +21,8 @@ MOST_RUNS = 50
 """Runs on the page of a problem in all of them."""
 MOST_SAMPLES = 2_000
 """Samples listed on a page, and answers compared with each other."""
+MOST_FIELDS = 30
+"""Of a problem's metadata."""
 RENDERED = 60_000
 """Characters of a statement or solution that are shown."""
 FORMULA_SECONDS = 0.5
@@ -38,10 +41,9 @@ class Class:
 
 def problem_page(site: Site, slug: str, problem: int) -> Page:
     """The page of a problem, counted from 0."""
-    run = site.open(slug)
-    if not 0 <= problem < run.snapshot.problems:
-        raise NotThereError(f"{run.entry.name} has no problem number {problem + 1}.")
+    run = open_problem(site, slug, problem)
     question = run.snapshot.question(problem)
+    metadata = list(question.problem.metadata.items()) if question else []
     rows = run.snapshot.rows_of(problem)
     samples = [listed(run, row, run.protocol) for row in rows[:MOST_SAMPLES]]
     counts = figures.only(run.snapshot.counts(run.protocol), [problem])
@@ -51,13 +53,10 @@ def problem_page(site: Site, slug: str, problem: int) -> Page:
         f"{run.snapshot.ids[problem]} · {run.entry.name}",
         {
             **header(run),
-            "number": problem,
-            "id": run.snapshot.ids[problem],
+            **shown_problem(run, problem),
             "question": question,
-            "statement": rich(question.problem.statement) if question else None,
             "solution": rich(question.problem.solution) if question and question.problem.solution else None,
-            "gold_html": gold_html(question.problem.gold) if question else "",
-            "metadata": _metadata(question.problem.metadata) if question else {},
+            "metadata": {str(name)[:60]: str(value)[:300] for name, value in metadata[:MOST_FIELDS]},
             "samples": samples,
             "hidden": max(0, len(rows) - MOST_SAMPLES),
             "classes": _classes(samples),
@@ -73,9 +72,7 @@ def problem_page(site: Site, slug: str, problem: int) -> Page:
 
 def across_page(site: Site, slug: str, problem: int) -> Page:
     """The same problem in every run of this folder that was asked it: who solves it, and each sample."""
-    run = site.open(slug)
-    if not 0 <= problem < run.snapshot.problems:
-        raise NotThereError(f"{run.entry.name} has no problem number {problem + 1}.")
+    run = open_problem(site, slug, problem)
     key, benchmark = run.snapshot.keys[problem], run.entry.manifest and run.entry.manifest.benchmark
     lines: list[tuple[OpenRun, int, list[Listed]]] = []
     pending = False
@@ -88,20 +85,31 @@ def across_page(site: Site, slug: str, problem: int) -> Page:
             number = other.snapshot.keys.index(key)
             rows = other.snapshot.rows_of(number)[:MOST_SAMPLES]
             lines.append((other, number, [listed(other, row, other.protocol) for row in rows]))
-    question = run.snapshot.question(problem)
     return Page(
         "across.html",
         f"{run.snapshot.ids[problem]} in every run",
-        {
-            **header(run),
-            "number": problem,
-            "id": run.snapshot.ids[problem],
-            "statement": rich(question.problem.statement) if question else None,
-            "gold": gold_html(question.problem.gold) if question else "",
-            "lines": lines,
-        },
+        {**header(run), **shown_problem(run, problem), "lines": lines},
         again=live(run, pending=pending),
     )
+
+
+def open_problem(site: Site, slug: str, problem: int) -> OpenRun:
+    """A run that has this problem, counted from 0."""
+    run = site.open(slug)
+    if not 0 <= problem < run.snapshot.problems:
+        raise NotThereError(f"{run.entry.name} has no problem number {problem + 1}.")
+    return run
+
+
+def shown_problem(run: OpenRun, problem: int) -> dict[str, Any]:
+    """What every page about a problem shows of it."""
+    question = run.snapshot.question(problem)
+    return {
+        "number": problem,
+        "id": run.snapshot.ids[problem],
+        "statement": rich(question.problem.statement) if question else None,
+        "gold": gold_html(question.problem.gold) if question else "",
+    }
 
 
 def rich(text: str) -> Markup:
@@ -117,10 +125,6 @@ def gold_html(gold: Gold) -> Markup:
     text = gold_text(gold)
     looks_like_latex = any(sign in text for sign in "\\^_{") and len(text) < LONGEST_ANSWER
     return render(f"${text.strip('$')}$") if looks_like_latex else render_plain(text[:LONGEST_ANSWER])
-
-
-def _metadata(metadata: dict[str, object]) -> dict[str, str]:
-    return {str(name)[:60]: str(value)[:300] for name, value in list(metadata.items())[:30]}
 
 
 def _classes(samples: list[Listed]) -> list[Class]:

@@ -16,7 +16,7 @@ from markscheme.runs.columns import CORRECT, ERROR, UNMARKED, Ints, Mask
 from markscheme.types import Mark, Question, Response
 from markscheme.view.filters import Filter
 from markscheme.view.library import OpenRun
-from markscheme.view.pages.problem import FORMULA_SECONDS, gold_html, rich
+from markscheme.view.pages.problem import FORMULA_SECONDS, shown_problem
 from markscheme.view.pages.responses import select
 from markscheme.view.pages.run import header
 from markscheme.view.site import NotThereError, Page, Site, live
@@ -69,13 +69,10 @@ def response_page(site: Site, slug: str, problem: int, sample: int, filter: Filt
         f"{run.snapshot.ids[problem]} sample {sample} · {run.entry.name}",
         {
             **header(run),
-            "number": problem,
+            **shown_problem(run, problem),
             "sample": sample,
-            "id": run.snapshot.ids[problem],
             "response": response,
             "question": question,
-            "statement": rich(question.problem.statement) if question else None,
-            "gold": gold_html(question.problem.gold) if question else "",
             "own": own,
             "marks": marks,
             "stored": True,
@@ -125,35 +122,31 @@ def text_blocks(text: str, start: int, end: int | None, span: Span | None, until
 
 def text_piece(site: Site, slug: str, problem: int, sample: int, part: str, start: int, end: int) -> Markup:
     """A piece of a text that comes later."""
-    response = find_response(site, slug, problem, sample)
+    *_, response = find_response(site, slug, problem, sample)
     text = (response.reasoning or "") if part == "reasoning" else response.text
     start, end = max(0, start), min(end, start + 2 * LAZY, len(text))
     return render(text[start:end], until=clock() + FORMULA_SECONDS)
 
 
-def find_response(site: Site, slug: str, problem: int, sample: int) -> Response:
-    """A response, or NotThereError."""
+def find_response(site: Site, slug: str, problem: int, sample: int) -> tuple[OpenRun, int, Response]:
+    """The run, the row and the response, or NotThereError."""
     run = site.open(slug)
     row = run.snapshot.row(problem, sample) if 0 <= problem < run.snapshot.problems else None
     response = run.snapshot.response(row) if row is not None else None
-    if response is None:
+    if row is None or response is None:
         raise NotThereError(f"{run.entry.name} has no response for sample {sample} of problem {problem + 1}.")
-    return response
+    return run, row, response
 
 
 def full_record(site: Site, slug: str, problem: int, sample: int) -> dict[str, Any]:
     """Everything that is kept of a response."""
-    run = site.open(slug)
-    response = find_response(site, slug, problem, sample)
-    row = run.snapshot.row(problem, sample)
-    marks = stored_marks(run, row) if row is not None else {}
-    return {"question": run.snapshot.question(problem), "response": response, "marks": marks}
+    run, row, response = find_response(site, slug, problem, sample)
+    return {"question": run.snapshot.question(problem), "response": response, "marks": stored_marks(run, row)}
 
 
 def stored_marks(run: OpenRun, row: int) -> dict[str, Mark]:
     """What the protocols say that the run was marked with, its own first."""
-    names = sorted(run.snapshot.verdicts, key=lambda name: (name != run.protocol, name))
-    return {name: mark for name in names if (mark := run.snapshot.mark(name, row)) is not None}
+    return {name: mark for name in run.protocols if (mark := run.snapshot.mark(name, row)) is not None}
 
 
 def other_marks(site: Site, slug: str, problem: int, sample: int) -> dict[str, Mark]:
@@ -162,8 +155,7 @@ def other_marks(site: Site, slug: str, problem: int, sample: int) -> dict[str, M
     from markscheme.marking import mark
     from markscheme.marking.bulk.audit import applicable_protocols
 
-    run = site.open(slug)
-    response = find_response(site, slug, problem, sample)
+    run, _, response = find_response(site, slug, problem, sample)
     question = run.snapshot.question(problem)
     if question is None:
         return {}

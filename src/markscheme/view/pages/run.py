@@ -12,7 +12,6 @@ import numpy as np
 from markscheme.runs.files import read_inside
 from markscheme.runs.problems import sorted_labels
 from markscheme.runs.snapshot import Snapshot
-from markscheme.statistics import Counts
 from markscheme.view import figures, plots
 from markscheme.view.filters import Filter
 from markscheme.view.library import MANIFEST, OpenRun
@@ -38,7 +37,12 @@ def run_page(site: Site, slug: str, query: Mapping[str, str]) -> Page:
     verdicts = figures.verdict_counts(counts)
     line = overview(site, run.entry)
     curve = site.figure(run, ("curve", protocol), lambda: figures.pass_curve(counts))
-    groups = site.figure(run, ("groups", protocol), lambda: _breakdowns(run, counts))
+    fields = group_labels(run).items()
+    groups = site.figure(
+        run,
+        ("groups", protocol),
+        lambda: {field: figures.breakdown(counts, snapshot.groups[field], order) for field, order in fields},
+    )
     bins = figures.token_bins(snapshot, protocol)
     pending = not (line.fresh and curve.fresh and groups.fresh)
     return Page(
@@ -86,11 +90,6 @@ def group_labels(run: OpenRun) -> dict[str, list[str]]:
     """The fields by which problems are grouped, with their labels in order."""
     groups = run.snapshot.groups.items()
     return {field: sorted_labels([*{label for label in labels if label is not None}]) for field, labels in groups}
-
-
-def _breakdowns(run: OpenRun, counts: Counts) -> dict[str, list[figures.Group]]:
-    groups = run.snapshot.groups
-    return {field: figures.breakdown(counts, groups[field], order) for field, order in group_labels(run).items()}
 
 
 def _spread(snapshot: Snapshot, column: str) -> Spread | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 from urllib.parse import urlencode
 
@@ -29,6 +30,13 @@ COLUMNS = {
     "started": "Started",
 }
 """What can be sorted by, with the heading."""
+FIGURES = {
+    "accuracy": "accuracy.value",
+    "truncated": "truncation.value",
+    "tokens": "mean_tokens",
+    "responses": "scored",
+}
+"""Columns whose figure has another name in the overview."""
 
 
 @dataclass(frozen=True)
@@ -49,10 +57,8 @@ class Row:
         if figures is None:
             return None
         if column == "passes":
-            return figures.passes[-1][1].estimate if figures.passes else None
-        if column == "accuracy":
-            return figures.accuracy.estimate if figures.accuracy else None
-        return getattr(figures, {"tokens": "mean_tokens", "responses": "scored"}.get(column, column))
+            return figures.passes[-1][1].value if figures.passes else None
+        return attrgetter(FIGURES.get(column, column))(figures)
 
 
 def runs_page(site: Site, query: Mapping[str, str]) -> Page:
@@ -75,7 +81,7 @@ def runs_page(site: Site, query: Mapping[str, str]) -> Page:
             "benchmarks": sorted({e.manifest.benchmark for e in everything if e.manifest}),
             "statuses": sorted({e.status for e in everything if e.manifest}),
             "pairs": pairs(everything) if site.links.static else [],
-            "query": lambda **changes: _query(asked, changes),
+            "query": lambda **changes: urlencode({n: value for n, value in {**asked, **changes}.items() if value}),
         },
         again=0.7 if pending else 3.0 if running or not everything else 10.0,  # a new run may appear at any time
     )
@@ -102,9 +108,9 @@ def runs_table(site: Site, query: Mapping[str, str]) -> Iterator[list[object]]:
         yield [
             row.entry.name,
             *((manifest.benchmark, manifest.model, row.entry.status, manifest.protocol) if manifest else [""] * 4),
-            *((accuracy.estimate, accuracy.low, accuracy.high) if accuracy else [""] * 3),
-            " ".join(f"{k}:{figure.estimate:.4f}" for k, figure in figures.passes) if figures else "",
-            *((figures.scored, figures.expected, figures.truncated, figures.errors) if figures else [""] * 4),
+            *((accuracy.value, accuracy.low, accuracy.high) if accuracy else [""] * 3),
+            " ".join(f"{k}:{figure.value:.4f}" for k, figure in figures.passes) if figures else "",
+            *((figures.scored, figures.expected, figures.truncation.value, figures.errors) if figures else [""] * 4),
             *((figures.tokens, figures.cost) if figures else [""] * 2),
             manifest.started if manifest else "",
         ]
@@ -133,8 +139,3 @@ def _wanted(entry: Entry, asked: Mapping[str, str]) -> bool:
         and asked["benchmark"] in ("", manifest.benchmark if manifest else None)
         and asked["status"] in ("", entry.status)
     )
-
-
-def _query(asked: Mapping[str, str], changes: Mapping[str, Any]) -> str:
-    merged = {**asked, **changes}
-    return urlencode({name: value for name, value in merged.items() if value})

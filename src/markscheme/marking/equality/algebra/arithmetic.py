@@ -34,7 +34,6 @@ def settle(terms: Terms, den: Terms | None, atoms: dict[str, Atom] | None) -> Va
 
 
 def add(a: Value, b: Value) -> Value:
-    """a + b."""
     if not isinstance(a, Expr) and not isinstance(b, Expr):
         return narrow(a + b)
     x, y = lift(a), lift(b)
@@ -51,19 +50,16 @@ def add(a: Value, b: Value) -> Value:
 
 
 def neg(a: Value) -> Value:
-    """-a."""
     if not isinstance(a, Expr):
         return -a
     return Expr({m: -c for m, c in a.terms.items()}, a.den, a.atoms)
 
 
 def sub(a: Value, b: Value) -> Value:
-    """a - b."""
     return add(a, neg(b))
 
 
 def mul(a: Value, b: Value) -> Value:
-    """a · b."""
     if not isinstance(a, Expr):
         if not isinstance(b, Expr):
             return narrow(a * b)
@@ -84,7 +80,6 @@ def mul(a: Value, b: Value) -> Value:
 
 
 def div(a: Value, b: Value) -> Value:
-    """a / b."""
     if not isinstance(b, Expr):
         if b == 0:
             raise Undefined("division by zero")

@@ -69,7 +69,6 @@ def _log_generator(g: str, atoms: dict[str, Atom] | None) -> Value:
 
 
 def log_base(base: Value, a: Value) -> Value:
-    """log of a to a base."""
     return div(logarithm(a), logarithm(base))
 
 
@@ -79,7 +78,6 @@ def _is_negative(a: Value) -> bool:
 
 
 def absolute(a: Value) -> Value:
-    """|a|."""
     if not isinstance(a, Expr):
         return a if a >= 0 else -a
     if a.den is not None:
@@ -110,7 +108,6 @@ def _absolute_constant(a: Expr) -> Value:
 
 
 def floor(a: Value) -> Value:
-    """⌊a⌋."""
     if not isinstance(a, Expr):
         return math.floor(a)
     size = None if variables(a) else approximate(a)
@@ -120,7 +117,6 @@ def floor(a: Value) -> Value:
 
 
 def factorial(a: Value) -> Value:
-    """a!."""
     if isinstance(a, int) and a < 0:
         raise Undefined("the factorial of a negative number")
     if isinstance(a, int) and a <= MAX_FACTORIAL:
@@ -129,7 +125,6 @@ def factorial(a: Value) -> Value:
 
 
 def binomial(n: Value, k: Value) -> Value:
-    """n choose k."""
     if isinstance(n, int) and isinstance(k, int) and 0 <= n <= MAX_BINOMIAL and k >= 0:
         return math.comb(n, k)
     return atom("binomial", n, k, complete=False)
@@ -173,19 +168,16 @@ def _turn(a: Value) -> Number | None:
 
 
 def cosine(a: Value) -> Value:
-    """cos a."""
     if (r := _turn(a)) is not None:
         return _cosine_of_turn(r)
     return atom("cos", neg(a) if _is_negative(a) else a, complete=False)
 
 
 def sine(a: Value) -> Value:
-    """sin a."""
     return _cosine_of_turn(HALF - r) if (r := _turn(a)) is not None else _odd("sin", a)
 
 
 def cis(a: Value) -> Value:
-    """e^(ia)."""
     return add(cosine(a), mul(IMAGINARY, sine(a)))
 
 
@@ -254,6 +246,7 @@ FUNCTIONS: Final[dict[str, Callable[[Value], Value]]] = {
     "abs": absolute,
     "floor": floor,
     "ceil": lambda a: neg(floor(neg(a))),
+    "factorial": factorial,
 }
 """Functions of one argument by the name the parser gives them."""
 TRIGONOMETRIC: Final = frozenset({"sin", "cos", "tan", "cot", "sec", "csc", "cis"})

@@ -77,7 +77,6 @@ def sqrt(a: Value) -> Value:
 
 
 def power(base: Value, exponent: Value) -> Value:
-    """base ** exponent."""
     if isinstance(exponent, Expr):
         return _symbolic_power(base, exponent)
     if exponent.denominator == 1:
@@ -202,5 +201,4 @@ def _generator_power(base: Value, exponent: Value) -> Value:
 
 
 def exponential(exponent: Value) -> Value:
-    """e ** exponent."""
     return power(EULER, exponent)

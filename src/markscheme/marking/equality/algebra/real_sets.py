@@ -68,12 +68,10 @@ def points(values: list[Value]) -> RealSet:
 
 
 def union(a: RealSet, b: RealSet) -> RealSet:
-    """All numbers in either."""
     return _combined(a, b, lambda left, right: left or right)
 
 
 def intersection(a: RealSet, b: RealSet) -> RealSet:
-    """All numbers in both."""
     return _combined(a, b, lambda left, right: left and right)
 
 

@@ -73,10 +73,18 @@ _MINUTES: Final = re.compile(
     rf"(?:\s?(\d{{1,9}}(?:\.\d{{1,9}})?)\s?(?:\^\{{?\s?\\prime\s?\\prime\s?\}}?|''))?"
 )
 _DOLLARS: Final = re.compile(r"(?<!\\)\$")
+_BETWEEN_STATEMENTS: Final = re.compile(r"\$\s*\n\s*\$|\\q?quad(?![a-zA-Z])")
+_WIDE: Final = re.compile(r"\s{2,}|[^\S ]")
+_UNESCAPED: Final = re.compile(
+    r"\f(?=rac)|[\b](?=eta|inom|ar\{)|\t(?=ext|imes|heta|frac|an\b|au\b)|\r(?=ight|ho)|\n(?=eq\b)"
+)
+_ESCAPES: Final = {"\f": "\\f", "\b": "\\b", "\t": "\\t", "\r": "\\r", "\n": "\\n"}
+"""`\\frac` and `\\text` that were read as if their first letters were an escape: a form feed and `rac`, a tab and `ext`."""
 _FINAL: Final = ".,;:\\"
 _WRAPPERS: Final = (
     ("\\(", "\\)"),
     ("\\[", "\\]"),
+    ("\\boxed{", "}"),
     *((mark, mark) for mark in ("**", "__", "*", "`", '"', "'")),
     ("“", "”"),
 )
@@ -86,6 +94,14 @@ def clean(text: str) -> str:
     """The same answer in plain LaTeX, without delimiters around it or a full stop behind it."""
     if not text.isascii():
         text = _to_ascii(text)
+    if ("\n" in text or "quad" in text) and text.count("=") > 1 and "\\begin" not in text:
+        text = _BETWEEN_STATEMENTS.sub(", ", text)  # y_1 = x \quad y_2 = 3
+    if not text.isprintable():
+        text = _WIDE.sub(" ", _UNESCAPED.sub(lambda m: _ESCAPES[m[0]], text))
+    elif "  " in text:
+        text = _WIDE.sub(" ", text)
+    if "\\displaystyle" in text:
+        text = text.replace("\\displaystyle", "")
     if "\\right" in text:
         text = _SYSTEM.sub(r"\\begin{cases}\2\\end{cases}", text)  # before its point is taken for a full stop
     text = strip_wrappers(text)
@@ -138,7 +154,7 @@ def strip_wrappers(text: str) -> str:
         for left, right in _WRAPPERS:
             if text.startswith(left) and text.endswith(right) and len(text) > len(left) + len(right):
                 inner = text[len(left) : -len(right)]
-                if left not in inner:
+                if left not in inner and right not in inner:
                     text = inner
         if text == before:
             break

@@ -12,10 +12,10 @@ from functools import partial
 from typing import Any, Final, NamedTuple
 
 from markscheme.marking.equality.algebra import functions
-from markscheme.marking.equality.algebra.arithmetic import add, div, int_power, mul, neg, sub
+from markscheme.marking.equality.algebra.arithmetic import add, div, mul, neg, sub
 from markscheme.marking.equality.algebra.exact import EULER, IMAGINARY, PI, Unreadable, Value, generator
 from markscheme.marking.equality.algebra.powers import power, sqrt
-from markscheme.marking.equality.read.tree import Group, Node, Nodes, cut, flat
+from markscheme.marking.equality.read.tree import Group, Node, Nodes, cut
 from markscheme.marking.equality.read.vocabulary import INVERSE, OF_SEVERAL
 
 # Binding strength. A function without brackets takes the product written after it (sin 2x), hence IMPLICIT_ARGUMENT
@@ -232,7 +232,9 @@ class _Level:
             call = partial(functions.log_base, (yield self.inside(self.following())))
             self.at += 1
         elif script == "^":
-            call = self.with_power(name)
+            self.at += 1
+            call = _with_power(name, (yield self.inside(self.following())))
+            self.at += 1
         opening = self.following()
         of_angle = name in functions.TRIGONOMETRIC
         if opening is not None and (opening.kind == "{" or opening.text == "("):
@@ -243,16 +245,6 @@ class _Level:
 
     def following(self) -> Node | None:
         return self.nodes[self.at] if self.at < len(self.nodes) else None
-
-    def with_power(self, name: str) -> Callable[[Value], Value]:
-        r"""The function of `\sin^n` or, with -1, its inverse."""
-        text = "".join(t.text for t in flat(self.nodes[self.at + 1 : self.at + 2]) if t.kind not in "{}")
-        if text != "-1" and not (text.isdigit() and len(text) < 4):
-            raise Unreadable("a function with a power that is no number")
-        self.at += 2
-        if text == "-1" and name in INVERSE:
-            return functions.FUNCTIONS[INVERSE[name]]
-        return lambda value: int_power(functions.FUNCTIONS[name](value), int(text))
 
     def sign(self, text: str) -> None:
         if text == "-" or (text != "+" and not self.positive()):
@@ -266,6 +258,13 @@ class _Level:
         if sign is None:
             raise Unreadable("a sign that is not chosen")
         return sign > 0
+
+
+def _with_power(name: str, exponent: Value) -> Callable[[Value], Value]:
+    r"""The function of `\sin^n` or, with -1, its inverse."""
+    if exponent == -1 and name in INVERSE:
+        return functions.FUNCTIONS[INVERSE[name]]
+    return lambda value: power(functions.FUNCTIONS[name](value), exponent)
 
 
 def _is_zero(nodes: Nodes) -> bool:

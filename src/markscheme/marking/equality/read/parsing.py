@@ -206,8 +206,8 @@ def _collection(nodes: Nodes, cuts: list[int], read: Read) -> ParsedAnswer:
     joined = next((word for k in cuts if (word := nodes[k].text.lower()) in ("and", "or")), ",")
     if len(items) == 1:
         return items[0]
-    real = [x for x in items if isinstance(x, RealSet)]
-    if items and len(real) == len(items):
+    real = [x for x in items if isinstance(x, RealSet) and x.variable]
+    if items and len(real) == len(items) and nodes[0].kind != "(":  # else a list of sets
         return combine(real, joined)
     flat_items: list[ParsedAnswer] = []
     for x in items:

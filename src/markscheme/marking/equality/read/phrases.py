@@ -24,6 +24,8 @@ _CHOICE: Final = re.compile(
     r"\s*(?:(?![-+*/^=<>]|\\(?:cup|cap|cdot|times|in)\b)(.+))?",
     re.DOTALL,
 )
+_LABEL: Final = re.compile(r"[,;]\s*[A-Z]:")
+"""`J: 4 hr, S: 14 hr` names values, not a choice."""
 _NAMED_CHOICE: Final = re.compile(r"(?:option|choice|answer|letter)\s*:?\s*\(?([A-Za-z])\)?", re.IGNORECASE)
 _AND_A_PART: Final = re.compile(r"(\d{1,9})\s+and\s+((?:a|one|two|three)[\s-][a-z]+)", re.IGNORECASE)
 _COUNTED: Final = re.compile(
@@ -44,7 +46,7 @@ def read_phrase(text: str) -> ParsedAnswer | None:
         return _from_digits(plain)
     if plain[0] in "(ABCDEFGHIJKLMNOPQRSTUVWXYZoclO":
         m = _CHOICE.fullmatch(plain)
-        if m is not None:
+        if m is not None and not _LABEL.search(m[4] or ""):
             return Choice(m[1] or m[2] or m[3], words_of(m[4] or ""))
         m = _NAMED_CHOICE.fullmatch(plain)
         if m is not None:

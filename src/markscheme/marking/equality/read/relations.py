@@ -29,6 +29,8 @@ def relation(nodes: Nodes, read: Read) -> ParsedAnswer:
         if arrow in operators:
             return read(nodes[max(k for k in marks if nodes[k].text == arrow) + 1 :])
     if operators == ["∈"]:
+        if sides[0] and (sides[0][0].kind == "n" or sides[0][0].text == "-"):
+            raise Unreadable("a statement about a number, not a set")  # 8 ∈ S names no unknown, and -x another than x
         inside = read(sides[1])
         if isinstance(inside, Sequence):
             inside = as_set(inside)
@@ -113,7 +115,7 @@ def _solved(step: Relation) -> RealSet | None:
 
 
 def ratio(nodes: Nodes, read: Read) -> ParsedAnswer | None:
-    """a : b, or a condition and behind the colon the set it describes; None where the colon is of another kind."""
+    """a : b, a condition and behind the colon the set it describes, or a labelled amount; None for any other colon."""
     parts = cut(nodes, [k for k, node in enumerate(nodes) if node.kind == ":"])
     related = [any(node.kind == "r" for node in part) for part in parts]
     if any(related):
@@ -123,7 +125,8 @@ def ratio(nodes: Nodes, read: Read) -> ParsedAnswer | None:
         same = isinstance(described, RealSet) and sets.same_set(as_set(read(parts[1])), described)
         return described if same else None
     if any(t.kind in ("x", "set", "u") for t in flat(nodes)):
-        return None
+        name = name_of(parts[0])
+        return Relation("=", Text(name), read(parts[1]), name) if name and len(parts) == 2 else None  # J: 4 hr
     values = [x.value for part in parts if isinstance(x := scalar(part), Scalar) and x.unit is None]
     if len(values) != len(parts):
         return None

@@ -44,10 +44,12 @@ def scalar(nodes: Nodes) -> ParsedAnswer:
         return _annotated(nodes[:words], nodes[words:]) if words else _after_words(nodes)
     percent = False
     if "f" not in kinds:  # sin 30° keeps its sign
-        while len(nodes) > 1 and nodes[-1].text in ("%", "°"):
-            percent = percent or nodes[-1].text == "%"
-            unit = _DEGREES if nodes[-1].text == "°" else unit
-            nodes = nodes[:-1]
+        end = len(nodes)
+        while end > 1 and (sign := nodes[end - 1].text) in ("%", "°"):
+            percent = percent or sign == "%"
+            unit = _DEGREES if sign == "°" else unit
+            end -= 1
+        nodes = nodes[:end]
     if len(nodes) > 2 and nodes[-2].text == "°" and nodes[-1].text in ("C", "F"):
         unit = read_unit("°" + nodes[-1].text)
         nodes = nodes[:-2]
@@ -112,7 +114,7 @@ def _after_words(nodes: Nodes) -> ParsedAnswer:
         return scalar(rest)
     unit = read_unit(said)
     is_negative = said.lower() in ("negative", "minus")
-    if is_negative or (unit is not None and not unit.word and rest[0].kind in ("n", "o")):
+    if is_negative or (unit is not None and not unit.word and (rest[0].kind == "n" or rest[0].text == "-")):
         number = scalar(rest)  # €77, USD 18.90
         if isinstance(number, Scalar):
             return replace(number, value=neg(number.value)) if is_negative else replace(number, unit=unit)
@@ -156,6 +158,8 @@ def _with_unit(number: Scalar, rest: Sequence[Token]) -> Scalar | None:
     unit = read_unit(_spelled(rest[:more]))
     if more is not None and unit is not None:
         return _compound(number, unit, rest[more:])
+    if unit is not None and len(unit.word.split()) > 2 and any(t.kind == "n" for t in rest):
+        return None  # 0. She must make $5500
     # "$5 per hour", "$3 million": the first unit decides.
     return number if unit is None or number.unit is not None else replace(number, unit=unit)
 

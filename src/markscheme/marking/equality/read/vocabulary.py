@@ -17,7 +17,7 @@ FUNCTIONS: Final = {
     "cosec": "csc", "arcsin": "arcsin", "asin": "arcsin", "arccos": "arccos", "acos": "arccos", "arctan": "arctan",
     "atan": "arctan", "arctg": "arctan", "arccot": "arccot", "acot": "arccot", "sinh": "sinh", "cosh": "cosh",
     "tanh": "tanh", "ln": "ln", "log": "log", "lg": "lg", "exp": "exp", "abs": "abs", "floor": "floor",
-    "ceil": "ceil", "cbrt": "cbrt", "cis": "cis", "asinh": "asinh", "arsinh": "asinh", "arcsinh": "asinh", "acosh": "acosh",
+    "ceil": "ceil", "factorial": "factorial", "cbrt": "cbrt", "cis": "cis", "asinh": "asinh", "arsinh": "asinh", "arcsinh": "asinh", "acosh": "acosh",
     "arcosh": "acosh", "arccosh": "acosh", "atanh": "atanh", "artanh": "atanh", "arctanh": "atanh",
 }  # fmt: skip
 """Function names, as commands and as plain letters, to the name in the program."""
@@ -52,7 +52,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "pmod": ("mod", "mod"), "bmod": ("mod", "mod"), "mod": ("mod", "mod"), "bigstar": ("x", "star"), "max": ("x", "max"), "min": ("x", "min"),
 }  # fmt: skip
 SKIPPED: Final = words(
-    "left right mleft mright middle big Big bigg Bigg bigl bigr Bigl Bigr biggl biggr Biggl Biggr displaystyle "
+    "left right mleft mright middle big Big bigg Bigg bigl bigr Bigl Bigr biggl biggr Biggl Biggr "
     "textstyle scriptstyle limits nolimits quad qquad , ; : ! > enspace thinspace medspace thickspace "
     "negthinspace hfill boldmath unboldmath bf rm it sf tt normalsize large Large small scriptsize tiny "
     "cr hline noindent nobreak allowbreak checkmark blacksquare square qed Box strut mathstrut relax nonumber notag rightarrowfill centering ( "
@@ -132,6 +132,6 @@ def is_word(run: str) -> bool:
     if len(run) >= 4 and run.islower() and list(run) != sorted(run):
         return True  # a product of so many variables is written in order, `abcd`; "ways" and "balls" are words
     # Three letters or more with e, i, o or u: as variables those would be constants or are hardly ever used.
-    return len(run) >= 3 and any(v in lower for v in "eiou") and not any(
-        lower.startswith(f) and len(lower) - len(f) <= 2 for f in FUNCTIONS
-    ) and not lower.startswith(("pi", "sqrt"))  # fmt: skip
+    if len(run) < 3 or not any(v in lower for v in "eiou") or lower.startswith(("pi", "sqrt")):
+        return False
+    return not any(lower[:size] in FUNCTIONS for size in range(len(run) - 2, len(run) + 1))  # sinxy, but not "single"

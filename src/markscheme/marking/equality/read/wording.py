@@ -54,6 +54,9 @@ _MEANINGS: Final[tuple[tuple[ParsedAnswer, str], ...]] = (
 """What is meant, and how it is said: a pattern for all of the words. The first row that fits wins."""
 _SAID: Final = re.compile("|".join(f"(?P<m{k}>{pattern})" for k, (_, pattern) in enumerate(_MEANINGS)))
 _LONGEST: Final = 80
+_LONGEST_SUBJECT: Final = 80
+"""Characters of what something is said of; a longer text says more than its last clause."""
+_DIGIT: Final = re.compile(r"\d")
 _DATE: Final = re.compile(
     rf"(?:(?P<a>\d{{1,2}})(?: ?(?:st|nd|rd|th))?(?: of)? )?(?P<month>{'|'.join(f'{m}|{m[:3]}' for m in _MONTHS)})"
     r"(?: (?P<b>\d{1,2})(?: ?(?:st|nd|rd|th))?)?(?: (?P<year>\d{4}))?"
@@ -94,7 +97,9 @@ def in_words(words: str) -> ParsedAnswer:
 def _without_introduction(words: str) -> str:
     """Words without what they are said of ("it is an ellipse"), and without what only introduces or classes them."""
     for verb in (" is ", " are "):
-        words = words.rpartition(verb)[2] or words
+        subject, _, said = words.rpartition(verb)
+        if said and len(subject) < _LONGEST_SUBJECT and not _DIGIT.search(subject):
+            words = said
     parts = words.split()
     while len(parts) > 1 and parts[0] in _INTRODUCING:
         del parts[0]

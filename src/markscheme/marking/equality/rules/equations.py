@@ -37,9 +37,7 @@ def relations(comparator: Comparator, a: Relation, b: Relation) -> bool | None:
 
 def _same_name(a: str, b: str) -> bool:
     """f(x) and y name the same thing; x and y do not."""
-    if a == b:
-        return True
-    return ("(" in a and b == "y") or ("(" in b and a == "y")
+    return a == b or ("(" in a and b == "y") or ("(" in b and a == "y")
 
 
 def _proportional(comparator: Comparator, a: Relation, b: Relation) -> bool | None:
@@ -52,8 +50,10 @@ def _proportional(comparator: Comparator, a: Relation, b: Relation) -> bool | No
     names = variables(p)
     if not names or names != variables(q):
         return False  # 20√3 = 34.6 says nothing of a variable, so the sides must be the same, too
-    # Multiplied through by their denominators, the equations compare coefficient by coefficient.
-    top, bottom = _coefficients(p, names), _coefficients(q, names)
+    if p.den != q.den:
+        return False  # of inequalities, for equations are multiplied by their denominators
+    # Now they compare coefficient by coefficient.
+    top, bottom = (_coefficients(value, names, a.operator) for value in (p, q))
     if set(top) != set(bottom):
         return None if not (is_complete(p) and is_complete(q)) and differ(p, q, names) is False else False
     first = min(top)
@@ -77,20 +77,18 @@ def _difference(relation: Relation) -> Value | None:
     return settle(value.terms, None, value.atoms) if isinstance(value, Expr) and relation.operator == "=" else value
 
 
-def _coefficients(value: Expr, names: set[str]) -> dict[tuple[tuple[str, int | Fraction], ...], Value]:
-    """The constant coefficient of every monomial in the variables, with common and negative powers divided out."""
-    rows = [dict(m) for m in value.terms]
-    shift = {g: min(r.get(g, 0) for r in rows) for g in {g for r in rows for g in r if g in names}}
+def _coefficients(value: Expr, names: set[str], operator: str) -> dict[tuple[tuple[str, int | Fraction], ...], Value]:
+    """The constant coefficient of every monomial in the variables.
+
+    An equation is multiplied by the variables it divides by: y = 1/x is xy = 1. Never divided, which loses solutions
+    (x² = x is not x = 1); and of an inequality the sign of a variable would have to be known.
+    """
+    rows = [dict(mono) for mono in value.terms]
+    below = {g: min(0, *(row.get(g, 0) for row in rows)) if operator == "=" else 0 for g in names}
     result: dict[tuple[tuple[str, int | Fraction], ...], Value] = {}
     for row, c in zip(rows, value.terms.values(), strict=True):
-        inside = tuple(
-            sorted(
-                (g, e - shift.get(g, 0)) for g, e in row.items() if (g in names or g[0] == "$") and e != shift.get(g, 0)
-            )
-        )
-        for g, low in shift.items():
-            if g not in row and low:
-                inside = tuple(sorted((*inside, (g, -low))))
+        powers = {g: e for g, e in row.items() if g[0] == "$"} | {g: row.get(g, 0) - below[g] for g in names}
+        inside = tuple(sorted((g, e) for g, e in powers.items() if e))
         outside = settle({tuple((g, e) for g, e in row.items() if g not in names and g[0] != "$"): c}, None, None)
         result[inside] = add(result.get(inside, 0), outside)
     return result

@@ -71,11 +71,7 @@ def _matching(comparator: Comparator, left: list[ParsedAnswer], right: list[Pars
 
 def collection_sequence(comparator: Comparator, a: Collection, b: Sequence) -> bool | None:
     """x = 1, y = 2 against (1, 2); a list against the same list in brackets; never a set against a point."""
-    if a.braces:
-        return False
-    if any(isinstance(x, Sequence) for x in a.items):
-        return as_sets(comparator, a, b)
-    if len(a.items) != len(b.items):
+    if a.braces or len(a.items) != len(b.items):
         return False
     items = list(a.items)
     named = all(isinstance(x, Relation) and x.left_name for x in items)
@@ -122,8 +118,8 @@ def collection_scalar(comparator: Comparator, a: Collection, b: Scalar) -> bool 
     if len(b.letters) == len(a.items) and b.letters.isupper():
         # Several choices, A, C and D, written as ACD.
         return sorted(b.letters) == sorted(x.letters if isinstance(x, Scalar) else "" for x in a.items)
-    if a.joined == "or" and not comparator.flipped:
-        return _said_twice(comparator, a, b)
+    if a.joined == "or":
+        return comparator.all([(x, b) for x in a.items]) if comparator.flipped else _said_twice(comparator, a, b)
     first, second = a.items if len(a.items) == 2 else (None, None)
     if a.joined != "and" or not isinstance(first, Scalar) or not isinstance(second, Scalar):
         return False

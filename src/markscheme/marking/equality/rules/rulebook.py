@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Final, Self
+
+import msgspec
 
 from markscheme.marking.equality.algebra.arithmetic import same
 from markscheme.marking.equality.algebra.exact import Expr, Value, is_complete, variables
@@ -58,11 +59,10 @@ _SIMPLE: Final = 10**9
 """No decimal of 13 digits or more is a fraction of smaller numbers."""
 
 
-@dataclass(slots=True)
-class Comparator:
+class Comparator(msgspec.Struct):
     """One comparison: what it noticed on the way, and what it could not decide."""
 
-    flags: list[str] = field(default_factory=list)
+    flags: list[str] = []
     flipped: bool = False
     """Whether the first of the two is the gold: rules are written for one order of kinds only."""
     places: int | None = None
@@ -95,11 +95,13 @@ class Comparator:
     def values(self, a: Value, b: Value) -> bool | None:
         """Whether two values are equal: exactly, or as rounded as the problem asks."""
         verdict = self.exact(a, b)
+        if verdict:
+            return True
         given, gold = (b, a) if self.flipped else (a, b)
-        if verdict is not True and self.places is not None and _is_rounded(given, gold, self.places):
+        if self.places is not None and _is_rounded(given, gold, self.places):
             self.flag("rounded")
             return True
-        if verdict is not True and (_is_float_of(a, b) or _is_float_of(b, a)):
+        if _is_float_of(a, b) or _is_float_of(b, a):
             self.flag("floating point")
             return True
         return verdict

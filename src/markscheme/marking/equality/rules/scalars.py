@@ -23,16 +23,16 @@ def scalars(comparator: Comparator, a: Scalar, b: Scalar) -> bool | None:
         return a.letters.lower() == b.letters.lower() and a.letters.lower() in "abcdfgh"
     if a.percent != b.percent:
         return _percent(comparator, *((a, b) if a.percent else (b, a)))
-    if a.unit is None or b.unit is None:
-        if a.unit is not None or b.unit is not None:
-            unit = a.unit or b.unit
-            if unit is not None and angle(unit) == "deg":
-                return _degrees(comparator, *((a, b) if a.unit else (b, a)))
-            verdict = comparator.values(a.value, b.value)
-            if verdict is not False:
-                comparator.flag("unit ignored")
-            return verdict
+    unit = a.unit or b.unit
+    if unit is None:
         return comparator.values(a.value, b.value)
+    if a.unit is None or b.unit is None:
+        if angle(unit) == "deg":
+            return _degrees(comparator, *((a, b) if a.unit else (b, a)))
+        verdict = comparator.values(a.value, b.value)
+        if verdict is not False:
+            comparator.flag("unit ignored")
+        return verdict
     if not compatible(a.unit, b.unit):
         if {angle(a.unit), angle(b.unit)} == {"deg", "rad"}:
             return _degrees(comparator, *((a, b) if angle(a.unit) == "deg" else (b, a)))
