@@ -15,6 +15,7 @@ import msgspec
 
 from markscheme.benchmarks.fields import Fields
 from markscheme.datasets.folder import SAMPLES
+from markscheme.datasets.small_texts import read_small_text
 from markscheme.datasets.sources import HubFile, Source, check_kind
 from markscheme.errors import DataError, nearest
 from markscheme.prompts import Template, check_template
@@ -101,7 +102,7 @@ class _MistakeError(ValueError):
 
 def _read(path: Path) -> tuple[dict[str, Any], str]:
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_small_text(path)
         return tomllib.loads(text), text
     except (OSError, UnicodeDecodeError) as problem:
         raise DataError(f"{path} cannot be read: {getattr(problem, 'strerror', None) or problem}.") from None

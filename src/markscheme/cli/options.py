@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 from markscheme.config import Option, RunConfig, make_config, run_options
+from markscheme.datasets.small_texts import read_small_text
 
 T = TypeVar("T")
 
@@ -45,7 +46,7 @@ def add_prompt_file(parser: argparse.ArgumentParser, *, several: bool = False) -
 
 def _prompt_text(path: str) -> str:
     try:
-        return Path(path).read_text(encoding="utf-8").removesuffix("\n")
+        return read_small_text(Path(path)).removesuffix("\n")
     except (OSError, UnicodeDecodeError) as problem:
         reason = getattr(problem, "strerror", None) or problem
         raise argparse.ArgumentTypeError(f"{path} cannot be read: {reason}") from None

@@ -22,6 +22,8 @@ ID_FIELDS = ("key", "problem_id", "question_id", "unique_id", "id")
 def rows(file: Path, failure: type[MarkschemeError] = DataError) -> Iterator[tuple[int, int, dict[str, Any]]]:
     """Each line that holds something, as (line number, offset in bytes, object); a line that is no object is told."""
     offset = 0
+    if file.is_fifo() or file.is_char_device():  # lines are gone back to; and /dev/zero never ends
+        raise failure(f"cannot read stored outputs {file}: it is a pipe or a device; write it to a file first")
     try:
         lines = file.open("rb")
     except OSError as error:

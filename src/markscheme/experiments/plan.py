@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from markscheme.config import RunConfig, fixed_options, make_config
+from markscheme.datasets.small_texts import read_small_text
 from markscheme.errors import UsageError, nearest
 from markscheme.models.secrets import hide_config, hide_spec
 from markscheme.redaction import redacted_text
@@ -44,7 +45,7 @@ def is_experiment(path: str) -> bool:
     if not path.endswith(".toml"):
         return False
     try:
-        raw = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        raw = tomllib.loads(read_small_text(Path(path)))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError):
         return False  # complained of by whoever reads it
     return "models" in raw or "benchmarks" in raw
@@ -53,7 +54,7 @@ def is_experiment(path: str) -> bool:
 def read_cells(path: Path, typed: Mapping[str, Any]) -> list[Cell]:
     """The runs of an experiment's file; options that were typed come before those of the file."""
     try:
-        raw = tomllib.loads(path.read_text(encoding="utf-8"))
+        raw = tomllib.loads(read_small_text(path))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise UsageError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from None
     models, named = raw.get("models"), raw.get("benchmarks")

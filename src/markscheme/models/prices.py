@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from markscheme.config import RunConfig
+from markscheme.datasets.small_texts import read_small_text
 from markscheme.errors import UsageError
 from markscheme.models.addresses import with_environment
 from markscheme.runs.usage import Price
@@ -49,7 +50,7 @@ def _listed(config: RunConfig) -> Price | None:
 
 def _read(file: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(file.read_text("utf-8"))
+        return tomllib.loads(read_small_text(file))
     except OSError as error:
         raise UsageError(f"cannot read the price table {file}: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import msgspec
 
+from markscheme.datasets.small_texts import read_small_text
 from markscheme.errors import UsageError, first_line
 from markscheme.marking.bulk.graders import content_key
 from markscheme.marking.extraction.sections import read
@@ -113,7 +114,7 @@ def find_template(name: str) -> JudgeTemplate:
     """A template by name, or by the path of its TOML file."""
     file = Path(name) if name.endswith(".toml") else Path(__file__).parent / f"{name}.toml"
     try:
-        made = msgspec.convert(tomllib.loads(file.read_text(encoding="utf-8")), JudgeTemplate)
+        made = msgspec.convert(tomllib.loads(read_small_text(file)), JudgeTemplate)
     except FileNotFoundError:
         known = ", ".join(template_names())
         raise UsageError(f"there is no template {name!r}; there are {known}, or the path of a .toml file") from None
