@@ -1,9 +1,10 @@
 """What must hold for any answers at all: symmetry, rewriting keeps the verdict, a change changes it, nothing raises."""
 
 import random
+from decimal import Decimal, localcontext
 from fractions import Fraction
 
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from markscheme.marking.equality import canonical_key, compare, equal
@@ -114,3 +115,22 @@ def test_any_text_when_compared_then_nothing_raises(a, b):
     compare(a, b, time_limit=0.2)
     canonical_key(a)
     assert compare(a, a).equal is True
+
+
+@LIGHT
+@given(
+    st.integers(1, 5000), st.sampled_from([3, 7, 11, 13, 17, 21, 37, 99]), st.integers(12, 14), st.sampled_from([1, -1])
+)
+def test_decimal_when_a_calculator_printed_it_then_equal_and_not_when_its_last_digit_is_raised(p, q, digits, sign):
+    """Twelve digits and more, rounded, are the value."""
+    with localcontext(prec=60):
+        value = Decimal(sign * p) / q
+    with localcontext(prec=digits):
+        printed = +value
+        last = Decimal((0, (1,), printed.as_tuple().exponent))
+        raised = printed + sign * last
+    assume(p % q and 0 not in (printed.as_tuple().digits[-1], raised.as_tuple().digits[-1]))  # else fewer are shown
+    assume(abs(raised - value) > last * Decimal("0.52"))
+    gold = rf"\frac{{{sign * p}}}{{{q}}}"
+    assert equal(f"{printed:f}", gold)
+    assert not equal(f"{raised:f}", gold)

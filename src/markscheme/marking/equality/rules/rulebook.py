@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Final, Self
@@ -148,13 +149,22 @@ def _is_rounded(given: Value, gold: Value, places: int) -> bool:
 
 
 def _is_float_of(printed: Value, value: Value) -> bool:
-    """Whether a decimal of 15 to 17 digits, as code prints a double, is a value but for its last digits."""
-    if _digits(printed) not in (15, 16, 17) or _digits(value) > 12:
+    """Whether a decimal of 12 to 17 digits, as code and calculators print a double, is a value but for its last digits.
+
+    The last digits of 15 and more are noise of the computation; fewer are the value, rounded or cut off there.
+    """
+    digits = _digits(printed)
+    if not 12 <= digits <= 17 or _digits(value) > min(12, digits - 3):
         return False
     size = approximate(value)
     if size is None or size.imag:
         return False
-    return abs(float(printed) - size.real) <= 1e-12 * abs(size.real)  # type: ignore[arg-type]
+    shown = float(printed)  # type: ignore[arg-type]
+    off = abs(shown) - math.copysign(size.real, shown * size.real)
+    if digits >= 15:
+        return abs(off) <= 1e-12 * abs(size.real)
+    last = 10.0 ** (math.floor(math.log10(abs(shown))) + 1 - digits)
+    return -0.99 * last < off <= 0.51 * last
 
 
 def _digits(value: Value) -> int:
