@@ -15,6 +15,7 @@ import socket
 import threading
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Self
 
 Answer = Callable[[dict[str, Any]], str]
@@ -41,6 +42,7 @@ class Plan:
         retry_after: float = 0.05,
         seed: int = 0,
         capacity: int | None = None,
+        together: int = 0,
         status: Callable[[dict[str, Any]], tuple[int, dict[str, Any]] | None] | None = None,
     ) -> None:
         self.latency = latency
@@ -50,6 +52,7 @@ class Plan:
         self.retry_after = retry_after
         self.random = random.Random(seed)
         self.capacity = capacity  # with more than this in flight it answers 429
+        self.together = together  # nobody is answered before so many are in flight at once
         self.status = status  # a status and body to answer a request with, instead of an answer
         # Encoded once: the server's work must not hide the client's.
         self.fixed = self.encode(text, "loopback") if answer is None else b""
@@ -134,7 +137,13 @@ class _Connection(asyncio.Protocol):
             self._misbehave(fault, asked)
         else:
             answer = self._body(asked)
-            if plan.latency:
+            if server.most_in_flight < plan.together:
+                server.held.append(partial(self._answer, answer, asked))
+            elif server.held:
+                server.held, held = [], server.held
+                for each in (*held, partial(self._answer, answer, asked)):
+                    loop.call_soon(each)
+            elif plan.latency:
                 loop.call_later(plan.latency, self._answer, answer, asked)
             else:
                 self._answer(answer, asked)
@@ -204,6 +213,7 @@ class Loopback:
         self.seen: list[tuple[bytes, bytes]] | None = [] if keep else None
         """Every request as it arrived, head and body, when it is to be kept."""
         self.connections: set[asyncio.Transport] = set()
+        self.held: list[Callable[[], None]] = []
         self.port = port
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None

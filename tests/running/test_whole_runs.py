@@ -231,10 +231,10 @@ def test_replicas_when_one_dies_then_the_other_takes_over(process, sums, right, 
 
 def test_concurrency_when_1500_then_all_are_in_flight_on_a_default_file_limit(process, sums, right, fast, tmp_path):
     limit = ("bash", "-c", 'ulimit -Sn 1024; exec "$@"', "bash")  # what most systems start with
-    with Loopback(Plan(answer=right, latency=2.5)) as server:
+    with Loopback(Plan(answer=right, together=1500)) as server:
         options = ("--base-url", server.url, "--concurrency", 1500, "--out", tmp_path / "run")
         asking = process("run", sums(1500), *fast, *options, prefix=limit)
-        _, said = asking.communicate(timeout=60)
+        _, said = asking.communicate(timeout=120)
         assert server.most_in_flight == 1500
     assert asking.returncode == 0, said
 
