@@ -192,7 +192,8 @@ def test_run_when_the_model_is_hf_then_an_ordinary_run_that_can_be_repeated(tiny
         ("engine=plain",),
         ("batch_size=64", "dtype=float32", "device=cpu"),
         pytest.param(("device_map=auto",), marks=pytest.mark.needs("accelerate")),
-        pytest.param(("compile=true",), marks=pytest.mark.needs_program("gcc")),
+        # Half a minute of compiling, and many on a machine with twenty others at work.
+        pytest.param(("compile=true",), marks=[pytest.mark.needs_program("gcc"), pytest.mark.timeout(900)]),
     ],
 )
 def test_answer_when_it_is_computed_another_way_then_the_same_texts_from_the_same_seeds(model, tiny_llama, fields):
