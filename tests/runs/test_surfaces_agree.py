@@ -4,6 +4,7 @@ What the numbers must be is reckoned here once more, from the plain lines and in
 """
 
 import json
+import os
 import shutil
 from collections import defaultdict
 from dataclasses import replace
@@ -21,7 +22,8 @@ from markscheme.marking import get_protocol
 from markscheme.marking.bulk.audit import audit
 from markscheme.marking.bulk.outputs import Outputs
 from markscheme.reporting.comparing import Terms, compare_runs
-from markscheme.reporting.summary import summarize
+from markscheme.reporting.results import result_lines
+from markscheme.reporting.summary import finish, summarize
 from markscheme.running.live import Live
 from markscheme.runs import Manifest, Run
 from markscheme.types import Mark, Message, Problem, Prompt, Question, Response, Verdict
@@ -61,14 +63,20 @@ def append(file, *items):
 
 
 def plain_folder(path, **changes):
-    """Every problem four times, every other sample right, and marked."""
-    Run.create(path, manifest(**changes), QUESTIONS)
+    """Every problem four times, every other sample right, marked and reported."""
+    run = Run.create(path, manifest(counts={"correct": 6, "wrong": 6}, **changes), QUESTIONS)
     kept = [
         response(one, sample, right=bool((sample + n) % 2)) for n, one in enumerate(PROBLEMS) for sample in range(4)
     ]
     append(path / "responses.jsonl", *kept)
     append(path / "marks" / "math.jsonl", *map(judged, kept))
+    finish(run)
     return path
+
+
+def change_manifest(path, **changes):
+    stored = json.loads((path / "manifest.json").read_text())
+    (path / "manifest.json").write_text(json.dumps(stored | changes))
 
 
 # What may be wrong with a folder ---------------------------------------------------------------------------------
@@ -207,14 +215,70 @@ def marks_of_other_protocols(path):
     (path / "marks" / "notes.txt").write_text("not ours")
 
 
+def marks_under_two_hundred_versions_before_its_own(path):
+    file = path / "marks" / "math.jsonl"
+    own = file.read_bytes()
+    file.unlink()
+    append(file, *(Mark(key=PROBLEMS[0].key, verdict=Verdict.WRONG, protocol=f"math@v{n}") for n in range(200)))
+    append(file, own.rstrip())
+
+
+def manifest_of_fewer_problems(path):
+    change_manifest(path, problems=1)
+
+
+def manifest_of_more_problems(path):
+    change_manifest(path, problems=5)
+
+
+def manifest_with_a_field_of_another_type(path):
+    change_manifest(path, usage="a lot", packages=[1], mood="fine")
+
+
+def byte_order_marks_and_zeros(path):
+    for file in (path / "responses.jsonl", path / "marks" / "math.jsonl"):
+        lines = file.read_bytes().splitlines(keepends=True)
+        file.write_bytes(b"\xef\xbb\xbf" + b"".join(lines[:4]) + b"\0" * 4096 + b"".join(lines[4:]) + b"\0" * 99)
+
+
+def samples_of_every_size_and_type(path):
+    for sample in (10**30, -1, 2**63, 2**20, 10**6, "0", True, 1.5, None):
+        line = {"key": PROBLEMS[0].key, "sample": sample}
+        append(path / "responses.jsonl", json.dumps(line | {"text": "no"}).encode())
+        append(path / "marks" / "math.jsonl", json.dumps(line | {"verdict": "wrong", "protocol": LABEL}).encode())
+
+
+def marked_again_and_copied_so_that_the_old_report_is_the_newest_file(path):
+    file = path / "marks" / "math.jsonl"
+    file.write_bytes(file.read_bytes().replace(b'"verdict":"correct"', b'"verdict":"malformed"'))
+    change_manifest(path, counts={"wrong": 6, "malformed": 6})
+    for old in (file, path / "responses.jsonl", path / "problems.jsonl"):
+        os.utime(old, (1, 1))
+
+
+def responses_gone(path):
+    (path / "responses.jsonl").unlink()
+
+
+def problems_gone(path):
+    (path / "problems.jsonl").unlink()
+
+
 ODD = [
     *(samples_beyond_n, stray_problem, mark_stayed_when_its_response_became_an_error, error_after_an_answer),
     *(error_then_answer, some_errors, unknown_verdict, torn_and_damaged_lines, several_writers),
     *(marks_under_another_version, marks_only_under_another_version, marks_without_labels_and_first_samples),
     *(duplicate_lines, problem_line_missing, problem_line_damaged, problem_line_twice, planned_in_rounds),
     *(blank_lines_and_windows_ends, fields_of_a_newer_version, linked_files, answered_again_differently),
-    marks_of_other_protocols,
+    *(marks_of_other_protocols, marks_under_two_hundred_versions_before_its_own, manifest_of_fewer_problems),
+    *(manifest_of_more_problems, manifest_with_a_field_of_another_type, byte_order_marks_and_zeros),
+    *(samples_of_every_size_and_type, marked_again_and_copied_so_that_the_old_report_is_the_newest_file),
+    *(responses_gone, problems_gone),
 ]
+
+
+OTHER_OPINIONS = (marked_again_and_copied_so_that_the_old_report_is_the_newest_file,)
+"""Marks that are not ours: an audit judges anew."""
 
 
 # What the numbers must be ----------------------------------------------------------------------------------------
@@ -223,7 +287,7 @@ ODD = [
 def readable(file):
     for line in file.read_bytes().split(b"\n") if file.exists() else ():
         try:
-            item = json.loads(line)
+            item = json.loads(line.decode())
         except ValueError:
             continue
         if isinstance(item, dict):
@@ -238,7 +302,8 @@ def reckoned(path, protocol=LABEL):
     states = {}
     for file in sorted(path.glob("responses*.jsonl")):
         for one in readable(file):
-            if one.get("sample", -1) in range(wanted.get(one.get("key"), 0)):
+            sample = one.get("sample")
+            if type(sample) is int and sample in range(wanted.get(one.get("key"), 0)):
                 place = one["key"], one["sample"]
                 states[place] = "answer" if "error" not in one or states.get(place) == "answer" else "error"
     marks = [one for one in readable(path / "marks" / "math.jsonl") if "verdict" in one and "key" in one]
@@ -247,10 +312,16 @@ def reckoned(path, protocol=LABEL):
     verdicts = {place: "error" for place, state in states.items() if state == "error"}
     for one in marks:
         place = one["key"], one.get("sample", 0)
-        if one.get("protocol", "") in (label, "") and states.get(place) == "answer" and one["verdict"] != "error":
+        if (
+            type(place[1]) is int
+            and one.get("protocol", "") in (label, "")
+            and states.get(place) == "answer"
+            and one["verdict"] != "error"
+        ):
             verdicts[place] = one["verdict"]
     known = {place: verdict for place, verdict in verdicts.items() if verdict in list(Verdict)}
-    return states, known, sum(wanted.values()) if rounds else len(PROBLEMS) * SAMPLES
+    problems = max(json.loads((path / "manifest.json").read_text())["problems"], len(keys))
+    return states, known, sum(wanted.values()) if rounds else problems * SAMPLES
 
 
 def accuracy_of(verdicts):
@@ -274,7 +345,7 @@ def test_surfaces_when_a_folder_is_odd_then_all_give_the_same_numbers(make_odd, 
     answered = list(states.values()).count("answer")
     accuracy = accuracy_of(verdicts)
 
-    run = ms.Run.open(path)
+    run = ms.load(path)
     report = summarize(run)
     assert report.accuracy.value == pytest.approx(accuracy)
     assert report.verdicts == counted(verdicts.values())
@@ -287,17 +358,21 @@ def test_surfaces_when_a_folder_is_odd_then_all_give_the_same_numbers(make_odd, 
     site = Site(Library(tmp_path), Links("0"), patience=30).begin()
     line = overview(site, site.entry("odd")).value
     assert line.accuracy.value == report.accuracy.value
-    assert (line.scored, line.expected) == (report.responses - unmarked(run), expected)
+    assert (line.responses, line.expected) == (report.responses, expected)
     assert {name: times for name, times in line.verdicts.items() if times} == report.verdicts
     assert site.open("odd").snapshot.counts("math").totals() == run.snapshot().counts(report.protocol).totals()
     site.background.close()
 
-    twin = plain_folder(tmp_path / "twin")
-    both = compare_runs([run, Run.open(twin)], Terms(metric="accuracy", anyway=True))
-    assert both.comparison.a.estimate == pytest.approx(report.accuracy.value)
-    beside = audit(Outputs(path), ["math"])
-    assert (beside.responses, beside.errors) == (len(states), list(states.values()).count("error"))
-    if not unmarked(run) and report.protocol == LABEL:
+    if accuracy is not None:
+        both = compare_runs([run, Run.open(plain_folder(tmp_path / "twin"))], Terms(metric="accuracy", anyway=True))
+        assert both.comparison.a.estimate == pytest.approx(report.accuracy.value)
+    handed_on = [[row["verdict"] for row in rows] for rows in (run.rows(), result_lines(run, report.protocol))]
+    for names in handed_on:
+        assert counted([*map(str, filter(None, names))]) == report.verdicts
+    if states:
+        beside = audit(Outputs(path), ["math"])
+        assert (beside.responses, beside.errors) == (len(states), list(states.values()).count("error"))
+    if states and not unmarked(run) and report.protocol == LABEL and make_odd not in OTHER_OPINIONS:
         assert beside.scores[0].score == pytest.approx(report.accuracy.value)
 
     assert {(one.key, one.sample): "error" if one.error else "answer" for one in run.responses()} == states
@@ -328,7 +403,18 @@ def test_surfaces_when_the_marks_are_gone_then_all_say_so_and_resume_makes_them_
     assert summarize(Run.open(path)).accuracy == before
 
 
-@pytest.mark.parametrize("plan", [b"[{", b"\xff", b'[{"size": 2, "asked": [1, 1]}]', b"7", b"[" * 100_000])
+@pytest.mark.parametrize(
+    "plan",
+    [
+        b'[{"size": 1, "asked": [-1, 9, 9]}]',
+        b'[{"size": 1, "asked": [%d, 9, 9]}]' % 10**30,
+        b"[{",
+        b"\xff",
+        b'[{"size": 2, "asked": [1, 1]}]',
+        b"7",
+        b"[" * 100_000,
+    ],
+)
 def test_surfaces_when_the_plan_cannot_be_read_then_each_says_so_in_a_sentence(tmp_path, capsys, plan):
     path = plain_folder(tmp_path / "odd")
     twin = plain_folder(tmp_path / "twin")

@@ -180,7 +180,7 @@ class Opinions(Frames):
         own = {(each.response.key, each.response.sample): each.mark for each in self._about.answers()}
         rows = []
         for answer in self._about.answers(self.protocol):
-            if answer.mark is None:
+            if answer.mark is None or answer.response.error is not None:
                 continue
             mark = own[answer.response.key, answer.response.sample]
             rows.append(

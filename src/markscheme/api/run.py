@@ -15,6 +15,7 @@ from markscheme.errors import JournalError, MarkschemeError, UsageError
 from markscheme.reporting.figures import percent
 from markscheme.reporting.summary import Summary, finish, marked_label, summarize
 from markscheme.runs import folder
+from markscheme.runs.answers import error_mark, marked_responses
 from markscheme.types import Mark, Problem, Response
 
 if TYPE_CHECKING:
@@ -134,10 +135,7 @@ class Run(folder.Run, Frames):
     def answers(self, protocol: str | None = None) -> Iterator[Answer]:
         """Every response with its problem and mark, streamed; without a mark where the run is not marked yet."""
         snapshot = self.snapshot()
-        problems = {question.problem.key: question.problem for question in snapshot.questions()}
-        label = _label(snapshot, protocol)
-        marks = {(mark.key, mark.sample): mark for mark in snapshot.marks(label)} if label else {}
-        return (Answer(problems[each.key], each, marks.get((each.key, each.sample))) for each in snapshot.responses())
+        return (Answer(*each) for each in marked_responses(snapshot, _label(snapshot, protocol)))
 
     def answer(self, problem: str | int, sample: int = 0, *, marked: bool = True) -> Answer:
         """One response: of a problem by its id, key or number. Not `marked`, it comes without the marker's opinion."""
@@ -156,7 +154,8 @@ class Run(folder.Run, Frames):
         if question is None or response is None or row is None:
             raise KeyError(f"{self.path} has no sample {sample} of problem {problem}")
         label = _label(snapshot) if marked else None
-        return Answer(question.problem, response, snapshot.mark(label, row) if label else None)
+        mark = (snapshot.mark(label, row) or error_mark(response, label)) if label else None
+        return Answer(question.problem, response, mark)
 
     def __getitem__(self, place: str | int | tuple[str | int, int]) -> Answer:
         """`run["aime-3"]`, `run[2]`, `run[2, 5]`: the first or another sample of a problem, by its id, key or number."""

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from markscheme.errors import UsageError
+from markscheme.runs.answers import marked_responses
 from markscheme.runs.folder import Run
 
 
@@ -28,12 +29,7 @@ def save_results(run: Run, protocol: str, file: Path) -> int:
 
 def result_lines(run: Run, protocol: str) -> Iterator[dict[str, Any]]:
     """Each response with its problem and mark, streamed in the order of arrival."""
-    snapshot = run.snapshot()
-    problems = {question.problem.key: question.problem for question in snapshot.questions()}
-    marks = {(mark.key, mark.sample): mark for mark in snapshot.marks(protocol)}
-    for response in snapshot.responses():
-        problem = problems[response.key]
-        mark = marks.get((response.key, response.sample))
+    for problem, response, mark in marked_responses(run.snapshot(), protocol):
         yield {
             "benchmark": run.manifest.benchmark,
             "model": run.manifest.model,

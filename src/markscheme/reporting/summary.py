@@ -252,8 +252,8 @@ def marked_label(snapshot: Snapshot, protocol: str | None = None) -> str:
     label = snapshot.label_of(protocol or manifest.protocol.partition("@")[0])
     # A run that has just begun, or was stopped before its first answer, has no marks yet; that is no mistake.
     begun = label == manifest.protocol and (manifest.status == "running" or not len(snapshot))
-    name = next((part for part in protocol_parts(label) if part not in snapshot.protocols), "")
-    if not begun and name:
+    name = next((part for part in protocol_parts(label) if part not in snapshot.protocols), None)
+    if not begun and name is not None:
         marked = ", ".join(snapshot.protocols) or "nothing yet"
         judge = name.removeprefix("judge:")
         how = (

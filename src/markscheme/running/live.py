@@ -57,7 +57,7 @@ class Live:
         """Of a run of which something is there already."""
         from markscheme.runs.columns import CORRECT, ERROR, FINISH, UNMARKED
 
-        live = cls(int(snapshot.wanted.sum()))
+        live = cls(snapshot.expected)
         answered, verdict = ~snapshot.failed, snapshot.verdict(protocol)
         scored = answered & (verdict != UNMARKED) & (verdict != ERROR)
         for number, key in enumerate(snapshot.keys):

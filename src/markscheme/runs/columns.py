@@ -1,6 +1,6 @@
 """What is kept of every line of a run's journals: a few numbers and where the line stands, in columns. Never a text.
 
-A table only grows, so what a `Snapshot` took of it never changes. 46 bytes a response and 18 a mark.
+A table only grows, so what a `Snapshot` took of it never changes. 46 bytes a response and 19 a mark.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _RANGES = {"q": 2**63 - 1, "i": 2**31 - 1, "H": 2**16 - 1, "h": 2**15 - 1, "b": 
 _LIMITS = [(0 if letter == "H" else -1, _RANGES[letter]) for _, letter, _ in _RESPONSE_COLUMNS]
 """The least and the most that each column takes."""
 
-_MARK_COLUMNS = (("cell", "q", "<i8"), ("offset", "q", "<i8"), ("label", "b", "i1"), ("verdict", "b", "i1"))
+_MARK_COLUMNS = (("cell", "q", "<i8"), ("offset", "q", "<i8"), ("label", "h", "<i2"), ("verdict", "b", "i1"))
 
 _RESPONSE_TYPE = np.dtype([(name, kind) for name, _, kind in _RESPONSE_COLUMNS])
 ABSENT: Table = np.array((0, UNKNOWN, 0, 0, UNKNOWN, UNKNOWN, UNKNOWN, _NAN, 0, UNKNOWN, 0, UNKNOWN), _RESPONSE_TYPE)
@@ -141,7 +141,7 @@ class MarkLines(_Lines):
         """Keep where a mark stands and what it says; a verdict that does not exist (yet) is none."""
         number = self.labels.get(label)
         if number is None:
-            number = self.labels[label] = min(len(self.labels), 126)
+            number = self.labels[label] = min(len(self.labels), _RANGES["h"])
         self._new += self._pack(cell, offset, number, CODE.get(verdict, UNMARKED))
 
 

@@ -18,10 +18,11 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self
 from uuid import uuid4
 
 import msgspec
+from msgspec import Meta
 
 from markscheme.config import RunConfig
 from markscheme.datasets import DataFile
@@ -29,7 +30,7 @@ from markscheme.errors import JournalError, first_line
 from markscheme.redaction import redacted
 from markscheme.runs.files import marks_file, open_plain
 from markscheme.runs.journal import Journal, sync_folder
-from markscheme.runs.lines import UNREADABLE
+from markscheme.runs.lines import UNREADABLE, decode_or_none
 from markscheme.runs.lock import RunLock
 from markscheme.runs.usage import Usage
 from markscheme.types import Mark, Question, Response
@@ -44,6 +45,12 @@ FORMAT = 1
 IMPORTED = "import"
 """The model in the options of a run that was made from another tool's log: nothing can be asked for it."""
 
+Size = Annotated[int, Meta(ge=0, le=10**12)]
+"""Samples or problems. A file that says more, or less than none, is damaged."""
+
+ESSENTIAL = ("config", "protocol", "samples", "problems", "status", "sampling", "prompt_sha256", "format")
+"""Fields of a manifest that decide what is asked or counted; any other of another type than ours is left out."""
+
 RESERVE, RESERVE_A_PROBLEM = 1 << 16, 512  # bytes that manifest, report and accounts take, generously
 
 
@@ -55,8 +62,8 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     benchmark: str
     model: str
     protocol: str  # "name@version", the one the headline figures come from
-    samples: int
-    problems: int
+    samples: Size
+    problems: Size
     data: tuple[DataFile, ...] = ()
     prompt_sha256: str = ""  # over every message of every prompt, in order
     fewshot_ids: tuple[str, ...] = ()
@@ -77,8 +84,8 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 class PlannedRound(msgspec.Struct, frozen=True):
     """A round of `--until`: written down before anything of it is asked, so that nothing depends on when it broke off."""
 
-    size: int  # samples per problem, on average
-    asked: tuple[int, ...]
+    size: Size  # samples per problem, on average
+    asked: tuple[Size, ...]
     """Samples of each problem, in the order of `problems.jsonl`; their indices follow those of the round before."""
 
 
@@ -133,7 +140,7 @@ class Run:
         except OSError as error:
             raise JournalError(f"cannot read {folder}: {error.strerror}") from None
         try:
-            manifest = msgspec.json.decode(raw, type=Manifest)
+            manifest = decode_manifest(raw)
         except UNREADABLE as error:
             raise JournalError(f"{folder / 'manifest.json'} cannot be read: {first_line(error)}") from None
         if manifest.format > FORMAT:
@@ -224,6 +231,11 @@ class Run:
         except OSError as error:
             advice = "; move the file of that name away, then mark again" if isinstance(error, FileExistsError) else ""
             raise JournalError(f"cannot make the folder {self.path / 'marks'}: {error.strerror}{advice}") from None
+
+
+def decode_manifest(raw: bytes) -> Manifest:
+    """What a `manifest.json` says; raises one of `UNREADABLE` where it cannot be read."""
+    return decode_or_none(raw, Manifest, ESSENTIAL) or msgspec.json.decode(raw, type=Manifest)
 
 
 def find_runs(named: Iterable[str | Path]) -> list[Run]:

@@ -185,10 +185,10 @@ class Snapshot:
 
     @property
     def expected(self) -> int:
-        """Responses that the run asks for, also to problems whose line is damaged."""
+        """Responses that the run asks for, also to problems whose line is lost or damaged."""
         if self.planned or self.manifest is None:
             return int(self.wanted.sum()) if self.planned else len(self)
-        return self.manifest.problems * self.manifest.samples
+        return max(self.manifest.problems, self.problems) * self.manifest.samples
 
     @cached_property
     def answered(self) -> int:
@@ -338,6 +338,8 @@ class Snapshot:
     def questions(self) -> list[Question]:
         """All problems with their prompts, in the order of the benchmark."""
         file = self.folder / "problems.jsonl"
+        if not self.keys:  # the file may be gone
+            return []
         return [
             question if (question := decode_or_none(line, Question)) is not None else replaced(file)
             for line in read_lines(file, self.question_offsets)

@@ -16,11 +16,10 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import msgspec
-
+from markscheme.errors import first_line
 from markscheme.runs.files import read_inside, state_inside
-from markscheme.runs.folder import FORMAT, Manifest
-from markscheme.runs.lines import decode_or_none
+from markscheme.runs.folder import FORMAT, Manifest, decode_manifest
+from markscheme.runs.lines import UNREADABLE
 from markscheme.runs.reader import RunReader
 from markscheme.runs.snapshot import Snapshot
 
@@ -74,7 +73,13 @@ class Entry:
     def file_states(self) -> FileStates:
         """The files that figures are made from: when each was last written and its size, by its name in the folder."""
         path = self.path
-        names = [MANIFEST, REPORT, *sorted(file.name for file in path.glob("responses*.jsonl"))]
+        names = [
+            MANIFEST,
+            REPORT,
+            "problems.jsonl",
+            "rounds.json",
+            *sorted(file.name for file in path.glob("responses*.jsonl")),
+        ]
         names += sorted(f"{file.parent.name}/{file.name}" for file in path.glob("marks/*.jsonl"))
         names += sorted(f"{file.parent.name}/{file.name}" for file in path.glob("adjudications/labels.*.jsonl"))
         states = {}
@@ -223,11 +228,9 @@ def find_run_folders(root: Path) -> list[Path]:
 
 def _read_manifest(raw: bytes) -> tuple[Manifest | None, str]:
     try:
-        manifest = decode_or_none(raw, Manifest)
-    except msgspec.MsgspecError as error:
-        return None, f"the manifest is damaged: {error}"
-    if manifest is None:
-        return None, "the manifest is damaged"
+        manifest = decode_manifest(raw)
+    except UNREADABLE as error:
+        return None, f"the manifest is damaged: {first_line(error)}"
     if manifest.format > FORMAT:
         return manifest, "written by a newer markscheme: what is new in it is not shown"
     return manifest, ""

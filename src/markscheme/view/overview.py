@@ -30,6 +30,9 @@ SMALL = 30 << 20
 class Overview(msgspec.Struct, frozen=True, kw_only=True):
     """What the table of runs shows: the part of a `report.json` that every version has, or the same from the marks."""
 
+    protocol: str = ""
+    problems: int = 0
+    samples: int = 0
     responses: int
     missing: int
     verdicts: dict[str, int]
@@ -49,11 +52,6 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
         return self.responses + self.missing
 
     @property
-    def scored(self) -> int:
-        """Responses that got a verdict."""
-        return sum(count for verdict, count in self.verdicts.items() if verdict != Verdict.ERROR)
-
-    @property
     def passes(self) -> list[tuple[int, Estimate]]:
         """pass@k for k beyond 1, where it is defined."""
         known = {k: each for k, each in self.pass_at_k.items() if k.isdecimal() and each.value is not None}
@@ -63,12 +61,12 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
     def errors(self) -> float | None:
         """Share of what came back at all that is an error."""
         errors = self.verdicts.get(Verdict.ERROR, 0)
-        return errors / (self.scored + errors) if self.scored + errors else None
+        return errors / (self.responses + errors) if self.responses + errors else None
 
     @property
     def mean_tokens(self) -> float | None:
         """Completion tokens a response."""
-        return self.tokens / self.scored if self.tokens is not None and self.scored else None
+        return self.tokens / self.responses if self.tokens is not None and self.responses else None
 
     @property
     def uncertainty(self) -> list[dict[str, str]]:
@@ -91,17 +89,25 @@ def overview(site: Site, entry: Entry) -> Made[Overview]:
 
 
 def _from_report(entry: Entry, states: FileStates, root: Path) -> Overview | None:
-    """The figures that the run itself reported, if they are of its present marks."""
-    written = {name: when for name, (when, _) in states.items()}
-    sources = [when for name, when in written.items() if name.startswith(("responses", "adjudications"))]
-    sources.append(written.get(f"marks/{entry.protocol}.jsonl", 0))
-    if entry.manifest is None or not written.get(REPORT, 0) >= max(sources) > 0:
+    """The figures that the run itself reported, if nothing it was made from changed since.
+
+    Times alone do not tell: a copy may have newer ones in any order. So the manifest must say the same, too.
+    """
+    manifest, written = entry.manifest, {name: when for name, (when, _) in states.items()}
+    needed = ("problems.jsonl", "responses", f"marks/{entry.protocol}.jsonl")
+    if manifest is None or not all(any(name.startswith(each) for name in written) for each in needed):
+        return None
+    sources = (*needed, "rounds", "adjudications")
+    if written.get(REPORT, 0) < max(when for name, when in written.items() if name.startswith(sources)):
         return None
     try:
         report = msgspec.json.decode(read_inside(entry.path / REPORT, root, LARGEST_REPORT), type=Overview)
     except (OSError, *UNREADABLE):
         return None
-    return _with_usage(report, entry.manifest)
+    reported = (report.protocol, report.problems, report.samples, report.verdicts)
+    if reported != (manifest.protocol, manifest.problems, manifest.samples, manifest.counts):
+        return None
+    return _with_usage(report, manifest)
 
 
 def _with_usage(report: Overview, manifest: Manifest, tokens: int | None = None) -> Overview:
@@ -134,8 +140,8 @@ def _from_files(site: Site, entry: Entry, size: int) -> Overview | None:
         summary = summarize(snapshot, protocol, manifest.config.pass_k or ((most,) if most > 1 else ()))
         return _with_usage(msgspec.convert(summary, Overview, from_attributes=True), manifest, total)
     return Overview(
-        responses=int(counts.n.sum()),
-        missing=snapshot.expected - int(counts.n.sum()),
+        responses=snapshot.answered,
+        missing=snapshot.missing,
         verdicts=verdict_counts(counts),
         accuracy=estimate("accuracy", counts),
         truncation=rate(counts, Verdict.TRUNCATED),

@@ -21,7 +21,7 @@ import msgspec
 from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 
-from markscheme.errors import UsageError
+from markscheme.errors import MarkschemeError
 from markscheme.view.filters import Filter
 from markscheme.view.guard import HEADERS, Guard
 from markscheme.view.html import compile_templates, render_fragment, render_page
@@ -118,7 +118,7 @@ async def _not_there(
     """What does not exist is a page that says so."""
     try:
         return await handler(request)
-    except (NotThereError, UsageError) as problem:  # the latter in a condition that was typed
+    except (NotThereError, MarkschemeError) as problem:  # a condition that was typed, a damaged file
         message = str(problem)
     except web.HTTPNotFound:
         message = "There is no such page."

@@ -92,6 +92,8 @@ class Site:
         """A run with its index as far as patience goes, and with what was judged while it was looked at."""
         try:
             run = self.library.open(self.entry(slug), self.left)
+            if run.snapshot.complete:
+                _ = run.snapshot.wanted  # a plan that does not fit its problems is noticed before a page is half made
         except JournalError as trouble:
             raise NotThereError(f"{trouble}.") from None
         judging = self.judgings.known((run.entry.path, run.snapshot.version), True)

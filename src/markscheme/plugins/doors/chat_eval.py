@@ -24,6 +24,7 @@ from markscheme.plugins.doors.door_run import exit_code, failed, interrupted, po
 from markscheme.plugins.doors.nanochat_tasks import INSTRUCTION, question_id
 from markscheme.reporting.summary import Summary
 from markscheme.running import new_folder
+from markscheme.runs.answers import marked_responses
 from markscheme.runs.folder import Run, write_atomically
 
 
@@ -170,19 +171,16 @@ def _solved(run: Run, protocol: str | None = None) -> tuple[int, int]:
 
 def _lines(run: Run) -> Iterator[bytes]:
     """The file of results, a line a sample."""
-    problems = {question.problem.key: question.problem for question in run.questions()}
-    marks = {(mark.key, mark.sample): mark for mark in run.marks(run.manifest.protocol)}
-    for response in run.responses():
-        opinion = marks[response.key, response.sample]
-        if opinion.score is None:
+    for problem, response, mark in marked_responses(run.snapshot(), run.manifest.protocol):
+        if mark is None or mark.score is None:
             continue
         line = {
-            "question_id": question_id(run.manifest.benchmark, problems[response.key].id),
+            "question_id": question_id(run.manifest.benchmark, problem.id),
             "sample_idx": response.sample,
-            "label": int(opinion.correct),
+            "label": int(mark.correct),
             "completion": response.text,
-            "verdict": opinion.verdict,
-            "why": opinion.why,
+            "verdict": mark.verdict,
+            "why": mark.why,
         }
         yield msgspec.json.encode(line) + b"\n"
 

@@ -79,7 +79,10 @@ def across_page(site: Site, slug: str, problem: int) -> Page:
     for entry in site.library.entries():
         if entry.manifest is None or entry.manifest.benchmark != benchmark or len(lines) == MOST_RUNS:
             continue
-        other = site.open(entry.slug)
+        try:
+            other = site.open(entry.slug)
+        except NotThereError:  # it cannot be read, as its own page says
+            continue
         pending |= not other.snapshot.complete
         if key in other.snapshot.keys:
             number = other.snapshot.keys.index(key)

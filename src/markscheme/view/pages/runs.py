@@ -34,7 +34,6 @@ FIGURES = {
     "accuracy": "accuracy.value",
     "truncated": "truncation.value",
     "tokens": "mean_tokens",
-    "responses": "scored",
 }
 """Columns whose figure has another name in the overview."""
 
@@ -110,7 +109,7 @@ def runs_table(site: Site, query: Mapping[str, str]) -> Iterator[list[object]]:
             *((manifest.benchmark, manifest.model, row.entry.status, manifest.protocol) if manifest else [""] * 4),
             *((accuracy.value, accuracy.low, accuracy.high) if accuracy else [""] * 3),
             " ".join(f"{k}:{figure.value:.4f}" for k, figure in figures.passes) if figures else "",
-            *((figures.scored, figures.expected, figures.truncation.value, figures.errors) if figures else [""] * 4),
+            *((figures.responses, figures.expected, figures.truncation.value, figures.errors) if figures else [""] * 4),
             *((figures.tokens, figures.cost) if figures else [""] * 2),
             manifest.started if manifest else "",
         ]
