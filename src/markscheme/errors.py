@@ -14,6 +14,8 @@ Anything else that escapes is a bug and keeps its traceback.
 """
 
 from collections.abc import Iterable
+from importlib import import_module
+from typing import Any
 
 
 def first_line(error: BaseException) -> str:
@@ -64,3 +66,11 @@ def nearest(name: str, known: Iterable[str], otherwise: str = "") -> str:
     known = list(known)
     close = get_close_matches(name, known, n=1)
     return f"did you mean {close[0]}?" if close else otherwise or f"there are {', '.join(known)}"
+
+
+def needed(module: str, extra: str) -> Any:
+    """A module of somebody else's, or the sentence that names our extra with it."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise UsageError(f"{module} cannot be imported ({error}): pip install 'markscheme[{extra}]'") from None

@@ -11,8 +11,8 @@ from operator import add
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from markscheme.errors import JournalError
-from markscheme.plugins.inspect_types import STOP_REASONS, chat_messages, import_inspect
+from markscheme.errors import JournalError, needed
+from markscheme.plugins.inspect_types import STOP_REASONS, chat_messages
 from markscheme.plugins.records import gold_text, record
 from markscheme.reporting.figures import figures_of
 from markscheme.reporting.summary import Summary, summarize
@@ -36,7 +36,7 @@ _STATUS: dict[str, EvalStatus] = {
 
 def export_inspect(run: Run, place: Path) -> Path:
     """Write the log: to `place` if that ends in `.eval` or `.json`, else into that folder under a name of its own."""
-    import_inspect()
+    needed("inspect_ai.log", "inspect")
     from inspect_ai.log import write_eval_log
 
     name = f"{run.manifest.benchmark}_{run.path.name}_{identity(run)}.eval"

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from markscheme.errors import DataError, first_line
-from markscheme.plugins.inspect_types import import_inspect, response_of
+from markscheme.errors import DataError, first_line, needed
+from markscheme.plugins.inspect_types import response_of
 from markscheme.plugins.logs import Entry, Log
 from markscheme.plugins.records import is_record
 from markscheme.types import Message, Prompt, Response
@@ -26,7 +26,7 @@ _SAMPLING = ("temperature", "top_p", "top_k", "max_tokens")
 
 def open_eval(path: Path) -> Log:
     """The header at once, the samples in a stream: a log of any size needs memory for one."""
-    import_inspect()
+    needed("inspect_ai.log", "inspect")
     from inspect_ai.log import read_eval_log
 
     try:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from markscheme.errors import UsageError
 from markscheme.types import FinishReason, Prompt, Response
 
 if TYPE_CHECKING:
@@ -21,14 +20,6 @@ _FINISH_REASONS: dict[str, FinishReason] = {
     "model_length": "length",
     "content_filter": "content_filter",
 }
-
-
-def import_inspect() -> None:
-    """Say what to install where Inspect cannot be imported."""
-    try:
-        import inspect_ai.log  # noqa: F401
-    except ImportError as error:
-        raise UsageError(f"inspect_ai cannot be imported ({error}): pip install 'markscheme[inspect]'") from None
 
 
 def chat_messages(prompt: Prompt) -> list[ChatMessage]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from markscheme.benchmarks import Benchmark
 from markscheme.countdown import generate
 from markscheme.countdown.solver import solve
-from markscheme.errors import DataError, UsageError
+from markscheme.errors import DataError, UsageError, needed
 from markscheme.marking import mark
 from markscheme.plugins.data import ready
 from markscheme.plugins.records import record
@@ -113,11 +113,7 @@ def compute_score(response: str, nums: Sequence[int], target: int) -> float:
 
 def link_tasks() -> Path:
     """Copy the task files among lm_eval's own, so that it finds them without being told; returns the folder."""
-    try:
-        import lm_eval.tasks
-    except ImportError as error:
-        raise UsageError(f"lm_eval cannot be imported ({error}): pip install 'markscheme[lm-eval]'") from None
-    folder = Path(lm_eval.tasks.__file__).parent / "markscheme"
+    folder = Path(needed("lm_eval.tasks", "lm-eval").__file__).parent / "markscheme"
     try:
         shutil.copytree(TASKS, folder, dirs_exist_ok=True)
     except OSError as error:

@@ -9,12 +9,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from importlib import import_module
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from markscheme.errors import MarkschemeError, UsageError, first_line
+from markscheme.errors import MarkschemeError, UsageError, first_line, needed
 
 if TYPE_CHECKING:
     from markscheme.reporting.summary import Estimate, Summary
@@ -168,10 +167,7 @@ def _plain(value: Any) -> Any:
 
 
 def _module(name: str) -> Any:
-    try:
-        return import_module(f"markscheme.tracking.{name}")
-    except ImportError as error:
-        raise UsageError(f"{name} cannot be imported ({error}): pip install 'markscheme[{name}]'") from None
+    return needed(f"markscheme.tracking.{name}", name)
 
 
 def tracked(display: Quiet, names: str | Sequence[str], folder: Path) -> AbstractContextManager[Quiet]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from markscheme.benchmarks import benchmark as find_benchmark
 from markscheme.datasets.sources import HubFile
-from markscheme.errors import UsageError, first_line
+from markscheme.errors import UsageError, first_line, needed
 from markscheme.redaction import redacted, remember
 from markscheme.reporting.figures import figures_of, percent, value_and_interval
 from markscheme.reporting.summary import Summary, summarize
@@ -140,11 +140,10 @@ def _yaml(content: Any) -> str:
 
 
 def _client() -> tuple[HfApi, tuple[type[Exception], ...]]:
-    try:
-        from huggingface_hub import HfApi, get_token
-        from huggingface_hub.errors import HfHubHTTPError
-    except ImportError as error:
-        raise UsageError(f"huggingface_hub cannot be imported ({error}): pip install 'markscheme[data]'") from None
+    needed("huggingface_hub", "data")
+    from huggingface_hub import HfApi, get_token
+    from huggingface_hub.errors import HfHubHTTPError
+
     remember([get_token() or ""])  # it may stand in the client's own file, and the Hub may repeat it
     # The client's HTTP library is another one in each of its major versions.
     http = tuple(base for base in HfHubHTTPError.__mro__ if base.__name__ == "HTTPError")

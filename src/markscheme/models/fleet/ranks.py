@@ -13,10 +13,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cache
-from importlib import import_module
 from typing import Any, TypeVar
 
-from markscheme.errors import ModelError, UsageError, first_line
+from markscheme.errors import ModelError, UsageError, first_line, needed
 from markscheme.models.fleet.threads import in_thread
 
 PATIENCE = timedelta(days=30)
@@ -89,10 +88,7 @@ def current() -> Ranks:
     """This process's place among those that torchrun started."""
     if any(name not in os.environ for name in VARIABLES) or int(os.environ["WORLD_SIZE"]) < 2:
         return ALONE
-    try:
-        dist: Any = import_module("torch.distributed")
-    except ImportError as error:
-        raise UsageError(f"several ranks need torch ({error}): pip install 'markscheme[hf]'") from None
+    dist = needed("torch.distributed", "hf")
     if not dist.is_initialized():
         store, rank, world = next(dist.rendezvous("env://"))
         # torchrun keeps its store when it starts the ranks again, with the dead ones' addresses in it.

@@ -11,10 +11,9 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import wait
 from contextlib import contextmanager
-from importlib import import_module
 from typing import Any, TypeVar
 
-from markscheme.errors import ModelError, UsageError, first_line
+from markscheme.errors import ModelError, first_line, needed
 from markscheme.models.fleet.threads import in_thread
 
 T = TypeVar("T")
@@ -29,10 +28,7 @@ def connect(address: str | None) -> tuple[Any, bool]:
     """The module `ray`, connected, and whether it is for us to disconnect it."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # an evaluation reports to nobody
     os.environ.setdefault(SELF_KILL, "180")  # by then `Head` has noticed, and the run is closed
-    try:
-        ray: Any = import_module("ray")
-    except ImportError as error:
-        raise UsageError(f"--engine ray needs Ray ({error}): pip install 'markscheme[ray]'") from None
+    ray = needed("ray", "ray")
     if ray.is_initialized():  # by whoever calls us
         return ray, False
     address = address or os.environ.get("RAY_ADDRESS") or None

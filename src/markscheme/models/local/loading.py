@@ -6,11 +6,10 @@ import contextlib
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from markscheme.errors import ModelError, UsageError, first_line
+from markscheme.errors import ModelError, UsageError, first_line, needed
 from markscheme.models.local.attention import NAME, Part, current, register
 from markscheme.models.local.cohorts import Cohort, Prefix
 from markscheme.models.local.endings import Endings
@@ -75,12 +74,10 @@ def load(
     logprobs: bool = False,
 ) -> Loaded:
     """The model of a folder or a name on the Hub."""
-    try:
-        import torch
+    needed("torch", "hf")
+    import torch
 
-        hub: Any = import_module("transformers")  # typed in parts only
-    except ImportError as error:
-        raise UsageError(f"hf cannot load its libraries ({error}): pip install 'markscheme[hf]'") from None
+    hub = needed("transformers", "hf")  # typed in parts only
     if batch_size is not None and (type(batch_size) is not int or batch_size < 1):
         raise UsageError(f"--extra-field batch_size={batch_size} is not a positive whole number")
     if engine not in ("auto", "plain"):
@@ -115,11 +112,7 @@ def load(
 
 def _with_adapter(model: Any, adapter: str) -> Any:
     """The model with a LoRA adapter in its weights."""
-    try:
-        peft: Any = import_module("peft")
-    except ImportError as error:
-        raise UsageError(f"--extra-field adapter needs peft ({error}): pip install 'markscheme[lora]'") from None
-    return peft.PeftModel.from_pretrained(model, str(Path(adapter).expanduser())).merge_and_unload()
+    return needed("peft", "lora").PeftModel.from_pretrained(model, str(Path(adapter).expanduser())).merge_and_unload()
 
 
 def _ends(model: Any, tokenizer: Any, hub: Any) -> Sequence[int]:
