@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Literal, NamedTuple
 
 from markscheme.config import RunConfig
-from markscheme.errors import ModelError, UsageError
+from markscheme.errors import ModelError, UsageError, needed
 from markscheme.models.addresses import with_environment
 from markscheme.models.base import Model
 from markscheme.models.secrets import check_key_variable, guard
@@ -111,7 +110,8 @@ def _factory(spec: str) -> Callable[[str, RunConfig], object]:
     check_backend(spec)
     backend = spec.partition("/")[0]
     if backend in BACKENDS:
-        create: Callable[[str, RunConfig], object] = import_module(f"markscheme.models.{backend}").create
+        # What answers in this process may lack its library; the others need nothing but ours.
+        create: Callable[[str, RunConfig], object] = needed(f"markscheme.models.{backend}", "hf").create
         return create
     (point, *_) = entry_points(group=ENTRY_POINTS, name=backend)
     try:

@@ -9,17 +9,21 @@ each rank uses the GPU of its local rank.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any
+
+import torch
 
 from markscheme.config import RunConfig
 from markscheme.errors import UsageError
 from markscheme.models.base import Completion, Model, Request, RequestFailed
 from markscheme.models.batching import Batcher, Row, RowQueue
 from markscheme.models.fields import extra_fields, plain_prompt
+from markscheme.models.local.draws import choose, luck_of
+from markscheme.models.local.endings import Endings
 from markscheme.models.local.engine import Engine
 from markscheme.models.local.loading import OPTIONS, load
-from markscheme.models.local.plain import PlainGenerate
 from markscheme.types import Prompt
 
 DEFAULT_MAX_TOKENS = 2048
@@ -51,7 +55,7 @@ class HuggingFace(Model):
         self._chat = chat and self._tokenizer.chat_template is not None
         self._rows: RowQueue = RowQueue(self._work)
         if loaded.forward is None:
-            plain = PlainGenerate(loaded.model, loaded.tokenizer, loaded.endings, lambda: self._rows.closed)
+            plain = _PlainGenerate(loaded.model, loaded.tokenizer, loaded.endings, lambda: self._rows.closed)
             self._rows = Batcher(plain, loaded.slots)
         self.concurrency = 2 * loaded.slots  # enough waiting that no slot is ever empty
 
@@ -75,8 +79,6 @@ class HuggingFace(Model):
 
     def _work(self) -> None:
         """The thread: steps as long as there are rows, with those that arrive meanwhile."""
-        import torch
-
         engine: Engine = self._loaded.engine()
         with torch.inference_mode():
             while self._rows.wait():
@@ -115,3 +117,61 @@ class HuggingFace(Model):
     def _template(self, messages: list[dict[str, str]]) -> str:
         text: str = self._tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=False)
         return text
+
+
+class _PlainGenerate:
+    """Plain `generate` of transformers, in fixed batches, for models whose attention or cache is their own.
+
+    Completes rows of one kind of sampling together; where memory runs out, in halves.
+    """
+
+    def __init__(self, model: Any, tokenizer: Any, endings: Endings, closed: Callable[[], bool]) -> None:
+        self._model, self._tokenizer, self._endings, self._closed = model, tokenizer, endings, closed
+
+    def __call__(self, rows: Sequence[Row]) -> list[Completion]:
+        try:
+            return self._complete(rows)
+        except torch.OutOfMemoryError as error:
+            if len(rows) == 1:
+                raise RequestFailed("out_of_memory", str(error).splitlines()[0], retryable=False) from None
+            torch.cuda.empty_cache()
+            half = len(rows) // 2
+            return self(rows[:half]) + self(rows[half:])
+
+    def _complete(self, rows: Sequence[Row]) -> list[Completion]:
+        hub: Any = import_module("transformers")
+        width, pad, device = max(len(row.tokens) for row in rows), self._tokenizer.pad_token_id, self._model.device
+        ids = torch.tensor([[pad] * (width - len(row.tokens)) + row.tokens for row in rows], device=device)
+        seen = [[0] * (width - len(row.tokens)) + [1] * len(row.tokens) for row in rows]
+        with torch.inference_mode():
+            out = self._model.generate(
+                ids,
+                attention_mask=torch.tensor(seen, device=device),
+                generation_config=hub.GenerationConfig(
+                    max_new_tokens=max(row.room for row in rows),
+                    do_sample=False,  # the drawing, if any, is done by `_drawing`, with a seed a row
+                    stop_strings=list(rows[0].sampling.stop) or None,
+                ),
+                logits_processor=hub.LogitsProcessorList([_drawing(rows, width)]),
+                stopping_criteria=hub.StoppingCriteriaList([self._nobody_waits]),
+                tokenizer=self._tokenizer if rows[0].sampling.stop else None,
+            )
+        written = out[:, width:].tolist()
+        return [self._endings.completion(row, tokens[: row.room]) for row, tokens in zip(rows, written, strict=True)]
+
+    def _nobody_waits(self, ids: torch.Tensor, _scores: Any, **_: Any) -> torch.Tensor:
+        """Asked by `generate` after each token: an interrupted run does not wait for thousands more."""
+        return ids.new_full((ids.shape[0],), self._closed(), dtype=torch.bool)
+
+
+def _drawing(rows: Sequence[Row], width: int) -> Callable[[Any, Any], Any]:
+    """Draws the token of each row from the row's own seed: `generate` then takes the only one that is left."""
+    luck = [luck_of(row.seed, max(row.room for row in rows)) for row in rows]
+
+    def draw(ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+        step = ids.shape[1] - width
+        now = torch.tensor([float(one[step]) for one in luck], dtype=torch.float64, device=scores.device)
+        chosen = choose(scores, now, rows[0].sampling)
+        return torch.full_like(scores, -torch.inf).scatter_(1, chosen[:, None], 0.0)
+
+    return draw

@@ -18,6 +18,7 @@ from markscheme.config import RunConfig
 from markscheme.errors import UsageError
 from markscheme.models.base import Completion, Model, Request, RequestFailed
 from markscheme.models.batching import Batcher, Row
+from markscheme.nano.tokenizer import EOS, LARGEST, VOCABULARY, decode, encode
 from markscheme.types import Sampling
 
 if TYPE_CHECKING:
@@ -100,7 +101,6 @@ class Nano(Model):
     def _complete(self, rows: Sequence[Row]) -> list[Completion]:
         import numpy as np
 
-        from markscheme.nano.tokenizer import EOS
         from markscheme.nano.transformer import generate
 
         sampling, room = rows[0].sampling, rows[0].room  # equal lengths leave equal room
@@ -119,8 +119,6 @@ class Nano(Model):
 
 def read_puzzle(request: Request) -> list[int]:
     """The tokens of the puzzle that a request asks; refuses what is no puzzle, or has numbers that `nano` cannot say."""
-    from markscheme.nano.tokenizer import LARGEST, VOCABULARY, encode
-
     text = request.prompt.messages[-1].content
     tokens = encode(text)
     words = [VOCABULARY[token] for token in tokens[1:]]
@@ -147,8 +145,6 @@ def _limit(sampling: Sampling) -> int:
 
 def _completion(row: Row, tokens: list[int]) -> Completion:
     """The text up to its end, its stop text, or its limit."""
-    from markscheme.nano.tokenizer import EOS, decode
-
     text = decode(tokens)
     ends = [at for stop in row.sampling.stop if (at := text.find(stop)) >= 0]
     return Completion(

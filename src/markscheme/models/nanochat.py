@@ -75,7 +75,9 @@ class NanoChat(Model):
         load, engine, own_precision = _import()
         import torch
 
-        kind = device_type or _best_device()
+        from markscheme.models.local.loading import default_device
+
+        kind = device_type or default_device().partition(":")[0]
         self.name = f"nanochat/{source}"
         try:
             device = torch.device(kind, int(os.environ.get("LOCAL_RANK", 0))) if kind == "cuda" else torch.device(kind)
@@ -187,15 +189,6 @@ def _load_from_harness(load_model: Any, source: str, *where: Any, **which: Any) 
     if source not in ("base", "sft"):
         raise ModelError(f"this nanochat has no {source} checkpoints, only base and sft (which it calls chat)")
     return load_model("chat" if source == "sft" else source, *where, **which)
-
-
-def _best_device() -> str:
-    """As nanochat chooses: a GPU, else Apple's, else none."""
-    import torch
-
-    if torch.cuda.is_available():
-        return "cuda"
-    return "mps" if torch.backends.mps.is_available() else "cpu"
 
 
 def _step(meta: Any, step: int | None) -> str:

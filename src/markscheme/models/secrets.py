@@ -163,13 +163,14 @@ def _divided(option: str) -> tuple[str, str, str]:
 def _hide_inside(value: Any, taken: list[str], secret: bool = False) -> Any:
     """A JSON value without the secrets in it, which are added to `taken`."""
     if isinstance(value, dict):
-        named = secret or _names_secret(value)
+        # `{"name": "Authorization", "value": …}`
+        named = secret or any(isinstance(value.get(it), str) and is_secret(value[it]) for it in ("name", "key"))
         return {
             name: _hide_inside(one, taken, is_secret(name) or (named and name == "value"))
             for name, one in value.items()
         }
     if isinstance(value, list):
-        pair = _pair(value)
+        pair = len(value) == 2 and isinstance(value[0], str) and is_secret(value[0])  # `["Authorization", …]`
         return [_hide_inside(one, taken, (secret or pair) and not (pair and at == 0)) for at, one in enumerate(value)]
     if (secret and value is not None) or (isinstance(value, str) and _is_credential(value)):
         taken.append(str(value))
@@ -187,16 +188,6 @@ def _hide_text(text: str, taken: list[str]) -> str:
         taken += ISSUED.findall(text)
         taken += filter(None, address_secrets(_URL.findall(text)))
     return hidden
-
-
-def _names_secret(value: dict[str, Any]) -> bool:
-    """`{"name": "Authorization", "value": …}`."""
-    return any(isinstance(value.get(field), str) and is_secret(value[field]) for field in ("name", "key"))
-
-
-def _pair(value: list[Any]) -> bool:
-    """`["Authorization", …]`."""
-    return len(value) == 2 and isinstance(value[0], str) and is_secret(value[0])
 
 
 def secret_values(config: RunConfig) -> list[str]:

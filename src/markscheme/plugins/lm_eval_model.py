@@ -11,9 +11,11 @@ from collections.abc import Sequence
 from concurrent.futures import Future
 from typing import Any
 
+import torch
 from lm_eval.api.registry import register_model
 from lm_eval.models.huggingface import HFLM
 from lm_eval.models.utils import handle_stop_sequences, normalize_gen_kwargs, postprocess_generated_text
+from tqdm import tqdm
 
 from markscheme.models.base import Completion
 from markscheme.models.batching import Entry, Row
@@ -55,8 +57,6 @@ class MarkschemeLM(HFLM):  # type: ignore[misc, unused-ignore]
         asked = [request.args for request in requests]
         eos = self.tok_decode(self.eot_token_id, skip_special_tokens=False)
         stops = [handle_stop_sequences(self._options(options).get("until"), eos=eos) for _, options in asked]
-        from tqdm import tqdm  # typed in a package of its own
-
         with tqdm(total=len(asked), disable=disable_tqdm, desc="generate_until") as progress:
             job: Any = _Collected(progress)
             self._generate(
@@ -79,8 +79,6 @@ class MarkschemeLM(HFLM):  # type: ignore[misc, unused-ignore]
         return texts
 
     def _generate(self, forward: Any, entries: list[Entry]) -> None:
-        import torch
-
         ends = self.model.generation_config.eos_token_id
         ends = [ends] if isinstance(ends, int) else list(ends or ())
         engine = make_engine(self.model, forward, Endings(self.tokenizer, [*ends, self.eot_token_id], "markscheme"))

@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from markscheme import errors
+from markscheme.datasets import locate
 from markscheme.errors import DataError, MarkschemeError, UsageError
 from markscheme.marking import get_protocol, mark
 from markscheme.marking.bulk.outputs import Matcher, response_of
@@ -54,7 +55,6 @@ class ShardFailure(msgspec.Struct, frozen=True, tag="Failure"):
 def golds_of(benchmark: str, data_dir: str | None) -> Golds:
     """What the benchmark of that name is here and now."""
     from markscheme.benchmarks import benchmark as load
-    from markscheme.datasets import locate
 
     folder = locate(Path(data_dir) if data_dir is not None else None).absolute()
     name = str(Path(benchmark).absolute()) if benchmark.endswith(".jsonl") else benchmark

@@ -52,10 +52,6 @@ class Program:
     options: Sequence[str] = ()  # the user's, as a command line has them
     hide: Scrubber = Scrubber()  # noqa: RUF009 - never changed; takes out of a text what must not be written down
 
-    def command_line(self, port: int) -> list[str]:
-        """What starts it on a port."""
-        return [*self.command, "--host", LOOPBACK, "--port", str(port), *self.options]
-
 
 class _PortTakenError(ModelError):
     """Another server has the same port."""
@@ -160,7 +156,7 @@ class Server:
         self.url = f"http://127.0.0.1:{port}/v1"
 
     def _spawn(self, port: int) -> GuardedProcess:
-        command = self._program.command_line(port)
+        command = [*self._program.command, "--host", LOOPBACK, "--port", str(port), *self._program.options]
         environment = {**os.environ, "PYTHONUNBUFFERED": "1", **self._environment}
         self._log.parent.mkdir(parents=True, exist_ok=True)
         with self._log.open("ab") as log:

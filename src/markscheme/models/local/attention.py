@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+import torch
 
 from markscheme.models.local.cohorts import Cohort, Prefix
-
-if TYPE_CHECKING:
-    import torch
 
 NAME = "markscheme"
 
@@ -32,8 +31,6 @@ class Part:
 
         It is the same in every layer that has the same window.
         """
-        import torch
-
         kind = (like.device, window, always)
         if kind not in self._masks:
             mask = None
@@ -61,7 +58,6 @@ current = Current()
 
 def register() -> None:
     """Make the name known to transformers. Without a mask function of that name, models make no mask."""
-    import torch
     from transformers import AttentionInterface
 
     # `torch.compile` stops here: what rows have read changes at every step, and it would compile each step anew.
@@ -82,8 +78,6 @@ class Rule(NamedTuple):
 
     def weights(self, scores: torch.Tensor, sinks: torch.Tensor | None) -> torch.Tensor:
         """Softmax over the scores, and over the sinks where there are any."""
-        import torch
-
         if sinks is None:
             return scores.float().softmax(dim=-1).to(scores.dtype)
         column = sinks.expand(*scores.shape[:-1], 1)
@@ -91,8 +85,6 @@ class Rule(NamedTuple):
 
     def scores(self, query: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
         """Scaled and bounded, not masked."""
-        import torch
-
         scores = query @ keys.transpose(-1, -2) * self.scale
         return scores if self.softcap is None else self.softcap * torch.tanh(scores / self.softcap)
 
@@ -124,8 +116,6 @@ def attend(
 
 def _decode(part: Part, rule: Rule, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
     """One token a row of a cohort: rows × heads × width."""
-    import torch
-
     cohort = part.of
     assert isinstance(cohort, Cohort)
     keys, values = cohort.write(rule.layer, key.transpose(0, 1), value.transpose(0, 1))
@@ -156,8 +146,6 @@ def _decode(part: Part, rule: Rule, query: torch.Tensor, key: torch.Tensor, valu
 
 def _read(part: Part, rule: Rule, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
     """The next tokens of a prompt: tokens × heads × width."""
-    import torch
-
     prefix = part.of
     assert isinstance(prefix, Prefix)
     keys, values = prefix.write(rule.layer, key, value)

@@ -8,10 +8,9 @@ as much when lengths are geometric.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import Generic, TypeVar
 
-if TYPE_CHECKING:
-    import torch
+import torch
 
 BLOCK = 64
 """Columns by which a cohort grows: each time it is copied, so seldom; the last block is half empty, so not too large."""
@@ -94,8 +93,6 @@ class Cohort(Generic[Row]):
 
     def mask(self, like: torch.Tensor, window: int | None) -> torch.Tensor | None:
         """0 where a row's token of this step may look and -inf where it has nothing; `None` when all rows are full."""
-        import torch
-
         first = max(0, self.filled + 1 - window) if window else 0
         if min(self.lengths) >= self.filled - first:
             return None

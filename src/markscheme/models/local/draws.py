@@ -5,15 +5,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import numpy.typing as npt
+import torch
 
 from markscheme.types import Sampling
-
-if TYPE_CHECKING:
-    import torch
 
 COLDEST = 1e-6
 """Below this temperature the likeliest token has all the chances, and dividing by it leaves the range of floats."""
@@ -29,8 +25,6 @@ def luck_of(seed: int, steps: int) -> npt.NDArray[np.float32]:
 
 def choose(logits: torch.Tensor, luck: torch.Tensor, sampling: Sampling) -> torch.Tensor:
     """One token a row: the likeliest at temperature 0, else drawn from the (truncated) distribution by `luck`."""
-    import torch
-
     temperature = sampling.temperature or 0.0
     if temperature < COLDEST:
         return logits.argmax(dim=-1)

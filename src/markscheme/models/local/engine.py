@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import torch
 
 from markscheme.models.base import RequestFailed
 from markscheme.models.batching import Entry
@@ -21,9 +22,6 @@ from markscheme.models.local.attention import Part, current
 from markscheme.models.local.cohorts import BLOCK, Cohort, Prefix
 from markscheme.models.local.draws import choose, luck_of
 from markscheme.models.local.endings import Endings
-
-if TYPE_CHECKING:
-    import torch
 
 READ = 2048
 """Tokens of prompts in one step, so that neither their scores nor the wait of the other rows grow without bound."""
@@ -36,7 +34,7 @@ COHORTS = 6
 APART = 128
 """Columns that a new row may be shorter than its cohort."""
 
-Forward = Callable[["torch.Tensor", "torch.Tensor", "torch.Tensor"], "torch.Tensor"]
+Forward = Callable[[torch.Tensor, torch.Tensor, torch.Tensor], torch.Tensor]
 """Tokens, their positions, and the indices of those whose logits are wanted; gives these logits."""
 
 
@@ -93,15 +91,14 @@ class Engine:
 
     def fail(self, error: BaseException) -> None:
         """Everybody is told; nothing is left."""
-        for row in [*self._rows(), *(row for group in self._groups() for row in group.rows)]:
+        groups = (*self._waiting.values(), *self._reading)
+        for row in [*self._rows(), *(row for group in groups for row in group.rows)]:
             row.entry.fail(error)
         for kept in (self._waiting, self._reading, self._entering, self._cohorts, self._stems):
             kept.clear()
 
     def step(self) -> None:
         """One token for every row, and the next prompts read."""
-        import torch
-
         try:
             self._enter()
             self._admit()
@@ -221,8 +218,6 @@ class Engine:
         return parts, read, self._run(parts, keep)
 
     def _run(self, parts: list[Part], keep: list[int]) -> torch.Tensor:
-        import torch
-
         tokens: list[int] = []
         positions: list[int] = []
         for part in parts:
@@ -244,8 +239,6 @@ class Engine:
 
     def _begin(self) -> None:
         """Rows of prompts that are read get their first token, as many as there are slots for."""
-        import torch
-
         first: list[tuple[Active, Group]] = []
         free = self.slots - self._live()
         for group in self._reading:
@@ -259,8 +252,6 @@ class Engine:
 
     def _draw(self, rows: Sequence[Active], logits: torch.Tensor) -> None:
         """The next token of each row."""
-        import torch
-
         kinds: dict[Any, list[int]] = {}
         for place, row in enumerate(rows):
             kinds.setdefault(row.entry.row.sampling, []).append(place)
@@ -308,9 +299,6 @@ class Engine:
     def _rows(self) -> list[Active]:
         return [row for cohort in self._cohorts for row in cohort.rows] + [row for row, _ in self._entering]
 
-    def _groups(self) -> list[Group]:
-        return [*self._waiting.values(), *self._reading]
-
     def _live(self) -> int:
         return sum(len(cohort.rows) for cohort in self._cohorts) + len(self._entering)
 
@@ -334,7 +322,5 @@ def _token_bytes(parts: Sequence[Part]) -> float:
 
 def _out_of_memory(error: BaseException) -> bool:
     """A GPU's allocator has a name for it; that of the processor only says so."""
-    import torch
-
     words = ("can't allocate memory", "not enough memory")
     return isinstance(error, torch.OutOfMemoryError) or any(word in str(error) for word in words)

@@ -7,16 +7,15 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import torch
 
 from markscheme.errors import ModelError, UsageError, first_line, needed
 from markscheme.models.local.attention import NAME, Part, current, register
 from markscheme.models.local.cohorts import Cohort, Prefix
 from markscheme.models.local.endings import Endings
 from markscheme.models.local.engine import Engine, Forward
-
-if TYPE_CHECKING:
-    import torch
 
 OPTIONS = ("adapter", "batch_size", "compile", "device", "device_map", "dtype", "engine", "logprobs")
 SLOTS = {"cpu": 64, "cuda": 256}
@@ -74,9 +73,6 @@ def load(
     logprobs: bool = False,
 ) -> Loaded:
     """The model of a folder or a name on the Hub."""
-    needed("torch", "hf")
-    import torch
-
     hub = needed("transformers", "hf")  # typed in parts only
     if batch_size is not None and (type(batch_size) is not int or batch_size < 1):
         raise UsageError(f"--extra-field batch_size={batch_size} is not a positive whole number")
@@ -94,7 +90,9 @@ def load(
     try:
         tokenizer = hub.AutoTokenizer.from_pretrained(path, padding_side="left")
         model = hub.AutoModelForCausalLM.from_pretrained(path, dtype=kind, device_map=device_map)
-        model = _with_adapter(model, adapter) if adapter else model
+        if adapter:  # of LoRA, into the weights
+            peft = needed("peft", "lora").PeftModel
+            model = peft.from_pretrained(model, str(Path(adapter).expanduser())).merge_and_unload()
         model = (model if device_map else model.to(place)).eval()
     except (OSError, ValueError, KeyError, RuntimeError, AssertionError) as error:
         raise ModelError(f"hf cannot load {target!r}: {first_line(error)}") from None
@@ -110,11 +108,6 @@ def load(
     return Loaded(model, tokenizer, Endings(tokenizer, ends, target), context, slots, logprobs, forward, said)
 
 
-def _with_adapter(model: Any, adapter: str) -> Any:
-    """The model with a LoRA adapter in its weights."""
-    return needed("peft", "lora").PeftModel.from_pretrained(model, str(Path(adapter).expanduser())).merge_and_unload()
-
-
 def _ends(model: Any, tokenizer: Any, hub: Any) -> Sequence[int]:
     """The tokens that end an answer. What else the model's own defaults say is taken away from `generate`."""
     own = model.generation_config.eos_token_id
@@ -128,8 +121,6 @@ def _ends(model: Any, tokenizer: Any, hub: Any) -> Sequence[int]:
 
 def adopt(model: Any, *, compile: bool = False) -> tuple[Forward | None, str]:
     """The model's pass with our attention, if it then gives the logits that it gives with its own; and what to say."""
-    import torch
-
     register()
     own = model.config._attn_implementation
     run = torch.compile(model, dynamic=True) if compile else model
@@ -168,14 +159,11 @@ def adopt(model: Any, *, compile: bool = False) -> tuple[Forward | None, str]:
 
 
 def _tolerance(model: Any) -> float:
-    import torch
-
     return max(CLOSE, 8 * torch.finfo(model.dtype).eps)
 
 
 def _probe(forward: Forward, tokens: Sequence[int], *, stems: bool) -> torch.Tensor:
     """Logits of the last three tokens: of a prompt (behind a stem), and two of a row."""
-    import torch
 
     def read(prefix: Prefix) -> torch.Tensor:
         current.parts = [Part(prefix, 0, prefix.left)]
@@ -218,8 +206,6 @@ def _windows(config: Any) -> list[int]:
 
 def free_memory(device: torch.device) -> int:
     """Bytes that are free on a device."""
-    import torch
-
     if device.type == "cuda":
         return int(torch.cuda.mem_get_info(device)[0])
     try:  # what files are cached in can be had too: on a machine that has run for a while, that is most of it
@@ -239,8 +225,6 @@ def _numbers(file: Path) -> dict[str, int]:
 
 def default_device() -> str:
     """A GPU where there is one: under torchrun the one of the local rank."""
-    import torch
-
     if torch.cuda.is_available():
         return f"cuda:{int(os.environ.get('LOCAL_RANK', 0)) % torch.cuda.device_count()}"
     return "mps" if torch.backends.mps.is_available() else "cpu"

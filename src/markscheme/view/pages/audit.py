@@ -1,15 +1,28 @@
-"""Is the marker at fault? Every protocol's figures side by side, how often each two disagree, and where."""
+"""Is the marker at fault? Every protocol's figures side by side, how often each two disagree, and where.
+
+Protocols that the run was not marked with are judged while somebody looks, in memory: nothing is written. That takes its
+turn in the background, and ends when nobody asks about it any more.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
-from markscheme.runs.columns import CORRECT, ERROR, UNMARKED, Mask
+from markscheme.errors import MarkingError
+from markscheme.marking import get_protocol
+from markscheme.marking.bulk.audit import applicable_protocols
+from markscheme.marking.extraction.sections import THINK_END
+from markscheme.marking.marker import Job, as_gold, judge_many
+from markscheme.runs.columns import CODE, CORRECT, ERROR, UNMARKED, Mask
+from markscheme.runs.snapshot import Codes
 from markscheme.view import figures
+from markscheme.view.background import Report
 from markscheme.view.filters import Filter
-from markscheme.view.judging import Judging, judge_all, missing_protocols
 from markscheme.view.library import OpenRun
 from markscheme.view.pages.responses import PER_PAGE, gold_text, listed
 from markscheme.view.pages.run import header
@@ -17,14 +30,23 @@ from markscheme.view.site import Page, Sheet, Site, live
 from markscheme.view.visible import one_line
 
 
+@dataclass
+class Judging:
+    """The verdicts of several protocols on one state of a run: protocol → label, verdict of each row."""
+
+    judged: dict[str, tuple[str, Codes]]
+    total: int
+    done: int = 0
+
+
 def audit_page(site: Site, slug: str, query: Mapping[str, str]) -> Page:
     """The protocols of a run against each other; `a` and `b` narrow the list to two of them."""
     run = site.open(slug)
-    missing = [] if site.links.static or not run.snapshot.complete else missing_protocols(run)
+    missing = [] if site.links.static or not run.snapshot.complete else _missing_protocols(run)
     judging = None
     if missing and query.get("judge") == "1":
         state = (run.entry.path, run.snapshot.version)
-        made = site.judgings.get(state, True, lambda report: judge_all(run, missing, report), site.left)
+        made = site.judgings.get(state, True, lambda report: _judge_all(run, missing, report), site.left)
         if made.fresh:
             run, missing = site.open(slug), []
         else:
@@ -70,3 +92,43 @@ def _only_first(run: OpenRun, a: str, b: str) -> Mask:
     first, second = run.snapshot.verdicts[a], run.snapshot.verdicts[b]
     both = (first != UNMARKED) & (second != UNMARKED) & (first != ERROR)
     return np.asarray(both & (first == CORRECT) & (second != CORRECT))
+
+
+def _judge_all(run: OpenRun, protocols: list[str], report: Report[Judging]) -> Judging:
+    """Every response under these protocols."""
+    rows = len(run.snapshot)
+    blank = {name: (get_protocol(name).label, np.full(rows, UNMARKED, np.int8)) for name in protocols}
+    judging = Judging(blank, rows * len(protocols))
+    places: deque[tuple[str, int]] = deque()  # of the jobs under way; marks come in their order
+    for mark in judge_many(_jobs(run, protocols, places)):
+        name, row = places.popleft()
+        judging.judged[name][1][row] = CODE[str(mark.verdict)]
+        judging.done += 1
+        if not report(judging):
+            break
+    return judging
+
+
+def _missing_protocols(run: OpenRun) -> list[str]:
+    """The protocols that could judge this run and have not."""
+    questions = map(run.snapshot.question, range(min(3, run.snapshot.problems)))
+    question = next((one for one in questions if one is not None), None)
+    if question is None:
+        return []
+    return [name for name in applicable_protocols(question.problem.gold) if name not in run.snapshot.protocols]
+
+
+def _jobs(run: OpenRun, protocols: list[str], places: deque[tuple[str, int]]) -> Iterator[Job]:
+    rules = [get_protocol(name) for name in protocols]
+    question_of = lru_cache(maxsize=16)(run.snapshot.question)  # rows come problem by problem
+    for row in range(len(run.snapshot)):
+        question, response = question_of(int(run.snapshot.problem[row])), run.snapshot.response(row)
+        if question is None or response is None:
+            continue
+        for rule in rules:
+            try:
+                gold = as_gold(question.problem.gold, rule)
+            except MarkingError:
+                continue  # another kind of gold than the first problem's
+            places.append((rule.name, row))
+            yield rule, response, gold, THINK_END, question.problem

@@ -12,6 +12,10 @@ import msgspec
 import numpy as np
 from markupsafe import Markup
 
+from markscheme.errors import MarkingError
+from markscheme.marking import mark
+from markscheme.marking.bulk.audit import applicable_protocols
+from markscheme.marking.extraction.sections import THINK_END
 from markscheme.runs.columns import CORRECT, ERROR, UNMARKED, Ints, Mask
 from markscheme.types import Mark, Question, Response
 from markscheme.view.filters import Filter
@@ -22,7 +26,6 @@ from markscheme.view.pages.run import header
 from markscheme.view.site import NotThereError, Page, Site, live
 from markscheme.view.text import Span, blocks, clock, overlap, render, render_plain
 
-THINK_END = "</think>"
 AT_ONCE = 24_000
 """Characters at each end of a text that are in the page; what lies between comes when it is scrolled to."""
 LAZY = 16_000
@@ -151,10 +154,6 @@ def stored_marks(run: OpenRun, row: int) -> dict[str, Mark]:
 
 def other_marks(site: Site, slug: str, problem: int, sample: int) -> dict[str, Mark]:
     """What the protocols say that the run was not marked with: judged now, in memory, nothing is written."""
-    from markscheme.errors import MarkingError
-    from markscheme.marking import mark
-    from markscheme.marking.bulk.audit import applicable_protocols
-
     run, _, response = find_response(site, slug, problem, sample)
     question = run.snapshot.question(problem)
     if question is None:
