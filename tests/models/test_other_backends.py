@@ -225,3 +225,12 @@ def test_option_when_it_could_have_no_effect_then_refused_by_its_flag(spec, opti
     where = {} if spec in ("solver", "nano") or "http" in spec else {"base_url": ("http://h/v1",)}
     with pytest.raises(UsageError, match="--" + name.replace("_", "-")):
         load_model(spec, make_config(benchmark="b", model=spec, **options, **where))
+
+
+def test_backend_when_its_library_is_not_installed_then_the_extra_that_brings_it_is_named(monkeypatch):
+    def missing(name):
+        raise ModuleNotFoundError("No module named 'torch'")
+
+    monkeypatch.setattr("markscheme.errors.import_module", missing)
+    with pytest.raises(UsageError, match=r"No module named 'torch'.*pip install 'markscheme\[hf\]'"):
+        load_model("hf/x", make_config(benchmark="b", model="hf/x"))

@@ -201,9 +201,11 @@ def test_tracker_when_unknown_or_not_installed_then_refused_before_anything_is_a
     assert not (tmp_path / "x").exists()
 
     def missing(name):
-        raise ModuleNotFoundError("No module named 'wandb'")
+        if name == "markscheme.tracking.wandb":
+            raise ModuleNotFoundError("No module named 'wandb'")
+        return importlib.import_module(name)
 
-    monkeypatch.setattr("markscheme.tracking.import_module", missing)
+    monkeypatch.setattr("markscheme.errors.import_module", missing)
     with pytest.raises(UsageError, match=r"pip install 'markscheme\[wandb\]'"):
         ms.run("countdown-sample", model="solver", out="y", track="wandb")
     assert not (tmp_path / "y").exists()
