@@ -141,7 +141,7 @@ def last_boxes(text: str, start: int, end: int) -> tuple[Box, ...]:
     return tuple(boxes)
 
 
-_FORGOTTEN = 40
+FORGOTTEN = 40
 """In a shorter text than this before it, a box without its brace is one whose brace was forgotten."""
 
 
@@ -154,7 +154,7 @@ def boxed_answer(text: str, start: int, end: int) -> ExtractedAnswer | None:
     if plain is not None:
         return plain
     boxes = last_boxes(text, start, end)
-    if boxes and boxes[-1].outer_end == boxes[-1].end == end and boxes[-1].outer_start - start > _FORGOTTEN:
+    if boxes and boxes[-1].outer_end == boxes[-1].end == end and boxes[-1].outer_start > FORGOTTEN:
         boxes = last_boxes(text, start, boxes[-1].outer_start)  # a longer text that ends within a box was cut off there
     if len(boxes) < 2:
         return _with_factor(text, start, end, boxes[0]) if boxes else None

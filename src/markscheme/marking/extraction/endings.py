@@ -9,16 +9,18 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from markscheme.marking.extraction.boxes import closing_brace
+from markscheme.marking.extraction.boxes import FORGOTTEN, closing_brace
 from markscheme.marking.extraction.sections import ResponseSections
 
 _WINDOW: Final = 2_000
 _ENDS_OPEN: Final = re.compile(
     r"[,(\[{=+×·:;&\\<>≤≥^_/∈→⇒|－（【「《，、：；]\Z|(?<![\w)}\]*])[-*−]\Z|(?<!\S)[-−$]\Z|<<[^<>\n]{0,80}\Z"
-    r"|\\(?:frac|sqrt|cdot|times|left|right|text|boxed|begin|end|quad|leq|geq|approx|implies|Rightarrow)\Z"
+    r"|\\(?:d?frac|sqrt|cdot|times|left|right|text|boxed|begin|end|quad|leq|geq|approx|implies|Rightarrow"
+    r"|b(?:o(?:xe?)?)?|d?f(?:ra?)?|te?x?|sq?r?|lef?|c(?:do?)?|tim?)\Z"
 )
+"""An operator, an opening bracket, a command that takes an argument, or the first letters of one."""
 _SHORT_ENDS_OPEN: Final = re.compile(
-    r"[=+×·^({\\]\Z|<<[^<>\n]{0,80}\Z|\b(?:the|a|an|of|to|and|is|are|by|with|that|than|per|we|where)\Z"
+    r"[=+×·^({\\]\Z|<<[^<>\n]{0,80}\Z|\\box?e?d?\Z|\b(?:the|a|an|of|to|and|is|are|by|with|that|than|per|we|where)\Z"
 )
 _ENDS_WELL: Final = re.compile(r"(?:[.!?。！？।…\"'”’)\]}）】」』`%°$€£¥]|\\\]|\\\)|:\)|\w\s?[²³])[*_~\s]*\Z")
 _LEADS_TO_A_FORMULA: Final = re.compile(
@@ -66,12 +68,32 @@ def breaks_off(text: str, start: int, end: int, *, ended: bool = False) -> bool:
     tail = text[max(start, end - _WINDOW) : end].rstrip()
     if _STATED_LAST.search(tail, max(0, len(tail) - 40)):  # most texts that end in an answer, at a tenth of the cost
         return False
+    if not tail:
+        return 0 < start < end and not ended  # thinking that was closed, and a new line for an answer
     if _breaks(text, start, end, tail):
         return True
     after = text[max(start, end - 40) : end]
     blank = after[len(after.rstrip()) :]
     # a blank line, the indent of the next one, or Markdown's sign that the line goes on
-    return not ended and _trails_off(tail, left_open="\n" in blank[:-1] or blank == "  \n")
+    left_open = "\n" in blank[:-1] or blank == "  \n"
+    return not ended and (_trails_off(tail, left_open=left_open, thought=start > 0) or _wanders(tail, start))
+
+
+def _wanders(tail: str, start: int) -> bool:
+    """Whether a text goes round in circles, or is thinking whose marks are missing, as a chat template that opens `<think>`
+    itself leaves it: what it calculated last is not what it would have answered."""
+    return (not start and len(_HESITATES.findall(tail)) > 1) or tail.count(tail[-_CIRCLE:]) >= _ROUNDS
+
+
+_CIRCLE: Final = 24
+_ROUNDS: Final = 5
+"""Nobody says the last words of a text so often."""
+
+
+_HESITATES: Final = re.compile(
+    r"\b(?:[Ww]ait,|Hmm+\b|[Hh]old\son|Alternatively,|(?:Okay|Alright),\s(?:so|let)\b|[Ll]et\sme\s(?:double|re-?c|verify|check|see|think|try|just|test|make)"
+    r"|I\sthink\b|[Mm]aybe\sI\b|I\s(?:might|must)\shave\b)"
+)
 
 
 def may_be_whole(sections: ResponseSections) -> bool:
@@ -83,8 +105,13 @@ def may_be_whole(sections: ResponseSections) -> bool:
     plain = "\\" not in tail and tail.count("$") == len(_AMOUNTS.findall(tail))
     closed = plain or tail.endswith((".", "**", "$", "\\]", "\\)")) or _DRAWS.search(tail) is not None
     line = tail[tail.rfind("\n") + 1 :]
-    stated = _VALUE.search(line, _last_sentence_end(line[:-1])) is not None or len(_WORDS.findall(line)) < _FEW
-    return closed and stated and not sections.cut_off and not _breaks(text, start, end, tail)
+    few = len(_WORDS.findall(line)) < _FEW and not _OPENS.match(line)
+    stated = few or _VALUE.search(line, _last_sentence_end(line[:-1])) is not None
+    if not (closed and stated) or sections.cut_off or _is_unclosed(line) or _breaks(text, start, end, tail):
+        return False
+    if _wanders(tail, start):
+        return tail.endswith(".") and _DRAWS.search(tail) is not None
+    return not text[:end].endswith((" ", "\t")) or "\n" not in text[end - 12 : end]
 
 
 _FEW: Final = 4
@@ -93,7 +120,7 @@ _DRAWS: Final = re.compile(
     r"\n\W{0,4}(?:Therefore|Thus|Hence|So|Finally|In total)\b[^\n]{0,200}\Z|[故所]以?[^\n。]{0,80}\Z"
 )
 """A last line that draws a conclusion."""
-_VALUE: Final = re.compile(r"[\d$\\]")
+_VALUE: Final = re.compile(r"\d|\\(?:pi|sqrt|infty|text)\b")
 _AMOUNTS: Final = re.compile(r"\$(?=\$?\s?(?:<<)?[\d.])|(?<=\d)\$")
 
 
@@ -101,10 +128,10 @@ def _breaks(text: str, start: int, end: int, tail: str) -> bool:
     """Whether a text stops where nothing can stop: within a formula, a box, a list, after "the" or an operator."""
     if tail[-1:] not in ("}", "`") and (_OPENS_JSON.match(text, start, end) or _OPENS_FENCED.search(tail)):
         return True
-    if _is_short(tail):
+    if _is_short(tail) and not start:
         return len(tail) > 20 and (_SHORT_ENDS_OPEN.search(tail) is not None or _in_brackets(tail))
     line = tail[tail.rfind("\n") + 1 :]
-    if _in_formula(tail) or _in_box(tail):
+    if _in_formula(tail) or _in_box(tail, start):
         return True
     if (
         _LIST_MARK.fullmatch(line.strip())
@@ -132,15 +159,27 @@ def _is_short(tail: str) -> bool:
     return len(tail) < _SHORTEST and not _OPENS_WORKING.match(tail)
 
 
+def _lacks_its_end(tail: str) -> bool:
+    """Whether a few words open a sentence, "The least possible", and neither end it nor state a value."""
+    said = _ANNOUNCED.sub("", tail.lstrip(), count=1)
+    if _ENDS_WELL.search(tail) or _VALUE.search(tail):
+        return False
+    return _is_unclosed(said) or _OPENS.match(said) is not None or (said != tail.lstrip() and len(said.split()) > 2)
+
+
+_ANNOUNCED: Final = re.compile(r"\A[*#\s]{0,8}(?:(?:Final\s)?Answer|Réponse|Antwort|Respuesta)\s?:[*\s]{0,8}")
+
+
 _OPENS_WORKING: Final = re.compile(
     r"[\s\S]{0,80}[\u4e00-\u9fff][：。，][\s\S]*\n|\s*(?:#{1,6}\s[^\n]*|\*\*[^*\n]+\*\*:?|(?:Step\s1|1\.\s|To\s|We\s|Given|Let)[^\n]*)\n"
 )
 
 
-def _trails_off(tail: str, *, left_open: bool) -> bool:
-    """Whether a text of some length ends without a full stop, without a word of conclusion, or before a new paragraph."""
+def _trails_off(tail: str, *, left_open: bool, thought: bool) -> bool:
+    """Whether a text of some length ends without a full stop, without a word of conclusion, or before a new paragraph.
+    Behind thinking (`thought`) a few words that only open a sentence are no answer either."""
     if _is_short(tail):
-        return False
+        return thought and _lacks_its_end(tail)
     line = tail[tail.rfind("\n") + 1 :]
     if left_open and "nswer" not in line:
         return True
@@ -216,10 +255,10 @@ _SPACED_FORMULA: Final = re.compile(r"\$ [a-zA-Z\\(][^$\n]{0,200} \$")
 _WORD: Final = re.compile(r"[a-z]{3}")
 
 
-def _in_box(tail: str) -> bool:
+def _in_box(tail: str, start: int) -> bool:
     """Whether the last box runs to the end unclosed. A response that is nothing but such a box forgot the brace."""
     opened = max(tail.rfind("\\boxed{"), tail.rfind("\\fbox{"))
-    if opened < 40:
+    if opened < 0 or start + opened < FORGOTTEN:
         return False
     inside = tail.index("{", opened) + 1
     return closing_brace(tail, inside, len(tail)) < 0 and "\n" not in tail[opened:]

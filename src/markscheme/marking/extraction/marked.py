@@ -44,4 +44,7 @@ def hashed_answer(text: str, start: int, end: int) -> ExtractedAnswer | None:
     return None
 
 
-_HASH_VALUE = re.compile(r"[ \t]{0,200}+\n?[ \t]{0,200}+(?=[*_$\\(\[{€£¥₹+\-−.]|\d|[A-Za-z](?:\s*=|\s*$))")
+_HASH_VALUE = re.compile(
+    r"[ \t]{0,200}+\n?[ \t]{0,200}+(?![*_]{0,3}(?:(?:Step|Case|Part|Option|Method|Grade|Day|Phase)\b|\d{1,2}(?:st|nd|rd|th)\b|(?<=\*\*)\d{1,2}[.)]\s))"
+    r"(?=[*_$\\(\[{€£¥₹+\-−.]|\d|[A-Za-z](?:\s*=|\s*$))"
+)

@@ -75,15 +75,24 @@ def judge(sections: ResponseSections, gold: Gold) -> Assessment:
     if answer is None or not answer.content:
         return by_words_of_letter(sections, right) or _NOTHING
     verdict = _compared(sections, answer, right)
-    unfinished = verdict.verdict is Verdict.WRONG and _opens_a_solution(sections, answer) and is_cut_off(sections)
-    return _NOTHING if unfinished else verdict
+    announced = answer.form in ("declared", "abroad")
+    return _NOTHING if announced and _is_unsaid(sections, answer, verdict) and is_cut_off(sections) else verdict
 
 
-def _opens_a_solution(sections: ResponseSections, answer: ExtractedAnswer) -> bool:
-    """Whether an announcement is the heading of a solution in words, "Answer: Every crate on the cart …": cut off, it has
-    yet to say what it comes to."""
-    announced = answer.form in ("declared", "abroad") and min(len(answer.content), sections.end - answer.end) > 30
-    return announced and is_prose(answer.content)
+def _is_unsaid(sections: ResponseSections, answer: ExtractedAnswer, verdict: Assessment) -> bool:
+    """Whether an announcement, in a text that was cut off, has yet to say its answer: it is the heading of a solution in
+    words ("Answer: Every crate on the cart …"), or what it says is cut off itself."""
+    if answer.content in _OPENERS or (verdict.span is not None and verdict.span[0] >= answer.end):
+        return True  # found behind the sentence that announces it
+    opens = min(len(answer.content), sections.end - answer.end) > 30 and is_prose(answer.content)
+    if verdict.verdict is not Verdict.WRONG:
+        return opens and _SETS_OUT.match(answer.content) is not None
+    return opens or not sections.text[answer.end : sections.end].strip()
+
+
+_OPENERS = ("\\[", "$$", "\\(", "$")
+_SETS_OUT = re.compile(r"(?:Given|If|Since|When|First|To|Let|We|In order|Suppose|Initially)\b")
+"""How a solution opens, with a number of the problem in its first sentence."""
 
 
 _MAX_SENTENCE = 1_500
