@@ -6,18 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from markscheme.reporting.summary import Estimate, estimate
-from markscheme.runs.columns import CORRECT, ERROR, UNMARKED, VERDICTS
+from markscheme.runs.columns import ERROR, UNMARKED, VERDICTS
 from markscheme.runs.snapshot import Snapshot
 from markscheme.statistics import Counts
-
-
-def only(of: Counts, problems: npt.ArrayLike) -> Counts:
-    """The rows of some problems, by number."""
-    chosen = np.asarray(problems, np.int64)
-    return of.select([of.keys[number] for number in chosen])
 
 
 def curve_points(most: int) -> list[int]:
@@ -95,9 +88,3 @@ def token_bins(snapshot: Snapshot, protocol: str, most: int = 24) -> list[Bin]:
         Bin(int(edges[i]), int(edges[i + 1]) - 1, {str(v): int(row[code]) for code, v in enumerate(VERDICTS)})
         for i, row in enumerate(table)
     ]
-
-
-def solve_rates(of: Counts) -> npt.NDArray[np.float64]:
-    """Share of correct samples of each problem, nan where none came back."""
-    n = of.n
-    return np.where(n > 0, of.table[:, CORRECT] / np.maximum(n, 1), np.nan)

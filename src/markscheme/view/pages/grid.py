@@ -11,8 +11,7 @@ import numpy.typing as npt
 from markupsafe import Markup, escape
 
 from markscheme.runs.columns import VERDICTS
-from markscheme.statistics import Counts
-from markscheme.view import figures
+from markscheme.statistics import Counts, accuracy
 from markscheme.view.library import OpenRun
 from markscheme.view.links import Links
 from markscheme.view.site import Sheet
@@ -59,7 +58,7 @@ FEW = 2
 def grid(links: Links, run: OpenRun, counts: Counts, query: Mapping[str, str]) -> Grid:
     """The cells that a page shows."""
     order = query.get("order", "") if query.get("order") in ORDERS else ""
-    rates = figures.solve_rates(counts)
+    rates = accuracy(counts.n, counts.c)
     numbers = _ordered(rates, order)
     snapshot = run.snapshot
     wide = max(1, run.entry.manifest.samples if run.entry.manifest else 1, np.bincount(snapshot.problem).max(initial=0))

@@ -8,8 +8,8 @@ from typing import Any
 
 from markupsafe import Markup
 
+from markscheme.statistics import accuracy
 from markscheme.types import Gold
-from markscheme.view import figures
 from markscheme.view.library import OpenRun
 from markscheme.view.pages.responses import LONGEST_ANSWER, Listed, gold_text, listed
 from markscheme.view.pages.run import header
@@ -46,7 +46,7 @@ def problem_page(site: Site, slug: str, problem: int) -> Page:
     metadata = list(question.problem.metadata.items()) if question else []
     rows = run.snapshot.rows_of(problem)
     samples = [listed(run, row, run.protocol) for row in rows[:MOST_SAMPLES]]
-    counts = figures.only(run.snapshot.counts(run.protocol), [problem])
+    counts = run.snapshot.counts(run.protocol).select([run.snapshot.keys[problem]])
     scored = int(counts.n.sum())
     return Page(
         "problem.html",
@@ -60,7 +60,7 @@ def problem_page(site: Site, slug: str, problem: int) -> Page:
             "samples": samples,
             "hidden": max(0, len(rows) - MOST_SAMPLES),
             "classes": _classes(samples),
-            "rate": float(figures.solve_rates(counts)[0]) if scored else None,
+            "rate": float(accuracy(counts.n, counts.c)[0]) if scored else None,
             "correct": int(counts.c.sum()),
             "scored": scored,
             "before": problem - 1 if problem else None,

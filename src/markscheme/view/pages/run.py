@@ -12,6 +12,7 @@ import numpy as np
 from markscheme.runs.files import read_inside
 from markscheme.runs.problems import sorted_labels
 from markscheme.runs.snapshot import Snapshot
+from markscheme.statistics import accuracy
 from markscheme.view import figures, plots
 from markscheme.view.filters import Filter
 from markscheme.view.library import MANIFEST, OpenRun
@@ -56,7 +57,7 @@ def run_page(site: Site, slug: str, query: Mapping[str, str]) -> Page:
             "bar": plots.verdict_bar(verdicts) if sum(verdicts.values()) else None,
             "curve": plots.pass_curve(curve.value) if curve.value and len(curve.value) > 1 else None,
             "histogram": plots.token_histogram(bins) if bins else None,
-            "rates": plots.solve_rates(figures.solve_rates(counts).tolist()) if counts.n.max(initial=0) > 1 else None,
+            "rates": plots.solve_rates(accuracy(counts.n, counts.c).tolist()) if counts.n.max(initial=0) > 1 else None,
             "grid": grid(site.links, run, counts, query),
             "orders": ORDERS,
             "samples": _samples(run),
