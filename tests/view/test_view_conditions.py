@@ -35,13 +35,16 @@ def plain(row, snapshot):
         "sample": int(snapshot.sample[row]),
         "verdict": str(VERDICTS[verdict]) if verdict >= 0 else "unmarked",
         "id": snapshot.ids[problem],
-        **{name: labels[problem] for name, labels in snapshot.groups.items()},
+        "subject": snapshot.groups["subject"][problem].lower(),
+        "level": int(snapshot.groups["level"][problem]),
     }
 
 
 comparisons = st.one_of(
     st.tuples(st.sampled_from(["tokens", "sample"]), st.sampled_from([*SIGNS]), st.integers(0, 400).map(str)),
     st.tuples(st.just("verdict"), st.sampled_from(["=", "!="]), st.sampled_from([*map(str, VERDICTS), "unmarked"])),
+    st.tuples(st.just("level"), st.sampled_from([*SIGNS]), st.integers(0, 12).map(str)),  # 10 is more than 5
+    st.tuples(st.just("subject"), st.sampled_from(["<", ">="]), st.sampled_from(["b", "geometry", "zz"])),
 )
 conditions = st.recursive(
     comparisons,
@@ -99,6 +102,7 @@ def test_condition_when_a_part_of_an_id_or_a_group_is_asked_for_then_it_is_found
         ("tokens >", "a value at the end"),
         ("tokens", "=, !=, <, <=, >, >= or ~ at the end"),
         ("tokens > many", "'many' is none"),
+        ("tokens ~ 5", "looks for a part of a text"),
         ("colour = red", "no field 'colour'"),
         ("(tokens > 1", r"`\)` at the end"),
         ("tokens > 1 tokens < 5", "character 12"),

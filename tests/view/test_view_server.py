@@ -45,6 +45,7 @@ PAGES = [
     "/run/hostile/response/1/0/record",
     "/run/first/responses?where=%3Cscript%3Ealert(1)%3C/script%3E",
     "/compare?run=first&run=second",
+    "/compare?run=first&run=second&only=better",
     "/compare?run=first&run=second&run=future",
     "/compare",
     "/compare/problem?run=first&run=second&problem=2&left=3&right=1",
