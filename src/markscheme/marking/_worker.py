@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import resource
 import select
 import sys
 import threading
@@ -15,11 +16,6 @@ import time
 from typing import IO, Any, BinaryIO
 
 import msgspec
-
-try:
-    import resource
-except ImportError:  # not on this system
-    resource = None  # type: ignore[assignment]
 
 
 def serve(memory_mb: int) -> None:
@@ -38,8 +34,6 @@ def serve(memory_mb: int) -> None:
 
 def _end_with_parent() -> None:
     """End in the middle of a task, too: nobody wants its result, and some take hours."""
-    if not hasattr(select, "poll"):  # not on this system
-        return
     waiter = select.poll()
     waiter.register(0, 0)  # told of the end alone, not of messages
     waiter.poll()
@@ -60,8 +54,6 @@ def _serve(answers: BinaryIO, task: str, arguments: list[Any], time_limit: float
 
 
 def _limit_memory(megabytes: int) -> None:
-    if resource is None:
-        return
     size = megabytes << 20
     resource.setrlimit(resource.RLIMIT_AS, (size, size))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -69,8 +61,6 @@ def _limit_memory(megabytes: int) -> None:
 
 def _limit_time(seconds: float) -> None:
     """A second line of defence: the system ends the process even if the parent is gone and the interpreter stuck."""
-    if resource is None:
-        return
     used = resource.getrusage(resource.RUSAGE_SELF)
     limit = int(used.ru_utime + used.ru_stime + seconds) + 2
     resource.setrlimit(resource.RLIMIT_CPU, (limit, resource.getrlimit(resource.RLIMIT_CPU)[1]))
