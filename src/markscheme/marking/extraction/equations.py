@@ -19,7 +19,7 @@ CALCULATES: Final = re.compile(
 """An operator between two operands."""
 _STRETCH: Final = re.compile(
     rf"(?:[\d\s+*/()\[\]{{}}=.,^%\-{_UNICODE}{_INVISIBLE}]"
-    r"|\\(?:times|div|cdot|ast|[dt]?frac|left|right|big|Big|quad|[(),;:! \[\]])(?![a-zA-Z])|(?<=[\d)\s])[xX](?=[\s\d(]))+"
+    r"|\\(?:times|div|cdot|ast|[dt]?frac|left|right|big|Big|quad|[(),;:! \[\]])(?![a-zA-Z])|(?<=[\d)\]\s])[xX](?=[\s\d(\[]))+"
 )
 _BREAK: Final = re.compile(r"[.,;](?=\s|\Z)|(?<![-+*/(\[{=×÷])\n(?!\s?[-+*/)\]}=×÷])")
 """Where one equation ends and the next begins: `3, 5, 2. (3+5)*2 = 16.`"""
@@ -32,8 +32,9 @@ _NAMES: Final = (
 _FUNCTION_BEFORE: Final = re.compile(rf"(?:{_NAMES}|[√∛∜|⌊⌈])[\d\s]{{0,3}}\Z|\\?[A-Za-z]{{1,12}}(?=\Z)")
 _FUNCTION_AFTER: Final = re.compile(rf"\s{{0,3}}(?:{_NAMES}|[√∛∜|⌊⌈])")
 _WRAPPERS: Final = frozenset(("boxed", "fbox", "text", "textbf", "mathbf", "mathrm", "displaystyle", "left", "right"))
-_FACTORIAL: Final = re.compile(r"!(?=\s?[-+*/=)])|[²³⁴]|\s?(?:mod|choose)\b")
-"""What changes the number before it; a `!` with nothing behind it is enthusiasm."""
+_FACTORIAL: Final = re.compile(r"!(?=\s?(?:[-+/=)}$`]|\*(?!\*)|\\[\])]))|[²³⁴]|\s?(?:mod|choose)\b")
+"""What changes the number before it; a `!` behind a result is enthusiasm."""
+_BOLD_END: Final = re.compile(r"\*\*(?=\s?[=.,]|\s*\Z)")
 MAX_LENGTH: Final = 2_000
 """A longer passage is no equation of a few numbers: only its end is looked at."""
 
@@ -58,6 +59,8 @@ def _parts(text: str, floor: int, start: int, end: int) -> Iterator[tuple[int, i
         else:
             leading = _LEADING.match(text, begin, finish)
             begin = leading.end() if leading else begin
+            bold = _BOLD_END.search(text, begin, finish) if text.startswith("**", begin - 2) else None
+            finish = bold.start() if bold else finish  # **(3 + 5) * 2** = 16
         function = _FUNCTION_AFTER.match(text, finish) if finish == end and _goes_on(text, begin, finish) else None
         if function is not None:
             yield begin, function.end()
@@ -65,7 +68,13 @@ def _parts(text: str, floor: int, start: int, end: int) -> Iterator[tuple[int, i
         finish = begin + len(text[begin:finish].rstrip(_TRAILING))
         after = _FACTORIAL.match(text, finish)
         if begin < finish:
-            yield begin, after.end() if after else finish
+            yield begin, after.end() if after else finish + _exclaims(text, begin, finish)
+
+
+def _exclaims(text: str, begin: int, finish: int) -> bool:
+    """Whether a `!` behind the equation belongs to its last operand: `3 * 4!`, but not `3 * 4 = 12!`."""
+    side = max(text.rfind("=", begin, finish) + 1, begin)
+    return text.startswith("!", finish) and CALCULATES.search(text, side, finish) is not None
 
 
 def _function_before(text: str, floor: int, start: int) -> int:

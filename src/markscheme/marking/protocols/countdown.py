@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 
+from markscheme.countdown.judging import Judgement, literals_of_sides
 from markscheme.countdown.judging import judge as judge_answer
-from markscheme.countdown.judging import literals_of_sides
 from markscheme.marking.extraction.boxes import last_box
 from markscheme.marking.extraction.endings import breaks_off, is_cut_off
 from markscheme.marking.extraction.equations import equations
@@ -20,28 +20,33 @@ from markscheme.marking.protocol import Assessment
 from markscheme.types import CountdownGold, Gold, Verdict
 
 _ANSWER = re.compile(r"(?:answer|Answer|ANSWER)\b[*_]{0,3}\s?(?:is)?[*_\s]{0,3}[:：]?")
+_REJECTED = re.compile(r"(?i:\b(?:not|no|try|too|wrong|close|but|wait)\b)|[≠❌✗]")
 _MAX_LENGTH = 25_000
 """Of a longer "equation" the rest is not read: so many brackets are still one, and no puzzle needs more."""
 _LINES = 200
 """How many lines from the end are looked at for one that is an equation."""
 
 
-def find(sections: ResponseSections, nums: tuple[int, ...]) -> ExtractedAnswer | None:
+def find(sections: ResponseSections, gold: CountdownGold) -> ExtractedAnswer | None:
     """The equation, from the most explicit place that has one."""
     text, start, end = sections.text, sections.start, sections.end
     tagged = tagged_answer(text, start, end)
-    if tagged is not None:
+    box = last_box(text, tagged.start if tagged else start, tagged.end if tagged else end)
+    if tagged is not None and box is None:
         return _last_equation(text, tagged.start, tagged.end) or tagged
-    box = last_box(text, start, end)
     if box is not None:
         return _last_equation(text, box.start, box.end) or trimmed(text, box.start, box.end, "boxed")
     stated = _stated(text, start, end)
     if sections.cut_off and end == sections.sequel_end:
         return stated
-    concluded = _concluded(text, stated.end if stated else start, end, nums)
-    if concluded is not None and (not breaks_off(text, start, end) or text.find("\n", concluded.end, end) < 0):
+    concluded = _concluded(text, stated.end if stated else start, end, gold.nums)
+    if concluded is not None and (not stated or _judged(concluded, gold).ok or not breaks_off(text, start, end)):
         return concluded
     return stated or (None if is_cut_off(sections) else _concluded(text, start, end, ()))
+
+
+def _judged(answer: ExtractedAnswer, gold: CountdownGold) -> Judgement:
+    return judge_answer(answer.content[:_MAX_LENGTH], gold.nums, gold.target)
 
 
 def _stated(text: str, start: int, end: int) -> ExtractedAnswer | None:
@@ -78,7 +83,7 @@ def _concluded(text: str, start: int, end: int, nums: tuple[int, ...]) -> Extrac
         for span in equations(text, begin, finish):
             content = text[slice(*span)]
             if not given or any(sorted(literals) == given for literals in literals_of_sides(content)):
-                return trimmed(text, *span, "stated")
+                return trimmed(text, *span, "concluded")
         finish = begin - 1
     return None
 
@@ -91,9 +96,12 @@ def _last_equation(text: str, start: int, end: int) -> ExtractedAnswer | None:
 def judge(sections: ResponseSections, gold: Gold) -> Assessment:
     """Exact arithmetic on the equation; the reason says what was wrong with it."""
     assert isinstance(gold, CountdownGold)
-    answer = find(sections, gold.nums)
+    answer = find(sections, gold)
     if answer is None:
         return Assessment(Verdict.NO_ANSWER, why="no equation found")
-    result = judge_answer(answer.content[:_MAX_LENGTH], gold.nums, gold.target)
+    result = _judged(answer, gold)
+    rejected = not result.ok or _REJECTED.search(sections.text, answer.end, sections.end)
+    if rejected and answer.form == "concluded" and is_cut_off(sections):
+        return Assessment(Verdict.NO_ANSWER, why="the last of several attempts")
     why = result.why or f"gives {gold.target}"
     return Assessment(Verdict(result.kind), answer.content, why, (answer.start, answer.end))
