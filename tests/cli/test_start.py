@@ -62,3 +62,17 @@ def test_command_when_interrupted_before_it_began_then_no_traceback(monkeypatch,
     monkeypatch.setattr("markscheme.cli.build_parser", interrupted)  # which imports for most of a second
     assert main(["report", "x"]) == 130
     assert capsys.readouterr().err == "markscheme: interrupted\n"
+
+
+def test_help_when_there_is_a_metric_or_a_template_then_names_it():
+    """The help is plain text, so that it needs no numpy; a new line of either table is forgotten there first."""
+    from markscheme.running.judges.templates import template_names
+    from markscheme.statistics.metrics import TABLE
+
+    # Without its line ends: argparse also breaks a line behind a dash.
+    commands = ("report", "compare", "judge")
+    helps = {command: "".join(build_parser(command).format_help().split()) for command in commands}
+    metrics = [name.partition(" ")[0] for name, *_ in TABLE if name != "accuracy"]
+    assert [name for name in metrics if name not in helps["compare"]] == []
+    assert [name for name in metrics if name not in helps["report"]] == ["pass@K"]  # which is -k
+    assert [name for name in template_names() if name not in helps["judge"]] == []

@@ -17,7 +17,7 @@ from markscheme.reporting.figures import bounds, figures_of, percent
 from markscheme.reporting.planning import plan_range, plan_rows
 from markscheme.reporting.plots import distinct
 from markscheme.reporting.summary import Estimate, Summary
-from markscheme.reporting.table import TEXT_FORMATS, Table, flat_rows, intervals, named_notes, shown_rows
+from markscheme.reporting.table import TEXT_FORMATS, Table, flat_kinds, flat_rows, intervals, named_notes, shown_rows
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -31,9 +31,6 @@ if TYPE_CHECKING:
 
 MOST_NOTES = 6
 """Notes below a report that a repr shows."""
-TEXT = ("run", "benchmark", "model", "protocol", "population", "cluster", "data_sha256", "notes")
-WHOLE = ("problems", "samples", "responses", "missing", "completion_tokens")
-"""Columns of a report that are no shares."""
 
 
 class Report(Result):
@@ -82,9 +79,7 @@ class Report(Result):
 
     def columns(self) -> Columns:
         """The type of each column: shares, but for names and counts."""
-        names = self.rows()[0]
-        whole = (*WHOLE, *(name for name in names if name.endswith("_problems")))
-        return {name: str if name in TEXT else int | None if name in whole else float for name in names}
+        return flat_kinds(self.table)
 
     def text(self, form: str = "markdown") -> str:
         """As `markscheme report --format markdown|latex|csv|json` prints it."""

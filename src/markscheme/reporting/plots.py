@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from markscheme.errors import UsageError
 from markscheme.reporting.summary import Estimate, Summary
 from markscheme.reporting.table import provenance
+from markscheme.reporting.verdicts import LOOKS
 from markscheme.types import Verdict
 
 if TYPE_CHECKING:
@@ -24,19 +25,10 @@ if TYPE_CHECKING:
 
 INK, SOFT = "#222222", "#8a8a8a"
 BLUE, ORANGE, GREEN, VERMILION = "#0072B2", "#E69F00", "#009E73", "#D55E00"
-PURPLE, SKY, YELLOW = "#CC79A7", "#56B4E9", "#F0E442"
+PURPLE, SKY = "#CC79A7", "#56B4E9"
 MOST_BANDS = 3
 """Curves whose bands can still be told apart."""
 SERIES = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY)
-VERDICT_COLOURS = {
-    Verdict.CORRECT: GREEN,
-    Verdict.WRONG: VERMILION,
-    Verdict.NO_ANSWER: YELLOW,
-    Verdict.TRUNCATED: ORANGE,
-    Verdict.MALFORMED: PURPLE,
-    Verdict.UNMARKABLE: SKY,
-    Verdict.ERROR: SOFT,
-}
 
 
 def save(figure: Figure, file: Path) -> None:
@@ -116,7 +108,7 @@ def verdicts_over_time(verdicts: Sequence[Verdict], summary: Summary) -> Figure:
     x = [int(part[-1]) + 1 for part in parts]
     present = [verdict for verdict in Verdict if verdict in set(verdicts)]
     shares = [[100 * sum(verdicts[i] is verdict for i in part) / len(part) for part in parts] for verdict in present]
-    colours = [VERDICT_COLOURS[verdict] for verdict in present]
+    colours = [LOOKS[verdict].plot for verdict in present]
     axes.stackplot(x, shares, labels=list(map(str, present)), colors=colours)
     axes.set(xlabel="responses, in the order they arrived", ylabel="share (%)", xlim=(x[0], x[-1]), ylim=(0, 100))
     # From the top, as the layers lie, so that colour is not the only way to tell.

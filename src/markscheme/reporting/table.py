@@ -10,8 +10,9 @@ import csv
 import io
 import math
 from collections.abc import Callable, Mapping, Sequence
+from operator import attrgetter
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
@@ -23,19 +24,32 @@ from markscheme.statistics import Interval, Population, macro
 Rows = list[dict[str, Any]]
 T = TypeVar("T")
 
-NAMED = (
-    "run",
-    "benchmark",
-    "model",
-    "protocol",
-    "problems",
-    "samples",
-    "responses",
-    "missing",
-    "population",
-    "cluster",
+
+class Column(NamedTuple):
+    """A column of CSV, Parquet and data frames beside the figures."""
+
+    name: str
+    kind: Any
+    """`str` or `int`, and `int | None` where whole numbers may be missing."""
+    value: Callable[[Summary], Any]
+    shown: bool = False
+    """Also where people read: on the terminal, in Markdown, LaTeX and notebooks."""
+
+
+FIRST = (
+    *(Column(name, str, attrgetter(name)) for name in ("run", "benchmark", "model", "protocol")),
+    *(Column(name, int | None, attrgetter(name)) for name in ("problems", "samples", "responses")),
+    Column("missing", int | None, attrgetter("missing"), shown=True),
+    *(Column(name, str, attrgetter(name)) for name in ("population", "cluster")),
 )
-"""Fields of a summary that stand first in its row of a CSV or Parquet file."""
+"""Columns before the figures, from left to right."""
+LAST = (
+    Column("completion_tokens", int | None, lambda summary: summary.usage.completion_tokens if summary.usage else None),
+    Column("data_sha256", str, lambda summary: " ".join(summary.data.values())),
+    Column("notes", str, lambda summary: "; ".join(summary.warnings)),
+)
+"""Columns behind the figures."""
+SHOWN = [column for column in (*FIRST, *LAST) if column.shown]
 
 
 class Table(msgspec.Struct, frozen=True):
@@ -77,17 +91,23 @@ def shown_rows(table: Table, show: Callable[[Estimate], T]) -> list[dict[str, st
     """A row a run for people to read, each figure as `show` has it; the macro average last."""
     names = _columns(table)
 
-    def row(first: Mapping[str, str], figures: Mapping[str, Estimate], missing: str) -> dict[str, str | T]:
+    def row(first: Mapping[str, str], figures: Mapping[str, Estimate], last: Mapping[str, str]) -> dict[str, str | T]:
         cells: dict[str, str | T] = {name: show(figures[name]) if name in figures else "" for name in names}
-        return {**first, **cells, "missing": missing}
+        return {**first, **cells, **last}
 
     rows = []
     for summary in table.runs:
         count = f"{summary.problems} × {summary.samples}{' on average' * bool(summary.until)}"
         first = {"benchmark": summary.benchmark, "model": summary.model, "problems × samples": count}
-        rows.append(row(first, figures_of(summary), str(summary.missing)))
+        rows.append(row(first, figures_of(summary), {each.name: str(each.value(summary)) for each in SHOWN}))
     if table.macro:
-        rows.append(row({"benchmark": "macro average", "model": "", "problems × samples": ""}, table.macro, ""))
+        rows.append(
+            row(
+                {"benchmark": "macro average", "model": "", "problems × samples": ""},
+                table.macro,
+                {each.name: "" for each in SHOWN},
+            )
+        )
     return rows
 
 
@@ -96,17 +116,20 @@ def flat_rows(table: Table) -> Rows:
     names = _columns(table)
     rows = []
     for summary in table.runs:
-        row: dict[str, Any] = {name: getattr(summary, name) for name in NAMED}
+        row: dict[str, Any] = {column.name: column.value(summary) for column in FIRST}
         row |= {f"rate_{verdict}": _rate(summary, verdict) for verdict in RATES}
         row |= _flat(figures_of(summary), names)
-        row["completion_tokens"] = summary.usage.completion_tokens if summary.usage else None
-        row["data_sha256"] = " ".join(summary.data.values())
-        row["notes"] = "; ".join(summary.warnings)
-        rows.append(row)
+        rows.append(row | {column.name: column.value(summary) for column in LAST})
     if table.macro:
         average = {"run": "macro average", "model": table.runs[0].model, "population": table.runs[0].population}
         rows.append(dict.fromkeys(rows[0]) | average | _flat(table.macro, names))
     return rows
+
+
+def flat_kinds(table: Table) -> dict[str, Any]:
+    """The type of each column of `flat_rows`: figures are shares, and stand on a number of problems."""
+    kinds = {name: int | None if name.endswith("_problems") else float for name in flat_rows(table)[0]}
+    return kinds | {column.name: column.kind for column in (*FIRST, *LAST)}
 
 
 def _flat(figures: Mapping[str, Estimate], names: Sequence[str]) -> dict[str, Any]:

@@ -141,7 +141,7 @@ class MarkLines(_Lines):
         """Keep where a mark stands and what it says; a verdict that does not exist (yet) is none."""
         number = self.labels.get(label)
         if number is None:
-            number = self.labels[label] = min(len(self.labels), _RANGES["h"])
+            number = self.labels[label] = min(len(self.labels), 2**15 - 1)
         self._new += self._pack(cell, offset, number, CODE.get(verdict, UNMARKED))
 
 

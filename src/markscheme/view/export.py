@@ -7,7 +7,7 @@ filter, pages of a table) is done by a small script over a list that lies beside
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,14 +18,10 @@ from markscheme.errors import UsageError
 from markscheme.view.filters import Filter
 from markscheme.view.html import render_page
 from markscheme.view.library import Entry, Library, OpenRun
-from markscheme.view.links import Links
-from markscheme.view.pages.audit import audit_page
+from markscheme.view.links import PAGES, Links
 from markscheme.view.pages.compare import compare_page, compare_problem_page, moved_problems
-from markscheme.view.pages.problem import across_page, problem_page
-from markscheme.view.pages.response import response_page
 from markscheme.view.pages.responses import listed, responses_page, responses_table
-from markscheme.view.pages.run import run_page
-from markscheme.view.pages.runs import pairs, runs_page
+from markscheme.view.pages.runs import pairs
 from markscheme.view.server import ASSETS, asset, csv_lines
 from markscheme.view.site import Page, Site
 from markscheme.view.visible import one_line
@@ -48,7 +44,7 @@ def export(folder: Path, target: Path, say: Say) -> int:
         for name in ({*ASSETS} - {"adjudicate.js"}) | {"static.js"}:
             pages.file(f"assets/{name}", asset(name))
         entries = site.library.entries()
-        pages.page("index.html", runs_page, {})
+        pages.listed()
         for entry in entries:
             if entry.manifest is not None:
                 say(f"{entry.name}: {_write_run(pages, entry)} pages")
@@ -62,6 +58,14 @@ def export(folder: Path, target: Path, say: Say) -> int:
 class _Pages:
     def __init__(self, site: Site, target: Path) -> None:
         self.site, self._target, self.count = site, target, 0
+
+    def listed(self, slug: str = "", *numbers: int) -> None:
+        """The pages of the table that name so much and no more: a run, a problem, a sample."""
+        parts = (slug, *numbers) if slug else ()
+        for name, place in PAGES.items():
+            if place.file.count("{") == len(parts):
+                make = _list_page if name == "responses" else place.make
+                self.page(place.at(slug, *numbers)[1], make, *parts, {})
 
     def page(self, name: str, make: Callable[..., Page], *arguments: Any) -> None:
         site = self.site.begin(Links(page=name))
@@ -97,17 +101,14 @@ def _claim(folder: Path, target: Path) -> None:
 def _write_run(pages: _Pages, entry: Entry) -> int:
     before, slug, home = pages.count, entry.slug, f"run/{entry.slug}"
     run = pages.site.begin().open(slug)
-    pages.page(f"{home}/index.html", run_page, slug, {})
-    pages.page(f"{home}/audit.html", audit_page, slug, {})
-    pages.page(f"{home}/responses.html", _list_page, slug)
+    pages.listed(slug)
     pages.file(f"{home}/responses.js", b"window.markscheme = " + msgspec.json.encode(_list(run)) + b";\n")
     table = responses_table(pages.site.begin(), slug, Filter())
     pages.file(f"{home}/responses.csv", csv_lines(table, len(run.snapshot) + 1))
     for problem in range(run.snapshot.problems):
-        pages.page(f"{home}/problem/{problem + 1}-runs.html", across_page, slug, problem)
-        pages.page(f"{home}/problem/{problem + 1}.html", problem_page, slug, problem)
+        pages.listed(slug, problem)
     for problem, sample in zip(run.snapshot.problem.tolist(), run.snapshot.sample.tolist(), strict=True):
-        pages.page(f"{home}/response/{problem + 1}-{sample}.html", response_page, slug, problem, sample, Filter())
+        pages.listed(slug, problem, sample)
     return pages.count - before
 
 
@@ -119,9 +120,9 @@ def _write_comparison(pages: _Pages, slugs: list[str]) -> None:
         pages.page(f"{place}/{problem + 1}.html", compare_problem_page, slugs, {"problem": str(problem + 1)})
 
 
-def _list_page(site: Site, slug: str) -> Page:
+def _list_page(site: Site, slug: str, query: Mapping[str, str]) -> Page:
     """The list of responses without its rows: the script makes them."""
-    page = responses_page(site, slug, Filter())
+    page = responses_page(site, slug, query)
     return replace(page, template="responses_static.html")
 
 

@@ -7,9 +7,9 @@ from datetime import datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from markscheme.reporting.verdicts import LOOKS
 from markscheme.view import plots
 from markscheme.view.site import Page, Site
-from markscheme.view.verdicts import LOOKS
 from markscheme.view.visible import one_line, plain_visible
 
 if TYPE_CHECKING:

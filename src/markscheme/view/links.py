@@ -1,11 +1,56 @@
-"""Addresses of pages: on a server with queries, in an exported site as relative files."""
+"""The table of pages, and their addresses: on a server with queries, in an exported site as relative files."""
 
 from __future__ import annotations
 
 import posixpath
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote, urlencode
 
 from markscheme.view.filters import Filter
+
+if TYPE_CHECKING:
+    from markscheme.view.site import Page, Site
+
+
+class Place(NamedTuple):
+    """A page's address on a server, its file in an exported site, and the function in `pages/` that makes it.
+
+    A file that names a run is written for every run, one that names a problem for every problem, and so on.
+    """
+
+    address: str
+    file: str
+    maker: str
+
+    def at(self, slug: str = "", problem: int = 0, sample: int = 0) -> tuple[str, str]:
+        """The address and the file of one such page; problems count from 1 in them."""
+        parts = {"slug": slug, "problem": problem + 1, "sample": sample}
+        return self.address.format(**parts), self.file.format(**parts)
+
+    def make(self, site: Site, *parts: Any) -> Page:
+        """The page: `parts` are what its address names (a problem counts from 0 here), and the query."""
+        module, _, function = self.maker.partition(":")
+        page: Page = getattr(import_module(f"markscheme.view.pages.{module}"), function)(site, *parts)
+        return page
+
+
+PAGES = {
+    "runs": Place("/", "index.html", "runs:runs_page"),
+    "run": Place("/run/{slug}", "run/{slug}/index.html", "run:run_page"),
+    "audit": Place("/run/{slug}/audit", "run/{slug}/audit.html", "audit:audit_page"),
+    "responses": Place("/run/{slug}/responses", "run/{slug}/responses.html", "responses:responses_page"),
+    "across": Place(
+        "/run/{slug}/problem/{problem}/runs", "run/{slug}/problem/{problem}-runs.html", "problem:across_page"
+    ),
+    "problem": Place("/run/{slug}/problem/{problem}", "run/{slug}/problem/{problem}.html", "problem:problem_page"),
+    "response": Place(
+        "/run/{slug}/response/{problem}/{sample}",
+        "run/{slug}/response/{problem}-{sample}.html",
+        "response:response_page",
+    ),
+}
+"""Every page but the comparison, which is of several runs. The server, links and the export take it from here."""
 
 
 class Links:
@@ -33,32 +78,34 @@ class Links:
         """A style sheet, script or picture of ours."""
         return self._to(f"/assets/{name}", f"assets/{name}", self._version)
 
+    def page(self, name: str, slug: str = "", problem: int = 0, sample: int = 0, query: str = "") -> str:
+        """A page of the table."""
+        return self._to(*PAGES[name].at(slug, problem, sample), query)
+
     def runs(self, query: str = "") -> str:
         """All runs."""
-        return self._to("/", "index.html", query)
+        return self.page("runs", query=query)
 
     def run(self, slug: str, query: str = "") -> str:
         """One run."""
-        return self._to(f"/run/{slug}", f"run/{slug}/index.html", query)
+        return self.page("run", slug, query=query)
 
     def problem(self, slug: str, problem: int) -> str:
         """One problem of a run."""
-        return self._to(f"/run/{slug}/problem/{problem + 1}", f"run/{slug}/problem/{problem + 1}.html")
+        return self.page("problem", slug, problem)
 
     def across(self, slug: str, problem: int) -> str:
         """One problem in every run that was asked it."""
-        return self._to(f"/run/{slug}/problem/{problem + 1}/runs", f"run/{slug}/problem/{problem + 1}-runs.html")
+        return self.page("across", slug, problem)
 
     def response(self, slug: str, problem: int, sample: int, filter: Filter | None = None) -> str:
         """One response; with a filter, next and previous stay inside it."""
-        file = f"run/{slug}/response/{problem + 1}-{sample}.html"
-        query = filter.query() if filter else ""
-        return self._to(f"/run/{slug}/response/{problem + 1}/{sample}", file, query)
+        return self.page("response", slug, problem, sample, filter.query() if filter else "")
 
     def responses(self, slug: str, filter: Filter | None = None) -> str:
         """The list of responses; in a file, the filter goes behind `#`, where the page's script reads it."""
         query = filter.query(page=filter.page) if filter else ""
-        address = self._to(f"/run/{slug}/responses", f"run/{slug}/responses.html", query)
+        address = self.page("responses", slug, query=query)
         return f"{address}#{query}" if self.static and query else address
 
     def csv(self, slug: str, filter: Filter) -> str:
@@ -67,7 +114,7 @@ class Links:
 
     def audit(self, slug: str, query: str = "") -> str:
         """Where protocols disagree."""
-        return self._to(f"/run/{slug}/audit", f"run/{slug}/audit.html", query)
+        return self.page("audit", slug, query=query)
 
     def compare(self, slugs: list[str], query: str = "") -> str:
         """Runs against each other; in a file, two."""

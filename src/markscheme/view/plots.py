@@ -12,9 +12,9 @@ from collections.abc import Callable, Mapping, Sequence
 from markupsafe import Markup
 
 from markscheme.reporting.summary import Estimate
+from markscheme.reporting.verdicts import LOOKS
 from markscheme.statistics import Interval
 from markscheme.view.figures import Bin
-from markscheme.view.verdicts import LOOKS
 
 WIDTH, HEIGHT = 400, 230
 LEFT, RIGHT, TOP, BOTTOM = 42, 12, 12, 40

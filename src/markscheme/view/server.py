@@ -22,18 +22,16 @@ from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 
 from markscheme.errors import MarkschemeError
+from markscheme.reporting.verdicts import style_sheet
 from markscheme.view.filters import Filter
 from markscheme.view.guard import HEADERS, Guard
 from markscheme.view.html import compile_templates, render_fragment, render_page
 from markscheme.view.library import Library
-from markscheme.view.links import Links
-from markscheme.view.pages.audit import audit_page
+from markscheme.view.links import PAGES, Links, Place
 from markscheme.view.pages.compare import compare_page, compare_problem_page, compare_table
-from markscheme.view.pages.problem import across_page, problem_page
-from markscheme.view.pages.response import find_response, full_record, other_marks, response_page, text_piece
-from markscheme.view.pages.responses import responses_page, responses_table
-from markscheme.view.pages.run import run_page
-from markscheme.view.pages.runs import runs_page, runs_table
+from markscheme.view.pages.response import find_response, full_record, other_marks, text_piece
+from markscheme.view.pages.responses import responses_table
+from markscheme.view.pages.runs import runs_table
 from markscheme.view.site import NotThereError, Page, Site
 
 SITE = web.AppKey("site", Site)
@@ -55,23 +53,18 @@ def make_app(root: Path, host: str) -> web.Application:
     app = web.Application(middlewares=[Guard(host).middleware, _not_there])
     site = Site(Library(root), Links(asset_version()))
     app[SITE] = site
-    number = r"{problem:\d{1,9}}"
-    cell = rf"/run/{{slug}}/response/{number}/{{sample:\d{{1,9}}}}"
-    problem = f"/run/{{slug}}/problem/{number}"
+    cell = _pattern(PAGES["response"].address)
     app.add_routes(
         [
-            _page("/", lambda s, r: runs_page(s, r.query)),
+            *map(_listed_page, PAGES.values()),
             _csv("/runs.csv", lambda s, r: runs_table(s, r.query)),
             _page("/compare", lambda s, r: compare_page(s, _slugs(r), r.query)),
             _csv("/compare.csv", lambda s, r: compare_table(s, _slugs(r))),
             _page("/compare/problem", lambda s, r: compare_problem_page(s, _slugs(r), r.query)),
-            _page("/run/{slug}", lambda s, r: run_page(s, _slug(r), r.query)),
-            _page("/run/{slug}/responses", lambda s, r: responses_page(s, _slug(r), Filter.parse(r.query))),
-            _csv("/run/{slug}/responses.csv", lambda s, r: responses_table(s, _slug(r), Filter.parse(r.query))),
-            _page("/run/{slug}/audit", lambda s, r: audit_page(s, _slug(r), r.query)),
-            _page(problem, lambda s, r: problem_page(s, *_cell(r)[:2])),
-            _page(f"{problem}/runs", lambda s, r: across_page(s, *_cell(r)[:2])),
-            _page(cell, lambda s, r: response_page(s, *_cell(r), Filter.parse(r.query))),
+            _csv(
+                "/run/{slug}/responses.csv",
+                lambda s, r: responses_table(s, r.match_info["slug"], Filter.parse(r.query)),
+            ),
             _get(f"{cell}/text", _text),
             _get(f"{cell}/record", _record),
             _get(f"{cell}/piece", _piece),
@@ -91,8 +84,9 @@ def asset_version() -> str:
 
 
 def asset(name: str) -> bytes:
-    """A style sheet, script or picture that ships with the package."""
-    return files("markscheme.view").joinpath("assets", name).read_bytes()
+    """A style sheet, script or picture that ships with the package; the style sheet with the colours of verdicts."""
+    content = files("markscheme.view").joinpath("assets", name).read_bytes()
+    return content + style_sheet().encode() if name == "app.css" else content
 
 
 async def _prepare(app: web.Application) -> None:
@@ -151,6 +145,19 @@ def _page(address: str, make: Callable[[Site, web.Request], Page]) -> web.RouteD
     return _get(address, respond)
 
 
+def _pattern(address: str) -> str:
+    """The address as the router reads it: problems and samples are numbers."""
+    return re.sub(r"\{(problem|sample)\}", r"{\1:\\d{1,9}}", address)
+
+
+def _listed_page(place: Place) -> web.RouteDef:
+    """A page of the table, made from what its address names and from the query."""
+    named = place.address.count("{")
+    return _page(
+        _pattern(place.address), lambda site, request: place.make(site, *_cell(request)[:named], request.query)
+    )
+
+
 def _html(body: str, status: int) -> web.Response:
     return web.Response(
         body=body.encode("utf-8", "replace"),
@@ -161,18 +168,14 @@ def _html(body: str, status: int) -> web.Response:
     )
 
 
-def _slug(request: web.Request) -> str:
-    return request.match_info["slug"]
-
-
 def _slugs(request: web.Request) -> list[str]:
     return request.query.getall("run", [])
 
 
 def _cell(request: web.Request) -> tuple[str, int, int]:
-    """Run, problem counted from 0, sample."""
+    """Run, problem counted from 0, sample, as far as an address names them."""
     parts = request.match_info
-    return parts["slug"], int(parts["problem"]) - 1, int(parts.get("sample", "0"))
+    return parts.get("slug", ""), int(parts.get("problem", "1")) - 1, int(parts.get("sample", "0"))
 
 
 def _csv(address: str, make: Callable[[Site, web.Request], Iterable[list[object]]]) -> web.RouteDef:

@@ -8,6 +8,7 @@ from typing import Any
 
 from markscheme.errors import UsageError
 from markscheme.reporting.comparing import find_differences
+from markscheme.reporting.verdicts import Look, look
 from markscheme.statistics import Comparison, Moved, compare
 from markscheme.types import Mark
 from markscheme.view.background import Made
@@ -16,7 +17,6 @@ from markscheme.view.overview import overview
 from markscheme.view.pages.problem import open_problem, shown_problem
 from markscheme.view.pages.response import Body, body, stored_marks
 from markscheme.view.site import NotThereError, Page, Site, live
-from markscheme.view.verdicts import Look, look
 
 MOST_RUNS = 12
 MOST_MOVED = 300

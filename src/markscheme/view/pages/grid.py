@@ -10,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 from markupsafe import Markup, escape
 
+from markscheme.reporting.verdicts import look
 from markscheme.runs.columns import VERDICTS
 from markscheme.statistics import Counts, accuracy
 from markscheme.view.library import OpenRun
 from markscheme.view.links import Links
 from markscheme.view.site import Sheet
-from markscheme.view.verdicts import look
 from markscheme.view.visible import plain_visible
 
 MOST_CELLS = 2_400

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from markupsafe import Markup
 
+from markscheme.reporting.verdicts import Look
 from markscheme.statistics import accuracy
 from markscheme.types import Gold
 from markscheme.view.library import OpenRun
@@ -15,7 +17,6 @@ from markscheme.view.pages.responses import LONGEST_ANSWER, Listed, gold_text, l
 from markscheme.view.pages.run import header
 from markscheme.view.site import NotThereError, Page, Site, live
 from markscheme.view.text import blocks, clock, render, render_plain
-from markscheme.view.verdicts import Look
 
 MOST_RUNS = 50
 """Runs on the page of a problem in all of them."""
@@ -39,7 +40,7 @@ class Class:
     samples: list[int]
 
 
-def problem_page(site: Site, slug: str, problem: int) -> Page:
+def problem_page(site: Site, slug: str, problem: int, _query: Mapping[str, str]) -> Page:
     """The page of a problem, counted from 0."""
     run = open_problem(site, slug, problem)
     question = run.snapshot.question(problem)
@@ -70,7 +71,7 @@ def problem_page(site: Site, slug: str, problem: int) -> Page:
     )
 
 
-def across_page(site: Site, slug: str, problem: int) -> Page:
+def across_page(site: Site, slug: str, problem: int, _query: Mapping[str, str]) -> Page:
     """The same problem in every run of this folder that was asked it: who solves it, and each sample."""
     run = open_problem(site, slug, problem)
     key, benchmark = run.snapshot.keys[problem], run.entry.manifest and run.entry.manifest.benchmark

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -54,9 +55,9 @@ class Body(NamedTuple):
     answer_in_thinking: bool
 
 
-def response_page(site: Site, slug: str, problem: int, sample: int, filter: Filter) -> Page:
-    """The page of a response."""
-    run = site.open(slug)
+def response_page(site: Site, slug: str, problem: int, sample: int, query: Mapping[str, str]) -> Page:
+    """The page of a response; with a filter in the query, next and previous stay inside it."""
+    run, filter = site.open(slug), Filter.parse(query)
     row = run.snapshot.row(problem, sample)
     if row is None:
         if not live(run) or problem >= run.snapshot.problems or sample >= run.snapshot.wanted[problem]:

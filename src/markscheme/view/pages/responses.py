@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 from markupsafe import Markup
 
 from markscheme.errors import UsageError
+from markscheme.reporting.verdicts import LOOKS, Look, look
 from markscheme.runs.columns import Ints
 from markscheme.types import CountdownGold, Gold, Response
 from markscheme.view.conditions import fields
@@ -18,7 +19,6 @@ from markscheme.view.library import OpenRun
 from markscheme.view.pages.run import group_labels, header
 from markscheme.view.search import SearchResult, search
 from markscheme.view.site import Page, Sheet, Site, live
-from markscheme.view.verdicts import LOOKS, Look, look
 from markscheme.view.visible import one_line, visible
 
 PER_PAGE = 100
@@ -62,9 +62,9 @@ def gold_text(gold: Gold) -> str:
     return gold
 
 
-def responses_page(site: Site, slug: str, filter: Filter) -> Page:
+def responses_page(site: Site, slug: str, query: Mapping[str, str]) -> Page:
     """The list of a run's responses."""
-    run = site.open(slug)
+    run, filter = site.open(slug), Filter.parse(query)
     complaint = ""
     try:
         rows, progress = select(site, run, filter)
