@@ -283,3 +283,23 @@ def test_answer_when_the_weights_are_nanos_then_the_texts_of_numpy_from_the_same
         ((*answers,),) = ask(one, asked)
         texts.append([answer.text.split() for answer in answers])
     assert texts[0] == texts[1]
+
+
+def test_plain_generate_when_memory_runs_out_then_in_halves_and_one_row_alone_fails_with_the_reason():
+    import torch
+
+    from markscheme.models.hf import _PlainGenerate
+
+    class Small(_PlainGenerate):
+        room = 2
+
+        def _complete(self, rows):
+            if len(rows) > self.room:
+                raise torch.OutOfMemoryError("tried to allocate 9 GiB\nand more")
+            return [f"answer {row}" for row in rows]
+
+    small = Small(None, None, None, lambda: False)
+    assert small([*range(7)]) == [f"answer {row}" for row in range(7)]
+    small.room = 0
+    with pytest.raises(RequestFailed, match=r"^tried to allocate 9 GiB$"):
+        small([1, 2])

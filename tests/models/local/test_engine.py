@@ -239,6 +239,41 @@ def test_engine_when_memory_runs_out_then_fewer_slots_and_the_same_texts():
     assert [one.text for one in generate(tight, rows)] == [one.text for one in expected]
 
 
+def test_engine_when_cohorts_become_too_many_then_they_are_joined_and_the_texts_stay(monkeypatch):
+    from markscheme.models.local import engine as loop
+
+    model = make("Llama", initializer_range=0.1)
+    rows = rows_of(*prompts_of(12), samples=2, temperature=0.8)
+    expected = generate(engine_of(model, slots=16), rows)
+    joined, take = [], loop.Cohort.take
+    monkeypatch.setattr(loop, "COHORTS", 1)
+    monkeypatch.setattr(loop, "APART", 2)
+    monkeypatch.setattr(loop.Cohort, "take", lambda self, other: (joined.append(other), take(self, other))[1])
+    found = generate(engine_of(model, slots=16), rows)
+    assert joined
+    assert [one.text for one in found] == [one.text for one in expected]
+
+
+def test_engine_when_a_pass_breaks_then_every_row_is_told_and_none_is_left():
+    engine, told = engine_of(make("Llama")), []
+    job = Job()
+    job.tell = told.append
+    rows = rows_of(*prompts_of(9))
+    engine.add([Entry(row, job, index) for index, row in enumerate(rows)])
+    engine.step()
+    engine.step()
+
+    def breaks(*_):
+        raise ValueError("a broken kernel")
+
+    engine._forward = breaks
+    with pytest.raises(ValueError, match="a broken kernel") as broken:
+        engine.step()
+    engine.fail(broken.value)
+    assert len(told) == len(rows) - len(job.done) > engine.slots  # those under way, and those that waited
+    assert not engine.busy
+
+
 def test_memory_when_a_container_allows_less_than_the_machine_has_then_that_much_is_free(tmp_path, monkeypatch):
     import torch
 
