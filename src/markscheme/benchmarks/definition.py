@@ -6,7 +6,6 @@ A mistake in the file is one sentence with its line and what to do about it.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ import msgspec
 
 from markscheme.benchmarks.fields import Fields
 from markscheme.datasets.folder import SAMPLES
-from markscheme.datasets.small_texts import read_small_text
+from markscheme.datasets.small_texts import read_small_text, read_toml
 from markscheme.datasets.sources import HubFile, Source, check_kind
 from markscheme.errors import DataError, nearest
 from markscheme.prompts import Template, check_template
@@ -78,16 +77,16 @@ class Definition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 def load_definition(path: Path) -> Definition:
     """The definition in a file, with whatever it leaves to another one filled in."""
-    raw, text = _read(path)
+    raw = read_toml(path, DataError)
     name = raw.get("name", path.stem)
     try:
         merged = _merged(raw)
         made = msgspec.convert(merged, Definition)
         _check(made)
     except msgspec.ValidationError as problem:
-        raise DataError(f"{path}, {_complaint(str(problem), text)}.") from None
+        raise DataError(f"{path}, {_complaint(str(problem), read_small_text(path))}.") from None
     except _MistakeError as problem:
-        raise DataError(f"{path}, line {_line(text, problem.where)}: {problem}.") from None
+        raise DataError(f"{path}, line {_line(read_small_text(path), problem.where)}: {problem}.") from None
     data = {key: _placed(source, f"{name}/{key}.jsonl", made.columns, path) for key, source in made.data.items()}
     return msgspec.structs.replace(made, name=name, data=data)
 
@@ -100,24 +99,12 @@ class _MistakeError(ValueError):
         self.where = where
 
 
-def _read(path: Path) -> tuple[dict[str, Any], str]:
-    try:
-        text = read_small_text(path)
-        return tomllib.loads(text), text
-    except (OSError, UnicodeDecodeError) as problem:
-        raise DataError(f"{path} cannot be read: {getattr(problem, 'strerror', None) or problem}.") from None
-    except (tomllib.TOMLDecodeError, RecursionError) as problem:
-        where = re.search(r"line (\d+)", str(problem))
-        line = f", line {where[1]}" if where else ""
-        raise DataError(f"{path}{line}: not valid TOML ({problem}).") from None
-
-
 def _shipped_raw(name: object, where: str) -> dict[str, Any]:
     file = SHIPPED / f"{name}.toml"
     if not file.is_file():
         known = sorted(each.stem for each in SHIPPED.glob("*.toml"))
         raise _MistakeError(where, f"there is no benchmark {name!r}; {nearest(str(name), known)}")
-    return _read(file)[0]
+    return read_toml(file, DataError)
 
 
 def _merged(raw: dict[str, Any]) -> dict[str, Any]:

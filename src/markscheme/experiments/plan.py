@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from pathlib import Path
@@ -17,7 +16,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from markscheme.config import RunConfig, fixed_options, make_config
-from markscheme.datasets.small_texts import read_small_text
+from markscheme.datasets.small_texts import read_toml
 from markscheme.errors import UsageError, nearest
 from markscheme.models.secrets import hide_config, hide_spec
 from markscheme.redaction import redacted_text
@@ -45,18 +44,15 @@ def is_experiment(path: str) -> bool:
     if not path.endswith(".toml"):
         return False
     try:
-        raw = tomllib.loads(read_small_text(Path(path)))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError):
+        raw = read_toml(Path(path))
+    except UsageError:
         return False  # complained of by whoever reads it
     return "models" in raw or "benchmarks" in raw
 
 
 def read_cells(path: Path, typed: Mapping[str, Any]) -> list[Cell]:
     """The runs of an experiment's file; options that were typed come before those of the file."""
-    try:
-        raw = tomllib.loads(read_small_text(path))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise UsageError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    raw = read_toml(path)
     models, named = raw.get("models"), raw.get("benchmarks")
     if not isinstance(models, dict) or not models:
         raise UsageError(f'{path} names no model: add [models.NAME] with `model = "backend/name"`')

@@ -7,15 +7,13 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from markscheme.config import RunConfig
-from markscheme.datasets.small_texts import read_small_text
+from markscheme.datasets.small_texts import read_toml
 from markscheme.errors import UsageError
 from markscheme.models.addresses import with_environment
 from markscheme.runs.usage import Price
@@ -39,22 +37,12 @@ def price_of(config: RunConfig) -> Price | None:
 def _listed(config: RunConfig) -> Price | None:
     own = config.prices or os.environ.get(ENVIRONMENT_VARIABLE)
     if own:
-        price = _find(_read(Path(own)), config.model)
+        price = _find(read_toml(Path(own)), config.model)
         if price is not None:
             return price
     if with_environment(config).base_url:
         return None
-    packaged = files("markscheme.models") / "prices.toml"
-    return _find(tomllib.loads(packaged.read_text("utf-8")), config.model)
-
-
-def _read(file: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(read_small_text(file))
-    except OSError as error:
-        raise UsageError(f"cannot read the price table {file}: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise UsageError(f"the price table {file} is not TOML: {error}") from None
+    return _find(read_toml(Path(__file__).with_suffix(".toml")), config.model)
 
 
 def _find(table: dict[str, Any], model: str) -> Price | None:
