@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import Final, Literal, NamedTuple
 
 from markscheme.marking.extraction.boxes import boxed_answer
-from markscheme.marking.extraction.conclusions import concluded_answer
+from markscheme.marking.extraction.conclusions import concluded_answer, emphasised_answer
 from markscheme.marking.extraction.declarations import declared_answer, plainly_declared_answer
 from markscheme.marking.extraction.endings import is_cut_off
 from markscheme.marking.extraction.extracted import ExtractedAnswer
@@ -94,7 +94,8 @@ def explicit_answer(text: str, start: int, end: int, forms: FormTable = ALL_FORM
 
 def implied_answer(sections: ResponseSections) -> ExtractedAnswer | None:
     """What a reader takes a response to say that marks no answer."""
-    return _last(ALL_FORMS.implied, sections.text, sections.start, sections.end)
+    emphasised = emphasised_answer(sections.text, sections.start, sections.end)
+    return emphasised or _last(ALL_FORMS.implied, sections.text, sections.start, sections.end)
 
 
 def _last(finders: tuple[Finder, ...], text: str, start: int, end: int) -> ExtractedAnswer | None:

@@ -12,6 +12,7 @@ from markscheme.marking.extraction.number_words import NUMBER_RUN
 from markscheme.marking.extraction.sentences import (
     MAX_SENTENCE,
     TELLING,
+    UNDETERMINED,
     is_prose,
     right_hand_side,
     stated_value,
@@ -45,9 +46,25 @@ def concluded_answer(text: str, start: int, end: int) -> ExtractedAnswer | None:
                 return right_hand_side(text, opened + 2, begin)
         if TELLING.search(line) or _SPELLED.match(line) or (begin == start and len(line) < 100):
             return None if _CODE.search(line) else _of_line(text, shown, finish)
+        if UNDETERMINED.search(line):
+            return None
         finish = begin
     return None
 
+
+def emphasised_answer(text: str, start: int, end: int) -> ExtractedAnswer | None:
+    """The one value that a response sets in bold within its sentences: what follows it explains or adds. `None` where there
+    are several, or where a conclusion follows."""
+    if text.find("**", start, end) < 0:
+        return None
+    values = list(_BOLD_VALUE.finditer(text, start, end))
+    if len({value[1] for value in values}) != 1 or _CONCLUDES_LATER.search(text, values[-1].end(), end):
+        return None
+    return undelimited(text, *values[-1].span(1))
+
+
+_BOLD_VALUE = re.compile(r"(?<=[\w=,:]\s)\*\*([-−]?[$€£]?\d[\d,.]*(?>\s?[%°])?(?:\s[A-Za-z]{1,15}){0,3}\.?)\*\*")
+_CONCLUDES_LATER = re.compile(r"\b(?:[Tt]herefore|[Tt]hus|[Hh]ence|[Ss]o|[Ff]inally|[Tt]otal)\b[^\n]*\d")
 
 _NEXT_SECTION = re.compile(
     r"\n[\s*_#>]{0,6}(?:Explanation|Note|Check|Verif|Reason|Justif|Proof|Step-by-step)", re.IGNORECASE
@@ -73,9 +90,10 @@ _WORDS_ONLY = re.compile(r"[A-Za-z]{2,}(?: [a-z]+){0,6}")
 _VALUE_FIRST = re.compile(r"[\s$\\(*]{0,6}[-+−]?[$€£¥₹]?\d(?:(?!\sis\s|\sare\s|=)[^\n])*")
 
 _SPELLED = re.compile(
-    rf"\W{{0,4}}(?:Therefore|Thus|So|Hence|In\stotal)\b[^\n]{{0,200}}?{NUMBER_RUN.pattern}", re.IGNORECASE
+    rf"\W{{0,4}}(?:(?:Therefore|Thus|So|Hence|In\stotal)\b[^\n]{{0,200}}?|[^\n]{{0,200}}?\bthere\s(?:are|is)\s(?:a\stotal\sof\s|only\s)?){NUMBER_RUN.pattern}",
+    re.IGNORECASE,
 )
-"""A conclusion whose number is a word: `Therefore, Ann makes two trips in total.`"""
+"""A conclusion whose number is a word: `Therefore, Ann makes two trips in total.`, `Then there are three pens left.`"""
 _ROWS_END = re.compile(
     r"\\end\{(?:align|aligned|gather|gathered|equation|eqnarray|split|multline|alignat)\*?\}\s*(?:\\\]|\$\$)?[\s.]*\Z"
 )
@@ -106,7 +124,7 @@ def _of_line(text: str, begin: int, finish: int) -> ExtractedAnswer:
     if finish - begin < 400 and not is_prose(line):
         chained = len(_EQUALS.findall(line)) > 1 and "," not in line  # L = 4*5 = 20
         return right_hand_side(text, begin, finish) if chained else undelimited(text, begin, finish)
-    sentence, telling = begin, last_match(TELLING, text, begin, finish)
+    sentence, telling = begin, last_match(TELLING, text, begin, finish) or last_match(NUMBER_RUN, text, begin, finish)
     for stop in _SENTENCE_END.finditer(text, begin, finish):
         if telling is None or stop.end() > telling.start():
             break

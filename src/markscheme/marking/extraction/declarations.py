@@ -85,7 +85,21 @@ def _declared(text: str, start: int, end: int, *, plain: bool) -> ExtractedAnswe
         if formula is not None:
             begin, finish = formula.span(formula.lastindex or 0)
         return unenclosed(text, at, trimmed(text, begin, finish, "declared"))
-    return None
+    before = _before_loop(text, start, stop)
+    return _declared(text, start, before, plain=plain) if before < stop - _LOOP else None
+
+
+_LOOP = 400
+"""Fewer characters of the same lines are no loop."""
+
+
+def _before_loop(text: str, start: int, end: int) -> int:
+    """Where the lines begin that a text repeats up to `end`: `This answer is correct.`, over and over."""
+    at = max(text.rfind("\n", start, end), start)
+    repeated = {line.strip() for line in text[max(start, at - 200) : at].split("\n")[1:][-4:]}
+    while (line := text.rfind("\n", start, at)) >= 0 and text[line:at].strip() in repeated:
+        at = line
+    return at
 
 
 _IN_ANGLES = re.compile(r"<([^<>/=,\n]{1,60})>(?=[.*\n]|\s?\Z)")

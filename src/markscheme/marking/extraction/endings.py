@@ -39,7 +39,7 @@ _CONNECTING: Final = re.compile(
     re.IGNORECASE,
 )
 _POLITE: Final = re.compile(
-    r"(?:I\shope|Let\sme\sknow|Is\sthere\sanything|Do\syou\swant|Would\syou\slike|If\syou\shave|Feel\sfree|Please\slet)[^\n]{0,200}\Z"
+    r"(?:I\shope|Let\sme\sknow|Is\sthere\sanything|Do\syou\s(?:want|have)|Would\syou\slike|If\syou\shave|Feel\sfree|Please\slet)[^\n]{0,200}\Z"
 )
 """What a chat model says behind its answer, as a line of its own."""
 _COMMANDS: Final = (("\\(", "\\)"), ("\\[", "\\]"), ("\\begin{", "\\end{"))

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 
+from markscheme.marking.extraction.number_words import NUMBER_RUN
+
 _NUMBER = re.compile(
     r"(?<![A-Za-z0-9_.}])[-−]?(?:\\?[$€£¥₹]\s?)?"
     r"(?:\\[dt]?frac\{[^{}\n]{1,40}\}\{[^{}\n]{1,40}\}"
@@ -70,9 +72,11 @@ _IN_TOTAL = re.compile(
 """`3 cats, 9 dogs and 7 rabbits, for a total of 19 pets`."""
 _COUNTED = re.compile(
     r"\s*(?:(?:So|Thus|Therefore|Hence|In\stotal|Altogether),?\s)?(?:[Tt]here\s(?:are|is|were|was|will\sbe|would\sbe)\s(?:a\stotal\sof\s|exactly\s|only\s)?"
-    r"(\d[\d,]*+(?>(?:\.\d+)?))\s+[a-z]|(\d[\d,]*+)\s[a-z]+\s(?:think|believe|prefer|chose|voted|said|say|like|want|have|has)\s)(?![^\n]*(?:[=;]|,\s(?:so|which|therefore|thus)\s))"
+    rf"(?:(\d[\d,]*+(?>(?:\.\d+)?))\s+[A-Za-z]|({NUMBER_RUN.pattern})\s+(?!solution|root|value|answer|case|possib|integer|number|point|pair)[a-z])"
+    r"|(\d[\d,]*+)\s[a-z]+\s(?:think|believe|prefer|chose|voted|said|say|like|want|(?:have|has)(?!\s\d))\s)(?![^\n]*(?:[=;]|,\s(?:so|which|therefore|thus)\s))"
 )
-"""`There are 30 boxes in 6 crates`, `16 people think that horse 12 will win`: the count that the sentence begins with."""
+"""`There are 30 boxes in 6 crates`, `There are two bars above 40`, `16 people think that horse 12 will win`: the count that the
+sentence begins with."""
 _REASON = re.compile(r"\s*(?:Since|As|Because|If|When|Given)\s[^,]*(?:,(?!\s)[^,]*)*,\s")
 _CONSEQUENCE = re.compile(r"[,;]\s*(?:and\s+)?(?:so|therefore|thus|hence|meaning|which means)\s")
 _CONDITION = re.compile(

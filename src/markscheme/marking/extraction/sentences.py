@@ -57,7 +57,7 @@ def is_prose(line: str) -> bool:
 def stated_value(text: str, begin: int, end: int) -> ExtractedAnswer:
     """The value that `text[begin:end]` states, or all of it when there is none to be found."""
     begin = max(begin, end - MAX_SENTENCE)
-    if _UNDETERMINED.search(text, begin, end):
+    if UNDETERMINED.search(text, begin, end):
         return trimmed(text, begin, end, "concluded")
     bold = last_match(_BOLD, text, begin, end)
     if bold is not None and (
@@ -76,14 +76,17 @@ def stated_value(text: str, begin: int, end: int) -> ExtractedAnswer:
         return _formulas(text, stated or telling or formulas)
     number = meant_number(text, begin, end)
     if number is None and not TELLING.search(text, begin, end):
-        spelled = list(NUMBER_RUN.finditer(text, begin, end))
-        number = spelled[0].span() if len(spelled) == 1 else None
+        spelled = list(_SPELLED_COUNT.finditer(text, begin, end)) or list(NUMBER_RUN.finditer(text, begin, end))
+        number = spelled[0].span(spelled[0].lastindex or 0) if len(spelled) == 1 else None
     return trimmed(text, *(number or (begin, end)), "concluded")
 
 
-_UNDETERMINED = re.compile(
-    r"(?:impossible|not\spossible)\sto\s(?:determine|find|say|answer|know|calculate)|(?:not\s(?:enough|sufficient)|insufficient)\sinformation"
-    r"|cannot\s(?:be\s)?(?:determine|answer|provide|calculate)"
+_SPELLED_COUNT = re.compile(rf"\b[Tt]here\s(?:are|is)\s(?:a\stotal\sof\s|only\s)?({NUMBER_RUN.pattern})", re.IGNORECASE)
+UNDETERMINED = re.compile(
+    r"(?:impossible|not\spossible|unable)\sto\s(?:determine|find|say|answer|know|calculate|provide)"
+    r"|(?:not\s(?:enough|sufficient)|insufficient|does(?:\snot|n't)\s(?:provide|give|contain)(?:\sany)?(?:\senough|\ssufficient)?)\s(?:information|data|context|details)"
+    r"|(?:cannot|can't|can\snot)\s(?:be\s)?(?:determine|answer|provide|calculate)",
+    re.IGNORECASE,
 )
 """A sentence that says so states no value, whatever numbers stand in it."""
 _COPULA = re.compile(

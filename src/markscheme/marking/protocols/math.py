@@ -13,13 +13,13 @@ from typing import NamedTuple
 from markscheme.marking.equality import AnswerComparison, compare
 from markscheme.marking.equality.units import unit_asked, with_unit_set_apart
 from markscheme.marking.extraction.answer_forms import explicit_answer, extract_answer, implied_answer
-from markscheme.marking.extraction.conclusions import is_in_words, meant_by
+from markscheme.marking.extraction.conclusions import concluded_answer, is_in_words, meant_by
 from markscheme.marking.extraction.endings import is_cut_off, may_be_whole
 from markscheme.marking.extraction.extracted import ExtractedAnswer, trimmed
 from markscheme.marking.extraction.numbers import ascii_digits
 from markscheme.marking.extraction.rounding import places_asked
 from markscheme.marking.extraction.sections import ResponseSections
-from markscheme.marking.extraction.sentences import is_prose
+from markscheme.marking.extraction.sentences import UNDETERMINED, is_prose
 from markscheme.marking.extraction.word_answers import word_class
 from markscheme.marking.protocol import Assessment
 from markscheme.marking.protocols._closed_answers import (
@@ -200,23 +200,29 @@ def _counted(answer: ExtractedAnswer) -> str | None:
     return measured[1] if measured else None
 
 
-_COPULA = re.compile(r"\b(?:is|are|equals|be|was|were)\s(?:equal\sto\s)?")
 _TELLS_NOT = re.compile(
-    r"(?i)\b(?:not?|cannot|unknown|if|n?either|or|when|while|unless|whose|such|find|let|suppose|first|guess|was|were)\b|n't|\n"
+    r"(?i)\b(?:not?|cannot|unknown|n?either|or|but|while|whose|such|unless|find|let|suppose|guess|try|perhaps|assuming)\b|n't"
+    r"|\b(?:is|are|was|were)\s[^.\n]*\s(?:is|are|was|were)\s[^.\n]*\Z|\A\W*\d[^(=]*\band\s\d|\A(?:over|under|about|more|less|at)\s"
 )
+"""What makes a sentence no statement of one value."""
 
 
 def _of_field(sections: ResponseSections, answer: ExtractedAnswer) -> tuple[str, ...]:
     """What the field of a JSON reply says otherwise than by a bare value: a sentence, "The sum is 5.", or a list, which has
     square brackets whatever it is."""
     content = answer.content
-    if answer.form != "json" or len(content) > 400:
+    if answer.form != "json":
         return ()
     if content.startswith("[") and sections.text[answer.start - 1] not in "\"'":
         items = content[1:-1].replace(",", ";")  # 1, 234 is not 1234
         return items, f"({items})"
-    _, *told = _COPULA.split(content) if is_prose(content) else ("",)
-    return () if len(told) != 1 or _TELLS_NOT.search(content) or is_prose(told[0]) else (told[0],)
+    if not is_prose(content) or sections.text[answer.start] in "[{" or UNDETERMINED.search(content):
+        return ()
+    told = concluded_answer(content, 0, len(content))
+    if told is None or told.content == content:
+        return ()
+    sentence = content[max(content.rfind(". ", 0, told.start), content.rfind("\n", 0, told.start)) + 1 :]
+    return () if _TELLS_NOT.search(sentence) else (told.content,)
 
 
 def _read_again(
