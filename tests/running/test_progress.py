@@ -10,7 +10,7 @@ from markscheme.running.progress import Lines, Panel, Quiet, accuracy_so_far, pl
 
 def live():
     shown = Live(total=200)
-    shown.kept, shown.done, shown.errors, shown.in_flight, shown.retrying = 20, 120, 3, 16, 2
+    shown.answered_before, shown.done, shown.errors, shown.in_flight, shown.retrying = 20, 120, 3, 16, 2
     shown.tokens, shown.truncated, shown.limit = 50_000, 12, 16
     shown.trouble = "the server answered 503: [busy]"
     shown.started -= 10

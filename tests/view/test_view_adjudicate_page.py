@@ -96,7 +96,7 @@ def test_back_changes_a_label_and_a_second_person_is_compared_with_the_first(pag
     page.keyboard.press("n")
     page.get_by_text("You said: right.").wait_for(state="hidden")
     first = Adjudication(Run.open(folder).snapshot())
-    assert first.said("ann") == {0: "right", 1: "wrong"}
+    assert first.opinions_of("ann") == {0: "right", 1: "wrong"}
     page.locator("[name=who]").fill("bob")
     page.keyboard.press("Enter")
     for number in range(10):

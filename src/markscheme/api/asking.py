@@ -16,7 +16,7 @@ from markscheme.api.run import Run, keep_stopped, shown_and_tracked
 from markscheme.benchmarks import Benchmark, expand
 from markscheme.config import NOT_FOR_JUDGES, make_config
 from markscheme.errors import ModelError, UsageError
-from markscheme.experiments import Cell, begin_or_extend, estimate, places, read_cells, run_cells, typed_cells
+from markscheme.experiments import Cell, begin_or_extend, forecast, places, read_cells, run_cells, typed_cells
 from markscheme.reporting.summary import finish
 from markscheme.running import new_folder, prepare
 from markscheme.running.judges import JudgeOptions, judge_file, judge_run
@@ -129,7 +129,7 @@ def dry_run(
     else:
         cells, place = _cells(what, model, benchmark, out, options)
         paths, ready = places(cells, place), [prepare(cell.config) for cell in cells]
-    plan = [estimate(*each) for each in zip(cells, paths, ready, strict=True)]
+    plan = [forecast(*each) for each in zip(cells, paths, ready, strict=True)]
     rows = [
         {
             "run": each.cell.folder or str(place),

@@ -80,7 +80,7 @@ class Shown:
 
         self.question, self.problem, self.messages = question, question.problem, question.prompt.messages
         self.prompt_sha256 = prompts_sha256(each.prompt for each in questions)
-        """Of the prompts of all problems, as a manifest has it."""
+        """The hash of the prompts of all problems, as a manifest has it."""
         self._bench, self._count = bench, len(questions)
 
     def __repr__(self) -> str:

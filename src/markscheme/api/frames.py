@@ -44,7 +44,7 @@ class Frames:
         return self._COLUMNS
 
     def to_pandas(self, **which: Any) -> pd.DataFrame:
-        """As a pandas data frame. Missing text is `NaN`, missing whole numbers are `NA`."""
+        """The rows as a pandas data frame. Missing text is `NaN`, missing whole numbers are `NA`."""
         pandas = _library("pandas")
         text = "str" if int(pandas.__version__.partition(".")[0]) >= 3 else object
         parts = self._parts(which)
@@ -54,7 +54,7 @@ class Frames:
         return frame
 
     def to_polars(self, **which: Any) -> pl.DataFrame:
-        """As a polars data frame."""
+        """The rows as a polars data frame."""
         polars = _library("polars")
         parts = self._parts(which)
         frame: pl.DataFrame = polars.DataFrame(
@@ -63,7 +63,7 @@ class Frames:
         return frame
 
     def to_arrow(self, **which: Any) -> pa.Table:
-        """As an Arrow table."""
+        """The rows as an Arrow table."""
         arrow = _library("pyarrow")
         parts = self._parts(which)
         return arrow.table({name: arrow.array(values, getattr(arrow, ARROW[kind])()) for name, kind, values in parts})

@@ -98,7 +98,7 @@ def html_response(problem: Problem, response: Response, mark: Mark | None) -> st
 
 
 def _ends(text: str, span: tuple[int, int] | None = None) -> tuple[str, tuple[int, int] | None]:
-    """Of a text too long for a notebook its beginning and its end, where the answer stands; and where that is then."""
+    """The beginning and the end of a text that is too long for a notebook, and where its answer stands in them."""
     cut = len(text) - 2 * LONGEST_END
     if cut <= 0:
         return text, span

@@ -12,7 +12,7 @@ from markscheme.api.notebook import html_table
 from markscheme.api.run import Answer, Run
 from markscheme.errors import UsageError
 from markscheme.reporting.summary import Estimate
-from markscheme.runs.adjudications import Label, Said, content_of, draw_order, labels_journal, read_labels
+from markscheme.runs.adjudications import Label, Opinion, content_of, draw_order, labels_journal, read_labels
 from markscheme.types import Verdict
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ class Opinions(Frames):
 
     @property
     def protocol(self) -> str:
-        """Under this name its opinions stand beside the marks of the run: `run.report(protocol=…)`."""
+        """The name under which its opinions stand beside the marks of the run: `run.report(protocol=…)`."""
         return self.label.partition("@")[0]
 
     @property
@@ -164,12 +164,12 @@ class Opinions(Frames):
         return {"correct": right, "wrong": wrong, "undecided": self.asked - right - wrong}
 
     @property
-    def told(self) -> list[str]:
-        """The same in words."""
+    def lines(self) -> list[str]:
+        """The counts in words, a sentence each."""
         right, wrong, undecided = self.counts.values()
-        said = f"{self.protocol}: {self.asked} responses judged, {right} right, {wrong} wrong, {undecided} undecided"
+        counts = f"{self.protocol}: {self.asked} responses judged, {right} right, {wrong} wrong, {undecided} undecided"
         empty = f"{self.nothing_to_show} responses hold nothing that this template could show a judge"
-        return [said, *[empty] * bool(self.nothing_to_show)]
+        return [counts, *[empty] * bool(self.nothing_to_show)]
 
     def rows(self) -> Rows:
         """One record a judged response: what the marker says and what the judge says."""
@@ -191,7 +191,7 @@ class Opinions(Frames):
         return rows
 
     def __repr__(self) -> str:
-        lines = self.told
+        lines = self.lines
         if self.missing:
             lines.append(f"{self.missing} replies are missing; the same call asks for them")
         if isinstance(self._about, Path):
@@ -232,7 +232,7 @@ class Adjudication:
         for drawn in waiting[: self._limit]:
             yield self._run.answer(drawn.key, drawn.sample, marked=False)
 
-    def label(self, answer: Answer, said: Said) -> None:
+    def label(self, answer: Answer, said: Opinion) -> None:
         """Keep what this person says of a response: `right`, `wrong` or `unsure`. Said again, the last counts."""
         if said not in ("right", "wrong", "unsure"):
             raise UsageError(f"a response is right, wrong or unsure, not {said!r}")

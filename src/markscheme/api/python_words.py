@@ -82,15 +82,15 @@ def methods_speaking_python(kind: Class) -> Class:
 
 
 def with_options(function: Function, leave_out: Collection[str] = ()) -> Function:
-    """Where a function takes the options of a run as `**options`: each named in its signature and explained in its help."""
+    """A function that takes the options of a run as `**options`, with each option named in its signature and in its help."""
     signature = inspect.signature(function)
     *named, _ = signature.parameters.values()
     options = [each for each in run_options().values() if each.name not in (*signature.parameters, *leave_out)]
     shown = [inspect.Parameter(each.name, inspect.Parameter.KEYWORD_ONLY, default=each.default, annotation=each.kind)
              for each in options]  # fmt: skip
     function.__signature__ = signature.replace(parameters=[*named, *shown])  # type: ignore[attr-defined]
-    told = "\n".join(f"    {each.name}: {in_python(each.help)}" for each in options)
-    function.__doc__ = f"{inspect.getdoc(function)}\n\nOptions:\n{told}"
+    explained = "\n".join(f"    {each.name}: {in_python(each.help)}" for each in options)
+    function.__doc__ = f"{inspect.getdoc(function)}\n\nOptions:\n{explained}"
     return function
 
 

@@ -51,7 +51,7 @@ class Report(Result):
 
     @property
     def accuracy(self) -> Estimate:
-        """Of the only run."""
+        """The accuracy of the only run."""
         return self.figures["accuracy"]
 
     @property
@@ -82,7 +82,7 @@ class Report(Result):
         return flat_kinds(self.table)
 
     def text(self, form: str = "markdown") -> str:
-        """As `markscheme report --format markdown|latex|csv|json` prints it."""
+        """The report as `markscheme report --format markdown|latex|csv|json` prints it."""
         if form not in TEXT_FORMATS:
             raise UsageError(f"there is no format {form!r}; there are {', '.join(TEXT_FORMATS)}")
         return TEXT_FORMATS[form](self.table)
@@ -123,7 +123,7 @@ class Report(Result):
         return self._told_apart(shown_rows(self.table, lambda figure: figure))
 
     def _told_apart(self, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """With the names of the folders where benchmark and model do not tell runs apart."""
+        """The rows with the names of folders where benchmark and model do not tell runs apart."""
         if len({(each.benchmark, each.model) for each in self.runs}) == len(self.runs):
             return rows
         names = distinct([Path(each.run).name for each in self.runs], [each.run for each in self.runs])
@@ -156,7 +156,7 @@ class Comparison(Result):
 
     @property
     def p_value(self) -> float:
-        """Of no difference."""
+        """The p-value of the test that there is no difference."""
         return self._pair.p_value
 
     @property
@@ -171,12 +171,12 @@ class Comparison(Result):
 
     @property
     def ranking(self) -> Ranking | None:
-        """Of three runs or more."""
+        """The ranking of three runs or more."""
         return None if isinstance(self.compared, MacroCompared) else self.compared.ranking
 
     @property
     def differences(self) -> list[Difference]:
-        """In what the runs differ beside the model."""
+        """What the runs differ in beside the model."""
         return [difference for part in self.parts for difference in part.differences]
 
     @property

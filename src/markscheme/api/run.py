@@ -230,7 +230,7 @@ class Run(folder.Run, Frames):
 
 @contextmanager
 def shown_and_tracked(title: str, progress: bool, track: str | Sequence[str], place: Path) -> Iterator[Display]:
-    """Around the asking: its progress is shown, trackers are told, and what a failure stopped is reported too."""
+    """Show progress and tell trackers while a run is asked; what a failure stopped is reported too."""
     from markscheme.running.progress import progress as display
     from markscheme.tracking import tracked
 
@@ -243,7 +243,7 @@ def shown_and_tracked(title: str, progress: bool, track: str | Sequence[str], pl
 
 
 def keep_stopped(failure: MarkschemeError) -> None:
-    """What a failure stopped is reported like any other run, and handed over with it."""
+    """Report the run that a failure stopped like any other, and hand it over with the failure."""
     if isinstance(failure.stopped_run, folder.Run):
         finish(failure.stopped_run)
         failure.stopped_run = Run(failure.stopped_run.path, failure.stopped_run.manifest)

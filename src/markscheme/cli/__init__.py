@@ -169,7 +169,7 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _check_memory() -> None:
-    """Where libraries find no room for themselves they crash or wait for ever, in words of their own."""
+    """Refuse to start with so little memory that libraries would crash or hang."""
     import resource
 
     from markscheme.errors import UsageError

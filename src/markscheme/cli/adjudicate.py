@@ -15,10 +15,10 @@ from markscheme.reporting.terminal import gold_line
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from markscheme.runs.adjudications import Adjudication, Label, Said
+    from markscheme.runs.adjudications import Adjudication, Label, Opinion
     from markscheme.types import Question, Response
 
-KEYS: dict[str, Said] = {"y": "right", "n": "wrong", "u": "unsure"}
+KEYS: dict[str, Opinion] = {"y": "right", "n": "wrong", "u": "unsure"}
 SHOWN = 3_000
 """Characters of a response that are shown, from its end; `m` shows all of it."""
 EVERY = 10
@@ -52,8 +52,8 @@ def run(args: argparse.Namespace) -> int:
         if args.page:
             _serve(adjudication, who, args)
         else:
-            said = adjudication.said(who)
-            waiting = [at for at in range(len(adjudication.order)) if at not in said][: args.limit]
+            done = adjudication.opinions_of(who)
+            waiting = [at for at in range(len(adjudication.order)) if at not in done][: args.limit]
             with journal, suppress(EOFError, KeyboardInterrupt):
                 _judge(adjudication, waiting, journal.write, who, lambda: worth(snapshot, protocol))
         print()
@@ -76,7 +76,7 @@ def _serve(adjudication: Adjudication, who: str, args: argparse.Namespace) -> No
     def started(address: str) -> None:
         print(f"{args.run_folder} is judged at {address}#{token}  (Ctrl-C ends it)", flush=True)
         if not args.no_browser:
-            # By way of a file that only this user can read: what stands on a command line everyone can.
+            # The browser gets the token from a file that only this user can read: everyone can read a command line.
             way = Path(private) / "adjudicate.html"
             way.write_text(f'<meta charset="utf-8"><meta http-equiv="refresh" content="0;url={address}#{token}">')
             webbrowser.open(way.as_uri())
@@ -157,5 +157,5 @@ def _key() -> str:
 
 
 def _plain(text: str) -> str:
-    """Nothing in it steers the terminal."""
+    """The text without anything that would steer the terminal."""
     return "".join(each if each.isprintable() or each in "\n\t" else "�" for each in text)

@@ -125,7 +125,7 @@ def _values(action: argparse.Action) -> Iterator[tuple[str, str]]:
     elif action.dest == "model":
         from markscheme.models import WITHOUT_GPU, backend_names
 
-        yield from ((name if name in WITHOUT_GPU else f"{name}/", said) for name, said in backend_names().items())
+        yield from ((name if name in WITHOUT_GPU else f"{name}/", summary) for name, summary in backend_names().items())
     elif action.dest in ("track", "to"):
         from markscheme.tracking import TRACKERS
 

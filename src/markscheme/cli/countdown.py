@@ -88,7 +88,7 @@ def _solve(args: argparse.Namespace) -> int:
 
 
 def _note_on_long_searches(size: int) -> AbstractContextManager[object]:
-    """On a terminal, a sign of life for searches that take longer than a moment."""
+    """Show a sign of life on a terminal while a long search runs."""
     if size < 7 or not sys.stderr.isatty():
         return nullcontext()
     from rich.console import Console

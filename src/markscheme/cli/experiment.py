@@ -17,7 +17,7 @@ from markscheme.reporting.terminal import print_json, print_table
 from markscheme.tracking import tracked
 
 if TYPE_CHECKING:
-    from markscheme.experiments import Cell, Estimate
+    from markscheme.experiments import Cell, Forecast
     from markscheme.reporting.summary import Summary
     from markscheme.running.live import Live
     from markscheme.running.progress import Quiet
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 def run_experiment(args: argparse.Namespace, cells: Sequence[Cell], title: str) -> int:
     """Ask what every cell still misses; exit codes as those of a single run."""
-    from markscheme.experiments import estimate, places, run_cells
+    from markscheme.experiments import forecast, places, run_cells
     from markscheme.models.fleet.ranks import current
     from markscheme.running import new_folder, prepare
     from markscheme.running.progress import progress
@@ -41,7 +41,7 @@ def run_experiment(args: argparse.Namespace, cells: Sequence[Cell], title: str) 
     else:
         folder = Path(args.out) if args.out else Path("runs") / title
     paths = places(cells, folder)
-    plan = [estimate(cell, path, each) for cell, path, each in zip(cells, paths, prepared, strict=True)]
+    plan = [forecast(cell, path, each) for cell, path, each in zip(cells, paths, prepared, strict=True)]
     _say(plan, folder, json=args.json, dry=args.dry_run)
     if args.dry_run:
         return 0
@@ -69,7 +69,7 @@ def run_experiment(args: argparse.Namespace, cells: Sequence[Cell], title: str) 
 class _Whole:
     """One display for all runs: which of them it is, and how much of everything is done."""
 
-    def __init__(self, screen: Quiet, plan: Sequence[Estimate]) -> None:
+    def __init__(self, screen: Quiet, plan: Sequence[Forecast]) -> None:
         self._screen, self._plan = screen, plan
         self._total = sum(each.there + each.requests for each in plan) or 1
         self._before, self._number, self._name = 0, 0, ""
@@ -90,11 +90,11 @@ class _Whole:
         self._screen.show(live)
 
     def say(self, line: str) -> None:
-        """As the run says it."""
+        """Pass on what the run says."""
         self._screen.say(line)
 
 
-def _say(plan: Sequence[Estimate], folder: Path, *, json: bool, dry: bool) -> None:
+def _say(plan: Sequence[Forecast], folder: Path, *, json: bool, dry: bool) -> None:
     """What it will ask, how many requests and tokens, and what it may cost."""
     rows: list[dict[str, Any]] = [
         {
@@ -154,7 +154,7 @@ def print_grid(cells: Sequence[Cell], paths: Sequence[Path]) -> None:
 
 
 def _ranks(runs: Sequence[Run]) -> dict[str, str]:
-    """By folder, the ranks among the runs of its benchmark that the differences leave open, such as 1–3."""
+    """The ranks among the runs of a benchmark that the differences leave open, such as 1–3, by folder."""
     from markscheme.errors import MarkschemeError
     from markscheme.reporting.comparing import Terms, compare_runs, open_ranks
 

@@ -89,8 +89,8 @@ class Reports:
         return sum(summary.missing for summary in self._summaries)
 
     def _report(self, finished: Run) -> None:
+        from markscheme.reporting.report_text import print_summary
         from markscheme.reporting.summary import finish
-        from markscheme.reporting.text_reports import print_summary
 
         def not_kept(failure: JournalError) -> None:
             print(f"markscheme: the report could not be kept: {failure}", file=sys.stderr)

@@ -20,8 +20,8 @@ def run(args: argparse.Namespace) -> int:
     """Import, mark, report; 3 when responses are missing."""
     from markscheme.api.exchange import import_log
     from markscheme.errors import IncompleteRunError
+    from markscheme.reporting.report_text import print_summary
     from markscheme.reporting.summary import summarize
-    from markscheme.reporting.text_reports import print_summary
 
     summary = summarize(import_log(args.log, benchmark=args.benchmark, protocol=args.protocol, out=args.out))
     if args.json:

@@ -65,7 +65,7 @@ def _print(args: argparse.Namespace, opinions: Opinions) -> None:
             | {"cost": usage.cost if usage else None}
         )
         return
-    print("\n".join([*opinions.told, f"every word is kept in {opinions.run.path}"]))
+    print("\n".join([*opinions.lines, f"every word is kept in {opinions.run.path}"]))
     if Path(args.run_folder).is_file():
         print(f"`markscheme audit --benchmark-the-graders {args.run_folder}` says how often it errs")
     else:

@@ -151,7 +151,7 @@ def _mark_files(args: argparse.Namespace) -> None:
 
 
 def _print_outcome(marked: Marked, benchmark: str | None) -> None:
-    """Where the marks are, and what was left out: of a gold that one protocol cannot judge, another knows more."""
+    """Say where the marks are and what was left out; each protocol by itself, since one may read a gold that another cannot."""
     outcome = marked.outcome
     if marked.folder:
         _warn(f"{outcome.marks:,} marks are in {marked.folder} (parts: {marked.parts}, from before: {marked.earlier})")

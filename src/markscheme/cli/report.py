@@ -61,8 +61,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _write_or_print(table: Table, form: str, output: str | None) -> None:
+    from markscheme.reporting.report_text import print_comparison_table, print_summary
     from markscheme.reporting.table import TEXT_FORMATS, write_parquet
-    from markscheme.reporting.text_reports import print_comparison_table, print_summary
     from markscheme.runs.folder import write_atomically
 
     if form == "parquet":

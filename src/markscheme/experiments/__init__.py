@@ -1,13 +1,13 @@
 """Many runs as one: models × benchmarks × prompts × settings in one folder, which grows and never asks twice."""
 
 from markscheme.experiments.plan import Cell, is_experiment, read_cells, typed_cells
-from markscheme.experiments.run import Estimate, begin_or_extend, estimate, places, run_cells
+from markscheme.experiments.run import Forecast, begin_or_extend, forecast, places, run_cells
 
 __all__ = [
     "Cell",
-    "Estimate",
+    "Forecast",
     "begin_or_extend",
-    "estimate",
+    "forecast",
     "is_experiment",
     "places",
     "read_cells",

@@ -19,10 +19,10 @@ from markscheme.running.budget import Budget
 from markscheme.runs import Run
 
 CHARACTERS_PER_TOKEN = 4
-"""Of English text and LaTeX, about; only for what a dry run says."""
+"""About right for English text and LaTeX; used only for what a dry run says."""
 
 
-class Estimate(NamedTuple):
+class Forecast(NamedTuple):
     """What a cell will ask."""
 
     cell: Cell
@@ -32,12 +32,12 @@ class Estimate(NamedTuple):
     requests: int
     """Responses that are still to be asked for."""
     prompt_tokens: int
-    """Of those, about."""
+    """Tokens of their prompts, about."""
     cost: float | None
-    """At most, in dollars: with every response as long as it may be. `None` where price or length is not known."""
+    """Dollars at most, if every response is as long as it may be. `None` where price or length is not known."""
 
 
-def estimate(cell: Cell, path: Path, prepared: Prepared) -> Estimate:
+def forecast(cell: Cell, path: Path, prepared: Prepared) -> Forecast:
     """What a cell will ask, before anything is."""
     samples = cell.config.samples
     there = run.snapshot().answered if (run := _there(path)) else 0
@@ -49,7 +49,7 @@ def estimate(cell: Cell, path: Path, prepared: Prepared) -> Estimate:
     cost = None
     if price is not None and longest is not None:
         cost = (tokens * price.input + left * longest * price.output) / 1_000_000
-    return Estimate(cell, len(prepared.questions), there, left, tokens, cost)
+    return Forecast(cell, len(prepared.questions), there, left, tokens, cost)
 
 
 def run_cells(
@@ -59,7 +59,7 @@ def run_cells(
     reuse: Sequence[Run] = (),
     prepared: Iterable[Prepared] | None = None,
 ) -> Iterator[tuple[Path, Callable[[], Run]]]:
-    """For each cell its folder and the work to do, in order; ends early when the budget is used up.
+    """Each cell's folder and the work to do there, in order; ends early when the budget is used up.
 
     Runs of the experiment share the budget, and answers to the same request.
     """
@@ -111,7 +111,7 @@ def places(cells: Sequence[Cell], folder: Path) -> list[Path]:
 
 
 def _budget(cells: Sequence[Cell], paths: Sequence[Path]) -> Budget:
-    """For all runs together, with what they have spent already."""
+    """The budget of all runs together, with what they have spent already."""
     first = cells[0].config
     budget = Budget(first.max_cost, first.max_tokens_total)
     for cell, path in zip(cells, paths, strict=True):

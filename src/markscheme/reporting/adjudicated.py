@@ -12,7 +12,7 @@ import numpy as np
 
 from markscheme.reporting.figures import error_rates
 from markscheme.reporting.summary import Corrected, as_estimate
-from markscheme.runs.adjudications import Drawn, Place, Said, consensus, read_labels, read_order
+from markscheme.runs.adjudications import Drawn, Opinion, Place, consensus, read_labels, read_order
 from markscheme.runs.columns import CORRECT, UNMARKED
 from markscheme.runs.snapshot import Snapshot
 from markscheme.statistics import Counts, Interval, Population, interval
@@ -24,7 +24,7 @@ class Adjudicated(NamedTuple):
 
     marks: JudgedMarks
     places: list[Place]
-    """Of the marks, in their order."""
+    """The places of the marks, in the same order."""
     unsure: int
     people: int
     agreement: float | None
@@ -71,12 +71,12 @@ def _called(snapshot: Snapshot, order: list[Drawn], protocol: str) -> list[tuple
     ]
 
 
-def _agreement(labels: dict[Place, dict[str, Said]]) -> float | None:
+def _agreement(labels: dict[Place, dict[str, Opinion]]) -> float | None:
     """The share of pairs of people who say the same of the same response, where both are sure."""
     pairs = [
         one == other
         for people in labels.values()
-        for one, other in combinations([said for said in people.values() if said != "unsure"], 2)
+        for one, other in combinations([opinion for opinion in people.values() if opinion != "unsure"], 2)
     ]
     return sum(pairs) / len(pairs) if pairs else None
 

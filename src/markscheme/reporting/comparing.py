@@ -35,7 +35,7 @@ class Difference(msgspec.Struct, frozen=True):
 
     what: str
     values: dict[str, str]
-    """By run."""
+    """What each run has, by its name."""
     decisive: bool
     """The figures are then of different things."""
 
@@ -49,11 +49,11 @@ class Compared(msgspec.Struct, frozen=True, kw_only=True):
     protocol: str
     differences: tuple[Difference, ...]
     comparison: Comparison | None = None
-    """For two runs."""
+    """Set for two runs."""
     corrected: Interval | None = None
     """The difference corrected for the marker's errors, where people have judged a sample of both runs."""
     ranking: Ranking | None = None
-    """For more than two."""
+    """Set for more than two runs."""
     problems: dict[str, str] = {}
     """The id of each problem that moved, by its key."""
     cluster: str | None = None
@@ -87,7 +87,7 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def terms_of(*, margin: float | None = None, these_problems: bool = False, **terms: Any) -> Terms:
-    """As they are typed: the margin in points, the population as a flag."""
+    """Terms from what a user types: the margin in points, the population as a flag."""
     population: Population = "these problems" if these_problems else "problems drawn"
     return Terms(margin=None if margin is None else margin / 100, population=population, **terms)
 
@@ -206,7 +206,7 @@ def _corrected(name: str, difference: Interval, runs: Sequence[tuple[Run, str]])
 
 
 def open_ranks(compared: Compared) -> dict[str, str]:
-    """By name, the ranks that the differences leave open, such as 1–3."""
+    """The ranks that the differences leave open, such as 1–3, by name."""
     if compared.ranking is not None:
         return {each.name: ranks(each) for each in compared.ranking.models}
     assert compared.comparison is not None
@@ -222,7 +222,7 @@ def ranks(model: Ranked) -> str:
 
 
 def find_differences(manifests: Mapping[str, Manifest], protocols: Mapping[str, str]) -> list[Difference]:
-    """In what runs differ beside the model, the decisive first."""
+    """What runs differ in beside the model, decisive differences first."""
 
     def of(get: Callable[[Manifest], str | None]) -> dict[str, str]:
         return {name: value for name, each in manifests.items() if (value := get(each)) is not None}

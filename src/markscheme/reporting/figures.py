@@ -12,7 +12,7 @@ UNDEFINED = "undefined"
 
 
 def percent(estimate: Estimate) -> str:
-    """With its interval, for reading at a terminal."""
+    """A figure with its interval in one line, for a terminal."""
     return (": " if estimate.value is None else "   ").join(value_and_interval(estimate))
 
 

@@ -64,11 +64,11 @@ class Corrected(msgspec.Struct, frozen=True, kw_only=True):
     """What people who judged a random sample say about the marker, and about the accuracy."""
 
     accuracy: Estimate
-    """As people would have found it, with the uncertainty of problems, samples and labels."""
+    """The accuracy that people would have found, with the uncertainty of problems, samples and labels."""
     false_positive: Estimate
-    """Of the responses marked correct, the share that people call wrong."""
+    """The share of responses marked correct that people call wrong."""
     false_negative: Estimate
-    """Of the others, the share that people call right."""
+    """The share of all others that people call right."""
     correction: float
     """Corrected minus marked, of the accuracy."""
     pass_at_k: dict[str, Estimate] = {}
@@ -80,7 +80,7 @@ class Corrected(msgspec.Struct, frozen=True, kw_only=True):
     """Responses on which people were unsure or divided: they count as not judged."""
     people: int
     agreement: float | None = None
-    """Of pairs of people who judged the same response, the share that said the same."""
+    """The share of pairs of people who agree on a response that both judged."""
 
 
 class Until(msgspec.Struct, frozen=True, kw_only=True):
@@ -126,9 +126,9 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     metrics: dict[str, Estimate] = {}
     """Further figures that were asked for by name: `maj@4`, `pass^4` …"""
     corrected: Corrected | None = None
-    """Where people have judged a sample of the responses."""
+    """Set where people have judged a sample of the responses."""
     until: Until | None = None
-    """Where samples were added until the score was known. `samples` is then an average."""
+    """Set where samples were added until the score was known; `samples` is then an average."""
     population: Population = "problems drawn"
     """What the intervals are about: problems like these, or exactly these."""
     cluster: str | None = None
@@ -144,11 +144,11 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     failures: dict[str, Failure] = {}
     """Why responses are missing, by kind of failure. What is missing beyond these was never asked."""
     sampling: dict[str, Any] = {}
-    """As it was sent."""
+    """The sampling options as they were sent."""
     fewshot: int = 0
     """Worked examples in each prompt."""
     seconds: float | None = None
-    """From the start of the run to its end; of one that was resumed, with the time in between."""
+    """Time from the start of the run to its end, with the time in between where it was resumed."""
 
 
 def summarize(

@@ -51,7 +51,7 @@ LOOKS = {str(look.name): look for look in _TABLE}
 
 
 def look(code: int) -> Look:
-    """By the code that stands in the columns."""
+    """The look of a verdict by its code in the columns."""
     return LOOKS["unmarked" if code == UNMARKED else str(VERDICTS[code])]
 
 

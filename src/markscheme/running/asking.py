@@ -25,8 +25,8 @@ from markscheme.running.limits import FIRST, AutoLimit, FixedLimit, Limit, make_
 from markscheme.running.live import Live
 from markscheme.running.marker_process import start_marking
 from markscheme.running.pace import Pace
-from markscheme.running.plan import requests
 from markscheme.running.recorder import Recorder
+from markscheme.running.requests import requests
 from markscheme.running.retry import RetryPolicy
 from markscheme.running.rounds import Rounds
 from markscheme.running.scheduler import Scheduler
@@ -89,7 +89,7 @@ class Asking:
         """Ask until nothing is left, something is fatal, or the user has had enough."""
         display = self._work.display
         if (stop := STOP.get()) is not None:
-            stop.finishes(interrupts.asked)
+            stop.finishes(interrupts.interrupt)
         showing = asyncio.create_task(_show(display, self._live))
         try:
             if display is not None and (route := self._model.route()):
@@ -114,13 +114,13 @@ class Asking:
         def say(text: str) -> None:
             self._live.servers = text
 
-        still: str | None = await interrupts.unless_told(self._model.start(self._run.path, say))
+        still: str | None = await interrupts.unless_interrupted(self._model.start(self._run.path, say))
         self._live.servers = still or ""
         self._live.started = time.monotonic()  # loading weights is no part of any speed
         return not interrupts.happened
 
     async def _settle(self) -> None:
-        """Where only a started model knows what it is really asked for, the manifest says so from now on."""
+        """Ask the started model what it really samples with, and write that into the manifest if it is something else."""
         if (settled := await self._model.settle(self._sampling)) != self._sampling:
             self._sampling = settled
             self._run.save_manifest(msgspec.structs.replace(self._run.manifest, sampling=msgspec.to_builtins(settled)))
@@ -199,7 +199,7 @@ async def _show(display: Display | None, live: Live) -> None:
 
 
 async def _load_counting() -> None:
-    """In a thread, and not while the first requests are being sent: Python runs one of the two at a time."""
+    """Load it in a thread, after the first requests were sent: Python runs one thread at a time."""
     await asyncio.sleep(0.4)
     await asyncio.to_thread(import_module, COUNTING)
 

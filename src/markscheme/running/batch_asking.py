@@ -26,7 +26,7 @@ LOOK_FIRST, LOOK_LAST = 5.0, 60.0
 
 
 class BatchNote(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One line of `batches.jsonl`. Of each batch the last line counts."""
+    """One line of `batches.jsonl`; the last line about a batch counts."""
 
     name: str
     cells: tuple[tuple[str, int], ...] = ()  # key and sample of what is in it
@@ -87,7 +87,7 @@ class BatchAsking:
     drain = stop  # waiting for a batch costs nothing and may take a day: the first Ctrl-C ends it
 
     def more_room(self) -> None:
-        """There is no queue here."""
+        """Nothing: there is no queue here that could use it."""
 
     async def _work(self) -> None:
         with self._journal:

@@ -22,7 +22,7 @@ def forget_stale_marks(run: Run) -> None:
     snapshot = run.snapshot()
     for name, (lines, _) in snapshot.mark_lines.items():
         label = run.manifest.protocol if run.manifest.protocol.partition("@")[0] == name else name
-        if (counted := snapshot.marks_of(label)) < len(lines):
+        if (counted := snapshot.mark_count(label)) < len(lines):
             run.save_marks(name, snapshot.marks(label) if counted else ())
 
 

@@ -232,7 +232,7 @@ async def _carry_out(work: Work, model: Model | None, sampling: Sampling) -> Non
                     work.rounds.keep()
                 if asking is not None:
                     await asking.run(interrupts)
-                if ranks.several and not await interrupts.unless_told(ranks.met()):
+                if ranks.several and not await interrupts.unless_interrupted(ranks.met()):
                     interrupts.happened = True  # the others do not come any more, or we do not wait for them
                 if ranks.first:
                     problems = {question.problem.key: question.problem for question in work.questions}

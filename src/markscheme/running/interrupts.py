@@ -12,7 +12,7 @@ from typing import Any, Self, TypeVar
 from markscheme.models.fleet.ranks import ALONE, Ranks
 from markscheme.running.live import Live
 
-TOLD = (signal.SIGTERM, signal.SIGHUP)  # a batch system that wants its place back, a terminal that was closed
+TERMINATING = (signal.SIGTERM, signal.SIGHUP)  # a batch system that wants its place back, a terminal that was closed
 
 T = TypeVar("T")
 
@@ -41,7 +41,7 @@ def signals_kept(ranks: Ranks = ALONE) -> Iterator[None]:
 
 
 def _nothing() -> None:
-    """To be stopped, when nothing is."""
+    """What a signal calls while nothing can be stopped."""
 
 
 def _in_main_thread() -> bool:
@@ -49,8 +49,8 @@ def _in_main_thread() -> bool:
 
 
 def _handlers() -> dict[signal.Signals, Any]:
-    """Those of the signals that we take, as they are now."""
-    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, *TOLD)}
+    """The present handlers of the signals that we take."""
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, *TERMINATING)}
     if handlers[signal.SIGHUP] is signal.SIG_IGN:  # nohup: the terminal may go, the run stays
         del handlers[signal.SIGHUP]
     return handlers
@@ -80,9 +80,9 @@ class Interrupts:
         if self._held:
             self._former = _handlers()
             for number in self._former:
-                self._loop.add_signal_handler(number, self.asked if number is signal.SIGINT else self._told)
+                self._loop.add_signal_handler(number, self.interrupt if number is signal.SIGINT else self._terminate)
             while _early:
-                self.asked() if _early.pop() == signal.SIGINT else self._told()
+                self.interrupt() if _early.pop() == signal.SIGINT else self._terminate()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -104,7 +104,7 @@ class Interrupts:
         finally:
             self._stop = self._drain = _nothing
 
-    async def unless_told(self, work: Awaitable[T]) -> T | None:
+    async def unless_interrupted(self, work: Awaitable[T]) -> T | None:
         """The result of a wait that a signal ends; `None` if one did."""
         task = asyncio.ensure_future(work)
 
@@ -127,16 +127,16 @@ class Interrupts:
             self._loop.remove_signal_handler(signal.SIGINT)
             signal.signal(signal.SIGINT, self._again)  # also inside a call that keeps the event loop waiting
 
-    def asked(self) -> None:
+    def interrupt(self) -> None:
         """Once: finish what is in flight. Twice: drop it."""
         if self.happened:
-            self._told()
+            self._terminate()
             return
         self.happened = True
         self._live.state = f"stopping: {self._live.in_flight} requests are still in flight (Ctrl-C again drops them)"
         self._drain()
 
-    def _told(self) -> None:
+    def _terminate(self) -> None:
         self.happened = True
         self._live.state = "stopping"
         self._stop()
@@ -145,4 +145,4 @@ class Interrupts:
         if self.happened:
             raise KeyboardInterrupt
         self.happened = True
-        self._loop.call_soon_threadsafe(self._told)
+        self._loop.call_soon_threadsafe(self._terminate)

@@ -37,7 +37,7 @@ class Live:
     def __init__(self, total: int = 0) -> None:
         self.answered = SampleSet()  # what is not asked again
         self.total = total  # responses of the whole run
-        self.kept = 0  # of those, answered by an earlier process: not part of any speed
+        self.answered_before = 0  # by an earlier process: no part of any speed
         self.done = 0  # answered and on disk, the earlier ones included
         self.errors = 0
         self.in_flight = 0
@@ -46,7 +46,7 @@ class Live:
         self.truncated = 0
         self.tokens = 0  # completion tokens received by this process
         self.marks: dict[str, list[int]] = {}
-        """Of each problem, how many responses are scored and how many of them right."""
+        """By problem: how many responses are scored, and how many of them are right."""
         self.trouble: str | None = None  # the last failure that was or will be tried again
         self.state = ""  # what the user should know beside the figures, such as that the run is being stopped
         self.servers = ""  # what servers and replicas are doing, while there is something to tell
@@ -54,7 +54,7 @@ class Live:
 
     @classmethod
     def resumed(cls, snapshot: Snapshot, protocol: str) -> Self:
-        """Of a run of which something is there already."""
+        """The counters of a run that has responses already."""
         from markscheme.runs.columns import CORRECT, ERROR, FINISH, UNMARKED
 
         live = cls(snapshot.expected)
@@ -66,7 +66,7 @@ class Live:
             live.answered.add_all(key, snapshot.sample[rows][answered[rows]].tolist())
             if n := int(scored[rows].sum()):
                 live.marks[key] = [n, int((verdict[rows] == CORRECT).sum())]
-        live.done = live.kept = len(live.answered)
+        live.done = live.answered_before = len(live.answered)
         live.truncated = int((answered & (snapshot.rows["finish"] == FINISH.index("length"))).sum())
         return live
 

@@ -210,7 +210,7 @@ class _Fork:
 
 
 def _serve(read: int, write: int, memory_mb: int) -> NoReturn:
-    """In the copy: nothing of the run is kept open, so that it ends when we end, and nothing of it is finalized."""
+    """Serve tasks in the copy. It keeps nothing of the run open, so that it ends when we end, and finalizes nothing."""
     try:
         signal.set_wakeup_fd(-1)
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):

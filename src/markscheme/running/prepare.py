@@ -55,7 +55,7 @@ def prepare(config: RunConfig, bench: Benchmark | None = None) -> Prepared:
 
 
 def package_versions() -> dict[str, str]:
-    """Of the packages that are installed."""
+    """The versions of those packages that are installed."""
     versions = {}
     for name in PACKAGES:
         try:
@@ -66,7 +66,7 @@ def package_versions() -> dict[str, str]:
 
 
 def git_revision() -> str | None:
-    """Of the folder the user stands in: their experiment's code, not ours."""
+    """The revision of the folder that the user is in: their experiment's code, not ours."""
     try:
         answer = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, timeout=5, check=False)
     except (OSError, subprocess.TimeoutExpired):

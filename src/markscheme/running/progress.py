@@ -157,7 +157,7 @@ def _notes(live: Live, longest: int) -> list[str]:
 
 def _figures(live: Live) -> list[str]:
     elapsed = max(time.monotonic() - live.started, 1e-9)
-    fresh = live.done - live.kept
+    fresh = live.done - live.answered_before
     counts = (
         f"{live.done}/{live.total} done, {live.in_flight} in flight, {live.retrying} retrying, {live.errors} errors"
     )

@@ -34,7 +34,7 @@ class Recorder:
         self._arrived: list[Response] = []
         self.server_model: str | None = None
         self.on_failure: Callable[[BaseException], None] = lambda _: None
-        """Told when something cannot be kept; the run cannot go on then."""
+        """Called when something cannot be kept, which ends the run."""
 
     def take(self, responses: list[Response]) -> None:
         """Keep these, at the end of this turn of the event loop."""

@@ -53,7 +53,7 @@ class _Job:
     failed: float = 0.0  # when the last one before it failed
     away: float | None = None  # since when there has been no connection
     in_a_row: int = 0  # failures since the server last answered anybody
-    told: bool = False  # the server itself said to wait
+    asked_to_wait: bool = False  # the server itself said to wait
     epoch: int = 0
     expected: float = 0.0  # tokens
 
@@ -223,7 +223,7 @@ class Scheduler:
         answers_others = self._last_answer >= job.failed and not failure.means.busy
         job.failed = self._loop.time()
         job.in_a_row = 1 if answers_others else job.in_a_row + 1
-        job.told = failure.means.busy or failure.retry_after is not None
+        job.asked_to_wait = failure.means.busy or failure.retry_after is not None
         self._down = self._down or job.in_a_row > 1
         delay = self._retry.delay(failure, job.attempt, job.in_a_row)
         if delay is None:
@@ -236,7 +236,7 @@ class Scheduler:
         """The server is back: whoever backed off because it was away need not sleep on. The limit spreads them."""
         self._down = False
         for timer, job in list(self._waiting.items()):
-            if job.in_a_row > 1 and not job.told:
+            if job.in_a_row > 1 and not job.asked_to_wait:
                 timer.cancel()
                 del self._waiting[timer]
                 self._due.append(job)

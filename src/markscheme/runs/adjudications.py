@@ -1,4 +1,4 @@
-"""What people say of responses: `adjudications/order.jsonl` and one file of labels a person. Labels are facts.
+"""What people say about responses: `adjudications/order.jsonl` and one file of labels per person. Labels are facts.
 
 `order.jsonl` is made once: every response in a random order within its stratum, and strata in turn. Everybody is shown
 responses in that order, so what has been judged of a stratum is at any time a random sample of it. Strata are what the
@@ -31,7 +31,7 @@ from markscheme.types import Question, Response
 FOLDER, ORDER = "adjudications", "order.jsonl"
 Place = tuple[str, int]
 """A problem's key and a sample."""
-Said = Literal["right", "wrong", "unsure"]
+Opinion = Literal["right", "wrong", "unsure"]
 
 
 class Drawn(msgspec.Struct, frozen=True):
@@ -48,8 +48,8 @@ class Label(msgspec.Struct, frozen=True):
     key: str
     sample: int
     content: str
-    """Of the text that was judged: `content_of`."""
-    label: Said
+    """A hash of the text that was judged (`content_of`)."""
+    label: Opinion
     who: str
     when: str
 
@@ -77,8 +77,8 @@ def draw_order(snapshot: Snapshot, seed: int = 0) -> list[Drawn]:
     for row in np.flatnonzero(snapshot.arrived & ~snapshot.failed & (verdict != UNMARKED)).tolist():
         place = (snapshot.keys[snapshot.problem[row]], int(snapshot.sample[row]))
         if place not in known:
-            said = "correct" if verdict[row] == CORRECT else "not correct"
-            stratum = f"{batch}:{said}, {'doubtful' if doubtful[row] else 'plain'}"
+            marked = "correct" if verdict[row] == CORRECT else "not correct"
+            stratum = f"{batch}:{marked}, {'doubtful' if doubtful[row] else 'plain'}"
             strata.setdefault(stratum, []).append((place, int(size[row])))
     if not strata:
         return order
@@ -97,7 +97,7 @@ def draw_order(snapshot: Snapshot, seed: int = 0) -> list[Drawn]:
 
 
 def _shuffled(members: list[tuple[Place, int]], luck: random.Random) -> list[Place]:
-    """At random, one of the shorter half and one of the longer half in turn, which begins being random too."""
+    """A random order in which the shorter and the longer half take turns; which of them begins is random too."""
     by_size = [place for place, _ in sorted(members, key=lambda each: (each[1], each[0]))]
     halves = [by_size[: len(by_size) // 2], by_size[len(by_size) // 2 :]]
     for half in halves:
@@ -111,7 +111,7 @@ def _shuffled(members: list[tuple[Place, int]], luck: random.Random) -> list[Pla
 
 
 def labels_journal(folder: Path, who: str) -> Journal:
-    """To append one person's labels."""
+    """The journal to which one person's labels are appended."""
     if not re.fullmatch(r"[\w-][\w.@-]{0,40}", who):
         raise UsageError(f"a person's name is of letters, digits, dots and dashes, not {who!r}; give one with --who")
     try:
@@ -121,20 +121,20 @@ def labels_journal(folder: Path, who: str) -> Journal:
     return Journal(folder / FOLDER / f"labels.{who}.jsonl")
 
 
-def read_labels(snapshot: Snapshot) -> dict[Place, dict[str, Said]]:
-    """Of each response that somebody has judged, and that still reads as it did then, what each person last said."""
+def read_labels(snapshot: Snapshot) -> dict[Place, dict[str, Opinion]]:
+    """What each person last said about each response, as far as the response still reads as it did then."""
     given: dict[Place, dict[str, Label]] = {}
     for file in sorted((snapshot.folder / FOLDER).glob("labels.*.jsonl")):
         for label in read_all(file, Label):
             given.setdefault((label.key, label.sample), {})[label.who] = label
     problems = {key: number for number, key in enumerate(snapshot.keys)}
-    counted: dict[Place, dict[str, Said]] = {}
+    counted: dict[Place, dict[str, Opinion]] = {}
     for (key, sample), people in given.items():
         row = snapshot.row(problems[key], sample) if key in problems else None
         response = snapshot.response(row) if row is not None else None
         content = content_of(response) if response is not None and response.error is None else None
-        if said := {who: label.label for who, label in people.items() if label.content == content}:
-            counted[key, sample] = said
+        if opinions := {who: label.label for who, label in people.items() if label.content == content}:
+            counted[key, sample] = opinions
     return counted
 
 
@@ -158,21 +158,21 @@ class Adjudication:
         response = self.snapshot.response(row) if row is not None else None
         return (question, response) if question is not None and response is not None else None
 
-    def said(self, who: str) -> dict[int, Said]:
-        """What somebody has said so far, by place of the order."""
+    def opinions_of(self, who: str) -> dict[int, Opinion]:
+        """One person's opinions so far, by place in the order."""
         labels = read_labels(self.snapshot)
         given = ((at, labels.get((each.key, each.sample), {}).get(who)) for at, each in enumerate(self.order))
         return {at: label for at, label in given if label is not None}
 
-    def label(self, at: int, content: str, label: Said, who: str) -> Label:
+    def label(self, at: int, content: str, label: Opinion, who: str) -> Label:
         """A label for the text that was read, which has this content."""
         now = datetime.now(UTC).isoformat(timespec="seconds")
         return Label(self.order[at].key, self.order[at].sample, content, label, who, now)
 
 
-def consensus(people: dict[str, Said]) -> Said:
-    """What most of those say who are sure; else nothing is sure."""
-    said = Counter(label for label in people.values() if label != "unsure")
-    if said["right"] == said["wrong"]:
+def consensus(people: dict[str, Opinion]) -> Opinion:
+    """The opinion of most people who are sure; `unsure` where they are divided."""
+    votes = Counter(label for label in people.values() if label != "unsure")
+    if votes["right"] == votes["wrong"]:
         return "unsure"
-    return "right" if said["right"] > said["wrong"] else "wrong"
+    return "right" if votes["right"] > votes["wrong"] else "wrong"

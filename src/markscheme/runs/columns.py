@@ -1,4 +1,4 @@
-"""What is kept of every line of a run's journals: a few numbers and where the line stands, in columns. Never a text.
+"""Columns: a few numbers about every line of a run's journals and where the line stands. Never a text.
 
 A table only grows, so what a `Snapshot` took of it never changes. 46 bytes a response and 19 a mark.
 """
@@ -146,7 +146,7 @@ class MarkLines(_Lines):
 
 
 def last_of_each(cells: Ints, *later: npt.NDArray[Any]) -> Ints:
-    """For each different cell, in order, the place of its last line: by the keys `later`, then by position."""
+    """The place of the last line of each cell, cells in order; `later` are keys that decide before the position does."""
     order = np.lexsort((*reversed(later), cells)) if later else np.argsort(cells, kind="stable")
     ordered = cells[order]
     last: Ints = order[np.append(ordered[1:] != ordered[:-1], np.ones(min(1, len(ordered)), bool))]

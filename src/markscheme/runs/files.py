@@ -1,6 +1,6 @@
-"""Only plain files that lie in the folder that is shown: links that lead out of it, pipes and devices are refused.
+"""Opens only plain files inside the folder: links that lead out of it, pipes and devices are refused.
 
-And how the files of marks are called.
+It also names the files of marks.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def read_inside(file: Path, root: Path | None, most: int) -> bytes:
 
 
 def marks_file(folder: Path, protocol: str) -> Path:
-    """Where a run keeps a protocol's marks: `math.jsonl`; of `judge:NAME` `judge.NAME.jsonl`, as a colon is not for all."""
+    """The file of a protocol's marks: `math.jsonl`, or `judge.NAME.jsonl` for `judge:NAME`: not every system allows a colon."""
     return folder / "marks" / f"{protocol.partition('@')[0].replace(':', '.', 1)}.jsonl"
 
 

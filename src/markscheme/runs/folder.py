@@ -200,11 +200,11 @@ class Run:
         return self.snapshot().marks(protocol)
 
     def marks_file(self, protocol: str) -> Path:
-        """Where the marks of a protocol live."""
+        """The file of a protocol's marks."""
         return marks_file(self.path, protocol)
 
     def marks_journal(self, protocol: str) -> Journal:
-        """To append marks to those that are there."""
+        """The journal to which marks are appended."""
         self._make_marks_folder()
         return Journal(self.marks_file(protocol))
 
@@ -225,7 +225,7 @@ class Run:
                 self.save_manifest(msgspec.structs.replace(self.manifest, counts=known))
 
     def _make_marks_folder(self) -> None:
-        """Opinions can be made again at any time, also where somebody has removed them all."""
+        """Make the folder again where somebody has removed it: marks can be re-made at any time."""
         try:
             (self.path / "marks").mkdir(exist_ok=True)
         except OSError as error:
@@ -273,9 +273,9 @@ def _line(item: msgspec.Struct) -> bytes:
 
 @contextmanager
 def disk_reserve(folder: Path, problems: int) -> Iterator[None]:
-    """Keep a little of the disk back while asking, for manifest, report and accounts: a full disk stops a run.
+    """Reserve a little of the disk while asking, for manifest, report and accounts.
 
-    Without this it would take no manifest either, and the folder would say `running`.
+    Otherwise a full disk, which stops a run, would take no manifest either, and the folder would say `running`.
     """
     file = folder / ".reserve"
     with suppress(OSError):  # no room already: the first answer will say so

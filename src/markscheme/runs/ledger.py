@@ -1,6 +1,6 @@
-"""The sums of what a run took, from its snapshot.
+"""Adds up what a run used, from its snapshot.
 
-Every line of what was asked for is reckoned, also attempts that were made good later: those were paid for.
+Every line counts that was asked for, also failed attempts that a later one made good: they were paid for.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from markscheme.runs.files import RefusedError, open_plain, read_inside, state_i
 T = TypeVar("T", bound=msgspec.Struct)
 
 UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
-"""How a line shows that it is torn, not UTF-8, not ours, or nested to do harm."""
+"""What decoding raises for a line that is torn, not UTF-8, not ours, or nested to do harm."""
 
 LONGEST_LINE = 256 << 20
 """Bytes. A longer line is not a response; it is counted as damaged and skipped without being held."""
@@ -174,7 +174,7 @@ def read_lines(file: Path, offsets: Iterable[int]) -> Iterator[bytes]:
 
 
 def read_all(file: Path, kind: type[T]) -> Iterator[T]:
-    """Every line of a small file as one of the nouns; a torn or damaged one, or a file that is none, stands for nothing."""
+    """Every line of a small file as one of the nouns. A torn or damaged line is skipped, and so is what is no plain file."""
     try:
         lines = read_inside(file, None, LONGEST_LINE).splitlines()
     except (FileNotFoundError, RefusedError):  # a pipe would hold up whoever looks at the run
@@ -207,7 +207,7 @@ def decode_or_none(line: bytes, kind: type[T], essential: Collection[str] = ()) 
 
 
 def convert_or_none(stored: Any, kind: type[T], essential: Collection[str] = ()) -> T | None:
-    """The same of a JSON value."""
+    """A decoded JSON value as one of the nouns, by the rules of `decode_or_none`."""
     readable: dict[str, object] = {}
     for field in msgspec.structs.fields(kind) if isinstance(stored, dict) else ():
         if field.encode_name in stored:

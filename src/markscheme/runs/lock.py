@@ -26,7 +26,7 @@ _held: set[tuple[int, int, str]] = set()
 _guard = threading.Lock()
 
 _descriptors: set[int] = set()
-"""With a `flock` on them. A forked child would hold it for as long as it lives, so it lets go at once."""
+"""Descriptors that hold a `flock`. A forked child would hold it as long as it lives, so it closes them at once."""
 
 
 def _close_in_child() -> None:

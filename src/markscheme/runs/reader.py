@@ -23,7 +23,7 @@ from markscheme.runs.snapshot import Snapshot
 from markscheme.types import Response
 
 ESSENTIAL = ("key", "sample", "text", "reasoning", "error")
-"""Without one of these a line is no response: nothing may count that could not be read."""
+"""A line in which one of these cannot be read is damaged: what could not be read must not count."""
 
 LARGEST_PLAN = 64 << 20
 
@@ -135,7 +135,7 @@ class RunReader:
         return 1.0 if not total else 1.0 - sum(reader.unread for reader in files) / total
 
     def _look(self) -> list[str]:
-        """What became of the files whose lines belong together, each; their sizes are known afterwards."""
+        """What became of the problems' and each responses' file; sets their sizes."""
         return [reader.look() for reader in (self._questions_file, *self._response_files)]
 
     def _all_files(self) -> list[LineReader]:

@@ -57,10 +57,10 @@ def _own_errors(snapshot: Snapshot, right: Mask, wrong: Mask) -> str:
     numbers = {key: number for number, key in enumerate(snapshot.keys)}
     judged = errors = 0
     for (key, sample), people in read_labels(snapshot).items():
-        row, said = snapshot.row(numbers[key], sample), consensus(people)
-        if row is not None and said != "unsure" and (right[row] or wrong[row]):
+        row, opinion = snapshot.row(numbers[key], sample), consensus(people)
+        if row is not None and opinion != "unsure" and (right[row] or wrong[row]):
             judged += 1
-            errors += bool(right[row]) != (said == "right")
+            errors += bool(right[row]) != (opinion == "right")
     if not judged:
         return "How often the judge errs is not known: `markscheme adjudicate` measures it"
     return f"Of {judged} of these that people judged, the judge was wrong in {errors}"

@@ -63,16 +63,16 @@ class Snapshot:
     folder: Path
     manifest: Manifest | None
     version: int
-    """Of two snapshots, of whatever folders, the same only if nothing differs."""
+    """Two snapshots, of the same folder or not, share a version only if they hold the same."""
     marks_version: int
-    """Changes only when a verdict may have: what is reckoned from verdicts is kept while texts are still read."""
+    """Changes only when a verdict may have changed, so figures made from verdicts stay while texts are still being read."""
     complete: bool
-    """Everything in the files has been read. Until then marks count whose response may yet come."""
+    """Whether everything in the files has been read. Until then a mark counts before its response was read."""
     progress: float
     planned: tuple[PlannedRound, ...]
     """The rounds of a run that asked some problems more often because of their answers."""
     keys: tuple[str, ...]
-    """Of the problems, in the order of `problems.jsonl`."""
+    """The problems' keys, in the order of `problems.jsonl`."""
     ids: tuple[str, ...]
     groups: Mapping[str, Sequence[str | None]] = field(repr=False)
     """What the problems can be grouped by: a field of their metadata, the label of each problem."""
@@ -80,11 +80,11 @@ class Snapshot:
     """The family of each problem, where its benchmark names one."""
     question_offsets: tuple[int, ...] = field(repr=False)
     files: tuple[Path, ...]
-    """Where the responses stand."""
+    """The files of responses."""
     lines: Table = field(repr=False)
     kinds: tuple[str, ...] = field(repr=False)
     mark_lines: Mapping[str, tuple[Table, tuple[str, ...]]] = field(repr=False)
-    """Of each protocol the lines of its marks, and the labels that occur in them."""
+    """For each protocol, the lines of its marks and the labels that occur in them."""
     damage: Mapping[str, int]
     """File → lines in it that cannot be read."""
     torn: tuple[str, ...]
@@ -94,7 +94,7 @@ class Snapshot:
     stray: int
     """Responses to problems that the run does not have."""
     judged: Mapping[str, tuple[str, Codes]] = field(default_factory=dict, repr=False)
-    """Verdicts that are not stored but were made for the looking: protocol → label, verdict of each row."""
+    """Verdicts that the viewer made and nobody stored: protocol → label, verdict of each row."""
     _places: dict[str, Ints] = field(default_factory=dict, init=False)
     _codes: dict[str, Codes] = field(default_factory=dict, init=False)
     _settled: dict[str, Settled] = field(default_factory=dict, init=False)
@@ -126,7 +126,7 @@ class Snapshot:
 
     @cached_property
     def rows(self) -> Columns:
-        """The columns: of each (problem, sample) that is there the numbers of the line that counts."""
+        """One row per (problem, sample) that is there, with the numbers of the line that counts."""
         lines, later = self.asked_lines, [self.asked_lines["kind"] == 0]
         if len(self.files) > 1:  # a single file is read in its order: its later lines are the later rows
             names = [file.name for file in self.files]
@@ -148,12 +148,12 @@ class Snapshot:
 
     @cached_property
     def problem(self) -> Ints:
-        """Of each row the number of its problem."""
+        """The number of each row's problem."""
         return problem_of(self.rows["cell"])
 
     @cached_property
     def sample(self) -> Ints:
-        """Of each row the number of its sample."""
+        """The number of each row's sample."""
         return sample_of(self.rows["cell"])
 
     @cached_property
@@ -268,12 +268,12 @@ class Snapshot:
         """Rows for which no mark of a protocol is stored; an error has a verdict nevertheless."""
         return np.asarray(((self.verdict(protocol) == UNMARKED) | (self._mark_places(protocol) < 0)) & self.arrived)
 
-    def marks_of(self, protocol: str) -> int:
+    def mark_count(self, protocol: str) -> int:
         """How many stored marks of a protocol count."""
         return int((self._mark_places(protocol) >= 0).sum())
 
     def _mark_places(self, protocol: str) -> Ints:
-        """Of each row the number of its mark's line, or `UNKNOWN`; where a judge settles what was open, of the first mark."""
+        """The line of each row's mark, or `UNKNOWN`; where a judge settles what was open, the line of the first mark."""
         label = self.label_of(protocol).partition("+")[0]
         if label in self._places:
             return self._places[label]

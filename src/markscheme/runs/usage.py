@@ -1,4 +1,4 @@
-"""What a run took: tokens, seconds, attempts, truncations and money, in total and for each problem."""
+"""The tokens, seconds, attempts, truncations and money that a run used, in total and for each problem."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import msgspec
 
 
 class Tokens(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """What one problem took, all its samples together."""
+    """What all samples of one problem used together."""
 
     responses: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
     reasoning_tokens: int = 0
     attempts: int = 0
-    """Tries, the failed ones included, of each sample."""
+    """Tries of all samples, the failed ones included."""
     truncated: int = 0
     """Responses cut off by the token limit."""
     seconds: float = 0.0
@@ -34,7 +34,7 @@ class Latency(msgspec.Struct, frozen=True):
 
 
 class Usage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a whole run took."""
+    """What a whole run used."""
 
     responses: int = 0
     prompt_tokens: int | None = None
@@ -55,7 +55,7 @@ class Ledger(msgspec.Struct, frozen=True):
 
     total: Usage
     problems: dict[str, Tokens]
-    """By the problem's key."""
+    """What each problem used, by its key."""
 
 
 class Price(msgspec.Struct, frozen=True):

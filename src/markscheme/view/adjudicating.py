@@ -14,7 +14,7 @@ from aiohttp import web
 
 from markscheme.errors import JournalError, UsageError
 from markscheme.reporting.adjudicated import worth
-from markscheme.runs.adjudications import Adjudication, Said, content_of, labels_journal
+from markscheme.runs.adjudications import Adjudication, Opinion, content_of, labels_journal
 from markscheme.types import Question, Response
 from markscheme.view.guard import Guard
 from markscheme.view.html import render_fragment, render_page
@@ -47,7 +47,7 @@ class Given(msgspec.Struct, forbid_unknown_fields=True):
     who: str
     at: int
     content: str
-    label: Said
+    label: Opinion
 
 
 class AdjudicationPage:
@@ -100,7 +100,7 @@ class AdjudicationPage:
     def _shown(self, asked: Asked) -> dict[str, Any]:
         """A response as a piece of a page, with its place; without one where all are judged."""
         labels_journal(self._adjudication.snapshot.folder, asked.who)  # refuses what is no name
-        said, order = self._adjudication.said(asked.who), self._adjudication.order
+        said, order = self._adjudication.opinions_of(asked.who), self._adjudication.order
         waiting = (at for at in range(len(order)) if at not in said and self._adjudication.shown(at) is not None)
         at = next(waiting, None) if asked.at is None else asked.at
         facts: dict[str, Any] = {"at": at, "done": len(said), "of": len(order)}

@@ -28,8 +28,8 @@ from markscheme.prompts import Template, prompts_sha256
 from markscheme.running.asking import Display
 from markscheme.running.execute import execute, resume
 from markscheme.running.judges.templates import JudgeTemplate, find_template
-from markscheme.running.plan import derive_seed
 from markscheme.running.prepare import Prepared
+from markscheme.running.requests import derive_seed
 from markscheme.runs.columns import UNMARKED, VERDICTS, Mask
 from markscheme.runs.folder import Run, write_atomically
 from markscheme.runs.lock import RunLock
@@ -43,7 +43,7 @@ class JudgeOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str = ""
     template: str = ""
-    """By name or path (default: as before where this judge was asked before, else `strict`)."""
+    """Its name or path (default: the template this judge was asked with before, else `strict`)."""
     which: str = "open"
     """All responses, or only those that are open or disputed."""
     share: float | None = None
@@ -73,7 +73,7 @@ class Judged(NamedTuple):
     template: JudgeTemplate
 
     def with_opinions(self, marks: list[Mark]) -> Judged:
-        """The same once its opinions are known."""
+        """A copy that counts its opinions, once they are known."""
         return self._replace(asked=len(marks), verdicts=Counter(mark.verdict for mark in marks))
 
 

@@ -40,7 +40,7 @@ class JudgeTemplate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     candidate: str = ""
     """What `{first}` and `{second}` stand for; swapped, the other way round."""
     prefix: str = ""
-    """Before every line of what is quoted."""
+    """What stands before every quoted line."""
     version: int = 1
     summary: str = ""
     source: str = ""
@@ -101,7 +101,7 @@ def _gold(problem: Problem) -> str:
 
 
 def _filled(text: str, parts: dict[str, str]) -> str:
-    """In one pass, so that a response which says {gold} gets none."""
+    """The text with its placeholders filled in one pass, so that a response which says {gold} gets none."""
     return _PLACEHOLDER.sub(lambda match: parts.get(match[1], match[0]), text)
 
 

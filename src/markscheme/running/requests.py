@@ -44,6 +44,6 @@ def requests(
 
 
 def derive_seed(seed: int, key: str, sample: int) -> int:
-    """From the run's seed, the problem and the sample, so that nothing depends on order: 31 bits, which all servers take."""
+    """A seed of 31 bits, which all servers take, from the run's seed, the problem and the sample: no order matters."""
     digest = hashlib.sha256(f"{seed}:{key}:{sample}".encode()).digest()
     return int.from_bytes(digest[:4], "big") >> 1
