@@ -42,8 +42,8 @@ class Plan:
         retry_after: float = 0.05,
         seed: int = 0,
         capacity: int | None = None,
-        together: int = 0,
         status: Callable[[dict[str, Any]], tuple[int, dict[str, Any]] | None] | None = None,
+        hold: bool = False,
     ) -> None:
         self.latency = latency
         self.answer = answer
@@ -52,8 +52,8 @@ class Plan:
         self.retry_after = retry_after
         self.random = random.Random(seed)
         self.capacity = capacity  # with more than this in flight it answers 429
-        self.together = together  # nobody is answered before so many are in flight at once
         self.status = status  # a status and body to answer a request with, instead of an answer
+        self.hold = hold  # no answer before `Loopback.release`
         # Encoded once: the server's work must not hide the client's.
         self.fixed = self.encode(text, "loopback") if answer is None else b""
 
@@ -137,12 +137,8 @@ class _Connection(asyncio.Protocol):
             self._misbehave(fault, asked)
         else:
             answer = self._body(asked)
-            if server.most_in_flight < plan.together:
+            if plan.hold:
                 server.held.append(partial(self._answer, answer, asked))
-            elif server.held:
-                server.held, held = [], server.held
-                for each in (*held, partial(self._answer, answer, asked)):
-                    loop.call_soon(each)
             elif plan.latency:
                 loop.call_later(plan.latency, self._answer, answer, asked)
             else:
@@ -237,6 +233,17 @@ class Loopback:
 
     def __exit__(self, *_: object) -> None:
         self.stop()
+
+    def release(self) -> None:
+        """Answer what `Plan(hold=True)` held back, and from now on everything at once."""
+        assert self._loop is not None
+        self._loop.call_soon_threadsafe(self._release)
+
+    def _release(self) -> None:
+        self.plan.hold = False
+        for answer in self.held:
+            answer()
+        self.held.clear()
 
     def stop(self) -> None:
         """Hang up on everybody and stop listening; a second time changes nothing."""

@@ -24,7 +24,7 @@ def options(server):
     return {"model": "openai/m", "base_url": server.url, "concurrency": 2, "samples": 4, "progress": False}
 
 
-def wait_for(condition, seconds=60):
+def wait_for(condition, seconds=200):
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end

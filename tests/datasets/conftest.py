@@ -35,7 +35,7 @@ def data_command(environment, launch):
     def run(*arguments, hub=None, **more):
         where = {"HF_ENDPOINT": hub.endpoint} if hub else {}
         command = launch("data", *arguments, env={**environment, **where, **more})
-        stdout, stderr = command.communicate(timeout=60)
+        stdout, stderr = command.communicate(timeout=200)
         return subprocess.CompletedProcess(arguments, command.returncode, stdout, stderr)
 
     return run

@@ -162,14 +162,14 @@ def run_script(then, **options):
 
 def test_a_script_without_a_main_guard_when_it_ends_then_its_worker_ends_too():
     process = run_script("")
-    out, _ = process.communicate(timeout=60)
+    out, _ = process.communicate(timeout=200)
     assert process.returncode == 0
     assert gone(int(out))
 
 
 def test_a_parent_when_killed_then_its_worker_ends_too():
     process = run_script("os.kill(os.getpid(), 9)")
-    out, _ = process.communicate(timeout=60)
+    out, _ = process.communicate(timeout=200)
     assert gone(int(out))
 
 
@@ -185,6 +185,6 @@ def test_a_pool_when_the_process_forks_then_the_child_has_workers_of_its_own():
         assert pid() == first
         """
     )
-    out, _ = process.communicate(timeout=60)
+    out, _ = process.communicate(timeout=200)
     assert process.returncode == 0
     assert gone(int(out))

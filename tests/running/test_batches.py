@@ -84,7 +84,7 @@ def test_batch_when_the_process_is_killed_while_waiting_then_resume_fetches_what
         url = server.url if model.startswith("openai") else server.url.removesuffix("/v1")
         options = ["--model", model, "--base-url", url, "-n", "3", "--batch", "--out", tmp_path / "run"]
         asking = process("run", sums(10), *options)
-        end = time.monotonic() + 60
+        end = time.monotonic() + 200
         while not server.looks:
             assert asking.poll() is None
             assert time.monotonic() < end

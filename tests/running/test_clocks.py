@@ -28,7 +28,7 @@ def test_clock_when_it_jumps_in_mid_run_then_the_run_goes_on_as_if_nothing_was(
         asking = process("run", sums(120), *fast, *options, prefix=(*jumping, *steady))
         wait_until(lambda: folder.exists() and len(answers(folder)) >= 30, 60)
         clock.write_text(f"{jump}\n")
-        out, said = asking.communicate(timeout=100)
+        out, said = asking.communicate(timeout=200)
     assert asking.returncode == 0, said
     report = json.loads(out)
     assert report["responses"] == 120

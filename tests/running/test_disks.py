@@ -53,7 +53,7 @@ def test_power_when_lost_in_mid_run_then_what_was_synced_is_there_and_the_rest_i
             after = answers(folder)
             assert set(kept) <= set(after)
             again = process("resume", folder, "--json")
-            _, said = again.communicate(timeout=100)
+            _, said = again.communicate(timeout=200)
             assert again.returncode == 0, said
             assert "Traceback" not in said
             assert len(answers(folder)) == 150
@@ -66,7 +66,7 @@ def test_power_when_lost_right_after_the_end_then_the_run_is_complete(process, s
     with Loopback(Plan(answer=right)) as server:
         with disk("--loss", "strict") as plugged_in:
             asking = process("run", sums(20), *fast, "--base-url", server.url, "--out", folder)
-            asking.communicate(timeout=100)
+            asking.communicate(timeout=200)
             cut(plugged_in)
         with disk():
             assert Run.open(folder).manifest.status == "complete"
@@ -83,10 +83,10 @@ def test_network_file_system_when_it_fails_now_and_then_then_resuming_ends_with_
         asking = process(*command)
         while asking.poll() is None:  # whoever reads meanwhile gets figures or a sentence
             reading = process("report", folder)
-            _, said = reading.communicate(timeout=100)
+            _, said = reading.communicate(timeout=200)
             assert "Traceback" not in said
         for _ in range(20):
-            _, said = asking.communicate(timeout=100)
+            _, said = asking.communicate(timeout=200)
             assert "Traceback" not in said
             if asking.returncode == 0:
                 break

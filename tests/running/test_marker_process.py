@@ -63,14 +63,14 @@ def test_marks_when_a_response_keeps_the_marker_busy_then_the_run_ends_and_names
         asking = process(*command, "--concurrency", 1, "--out", folder)
         wait_until(busy.exists, 60)
         wait_until(lambda: len(answers(folder)) == 12, 60)  # asked on while the marker was busy, or long done
-        out, said = asking.communicate(timeout=100)
+        out, said = asking.communicate(timeout=200)
         assert asking.returncode == 0, said
         report = json.loads(out)
         assert report["verdicts"] == {"correct": 11, "unmarkable": 1}
         assert "the marker took longer than 0.5 s" in " ".join(report["warnings"])
         busy.unlink()
         again = process("resume", folder, "--json")  # and does not meet it again
-        again.communicate(timeout=60)
+        again.communicate(timeout=200)
         assert again.returncode == 0
         assert not busy.exists()
         assert sum(server.asked.values()) == 12
@@ -91,7 +91,7 @@ def test_signal_when_the_marker_is_busy_then_the_run_is_closed_and_can_be_resume
         if when == "marking":
             wait_until(lambda: len(answers(folder)) == 40, 60)
         asking.send_signal(number)
-        out, said = asking.communicate(timeout=110)
+        out, said = asking.communicate(timeout=200)
     assert asking.returncode == 130, said
     assert "Traceback" not in said
     kept = Run.open(folder)

@@ -236,7 +236,7 @@ def test_growth_when_killed_at_any_moment_then_resuming_asks_the_rest_once(
         markscheme("run", sums(10), *fast, "--base-url", server.url, "--limit", 5, "--out", folder)
         monkeypatch.setenv("PYTHONPATH", str(tmp_path / "site"), prepend=":")
         monkeypatch.setenv("KILLED_AT", str(moment))
-        process("resume", folder, "--limit", 10, "--json").communicate(timeout=60)
+        process("resume", folder, "--limit", 10, "--json").communicate(timeout=200)
         monkeypatch.delenv("KILLED_AT")
         done = markscheme("resume", folder, "--json", *again)
         assert done.returncode == 0, done.stderr

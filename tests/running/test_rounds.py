@@ -81,7 +81,7 @@ def test_until_when_killed_and_resumed_then_every_planned_sample_once(process, s
             if size == 50:
                 started.kill()
                 started = process(*command, "--base-url", server.url)
-            deadline = time.monotonic() + 60
+            deadline = time.monotonic() + 200
             while time.monotonic() < deadline and started.poll() is None:
                 journal = folder / "responses.jsonl"
                 if journal.exists() and len(journal.read_bytes().splitlines()) >= size:
@@ -91,7 +91,7 @@ def test_until_when_killed_and_resumed_then_every_planned_sample_once(process, s
             started.send_signal(signal.SIGKILL)
             started.wait()
         last = process("resume", folder, "--json")
-        report = json.loads(last.communicate(timeout=120)[0])
+        report = json.loads(last.communicate(timeout=200)[0])
     assert last.returncode == 0
     assert report["until"]["reached"] is True
     check_whole(Run.open(folder))

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from datetime import datetime
+from operator import length_hint
 
 import pytest
 
@@ -70,9 +71,14 @@ class Asked:
                 timeout=timeout,
                 live=self.live,
             )
+            running = asyncio.ensure_future(self.scheduler.run())
             if meanwhile:
-                asyncio.get_running_loop().call_later(0.05, meanwhile, self.scheduler)
-            await self.scheduler.run()
+                while len(model.attempts) < min(
+                    limit, length_hint(requests, limit)
+                ):  # until as many as may be have begun
+                    await asyncio.sleep(0.001)
+                meanwhile(self.scheduler)
+            await running
 
         started = time.monotonic()
         asyncio.run(asking())
@@ -214,18 +220,18 @@ def test_failure_when_the_server_was_never_there_then_stops_long_before_the_last
 
 
 def test_failure_when_the_server_comes_back_then_nobody_sleeps_on():
-    back = time.monotonic() + 0.3
+    back = time.monotonic() + 1
 
     def trouble(*_):
         if time.monotonic() < back:
             raise RequestFailed("connection", "cannot connect", retryable=True)
 
-    # With doubling delays the last try before 0.3 s may be followed by a delay of half a second and more.
+    # With doubling delays the last try before that second may be followed by a delay of another and more.
     asked = Asked(Fake(trouble=trouble), [request(number) for number in range(50)], limit=50, retries=30, delay=0.01)
     done = sorted(one.created for one in asked.kept)
     assert len(done) == 50
     first, last = (datetime.fromisoformat(moment) for moment in (done[0], done[-1]))
-    assert (last - first).total_seconds() < 0.15
+    assert (last - first).total_seconds() < 0.6
 
 
 def test_failure_when_no_prompt_fits_the_model_then_stops_after_some():
@@ -305,7 +311,7 @@ def test_drain_when_retries_wait_then_they_are_left_for_later():
 
     asked = Asked(Fake(trouble=trouble), [request(0)], meanwhile=lambda scheduler: scheduler.drain())
     assert asked.kept == []
-    assert asked.seconds < 5
+    assert asked.seconds < 50  # and not the sixty that the server wants
 
 
 def test_drain_when_a_server_gives_fewer_samples_then_the_rest_is_left_for_later():
@@ -317,7 +323,7 @@ def test_drain_when_a_server_gives_fewer_samples_then_the_rest_is_left_for_later
 def test_stop_when_told_then_what_is_in_flight_is_dropped():
     asked = Asked(Fake(lambda _: 60.0), [request(0)], meanwhile=lambda scheduler: scheduler.stop())
     assert asked.kept == []
-    assert asked.seconds < 5
+    assert asked.seconds < 50  # and not the sixty that the model takes
 
 
 def test_bug_when_a_backend_raises_something_else_then_it_is_not_hidden():

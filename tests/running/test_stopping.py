@@ -11,7 +11,7 @@ import threading
 import time
 
 import pytest
-from kept_runs import answers, lines, wait_until
+from kept_runs import answers, lines, wait_until, wait_until_taken
 from loopback import Loopback, Plan
 
 import markscheme as markscheme_package
@@ -20,11 +20,13 @@ from markscheme.runs.folder import Run
 
 def test_interrupt_when_once_then_what_is_in_flight_is_finished_and_reported(process, sums, right, fast, tmp_path):
     folder = tmp_path / "run"
-    with Loopback(Plan(answer=right, latency=1.0), count=True) as server:
+    with Loopback(Plan(answer=right, hold=True), count=True) as server:
         asking = process(*("run", sums(200), *fast, "--base-url", server.url, "--concurrency", 8, "--out", folder))
         wait_until(lambda: server.in_flight == 8)
         asking.send_signal(signal.SIGINT)
-        stdout, stderr = asking.communicate(timeout=20)
+        wait_until_taken(asking)
+        server.release()
+        stdout, stderr = asking.communicate(timeout=200)
         assert sum(server.asked.values()) == 8
     assert asking.returncode == 130
     assert len(answers(folder)) == 8
@@ -35,14 +37,14 @@ def test_interrupt_when_once_then_what_is_in_flight_is_finished_and_reported(pro
 
 def test_interrupt_when_twice_then_what_is_in_flight_is_dropped(process, sums, right, fast, tmp_path):
     folder = tmp_path / "run"
-    with Loopback(Plan(answer=right, latency=60.0)) as server:
+    with Loopback(Plan(hold=True)) as server:
         asking = process("run", sums(20), *fast, "--base-url", server.url, "--concurrency", 20, "--out", folder)
         wait_until(lambda: server.in_flight == 20)
         asking.send_signal(signal.SIGINT)
-        time.sleep(0.3)
+        wait_until_taken(asking)
         assert asking.poll() is None
         asking.send_signal(signal.SIGINT)
-        _, stderr = asking.communicate(timeout=10)
+        _, stderr = asking.communicate(timeout=200)
     assert asking.returncode == 130
     assert lines(folder) == []
     assert "Traceback" not in stderr
@@ -51,11 +53,11 @@ def test_interrupt_when_twice_then_what_is_in_flight_is_dropped(process, sums, r
 
 def test_termination_when_a_batch_system_asks_then_stops_at_once_with_a_report(process, sums, right, fast, tmp_path):
     folder = tmp_path / "run"
-    with Loopback(Plan(answer=right, latency=60.0)) as server:
+    with Loopback(Plan(hold=True)) as server:
         asking = process("run", sums(20), *fast, "--base-url", server.url, "--concurrency", 20, "--out", folder)
         wait_until(lambda: server.in_flight == 20)
         asking.send_signal(signal.SIGTERM)
-        asking.communicate(timeout=10)
+        asking.communicate(timeout=200)
     assert asking.returncode == 130
     assert (folder / "report.json").exists()
 
@@ -84,7 +86,7 @@ def test_disk_when_full_then_stops_cleanly_and_the_folder_says_so(
     options = ("--protocol", "gsm8k-numeric", "--model", "openai/m", "--concurrency", 8, "--out", folder)
     with Loopback(Plan(answer=lambda body: "Well. " * 500 + right(body))) as server:
         asking = process("run", sums(60), *options, "--base-url", server.url, *([told] if told else []))
-        out, said = asking.communicate(timeout=60)
+        out, said = asking.communicate(timeout=200)
         kept = answers(folder)
         assert asking.returncode == 1
         assert "No space left on device" in said
@@ -121,7 +123,7 @@ def test_file_when_it_may_not_grow_then_stops_cleanly_with_everything_kept(
     with Loopback(Plan(answer=lambda body: "Well. " * 500 + right(body))) as server:
         options = ("--base-url", server.url, "--concurrency", 8, "--out", folder)
         asking = process("run", sums(60), *fast, *options, prefix=limit)
-        _, said = asking.communicate(timeout=30)
+        _, said = asking.communicate(timeout=200)
         kept = answers(folder)
         assert asking.returncode == 1
         assert "File too large" in said

@@ -27,7 +27,7 @@ def test_display_when_on_a_terminal_then_redrawn_in_place_and_gone_at_the_end(su
             if not part:
                 break
             shown += part
-        report, _ = process.communicate(timeout=30)
+        report, _ = process.communicate(timeout=200)
     os.close(ours)
     assert process.returncode == 0
     assert shown.count(b"in flight") >= 3

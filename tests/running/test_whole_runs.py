@@ -81,7 +81,7 @@ def requests_by_seed(server, wanted):
 def wait_for_growth(process, folder, kept, luck):
     """Kill the process some time after it has kept something new; true when it ended by itself."""
     journal = folder / "responses.jsonl"
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 200
     while process.poll() is None and time.monotonic() < deadline:
         if journal.exists() and journal.read_bytes().count(b"\n") > kept + luck.randrange(30, 70):
             time.sleep(luck.random() * 0.05)
@@ -110,7 +110,7 @@ def test_report_when_responses_are_missing_then_each_reason_is_told_once(marksch
 
 def test_option_when_it_is_no_text_then_refused_in_one_sentence(process, sums, fast, tmp_path):
     asking = process("run", sums(2), *fast, "--base-url", "http://127.0.0.1:9", "--system-prompt", "\udcff")
-    _, said = asking.communicate(timeout=30)
+    _, said = asking.communicate(timeout=200)
     assert asking.returncode == 2
     assert said == "markscheme: --system-prompt is not text: it holds bytes that are no UTF-8\n"
 
@@ -134,7 +134,7 @@ def test_run_when_the_folder_holds_a_run_then_nothing_is_asked_twice_and_another
 
 def test_run_when_another_process_is_at_it_then_refused_by_its_number(markscheme, process, sums, right, fast, tmp_path):
     folder = tmp_path / "run"
-    with Loopback(Plan(answer=right, latency=30)) as server:
+    with Loopback(Plan(hold=True)) as server:
         first = process("run", sums(3), *fast, "--base-url", server.url, "--out", folder)
         wait_until(lambda: server.in_flight == 3)
         second = markscheme("resume", folder)
@@ -223,7 +223,7 @@ def test_replicas_when_one_dies_then_the_other_takes_over(process, sums, right, 
         wait_until(lambda: first.requests > 30)
         assert second.requests > 10
         first.stop()
-        asking.communicate(timeout=30)
+        asking.communicate(timeout=200)
         assert first.requests + second.requests >= 400
     assert asking.returncode == 0
     assert set(answers(tmp_path / "run").values()) == {1}
@@ -231,10 +231,12 @@ def test_replicas_when_one_dies_then_the_other_takes_over(process, sums, right, 
 
 def test_concurrency_when_1500_then_all_are_in_flight_on_a_default_file_limit(process, sums, right, fast, tmp_path):
     limit = ("bash", "-c", 'ulimit -Sn 1024; exec "$@"', "bash")  # what most systems start with
-    with Loopback(Plan(answer=right, together=1500)) as server:
+    with Loopback(Plan(answer=right, hold=True)) as server:
         options = ("--base-url", server.url, "--concurrency", 1500, "--out", tmp_path / "run")
         asking = process("run", sums(1500), *fast, *options, prefix=limit)
-        _, said = asking.communicate(timeout=120)
+        wait_until(lambda: server.in_flight == 1500 or asking.poll() is not None)
+        server.release()
+        _, said = asking.communicate(timeout=200)
         assert server.most_in_flight == 1500
     assert asking.returncode == 0, said
 
@@ -243,7 +245,7 @@ def test_concurrency_when_the_hard_limit_is_too_low_then_says_what_to_raise(proc
     limit = ("bash", "-c", 'ulimit -n 512; exec "$@"', "bash")
     options = ("--base-url", "http://127.0.0.1:9/v1", "--concurrency", 2000)
     asking = process("run", sums(2000), *fast, *options, prefix=limit)
-    _, said = asking.communicate(timeout=30)
+    _, said = asking.communicate(timeout=200)
     assert asking.returncode == 2
     assert "ulimit -Hn" in said
     assert not (tmp_path / "runs").exists()
@@ -308,10 +310,8 @@ def test_progress_when_not_on_a_terminal_then_plain_lines_with_the_figures(
         )
     told, *lines = done.stderr.splitlines()
     assert f"asking {server.url}" in told
-    line = next(line for line in lines if "accuracy" in line)  # the first answers may take their time
-    for figure in ("/100 done", "8 in flight", "0 retrying", "0 errors", "±", "tokens/s", "truncated"):
-        assert figure in line
-    assert "left" in line
+    figures = ("/100 done", "8 in flight", "0 retrying", "0 errors", "accuracy", "±", "tokens/s", "truncated", "left")
+    assert [line for line in lines if all(figure in line for figure in figures)], done.stderr
 
 
 def test_python_call_when_an_event_loop_is_running_then_works_as_in_a_notebook(sums, right, tmp_path):

@@ -71,7 +71,7 @@ def test_mark_when_the_run_goes_on_then_refused_and_the_run_keeps_every_mark(ask
         assert f"is being written by process {run.pid}" in capsys.readouterr().err
         assert main(["report", str(folder), "--json"]) == 0  # readers need no lock
         gate.open()
-        run.communicate(timeout=90)
+        run.communicate(timeout=200)
         assert run.returncode == 0
         assert sum(server.asked.values()) == 60
     assert len(verdicts(folder)) == 60
@@ -88,7 +88,7 @@ def test_lock_when_its_file_is_deleted_during_the_run_then_nobody_else_gets_in(a
         assert "is being written by another process" in capsys.readouterr().err
         assert (folder / "manifest.json").read_bytes() == before
         gate.open()
-        run.communicate(timeout=90)
+        run.communicate(timeout=200)
         assert sum(server.asked.values()) == 60
     assert set(answers(folder).values()) == {1}
 
@@ -132,7 +132,7 @@ def test_file_when_it_is_removed_during_the_run_then_nothing_of_it_is_lost(askin
     with Loopback(Plan(answer=answer), count=True) as server:
         run = asking(server.url, folder)
         (folder / removed).unlink(missing_ok=True)
-        _, said = run.communicate(timeout=90)
+        _, said = run.communicate(timeout=200)
         assert run.returncode == 0, said
         assert sum(server.asked.values()) == 60
     assert len(answers(folder)) == len(verdicts(folder)) == 60
@@ -155,7 +155,7 @@ def test_file_when_it_is_replaced_during_the_run_then_nothing_of_it_is_lost_and_
             os.mkfifo(file)
         else:  # as `sed -i` and editors do
             file.write_bytes(lines[: len(lines) // 3] if by == "part" else lines)
-        _, said = run.communicate(timeout=90)
+        _, said = run.communicate(timeout=200)
         assert run.returncode == 0, said
         assert sum(server.asked.values()) == 60
     assert len(answers(tmp_path / "run")) == len(verdicts(tmp_path / "run")) == 60
@@ -176,7 +176,7 @@ def test_folder_when_it_is_moved_during_the_run_then_asking_stops_and_it_goes_on
     with Loopback(Plan(answer=lambda _: time.sleep(0.3) or "#### 4"), count=True) as server:
         run = asking(server.url, tmp_path / "run")
         (tmp_path / "run").rename(tmp_path / "moved")
-        _, said = run.communicate(timeout=90)
+        _, said = run.communicate(timeout=200)
         assert run.returncode == 1
         assert "was removed or moved" in said
         assert "Traceback" not in said
@@ -242,7 +242,7 @@ def test_hang_up_when_the_terminal_is_closed_then_stops_with_a_report_and_says_h
     with Loopback(Plan(answer=answer)) as server:
         run = asking(server.url, folder)
         run.send_signal(sent)
-        run.communicate(timeout=60)
+        run.communicate(timeout=200)
     assert run.returncode == 130
     assert Run.open(folder).manifest.status == "interrupted"
     assert json.loads((folder / "report.json").read_bytes())["responses"] == len(answers(folder))
@@ -255,7 +255,7 @@ def test_hang_up_when_the_run_was_started_with_nohup_then_it_goes_on(asking, tmp
         with Loopback(Plan(answer=answer)) as server:
             run = asking(server.url, folder)
             run.send_signal(signal.SIGHUP)
-            run.communicate(timeout=90)
+            run.communicate(timeout=200)
     finally:
         signal.signal(signal.SIGHUP, former)
     assert run.returncode == 0

@@ -1,8 +1,10 @@
 """What a run folder holds, as plain data."""
 
 import json
+import re
 import time
 from collections import Counter
+from pathlib import Path
 
 from markscheme.runs.folder import Run
 
@@ -27,8 +29,16 @@ def answers_that_count(folder):
     return {(one.key, one.sample) for one in Run.open(folder).responses() if one.error is None}
 
 
-def wait_until(happened, seconds=20.0):
+def wait_until(happened, seconds=200.0):
     deadline = time.monotonic() + seconds
     while not happened():
         assert time.monotonic() < deadline, "it never happened"
         time.sleep(0.01)
+
+
+def wait_until_taken(process):
+    """Until the signal that was just sent has reached its process: another one before that would be the same one."""
+    status = Path(f"/proc/{process.pid}/status")
+    if status.exists():
+        wait_until(lambda: not status.exists() or re.search(r"^ShdPnd:\s*0+$", status.read_text(), re.MULTILINE))
+    time.sleep(0.3)

@@ -62,7 +62,7 @@ def wandb_records(folder):
             records.extend(map(protocol.Record.FromString, log_records(file.read_bytes())))
         return any(record.HasField("exit") for record in records)
 
-    wait_until(ended, seconds=60)
+    wait_until(ended)
     for record in records:
         history = record.history.item
         figures |= {item.key or "/".join(item.nested_key): json.loads(item.value_json) for item in history}

@@ -20,6 +20,10 @@ FLAGS = [
 ]
 
 
+PATIENCE = 120_000
+"""Milliseconds: a busy machine takes its time, and nothing here measures it."""
+
+
 @pytest.fixture(scope="session")
 def runs(tmp_path_factory) -> Path:
     """A folder with every kind of run that is only looked at."""
@@ -85,7 +89,7 @@ def tab(browser):
     context = browser.new_context(
         viewport={"width": 1280, "height": 840}, permissions=["clipboard-read", "clipboard-write"]
     )
-    context.set_default_timeout(120_000)  # a busy machine takes its time; nothing here measures it
+    context.set_default_timeout(PATIENCE)
     opened = context.new_page()
     troubles: list[str] = []
     opened.on("pageerror", lambda error: troubles.append(str(error)))
@@ -94,6 +98,21 @@ def tab(browser):
     opened.on("request", lambda asked: troubles.append(f"asked for {asked.url}") if _outside(asked.url) else None)
     yield opened, troubles
     context.close()
+
+
+@pytest.fixture
+def new_context(browser):
+    """Another window, as the test wants it: `new_context(color_scheme="dark")`, closed with the test."""
+    opened = []
+
+    def new(**options):
+        opened.append(browser.new_context(**options))
+        opened[-1].set_default_timeout(PATIENCE)
+        return opened[-1]
+
+    yield new
+    for context in opened:
+        context.close()
 
 
 @pytest.fixture

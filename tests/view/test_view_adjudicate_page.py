@@ -197,13 +197,12 @@ def test_name_that_is_no_name_is_refused(site, folder, who):
     assert [file.name for file in (folder / "adjudications").iterdir()] == ["order.jsonl"]
 
 
-def test_page_of_another_site_can_neither_read_nor_write(browser, site, folder, serve, tmp_path):
+def test_page_of_another_site_can_neither_read_nor_write(new_context, site, folder, serve, tmp_path):
     """In a real browser: a fetch with and without leave, a form, a picture, a frame."""
     content = json.loads(send(site.url)[1])["content"]
     (tmp_path / "empty").mkdir()
     other = serve(tmp_path / "empty")
-    context = browser.new_context(bypass_csp=True)
-    tab = context.new_page()
+    tab = new_context(bypass_csp=True).new_page()
     tab.goto(other.url)
     read = tab.evaluate(
         """async ([to, token, content]) => {
@@ -220,7 +219,6 @@ def test_page_of_another_site_can_neither_read_nor_write(browser, site, folder, 
     tab.set_content(f'<form method="post" enctype="text/plain" action="{site.url}/label"><input name="x"></form>')
     tab.evaluate("() => document.forms[0].submit()")
     tab.get_by_text("does not answer the pages of other sites").wait_for()
-    context.close()
     assert [file.name for file in (folder / "adjudications").iterdir()] == ["order.jsonl"]
 
 
@@ -271,7 +269,7 @@ def test_command_says_what_the_labels_are_worth_when_it_ends_and_never_shows_the
     assert send(url, "/label", body, X_Markscheme_Token=token)[0] == 200
     assert send(url, "/show", X_Markscheme_Token="wrong")[0] == 403
     server.send_signal(signal.SIGINT)
-    out, errors = server.communicate(timeout=60)
+    out, errors = server.communicate(timeout=200)
     assert server.returncode == 0
     assert "1 judged: of those marked correct" in out
     assert token not in out + errors

@@ -2,7 +2,7 @@
 
 import csv
 import re
-import time
+import threading
 
 import pytest
 import run_folders as folders
@@ -26,17 +26,20 @@ EVERY_PAGE = {
 def test_runs_page_leads_to_every_page_by_clicking(page, server):
     page.goto(server.url + "/")
     page.get_by_role("link", name="first", exact=True).click()
+    page.wait_for_url("**/run/first")
     assert page.locator("h1").inner_text().startswith("math-sample")
     page.wait_for_function("() => document.querySelectorAll('svg.plot').length === 3")  # the band takes its time
     assert re.search(r"\d+\.\d %", page.locator(".card.main .big").inner_text())
     assert page.locator(".lines .c").count() == 96
     page.locator(".lines li > a").first.click()
-    page.wait_for_load_state()
+    page.wait_for_url("**/problem/*")
     assert page.locator(".statement math").count() >= 3
     page.locator("#part-answers table").last.locator("tbody a").first.click()
     page.locator("article mark").first.wait_for()
     page.get_by_role("link", name="first", exact=True).click()
+    page.wait_for_url("**/run/first")
     page.get_by_role("link", name="Audit").click()
+    page.wait_for_url("**/audit")
     page.locator(".matrix").wait_for()
     assert re.search(r"Gold\s+Extracted", page.locator("#part-list thead").inner_text())
     page.get_by_role("link", name="Responses").click()
@@ -52,14 +55,14 @@ def test_two_runs_ticked_are_compared_down_to_both_responses(page, server):
     page.get_by_text("paired on 12 problems").wait_for()
     assert re.search(r"[+-]\d+\.\d points", page.locator(".card.main .big").inner_text())
     page.get_by_role("link", name="side by side").first.click()
-    page.wait_for_load_state()
+    page.wait_for_url("**/compare/problem?*")
     assert page.locator(".sides section").count() == 2
     assert page.locator(".sides article math").count() > 2
     assert page.locator(".sides details:not([open])").count() == 2  # the thinking is folded here too
     assert {"✓", "✗"} & set("".join(page.locator("select[name=left] option").all_inner_texts()))
     here = page.url
     page.keyboard.press("j")
-    page.wait_for_function(f"() => location.href !== {here!r}")
+    page.wait_for_url(lambda url: url != here)
     assert "in two runs" in page.locator("h1").inner_text()
     page.locator("select[name=left]").select_option("3")
     page.wait_for_url(re.compile(r"left=3"))
@@ -68,7 +71,7 @@ def test_two_runs_ticked_are_compared_down_to_both_responses(page, server):
 def test_sort_and_filter_of_runs_are_in_the_address(page, server):
     page.goto(server.url + "/")
     page.get_by_role("link", name="Accuracy").click()
-    assert "sort=accuracy" in page.url
+    page.wait_for_url("**/?*sort=accuracy*")
     names = page.locator("#runs tbody th a").all_inner_texts()
     page.get_by_label("Find").fill("second")
     page.keyboard.press("Enter")
@@ -83,6 +86,7 @@ def test_filter_of_responses_is_in_the_address_and_kept_by_next(page, server):
     page.get_by_role("button", name="Show").click()
     page.wait_for_url(re.compile(r"responses\?verdict=wrong$"))
     rows = page.locator("#responses tbody tr")
+    assert rows.count() > 1
     assert all("wrong" in text for text in rows.all_inner_texts())
     second = rows.nth(1).locator("td a").first.get_attribute("href")
     rows.nth(0).locator("td a").first.click()
@@ -95,18 +99,16 @@ def test_filter_of_responses_is_in_the_address_and_kept_by_next(page, server):
 def test_keys_lead_on_to_the_next_wrong_one_and_the_next_disagreement(page, server):
     page.goto(server.url + "/run/first/response/1/0")
     page.keyboard.press("w")
-    page.wait_for_function("() => !location.pathname.endsWith('/1/0')")
-    page.wait_for_load_state()
+    page.wait_for_url(lambda url: not url.endswith("/1/0"))
     assert "correct" not in page.locator("main .title .badge").inner_text()
     here = page.url
     page.keyboard.press("d")
-    page.wait_for_function(f"() => location.href !== {here!r}")
-    page.wait_for_load_state()
+    page.wait_for_url(lambda url: url != here)
     verdicts = page.locator("#judgements tr.stored .badge").all_inner_texts()
     assert len({("correct" in text) for text in verdicts}) == 2
     here = page.url
     page.keyboard.press("j")
-    page.wait_for_function(f"() => location.href !== {here!r}")
+    page.wait_for_url(lambda url: url != here)  # until it is loaded: only then the page listens to keys
     page.keyboard.press("k")
     page.wait_for_url(here)
     page.keyboard.press("u")
@@ -128,7 +130,7 @@ def test_raw_text_shows_the_source_and_the_answer_in_both(page, server):
     answer.wait_for()
     assert answer.inner_text() == page.locator("#judgements tr").first.locator("code").inner_text()
     page.keyboard.press("j")
-    page.wait_for_function("() => !location.pathname.endsWith('/1/0')")
+    page.wait_for_url(lambda url: not url.endswith("/1/0"))
     assert page.locator("#raw").is_checked()
 
 
@@ -147,14 +149,23 @@ def test_other_protocols_join_the_stored_marks(page, server):
     assert page.locator("#judgements tr:not(.stored)").count() >= 3
 
 
+SAID_BY_THE_BUTTON = """() => {
+    const button = document.querySelector("[data-copy]");
+    window.said = new Promise((resolve) =>
+        new MutationObserver(() => resolve(button.textContent)).observe(button, { childList: true }));
+}"""  # which it says for a second and a half only
+
+
 def test_command_to_judge_again_is_copied(page, server, runs):
     page.goto(server.url + "/run/first/response/1/0")
+    page.evaluate(SAID_BY_THE_BUTTON)
     page.get_by_role("button", name="Copy").click()
-    page.get_by_role("button", name="Copied").wait_for()
+    assert page.evaluate("() => window.said") == "Copied"
     command = page.locator("#command").inner_text()
     page.goto(server.url + "/")
     page.keyboard.press("/")
     page.keyboard.press("Control+V")
+    page.wait_for_function("() => document.querySelector('[data-search]').value")
     assert page.get_by_label("Find").input_value() == command
     assert "markscheme mark response.jsonl -p math" in command
 
@@ -169,7 +180,7 @@ def test_page_of_a_running_run_updates_by_itself(serve, page, tmp_path):
     page.goto(served.url + "/")
     page.locator(".pill.running").wait_for()
     folders.go_on(path, 11, 14)
-    page.get_by_text("of 24").wait_for()
+    page.locator("td", has_text=re.compile(r"^\s*14 of 24")).wait_for()
 
 
 def test_page_of_a_response_that_is_not_there_yet_shows_it_when_it_comes(serve, page, tmp_path):
@@ -196,12 +207,13 @@ def test_run_that_starts_while_the_empty_page_is_open_appears_on_it(serve, page,
 def test_comparison_that_takes_its_time_appears_by_itself(serve, page, tmp_path, monkeypatch):
     import markscheme.view.pages.compare as comparing
 
-    original = comparing.pair
-    monkeypatch.setattr(comparing, "pair", lambda *runs: time.sleep(1.5) or original(*runs))
+    original, seen = comparing.pair, threading.Event()
+    monkeypatch.setattr(comparing, "pair", lambda *runs: seen.wait(120) and original(*runs))
     folders.finished(tmp_path / "one", problems=3, samples=2, seed=1)
     folders.finished(tmp_path / "two", problems=3, samples=2, seed=2)
     page.goto(serve(tmp_path).url + "/compare?run=one&run=two")
     page.get_by_text("Being worked out").wait_for()
+    seen.set()
     page.get_by_text("paired on 3 problems").wait_for()
 
 
@@ -230,10 +242,9 @@ def test_direction_tricks_are_visible_in_text_and_names(page, server):
 
 
 def test_line_of_ten_megabytes_opens_and_scrolls_smoothly(page, server):
-    start = time.monotonic()
-    page.goto(server.url + "/run/hostile/response/1/10")
+    opened = page.goto(server.url + "/run/hostile/response/1/10")
     page.locator("article .b").first.wait_for()
-    assert time.monotonic() - start < 10
+    assert len(opened.body()) < 500_000  # of ten million
     places = page.locator("article .later")
     assert places.count() > 500
     middle = places.nth(300)
@@ -259,36 +270,33 @@ def test_trace_of_a_megabyte_lays_out_only_what_is_in_view(serve, page, tmp_path
     page.goto(served.url + "/run/long/response/1/0")
     page.keyboard.press("a")
     page.locator("article mark").first.wait_for(state="visible")
-    slowest = page.evaluate(
+    # How long a frame takes is measured in perf/view.py; what it depends on is how many formulas are laid out.
+    most = page.evaluate(
         """async () => {
-            let slowest = 0, before = performance.now();
-            for (let i = 0; i < 60; i++) {
+            let most = 0;
+            for (let i = 0; i < 20; i++) {
                 window.scrollBy(0, 4000 * (i % 2 ? 1 : -1.5));
                 await new Promise(requestAnimationFrame);
-                const now = performance.now();
-                slowest = Math.max(slowest, now - before);
-                before = now;
+                const formulas = [...document.querySelectorAll("article math")];
+                most = Math.max(most, formulas.filter((one) => one.checkVisibility({ contentVisibilityAuto: true })).length);
             }
-            return slowest;
+            return most;
         }"""
     )
-    assert slowest < 1000  # a frame; on an idle machine it is far less, see perf/view.py
+    assert 0 < most < 2_400  # of 24,000
 
 
-def test_page_at_phone_width_does_not_scroll_sideways(browser, server):
-    context = browser.new_context(viewport={"width": 360, "height": 740})
-    page = context.new_page()
+def test_page_at_phone_width_does_not_scroll_sideways(new_context, server):
+    page = new_context(viewport={"width": 360, "height": 740}).new_page()
     widths = {}
     for name, address in EVERY_PAGE.items():
         page.goto(server.url + address)
         widths[name] = page.evaluate("document.documentElement.scrollWidth")
-    context.close()
     assert widths == dict.fromkeys(EVERY_PAGE, 360)
 
 
-def test_page_breaks_no_rule_of_accessibility_in_light_or_dark(browser, server):
-    context = browser.new_context(bypass_csp=True)  # for the checker's own script
-    page = context.new_page()
+def test_page_breaks_no_rule_of_accessibility_in_light_or_dark(new_context, server):
+    page = new_context(bypass_csp=True).new_page()  # for the checker's own script
     ours = {"exclude": [["math"]]}  # thousands of elements that no rule speaks of
     broken = []
     for name, address in EVERY_PAGE.items():
@@ -300,13 +308,11 @@ def test_page_breaks_no_rule_of_accessibility_in_light_or_dark(browser, server):
         again = "ours => axe.run(ours, { runOnly: ['color-contrast'], resultTypes: ['violations'] }).then((found) => found.violations)"
         found += page.evaluate(again, ours)
         broken += [(name, one["id"], one["nodes"][0]["html"][:200]) for one in found]
-    context.close()
     assert broken == []
 
 
-def test_light_and_dark_follow_the_system_until_the_reader_chooses(browser, server):
-    context = browser.new_context(color_scheme="dark")
-    page = context.new_page()
+def test_light_and_dark_follow_the_system_until_the_reader_chooses(new_context, server):
+    page = new_context(color_scheme="dark").new_page()
     page.goto(server.url + "/")
     background = "getComputedStyle(document.documentElement).backgroundColor"
     dark = page.evaluate(background)
@@ -315,29 +321,26 @@ def test_light_and_dark_follow_the_system_until_the_reader_chooses(browser, serv
     assert dark != light
     page.goto(server.url + "/run/first")
     assert page.evaluate(background) == light
-    context.close()
 
 
 def test_tooltip_of_a_plot_says_what_the_mark_stands_for(page, server):
     page.goto(server.url + "/run/first")
     page.wait_for_function("() => document.body.dataset.again !== '0.7'")
     page.locator("svg.plot circle.dot").first.hover()
-    assert re.match(r"pass@1 \d+\.\d % \(", page.locator("#tip").inner_text())
+    page.locator("#tip", has_text=re.compile(r"^pass@1 \d+\.\d % \(")).wait_for()
 
 
-def test_page_works_without_scripts(browser, server):
-    context = browser.new_context(java_script_enabled=False)
-    page = context.new_page()
+def test_page_works_without_scripts(new_context, server):
+    page = new_context(java_script_enabled=False).new_page()
     page.goto(server.url + "/")
     page.get_by_label("Compare first").check()
     page.get_by_label("Compare second").check()
     page.get_by_role("button", name="Compare the selected runs").click()
-    assert "/compare?run=" in page.url
+    page.wait_for_url("**/compare?run=*")
     page.goto(server.url + "/run/first/response/1/0")
     page.locator("article math").first.wait_for()
     page.locator("#raw").check()
     page.locator("article .src").first.wait_for()
-    context.close()
 
 
 @pytest.fixture(scope="module")
@@ -361,6 +364,7 @@ def test_exported_site_works_from_the_disk(page, site):
     page.get_by_label("Find").fill("first")
     assert page.locator("#runs tbody tr:visible").count() == 1
     page.get_by_role("link", name="first", exact=True).click()
+    page.wait_for_url("**/run/first/*")
     page.locator(".legend a").nth(1).click()
     page.get_by_text(re.compile(r"^\d+ of 12 responses$")).wait_for()
     shown = page.locator("#static-list tbody tr")
@@ -390,6 +394,7 @@ def test_list_when_a_column_is_put_away_then_it_stays_away(page, server):
     page.get_by_label("Condition").fill("sample = 0")
     page.keyboard.press("Enter")
     page.get_by_text("12 of 96 responses").wait_for()
+    page.wait_for_load_state()
     assert page.locator("td.c-question").first.is_hidden()
     assert page.locator("td.c-gold").first.inner_text() != ""
 

@@ -327,7 +327,7 @@ def test_run_that_appears_later_is_found(tmp_path, serve, monkeypatch):
     served = serve(tmp_path)
     assert "No run here yet" in get(served.url + "/")[2]
     folders.finished(tmp_path / "deep" / "down" / "one", problems=2, samples=1)
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 200
     while "deep/down/one" not in get(served.url + "/")[2]:
         assert time.monotonic() < deadline
     assert get(served.url + "/run/deep~down~one")[0] == 200
@@ -362,7 +362,7 @@ def test_audit_under_every_protocol_is_made_in_memory_and_agrees_with_the_marker
     before = sorted(path.rglob("*"))
     served = serve(tmp_path)
     assert "Judge under all" in get(served.url + "/run/one/audit")[2]
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 200
     while "judged now" not in get(served.url + "/run/one/audit?judge=1")[2]:
         assert time.monotonic() < deadline
     assert sorted(path.rglob("*")) == before
@@ -408,7 +408,7 @@ def test_comparison_of_two_runs_is_that_of_the_statistics_on_their_marks(server,
     rows = list(csv.DictReader(io.StringIO(get(server.url + "/compare.csv?run=first&run=second")[2])))
     shown = [(int(row["correct"]), int(row["correct_other"]), float(row["p_value"])) for row in rows]
     assert shown == [(moved.a[0], moved.b[0], moved.p_value) for moved in expected.moved]
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 200
     while "being worked out" in (body := get(server.url + "/compare?run=first&run=second")[2].lower()):
         assert time.monotonic() < deadline
     assert f"{100 * expected.difference.estimate:+.1f} points" in body
