@@ -37,7 +37,7 @@ def alive(pid):
     return Path(f"/proc/{pid}/stat").read_text().split()[2] != "Z" if Path("/proc").is_dir() else True
 
 
-def gone(pid, within=10.0):
+def gone(pid, within=60.0):
     end = time.monotonic() + within
     while time.monotonic() < end:
         if not alive(pid):
@@ -47,47 +47,47 @@ def gone(pid, within=10.0):
 
 
 def test_a_task_when_it_returns_then_its_value_comes_back_and_the_worker_stays(pool):
-    assert pool.run(task("add"), [2, 3], time_limit=5).value == 5
-    first, second = (pool.run(task("pid"), [], time_limit=5).value for _ in range(2))
+    assert pool.run(task("add"), [2, 3], time_limit=60).value == 5
+    first, second = (pool.run(task("pid"), [], time_limit=60).value for _ in range(2))
     assert first == second
 
 
 def test_a_task_when_it_raises_then_the_reason_comes_back(pool):
-    outcome = pool.run(task("fail"), [], time_limit=5)
+    outcome = pool.run(task("fail"), [], time_limit=60)
     assert (outcome.status, outcome.why) == ("failed", "ValueError: no such thing")
-    assert pool.run(task("add"), [1, 1], time_limit=5).value == 2
+    assert pool.run(task("add"), [1, 1], time_limit=60).value == 2
 
 
 @pytest.mark.parametrize("hostile", ["spin", "tower"])
 def test_a_task_when_it_does_not_end_then_it_is_killed_in_time_and_the_next_runs(pool, hostile):
-    pid = pool.run(task("pid"), [], time_limit=5).value
+    pid = pool.run(task("pid"), [], time_limit=60).value
     start = time.monotonic()
     outcome = pool.run(task(hostile), [], time_limit=0.3)
     assert outcome.status == "timeout"
-    assert time.monotonic() - start < 10
+    assert time.monotonic() - start < 60
     assert gone(pid)
-    assert pool.run(task("add"), [1, 1], time_limit=5).value == 2
+    assert pool.run(task("add"), [1, 1], time_limit=60).value == 2
 
 
 def test_a_task_when_it_takes_too_much_memory_then_it_fails_alone(pool):
-    outcome = pool.run(task("hoard"), [2000], time_limit=10)
+    outcome = pool.run(task("hoard"), [2000], time_limit=60)
     assert (outcome.status, outcome.why) == ("failed", "ran out of memory")
-    assert pool.run(task("hoard"), [10], time_limit=10).value == 10 << 20
+    assert pool.run(task("hoard"), [10], time_limit=60).value == 10 << 20
 
 
 def test_a_worker_when_it_dies_in_a_task_then_that_is_said_and_the_next_task_runs(pool):
-    assert pool.run(task("die"), [], time_limit=5).status == "died"
-    assert pool.run(task("add"), [1, 1], time_limit=5).value == 2
+    assert pool.run(task("die"), [], time_limit=60).status == "died"
+    assert pool.run(task("add"), [1, 1], time_limit=60).value == 2
 
 
 def test_an_idle_worker_when_killed_from_outside_then_the_next_task_runs_in_another(pool):
-    pid = pool.run(task("pid"), [], time_limit=5).value
+    pid = pool.run(task("pid"), [], time_limit=60).value
     os.kill(pid, 9)
-    assert pool.run(task("add"), [1, 1], time_limit=5).value == 2
+    assert pool.run(task("add"), [1, 1], time_limit=60).value == 2
 
 
 def test_a_task_when_it_prints_then_the_answer_is_not_disturbed(pool):
-    assert pool.run(task("chatter"), [], time_limit=5).value == "quiet"
+    assert pool.run(task("chatter"), [], time_limit=60).value == "quiet"
 
 
 @pytest.mark.parametrize(("state", "wants_more"), [("R", True), ("D", True), ("S", False), ("Z", False)])
@@ -99,22 +99,22 @@ def test_a_worker_when_it_computes_or_waits_for_a_disk_then_it_is_not_idle(monke
 
 
 def test_a_limit_when_tasks_queue_then_it_counts_from_the_start_of_work(pool):
-    # Eight tasks of 0.4 s on two workers wait up to 1.2 s for their turn; none may time out at 1 s.
-    with ThreadPoolExecutor(8) as threads:
-        outcomes = list(threads.map(lambda _: pool.run(task("sleep"), [0.4], time_limit=1.0), range(8)))
-    assert [o.value for o in outcomes] == ["slept"] * 8
+    # Forty tasks of 0.1 s on two workers wait up to 1.9 s for their turn; none may time out at 1.5 s.
+    with ThreadPoolExecutor(40) as threads:
+        outcomes = list(threads.map(lambda _: pool.run(task("sleep"), [0.1], time_limit=1.5), range(40)))
+    assert [o.value for o in outcomes] == ["slept"] * 40
 
 
 def test_the_pool_when_used_from_asyncio_and_short_lived_threads_then_works(pool):
     async def many():
         return await asyncio.gather(
-            *(asyncio.to_thread(pool.run, task("add"), [n, n], time_limit=5) for n in range(20))
+            *(asyncio.to_thread(pool.run, task("add"), [n, n], time_limit=60) for n in range(20))
         )
 
     assert [o.value for o in asyncio.run(many())] == [2 * n for n in range(20)]
     found = []
     for n in range(3):
-        thread = threading.Thread(target=lambda n=n: found.append(pool.run(task("add"), [n, 1], time_limit=5).value))
+        thread = threading.Thread(target=lambda n=n: found.append(pool.run(task("add"), [n, 1], time_limit=60).value))
         thread.start()
         thread.join()
     assert found == [1, 2, 3]
@@ -123,7 +123,7 @@ def test_the_pool_when_used_from_asyncio_and_short_lived_threads_then_works(pool
 def test_the_pool_when_bombarded_then_never_has_more_processes_than_its_size(pool):
     seen = set()
     for n in range(30):
-        pool.run(task("die" if n % 3 == 0 else "pid"), [], time_limit=5)
+        pool.run(task("die" if n % 3 == 0 else "pid"), [], time_limit=60)
         seen |= {w.process.pid for w in [*pool._idle, *pool._busy]}
         assert len(pool._idle) + len(pool._busy) <= pool.size
     pool.close()
@@ -132,7 +132,7 @@ def test_the_pool_when_bombarded_then_never_has_more_processes_than_its_size(poo
 
 def test_a_worker_when_it_has_done_its_share_then_it_is_replaced(pool, monkeypatch):
     monkeypatch.setattr(sandbox, "TASKS_PER_WORKER", 3)
-    pids = [pool.run(task("pid"), [], time_limit=5).value for _ in range(6)]
+    pids = [pool.run(task("pid"), [], time_limit=60).value for _ in range(6)]
     assert len(set(pids)) == 2
 
 
