@@ -9,17 +9,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from ipaddress import ip_address, ip_network
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 import msgspec
 from yarl import URL
 
+from markscheme.config import RunConfig
 from markscheme.errors import UsageError
-
-if TYPE_CHECKING:
-    from markscheme.config import RunConfig
 
 OFFICIAL = {"openai": "https://api.openai.com/v1", "anthropic": "https://api.anthropic.com"}
 VARIABLES = {"openai": ("OPENAI_BASE_URL", "OPENAI_API_BASE"), "anthropic": ("ANTHROPIC_BASE_URL",)}
