@@ -75,6 +75,9 @@ def test_own_benchmark_when_it_lies_elsewhere_then_its_data_is_found_beside_it(m
         ('summary = "mine"', 'evaluate = ["tset"]', "line 1: there is no [data.tset]; there are test"),
         ("[fields]", '[columns]\nx = "number"\n[fields]', "line 8: there is no kind of column 'number'"),
         ("[fields]", '[fewshot]\npool = "train"\n[fields]', "line 8: there is no [data.train]"),
+        ("[fields]", '[fewshot]\npool = "test"\n[fields]', "line 4: nothing is asked: add [data.test]"),
+        ("[fields]", "[fewshot]\ncount = 2\n[fields]", "line 7: `pool` is missing"),
+        ("[data.test]", '[data]\ntrain = "math:tarin"\n[data.test]', "line 5: math has no data file 'tarin'"),
     ],
 )
 def test_own_benchmark_when_it_has_a_mistake_then_one_sentence_with_line_and_remedy(mine, old, new, said):
@@ -107,6 +110,8 @@ def test_own_benchmark_when_its_rows_do_not_fit_then_file_row_and_reason_are_tol
         (("a", "b"), {"b": "x"}, "x"),
         (("a", "b"), {"a": None, "b": "x"}, "x"),
         ("last box of a", {"a": r"so \boxed{1} or \boxed{\frac{1}{2}}."}, r"\frac{1}{2}"),
+        ("last box of a", {"a": r"so $x = \boxed 7.$"}, "7"),
+        (("number of a", "b"), {"a": None, "b": "x"}, "x"),
         ("text after #### of a", {"a": "3 #### 4 #### 5"}, "5"),
         ("text before ( of a", {"a": "9 (apples)"}, "9"),
         ("number of a", {"a": 27.0}, "27"),

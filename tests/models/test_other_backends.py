@@ -234,3 +234,28 @@ def test_backend_when_its_library_is_not_installed_then_the_extra_that_brings_it
     monkeypatch.setattr("markscheme.errors.import_module", missing)
     with pytest.raises(UsageError, match=r"No module named 'torch'.*pip install 'markscheme\[hf\]'"):
         load_model("hf/x", make_config(benchmark="b", model="hf/x"))
+
+
+@pytest.mark.parametrize(
+    ("spec", "sentence"),
+    [
+        ("openai/", "openai needs a model name"),
+        ("anthropic/", "anthropic needs a model name"),
+        ("http/", "http needs an address"),
+        ("sglang/", "sglang needs a model .* or a server"),
+        ("replay/", "replay needs a file"),
+        ("solver/x", "say `solver`, not `solver/x`"),
+    ],
+)
+def test_backend_when_its_target_is_missing_or_too_much_then_a_sentence_says_how_to_name_one(spec, sentence):
+    with pytest.raises(UsageError, match=sentence):
+        load_model(spec, make_config(benchmark="b", model=spec))
+
+
+@pytest.mark.parametrize(
+    ("reply", "kind"), [([], "empty"), ({"text": None}, "malformed"), ({"error": {"message": "no"}}, "server_error")]
+)
+def test_sglang_when_the_answer_holds_no_text_then_a_failure_that_another_try_may_mend(reply, kind, ask):
+    with Loopback(Scripted(reply)) as server, pytest.raises(RequestFailed) as caught:
+        ask(f"sglang/{server.url}")
+    assert (caught.value.kind, caught.value.retryable) == (kind, True)

@@ -51,7 +51,11 @@ def test_price_when_the_variable_names_a_table_then_it_is_read(table, monkeypatc
 
 @pytest.mark.parametrize(
     ("content", "said"),
-    [("not toml [", "not valid TOML"), ('[models]\n"m" = { input = 1 }', "needs input and output"), (None, "cannot be read")],
+    [
+        ("not toml [", "not valid TOML"),
+        ('[models]\n"m" = { input = 1 }', "needs input and output"),
+        (None, "cannot be read"),
+    ],
 )
 def test_price_when_the_table_is_bad_then_says_what_is_wrong(tmp_path, content, said):
     file = tmp_path / "bad.toml"

@@ -1,11 +1,27 @@
 """Benchmarks for the plug-ins: at hand, packaged, or fetched."""
 
 import shutil
+from types import SimpleNamespace
 
 import pytest
 
 from markscheme.errors import DataError
 from markscheme.plugins.data import ready
+from markscheme.plugins.lm_eval import TASKS, link_tasks
+
+
+def test_link_when_asked_for_then_the_task_files_lie_among_lm_evals_own_or_a_sentence_says_what_else_works(
+    tmp_path, monkeypatch
+):
+    tasks = SimpleNamespace(__file__=str(tmp_path / "tasks" / "__init__.py"))
+    monkeypatch.setattr("markscheme.plugins.lm_eval.needed", lambda *_: tasks)
+    for _ in range(2):  # again is as good
+        assert link_tasks() == tmp_path / "tasks" / "markscheme"
+    assert {file.name for file in TASKS.iterdir()} == {file.name for file in link_tasks().iterdir()}
+    tasks.__file__ = str(tmp_path / "a file" / "__init__.py")
+    (tmp_path / "a file").write_text("")
+    with pytest.raises(DataError, match=r"cannot write to .*--include_path"):
+        link_tasks()
 
 
 def test_ready_when_the_files_are_there_then_nothing_is_fetched(real_data, monkeypatch):
