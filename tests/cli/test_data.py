@@ -8,7 +8,7 @@ from markscheme.benchmarks import benchmarks
 from markscheme.cli import main
 
 WHOLE = [each for each in benchmarks().values() if each.name == each.definition.name]
-FILES = [s for each in WHOLE for s in each.sources if s.hubs and not s.borrowed]
+FILES = [s for each in WHOLE for s in each.sources if s.places and not s.borrowed]
 
 PUZZLES = [{"nums": [n, 2, 3], "target": n + 5} for n in range(1, 1001)]
 

@@ -47,7 +47,7 @@ def run(dataset, folder, force=False):
 
 
 def source_of(dataset, index=0):
-    return dataset.files[0].hubs[index]
+    return dataset.files[0].places[index]
 
 
 def names_in(folder):
@@ -197,7 +197,10 @@ def test_prepare_when_the_first_source_is_gone_then_the_second_is_used_and_said(
     hub.add(source_of(dataset, 1), jsonl(PUZZLES))
     (prepared,) = run(dataset, tmp_path)
     assert prepared.file.source == f"hf://datasets/second/puzzles@{COMMIT}/b.jsonl"
-    assert "does not give out first/puzzles, so second/puzzles was used" in prepared.note
+    assert (
+        "first/puzzles@main/a.parquet is not given out, so hf://datasets/second/puzzles@main/b.jsonl was used"
+        in prepared.note
+    )
 
 
 def test_prepare_when_a_file_is_not_where_it_was_then_the_conversion_of_its_split_is_used(hub, tmp_path):
@@ -208,7 +211,7 @@ def test_prepare_when_a_file_is_not_where_it_was_then_the_conversion_of_its_spli
     hub.add(source_of(dataset, 1), parquet(PUZZLES))
     (prepared,) = run(dataset, tmp_path)
     assert prepared.file.source.endswith("/default/test/0000.parquet")
-    assert "does not give out a.parquet, so its own conversion was used" in prepared.note
+    assert "a.parquet is not given out, so hf://datasets/first/puzzles@refs/convert/parquet/" in prepared.note
     assert any("convert" in request for request in hub.requests)
     assert not source_of(dataset, 1).pinned
 
@@ -231,7 +234,7 @@ def test_prepare_when_both_contests_are_in_one_file_then_it_is_fetched_once_and_
         )
         for file, half in zip(official.sources, halves, strict=True)
     )
-    hub.add(files[0].hubs[0], parquet(both[::-1]))
+    hub.add(files[0].places[0], parquet(both[::-1]))
     prepared = run(Made(files, official), tmp_path)
     assert [each.file.check for each in prepared] == ["answers", "answers"]
     assert sum(request.startswith("GET /datasets") for request in hub.requests) == 1
@@ -242,7 +245,7 @@ def test_prepare_when_both_contests_are_in_one_file_then_it_is_fetched_once_and_
 
 def test_prepare_when_a_split_is_several_files_then_they_are_read_one_after_the_other(hub, tmp_path):
     dataset = words(path=("a.parquet", "b.parquet"))
-    (source,) = dataset.files[0].hubs
+    (source,) = dataset.files[0].places
     for path, rows in zip(source.paths, (ROWS[:7], ROWS[7:]), strict=True):
         hub.add(HubFile(repo=source.repo, path=path), parquet(rows))
     (prepared,) = run(dataset, tmp_path)
@@ -270,7 +273,7 @@ def test_prepare_when_every_official_set_is_served_then_all_are_verified(hub, tm
         bench = benchmark(name)
         own = tuple(file for file in bench.sources if not file.borrowed)
         for file in own:
-            (source,) = file.hubs
+            (source,) = file.places
             rows = list(read_rows(real_data / file.file))
             if name == "aime-2025":
                 done = contests.setdefault(source.path, [])

@@ -27,7 +27,7 @@ def files_below(folder):
 
 
 def test_prepare_when_fetched_twice_then_says_so_and_asks_the_hub_once(data_command, hub, tmp_path):
-    hub.add(UNPINNED.hubs[0], parquet(CONTEST))
+    hub.add(UNPINNED.places[0], parquet(CONTEST))
     first = data_command("prepare", "brumo-2025", hub=hub)
     assert (first.returncode, "brumo-2025/test.jsonl: fetched, 30 rows" in first.stdout) == (0, True), first.stderr
     assert "trusted and recorded" in first.stderr
@@ -39,14 +39,14 @@ def test_prepare_when_fetched_twice_then_says_so_and_asks_the_hub_once(data_comm
 
 
 def test_prepare_when_the_hash_is_wrong_then_both_are_named_and_nothing_is_left(data_command, hub, tmp_path):
-    hub.add(PINNED.hubs[0], parquet(CONTEST))
+    hub.add(PINNED.places[0], parquet(CONTEST))
     said = one_sentence(data_command("prepare", "aime-2025-I", hub=hub))
     assert PINNED.sha256 in said
     assert files_below(tmp_path / "data") == []
 
 
 def test_prepare_when_the_hub_stops_answering_in_the_body_then_gives_up(data_command, hub, tmp_path):
-    hub.add(PINNED.hubs[0], b"x" * 1000, "stalled body")
+    hub.add(PINNED.places[0], b"x" * 1000, "stalled body")
     started = time.monotonic()
     said = one_sentence(data_command("prepare", "aime-2025-I", hub=hub))
     assert "stopped answering" in said
@@ -55,7 +55,7 @@ def test_prepare_when_the_hub_stops_answering_in_the_body_then_gives_up(data_com
 
 
 def test_prepare_when_the_hub_never_answers_then_gives_up(data_command, hub, tmp_path):
-    hub.add(PINNED.hubs[0], b"", "stalled")
+    hub.add(PINNED.places[0], b"", "stalled")
     assert "stopped answering" in one_sentence(data_command("prepare", "aime-2025-I", hub=hub))
 
 
@@ -71,7 +71,7 @@ def test_prepare_when_the_client_is_set_offline_then_says_so(data_command, hub):
 
 
 def test_prepare_when_interrupted_then_no_file_is_left(environment, hub, tmp_path, launch):
-    hub.add(PINNED.hubs[0], b"x" * 100_000, "slow")
+    hub.add(PINNED.places[0], b"x" * 100_000, "slow")
     environment = {**environment, "HF_ENDPOINT": hub.endpoint, "TMPDIR": str(tmp_path / "scratch")}
     (tmp_path / "scratch").mkdir()
     running = launch("data", "prepare", "aime-2025-I", env=environment)

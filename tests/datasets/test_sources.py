@@ -13,7 +13,7 @@ from markscheme.datasets.sources import check_kind
 from markscheme.errors import DataError
 
 WHOLE = [each for each in benchmarks().values() if each.definition and each.name == each.definition.name]
-FILES = [source for each in WHOLE for source in each.sources if source.hubs]
+FILES = [source for each in WHOLE for source in each.sources if source.places]
 
 ROWS = {
     "gsm8k": {"question": "2 + 2?", "answer": "2 + 2 = <<2+2=4>>4\n#### 4"},
@@ -29,7 +29,7 @@ def form(name):
 
 @pytest.mark.parametrize("source", FILES, ids=lambda source: source.file)
 def test_source_when_it_counts_as_pinned_then_its_revision_is_a_commit(source):
-    for hub in source.hubs:
+    for hub in source.places:
         assert bool(re.fullmatch("[0-9a-f]{40}", hub.revision)) == hub.pinned
     assert source.sha256 is None or re.fullmatch("[0-9a-f]{64}", source.sha256)
 
@@ -99,7 +99,7 @@ def test_kind_when_it_does_not_exist_then_those_that_do_are_named(kind):
         check_kind(kind)
 
 
-CONTESTS = [source.hubs[0] for source in benchmark("aime-2025").sources]
+CONTESTS = [source.places[0] for source in benchmark("aime-2025").sources]
 
 
 @pytest.mark.parametrize("numbers", [list(range(1, 31)), [*range(1, 16), *range(1, 16)]])
@@ -117,7 +117,7 @@ def test_select_when_a_number_is_not_an_integer_then_the_set_is_refused(number):
         CONTESTS[0].select([{"problem_idx": number}])
 
 
-UNDIVIDED, LEFT = (source.hubs[-1] for source in benchmark("countdown").sources)
+UNDIVIDED, LEFT = (source.places[-1] for source in benchmark("countdown").sources)
 
 
 @settings(max_examples=20)

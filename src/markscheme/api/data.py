@@ -20,7 +20,7 @@ def list(*names: str, data_dir: str | Path | None = None) -> Listing:
     folder = _folder(data_dir)
     rows = [
         {"benchmark": bench.name, "file": source.file, "rows": source.rows, "state": report.state}
-        | {"source": str(source.hubs[0]) if source.hubs else "a file of yours"}
+        | {"source": str(source.places[0]) if source.places else "a file of yours"}
         for bench, source, report in inspected(names, folder)
     ]
     columns = {"benchmark": str, "file": str, "rows": int | None, "state": str, "source": str}

@@ -15,7 +15,7 @@ import msgspec
 from markscheme.benchmarks.fields import Fields
 from markscheme.datasets.folder import SAMPLES
 from markscheme.datasets.small_texts import read_small_text, read_toml
-from markscheme.datasets.sources import HubFile, Source, check_kind
+from markscheme.datasets.sources import PLACES, Source, check_kind
 from markscheme.errors import DataError, nearest
 from markscheme.prompts import Template, check_template
 from markscheme.types import Sampling
@@ -136,7 +136,7 @@ def _borrowed(value: object, where: str) -> object:
 def _placed(source: Source, default: str, columns: dict[str, str], path: Path) -> Source:
     """With its columns, and where it lies: what the Hub has in the data folder, our own beside the benchmark's file."""
     folder = None
-    if not source.hubs:
+    if not source.places:
         folder = str(SAMPLES if path.parent == SHIPPED else path.parent.absolute())
     return msgspec.structs.replace(source, file=source.file or default, columns=columns, folder=folder)
 
@@ -144,7 +144,7 @@ def _placed(source: Source, default: str, columns: dict[str, str], path: Path) -
 def _check(made: Definition) -> None:
     """What the types cannot say."""
     for key, source in made.data.items():
-        if not source.hubs and not source.file:
+        if not source.places and not source.file:
             raise _MistakeError(f"data.{key}", "name a `file`, or the `hub` that has it")
     for key, names in (("evaluate", made.evaluate), ("parts", made.parts or ())):
         for name in names:
@@ -187,9 +187,10 @@ def _complaint(error: str, text: str) -> str:
 def _names_at(where: str) -> tuple[str, ...]:
     """The names that a table of the file may have."""
     tables: dict[str, Any] = {
-        "": Definition, "data": Source, "data.hub": HubFile, "fields": Fields, "prompts": Template, "fewshot": FewShot,
+        **{"": Definition, "data": Source, "fields": Fields, "prompts": Template, "fewshot": FewShot},
+        **{f"data.{key}": kind for key, kind in PLACES.items()},
         "sampling": Sampling,
-    }  # fmt: skip
+    }
     table = re.sub(r"^(data|prompts)\.[^.]+", r"\1", where)
     return tuple(tables[table].__struct_fields__) if table in tables else ()
 

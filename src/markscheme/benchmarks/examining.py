@@ -26,7 +26,7 @@ def fetchable(names: Sequence[str]) -> list[Benchmark]:
     if names:
         return list({bench.name: bench for bench in map(benchmark, names)}.values())
     whole = (bench for bench in benchmarks().values() if bench.definition and bench.name == bench.definition.name)
-    return [bench for bench in whole if any(source.hubs for source in bench.sources)]
+    return [bench for bench in whole if any(source.places for source in bench.sources)]
 
 
 def own_sources(bench: Benchmark) -> list[Source]:

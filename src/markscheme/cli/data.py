@@ -67,8 +67,8 @@ def _described(bench: Benchmark, source: Source, report: FileReport) -> dict[str
         "name": source.file,
         "rows": source.rows,
         "licence": bench.definition.licence if bench.definition else "",
-        "sources": [str(hub) for hub in source.hubs],
-        "pinned": bool(source.hubs) and source.hubs[0].pinned,
+        "sources": [str(place) for place in source.places],
+        "pinned": bool(source.places) and source.places[0].pinned,
         "sha256": source.sha256,
         "sha256_fields": list(source.hashed),
         "unchecked": bench.definition.unchecked if bench.definition else "",
@@ -79,12 +79,12 @@ def _described(bench: Benchmark, source: Source, report: FileReport) -> dict[str
 
 
 def _short_source(source: Source) -> str:
-    if not source.hubs:
+    if not source.places:
         return "a file of yours"
-    hub = source.hubs[0]
-    if not hub.pinned:
-        return f"{hub.repo} (not pinned)"
-    return f"{hub.repo}@{hub.revision[:7]}" + ("" if source.sha256 else " (rows not checked)")
+    place = source.places[0]
+    if not place.pinned:
+        return f"{place.name} (not pinned)"
+    return f"{place.name}@{place.revision[:7]}" + ("" if source.sha256 else " (rows not checked)")
 
 
 def _prepare(args: argparse.Namespace, folder: Path) -> int:

@@ -53,7 +53,7 @@ class SourceRows(LazySequence[Row]):
         self._source = source
         self._folder = Path(source.folder) if source.folder is not None else folder
         present = [name for name in (source.file, source.stand_in) if name and (self._folder / name).is_file()]
-        if not present and not (source.folder is not None and not source.hubs):  # our own is complained of by name
+        if not present and not (source.folder is not None and not source.places):  # our own is complained of by name
             raise FileNotFoundError(source.file)
         self.name = present[0] if present else source.file
         self.path = self._folder / self.name
@@ -71,7 +71,7 @@ class SourceRows(LazySequence[Row]):
     def describe(self) -> DataFile:
         """What a manifest says of it. The rows of a file whose bytes are known are not read for it."""
         source, sha256 = self._source, self._rows.sha256
-        record = read_record(source, self._folder) if source.hubs else None
+        record = read_record(source, self._folder) if source.places else None
         known = {sha256 for sha256 in (source.sha256, record and record.content_sha256) if not source.hashed}
         if source.sha256 is not None and sha256 in source.same:
             content = source.sha256

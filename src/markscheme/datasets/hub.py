@@ -11,23 +11,12 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
 
+from markscheme.datasets.sources import Download, NotThereError
 from markscheme.errors import DataError
 
 _RETRIES = 2
 """How often a broken or stalled download is taken up again. The client itself allows five, each after a timeout."""
-
-
-class Download(NamedTuple):
-    """A file as it came, and the commit that the Hub says it belongs to."""
-
-    path: Path
-    commit: str
-
-
-class NotOnHubError(DataError):
-    """The Hub answered, and the file is not there or not for everybody: another source may have it."""
 
 
 class _GaveUpError(Exception):
@@ -138,9 +127,9 @@ def _explain(problem: BaseException, repo: str, revision: str, file: str) -> Dat
 
 def _explain_status(status: int, where: str) -> DataError:
     if status == 404:
-        return NotOnHubError(f"The Hub has no {where} (HTTP 404): check HF_ENDPOINT, or look for a newer markscheme.")
+        return NotThereError(f"The Hub has no {where} (HTTP 404): check HF_ENDPOINT, or look for a newer markscheme.")
     if status in (401, 403):
-        return NotOnHubError(f"The Hub does not give out {where} (HTTP {status}): log in with `hf auth login`.")
+        return NotThereError(f"The Hub does not give out {where} (HTTP {status}): log in with `hf auth login`.")
     return DataError(f"The Hub could not serve {where} (HTTP {status}): try again later.")
 
 

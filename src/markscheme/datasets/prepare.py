@@ -12,7 +12,6 @@ import uuid
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from datetime import UTC, datetime
-from functools import cache, partial
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -20,8 +19,7 @@ import msgspec
 
 from markscheme.datasets.files import DataFile, Row, content_hash, encode_lines, read_rows
 from markscheme.datasets.folder import SourceRecord, SourceRows, read_record, record_path
-from markscheme.datasets.hub import Download, NotOnHubError, download
-from markscheme.datasets.sources import HubFile, Source
+from markscheme.datasets.sources import Download, NotThereError, RemoteFile, Source
 from markscheme.errors import DataError
 
 TRUSTED = ("content", "answers", "recorded")
@@ -31,8 +29,8 @@ _TRUSTED_FIRST = "No hash of these rows is known, so they were trusted and recor
 
 Examine = Callable[[Source, list[Row]], None]
 """Refuses rows that cannot be right, with a `ValueError`."""
-Get = Callable[[str, str, str], Download]
-"""A file by repository, revision and path."""
+Get = Callable[[RemoteFile], list[Download]]
+"""The files of a place."""
 
 
 class Prepared(NamedTuple):
@@ -53,11 +51,17 @@ def prepare(sources: Iterable[Source], folder: Path, examine: Examine, *, force:
     """Bring every file into the data folder; what is there and right is not fetched again."""
     prepared = []
     with tempfile.TemporaryDirectory(prefix="markscheme-") as scratch:
-        # Each file once: both AIME contests of a year come out of one.
-        get = cache(partial(download, folder=Path(scratch)))
+        downloads: dict[str, list[Download]] = {}
+
+        def get(place: RemoteFile) -> list[Download]:
+            """Each file once: both AIME contests of a year come out of one."""
+            if str(place) not in downloads:
+                downloads[str(place)] = place.fetch(Path(scratch))
+            return downloads[str(place)]
+
         for source in sources:
             there = _what_is_there(source, folder)
-            if source.hubs and (there is None or there.check not in TRUSTED or force):
+            if source.places and (there is None or there.check not in TRUSTED or force):
                 prepared.append(_fetch(source, folder, get, examine))
             elif there is not None:
                 prepared.append(Prepared(there, "there"))
@@ -69,7 +73,7 @@ def _what_is_there(source: Source, folder: Path) -> DataFile | None:
         rows = SourceRows(source, folder)
         return rows.describe() if rows.name == source.file else None
     except (FileNotFoundError, DataError):  # unreadable is as good as missing: it will be replaced
-        if not source.hubs:
+        if not source.places:
             raise
         return None
 
@@ -85,32 +89,31 @@ def _fetch(source: Source, folder: Path, get: Get, examine: Examine) -> Prepared
 
 
 def _first_available(source: Source, get: Get, examine: Examine) -> _Fetched:
-    """From the first place that the Hub has; any other failure is not a reason to look elsewhere."""
-    first, *others = source.hubs
+    """From the first place that has it; any other failure is not a reason to look elsewhere."""
+    first, *others = source.places
     try:
         return _read(source, first, get, examine)
-    except NotOnHubError:
-        for hub in others:
-            gave, used = (first.repo, hub.repo) if hub.repo != first.repo else (first.paths[0], "its own conversion")
-            note = f"The Hub does not give out {gave}, so {used} was used."
-            with suppress(NotOnHubError):
-                return _read(source, hub, get, examine)._replace(note=note)
+    except NotThereError:
+        for place in others:
+            with suppress(NotThereError):
+                note = f"{first} is not given out, so {place} was used."
+                return _read(source, place, get, examine)._replace(note=note)
         raise
 
 
-def _read(source: Source, hub: HubFile, get: Get, examine: Examine) -> _Fetched:
-    got = [get(hub.repo, hub.revision, file) for file in hub.paths]
-    label = hub.at(got[0].commit)
+def _read(source: Source, place: RemoteFile, get: Get, examine: Examine) -> _Fetched:
+    got = get(place)
+    label = place.at(got[0].commit)
     containers = [read_rows(each.path, label, source.header) for each in got]
     hashes = [each.sha256 for each in containers]
     try:
-        rows = source.all_canonical(hub.select([row for each in containers for row in each]), label)
+        rows = source.all_canonical(place.select([row for each in containers for row in each]), label)
         examine(source, rows)
     except ValueError as problem:
         raise DataError(f"{label}: {problem}.") from problem
     record = SourceRecord(
         source=label,
-        revision=hub.revision,
+        revision=place.revision,
         commit=got[0].commit,
         container_sha256=hashes[0] if len(hashes) == 1 else hashlib.sha256("".join(hashes).encode()).hexdigest(),
         rows=len(rows),

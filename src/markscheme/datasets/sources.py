@@ -1,6 +1,6 @@
 """One data file of a benchmark: where it comes from, which columns its rows keep, and the hash they must have.
 
-Nothing here is fetched or read. A hash is over the canonical rows (`files.content_hash`), so it does not change with
+A place that rows are fetched from is a struct here and a row of `PLACES`; its download is a file beside `hub.py`. A hash is over the canonical rows (`files.content_hash`), so it does not change with
 the container. What is not pinned says so and never passes for pinned.
 """
 
@@ -9,6 +9,8 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
@@ -22,14 +24,21 @@ CONVERTED = "refs/convert/parquet"
 """The branch on which the Hub keeps every public data set as `<config>/<split>/0000.parquet`, however its owner stores it."""
 
 
-class HubFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A file in a dataset repository of the Hugging Face Hub (or several, read one after the other)."""
+class Download(NamedTuple):
+    """A file as it came, and the commit or version that its place says it belongs to."""
 
-    repo: str
-    path: str | tuple[str, ...]
+    path: Path
+    commit: str
+
+
+class NotThereError(DataError):
+    """The place answered, and the file is not there or not for everybody: another place may have it."""
+
+
+class RemoteFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A place that rows are fetched from, and which of its rows are wanted. Its text form names exactly these bytes."""
+
     revision: str = UNPINNED
-    split: str | tuple[str, ...] = ()
-    """`<config>/<split>`, by which the Hub's own conversion is fetched should there be no file at `path`."""
     order: str | None = None
     """A column that numbers the rows: they are sorted by it and, after `slice`, numbered from 1 again."""
     slice: tuple[int, int] | None = None
@@ -38,9 +47,9 @@ class HubFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """Seed and count: shuffle the row numbers with Python's generator and take the first so many; below 0, leave them out."""
 
     @property
-    def paths(self) -> tuple[str, ...]:
-        """Every file, in order."""
-        return (self.path,) if isinstance(self.path, str) else self.path
+    def name(self) -> str:
+        """What people call the place."""
+        raise NotImplementedError
 
     @property
     def pinned(self) -> bool:
@@ -48,18 +57,17 @@ class HubFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         return re.fullmatch(r"[0-9a-f]{40}", self.revision) is not None
 
     @property
-    def conversions(self) -> tuple[HubFile, ...]:
-        """The same rows as the Hub converted them, if the split is named."""
-        if not self.split:
-            return ()
-        one = isinstance(self.split, str)
-        path = f"{self.split}/0000.parquet" if one else tuple(f"{name}/0000.parquet" for name in self.split)
-        return (msgspec.structs.replace(self, path=path, revision=CONVERTED, split=()),)
+    def others(self) -> tuple[RemoteFile, ...]:
+        """Where the same rows are, should they not be here."""
+        return ()
+
+    def fetch(self, folder: Path) -> list[Download]:
+        """The files, in the folder; raises `NotThereError` or another `DataError`."""
+        raise NotImplementedError
 
     def at(self, commit: str) -> str:
-        """The address with the commit that was really served, in the notation of the Hub's own tools."""
-        path = self.paths[0] if len(self.paths) == 1 else f"{{{','.join(self.paths)}}}"
-        return f"hf://datasets/{self.repo}@{commit}/{path}"
+        """The address with the commit that was really served."""
+        raise NotImplementedError
 
     def __str__(self) -> str:
         return self.at(self.revision)
@@ -81,6 +89,49 @@ class HubFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
             random.Random(seed).shuffle(places)
             rows = [rows[place] for place in (places[:count] if count > 0 else places[-count:])]
         return rows if column is None else [{**row, column: place} for place, row in enumerate(rows, start=1)]
+
+
+class HubFile(RemoteFile, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A file in a dataset repository of the Hugging Face Hub (or several, read one after the other)."""
+
+    repo: str
+    path: str | tuple[str, ...]
+    split: str | tuple[str, ...] = ()
+    """`<config>/<split>`, by which the Hub's own conversion is fetched should there be no file at `path`."""
+
+    @property
+    def name(self) -> str:
+        """The repository."""
+        return self.repo
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Every file, in order."""
+        return (self.path,) if isinstance(self.path, str) else self.path
+
+    @property
+    def others(self) -> tuple[HubFile, ...]:
+        """The same rows as the Hub converted them, if the split is named."""
+        if not self.split:
+            return ()
+        one = isinstance(self.split, str)
+        path = f"{self.split}/0000.parquet" if one else tuple(f"{name}/0000.parquet" for name in self.split)
+        return (msgspec.structs.replace(self, path=path, revision=CONVERTED, split=()),)
+
+    def fetch(self, folder: Path) -> list[Download]:
+        """By the Hub's own client."""
+        from markscheme.datasets.hub import download
+
+        return [download(self.repo, self.revision, file, folder) for file in self.paths]
+
+    def at(self, commit: str) -> str:
+        """In the notation of the Hub's own tools."""
+        path = self.paths[0] if len(self.paths) == 1 else f"{{{','.join(self.paths)}}}"
+        return f"hf://datasets/{self.repo}@{commit}/{path}"
+
+
+PLACES: dict[str, type[RemoteFile]] = {"hub": HubFile}
+"""The kinds of places, by their key in `[data.NAME]`."""
 
 
 class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -112,10 +163,11 @@ class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Set for a file that lies beside its benchmark's, or in the package."""
 
     @property
-    def hubs(self) -> tuple[HubFile, ...]:
+    def places(self) -> tuple[RemoteFile, ...]:
         """The places it can be fetched from, the preferred one first."""
-        named = (self.hub,) if isinstance(self.hub, HubFile) else self.hub
-        return tuple(place for hub in named for place in (hub, *hub.conversions))
+        given = [getattr(self, key) for key in PLACES]
+        named = [place for each in given for place in ((each,) if isinstance(each, RemoteFile) else each)]
+        return tuple(each for place in named for each in (place, *place.others))
 
     def hash_of(self, rows: Iterable[Row]) -> str:
         """The hash of canonical rows that is to be compared with `sha256`."""

@@ -18,7 +18,7 @@ def ready(name: str, data_dir: str | Path | None = None, *, sample: bool = False
     bench = benchmark(name, data_dir)
     folder = locate(Path(data_dir) if data_dir is not None else None)
     pool = bench.pool_sources if bench.fewshot == 0 else ()  # examples that nobody asked for are not fetched
-    wanted = [source for source in bench.sources if source.hubs and not source.borrowed and source not in pool]
+    wanted = [source for source in bench.sources if source.places and not source.borrowed and source not in pool]
     missing = [
         source
         for source in wanted

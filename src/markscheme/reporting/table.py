@@ -99,7 +99,7 @@ def shown_rows(table: Table, show: Callable[[Estimate], T]) -> list[dict[str, st
     for summary in table.runs:
         count = f"{summary.problems} × {summary.samples}{' on average' * bool(summary.until)}"
         first = {"benchmark": summary.benchmark, "model": summary.model, "problems × samples": count}
-        rows.append(row(first, figures_of(summary), {each.name: str(each.value(summary)) for each in SHOWN}))
+        rows.append(row(first, figures_of(summary), {each.name: _cell(each.value(summary)) for each in SHOWN}))
     if table.macro:
         rows.append(
             row(
@@ -229,6 +229,10 @@ def provenance(summaries: Sequence[Summary]) -> list[str]:
         f"data {', '.join(digest[:12] for digest in summary.data.values()) or 'unknown'}"
         for summary in summaries
     ]
+
+
+def _cell(value: Any) -> str:
+    return "" if value is None else str(value)
 
 
 def _columns(table: Table) -> list[str]:
