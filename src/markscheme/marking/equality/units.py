@@ -51,7 +51,7 @@ def _table() -> dict[str, tuple[str, int, Fraction]]:
 
 
 _UNITS: Final = _table()
-_SI_SYMBOLS: Final = "J|N|W|V|A|C|T|F|Pa|Hz|eV|mol|bar|cal|m|g|s|L|ohm"
+_SI_SYMBOLS: Final = "J|N|Wh|W|V|A|C|T|F|Pa|Hz|eV|mol|bar|cal|m|g|s|L|ohm"
 _SI: Final = re.compile(rf"([pnuμmckMG]?)({_SI_SYMBOLS})")
 _SI_PREFIXES: Final = {"p": -12, "n": -9, "u": -6, "μ": -6, "m": -3, "c": -2, "": 0, "k": 3, "M": 6, "G": 9}
 _SPEEDS: Final = {"mph": ("mile", "hour"), "kph": ("km", "hour"), "kmh": ("km", "hour"), "fps": ("foot", "second")}

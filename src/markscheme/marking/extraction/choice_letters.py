@@ -9,23 +9,29 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from markscheme.marking.extraction.extracted import ExtractedAnswer, last_match
+from markscheme.marking.extraction.extracted import ExtractedAnswer
 
 _LETTER: Final = r"(?P<letter>[A-Ja-j])(?![A-Za-z0-9'’]|\^|\s?(?:[=+/]|\*(?!\*)))"
 _OPEN: Final = r"(?>(?:[\s*_$({\[（【《「\"'“`:：]|\\text(?:bf|rm|it)?\{|\\mathbf\{|\\mathrm\{|\\boxed\{|\\\(){0,8})"
 _CAPITAL: Final = r"(?P<letter>[A-J])(?:(?![A-Za-z0-9'’]|\^|\s?(?:[=+/]|\*(?!\*)))|(?=[A-J]{1,4}(?![A-Za-z0-9])))"
-_NOUN: Final = r"(?:answers?|options?|choices?|selection|alternatives?|statements?|respuestas?|réponse|Antwort|opción|ответ|вариант)"
+_NOUN: Final = r"(?:answers?|options?|choices?|selection|alternatives?|statements?|respuestas?|réponse|Antwort|opción|ответ|вариант|jibu(?:\ssahihi)?)"
 
 _ANNOUNCEMENTS: Final = tuple(
     re.compile(pattern)
     for pattern in (
         # "The answer is (B)", "correct option: **B. 12**", "The closest option is (I)": simple-evals', MMLU-Pro's prompts.
         rf"(?i:{_NOUN})(?:\s(?i:to|for|among|from|that|which|here|of|matches|closest)[^.:\n]{{1,80}}?)?\s{{0,2}}+[*_]{{0,3}}+\s?"
-        rf"(?:(?i:is|are|be|would\sbe|should\sbe|must\sbe|will\sbe|seems\sto\sbe|appears\sto\sbe|es|est|ist)\b|[:：=-])"
+        rf"(?:(?i:is|are|be|would\sbe|should\sbe|must\sbe|will\sbe|seems\sto\sbe|appears\sto\sbe|es|est|ist|ni)\b|[:：=-])"
         rf"\s?(?:(?i:therefore|thus|clearly|likely|probably|most\slikely|definitely|then|the|option|choice|answer|letter|alternative|number|la|le|die)\s){{0,4}}{_OPEN}{_CAPITAL}",
         # "Option B is correct", "(B) is the right answer", "choice B fits best".
         rf"(?:(?i:option|choice|answer|alternative)\s{{0,2}}+)?{_OPEN}{_CAPITAL}[\s)\]}}*_.:]{{0,6}}+(?:[^.\n]{{0,60}}?\s)?(?i:is|would\sbe|seems|must\sbe|fits|as)\s(?:(?i:the|our|therefore|thus|also|most|likely|probably|indeed|only)\s){{0,3}}"
         rf"(?i:correct|right|best|closest|answer|true|solution)\b(?!\s(?i:if|when|only))",
+        # "Options (B) and (C) are correct": the last of them, the others are listed before it.
+        rf"[(\[]{_CAPITAL}[)\]]\s(?i:are)\s(?:(?i:the|both|all|therefore)\s){{0,2}}(?i:correct|right|true)\b(?!\s(?i:or|if|when|only))",
+        # "making **B** the correct answer", "which makes (C) 12 the best choice".
+        rf"(?i:\bmak(?:ing|es))\s(?:(?i:option|choice|answer)\s)?{_OPEN}{_CAPITAL}(?=[\s*_).:\]])[^\n]{{0,120}}?\s(?i:the|our)\s(?:[a-z]{{1,20}}\s){{0,3}}(?i:answer|choice|option)\b",
+        # "The correct answer, **D. a tree**, shows …"
+        rf"(?i:\b(?:correct|right|best|final)\s(?:answer|option|choice)),\s{_OPEN}{_CAPITAL}(?=[\s*_)\]]{{0,3}}[.:)*])",
         # "I choose C", "select option D", "we pick (A)", "mark B".
         rf"(?i:\b(?:choose|select|pick|chose|selected|go\swith|goes?\sfor|corresponds?\sto|matches|mark))\s[*_]{{0,2}}(?:(?i:the|option|choice|answer|letter|with)\s){{0,3}}{_OPEN}{_CAPITAL}",
         # "What is the answer? B) 12", "Answer the question - B) 12."
@@ -33,7 +39,12 @@ _ANNOUNCEMENTS: Final = tuple(
         # `Choice_B`, `Option_C`, `choice: d`: how instruction-tuned models name the field.
         rf"(?i:\b(?:choice|option|answer))[_ ]?[:：_]\s?{_OPEN}{_LETTER}",
         # 故选B, 答案是B, 【答案】 B, 应选 (C): how Chinese solutions end; GAOKAO-Bench, C-Eval, CMATH.
-        rf"(?:故选|应选|所以选|因此选|选择|选|答案(?:选项)?|正确选项|正确答案|最终答案)(?>(?:应该|应|就|选项|选|项|[是为：:】\]\s>=]){{0,6}}){_OPEN}{_CAPITAL}",
+        rf"(?:故选|应选|所以选|因此选|选择|选|答案(?:选项)?|正确选项|正确答案|最终答案)(?>(?:可能|应该|应|就|选项|选|项|[是为：:】\]\s>=]){{0,6}}){_OPEN}{_CAPITAL}",
+        # 最適な選択肢はCです, 答えはAとなります.
+        rf"(?:答え|回答|解答|正解|[ないる]選択肢)は[、\s]{{0,4}}{_OPEN}{_CAPITAL}(?!から|[〜～])",
+        # "C ist die korrekte Antwort", "Option B est donc la bonne réponse".
+        rf"{_OPEN}{_CAPITAL}[\s)\]}}*_.:]{{1,6}}(?:ist|est|es)\s(?:(?:somit|daher|also|donc|por|tanto|entonces)\s){{0,2}}(?:die|la)\s"
+        rf"(?:(?:richtige|korrekte|beste|bonne|mejor|meilleure)\s)?(?:Antwort|réponse|respuesta)\b",
         # 选项D正确, D选项是正确的, (B) 正确.
         rf"(?:选项|答案)?\s?{_OPEN}{_CAPITAL}[\s)）】\]*]{{0,4}}+(?:选?项|答案)?(?:的说法|的描述|的叙述)?(?:是|为)?\s?(?:最)?(?:正确|对的|符合题意)",
     )
@@ -48,6 +59,8 @@ _REMARKS: Final = tuple(
         rf"(?i:most|only)\s(?i:logical|likely|plausible|probable|suitable|accurate|appropriate|direct|reasonable|consistent|correct|valid|viable|possible)\b(?!\s(?i:wrong|incorrect|mistake|error|trap|distractor))",
         # "The likely compound is:" and the choice on the next line.
         rf"\b(?:is|be)\s?[*_]{{0,2}}:[*_ ]{{0,3}}\n{{1,3}}[*_> ]{{0,4}}(?:(?i:option|choice)\s)?[(\[]?{_CAPITAL}(?=[)\].:])",
+        # "It best agrees with **A**, as …", "She would be concerned with **C. the weak points**."
+        rf"(?<=[a-z]\s)\*\*[(\[]?{_CAPITAL}[)\]]?(?=(?:[.:)]\s[^*\n]{{1,200}})?\*\*(?!\s(?:is|are|and|or|was|has|does)\b))",
         # "… is about 12.6 (Option A)." at the end of a sentence.
         rf"[(\[](?i:option|choice|answer)\s{_CAPITAL}[)\]](?=[*_]{{0,3}}(?:\.|,\s(?:as|since|because)\s|\s{{0,4}}(?:\n|\Z)))",
     )
@@ -62,15 +75,22 @@ _LAST_LINE: Final = re.compile(
 _OPTION: Final = re.compile(r"\W{0,4}([A-J])[).:]\s*\S")
 _IN_BRACKETS: Final = re.compile(r"[(（\[]\s?(?P<letter>[A-J])\s?[)）\]]")
 _CONTENT: Final = re.compile(
-    rf"(?>(?:[\s*_(\[{{$（【\"'`]|\\(?:text|textbf|mathbf|mathrm|textrm|bold|rm|bf|boxed|[( ])|(?i:the|correct|final|answer|option|choice|is|alternative|letter|选项|答案|是|选)(?=[\s_:：({{A-J])|[:：_]){{0,12}}){_LETTER}"
-    rf"(?P<after>[\s*_)}}\]）】\"'`$.,:;、。\\]*)(?P<rest>.*)",
+    rf"(?>(?:[\s*_(\[{{$（【「『“\"'`]|\\(?:text|textbf|mathbf|mathrm|textrm|bold|rm|bf|boxed|[( ])|(?i:the|correct|final|answer|option|choice|is|alternative|letter|选项|答案|是|选)(?=[\s_:：({{A-J])|[:：_]){{0,12}}){_LETTER}"
+    rf"(?P<after>[\s*_)}}\]）】」』”\"'`$.,:;、。\\]*)(?P<rest>.*)",
     re.DOTALL,
 )
+_AND: Final = r"(?:,|、|，|،|and|or|&|和|或|与|और|এবং|و|/)"
 _ANOTHER: Final = re.compile(
-    r"[\s*_)}\]）】.,]*(?:,|、|，|and|or|&|和|或|与|/)\s{0,3}[(（]?[A-J](?![A-Za-z0-9'’])|[A-J]{1,4}(?![A-Za-z0-9'’])"
-    r"|[)）]\s{0,3}(?:(?!because|since|not\b|as\b|is\b|but\b)[\w'-]{1,20}\s){1,4}[(（][A-J](?=[)）])"
+    rf"[\s*_)}}\]）】.,،]{{0,8}}{_AND}[\s*_]{{0,3}}[(（\[【]?[A-J](?![A-Za-z0-9'’])|[A-J]{{1,4}}(?![A-Za-z0-9'’])"
+    r"|[)）]\s{0,3}(?:(?!because|since|not\b|as\b|is\b|but\b)[\w'-]{1,20}\s){1,4}[(（][A-J](?=[)）](?!\s(?:is|are|does)\b))"
+    rf"|[)）\]】]\s?(?:(?!because|since|not\b|as\b|is\b|but\b|while|which|rather|than|so\b|if\b|or\b)[^\s()（）\[\]【】。]{{1,30}}\s){{1,16}}{_AND}\s?"
+    r"[(（\[【][A-J][)）\]】](?!\s(?:is|are|was|does|do|has|have|would)\b)"
 )
-"""A further letter: `A and C`, `ACD`, `(B) wall (E) table`."""
+"""A further letter: `A and C`, `ACD`, `[A] and [C]`, `(B) wall (E) table`, `(B) a tall wall of brick and (E) a table`."""
+_LISTED_BEFORE: Final = re.compile(
+    rf"(?<![A-Za-z0-9])(?:[(（\[【*_]{{0,3}}[A-J][)）\]】*_]{{0,3}},?\s?{_AND}\s?){{1,4}}[(（\[【*_]{{0,3}}\Z"
+)
+"""The first letters of a list that a statement comes behind: `(A), (B) and (D) are correct`."""
 _SEVERAL: Final = re.compile(
     r"(?>(?:[\s*_({\[$]|\\(?:text|textbf|mathbf|mathrm|rm|bf)\b){0,8})((?>[A-J](?:[\s,、，;；&和与及{}$()]|\\[,; ]|and\b){0,8}){2,10})[\s.。)}\]$*]*"
 )
@@ -117,7 +137,10 @@ def _is_denied(text: str, match: re.Match[str]) -> bool:
 _ARTICLE: Final = re.compile(
     r"\s(?!(?:because|since|as|and|or|is|are|was|for|with|which|where|but|due|so|if|by|in|from|when|to|that|than|not|only|being|has|will|does|can|the|given|based|according|although|though|while|after|on|at|over|rather|unless|then|here|per)\b)[a-z]{2,}"
 )
-_NOT: Final = re.compile(r"(?:\bnot|n't|\bnor|\bnever|\bcannot|\bless)\s(?:[a-z]+\s)?\Z", re.IGNORECASE)
+_NOT: Final = re.compile(
+    r"(?:\bnot|n't|\bnor|\bnever|\bcannot|\bless|\bwhether|\bthan|\bunlike|\beliminate[sd]?|\bexcludes?|\breject(?:s|ed)?|\bexcept|\bversus)\s(?:[a-z]+\s)?\Z",
+    re.IGNORECASE,
+)
 
 
 def _opens_list(text: str, match: re.Match[str], end: int) -> bool:
@@ -158,16 +181,38 @@ def letter_of_lines(text: str, start: int, end: int) -> ExtractedAnswer | None:
         )  # a list of options chooses none of them
     if last is not None and (not last["rest"] or re.search(r"[)\]）】.:、]", last["close"])):
         return _extracted(text, last, finish)
-    bracketed = last_match(_IN_BRACKETS, text, line, finish)
-    if bracketed is not None:
-        return _extracted(text, bracketed, finish)
+    chosen = None
+    for bracketed in _IN_BRACKETS.finditer(text, line, finish):
+        run = _extracted(text, bracketed, finish)
+        if (chosen is None or bracketed.start() >= chosen.end) and not _REJECTED.match(text, run.end, finish):
+            chosen = run
+    if chosen is not None:
+        sentence = max(text.rfind(". ", line, chosen.start), line)
+        return None if len(chosen.content) > 5 or _OPEN_QUESTION.search(text, sentence, finish) else chosen
     first = _FIRST_LINE.match(text, start, min(finish, start + 400))
     return _extracted(text, first, finish) if first is not None else None
+
+
+_OPEN_QUESTION: Final = re.compile(
+    r"(?i:\b(?:any|none|neither|either)\sof\s(?:the|these)|\bpossibilit(?:y|ies)\b|\b(?:could|might|may)\s(?:also\s)?be\b|\bnot\s(?:equal|match|among)|\binconclusive\b|\bunclear\b)"
+)
+"""A sentence that names options and chooses none of them."""
+_REJECTED: Final = re.compile(
+    r"[\s)\]*_]{0,4}(?:(?:is|are|was|were)\s(?:therefore\s|also\s|both\s)?(?:false|incorrect|wrong|not)\b|do(?:es)?\snot\b)"
+)
+_NEXT_LINES: Final = re.compile(r"[)\].:][^\n]*(?:\n{1,2}[\s*_-]{0,4}[(\[]?[A-J][)\].:][^\n]*){1,4}\s*\Z")
+"""Further choices, each on a line of its own, down to the end of the response."""
 
 
 def _extracted(text: str, match: re.Match[str], end: int) -> ExtractedAnswer:
     """The letter, with those it is listed with: of "A and C" both are the answer, which no single letter is."""
     letters, at = match["letter"].upper(), match.end("letter")
+    if (before := _LISTED_BEFORE.search(text[max(0, match.start("letter") - 60) : match.start("letter")])) is not None:
+        letters = "".join(re.findall(r"[A-J](?![A-Za-z])", before[0])) + letters
+    if "\n" in match[0] and (lines := _NEXT_LINES.match(text[at : min(end, at + 2_000)])) is not None:
+        letters += "".join(re.findall(r"\n[\s*_(\[-]{0,6}([A-J])[)\].:]", lines[0]))
+        at = end
     while len(letters) < 10 and (more := _ANOTHER.match(text, at, end)) is not None:
-        letters, at = letters + re.sub(r"[^A-J]", "", more[0]), more.end()
+        found = re.findall(r"[A-J]", more[0])
+        letters, at = letters + (found[-1] if len(more[0]) > 12 else "".join(found)), more.end()
     return ExtractedAnswer(letters, match.start("letter"), at, "chosen")

@@ -11,7 +11,7 @@ _LEAD = re.compile(
     r"(?:(?:answer|ANSWER|Answer)s?|(?<=[Ff])inal\s(?:value|result|number|count|total|amount|score))\b[*_]{0,3}"
     r"(?:"
     r"\s{1,3}(?:(?:to|for|of)\s[^.:\n]{1,80}?\s|\([^()\n]{1,30}\)\s)?(?:is|was|are|would\sbe|will\sbe|should\sbe|must\sbe|equals|comes\sout\sto)\b"
-    r"|\s{0,2}(?:\([^()\n]{0,30}\))?\s{0,2}[*_]{0,3}\s{0,2}[:：=]"
+    r"|\s{0,2}(?:\([^()\n]{0,30}\))?\s{0,2}[*_\"]{0,3}\s{0,2}[:：=]"
     r"|\s{0,4}(?=\n)"
     r")"
     r"(?>(?:\n[ \t]{0,20}[-•]\s(?=[ \t]{0,20}\S)|[\s:：*_>=→}]|\"\"\"|```(?:[a-z]{1,10}(?=\n))?|<(?:b|strong|em)>(?=[\w$\\-])|(?:therefore|thus|then|simply|just|indeed|exactly|equal\sto|given\sby|as\sfollows|approximately|about"
@@ -34,7 +34,7 @@ _IS_THE_ANSWER = re.compile(
 )
 """`So 80 is the answer`."""
 _NOT_THE_ANSWER = re.compile(
-    r"\b(?:first|second|third|fourth|next|previous|other|another|each|partial)\s\Z"
+    r"\b(?:first|second|third|fourth|next|previous|other|another|each|partial|no(?:\s[a-z]{3,12})?)\s\Z"
     r"|\b(?:check|verify|confirm)(?:ing)?\s(?:(?:our|the|this|that\sthe)\s)?\Z",
     re.IGNORECASE,
 )

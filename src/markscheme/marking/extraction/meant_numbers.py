@@ -12,8 +12,10 @@ from markscheme.marking.extraction.number_words import NUMBER_RUN
 _NUMBER = re.compile(
     r"(?<![A-Za-z0-9_.}])[-−]?(?:\\?[$€£¥₹]\s?)?"
     r"(?:\\[dt]?frac\{[^{}\n]{1,40}\}\{[^{}\n]{1,40}\}"
+    r"|\d+(?:\.\d+)?\s?(?:[x×*·]|\\times|\\cdot)\s?10(?:\s?\^\s?\{?[-−+]?\d+\}?|[⁻⁺]?[⁰¹²³⁴-⁹]+)"  # 3.0 × 10⁵
     r"|\d{1,3}(?:\.\d{3})+,\d+(?![\d,])|\d+,\d{1,2}(?![\d,.]\d|\d|\s(?:and|or)\b)"  # 1.234,50 and 3,5
     r"|\d+(?::\d+)+"  # a time or a ratio
+    r"|\d+\s(?:years?|weeks?|days?|hours?|hrs?|minutes?|feet|foot|pounds?),?\s(?:and\s)?\d+\s(?:months?|days?|hours?|min(?:ute)?s?|seconds?|inch(?:es)?|ounces?)\b"
     r"|\d+(?:[,\u00a0\u2009\u202f]\d{3})*(?:\.\d+)?(?:\s?/\s?\d+)?\s?%?|\.\d+)"
     r"|(?:(?<![A-Za-z])|(?<=USD|EUR)|(?<=Rs)|(?<=RM))\d+(?:,\d{3})*(?:\.\d+)?"
 )
@@ -67,9 +69,9 @@ WORKED_OUT = re.compile(r"=[^=\n]*\d")
 _NAMED = re.compile(r"(?<![\w.,])(-?\d[\d,]*(?:\.\d+)?)\s*=\s*[A-Za-z]\W*\Z")
 """`10 = b` at the end."""
 _IN_TOTAL = re.compile(
-    r"\b(?:for|making|with)\sa\s(?:grand\s)?total\sof\s(\\?[$€£]?\d[\d,]*+(?>(?:\.\d+)?))(?=[^\d=]*\Z)"
+    r"\b(?:(?:for|making|with)\sa\s(?:grand\s)?total\sof|to\sget)\s(\\?[$€£]?\d[\d,]*+(?>(?:\.\d+)?))(?=[^\d=]*\Z)"
 )
-"""`3 cats, 9 dogs and 7 rabbits, for a total of 19 pets`."""
+"""`3 cats, 9 dogs and 7 rabbits, for a total of 19 pets`, `add her 12 to his 7 to get 19 pets`."""
 _COUNTED = re.compile(
     r"\s*(?:(?:So|Thus|Therefore|Hence|In\stotal|Altogether),?\s)?(?:[Tt]here\s(?:are|is|were|was|will\sbe|would\sbe)\s(?:a\stotal\sof\s|exactly\s|only\s)?"
     rf"(?:(\d[\d,]*+(?>(?:\.\d+)?))\s+[A-Za-z]|({NUMBER_RUN.pattern})\s+(?!solution|root|value|answer|case|possib|integer|number|point|pair)[a-z])"
@@ -95,9 +97,9 @@ DENIED = re.compile(
     r"\b(?:not|cannot|can't|isn't|never|nicht|no\ses|não\sé|non\sè|pas|не|greater\sthan|(?:größer|kleiner)\sals|(?:mayor|menor)\sque)"
     r"\s+(?:be\s+|equal\s+(?:to\s+)?)?\\?\$?\Z|不是\s?\Z"
 )
-_IN_EXPRESSION = re.compile(r"\s?[-+*/×÷−]\s?[A-Za-z](?![A-Za-z])|[-–]\d")
-"""`160 - x red roses`, `75-111 pages`: half of an expression or of a range is no value."""
-_IN_RANGE = re.compile(r"\d[-–]\Z")
+_IN_EXPRESSION = re.compile(r"\s?[-+*/×÷−]\s?[A-Za-z](?![A-Za-z])|[-–]\d|[⁻⁺⁰¹²³⁴-⁹]|\^")
+"""`160 - x red roses`, `75-111 pages`, `10⁵`: half of an expression or of a range is no value."""
+_IN_RANGE = re.compile(r"\d[-–]\Z|[)^/]\Z|\^\{\Z")
 _BEFORE = re.compile(
     r"(?:\b(?:d'ici|dans|pendant|nach|durante|en|in(?:\sa)?|for|over|after|every|per|within|during|each|all|by|at|than|the|these|those|(?:goal|budget)\sof|Option|Plan|Day|Week|Team|Step|to\s(?!pay|spend|earn|save|receive|be|make|get)\w+|\w{2,}ing))\s+\Z"
 )

@@ -173,7 +173,8 @@ def undelimited(text: str, begin: int, end: int) -> ExtractedAnswer:
     """A value without emphasis, bullets, math delimiters and the full stop."""
     found = trimmed(text, begin, end, "concluded")
     content, start = found.content, found.start
-    while content and content[0] in "*_>#- \t" and not (content[0] == "-" and content[1:2] != " "):
+    signed = content[:2] == "- " and not text[:start].strip() and content == text[start:].strip()  # no bullet: no list
+    while content and content[0] in "*_>#- \t" and not (content[0] == "-" and (signed or content[1:2] != " ")):
         content, start = content[1:], start + 1
     content = content.rstrip(" \t.,;:。*_")
     counted = _COUNTED.fullmatch(content)

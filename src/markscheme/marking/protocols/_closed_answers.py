@@ -22,14 +22,14 @@ from markscheme.marking.protocol import Assessment
 from markscheme.types import Verdict
 
 _GOLD_LETTER: Final = re.compile(
-    r"\$?\\(?:text|textbf|mathrm|mathbf)\{\s?\(?([A-J])\)?\s?\}\$?|\$([A-J])\$\.?|\(?([A-J])\)?[.:)]?|([A-J]{2,5})"
+    r"\$?\\(?:text|textbf|mathrm|mathbf)\{\s?\(?([A-J])\)?\s?\}\$?|\$([A-J])\$\.?|\(?([A-J])\)?[.:)]?|([A-J]{2,5})|\(([a-j])\)"
 )
 
 
 def gold_letter(gold: str) -> str | None:
-    """The letter of a gold that is one: `B`, `(B)`, `$B$`, `\\text{(B)}`."""
+    """The letter of a gold that is one: `B`, `(b)`, `$B$`, `\\text{(B)}`."""
     letter = _GOLD_LETTER.fullmatch(gold)
-    return letter[letter.lastindex or 0] if letter else None
+    return letter[letter.lastindex or 0].upper() if letter else None
 
 
 def by_letter(sections: ResponseSections, letter: str) -> Assessment | None:

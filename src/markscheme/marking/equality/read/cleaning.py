@@ -57,7 +57,10 @@ _LETTER_TIMES: Final = re.compile(r"(?<=\d)\s*[xX]\s*(?=10\s*(?:\^|\*\*))")
 _TIMES_AS_UNIT: Final = re.compile(r"(?<=\d)\s+times\Z")
 _INCHES: Final = re.compile(r'(?<=\d)\s?"(?!\w)')
 _PER: Final = re.compile(r"(?<=\d)\s+an?\s+(?=[a-z]{3})")
-_CURRENCY_CODE: Final = re.compile(r"\b(?:US|USD|Rs)(?:\s?(?=\\?\$)|\.\s?(?=\d))")
+_CURRENCY_CODE: Final = re.compile(r"\b(?:USD?|Rs|[SAC]|HK|NZ|AU|CA)(?:\s?(?=\\?\$\d)|(?<=Rs)\.\s?(?=\d))")
+_AND_ITS_PARTS: Final = re.compile(
+    r"(\d\s(?:hours?|hrs?|minutes?|days?|weeks?|years?|feet|foot|pounds?)),?\sand\s(?=\d+(?:\.\d+)?\s[a-z]+\.?\Z)"
+)
 _SYSTEM: Final = re.compile(
     r"\\left\s*\\\{\s*\\begin\{(array|aligned|matrix|gathered)\}(?:\{[lcr|\s]*\})?(.*?)\\end\{\1\}\s*\\right\s*\.",
     re.DOTALL,
@@ -111,8 +114,10 @@ def clean(text: str) -> str:
         text = _TIMES_AS_UNIT.sub("", text)
     if '"' in text or " a" in text:
         text = _PER.sub(" per ", _INCHES.sub(r"\\text{ inches}", text))  # 67", $2 a serving
-    if "US" in text or "Rs" in text:
+    if "$" in text or "Rs" in text:
         text = _CURRENCY_CODE.sub("", text)
+    if " and " in text:
+        text = _AND_ITS_PARTS.sub(r"\1 ", text)  # 1 hour and 15 minutes
     if "\\\\" in text:
         text = _single_backslashes(text)
     if "\\" in text or "{,}" in text or "~" in text or "'" in text:

@@ -61,7 +61,7 @@ def name_of(nodes: Nodes) -> str:
         return "" if text in ("π", "e", "i") else text
     inside = {t.kind for t in tokens[1:-1]}
     is_name = (
-        not kinds.isdisjoint({"x", "angle", "?"})
+        (first.kind != "n" and not kinds.isdisjoint({"x", "angle", "?"}))  # 52 degrees is a value, whatever degrees are
         or first.text == "bar"
         # f(x), f^{-1}(x)
         or (first.kind == "v" and last.text == "(" and (len(nodes) == 2 or (len(nodes) == 4 and nodes[1].text == "^")))

@@ -27,6 +27,8 @@ def relations(comparator: Comparator, a: Relation, b: Relation) -> bool | None:
         verdict = _proportional(comparator, a, b)
         if verdict is not False:
             return verdict
+    if a.operator == "=" and not a.left_name and a.right_name:
+        a = Relation("=", a.right, a.left, a.right_name)  # 4 cm = x
     if a.operator == "=" and a.left_name:
         if b.left_name and _same_name(a.left_name, b.left_name):
             return comparator.same(a.right, b.right)
