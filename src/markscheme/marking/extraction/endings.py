@@ -103,7 +103,7 @@ def may_be_whole(sections: ResponseSections) -> bool:
     text, start, end = sections.text, sections.start, sections.end
     tail = text[max(start, end - _WINDOW) : end].rstrip()
     plain = "\\" not in tail and tail.count("$") == len(_AMOUNTS.findall(tail))
-    closed = plain or tail.endswith((".", "**", "$", "\\]", "\\)")) or _DRAWS.search(tail) is not None
+    closed = plain or tail.endswith((".", "。", "।", "**", "$", "\\]", "\\)")) or _DRAWS.search(tail) is not None
     line = tail[tail.rfind("\n") + 1 :]
     few = len(_WORDS.findall(line)) < _FEW and not _OPENS.match(line)
     stated = few or _VALUE.search(line, _last_sentence_end(line[:-1])) is not None
@@ -271,6 +271,8 @@ def _lacks_its_stop(tail: str, line: str) -> bool:
     words = _WORDS.findall(sentence)
     if not _ALNUM.search(sentence) or "nswer" in sentence or "####" in line or _STATES.match(line):
         return False
+    if _THAI.search(sentence) and _DIGIT.search(sentence) and _CONCLUDES.search(sentence):
+        return False  # Thai sets no full stops
     if (stop and sentence) or _HALF_SAID.search(sentence):
         return True  # "… is 60. The formula": after a full stop on the same line, words open a sentence
     earlier = tail[: len(tail) - len(line)]
@@ -306,6 +308,7 @@ _DIGIT: Final = re.compile(r"\d")
 _STATES: Final = re.compile(r"\s*(?:A|Ans|Result)\s?:|\W{0,3}[A-J][.):]\s")
 """`A: 26`, `(C) the greatest distance`: a line that is the answer."""
 _HAN: Final = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
+_THAI: Final = re.compile(r"[\u0e00-\u0e7f]")
 _MOSTLY: Final = 10
 """Fewer signs of a script than this are a remark among another one."""
 _UNDONE: Final = re.compile(r"\d\s?(?:[-+*×]|\s/\s)\s?[$]?\d[\d.,]*\Z")
@@ -333,7 +336,10 @@ def _last_sentence_end(line: str) -> int:
 
 _CONCLUDES: Final = re.compile(
     r"(?<!\\)\b(?:therefore|thus|hence|so|finally|conclu\w+|answers?|final|total|altogether|in\sall|overall|result|means|consequently|must|only"
-    r"|maximum|minimum|solutions?|is\s\*\*|should|equals|left(?!-|\s(?:side|hand))|remain\w*|there\s(?:are|is))\b|因此|所以|故|綜上|综上|∴|\\therefore|####",
+    r"|maximum|minimum|solutions?|is\s\*\*|should|equals|left(?!-|\s(?:side|hand))|remain\w*|there\s(?:are|is)"
+    r"|daher|somit|folglich|insgesamt|antwort|por\s(?:lo\s)?tanto|entonces|respuesta|donc|ainsi|par\sconséquent|réponse|таким\sобразом|итак|значит"
+    r"|следовательно|ответ|всего|kwa\shi[vy]o|hivyo|jibu|jumla|portanto|quindi)\b|因此|所以|故|綜上|综上|∴|\\therefore|####"
+    r"|したがって|よって|ゆえに|答え|合計|ดังนั้น|สรุป|คำตอบ|সুতরাং|তাই|অতএব|উত্তর|কাজেই|కాబట్టి|అందువల్ల|అందుకే|సమాధానం|మొత్తం|इसलिए|अतः|उत्तर|لذلك|لذا|إذ[اًن]|وبالتالي|الإجابة|따라서|그러므로",
     re.IGNORECASE,
 )
 _STRUCTURED: Final = re.compile(

@@ -21,6 +21,7 @@ from markscheme.marking.extraction.rounding import places_asked
 from markscheme.marking.extraction.sections import ResponseSections
 from markscheme.marking.extraction.sentences import UNDETERMINED, is_prose
 from markscheme.marking.extraction.word_answers import word_class
+from markscheme.marking.extraction.worked_boxes import worked_out
 from markscheme.marking.protocol import Assessment
 from markscheme.marking.protocols._closed_answers import (
     by_last_word,
@@ -162,7 +163,7 @@ def _value_of_chain(content: str, right: str) -> str | None:
     return value if len(unknowns) > 1 and not re.search(r"[<>\u2264\u2265]|\\[lg]e", left) else None
 
 
-_CALCULATED = re.compile(r"[\s$\\(]*\d[\d\s.,$()%+*/×÷·x−-]*")
+_CALCULATED = re.compile(r"[\s$\\(]*\d(?:[\d\s.,$()%+*/×÷·x−-]|\\(?:cdot|times|div|left|right)\b)*")
 """A side that only calculates."""
 _MEASURED = re.compile(r"([-−]?[$¥€£]?\d[\d,]*+(?>(?:\.\d+)?(?:/\d+)?))\s?[^\x00-\u024f\u2000-\u2bff]{1,12}[.。]?")
 
@@ -233,7 +234,8 @@ def _read_again(
     if answer.parts:
         results = [compare(part, right) for part in answer.parts]
         return (answer, results[-1]) if all(each.equal for each in results) else (answer, result)
-    if answer.form == "boxed" and "=" not in answer.content and not _LETTERED.search(answer.content):
+    worked = worked_out(answer.content) if answer.form == "boxed" else None
+    if worked is None and answer.form == "boxed" and "=" not in answer.content and not _LETTERED.search(answer.content):
         return answer, result  # mathematics, and nothing else: most boxes
     letter = _WITH_LETTER.match(answer.content)
     content = answer.content[letter.end() :].removesuffix("}" * ("\\text" in letter[0])) if letter is not None else None
@@ -242,6 +244,7 @@ def _read_again(
     bracketed = _IN_BRACKETS.fullmatch(answer.content)
     for other in (
         content,
+        worked,
         bracketed and bracketed[1],
         _value_of_chain(answer.content, right),
         _counted(answer),
