@@ -84,18 +84,15 @@ def stated_value(text: str, begin: int, end: int) -> ExtractedAnswer:
 
 
 _SPELLED_COUNT = re.compile(rf"\b[Tt]here\s(?:are|is)\s(?:a\stotal\sof\s|only\s)?({NUMBER_RUN.pattern})", re.IGNORECASE)
+_NUMBER_AT_END = re.compile(
+    rf"[^，（(\n]{{0,200}}?[{_SCRIPTS}][\s:：]{{0,3}}([-−]?[$€£¥₹]?\d[\d,]*(?:\.\d+)?%?)(?:\s?[A-Za-zΩ°]{{1,5}})?\s?(?:[{_SCRIPTS}]{{1,10}}\s?){{0,2}}[.。।\s]*\Z"
+)
+"""Behind a formula in a sentence of another script, the number that it ends in: `$x$ का मान 3 है।`, `满足 $x>2$ 的数共有7个。`"""
 UNDETERMINED = re.compile(
     r"(?:impossible|not\spossible|unable)\sto\s(?:determine|find|say|answer|know|calculate|provide)"
     r"|(?:not\s(?:enough|sufficient)|insufficient|does(?:\snot|n't)\s(?:provide|give|contain)(?:\sany)?(?:\senough|\ssufficient)?)\s(?:information|data|context|details)"
     r"|(?:cannot|can't|can\snot)\s(?:be\s)?(?:determine|answer|provide|calculate)",
     re.IGNORECASE,
-_NUMBER_AT_END = re.compile(
-    rf"[^，（(\n]{{0,200}}?[{_SCRIPTS}][\s:：]{{0,3}}([-−]?[$€£¥₹]?\d[\d,]*(?:\.\d+)?%?)(?:\s?[A-Za-zΩ°]{{1,5}})?\s?(?:[{_SCRIPTS}]{{1,10}}\s?){{0,2}}[.。।\s]*\Z"
-)
-"""Behind a formula in a sentence of another script, the number that it ends in: `$x$ का मान 3 है।`, `满足 $x>2$ 的数共有7个。`"""
-_UNDETERMINED = re.compile(
-    r"(?:impossible|not\spossible)\sto\s(?:determine|find|say|answer|know|calculate)|(?:not\s(?:enough|sufficient)|insufficient)\sinformation"
-    r"|cannot\s(?:be\s)?(?:determine|answer|provide|calculate)"
 )
 """A sentence that says so states no value, whatever numbers stand in it."""
 _COPULA = re.compile(
