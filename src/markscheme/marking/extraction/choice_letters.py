@@ -13,7 +13,7 @@ from markscheme.marking.extraction.extracted import ExtractedAnswer
 
 _LETTER: Final = r"(?P<letter>[A-Ja-j])(?![A-Za-z0-9'’]|\^|\s?(?:[=+/]|\*(?!\*)))"
 _OPEN: Final = r"(?>(?:[\s*_$({\[（【《「\"'“`:：]|\\text(?:bf|rm|it)?\{|\\mathbf\{|\\mathrm\{|\\boxed\{|\\\(){0,8})"
-_CAPITAL: Final = r"(?P<letter>[A-J])(?:(?![A-Za-z0-9'’]|\^|\s?(?:[=+/]|\*(?!\*)))|(?=[A-J]{1,4}(?![A-Za-z0-9])))"
+_CAPITAL: Final = r"(?P<letter>[A-J])(?:(?![A-Za-z0-9'’]|\^|\?\s|\s?(?:[=+/]|\*(?!\*)))|(?=[A-J]{1,4}(?![A-Za-z0-9])))"
 _NOUN: Final = r"(?:answers?|options?|choices?|selection|alternatives?|statements?|respuestas?|réponse|Antwort|opción|ответ|вариант|jibu(?:\ssahihi)?)"
 
 _ANNOUNCEMENTS: Final = tuple(
@@ -24,7 +24,7 @@ _ANNOUNCEMENTS: Final = tuple(
         rf"(?:(?i:is|are|be|would\sbe|should\sbe|must\sbe|will\sbe|seems\sto\sbe|appears\sto\sbe|es|est|ist|ni)\b|[:：=-])"
         rf"\s?(?:(?i:therefore|thus|clearly|likely|probably|most\slikely|definitely|then|the|option|choice|answer|letter|alternative|number|la|le|die)\s){{0,4}}{_OPEN}{_CAPITAL}",
         # "Option B is correct", "(B) is the right answer", "choice B fits best".
-        rf"(?:(?i:option|choice|answer|alternative)\s{{0,2}}+)?{_OPEN}{_CAPITAL}[\s)\]}}*_.:]{{0,6}}+(?:[^.\n]{{0,60}}?\s)?(?i:is|would\sbe|seems|must\sbe|fits|as)\s(?:(?i:the|our|therefore|thus|also|most|likely|probably|indeed|only)\s){{0,3}}"
+        rf"(?:(?i:option|choice|answer|alternative)\s{{0,2}}+)?{_OPEN}{_CAPITAL}[\s)\]}}*_.:]{{0,6}}+(?:(?:(?!,\sbut\s)[^.\n]){{0,60}}?\s)?(?i:is|would\sbe|seems|must\sbe|fits|as)\s(?:(?i:the|our|therefore|thus|also|most|likely|probably|indeed|only)\s){{0,3}}"
         rf"(?i:correct|right|best|closest|answer|true|solution)\b(?!\s(?i:if|when|only))",
         # "Options (B) and (C) are correct": the last of them, the others are listed before it.
         rf"[(\[]{_CAPITAL}[)\]]\s(?i:are)\s(?:(?i:the|both|all|therefore)\s){{0,2}}(?i:correct|right|true)\b(?!\s(?i:or|if|when|only))",

@@ -24,6 +24,7 @@ _LINES = 6
 _CODE = re.compile(r"__|\w\(['\"]|\)\.\w+\(|\bimport\s")
 _DISPLAY_ENDS = {"\\]": "\\[", "$$": "$$"}
 _EQUALS = re.compile(r"(?<![<>!\\])=")
+_LISTED = re.compile(r",|\b(?:or|and)\b")
 _SENTENCE_END = re.compile(r"[.!?](?=\s+\S)|。(?=.)|।(?=.)")
 
 
@@ -122,7 +123,7 @@ def _of_line(text: str, begin: int, finish: int) -> ExtractedAnswer:
     """A bare value is itself; of sentences the last that tells something states it."""
     line = text[begin:finish]
     if finish - begin < 400 and not is_prose(line):
-        chained = len(_EQUALS.findall(line)) > 1 and "," not in line  # L = 4*5 = 20
+        chained = len(_EQUALS.findall(line)) > 1 and not _LISTED.search(line)  # L = 4*5 = 20
         return right_hand_side(text, begin, finish) if chained else undelimited(text, begin, finish)
     sentence, telling = begin, last_match(TELLING, text, begin, finish) or last_match(NUMBER_RUN, text, begin, finish)
     for stop in _SENTENCE_END.finditer(text, begin, finish):

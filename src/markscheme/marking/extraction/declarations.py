@@ -81,6 +81,8 @@ def _declared(text: str, start: int, end: int, *, plain: bool) -> ExtractedAnswe
             continue
         if plain and not _PLAIN_VALUE.fullmatch(text, begin, finish):
             continue
+        if _TAKEN_BACK.match(text, finish, end):
+            return None
         formula = SEGMENT.fullmatch(text, begin, finish)
         if formula is not None:
             begin, finish = formula.span(formula.lastindex or 0)
@@ -104,6 +106,13 @@ def _before_loop(text: str, start: int, end: int) -> int:
 
 _IN_ANGLES = re.compile(r"<([^<>/=,\n]{1,60})>(?=[.*\n]|\s?\Z)")
 """`The answer is <16>.`: models that take the marks of a template for part of it; `<1, 2>` is a vector."""
+
+
+_TAKEN_BACK = re.compile(
+    r"[.,!…*\s]{0,6}(?:(?:[Hh]mm|[Ww]ait|[Oo]h|[Oo]ops),?\s)?(?:(?:[Nn]o[,:]|[Nn]o,?\s(?:sorry|wait)\b|[Ss]orry[,:]|actually\b)[^\n]{0,30}?\d"
+    r"|I\smade\san?\s(?:mistake|error)\b|[Tt]h(?:at|is)(?:'s|\sis|\swas)\s(?:wrong|incorrect|not\sright)\b)"
+)
+"""`The answer is 12. No, sorry: 13.`, `… 12. Hmm, I made a mistake. It should be 13.`: what is said then counts."""
 
 
 def _is_unfinished_repeat(text: str, start: int, at: int, begin: int, end: int) -> bool:

@@ -49,6 +49,7 @@ def meant_number(text: str, begin: int, end: int) -> tuple[int, int] | None:
         for found in _NUMBER.finditer(text, begin, end)
         if not DENIED.search(text[max(begin, found.start() - 24) : found.start()])
         and not _IN_EXPRESSION.match(text, found.end(), end)
+        and not REFUSED.match(text, found.end(), end)
         and not _IN_RANGE.search(text[max(begin, found.start() - 2) : found.start()])
     ]
     if len(numbers) < 2:
@@ -94,9 +95,14 @@ _RESULT = re.compile(
     r"=\s*(?:<<[^<>\n]*>>)?\s*\\?[$€£]?\s*(?:<<[^<>\n]*>>)?(\d[\d,]*+(?>(?:\.\d+)?)|\.\d++)(?!\s*(?:[+*×÷\d]|[-/]\s*[\d($]))"
 )
 DENIED = re.compile(
-    r"\b(?:not|cannot|can't|isn't|never|nicht|no\ses|não\sé|non\sè|pas|не|greater\sthan|(?:größer|kleiner)\sals|(?:mayor|menor)\sque)"
-    r"\s+(?:be\s+|equal\s+(?:to\s+)?)?\\?\$?\Z|不是\s?\Z"
+    r"\b(?:not|cannot|can't|isn't|never|nicht|no\ses|não\sé|non\sè|pas|не|(?:greater|less|more|fewer|larger|smaller|higher|lower|other)\sthan|anything\sbut|instead\sof|half\sof|twice|under|below|above"
+    r"|(?:page|step|problem|question|equation|room|base|figure|chapter)|(?:größer|kleiner)\sals|(?:mayor|menor)\sque)"
+    r"\s+(?:be\s+|equal\s+(?:to\s+)?)?[\\($]{0,2}\Z|不是\s?\Z"
 )
+REFUSED = re.compile(
+    r"\s?(?:is|was|would\sbe)\s(?:not\s(?:the\s(?:answer|right|correct)|correct|right|possible)|wrong|incorrect)\b"
+)
+"""`12 is wrong`; but `12 are not red` may be the answer."""
 _IN_EXPRESSION = re.compile(r"\s?[-+*/×÷−]\s?[A-Za-z](?![A-Za-z])|[-–]\d|[⁻⁺⁰¹²³⁴-⁹]|\^")
 """`160 - x red roses`, `75-111 pages`, `10⁵`: half of an expression or of a range is no value."""
 _IN_RANGE = re.compile(r"\d[-–]\Z|[)^/]\Z|\^\{\Z")

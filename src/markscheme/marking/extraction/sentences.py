@@ -57,7 +57,8 @@ def is_prose(line: str) -> bool:
 def stated_value(text: str, begin: int, end: int) -> ExtractedAnswer:
     """The value that `text[begin:end]` states, or all of it when there is none to be found."""
     begin = max(begin, end - MAX_SENTENCE)
-    if UNDETERMINED.search(text, begin, end):
+    left_open = text.startswith("between ", begin, end) or _LEFT_OPEN.search(text, begin, end)
+    if left_open or UNDETERMINED.search(text, begin, end):
         return trimmed(text, begin, end, "concluded")
     bold = last_match(_BOLD, text, begin, end)
     if bold is not None and (
@@ -73,6 +74,8 @@ def stated_value(text: str, begin: int, end: int) -> ExtractedAnswer:
     telling = [found for found in formulas if not _BARE_NAME.fullmatch(found[found.lastindex or 0])]
     if formulas and (number := _NUMBER_AT_END.match(text, formulas[-1].end(), end)) is not None:
         return trimmed(text, *number.span(1), "concluded")
+    if not formulas and _SETS_OUT.search(text, begin, end) and not WORKED_OUT.search(text, begin, end):
+        return trimmed(text, begin, end, "concluded")
     if formulas:
         stated = [found for found in telling if not is_circumstance(text, begin, *found.span())]
         return _formulas(text, stated or telling or formulas)
@@ -95,6 +98,13 @@ UNDETERMINED = re.compile(
     re.IGNORECASE,
 )
 """A sentence that says so states no value, whatever numbers stand in it."""
+_LEFT_OPEN = re.compile(r"\b(?:[Ee]ither|might|may|could)\b[^.\n]{0,60}\d[^.\n]{0,40}\bor\b[^.\n]{0,40}\d")
+"""Nor does one that leaves a choice."""
+_SETS_OUT = re.compile(
+    r"\b(?:need|want|ask(?:s|ed)?|trying)\s(?:to\s(?:find|determine|know)\s)?how\s(?:many|much)\b|,\s(?:find|determine|calculate|compute)\s"
+    r"|\b(?:problem|question)\s(?:says|states|asks|mentions)\b|\bstart(?:s|ing)?\swith\b|\b(?:[Hh]ow|[Ww]hat|[Ww]hich)\b[^?\n]*\?\s*\Z"
+)
+"""What is asked or given, not what came of it."""
 _COPULA = re.compile(
     r"(?:\b(?:is|are|was|were|(?:will|would|must|should|can)\s+be|equals|equal\s+to)|\bround(?:s|ed)(?:\s+up|\s+down)?\s+to)\s+"
     r"(?:equal\s+to\s+|either\s+|exactly\s+|simply\s+)?(?=\S)"

@@ -155,7 +155,7 @@ def _value_of_chain(content: str, right: str) -> str | None:
     """Of `24x - 14y = 38`, `S_1:S_2 = 7:32` and `3R = 3(46) = 138` the value, where the gold is no equation; `x^2 = 5` does
     not say 5."""
     left, equals, value = content.rpartition("=")
-    if not equals or "=" in right or len(content) > 300 or left[-1:] in "<>!\\":
+    if not equals or "=" in right or len(content) > 300 or left[-1:] in "<>!\\" or _ASSIGNED.search(left):
         return None
     if _CALCULATED.fullmatch(left.rpartition("=")[2]):
         return value
@@ -163,6 +163,8 @@ def _value_of_chain(content: str, right: str) -> str | None:
     return value if len(unknowns) > 1 and not re.search(r"[<>\u2264\u2265]|\\[lg]e", left) else None
 
 
+_ASSIGNED = re.compile(r"=[^=]*[,;]\s*\\?[a-zA-Z]\w?\s*\Z")
+"""`x = 3, y`: one of several unknowns."""
 _CALCULATED = re.compile(r"[\s$\\(]*\d(?:[\d\s.,$()%+*/×÷·x−-]|\\(?:cdot|times|div|left|right)\b)*")
 """A side that only calculates."""
 _MEASURED = re.compile(r"([-−]?[$¥€£]?\d[\d,]*+(?>(?:\.\d+)?(?:/\d+)?))\s?[^\x00-\u024f\u2000-\u2bff]{1,12}[.。]?")

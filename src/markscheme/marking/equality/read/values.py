@@ -143,7 +143,12 @@ def _with_unit(number: Scalar, rest: Sequence[Token]) -> Scalar | None:
         return None  # 12 cm + 1
     if any(t.text in ("*", "x", "X") and after.kind == "n" for t, after in itertools.pairwise(rest)):
         return None  # 4 ft x 12 ft
-    word = rest[0].text.lower()
+    said = [t.text.lower() for t in rest]
+    word = said[0]
+    if word in _NO_UNITS or (word in _DENYING and not _DENIALS.isdisjoint(said)):
+        return None  # 12 is not the answer; 12 squared; 5 or possibly 6
+    if "than" in said[:-1] and rest[said.index("than") + 1].kind == "n":
+        return None  # 12 more than 2
     if number.unit == _DEGREES and word in ("c", "f", "k"):
         return replace(number, unit=read_unit(f"°{word}"))
     if word in _PERCENT:
@@ -162,6 +167,11 @@ def _with_unit(number: Scalar, rest: Sequence[Token]) -> Scalar | None:
         return None  # 0. She must make $5500
     # "$5 per hour", "$3 million": the first unit decides.
     return number if unit is None or number.unit is not None else replace(number, unit=unit)
+
+
+_NO_UNITS: Final = frozenset(("squared", "cubed", "remainder"))
+_DENYING: Final = frozenset(("is", "isn", "was", "or"))
+_DENIALS: Final = frozenset(("not", "wrong", "incorrect", "possibly", "perhaps", "maybe"))
 
 
 def _spelled(tokens: Sequence[Token]) -> str:
