@@ -249,9 +249,13 @@ def samples_of_every_size_and_type(path):
 
 
 def marked_again_and_copied_so_that_the_old_report_is_the_newest_file(path):
-    file = path / "marks" / "math.jsonl"
-    file.write_bytes(file.read_bytes().replace(b'"verdict":"correct"', b'"verdict":"malformed"'))
+    marks_altered_and_copied(path, b"malformed")
     change_manifest(path, counts={"wrong": 6, "malformed": 6})
+
+
+def marks_altered_and_copied(path, verdict=b"unmarkable"):
+    file = path / "marks" / "math.jsonl"
+    file.write_bytes(file.read_bytes().replace(b'"verdict":"correct"', b'"verdict":"%s"' % verdict))
     for old in (file, path / "responses.jsonl", path / "problems.jsonl"):
         os.utime(old, (1, 1))
 
@@ -273,11 +277,11 @@ ODD = [
     *(marks_of_other_protocols, marks_under_two_hundred_versions_before_its_own, manifest_of_fewer_problems),
     *(manifest_of_more_problems, manifest_with_a_field_of_another_type, byte_order_marks_and_zeros),
     *(samples_of_every_size_and_type, marked_again_and_copied_so_that_the_old_report_is_the_newest_file),
-    *(responses_gone, problems_gone),
+    *(responses_gone, problems_gone, marks_altered_and_copied),
 ]
 
 
-OTHER_OPINIONS = (marked_again_and_copied_so_that_the_old_report_is_the_newest_file,)
+OTHER_OPINIONS = (marked_again_and_copied_so_that_the_old_report_is_the_newest_file, marks_altered_and_copied)
 """Marks that are not ours: an audit judges anew."""
 
 

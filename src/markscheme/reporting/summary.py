@@ -14,6 +14,7 @@ import numpy as np
 from markscheme.errors import JournalError, UsageError
 from markscheme.marking.extraction.absences import ABSENCES
 from markscheme.runs.columns import FINISH, VERDICTS
+from markscheme.runs.files import file_sizes
 from markscheme.runs.flags import flag_counts
 from markscheme.runs.folder import Failure, Manifest, Run, write_atomically
 from markscheme.runs.settling import settlement
@@ -147,6 +148,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """The sampling options as they were sent."""
     fewshot: int = 0
     """Worked examples in each prompt."""
+    files: dict[str, int] = {}
+    """Bytes of each file that `report.json` was made from: where one has other bytes now, the report is out of date."""
     seconds: float | None = None
     """Time from the start of the run to its end, with the time in between where it was resumed."""
 
@@ -235,7 +238,7 @@ def finish(run: Run, not_kept: Callable[[JournalError], None] | None = None) -> 
 
     Where they cannot be kept (a full disk), `not_kept` is told, so that they can at least be shown; else that is raised.
     """
-    summary = summarize(run)
+    summary = msgspec.structs.replace(summarize(run), files=file_sizes(run.path, run.manifest.protocol))
     try:
         write_atomically(run.path / "report.json", msgspec.json.format(msgspec.json.encode(summary), indent=2) + b"\n")
     except JournalError as failure:

@@ -52,3 +52,10 @@ def marks_file(folder: Path, protocol: str) -> Path:
 def marked_by(file: Path) -> str:
     """The protocol of a file of marks, by its bare name."""
     return file.stem.replace("judge.", "judge:", 1) if file.stem.startswith("judge.") else file.stem
+
+
+def file_sizes(folder: Path, protocol: str) -> dict[str, int]:
+    """Bytes of each file that the figures under a protocol are made from, by its name in the folder."""
+    files = [folder / "problems.jsonl", folder / "rounds.json", *sorted(folder.glob("responses*.jsonl"))]
+    files.append(marks_file(folder, protocol))
+    return {file.relative_to(folder).as_posix(): file.stat().st_size for file in files if file.is_file()}

@@ -11,7 +11,7 @@ import numpy as np
 from markscheme.errors import JournalError
 from markscheme.reporting.figures import variance_rows
 from markscheme.reporting.summary import Corrected, Estimate, estimate, rate, summarize
-from markscheme.runs.files import read_inside
+from markscheme.runs.files import file_sizes, read_inside
 from markscheme.runs.folder import Manifest
 from markscheme.runs.lines import UNREADABLE
 from markscheme.runs.reader import RunReader
@@ -33,6 +33,7 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
     protocol: str = ""
     problems: int = 0
     samples: int = 0
+    files: dict[str, int] = {}
     responses: int
     missing: int
     verdicts: dict[str, int]
@@ -91,7 +92,7 @@ def overview(site: Site, entry: Entry) -> Made[Overview]:
 def _from_report(entry: Entry, states: FileStates, root: Path) -> Overview | None:
     """The figures that the run itself reported, if nothing it was made from changed since.
 
-    Times alone do not tell: a copy may have newer ones in any order. So the manifest must say the same, too.
+    Times alone do not tell: a copy may have newer ones in any order. So sizes and the manifest must be the same, too.
     """
     manifest, written = entry.manifest, {name: when for name, (when, _) in states.items()}
     needed = ("problems.jsonl", "responses", f"marks/{entry.protocol}.jsonl")
@@ -106,6 +107,8 @@ def _from_report(entry: Entry, states: FileStates, root: Path) -> Overview | Non
         return None
     reported = (report.protocol, report.problems, report.samples, report.verdicts)
     if reported != (manifest.protocol, manifest.problems, manifest.samples, manifest.counts):
+        return None
+    if report.files not in ({}, file_sizes(entry.path, entry.protocol)):  # none in a report of an earlier version
         return None
     return _with_usage(report, manifest)
 
