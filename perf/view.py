@@ -27,6 +27,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 import run_folders
 
 from markscheme.reporting.summary import finish
+from markscheme.running.closing import close
 from markscheme.runs.folder import Run
 from markscheme.types import Mark, Response, Verdict
 
@@ -111,6 +112,7 @@ def many_runs(root: Path, count: int) -> Path:
         skill = 0.3 + 0.5 * number / count
         path = run_folders.finished(root / f"run-{number:03d}", problems=30, samples=8, skill=skill, seed=number)
         run = Run.open(path)
+        close(run, "complete")
         finish(run)
     return root
 
