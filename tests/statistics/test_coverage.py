@@ -10,7 +10,6 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from statsmodels.stats import proportion
 
 PERF = Path(__file__).parents[2] / "perf"
 
@@ -77,9 +76,11 @@ def test_coverage_when_the_p_value_is_too_small_then_the_simulation_fails(covera
 
 
 def test_others_when_nothing_is_clustered_then_as_statsmodels_has_them(coverage):
+    from statsmodels.stats.proportion import proportion_confint  # two seconds in every worker, were it at the top
+
     others = sys.modules["others"]
     for right, size in ((3, 40), (20, 40), (40, 40)):
         error = math.sqrt(right / size * (1 - right / size) / size)
         for name, method in (("wilson", "wilson"), ("exact", "beta")):
-            expected = proportion.proportion_confint(right, size, method=method)
+            expected = proportion_confint(right, size, method=method)
             assert getattr(others, name)(right / size, error, size) == pytest.approx(expected, abs=1e-9)

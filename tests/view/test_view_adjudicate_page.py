@@ -109,7 +109,7 @@ def test_back_changes_a_label_and_a_second_person_is_compared_with_the_first(pag
 
 def test_hostile_response_runs_nothing_and_loads_nothing(page, tmp_path):
     """A response full of scripts, tags and attributes is text; the page fixture fails on any dialog or request."""
-    folders.hostile(tmp_path / "hostile", long_line=300_000)
+    folders.hostile(tmp_path / "hostile", long_line=30_000)
     adjudication = Adjudication(Run.open(tmp_path / "hostile").snapshot())
     server = Server(AdjudicationPage(adjudication, "ann").app(TOKEN))
     try:
