@@ -1,11 +1,41 @@
-"""TOML files that people write: what is wrong with one is a sentence that names it, whatever it holds."""
+"""Small files that people write: files without end in their place, and what is wrong with TOML."""
 
+import os
 from pathlib import Path
 
 import pytest
 
+from markscheme.cli import main
 from markscheme.datasets.small_texts import read_toml
 from markscheme.errors import DataError, UsageError
+
+ENDLESS = {
+    "prices": ["run", "countdown-sample", "--model", "solver", "--limit", "2", "--prices", "/dev/zero"],
+    "a prompt": ["run", "countdown-sample", "--model", "solver", "--limit", "2", "--prompt-file", "/dev/zero"],
+    "stored outputs": ["run", "countdown-sample", "--model", "replay//dev/zero", "--limit", "2"],
+    "a benchmark": ["run", "endless.toml", "--model", "solver"],
+}
+
+
+@pytest.mark.parametrize("where", ENDLESS)
+def test_file_without_end_when_named_then_one_sentence(tmp_path, monkeypatch, capsys, where):
+    """Reading all of it first took the machine's memory, or for ever."""
+    monkeypatch.chdir(tmp_path)
+    Path("endless.toml").symlink_to("/dev/zero")
+    try:
+        code = main(ENDLESS[where])
+    except SystemExit as stop:
+        code = stop.code
+    said = capsys.readouterr().err
+    assert code
+    assert "Traceback" not in said
+    assert "more than 16 MB" in said or "a pipe or a device" in said
+
+
+def test_replay_of_a_pipe_when_asked_then_advice_instead_of_waiting(tmp_path, capsys):
+    os.mkfifo(tmp_path / "pipe")
+    assert main(["run", "countdown-sample", "--model", f"replay/{tmp_path / 'pipe'}", "--out", str(tmp_path / "run")])
+    assert "write it to a file first" in capsys.readouterr().err
 
 
 def test_toml_when_it_can_be_read_then_what_it_says(tmp_path):
@@ -30,8 +60,3 @@ def test_toml_when_it_cannot_be_read_then_one_sentence_of_the_callers_kind(tmp_p
     for failure in (UsageError, DataError):
         with pytest.raises(failure, match=said):
             read_toml(file, failure)
-
-
-def test_toml_when_the_file_has_no_end_then_it_is_refused_before_it_fills_memory():
-    with pytest.raises(UsageError, match="/dev/zero cannot be read: it holds more than 16 MB"):
-        read_toml(Path("/dev/zero"))
