@@ -85,7 +85,7 @@ def _wanders(tail: str, start: int) -> bool:
     return (not start and len(_HESITATES.findall(tail)) > 1) or tail.count(tail[-_CIRCLE:]) >= _ROUNDS
 
 
-_CIRCLE: Final = 24
+_CIRCLE: Final = 40
 _ROUNDS: Final = 5
 """Nobody says the last words of a text so often."""
 
@@ -357,6 +357,10 @@ def _concludes_nothing(tail: str) -> bool:
     if _SETS_OUT.match(body, last) or _SETS_OUT.match(body, last + _last_sentence_end(body[last:-1])):
         return True
     if len(body) < _SHORT or len(_STRUCTURED.findall(body)) < 2:
+        return False
+    before = body[:last].rstrip()
+    heading = before[before.rfind("\n") + 1 :]  # "## Answer", and below it "Ann needs **16 pens**."
+    if heading.lstrip().startswith(("#", "**")) and _CONCLUDES.search(heading):
         return False
     return _CONCLUDES.search(body, last) is None or _BECOMES.search(body, last) is not None
 
