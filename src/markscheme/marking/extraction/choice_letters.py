@@ -24,7 +24,7 @@ _ANNOUNCEMENTS: Final = tuple(
         rf"(?:(?i:is|are|be|would\sbe|should\sbe|must\sbe|will\sbe|seems\sto\sbe|appears\sto\sbe|es|est|ist|ni)\b|[:：=-])"
         rf"\s?(?:(?i:therefore|thus|clearly|likely|probably|most\slikely|definitely|then|the|option|choice|answer|letter|alternative|number|la|le|die)\s){{0,4}}{_OPEN}{_CAPITAL}",
         # "Option B is correct", "(B) is the right answer", "choice B fits best".
-        rf"(?:(?i:option|choice|answer|alternative)\s{{0,2}}+)?{_OPEN}{_CAPITAL}[\s)\]}}*_.:]{{0,6}}+(?:(?:(?!,\sbut\s)[^.\n]){{0,60}}?\s)?(?i:is|would\sbe|seems|must\sbe|fits|as)\s(?:(?i:the|our|therefore|thus|also|most|likely|probably|indeed|only)\s){{0,3}}"
+        rf"(?:(?i:option|choice|answer|alternative)\s{{0,2}}+)?{_OPEN}{_CAPITAL}[\s)\]}}*_.:]{{0,6}}+(?:(?:(?!,\sbut\s)[^.\n]){{0,60}}?\s)?(?i:is|would\sbe|seems|must\sbe|fits|as)\s(?:(?i:the|our|therefore|thus|also|most|likely|probably|indeed|only|logical|accurate|appropriate|suitable|reasonable)\s){{0,3}}"
         rf"(?i:correct|right|best|closest|answer|true|solution)\b(?!\s(?i:if|when|only))",
         # "Options (B) and (C) are correct": the last of them, the others are listed before it.
         rf"[(\[]{_CAPITAL}[)\]]\s(?i:are)\s(?:(?i:the|both|all|therefore)\s){{0,2}}(?i:correct|right|true)\b(?!\s(?i:or|if|when|only))",
@@ -83,8 +83,8 @@ _AND: Final = r"(?:,|、|，|،|and|or|&|和|或|与|और|এবং|و|/)"
 _ANOTHER: Final = re.compile(
     rf"[\s*_)}}\]）】.,،]{{0,8}}{_AND}[\s*_]{{0,3}}[(（\[【]?[A-J](?![A-Za-z0-9'’])|[A-J]{{1,4}}(?![A-Za-z0-9'’])"
     r"|[)）]\s{0,3}(?:(?!because|since|not\b|as\b|is\b|but\b)[\w'-]{1,20}\s){1,4}[(（][A-J](?=[)）](?!\s(?:is|are|does)\b))"
-    rf"|[)）\]】]\s?(?:(?!because|since|not\b|as\b|is\b|but\b|while|which|rather|than|so\b|if\b|or\b)[^\s()（）\[\]【】。]{{1,30}}\s){{1,16}}{_AND}\s?"
-    r"[(（\[【][A-J][)）\]】](?!\s(?:is|are|was|does|do|has|have|would)\b)"
+    rf"|[)）\]】]\s?(?:(?!because|since|not\b|as\b|is\b|but\b|while|which|rather|than|so\b|if\b|or\b)[^\s()（）\[\]【】。]{{1,30}}\s){{1,16}}(?:(?<=,\s)|{_AND}\s?)"
+    r"[(（\[【][A-J](?=[)）\]】](?!\s(?:is|are|was|does|do|has|have|would)\b))"
 )
 """A further letter: `A and C`, `ACD`, `[A] and [C]`, `(B) wall (E) table`, `(B) a tall wall of brick and (E) a table`."""
 _LISTED_BEFORE: Final = re.compile(
@@ -97,6 +97,9 @@ _SEVERAL: Final = re.compile(
 _BRACKETED: Final = re.compile(r"(?:left|text\s?\{)?\s?[(（]")
 
 
+_NOT_LETTERS: Final = re.compile(r"\b(?:not|because|since|than|or|but|while|false|incorrect|wrong|unlike)\b")
+
+
 def letter_in(content: str) -> str | None:
     """The letter of a content that is a choice: `(B)`, `B. 12 apples`, `\\text{(C)}`, `Choice_B`, `B (6)`; of `A, C` both; `None` for `B=3`."""
     if len(content) > 2_000:
@@ -104,6 +107,9 @@ def letter_in(content: str) -> str | None:
     if (several := _SEVERAL.fullmatch(content)) is not None:
         letters = re.sub(r"[^A-J]", "", several[1])
         return letters if len(set(letters)) == len(letters) else None  # III is a number
+    bracketed = _IN_BRACKETS.findall(content) if len(content) < 300 else []
+    if len(set(bracketed)) > 1 and not (_NOT_LETTERS.search(content) or _OPEN_QUESTION.search(content)):
+        return "".join(dict.fromkeys(bracketed))  # (A) -9, (D) 8
     choice = _CONTENT.fullmatch(content)
     if choice is None or _ANOTHER.match(content, choice.end("letter")):
         return None
@@ -181,16 +187,26 @@ def letter_of_lines(text: str, start: int, end: int) -> ExtractedAnswer | None:
         )  # a list of options chooses none of them
     if last is not None and (not last["rest"] or re.search(r"[)\]）】.:、]", last["close"])):
         return _extracted(text, last, finish)
-    chosen = None
-    for bracketed in _IN_BRACKETS.finditer(text, line, finish):
-        run = _extracted(text, bracketed, finish)
-        if (chosen is None or bracketed.start() >= chosen.end) and not _REJECTED.match(text, run.end, finish):
-            chosen = run
-    if chosen is not None:
-        sentence = max(text.rfind(". ", line, chosen.start), line)
-        return None if len(chosen.content) > 5 or _OPEN_QUESTION.search(text, sentence, finish) else chosen
+    if _IN_BRACKETS.search(text, line, finish):
+        return bracketed_letters(text, line, finish)
     first = _FIRST_LINE.match(text, start, min(finish, start + 400))
     return _extracted(text, first, finish) if first is not None else None
+
+
+def bracketed_letters(text: str, begin: int, end: int) -> ExtractedAnswer | None:
+    """The letters in brackets that a line names last, those of one list together; `None` where it chooses none of them."""
+    chosen = None
+    for bracketed in _IN_BRACKETS.finditer(text, begin, end):
+        run = _extracted(text, bracketed, end)
+        if (chosen is None or bracketed.start() >= chosen.end) and not _REJECTED.match(text, run.end, end):
+            chosen = run
+    if chosen is None or len(chosen.content) > 5:
+        return None
+    others = {letter for letter in _IN_BRACKETS.findall(text, chosen.end, end) if letter not in chosen.content}
+    if others and len(chosen.content) > 1:
+        return None  # (A), (B) and, of another kind, (E)
+    sentence = max(text.rfind(". ", begin, chosen.start), begin)
+    return None if _OPEN_QUESTION.search(text, sentence, end) else chosen
 
 
 _OPEN_QUESTION: Final = re.compile(

@@ -238,7 +238,9 @@ def _in_formula(tail: str) -> bool:
     if "$" not in paragraph:
         return False
     if paragraph.count("$$") % 2:
-        return True
+        # Where the window cut a paragraph in two, a formula may have been opened before it.
+        cut = "\n\n" not in tail and len(tail) > _WINDOW - 100
+        return not cut or len(_WORD.findall(paragraph, paragraph.rfind("$$"))) < _FEW
     marks = paragraph.replace("$$", "")
     rest = marks[marks.rfind("$") + 1 :]
     if marks.count("$") % 2 == 0 or not rest:

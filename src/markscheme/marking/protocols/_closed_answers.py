@@ -10,7 +10,13 @@ from typing import Final
 
 from markscheme.marking.equality import compare
 from markscheme.marking.extraction.answer_forms import explicit_answer, extract_answer
-from markscheme.marking.extraction.choice_letters import announced_letter, letter_in, letter_of_lines, lone_letter
+from markscheme.marking.extraction.choice_letters import (
+    announced_letter,
+    bracketed_letters,
+    letter_in,
+    letter_of_lines,
+    lone_letter,
+)
 from markscheme.marking.extraction.choices import choice_texts
 from markscheme.marking.extraction.endings import is_cut_off
 from markscheme.marking.extraction.extracted import ExtractedAnswer
@@ -49,13 +55,17 @@ def by_letter(sections: ResponseSections, letter: str) -> Assessment | None:
             return None
     # What other options lack may stand behind the choice, without a word of conclusion.
     cut_off = (
-        explicit is None and is_cut_off(sections) and (sections.cut_off or not _ENDED.search(text[start:end][-20:]))
+        explicit is None and is_cut_off(sections) and (sections.cut_off or not _ENDED.search(text[start:end][-240:]))
     )
     chosen = None if sections.cut_off and explicit is None else announced_letter(text, start, end, weak=named is None)
     if chosen is not None and cut_off and end - chosen.end > _FAREWELL:
         chosen = None  # what the working says of an option, not what it comes to
-    if chosen is not None and explicit is not None and named is not None and chosen.start < explicit.start:
-        chosen = None  # the last word counts
+    if explicit is not None and (chosen is None or chosen.start < explicit.start):  # the last word counts
+        line = text.find("\n", explicit.start, end)
+        finish = end if line < 0 else line
+        listed = None if named else bracketed_letters(text, explicit.start, finish)
+        several = listed is not None and len(listed.content) > 1 and finish - listed.end < _FAREWELL
+        chosen = listed if several else None if named else chosen
     if chosen is None and named is None and not cut_off:
         chosen = letter_of_lines(text, start, end)
     if chosen is not None and (not texts or set(chosen.content) <= set(texts)):
@@ -143,7 +153,8 @@ _BARE_LETTER: Final = re.compile(r"[\s(\[*_]*(?:choice\s\(?|option\s\(?)?([A-J])
 _BEHIND_LETTER: Final = re.compile(r"[\s*_)\]}.:,]{0,6}")
 _LISTED: Final = r"(?<![A-Za-z]){0}[).:]\s+([^\n.]{{1,80}})"
 _SENTENCE: Final = re.compile(r"(?<=[.!?*`])\s+(?=[A-Z])|\n")
-_ENDED: Final = re.compile(r"[.!?。][\s*_)\"']*\Z")
+_ENDED: Final = re.compile(r"[.!?。][\s*_)\"']*\Z|:[*_ ]{0,4}\n{1,2}[(\[][A-J][)\]]\s[^\n]{1,200}\s*\Z")
+"""A full stop, or a line with a choice below one that leads to it."""
 _FAREWELL: Final = 100
 """Characters that may follow a letter whose text stands before it: a longer text says something else."""
 
