@@ -73,3 +73,10 @@ def test_hostile_responses_when_marked_in_a_child_process_then_each_has_a_verdic
         pytest.skip(f"no {method} on this system")
     with multiprocessing.get_context(method).Pool(1) as pool:
         check(pool.apply(every_round))
+
+
+def test_text_of_many_loops_when_marked_then_is_read_once():
+    """Line after line repeated: passing over one loop after the other, the reader went as deep as there are loops."""
+    loops = "\n".join(f"The answer is correct {number}.\n" * 40 for number in range(1_500))
+    assert mark(loops, gold="7", protocol="math").verdict is Verdict.TRUNCATED
+    assert mark("The answer is 7.\n" + "This answer is correct.\n" * 400, gold="7", protocol="math").correct

@@ -50,7 +50,7 @@ def plainly_declared_answer(text: str, start: int, end: int) -> ExtractedAnswer 
     return _declared(text, start, end, plain=True)
 
 
-def _declared(text: str, start: int, end: int, *, plain: bool) -> ExtractedAnswer | None:
+def _declared(text: str, start: int, end: int, *, plain: bool, looped: bool = False) -> ExtractedAnswer | None:
     stop = end
     final = text.find("inal ", start, end) >= 0
     for _ in range(TRIES):
@@ -87,8 +87,10 @@ def _declared(text: str, start: int, end: int, *, plain: bool) -> ExtractedAnswe
         if formula is not None:
             begin, finish = formula.span(formula.lastindex or 0)
         return unenclosed(text, at, trimmed(text, begin, finish, "declared"))
+    if looped:
+        return None  # one loop is passed over; a text of many has no answer, and would be read once for each
     before = _before_loop(text, start, stop)
-    return _declared(text, start, before, plain=plain) if before < stop - _LOOP else None
+    return None if before >= stop - _LOOP else _declared(text, start, before, plain=plain, looped=True)
 
 
 _LOOP = 400
