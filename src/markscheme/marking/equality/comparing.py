@@ -18,6 +18,7 @@ from markscheme.marking.equality.read.cleaning import clean
 from markscheme.marking.equality.read.parsing import read
 from markscheme.marking.equality.read.tokens import scan
 from markscheme.marking.equality.read.tree import flat, tree
+from markscheme.marking.equality.read.wording import words_of
 from markscheme.marking.equality.rules.rulebook import Comparator
 from markscheme.marking.equality.units import read_unit, with_unit_set_apart
 
@@ -235,9 +236,16 @@ def _same(comparator: Comparator, a: ParsedAnswer, b: ParsedAnswer) -> bool | No
         return False
 
 
+_TITLED: Final = re.compile(r"(?:Mrs?|Ms|Dr|St|Prof)\.(?:\s[A-Z][\w'’-]*)+")
+"""`Mr. Park`: a name, though short ones look like products."""
+
+
 def _unread(answer: str, gold: str, left: _Reading, right: _Reading) -> AnswerComparison:
     if _same_tokens(answer, gold):
         return _SAME_TEXT
+    if right.answer is None and _TITLED.fullmatch(gold):
+        same = words_of(answer) == words_of(gold)
+        return AnswerComparison(same, "the same words" if same else "other words", method="string")
     if right.answer is None:
         return AnswerComparison(None, f"the gold answer cannot be read: {right.problem}")
     if left.problem == _TOO_BIG or _UNWORKED.search(answer):
@@ -259,6 +267,7 @@ _SPACED_GROUPS: Final = re.compile(r"\s*[-+$\\]*\d{1,3}(?:, \d{3})+(?!\d)[^,]*")
 _DECIMAL_COMMA: Final = re.compile(
     r"(?P<sign>[-+]?\s?\\?\$?\s?)(?:(?P<groups>\d{1,3}(?:\.\d{3})+)|(?P<whole>\d+)(?=,))(?:,(?P<part>\d+))?(?P<tail>[^\d,.].*)?"
 )
+_LETTERED_BASE: Final = re.compile(r"(?<=\d)_(?:[a-z]|\{[a-z]\})(?=\$?\Z)")
 _CHOOSE: Final = re.compile(r"(?<![A-Za-z\\])C\s*\(\s*(\w{1,9})\s*,\s*(\w{1,9})\s*\)")
 _LOG: Final = re.compile(r"\\?(?<![A-Za-z])log(?![A-Za-z]|\s*_)")
 _IMAGINARY: Final = re.compile(r"(?<!\\)(?<![A-Za-z]{2})[Ij](?![A-Za-z]{2})")
@@ -284,6 +293,7 @@ _MEANINGS: Final = (
     *(_Meaning(sign, with_unit_set_apart, "both") for sign in (" ", "\\", ")")),  # 5 m as an amount
     _Meaning(",", _point_for_comma, flag="decimal comma"),
     _Meaning(".", _point_for_comma, flag="decimal comma"),
+    _Meaning("_", lambda text: _LETTERED_BASE.sub("", text), "answer"),  # 1020_b, where the gold says just 1020
     _Meaning("C", lambda text: _CHOOSE.sub(r"\\binom{\1}{\2}", text) if len(text) < 300 else text),  # C(n, 2)
     _Meaning("log", lambda text: _LOG.sub(r"\\lg ", text), "both"),  # of base e for some authors, of base 10 for others
     _Meaning("I", lambda text: _IMAGINARY.sub("i", text), "both"),  # as sympy writes it

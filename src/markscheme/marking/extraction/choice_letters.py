@@ -20,7 +20,7 @@ _ANNOUNCEMENTS: Final = tuple(
     re.compile(pattern)
     for pattern in (
         # "The answer is (B)", "correct option: **B. 12**", "The closest option is (I)": simple-evals', MMLU-Pro's prompts.
-        rf"(?i:{_NOUN})(?:\s(?i:to|for|among|from|that|which|here|of|matches|closest)[^.:\n]{{1,80}}?)?\s{{0,2}}+[*_]{{0,3}}+\s?"
+        rf"(?i:{_NOUN})(?:\sletter)?(?:\s(?i:to|for|among|from|that|which|here|of|matches|closest)[^.:\n]{{1,80}}?)?\s{{0,2}}+[*_]{{0,3}}+\s?"
         rf"(?:(?i:is|are|be|would\sbe|should\sbe|must\sbe|will\sbe|seems\sto\sbe|appears\sto\sbe|es|est|ist|ni)\b|[:：=-])"
         rf"\s?(?:(?i:therefore|thus|clearly|likely|probably|most\slikely|definitely|then|the|option|choice|answer|letter|alternative|number|la|le|die)\s){{0,4}}{_OPEN}{_CAPITAL}",
         # "Option B is correct", "(B) is the right answer", "choice B fits best".

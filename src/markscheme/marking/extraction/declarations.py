@@ -73,9 +73,12 @@ def _declared(text: str, start: int, end: int, *, plain: bool, looped: bool = Fa
         bracketed = _IN_ANGLES.match(text, begin, end)
         if bracketed is not None:
             begin, finish = bracketed.span(1)
+        quoted = _QUOTED.match(text, begin, end)
+        if quoted is not None:
+            begin, finish = quoted.span(1)
         if text.startswith("?\n", finish, end):  # the question once more, and its answer on the next line
             begin, finish = value_span(text, finish + 2, end)
-        if begin == finish or _NOT_A_VALUE.match(text, begin, finish):
+        if not text[begin:finish].strip(" _") or _NOT_A_VALUE.match(text, begin, finish):
             continue
         if finish == end and _is_unfinished_repeat(text, start, at, begin, end):
             continue
@@ -106,6 +109,8 @@ def _before_loop(text: str, start: int, end: int) -> int:
     return at
 
 
+_QUOTED = re.compile(r"\\?[\"“]([^\"“”\n]{0,200}?)[.,]?\\?[\"”](?=[`.,;}*)]|\s(?!and\b|or\b)|\s?\Z)")
+"""`The answer is "12."`, `**answer**: "12"`, `\\"answer\\": \\"12\\"`."""
 _IN_ANGLES = re.compile(r"<([^<>/=,\n]{1,60})>(?=[.*\n]|\s?\Z)")
 """`The answer is <16>.`: models that take the marks of a template for part of it; `<1, 2>` is a vector."""
 

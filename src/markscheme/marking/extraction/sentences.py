@@ -192,7 +192,7 @@ def undelimited(text: str, begin: int, end: int) -> ExtractedAnswer:
     signed = content[:2] == "- " and not text[:start].strip() and content == text[start:].strip()  # no bullet: no list
     while content and content[0] in "*_>#- \t" and not (content[0] == "-" and (signed or content[1:2] != " ")):
         content, start = content[1:], start + 1
-    content = content.rstrip(" \t.,;:。*_")
+    content = content.removesuffix('."').rstrip(" \t.,;:。*_")
     counted = _COUNTED.fullmatch(content)
     if counted:
         return ExtractedAnswer(counted[1], start, start + len(counted[1]), "concluded")

@@ -8,7 +8,7 @@ MAX_STATEMENT = 4_000
 """No stated value is longer; what follows is not looked at."""
 
 _PLAIN_END = re.compile(
-    r"\n|\*\*(?!(?<=[\w)]\*\*)(?:-?\d|[a-z]\b|\(-?[\da-z]+[)/*+-]))|\"\"\"|```|</|<\||<eo[a-z]>|(?<!\bMs)(?<!\bMr)(?<!\bMrs)(?<!\bDr)(?<!\bSt)(?<!\bsq)[.!?](?=\s|$|\*)|[。।]|,\s(?=[a-z]{2,}|I\s)(?!and\b|or\b)|;\s(?![-\d.,;\s]{1,99}\])"
+    r"\n|\*\*(?!(?<=[\w)]\*\*)(?:-?\d|[a-z]\b|\(-?[\da-z]+[)/*+-]))|\"\"\"|```|</|<\||<eo[a-z]>|(?<!\bMs)(?<!\bMr)(?<!\bMrs)(?<!\bDr)(?<!\bSt)(?<!\bsq)[.!?](?=\s|$|\*|[\"”](?:\s|$))|[。।]|,\s(?=[a-z]{2,}|I\s)(?!and\b|or\b)|;\s(?![-\d.,;\s]{1,99}\])"
     r"|\s\(?(?:because|since|which|where|when|so|if|as|after|with|by|for\s(?:the|all|each|every|this))\b"
 )
 SEGMENT = re.compile(

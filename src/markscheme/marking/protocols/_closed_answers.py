@@ -42,6 +42,8 @@ def by_letter(sections: ResponseSections, letter: str) -> Assessment | None:
     """The verdict on a response to a multiple-choice question; `None` when it names no choice in any way."""
     text, start, end = sections.text, sections.start, sections.end
     texts = choice_texts(sections.choices, sections.statement)
+    if f"({letter.lower()})" in texts.values():
+        return None  # the text of a choice, which has a letter of its own
     lone = None if sections.cut_off else lone_letter(text, start, end)
     if lone is not None:
         return _chosen(lone, lone.content, letter)
@@ -136,11 +138,17 @@ def said_with_letter(sections: ResponseSections, answer: ExtractedAnswer, right:
     listed = re.findall(_LISTED.format(bare[1]), text[max(start, answer.start - 4_000) : answer.start])
     if any(said.strip() and compare(said.strip(" ()"), right).equal for said in (behind, *listed[-2:])):
         return True
-    near = text[max(start, answer.start - 400) : answer.start].replace("\\n", "\n").rstrip()
-    sentences = [each for each in _SENTENCE.split(near) if each.strip()][-2:]
-    if not before or len(sentences) < 2 or end - answer.end > _FAREWELL:
+    if not before or end - answer.end > _FAREWELL:
         return False
-    said = sentences[0]
+    if marks and "." in marks[0] and _is_said_of(text[marks.end() : end], right, by_itself=True):
+        return True  # "The answer is A. Ivo is the youngest."
+    near = text[max(start, answer.start - 400) : answer.start].replace("\\n", "\n").rstrip()
+    sentences = [each for each in _SENTENCE.split(near) if each.strip()]
+    if len(sentences) < 2:
+        return False
+    said = sentences[-2]
+    if _is_said_of(said, right, by_itself=len(sentences) <= 3):
+        return True
     ending = (
         re.search(rf"(?<!\w){re.escape(right)}(?:\s\w+){{0,2}}\W*\Z", said, re.IGNORECASE) if len(right) > 2 else None
     )
@@ -165,7 +173,12 @@ def by_word(sections: ResponseSections, gold: str, members: tuple[str, ...]) -> 
     text, start, end = sections.text, sections.start, sections.end
     explicit = explicit_answer(text, start, end)
     said = None if explicit is None else said_word(explicit.content, members)
-    if explicit is not None and said is None and _UNDECIDED.match(explicit.content):
+    undecided = (
+        (_CONDITIONAL.match(text, explicit.end, end) if said else _UNDECIDED.match(explicit.content))
+        if explicit
+        else None
+    )
+    if explicit is not None and undecided is not None:
         finish = text.find("\n", explicit.end, end)
         if said_word(text[explicit.start : finish if finish >= 0 else end], members) is None:
             return Assessment(Verdict.WRONG, explicit.content, f"not {right}", (explicit.start, explicit.end))
@@ -177,6 +190,8 @@ def by_word(sections: ResponseSections, gold: str, members: tuple[str, ...]) -> 
     return Assessment.of(said == right, explicit.content, right, (explicit.start, explicit.end), shown=said)
 
 
+_CONDITIONAL: Final = re.compile(r"[\"'”\])*]{0,3}\s(?:if|when|in\scase)\b")
+"""`"[Yes]" if it is a prime or "[No]" if it is not`."""
 _UNDECIDED: Final = re.compile(
     r"\W{0,3}(?:un(?:known|clear|certain|determined|decided)|in(?:determinate|conclusive)|cannot\s|can't\s|ambiguous|it\sdepends|maybe|N/A)",
     re.IGNORECASE,
@@ -185,9 +200,14 @@ _UNDECIDED: Final = re.compile(
 
 
 def by_last_word(sections: ResponseSections, right: str) -> Assessment | None:
-    """Right if the gold is a word and the last sentence ends in it, set apart or as what something is; else `None`."""
+    """Right if the gold is a word and the last sentence ends in it, set apart or as what something is, or says of it that it
+    is the most of something; else `None`."""
     answer = last_sentence(sections) if _WORDS.fullmatch(right) else None
-    if answer is None or not (_ends_in(answer.content, right, _SET_APART) or ends_in_word(answer.content, right)):
+    if answer is None or not (
+        _ends_in(answer.content, right, _SET_APART)
+        or ends_in_word(answer.content, right)
+        or _is_said_of(answer.content, right)
+    ):
         return None
     return Assessment(Verdict.CORRECT, answer.content, "its last word", (answer.start, answer.end))
 
@@ -204,6 +224,29 @@ def last_sentence(sections: ResponseSections) -> ExtractedAnswer:
 def ends_in_word(content: str, right: str) -> bool:
     """Whether a short sentence ends in the gold as what something is: `[Ann] is [Cy]'s niece.` for `niece`."""
     return _WORDS.fullmatch(right) is not None and _ends_in(content, right, rf"\s(?:is|are|was|were)\s{_OWNER}")
+
+
+def _is_said_of(content: str, right: str, *, by_itself: bool = False) -> bool:
+    """Whether a sentence says of the gold, as its subject, that it surpasses others, "The chess club has the fewest members.";
+    one that stands `by_itself` may say anything else of it."""
+    if len(content) > 300 or not 2 < len(right) < 100:
+        return False
+    subject = re.match(
+        rf"\W*(?:(?:So|Thus|Therefore|Hence),?\s)?(?:the\s)?{re.escape(right)}\s(?!(?:to|of|and|in|at|past|with|for|versus)\b)(?=[a-z])",
+        content,
+        re.IGNORECASE,
+    )
+    surpasses = subject is not None and (by_itself or _SURPASSES.search(content, subject.end()) is not None)
+    return surpasses and not _QUALIFIED.search(content)
+
+
+_SURPASSES: Final = re.compile(
+    r"\b(?:most|least|fewest|more|less|fewer|(?:clos|furth|farth|great|high|low|long|short|larg|small|old|young|fast|slow|cheap)(?:er|est))\b"
+)
+_QUALIFIED: Final = re.compile(
+    r"\b(?:not?|nor|neither|never|or|if|whether|while|whereas|but|than|except|cannot)\b|,\sand\b|;|n't|\?",
+    re.IGNORECASE,
+)
 
 
 def _ends_in(content: str, words: str, before: str) -> bool:

@@ -171,7 +171,7 @@ _MEASURED = re.compile(r"([-−]?[$¥€£]?\d[\d,]*+(?>(?:\.\d+)?(?:/\d+)?))\s?
 
 
 _UNIT = re.compile(
-    r"([-−]?[$]?\d[\d,]*(?:\.\d+)?)(?:\s?(?:[A-Za-z]{1,12})?(?:/|\sper\s)[A-Za-z]{1,12}|\sdozen\b[^\d=]*|(?:g|kg|m|km|cm|mm|ml|ft|lbs|hrs|mph))\.?"
+    r"([-−]?[$]?\d[\d,]*(?:\.\d+)?)(?:\s?(?:[A-Za-z]{1,12})?(?:/|\sper\s)[A-Za-z]{1,12}|\sdozen\b[^\d=]*|\s[A-Z]{3,4}|(?:g|kg|m|km|cm|mm|ml|ft|lbs|hrs|mph))\.?"
 )
 _GROUPED = re.compile(r"([-−]?[$€£]?\d{1,3}(?:[. ]\d{3})+)(?:\s[^\d]{1,20})?")
 _GROUPS_BEFORE = re.compile(r"(?<![\d.,])\d{1,3}(?: \d{3})* \Z")

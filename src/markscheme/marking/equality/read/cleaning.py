@@ -133,6 +133,10 @@ def clean(text: str) -> str:
         text = _REPEATED_DOTS.sub(_repeating_decimal, _TRAILING_DOTS.sub(_repeating_decimal, text))
     if "." in text:
         text = _LIBRARY.sub("", _BARE_POINT.sub("", text))  # np.sqrt(2), 1./3
+    if "*\\" in text:
+        text = text.replace("*\\degree", "\\degree")
+    if " & " in text and "\\" not in text:
+        text = text.replace(" & ", " and ")  # 1 & 3
     if "circ" in text and ("'" in text or "prime" in text):
         text = _MINUTES.sub(_in_degrees, text)
     if "<" in text and "," in text:
