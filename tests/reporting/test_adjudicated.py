@@ -149,6 +149,17 @@ def type_in(monkeypatch, keys):
     monkeypatch.setattr("sys.stdin", io.StringIO("".join(f"{key}\n" for key in keys)))
 
 
+def test_label_of_a_response_that_no_run_can_have_is_left_out(run, tables):
+    label(run, 4, says(tables[0]))
+    before = read_labels(run.snapshot())
+    known = next(iter(before))[0]
+    with (run.path / "adjudications" / "labels.ann.jsonl").open("ab") as out:
+        for key, sample in (("stray", 0), (known, -1), (known, 10**30), (known, 2**20)):
+            line = {"key": key, "sample": sample, "content": "x", "label": "right", "who": "ann", "when": "now"}
+            out.write(json.dumps(line).encode() + b"\n")
+    assert read_labels(run.snapshot()) == before
+
+
 def test_terminal_is_blind_keeps_each_key_and_goes_on_where_it_stopped(run, capsys, monkeypatch):
     """Neither verdict nor extracted answer is shown; stopping loses nothing."""
     type_in(monkeypatch, "ynxu")  # x is no answer; then the input ends

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from markscheme.reporting.figures import bounds
 from markscheme.reporting.summary import Estimate
+from markscheme.reporting.terminal import gold_line
 
 if TYPE_CHECKING:
     from markscheme.types import Mark, Problem, Response
@@ -77,7 +78,7 @@ def html_response(problem: Problem, response: Response, mark: Mark | None) -> st
     from markscheme.view.text import clock, render
 
     until = clock() + 1.0  # what takes longer stays as source
-    gold = problem.gold if isinstance(problem.gold, str) else f"{list(problem.gold.nums)} → {problem.gold.target}"
+    gold = gold_line(problem.gold)
     verdict = "not marked" if mark is None else f"{mark.verdict}: {mark.why}" if mark.why else str(mark.verdict)
     flags = f" ({', '.join(mark.flags)})" if mark is not None and mark.flags else ""
     colour = "#009E73" if mark is not None and mark.correct else "#D55E00"

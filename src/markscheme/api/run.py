@@ -14,6 +14,7 @@ from markscheme.api.python_words import in_python, methods_speaking_python
 from markscheme.errors import JournalError, MarkschemeError, UsageError
 from markscheme.reporting.figures import percent
 from markscheme.reporting.summary import Summary, finish, marked_label, summarize
+from markscheme.reporting.terminal import gold_line
 from markscheme.runs import folder
 from markscheme.runs.answers import error_mark, marked_responses
 from markscheme.types import Mark, Problem, Response
@@ -56,7 +57,7 @@ class Answer:
         question = self.problem.statement
         question = question if len(question) <= SHOWN // 2 else f"{question[: SHOWN // 2]}…"
         return (
-            f"{self.problem.id}, sample {self.response.sample} ({verdict})\n{question}\ngold: {shown_gold(self.problem)}\n"
+            f"{self.problem.id}, sample {self.response.sample} ({verdict})\n{question}\ngold: {gold_line(self.problem.gold)}\n"
             f"{cut}{text[-SHOWN:]}"
         )
 
@@ -249,12 +250,6 @@ def keep_stopped(failure: MarkschemeError) -> None:
         failure.stopped_run = Run(failure.stopped_run.path, failure.stopped_run.manifest)
 
 
-def shown_gold(problem: Problem) -> str:
-    """The gold in one line."""
-    gold = problem.gold
-    return gold if isinstance(gold, str) else f"{list(gold.nums)} -> {gold.target}"
-
-
 def _label(snapshot: Snapshot, protocol: str | None = None) -> str | None:
     """The marks that are meant; None where nothing was asked for and the run is not marked."""
     try:
@@ -283,7 +278,7 @@ def _flat(answer: Answer) -> dict[str, Any]:
         "sample": response.sample,
         "problem_id": answer.problem.id,
         "statement": answer.problem.statement,
-        "gold": shown_gold(answer.problem),
+        "gold": gold_line(answer.problem.gold),
         "protocol": mark.protocol if mark else None,
         "verdict": str(mark.verdict) if mark else None,
         "correct": mark.score if mark else None,

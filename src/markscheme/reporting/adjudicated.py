@@ -43,12 +43,11 @@ def adjudicated(snapshot: Snapshot, protocol: str) -> Adjudicated | None:
     if not rows:
         return None
     names = sorted({each.stratum for each in order})
-    numbers = {key: number for number, key in enumerate(snapshot.keys)}
     verdicts = [decided.get((each.key, each.sample)) for each, _ in rows]
     called = np.array([correct for _, correct in rows], bool)
     judged = np.array([each is not None for each in verdicts], bool)
     marks = JudgedMarks(
-        problem=np.array([numbers[each.key] for each, _ in rows], np.int64),
+        problem=np.array([snapshot.numbers[each.key] for each, _ in rows], np.int64),
         stratum=np.array([names.index(each.stratum) for each, _ in rows], np.int64),
         correct=called,
         judged=judged,
@@ -62,8 +61,7 @@ def adjudicated(snapshot: Snapshot, protocol: str) -> Adjudicated | None:
 def _called(snapshot: Snapshot, order: list[Drawn], protocol: str) -> list[tuple[Drawn, bool]]:
     """The drawn responses that have a mark, and whether it is `correct`."""
     verdict = snapshot.verdict(protocol)
-    problems = {key: number for number, key in enumerate(snapshot.keys)}
-    rows = ((each, snapshot.row(problems[each.key], each.sample)) for each in order if each.key in problems)
+    rows = ((each, snapshot.row(each.key, each.sample)) for each in order)
     return [
         (each, bool(verdict[row] == CORRECT))
         for each, row in rows

@@ -127,10 +127,9 @@ def read_labels(snapshot: Snapshot) -> dict[Place, dict[str, Opinion]]:
     for file in sorted((snapshot.folder / FOLDER).glob("labels.*.jsonl")):
         for label in read_all(file, Label):
             given.setdefault((label.key, label.sample), {})[label.who] = label
-    problems = {key: number for number, key in enumerate(snapshot.keys)}
     counted: dict[Place, dict[str, Opinion]] = {}
     for (key, sample), people in given.items():
-        row = snapshot.row(problems[key], sample) if key in problems else None
+        row = snapshot.row(key, sample)
         response = snapshot.response(row) if row is not None else None
         content = content_of(response) if response is not None and response.error is None else None
         if opinions := {who: label.label for who, label in people.items() if label.content == content}:
@@ -146,16 +145,15 @@ class Adjudication:
         self.order = draw_order(snapshot, seed)
         if not self.order:
             raise UsageError(f"{snapshot.folder} has no marked response to judge")
-        self._problems = {key: number for number, key in enumerate(snapshot.keys)}
 
     def shown(self, at: int) -> tuple[Question, Response] | None:
         """What is judged at a place of the order; None where it is gone."""
         if not 0 <= at < len(self.order):
             return None
-        number = self._problems.get(self.order[at].key)
-        row = self.snapshot.row(number, self.order[at].sample) if number is not None else None
-        question = self.snapshot.question(number) if number is not None else None
-        response = self.snapshot.response(row) if row is not None else None
+        row = self.snapshot.row(self.order[at].key, self.order[at].sample)
+        if row is None:
+            return None
+        question, response = self.snapshot.question(int(self.snapshot.problem[row])), self.snapshot.response(row)
         return (question, response) if question is not None and response is not None else None
 
     def opinions_of(self, who: str) -> dict[int, Opinion]:

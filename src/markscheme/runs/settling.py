@@ -54,10 +54,9 @@ def _own_errors(snapshot: Snapshot, right: Mask, wrong: Mask) -> str:
     """How often people overturn what a judge settled."""
     from markscheme.runs.adjudications import consensus, read_labels
 
-    numbers = {key: number for number, key in enumerate(snapshot.keys)}
     judged = errors = 0
     for (key, sample), people in read_labels(snapshot).items():
-        row, opinion = snapshot.row(numbers[key], sample), consensus(people)
+        row, opinion = snapshot.row(key, sample), consensus(people)
         if row is not None and opinion != "unsure" and (right[row] or wrong[row]):
             judged += 1
             errors += bool(right[row]) != (opinion == "right")

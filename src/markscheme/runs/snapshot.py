@@ -104,16 +104,14 @@ class Snapshot:
     @cached_property
     def wanted(self) -> Ints:
         """How many samples of each problem the run asks for."""
-        problems = len(self.keys)
         if self.planned:
-            if any(len(each.asked) != problems for each in self.planned):
-                raise JournalError(
-                    f"{self.folder / 'rounds.json'} is of other problems than these {problems}; restore it"
-                )
+            if any(len(each.asked) != self.problems for each in self.planned):
+                file = self.folder / "rounds.json"
+                raise JournalError(f"{file} is of other problems than these {self.problems}; restore it")
             asked: Ints = np.array([each.asked for each in self.planned], np.int64)
             return np.asarray(asked.sum(axis=0))
         samples = self.manifest.samples if self.manifest is not None else 1 << SAMPLE_BITS
-        return np.full(problems, samples, np.int64)
+        return np.full(self.problems, samples, np.int64)
 
     def _asked_for(self, cells: Ints) -> Mask:
         return np.asarray(sample_of(cells) < self.wanted[problem_of(cells)])
@@ -166,10 +164,18 @@ class Snapshot:
         """Rows whose response has been read; all of them once everything has."""
         return np.asarray(self.rows["file"] >= 0)
 
-    def row(self, problem: int, sample: int) -> int | None:
-        """The row of a (problem, sample), or None."""
-        row = int(np.searchsorted(self.rows["cell"], problem << SAMPLE_BITS | sample))
-        return row if row < len(self) and (self.problem[row], self.sample[row]) == (problem, sample) else None
+    @cached_property
+    def numbers(self) -> dict[str, int]:
+        """The number of each problem, by its key."""
+        return {key: number for number, key in enumerate(self.keys)}
+
+    def row(self, problem: int | str, sample: int) -> int | None:
+        """The row of a (problem, sample), or None; the problem by its number or key."""
+        number = self.numbers.get(problem, -1) if isinstance(problem, str) else problem
+        if number < 0 or not 0 <= sample < 1 << SAMPLE_BITS:
+            return None
+        row = int(np.searchsorted(self.rows["cell"], number << SAMPLE_BITS | sample))
+        return row if row < len(self) and (self.problem[row], self.sample[row]) == (number, sample) else None
 
     def rows_of(self, problem: int) -> range:
         """The rows of a problem."""
@@ -338,19 +344,13 @@ class Snapshot:
     def questions(self) -> list[Question]:
         """All problems with their prompts, in the order of the benchmark."""
         file = self.folder / "problems.jsonl"
-        if not self.keys:  # the file may be gone
-            return []
-        return [
-            question if (question := decode_or_none(line, Question)) is not None else replaced(file)
-            for line in read_lines(file, self.question_offsets)
-        ]
+        lines = read_lines(file, self.question_offsets) if self.keys else ()  # else the file may be gone
+        return [decode_or_none(line, Question) or replaced(file) for line in lines]
 
     def response(self, row: int) -> Response | None:
         """A response, read from its line; None if it is not there (any more)."""
-        number = int(self.rows["file"][row])
-        if number < 0:
-            return None
-        return self._noun(read_line(self.files[number], int(self.rows["offset"][row])), Response, row)
+        number, offset = int(self.rows["file"][row]), int(self.rows["offset"][row])
+        return None if number < 0 else self._noun(read_line(self.files[number], offset), Response, row)
 
     def responses(self, chosen: Mask | None = None) -> Iterator[Response]:
         """Each response that counts, of all rows or the chosen ones, streamed in the order of the files."""
@@ -368,9 +368,8 @@ class Snapshot:
         name = protocol.partition("@")[0]
         if place < 0:
             return None
-        return self._noun(
-            read_line(marks_file(self.folder, name), int(self.mark_lines[name][0]["offset"][place])), Mark, row
-        )
+        line = read_line(marks_file(self.folder, name), int(self.mark_lines[name][0]["offset"][place]))
+        return self._noun(line, Mark, row)
 
     def marks(self, protocol: str) -> Iterator[Mark]:
         """Each stored mark that counts under a protocol, streamed in the order of the file."""

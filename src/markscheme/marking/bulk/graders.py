@@ -135,10 +135,8 @@ def labelled_run(run: Run) -> Iterator[Labelled | None]:
     """The responses of a run that people have judged, with the opinions of its judges."""
     snapshot = run.snapshot()
     judges = [name for name in snapshot.protocols if name.startswith("judge:")]
-    numbers = {key: number for number, key in enumerate(snapshot.keys)}
     for (key, sample), people in read_labels(snapshot).items():
-        row = snapshot.row(numbers[key], sample)
-        question = snapshot.question(numbers[key])
+        row, question = snapshot.row(key, sample), snapshot.question(snapshot.numbers[key])
         response = snapshot.response(row) if row is not None else None
         label = consensus(people)
         if label == "unsure" or row is None or question is None or response is None:
