@@ -72,8 +72,8 @@ def stated_value(text: str, begin: int, end: int) -> ExtractedAnswer:
         return said
     formulas = [found for found in _FORMULA.finditer(text, begin, end) if not (found[4] and is_money(found[4]))]
     telling = [found for found in formulas if not _BARE_NAME.fullmatch(found[found.lastindex or 0])]
-    if formulas and (number := _NUMBER_AT_END.match(text, formulas[-1].end(), end)) is not None:
-        return trimmed(text, *number.span(1), "concluded")
+    if formulas and (counted := _NUMBER_AT_END.match(text, formulas[-1].end(), end)) is not None:
+        return trimmed(text, *counted.span(1), "concluded")
     if not formulas and _SETS_OUT.search(text, begin, end) and not WORKED_OUT.search(text, begin, end):
         return trimmed(text, begin, end, "concluded")
     if formulas:

@@ -159,7 +159,7 @@ def adopt(model: Any, *, compile: bool = False) -> tuple[Forward | None, str]:
 
 
 def _tolerance(model: Any) -> float:
-    return max(CLOSE, 8 * torch.finfo(model.dtype).eps)
+    return max(CLOSE, 8 * float(torch.finfo(model.dtype).eps))
 
 
 def _probe(forward: Forward, tokens: Sequence[int], *, stems: bool) -> torch.Tensor:
