@@ -67,6 +67,8 @@ def test_own_benchmark_when_it_lies_elsewhere_then_its_data_is_found_beside_it(m
         ('statement = "Frage"', 'sttement = "Frage"', "line 8: there is no `sttement`; did you mean statement?"),
         ('protocol = "math"', "protocol = 5", "line 2: `protocol`: expected `str`, got `int`"),
         ('file = "mine.csv"', "", "line 4: name a `file`, or the `hub` that has it"),
+        ('file = "mine.csv"', 'hub = { repp = "a/b" }', "line 5: there is no `repp`; did you mean repo?"),
+        ('file = "mine.csv"', 'fiel = "mine.csv"', "line 5: there is no `fiel`; did you mean file?"),
         ("[data.test]", "[date.test]", "line 4: there is no `date`; did you mean data?"),
         ("{statement} Answer", "Answer", "line 14: `user` has no {statement}"),
         ("{statement} Answer", "{statement} {gold} Answer", "line 14: `user` has {gold}, which would give the answer"),

@@ -172,7 +172,7 @@ def _checked(where: str, check: Callable[[Any], None], value: object) -> None:
 def _complaint(error: str, text: str) -> str:
     """msgspec's sentence, with the line of the key it means and the nearest name for one that is unknown."""
     reason, _, path = error.partition(" - at `$")
-    where = path.rstrip("`").lstrip(".").replace("[...]", "")
+    where = path.rstrip("`").lstrip(".").replace("[...]", ".*")  # msgspec does not say which
     if match := re.match(r"Object contains unknown field `(.*)`", reason):
         where = f"{where}.{match[1]}".lstrip(".")
         known = _names_at(where.rpartition(".")[0])
@@ -180,7 +180,7 @@ def _complaint(error: str, text: str) -> str:
     elif match := re.match(r"Object missing required field `(.*)`", reason):
         reason = f"`{match[1]}` is missing"
     else:
-        reason = f"`{where.rpartition('.')[2]}`: {reason[0].lower()}{reason[1:]}"
+        reason = f"`{where.removesuffix('.*').rpartition('.')[2]}`: {reason[0].lower()}{reason[1:]}"
     return f"line {_line(text, where)}: {reason}"
 
 
@@ -191,7 +191,7 @@ def _names_at(where: str) -> tuple[str, ...]:
         **{f"data.{key}": kind for key, kind in PLACES.items()},
         "sampling": Sampling,
     }
-    table = re.sub(r"^(data|prompts)\.[^.]+", r"\1", where)
+    table = where.replace(".*", "")
     return tuple(tables[table].__struct_fields__) if table in tables else ()
 
 
@@ -207,6 +207,6 @@ def _line(text: str, where: str) -> int:
         else:
             continue
         common = min(len(key), len(wanted))
-        if key[:common] == wanted[:common] and common > best[0]:
+        if all(part in ("*", name) for part, name in zip(wanted, key, strict=False)) and common > best[0]:
             best = (common, number)
     return best[1]
