@@ -70,7 +70,7 @@ _FIRST_LINE: Final = re.compile(
     rf"\s*(?>(?:[\s*_#>({{\[（【\"'`$]|\\text(?:bf|rm)?\{{|\\boxed\{{){{0,8}}){_LETTER}(?=[\s*_)}}\]）】\"'`$]*(?:[.:)）、\n]|\Z))"
 )
 _LAST_LINE: Final = re.compile(
-    rf"(?>(?:[\s*_#>\-]|(?:So|Thus|Therefore|Hence|Answer|A|Ans|ANS|Final)[,:.]?\s)*){_OPEN}{_LETTER}(?P<close>[\s*_)}}\]）】\"'`$.,:;、。]*)(?P<rest>[^\n]{{0,300}})"
+    rf"(?>(?:[\s*_#>\-]|(?:So|Thus|Therefore|Hence|Answer|A|Ans|ANS|Final|Conclusion|QED)[,:.]?\s|[=-]{{1,2}}>\s?|[→⇒]\s?)*){_OPEN}{_LETTER}(?P<close>[\s*_)}}\]）】\"'`$.,:;、。]*)(?P<rest>[^\n]{{0,300}})"
 )
 _OPTION: Final = re.compile(r"\W{0,4}([A-J])[).:]\s*\S")
 _IN_BRACKETS: Final = re.compile(r"[(（\[]\s?(?P<letter>[A-J])\s?[)）\]]")

@@ -105,8 +105,8 @@ def may_be_whole(sections: ResponseSections) -> bool:
     plain = "\\" not in tail and tail.count("$") == len(_AMOUNTS.findall(tail))
     closed = plain or tail.endswith((".", "。", "।", "**", "$", "\\]", "\\)")) or _DRAWS.search(tail) is not None
     line = tail[tail.rfind("\n") + 1 :]
-    few = len(_WORDS.findall(line)) < _FEW and not _OPENS.match(line)
-    stated = few or _VALUE.search(line, _last_sentence_end(line[:-1])) is not None
+    few = len(_WORDS.findall(line)) < _FEW and not (_OPENS.match(line) or line.startswith(("A ", "An ")))
+    stated = few or _VALUE.search(line, _last_sentence_end(line.rstrip("$*_. "))) is not None
     if not (closed and stated) or sections.cut_off or _is_unclosed(line) or _breaks(text, start, end, tail):
         return False
     if _wanders(tail, start):

@@ -74,7 +74,8 @@ def stated_value(text: str, begin: int, end: int) -> ExtractedAnswer:
     telling = [found for found in formulas if not _BARE_NAME.fullmatch(found[found.lastindex or 0])]
     if formulas and (counted := _NUMBER_AT_END.match(text, formulas[-1].end(), end)) is not None:
         return trimmed(text, *counted.span(1), "concluded")
-    if not formulas and _SETS_OUT.search(text, begin, end) and not WORKED_OUT.search(text, begin, end):
+    asked = _TO_DO.match(text, begin, end) or (not formulas and _SETS_OUT.search(text, begin, end))
+    if asked and not WORKED_OUT.search(text, begin, end):
         return trimmed(text, begin, end, "concluded")
     if formulas:
         stated = [found for found in telling if not is_circumstance(text, begin, *found.span())]
@@ -105,6 +106,10 @@ _SETS_OUT = re.compile(
     r"|\b(?:problem|question)\s(?:says|states|asks|mentions)\b|\bstart(?:s|ing)?\swith\b|\b(?:[Hh]ow|[Ww]hat|[Ww]hich)\b[^?\n]*\?\s*\Z"
 )
 """What is asked or given, not what came of it."""
+_TO_DO = re.compile(
+    r"\s*To\s(?:find|determine|convert|simplify|compute|evaluate|calculate|solve)\b(?:(?!\b(?:is|are|gives?|get|yields?|makes?|equals)\b)[^=])*\Z"
+)
+"""`To simplify $(3 - 1)^4$, we proceed as follows.`: the question's own expression."""
 _COPULA = re.compile(
     r"(?:\b(?:is|are|was|were|(?:will|would|must|should|can)\s+be|equals|equal\s+to)|\bround(?:s|ed)(?:\s+up|\s+down)?\s+to)\s+"
     r"(?:equal\s+to\s+|either\s+|exactly\s+|simply\s+)?(?=\S)"

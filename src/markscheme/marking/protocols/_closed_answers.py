@@ -161,8 +161,11 @@ _BARE_LETTER: Final = re.compile(r"[\s(\[*_]*(?:choice\s\(?|option\s\(?)?([A-J])
 _BEHIND_LETTER: Final = re.compile(r"[\s*_)\]}.:,]{0,6}")
 _LISTED: Final = r"(?<![A-Za-z]){0}[).:]\s+([^\n.]{{1,80}})"
 _SENTENCE: Final = re.compile(r"(?<=[.!?*`])\s+(?=[A-Z])|\n")
-_ENDED: Final = re.compile(r"[.!?。][\s*_)\"']*\Z|:[*_ ]{0,4}\n{1,2}[(\[][A-J][)\]]\s[^\n]{1,200}\s*\Z")
-"""A full stop, or a line with a choice below one that leads to it."""
+_ENDED: Final = re.compile(
+    r"[.!?。][\s*_)\"']*\Z|:[*_ ]{0,4}\n{1,2}[(\[][A-J][)\]]\s[^\n]{1,200}\s*\Z"
+    r"|(?::|=>|→|⇒)\s?[*_(]{0,3}[A-J][)*_]{0,3}\s*\Z"
+)
+"""A full stop, or a line with a choice below one that leads to it, or `Conclusion: C`."""
 _FAREWELL: Final = 100
 """Characters that may follow a letter whose text stands before it: a longer text says something else."""
 

@@ -70,7 +70,8 @@ def judge(sections: ResponseSections, gold: Gold) -> Assessment:
     answer = extract_answer(sections)
     if (answer is None or answer.form == "concluded") and (word := by_last_word(sections, right)) is not None:
         return word
-    if answer is None and may_be_whole(sections) and (implied := implied_answer(sections)) and implied.content:
+    implied = implied_answer(sections) if answer is None and may_be_whole(sections) else None
+    if implied is not None and implied.content and not _restates(sections.statement, implied.content):
         guess = _compared(sections, implied, right)
         return guess if guess.verdict is Verdict.CORRECT else _NOTHING
     if answer is None or not answer.content:
@@ -78,6 +79,11 @@ def judge(sections: ResponseSections, gold: Gold) -> Assessment:
     verdict = _compared(sections, answer, right)
     announced = answer.form in ("declared", "abroad")
     return _NOTHING if announced and _is_unsaid(sections, answer, verdict) and is_cut_off(sections) else verdict
+
+
+def _restates(statement: str, content: str) -> bool:
+    """Whether a guess is a number of the question."""
+    return content.isdecimal() and re.search(rf"(?<![\w.,]){content}(?![\w.,]?\d)", statement) is not None
 
 
 def _is_unsaid(sections: ResponseSections, answer: ExtractedAnswer, verdict: Assessment) -> bool:
