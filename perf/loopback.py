@@ -228,7 +228,7 @@ class Loopback:
         ready = threading.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self.serve(ready.set)), daemon=True)
         self._thread.start()
-        ready.wait(10)
+        assert ready.wait(200)
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -4,6 +4,7 @@ import importlib.util
 import os
 import shutil
 import signal
+import socket
 import tempfile
 from pathlib import Path
 
@@ -119,6 +120,15 @@ def launch(programs):
     yield launch
     for command in started:
         command.close()
+
+
+@pytest.fixture
+def silent_port():
+    """A port where nobody listens, and which the system gives to nobody else; a server of the test's own may take it."""
+    with socket.socket() as kept:
+        kept.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        kept.bind(("127.0.0.1", 0))
+        yield kept.getsockname()[1]
 
 
 @pytest.fixture(scope="session")

@@ -94,7 +94,7 @@ def test_job_when_killed_and_grown_then_the_server_sees_no_request_twice(folder,
             assert running.poll() is None
             time.sleep(0.002)
         running.kill()
-        running.wait(60)
+        running.wait(200)
         before = Counter(body for _, body in server.seen)
         server.plan.latency = 0
         for samples, asked in ((4, models), (16, models), (16, models + 1)):

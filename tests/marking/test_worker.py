@@ -19,7 +19,7 @@ def test_worker_when_its_parent_is_gone_then_it_ends_at_once(busy):
                 worker.stdin.flush()
                 assert read(worker.stdout)[0] == "started"
             worker.stdin.close()  # as the system does when the parent dies
-            worker.wait(10)
+            worker.wait(200)
         finally:
             worker.kill()
 

@@ -107,9 +107,8 @@ def test_post_when_the_refusal_is_long_then_the_variable_to_set_is_still_named(m
     assert "set MY_KEY" in str(failure)
 
 
-def test_post_when_one_replica_is_dead_then_the_other_answers_at_once():
-    with Loopback() as dead:
-        gone = dead.url
+def test_post_when_one_replica_is_dead_then_the_other_answers_at_once(silent_port):
+    gone = f"http://127.0.0.1:{silent_port}/v1"
     with Loopback() as alive:
         answers = post([gone, alive.url], times=6)
         assert alive.requests == 6
@@ -134,9 +133,8 @@ def test_post_when_every_replica_refuses_the_request_then_it_is_the_requests_fau
     assert {(one.kind, one.retryable) for one in answers} == {("bad_request", False)}
 
 
-def test_post_when_one_replica_refuses_the_key_and_the_other_is_away_then_it_may_come_back():
-    with Loopback() as dead:
-        gone = dead.url
+def test_post_when_one_replica_refuses_the_key_and_the_other_is_away_then_it_may_come_back(silent_port):
+    gone = f"http://127.0.0.1:{silent_port}/v1"
     with Loopback(Plan(status=lambda _: (401, {"error": "no"}))) as server:
         [failure] = post([gone, server.url])
         assert (failure.kind, failure.fatal, failure.retryable) == ("auth", False, True)

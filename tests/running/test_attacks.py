@@ -84,9 +84,10 @@ def test_address_when_it_is_none_then_one_sentence_and_no_folder(markscheme, add
     assert not (tmp_path / "run").exists()
 
 
-def test_server_when_nobody_listens_then_the_run_stops_soon_and_says_what_to_do(markscheme, sums, tmp_path):
-    with Loopback() as server:
-        gone = server.url
+def test_server_when_nobody_listens_then_the_run_stops_soon_and_says_what_to_do(
+    markscheme, sums, tmp_path, silent_port
+):
+    gone = f"http://127.0.0.1:{silent_port}/v1"
     done = markscheme("run", sums(3), "--model", "openai/m", "--base-url", gone, "--out", tmp_path / "run")
     assert done.returncode == 1
     assert not (tmp_path / "run").exists()  # nothing was asked, so there is nothing to resume
@@ -95,15 +96,13 @@ def test_server_when_nobody_listens_then_the_run_stops_soon_and_says_what_to_do(
     assert "start the server or check its address" in done.stderr
 
 
-def test_server_when_it_comes_up_a_moment_later_then_the_run_waits_for_it(sums, right, tmp_path, process):
-    with Loopback() as server:
-        gone = server.url
-    port = int(gone.rpartition(":")[2].split("/")[0])
+def test_server_when_it_comes_up_a_moment_later_then_the_run_waits_for_it(sums, right, tmp_path, process, silent_port):
+    gone = f"http://127.0.0.1:{silent_port}/v1"
     run = process("run", sums(3), "--model", "openai/m", "--base-url", gone, "--protocol", "gsm8k-numeric",
                   "--out", tmp_path / "run")  # fmt: skip
     assert "asking" in run.stderr.readline()
     time.sleep(1.5)  # it tries at once, and gives up after seven seconds
-    with Loopback(Plan(answer=right), port=port):
+    with Loopback(Plan(answer=right), port=silent_port):
         run.communicate(timeout=200)
     assert run.returncode == 0
     lines = (tmp_path / "run" / "responses.jsonl").read_text().splitlines()

@@ -479,7 +479,7 @@ def test_command_serves_until_it_is_interrupted(tmp_path, launch):
     with urllib.request.urlopen(url) as answer:
         assert b"one" in answer.read()
     process.send_signal(signal.SIGINT)
-    assert process.wait(20) == 0
+    assert process.wait(200) == 0
 
 
 def test_port_that_is_taken_is_an_error_that_says_so(tmp_path, capsys):
