@@ -31,7 +31,7 @@ class BatchServer:
         ready = threading.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._serve(ready)), daemon=True)
         self._thread.start()
-        assert ready.wait(20)
+        assert ready.wait(200)
         return self
 
     def __exit__(self, *_):

@@ -14,7 +14,7 @@ class Server:
         self.url, self._ready = "", threading.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._main(served, host)), daemon=True)
         self._thread.start()
-        assert self._ready.wait(20), "the server did not start"
+        assert self._ready.wait(200), "the server did not start"
 
     async def _main(self, served: Path | web.Application, host: str) -> None:
         from markscheme.view.server import serve
