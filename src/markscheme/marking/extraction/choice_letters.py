@@ -24,7 +24,7 @@ _ANNOUNCEMENTS: Final = tuple(
         rf"(?:(?i:is|are|be|would\sbe|should\sbe|must\sbe|will\sbe|seems\sto\sbe|appears\sto\sbe|es|est|ist|ni)\b|[:：=-])"
         rf"\s?(?:(?i:therefore|thus|clearly|likely|probably|most\slikely|definitely|then|the|option|choice|answer|letter|alternative|number|la|le|die)\s){{0,4}}{_OPEN}{_CAPITAL}",
         # "Option B is correct", "(B) is the right answer", "choice B fits best".
-        rf"(?:(?i:option|choice|answer|alternative)\s{{0,2}}+)?{_OPEN}{_CAPITAL}[\s)\]}}*_.:]{{0,6}}+(?:(?:(?!,\sbut\s)[^.\n]){{0,60}}?\s)?(?i:is|would\sbe|seems|must\sbe|fits|as)\s(?:(?i:the|our|therefore|thus|also|most|likely|probably|indeed|only|logical|accurate|appropriate|suitable|reasonable)\s){{0,3}}"
+        rf"(?:(?i:option|choice|answer|alternative)\s{{0,2}}+)?{_OPEN}{_CAPITAL}[\s)\]}}*_.:]{{0,6}}+(?:(?:(?!,\sbut\s|\snot\s|[(\[][A-J][)\]])[^.\n]){{0,60}}?\s)?(?i:is|would\sbe|seems|must\sbe|fits|as)\s(?:(?i:the|our|therefore|thus|also|most|likely|probably|indeed|only|logical|accurate|appropriate|suitable|reasonable)\s){{0,3}}"
         rf"(?i:correct|right|best|closest|answer|true|solution)\b(?!\s(?i:if|when|only))",
         # "Options (B) and (C) are correct": the last of them, the others are listed before it.
         rf"[(\[]{_CAPITAL}[)\]]\s(?i:are)\s(?:(?i:the|both|all|therefore)\s){{0,2}}(?i:correct|right|true)\b(?!\s(?i:or|if|when|only))",
@@ -39,7 +39,7 @@ _ANNOUNCEMENTS: Final = tuple(
         # `Choice_B`, `Option_C`, `choice: d`: how instruction-tuned models name the field.
         rf"(?i:\b(?:choice|option|answer))[_ ]?[:：_]\s?{_OPEN}{_LETTER}",
         # 故选B, 答案是B, 【答案】 B, 应选 (C): how Chinese solutions end; GAOKAO-Bench, C-Eval, CMATH.
-        rf"(?:故选|应选|所以选|因此选|选择|选|答案(?:选项)?|正确选项|正确答案|最终答案)(?>(?:可能|应该|应|就|选项|选|项|[是为：:】\]\s>=]){{0,6}}){_OPEN}{_CAPITAL}",
+        rf"(?:故选|应选|所以选|因此选|选择|选(?!项)|答案(?:选项)?|正确选项|正确答案|最终答案|选项(?=[是为：:])|应该是(?=[：:]))(?>(?:可能|应该|应|就|选项|选|项|[是为：:】\]\s>=]){{0,6}}){_OPEN}{_CAPITAL}",
         # 最適な選択肢はCです, 答えはAとなります.
         rf"(?:答え|回答|解答|正解|[ないる]選択肢)は[、\s]{{0,4}}{_OPEN}{_CAPITAL}(?!から|[〜～])",
         # "C ist die korrekte Antwort", "Option B est donc la bonne réponse".
@@ -61,6 +61,8 @@ _REMARKS: Final = tuple(
         rf"\b(?:is|be)\s?[*_]{{0,2}}:[*_ ]{{0,3}}\n{{1,3}}[*_> ]{{0,4}}(?:(?i:option|choice)\s)?[(\[]?{_CAPITAL}(?=[)\].:])",
         # "It best agrees with **A**, as …", "She would be concerned with **C. the weak points**."
         rf"(?<=[a-z]\s)\*\*[(\[]?{_CAPITAL}[)\]]?(?=(?:[.:)]\s[^*\n]{{1,200}})?\*\*(?!\s(?:is|are|and|or|was|has|does)\b))",
+        # 选项A准确地描述了 …, 选项B最符合 …
+        rf"选项\s?{_OPEN}{_CAPITAL}[\s)）*]{{0,4}}(?:准确|最|符合|直接|恰好|击中)",
         # "… is about 12.6 (Option A)." at the end of a sentence.
         rf"[(\[](?i:option|choice|answer)\s{_CAPITAL}[)\]](?=[*_]{{0,3}}(?:\.|,\s(?:as|since|because)\s|\s{{0,4}}(?:\n|\Z)))",
     )
@@ -136,8 +138,9 @@ def announced_letter(text: str, start: int, end: int, *, weak: bool = True) -> E
 def _is_denied(text: str, match: re.Match[str]) -> bool:
     """Whether an announcement is turned round, "not consistent with option A", or announces none: "The answer is A cube"."""
     bare = match["letter"] == "A" and text[match.start("letter") - 1] not in "(["
-    turned = _NOT.search(text[max(0, match.start() - 16) : match.start()])
-    return turned is not None or (bare and _ARTICLE.match(text, match.end("letter")) is not None)
+    before = text[max(0, match.start() - 16) : match.start()]
+    turned = _NOT.search(before) is not None or before.endswith((" or", " or "))
+    return turned or (bare and _ARTICLE.match(text, match.end("letter")) is not None)
 
 
 _ARTICLE: Final = re.compile(

@@ -46,7 +46,9 @@ _COMMANDS: Final = (("\\(", "\\)"), ("\\[", "\\]"), ("\\begin{", "\\end{"))
 _OPENS_JSON: Final = re.compile(
     r"[^\n{]{0,120}\s{0,4}(?:```\s?(?:json)?\s{0,4})?\{\s{0,20}\"[a-z_ ]{1,30}\"\s?:", re.IGNORECASE
 )
-_STATED_LAST: Final = re.compile(r"(?:ANSWER|nswer|####|\nA)(?:\sis|:)?[*\s]{0,4}[-$]{0,2}\d[\d.,/]{0,15}%?[.*]{0,3}\Z")
+_STATED_LAST: Final = re.compile(
+    r"(?:ANSWER|nswer|####|\nA)(?:\sis)?:?[*\s]{0,4}[-$]{0,2}\d[\d.,/]{0,15}%?(?:\s[mb]illion|\sthousand)?[.*]{0,3}\Z"
+)
 _OPENS_FENCED: Final = re.compile(r"```\s?json\s{0,4}\{[^`]*\Z")
 _SHORTEST: Final = 80
 """A shorter response that ends in a word or a value is an answer as it stands."""

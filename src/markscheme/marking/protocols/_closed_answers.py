@@ -68,6 +68,8 @@ def by_letter(sections: ResponseSections, letter: str) -> Assessment | None:
         listed = None if named else bracketed_letters(text, explicit.start, finish)
         several = listed is not None and len(listed.content) > 1 and finish - listed.end < _FAREWELL
         chosen = listed if several else None if named else chosen
+    if named and chosen is not None and _OF_AN_OPTION.search(text[max(start, chosen.start - 24) : chosen.start]):
+        chosen = None  # "- **D** is correct: …", of one option after the other, behind "Answer: C"
     if chosen is None and named is None and not cut_off:
         chosen = letter_of_lines(text, start, end)
     if chosen is not None and (not texts or set(chosen.content) <= set(texts)):
@@ -166,6 +168,7 @@ _ENDED: Final = re.compile(
     r"|(?::|=>|→|⇒)\s?[*_(]{0,3}[A-J][)*_]{0,3}\s*\Z"
 )
 """A full stop, or a line with a choice below one that leads to it, or `Conclusion: C`."""
+_OF_AN_OPTION: Final = re.compile(r"\n\s{0,4}(?:[-*•]|\d\.)\s[*_]{0,2}(?:Option\s|Choice\s|选项\s?)?[(\[]?\Z")
 _FAREWELL: Final = 100
 """Characters that may follow a letter whose text stands before it: a longer text says something else."""
 
