@@ -74,7 +74,7 @@ _IN_TOTAL = re.compile(
 )
 """`3 cats, 9 dogs and 7 rabbits, for a total of 19 pets`, `add her 12 to his 7 to get 19 pets`."""
 _COUNTED = re.compile(
-    r"\s*(?:(?:So|Thus|Therefore|Hence|In\stotal|Altogether),?\s)?(?:[Tt]here\s(?:are|is|were|was|will\sbe|would\sbe)\s(?:a\stotal\sof\s|exactly\s|only\s)?"
+    r"\s*(?:(?:So|Thus|Therefore|Hence|In\stotal|Altogether),?\s|[A-Z][^.=\d\n]{0,120}(?:,|\sthat)\s)?(?:[Tt]here\s(?:are|is|were|was|will\sbe|would\sbe)\s(?:a\stotal\sof\s|exactly\s|only\s)?"
     rf"(?:(\d[\d,]*+(?>(?:\.\d+)?))\s+[A-Za-z]|({NUMBER_RUN.pattern})\s+(?!solution|root|value|answer|case|possib|integer|number|point|pair)[a-z])"
     r"|(\d[\d,]*+)\s[a-z]+\s(?:think|believe|prefer|chose|voted|said|say|like|want|(?:have|has)(?!\s\d))\s)(?![^\n]*(?:[=;]|,\s(?:so|which|therefore|thus)\s))"
 )

@@ -82,11 +82,13 @@ def stated_value(text: str, begin: int, end: int) -> ExtractedAnswer:
         return _formulas(text, stated or telling or formulas)
     number = meant_number(text, begin, end)
     if number is None and not TELLING.search(text, begin, end):
-        spelled = list(_SPELLED_COUNT.finditer(text, begin, end)) or list(NUMBER_RUN.finditer(text, begin, end))
+        spelled = list(_SPELLED_COUNT.finditer(text, begin, end)) or list(_SPELLED.finditer(text, begin, end))
         number = spelled[0].span(spelled[0].lastindex or 0) if len(spelled) == 1 else None
     return trimmed(text, *(number or (begin, end)), "concluded")
 
 
+_SPELLED = re.compile(rf"(?<!\bthe\s)(?<!\bthese\s)(?<!\bthose\s){NUMBER_RUN.pattern}", re.IGNORECASE)
+"""Not `of the three people`, which the sentence already knew."""
 _SPELLED_COUNT = re.compile(rf"\b[Tt]here\s(?:are|is)\s(?:a\stotal\sof\s|only\s)?({NUMBER_RUN.pattern})", re.IGNORECASE)
 _NUMBER_AT_END = re.compile(
     rf"[^，（(\n]{{0,200}}?[{_SCRIPTS}][\s:：]{{0,3}}([-−]?[$€£¥₹]?\d[\d,]*(?:\.\d+)?%?)(?:\s?[A-Za-zΩ°]{{1,5}})?\s?(?:[{_SCRIPTS}]{{1,10}}\s?){{0,2}}[.。।\s]*\Z"
@@ -103,7 +105,7 @@ _LEFT_OPEN = re.compile(r"\b(?:[Ee]ither|might|may|could)\b[^.\n]{0,60}\d[^.\n]{
 """Nor does one that leaves a choice."""
 _SETS_OUT = re.compile(
     r"\b(?:need|want|ask(?:s|ed)?|trying)\s(?:to\s(?:find|determine|know)\s)?how\s(?:many|much)\b|,\s(?:find|determine|calculate|compute)\s"
-    r"|\b(?:problem|question)\s(?:says|states|asks|mentions)\b|\bstart(?:s|ing)?\swith\b|\b(?:[Hh]ow|[Ww]hat|[Ww]hich)\b[^?\n]*\?\s*\Z"
+    r"|\b(?:problem|question)\s(?:says|states|asks|mentions)\b|(?<!to\s)\bstart(?:s|ing)?\swith\b|\b(?:[Hh]ow|[Ww]hat|[Ww]hich)\b[^?\n]*\?\s*\Z"
 )
 """What is asked or given, not what came of it."""
 _TO_DO = re.compile(
