@@ -49,7 +49,7 @@ def read(
             start = closed + len(closing)
         opened = text.find(opening, start, end) if opening else -1
         forced = text.rfind(_FORCED, opened) if opening == _S1 and opened >= 0 else -1
-        if forced >= 0 and text.find("\\boxed", forced) >= 0 and text.rstrip()[-1] in ".}$)]*>。":
+        if forced >= 0 and text.find("\\boxed", forced) >= 0 and text.rstrip()[-1] in ".}$)]*>。।":
             start = forced
         elif opened >= 0 and not (opening in _LOOSE and text.find("<answer>", opened) >= 0):
             end, cut_off = opened, True  # thinking that never ends; what stands before it may still be an answer
