@@ -343,7 +343,7 @@ _CONCLUDES: Final = re.compile(
     r"|maximum|minimum|solutions?|is\s\*\*|should|equals|left(?!-|\s(?:side|hand))|remain\w*|there\s(?:are|is)"
     r"|daher|somit|folglich|insgesamt|antwort|por\s(?:lo\s)?tanto|entonces|respuesta|donc|ainsi|par\sconséquent|réponse|таким\sобразом|итак|значит"
     r"|следовательно|ответ|всего|kwa\shi[vy]o|hivyo|jibu|jumla|portanto|quindi)\b|因此|所以|故|綜上|综上|∴|\\therefore|####"
-    r"|したがって|よって|ゆえに|答え|合計|ดังนั้น|สรุป|คำตอบ|সুতরাং|তাই|অতএব|উত্তর|কাজেই|కాబట్టి|అందువల్ల|అందుకే|సమాధానం|మొత్తం|इसलिए|अतः|उत्तर|لذلك|لذا|إذ[اًن]|وبالتالي|الإجابة|따라서|그러므로",
+    r"|したがって|よって|ゆえに|答え|答[：:]|合計|ดังนั้น|สรุป|คำตอบ|সুতরাং|তাই|অতএব|উত্তর|কাজেই|కాబట్టి|అందువల్ల|అందుకే|సమాధానం|మొత్తం|इसलिए|अतः|उत्तर|لذلك|لذا|إذ[اًن]|وبالتالي|الإجابة|따라서|그러므로",
     re.IGNORECASE,
 )
 _STRUCTURED: Final = re.compile(
