@@ -50,8 +50,9 @@ def test_page_when_its_commands_are_typed_then_they_work(page, programs, tmp_pat
 
 
 def on_fewer_problems(command: str) -> str:
-    """As it stands, but at most eight problems for the model in the box, which takes its time; all of them are `make demo`."""
-    if "run countdown-sample --model nano " not in command:
+    """As it stands where everything must run; elsewhere at most eight problems for the model in the box, which takes its
+    time."""
+    if "run countdown-sample --model nano " not in command or os.environ.get("MARKSCHEME_REQUIRE_ALL"):
         return command
     limit = re.search(r"--limit (\d+)", command)
     return (
