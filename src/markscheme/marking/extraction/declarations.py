@@ -92,19 +92,17 @@ def _declared(text: str, start: int, end: int, *, plain: bool, looped: bool = Fa
         return unenclosed(text, at, trimmed(text, begin, finish, "declared"))
     if looped:
         return None  # one loop is passed over; a text of many has no answer, and would be read once for each
-    before = _before_loop(text, start, stop)
-    return None if before >= stop - _LOOP else _declared(text, start, before, plain=plain, looped=True)
+    before = _before_loop(text, start, stop, end)
+    return _declared(text, start, before, plain=plain, looped=True) if before >= 0 and not looped else None
 
 
-_LOOP = 400
-"""Fewer characters of the same lines are no loop."""
-
-
-def _before_loop(text: str, start: int, end: int) -> int:
-    """Where the lines begin that a text repeats up to `end`: `This answer is correct.`, over and over."""
-    at = max(text.rfind("\n", start, end), start)
-    repeated = {line.strip() for line in text[max(start, at - 200) : at].split("\n")[1:][-4:]}
-    while (line := text.rfind("\n", start, at)) >= 0 and text[line:at].strip() in repeated:
+def _before_loop(text: str, start: int, at: int, end: int) -> int:
+    """Where the lines begin that a text repeats to its end, `This answer is correct.` over and over; -1 where it does not."""
+    at = max(text.rfind("\n", start, at), start)
+    lines = [line.strip() for line in text[at : at + 200].split("\n")[1:-1]][:4]
+    if not lines or text.count(lines[0], at, end) < TRIES // 4:
+        return -1
+    while (line := text.rfind("\n", start, at)) >= 0 and text[line:at].strip() in lines:
         at = line
     return at
 

@@ -15,6 +15,7 @@ _NUMBER = re.compile(
     r"|\d+(?:\.\d+)?\s?(?:[x×*·]|\\times|\\cdot)\s?10(?:\s?\^\s?\{?[-−+]?\d+\}?|[⁻⁺]?[⁰¹²³⁴-⁹]+)"  # 3.0 × 10⁵
     r"|\d{1,3}(?:\.\d{3})+,\d+(?![\d,])|\d+,\d{1,2}(?![\d,.]\d|\d|\s(?:and|or)\b)"  # 1.234,50 and 3,5
     r"|\d+(?::\d+)+"  # a time or a ratio
+    r"|\d{1,2}/\d{1,2}/\d{4}(?!\d)"  # a date
     r"|\d+\s(?:years?|weeks?|days?|hours?|hrs?|minutes?|feet|foot|pounds?),?\s(?:and\s)?\d+\s(?:months?|days?|hours?|min(?:ute)?s?|seconds?|inch(?:es)?|ounces?)\b"
     r"|\d+(?:[,\u00a0\u2009\u202f]\d{3})*(?:\.\d+)?(?:\s?/\s?\d+)?\s?%?|\.\d+)"
     r"|(?:(?<![A-Za-z])|(?<=USD|EUR)|(?<=Rs)|(?<=RM))\d+(?:,\d{3})*(?:\.\d+)?"
