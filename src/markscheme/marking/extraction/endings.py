@@ -65,6 +65,13 @@ def is_cut_off(sections: ResponseSections) -> bool:
     return sections.cut_off or breaks_off(sections.text, sections.start, sections.end, ended=sections.ended)
 
 
+def is_stub(sections: ResponseSections) -> bool:
+    """Whether a whole response is a few words that only open a sentence, "To find": as an answer they are wrong, but they
+    may be one ("The empty set"), so this is asked when they turned out not to be."""
+    tail = sections.text[sections.start : min(sections.end, sections.start + _SHORTEST)].strip()
+    return not sections.ended and sections.end - sections.start < _SHORTEST and _lacks_its_end(tail)
+
+
 def breaks_off(text: str, start: int, end: int, *, ended: bool = False) -> bool:
     """Whether `text[start:end]` stops before it has said what it was saying."""
     tail = text[max(start, end - _WINDOW) : end].rstrip()

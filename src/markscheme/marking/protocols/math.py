@@ -14,7 +14,7 @@ from markscheme.marking.equality import AnswerComparison, compare
 from markscheme.marking.equality.units import unit_asked, with_unit_set_apart
 from markscheme.marking.extraction.answer_forms import explicit_answer, extract_answer, implied_answer
 from markscheme.marking.extraction.conclusions import concluded_answer, is_in_words, meant_by
-from markscheme.marking.extraction.endings import is_cut_off, may_be_whole
+from markscheme.marking.extraction.endings import is_cut_off, is_stub, may_be_whole
 from markscheme.marking.extraction.extracted import ExtractedAnswer, trimmed
 from markscheme.marking.extraction.numbers import ascii_digits
 from markscheme.marking.extraction.rounding import places_asked
@@ -77,6 +77,8 @@ def judge(sections: ResponseSections, gold: Gold) -> Assessment:
     if answer is None or not answer.content:
         return by_words_of_letter(sections, right) or _NOTHING
     verdict = _compared(sections, answer, right)
+    if answer.form == "concluded" and verdict.verdict is Verdict.WRONG and is_stub(sections):
+        return Assessment(Verdict.TRUNCATED, why="cut off before an answer")
     announced = answer.form in ("declared", "abroad")
     return _NOTHING if announced and _is_unsaid(sections, answer, verdict) and is_cut_off(sections) else verdict
 
@@ -166,6 +168,8 @@ def _value_of_chain(content: str, right: str) -> str | None:
     if _CALCULATED.fullmatch(left.rpartition("=")[2]):
         return value
     unknowns = set(re.findall(r"(?<![\\a-zA-Z])[a-zA-Z](?:_\{?\w\}?)?(?![a-zA-Z])", left))
+    if unknowns == {"x", "y"} and "^" in left and value.strip() == "1":
+        return None  # the equation of a conic
     return value if len(unknowns) > 1 and not re.search(r"[<>\u2264\u2265]|\\[lg]e", left) else None
 
 
