@@ -69,8 +69,9 @@ def nearest(name: str, known: Iterable[str], otherwise: str = "") -> str:
 
 
 def needed(module: str, extra: str) -> Any:
-    """A module of somebody else's, or the sentence that names our extra with it."""
+    """A module of somebody else's, or one of ours that stands on theirs; else the sentence that names our extra with it."""
     try:
         return import_module(module)
     except ImportError as error:
-        raise UsageError(f"{module} cannot be imported ({error}): pip install 'markscheme[{extra}]'") from None
+        name = module.rpartition(".")[2] if module.startswith("markscheme.") else module.partition(".")[0]
+        raise UsageError(f"{name} cannot be imported ({error}): pip install 'markscheme[{extra}]'") from None

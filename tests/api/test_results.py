@@ -3,6 +3,7 @@
 import json
 import pickle
 import shutil
+import sys
 
 import msgspec
 import pytest
@@ -11,6 +12,7 @@ from loopback import Loopback, Plan
 import markscheme as ms
 from markscheme.cli import main
 from markscheme.errors import UsageError
+from markscheme.reporting.table import write_parquet
 
 
 def test_frames_when_averaged_over_problems_then_they_give_the_reports_accuracy(nano):
@@ -19,6 +21,24 @@ def test_frames_when_averaged_over_problems_then_they_give_the_reports_accuracy(
     assert pandas.groupby("key").correct.mean().mean() == pytest.approx(reported)
     assert polars.select("key", "correct").group_by("key").mean()["correct"].mean() == pytest.approx(reported)
     assert len(nano.to_arrow()) == len(nano) == 32
+
+
+@pytest.mark.parametrize(
+    ("package", "extra", "use"),
+    [
+        ("pandas", "frames", lambda run, _: run.to_pandas()),
+        ("polars", "frames", lambda run, _: run.to_polars()),
+        ("pyarrow", "frames", lambda run, _: run.to_arrow()),
+        ("matplotlib", "plots", lambda run, _: run.report().plot()),
+        ("pyarrow", "data", lambda run, file: write_parquet(run.report().table, file)),
+    ],
+)
+def test_package_when_it_is_not_installed_then_it_is_named_with_its_extra(
+    nano, monkeypatch, tmp_path, package, extra, use
+):
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(UsageError, match=rf"^{package} cannot be imported .*pip install 'markscheme\[{extra}\]'$"):
+        use(nano, tmp_path / "x.parquet")
 
 
 def test_report_when_shown_then_text_html_and_frame_have_the_same_figure(nano):

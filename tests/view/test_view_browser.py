@@ -299,6 +299,10 @@ def test_page_breaks_no_rule_of_accessibility_in_light_or_dark(new_context, serv
     # A few rows of each kind: every element is looked at by every rule.
     folders.finished(tmp_path / "first", problems=4, samples=3, skill=0.6, seed=1)
     folders.finished(tmp_path / "second", problems=4, samples=3, skill=0.8, seed=2, model="openai/larger")
+    folders.crashed(tmp_path / "crashed")
+    folders.from_the_future(tmp_path / "future")
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "manifest.json").write_text("{ not JSON")
     server = serve(tmp_path)
     page = new_context(bypass_csp=True).new_page()  # for the checker's own script
     ours = {"exclude": [["math"]]}  # thousands of elements that no rule speaks of

@@ -7,10 +7,9 @@ token count is missing, has the same columns of the same types as any other.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from markscheme.errors import UsageError
+from markscheme.errors import needed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,7 +44,7 @@ class Frames:
 
     def to_pandas(self, **which: Any) -> pd.DataFrame:
         """The rows as a pandas data frame. Missing text is `NaN`, missing whole numbers are `NA`."""
-        pandas = _library("pandas")
+        pandas = needed("pandas", "frames")
         text = "str" if int(pandas.__version__.partition(".")[0]) >= 3 else object
         parts = self._parts(which)
         frame: pd.DataFrame = pandas.DataFrame(
@@ -55,7 +54,7 @@ class Frames:
 
     def to_polars(self, **which: Any) -> pl.DataFrame:
         """The rows as a polars data frame."""
-        polars = _library("polars")
+        polars = needed("polars", "frames")
         parts = self._parts(which)
         frame: pl.DataFrame = polars.DataFrame(
             [polars.Series(name, values, getattr(polars, POLARS[kind])) for name, kind, values in parts]
@@ -64,7 +63,7 @@ class Frames:
 
     def to_arrow(self, **which: Any) -> pa.Table:
         """The rows as an Arrow table."""
-        arrow = _library("pyarrow")
+        arrow = needed("pyarrow", "frames")
         parts = self._parts(which)
         return arrow.table({name: arrow.array(values, getattr(arrow, ARROW[kind])()) for name, kind, values in parts})
 
@@ -141,10 +140,3 @@ def text_table(rows: Sequence[Mapping[str, str]], most: int = MOST_LINES) -> str
     widths = {name: max(len(line[name]) for line in lines) for name in head}
     left = [f"… and {len(rows) - most} more: .rows(), .to_pandas()"] * (len(rows) > most)
     return "\n".join([*("  ".join(f"{line[name]:{widths[name]}}" for name in head).rstrip() for line in lines), *left])
-
-
-def _library(name: str) -> Any:
-    try:
-        return import_module(name)
-    except ImportError:
-        raise UsageError(f"to_{name.removeprefix('py')} needs {name}: pip install {name}") from None

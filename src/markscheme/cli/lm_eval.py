@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from markscheme.errors import UsageError
+from markscheme.errors import UsageError, needed
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -18,10 +18,7 @@ def run(args: argparse.Namespace) -> int:
     """Run lm_eval with `--include_path` added."""
     from markscheme.plugins.lm_eval import TASKS
 
-    try:
-        from lm_eval.__main__ import cli_evaluate
-    except ImportError as error:
-        raise UsageError(f"lm_eval cannot be imported ({error}): pip install 'markscheme[lm-eval]'") from None
+    evaluate = needed("lm_eval.__main__", "lm-eval").cli_evaluate
     if any(word.split("=")[0] == "--include_path" for word in args.arguments):
         raise UsageError(
             "lm_eval takes one --include_path, and this command gives it ours; call lm_eval itself for yours"
@@ -32,5 +29,5 @@ def run(args: argparse.Namespace) -> int:
     if words and words != ["--help"] and words != ["-h"]:
         words = [*words, "--include_path", str(TASKS)]
     sys.argv = ["lm_eval", *words]
-    cli_evaluate()
+    evaluate()
     return 0

@@ -1,7 +1,7 @@
 """One data file of a benchmark: where it comes from, which columns its rows keep, and the hash they must have.
 
-A place that rows are fetched from is a struct here and a row of `PLACES`; its download is a file beside `hub.py`. A hash is over the canonical rows (`files.content_hash`), so it does not change with
-the container. What is not pinned says so and never passes for pinned.
+A place that rows are fetched from is a struct here and a row of `PLACES`; its download is a file beside `hub.py`. A hash
+is over the canonical rows (`files.content_hash`), so it does not change with the container. What is not pinned says so and never passes for pinned.
 """
 
 from __future__ import annotations

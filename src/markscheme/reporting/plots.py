@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from markscheme.errors import UsageError
+from markscheme.errors import UsageError, needed
 from markscheme.reporting.summary import Estimate, Summary
 from markscheme.reporting.table import provenance
 from markscheme.reporting.verdicts import LOOKS
@@ -196,11 +196,9 @@ def _title(summary: Summary) -> str:
 
 def _canvas(summaries: Sequence[Summary], width: float, height: float, legend: int = 0) -> tuple[Figure, Axes]:
     """An empty figure with our manners, room for a legend, and the provenance at its foot. No display, no global state."""
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise UsageError("plots need matplotlib: pip install 'markscheme[plots]'") from None
+    needed("matplotlib", "plots")
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
 
     foot = list(dict.fromkeys(provenance(summaries)))
     lines = math.ceil(legend / _columns(legend)) if legend > 1 else 0

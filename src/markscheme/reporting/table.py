@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
-from markscheme.errors import UsageError
+from markscheme.errors import UsageError, needed
 from markscheme.reporting.figures import bounds, figures_of, plus_minus, size, variance_rows
 from markscheme.reporting.summary import RATES, Estimate, Summary, as_estimate
 from markscheme.statistics import Interval, Population, macro
@@ -203,13 +203,9 @@ def to_json(table: Table) -> str:
 
 def write_parquet(table: Table, file: Path) -> None:
     """The rows of the CSV as Parquet (needs pyarrow)."""
+    content = needed("pyarrow", "data").Table.from_pylist(flat_rows(table))
     try:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-    except ImportError:
-        raise UsageError("Parquet needs pyarrow: pip install 'markscheme[data]'") from None
-    try:
-        pq.write_table(pa.Table.from_pylist(flat_rows(table)), file)
+        needed("pyarrow.parquet", "data").write_table(content, file)
     except OSError as error:
         raise UsageError(f"cannot write {file}: {error.strerror or error}") from None
 
