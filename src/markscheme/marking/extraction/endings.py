@@ -120,9 +120,11 @@ def may_be_whole(sections: ResponseSections) -> bool:
         return False
     if _wanders(tail, start):
         return tail.endswith(".") and _DRAWS.search(tail) is not None
-    return not text[:end].endswith((" ", "\t")) or "\n" not in text[end - 12 : end]
+    return _INDENT.search(text, end - 12, end) is None
 
 
+_INDENT: Final = re.compile(r"\n[ \t]{2,}\Z")
+"""A next line was begun."""
 _FEW: Final = 4
 """A last line of fewer words may be the answer itself."""
 _DRAWS: Final = re.compile(
