@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from markscheme.marking.equality import AnswerComparison, compare
-from markscheme.marking.equality.units import unit_asked, with_unit_set_apart
+from markscheme.marking.equality.units import read_unit, unit_asked, with_unit_set_apart
 from markscheme.marking.extraction.answer_forms import explicit_answer, extract_answer, implied_answer
 from markscheme.marking.extraction.conclusions import concluded_answer, is_in_words, meant_by
 from markscheme.marking.extraction.endings import is_cut_off, is_stub, may_be_whole
@@ -125,10 +125,26 @@ def _compared(sections: ResponseSections, answer: ExtractedAnswer, right: str) -
         result = _as_asked(sections.statement, answer.content, right) or result
     if not result.equal and answer.form == "concluded" and (named := by_words_of_letter(sections, right)):
         return named
+    if answer.form == "concluded" and not right.isdecimal():
+        result = _with_its_unit(sections, answer, right) or result
     unreadable = result.equal is None and result.why.startswith("the answer cannot be read")  # the response's fault
     undecided = result.equal is None and not unreadable
     verdict = Verdict.UNMARKABLE if undecided else Verdict.CORRECT if result.equal else Verdict.WRONG
     return Assessment(verdict, answer.content, result.why, (answer.start, answer.end), result.flags)
+
+
+def _with_its_unit(sections: ResponseSections, answer: ExtractedAnswer, right: str) -> AnswerComparison | None:
+    """The comparison of a number that was taken out of its sentence together with the unit behind it: "It takes 3 hours." is
+    not 3 minutes, and 180 seconds are."""
+    unit = _NEXT_WORD.match(sections.text, answer.end, min(answer.end + 20, sections.end))
+    measure = read_unit(unit[1]) if unit is not None and answer.content[-1:].isdigit() else None
+    if unit is None or measure is None or measure.word:
+        return None
+    amount = compare(rf"{answer.content}\text{{ {unit[1]}}}", right)
+    return amount if amount.equal is not None else None
+
+
+_NEXT_WORD = re.compile(r"\s?([A-Za-z]{3,12})\b")
 
 
 def _as_asked(statement: str, answer: str, right: str) -> AnswerComparison | None:
