@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import stat
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -57,5 +58,8 @@ def marked_by(file: Path) -> str:
 def file_sizes(folder: Path, protocol: str) -> dict[str, int]:
     """Bytes of each file that the figures under a protocol are made from, by its name in the folder."""
     files = [folder / "problems.jsonl", folder / "rounds.json", *sorted(folder.glob("responses*.jsonl"))]
-    files.append(marks_file(folder, protocol))
-    return {file.relative_to(folder).as_posix(): file.stat().st_size for file in files if file.is_file()}
+    sizes = {}
+    for file in (*files, marks_file(folder, protocol)):
+        with suppress(OSError):  # not there; or the disk does not say, and a report without it is taken for an old one
+            sizes[file.relative_to(folder).as_posix()] = state_inside(file, None).st_size
+    return sizes

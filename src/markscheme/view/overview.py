@@ -11,7 +11,7 @@ import numpy as np
 from markscheme.errors import JournalError
 from markscheme.reporting.figures import variance_rows
 from markscheme.reporting.summary import Corrected, Estimate, estimate, rate, summarize
-from markscheme.runs.files import file_sizes, read_inside
+from markscheme.runs.files import read_inside
 from markscheme.runs.folder import Manifest
 from markscheme.runs.lines import UNREADABLE
 from markscheme.runs.reader import RunReader
@@ -108,7 +108,8 @@ def _from_report(entry: Entry, states: FileStates, root: Path) -> Overview | Non
     reported = (report.protocol, report.problems, report.samples, report.verdicts)
     if reported != (manifest.protocol, manifest.problems, manifest.samples, manifest.counts):
         return None
-    if report.files not in ({}, file_sizes(entry.path, entry.protocol)):  # none in a report of an earlier version
+    sizes = {name: size for name, (_, size) in states.items() if name.startswith((*needed, "rounds"))}
+    if report.files not in ({}, sizes):  # none in a report of an earlier version
         return None
     return _with_usage(report, manifest)
 
