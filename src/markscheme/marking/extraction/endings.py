@@ -9,10 +9,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from markscheme.marking.extraction.boxes import FORGOTTEN, closing_brace
+from markscheme.marking.extraction.open_formulas import WINDOW, in_box, in_brackets, in_formula
 from markscheme.marking.extraction.sections import ResponseSections
 
-_WINDOW: Final = 2_000
 _ENDS_OPEN: Final = re.compile(
     r"[,(\[{=+×·:;&\\<>≤≥^_/∈→⇒|－（【「《，、：；]\Z|(?<![\w)}\]*])[-*−]\Z|(?<!\S)[-−$]\Z|<<[^<>\n]{0,80}\Z"
     r"|\\(?:d?frac|sqrt|cdot|times|left|right|text|boxed|begin|end|quad|leq|geq|approx|implies|Rightarrow"
@@ -42,7 +41,6 @@ _POLITE: Final = re.compile(
     r"(?:I\shope|Let\sme\sknow|Is\sthere\sanything|Do\syou\s(?:want|have)|Would\syou\slike|If\syou\shave|Feel\sfree|Please\slet)[^\n]{0,200}\Z"
 )
 """What a chat model says behind its answer, as a line of its own."""
-_COMMANDS: Final = (("\\(", "\\)"), ("\\[", "\\]"), ("\\begin{", "\\end{"))
 _OPENS_JSON: Final = re.compile(
     r"[^\n{]{0,120}\s{0,4}(?:```\s?(?:json)?\s{0,4})?\{\s{0,20}\"[a-z_ ]{1,30}\"\s?:", re.IGNORECASE
 )
@@ -74,7 +72,7 @@ def is_stub(sections: ResponseSections) -> bool:
 
 def breaks_off(text: str, start: int, end: int, *, ended: bool = False) -> bool:
     """Whether `text[start:end]` stops before it has said what it was saying."""
-    tail = text[max(start, end - _WINDOW) : end].rstrip()
+    tail = text[max(start, end - WINDOW) : end].rstrip()
     if _STATED_LAST.search(tail, max(0, len(tail) - 40)):  # most texts that end in an answer, at a tenth of the cost
         return False
     if not tail:
@@ -110,7 +108,7 @@ def may_be_whole(sections: ResponseSections) -> bool:
     if it is right, for people write `5 x 9 = 45 apples in all` too, and is nobody's wrong answer if it is not. Among
     formulas, a text without its full stop was cut."""
     text, start, end = sections.text, sections.start, sections.end
-    tail = text[max(start, end - _WINDOW) : end].rstrip()
+    tail = text[max(start, end - WINDOW) : end].rstrip()
     plain = "\\" not in tail and tail.count("$") == len(_AMOUNTS.findall(tail))
     closed = plain or tail.endswith((".", "。", "।", "**", "$", "\\]", "\\)")) or _DRAWS.search(tail) is not None
     line = tail[tail.rfind("\n") + 1 :]
@@ -140,9 +138,9 @@ def _breaks(text: str, start: int, end: int, tail: str) -> bool:
     if tail[-1:] not in ("}", "`") and (_OPENS_JSON.match(text, start, end) or _OPENS_FENCED.search(tail)):
         return True
     if _is_short(tail) and not start:
-        return len(tail) > 20 and (_SHORT_ENDS_OPEN.search(tail) is not None or _in_brackets(tail))
+        return len(tail) > 20 and (_SHORT_ENDS_OPEN.search(tail) is not None or in_brackets(tail))
     line = tail[tail.rfind("\n") + 1 :]
-    if _in_formula(tail) or _in_box(tail, start):
+    if in_formula(tail) or in_box(tail, start):
         return True
     if (
         _LIST_MARK.fullmatch(line.strip())
@@ -236,45 +234,6 @@ def _is_next_number(tail: str, line: str) -> bool:
         and number.isdecimal()
         and re.search(rf"^\s*{int(number) - 1}[.)]\s", tail, re.MULTILINE) is not None
     )
-
-
-def _in_brackets(tail: str) -> bool:
-    return any(tail.rfind(opening) > tail.rfind(closing) for opening, closing in _COMMANDS)
-
-
-def _in_formula(tail: str) -> bool:
-    if _in_brackets(tail):
-        return True
-    paragraph = tail[tail.rfind("\n\n") + 1 :].replace("\\$", "")
-    if "$" not in paragraph:
-        return False
-    if paragraph.count("$$") % 2:
-        # Where the window cut a paragraph in two, a formula may have been opened before it.
-        cut = "\n\n" not in tail and len(tail) > _WINDOW - 100
-        return not cut or len(_WORD.findall(paragraph, paragraph.rfind("$$"))) < _FEW
-    marks = paragraph.replace("$$", "")
-    rest = marks[marks.rfind("$") + 1 :]
-    if marks.count("$") % 2 == 0 or not rest:
-        return False
-    if rest[0].isspace():
-        return _SPACED_FORMULA.search(marks) is not None and not _PRICE.match(rest.lstrip())
-    # An odd dollar with a number behind it is a price, unless dollars enclose formulas here and no word follows.
-    return not _PRICE.match(rest) or (_FORMULA_OPENS.search(marks) is not None and not _WORD.search(rest))
-
-
-_PRICE: Final = re.compile(r"(?:<<[^<>\n]*>>)?[-−]?[\d.,]+k?(?:\s|[.)/*x=+-]|\Z)")
-_FORMULA_OPENS: Final = re.compile(r"\$[a-zA-Z\\(]")
-_SPACED_FORMULA: Final = re.compile(r"\$ [a-zA-Z\\(][^$\n]{0,200} \$")
-_WORD: Final = re.compile(r"[a-z]{3}")
-
-
-def _in_box(tail: str, start: int) -> bool:
-    """Whether the last box runs to the end unclosed. A response that is nothing but such a box forgot the brace."""
-    opened = max(tail.rfind("\\boxed{"), tail.rfind("\\fbox{"))
-    if opened < 0 or start + opened < FORGOTTEN:
-        return False
-    inside = tail.index("{", opened) + 1
-    return closing_brace(tail, inside, len(tail)) < 0 and "\n" not in tail[opened:]
 
 
 def _lacks_its_stop(tail: str, line: str) -> bool:
