@@ -11,17 +11,16 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from markscheme.marking.equality import AnswerComparison, compare
-from markscheme.marking.equality.units import read_unit, unit_asked, with_unit_set_apart
+from markscheme.marking.equality.units import read_unit, unit_asked
 from markscheme.marking.extraction.answer_forms import explicit_answer, extract_answer, implied_answer
-from markscheme.marking.extraction.conclusions import concluded_answer, is_in_words, meant_by
+from markscheme.marking.extraction.conclusions import is_in_words, meant_by
 from markscheme.marking.extraction.endings import is_cut_off, is_stub, may_be_whole
 from markscheme.marking.extraction.extracted import ExtractedAnswer, trimmed
 from markscheme.marking.extraction.numbers import ascii_digits
 from markscheme.marking.extraction.rounding import places_asked
 from markscheme.marking.extraction.sections import ResponseSections
-from markscheme.marking.extraction.sentences import UNDETERMINED, is_prose
+from markscheme.marking.extraction.sentences import is_prose
 from markscheme.marking.extraction.word_answers import word_class
-from markscheme.marking.extraction.worked_boxes import worked_out
 from markscheme.marking.protocol import Assessment
 from markscheme.marking.protocols._closed_answers import (
     by_last_word,
@@ -31,9 +30,9 @@ from markscheme.marking.protocols._closed_answers import (
     ends_in_word,
     gold_letter,
     said_with_letter,
-    text_of_choice,
 )
 from markscheme.marking.protocols._numeric import is_endless
+from markscheme.marking.protocols._second_readings import SECOND_READINGS, counted_number, is_plain_box
 from markscheme.types import Gold, Verdict
 
 
@@ -167,93 +166,6 @@ def _whole(sections: ResponseSections, right: str) -> ExtractedAnswer | None:
     return whole if compare(whole.content, right).equal else None
 
 
-_LETTERED = re.compile(r"[A-J]|[a-j][)\]]")
-_WITH_LETTER = re.compile(r"[\s*_$]*(?:\\text\{)?[(\[]?(?:[A-Ja-j][)\]]|[A-J][.:])[\s*_]*(?=\S)")
-
-
-_IN_BRACKETS = re.compile(r"[A-J]\s?\(([^()]{1,200})\)\.?")
-"""`C (8.5)`."""
-
-
-def _value_of_chain(content: str, right: str) -> str | None:
-    """Of `24x - 14y = 38`, `S_1:S_2 = 7:32` and `3R = 3(46) = 138` the value, where the gold is no equation; `x^2 = 5` does
-    not say 5."""
-    left, equals, value = content.rpartition("=")
-    if not equals or "=" in right or len(content) > 300 or left[-1:] in "<>!\\" or _ASSIGNED.search(left):
-        return None
-    if _CALCULATED.fullmatch(left.rpartition("=")[2]):
-        return value
-    unknowns = set(re.findall(r"(?<![\\a-zA-Z])[a-zA-Z](?:_\{?\w\}?)?(?![a-zA-Z])", left))
-    if unknowns == {"x", "y"} and "^" in left and value.strip() == "1":
-        return None  # the equation of a conic
-    return value if len(unknowns) > 1 and not re.search(r"[<>\u2264\u2265]|\\[lg]e", left) else None
-
-
-_ASSIGNED = re.compile(r"=[^=]*[,;]\s*\\?[a-zA-Z]\w?\s*\Z")
-"""`x = 3, y`: one of several unknowns."""
-_CALCULATED = re.compile(r"[\s$\\(]*\d(?:[\d\s.,$()%+*/×÷·x−-]|\\(?:cdot|times|div|left|right)\b)*")
-"""A side that only calculates."""
-_MEASURED = re.compile(r"([-−]?[$¥€£]?\d[\d,]*+(?>(?:\.\d+)?(?:/\d+)?))\s?[^\x00-\u024f\u2000-\u2bff]{1,12}[.。]?")
-
-
-_UNIT = re.compile(
-    r"([-−]?[$]?\d[\d,]*(?:\.\d+)?)(?:\s?(?:[A-Za-z]{1,12})?(?:/|\sper\s)[A-Za-z]{1,12}|\sdozen\b[^\d=]*|\s[A-Z]{3,4}|(?:g|kg|m|km|cm|mm|ml|ft|lbs|hrs|mph))\.?"
-)
-_GROUPED = re.compile(r"([-−]?[$€£]?\d{1,3}(?:[. ]\d{3})+)(?:\s[^\d]{1,20})?")
-_GROUPS_BEFORE = re.compile(r"(?<![\d.,])\d{1,3}(?: \d{3})* \Z")
-_GROUPING = re.compile(
-    r"\b(?:und|sind|[Ii]nsgesamt|tiene|dólares|donc|sont|são|totaal|zijn|[Вв]сего|она|рублей|долларов)\b"
-)
-"""Words of languages in which a point or a space groups digits, and that no English text has: not "Los Angeles"."""
-
-
-def _grouped(sections: ResponseSections, answer: ExtractedAnswer) -> str | None:
-    """`1.080` and `1 080`, which most of Europe reads as 1080, where the answer was stated in such a language."""
-    if answer.form != "abroad" and not _GROUPING.search(sections.text, max(sections.start, answer.start - 300)):
-        return None
-    content = answer.content
-    if answer.form == "concluded" and len(content) == 3 and content.isdecimal():
-        before = _GROUPS_BEFORE.search(sections.text[max(sections.start, answer.start - 16) : answer.start])
-        return (before[0] + content).replace(" ", "") if before else None
-    grouped = _GROUPED.fullmatch(content) if answer.form in ("abroad", "declared", "concluded") else None
-    return grouped[1].replace(".", "").replace(" ", "") if grouped else None
-
-
-def _counted(answer: ExtractedAnswer) -> str | None:
-    """The number of `18元`, `3页`, `18 долларов`, `$480/week`, `48g` or `8 dozen eggs`: measures that equality does not know
-    as units, or takes for factors. A box holds mathematics, where `48g` is a product, and `5 J/mol` is not just any 5."""
-    content = answer.content
-    if len(content) > 60 or answer.form == "boxed" or with_unit_set_apart(content) != content:
-        return None
-    measured = (_UNIT if content.isascii() else _MEASURED).fullmatch(content)
-    return measured[1] if measured else None
-
-
-_TELLS_NOT = re.compile(
-    r"(?i)\b(?:not?|cannot|unknown|n?either|or|but|while|whose|such|unless|find|let|suppose|guess|try|perhaps|assuming)\b|n't"
-    r"|\b(?:is|are|was|were)\s[^.\n]*\s(?:is|are|was|were)\s[^.\n]*\Z|\A\W*\d[^(=]*\band\s\d|\A(?:over|under|about|more|less|at)\s"
-)
-"""What makes a sentence no statement of one value."""
-
-
-def _of_field(sections: ResponseSections, answer: ExtractedAnswer) -> tuple[str, ...]:
-    """What the field of a JSON reply says otherwise than by a bare value: a sentence, "The sum is 5.", or a list, which has
-    square brackets whatever it is."""
-    content = answer.content
-    if answer.form != "json":
-        return ()
-    if content.startswith("[") and sections.text[answer.start - 1] not in "\"'":
-        items = content[1:-1].replace(",", ";")  # 1, 234 is not 1234
-        return items, f"({items})"
-    if not is_prose(content) or sections.text[answer.start] in "[{" or UNDETERMINED.search(content):
-        return ()
-    told = concluded_answer(content, 0, len(content))
-    if told is None or told.content == content:
-        return ()
-    sentence = content[max(content.rfind(". ", 0, told.start), content.rfind("\n", 0, told.start)) + 1 :]
-    return () if _TELLS_NOT.search(sentence) else (told.content,)
-
-
 def _read_again(
     sections: ResponseSections, answer: ExtractedAnswer, right: str, result: AnswerComparison
 ) -> tuple[ExtractedAnswer, AnswerComparison]:
@@ -262,23 +174,10 @@ def _read_again(
     if answer.parts:
         results = [compare(part, right) for part in answer.parts]
         return (answer, results[-1]) if all(each.equal for each in results) else (answer, result)
-    worked = worked_out(answer.content) if answer.form == "boxed" else None
-    if worked is None and answer.form == "boxed" and "=" not in answer.content and not _LETTERED.search(answer.content):
-        return answer, result  # mathematics, and nothing else: most boxes
-    letter = _WITH_LETTER.match(answer.content)
-    content = answer.content[letter.end() :].removesuffix("}" * ("\\text" in letter[0])) if letter is not None else None
-    if sections.statement or sections.choices:
-        content = text_of_choice(sections, answer.content, content) or content
-    bracketed = _IN_BRACKETS.fullmatch(answer.content)
-    for other in (
-        content,
-        worked,
-        bracketed and bracketed[1],
-        _value_of_chain(answer.content, right),
-        _counted(answer),
-        _grouped(sections, answer),
-        *_of_field(sections, answer),
-    ):
+    if is_plain_box(answer):
+        return answer, result
+    for reading in SECOND_READINGS:
+        other = reading(sections, answer, right)
         if other is not None and (same := compare(other, right)).equal:
             return answer, same
     if ends_in_word(answer.content, right):
@@ -289,6 +188,6 @@ def _read_again(
         meant = meant_by(sections.text, answer, sections.end)
         if meant.content and meant.content != answer.content:
             meant = meant._replace(content=ascii_digits(meant.content))
-            said, number = compare(meant.content, right), _counted(meant)
+            said, number = compare(meant.content, right), counted_number(meant)
             return meant, said if said.equal or number is None else compare(number, right)
     return answer, result
