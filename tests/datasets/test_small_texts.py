@@ -38,8 +38,9 @@ def test_replay_of_a_pipe_when_asked_then_advice_instead_of_waiting(tmp_path, ca
     assert "write it to a file first" in capsys.readouterr().err
 
 
-def test_toml_when_it_can_be_read_then_what_it_says(tmp_path):
-    (tmp_path / "mine.toml").write_text('name = "größer"\n[models]\na = 1\n', encoding="utf-8")
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])
+def test_toml_when_it_can_be_read_then_what_it_says(tmp_path, encoding):
+    (tmp_path / "mine.toml").write_text('name = "größer"\n[models]\na = 1\n', encoding=encoding)
     assert read_toml(tmp_path / "mine.toml") == {"name": "größer", "models": {"a": 1}}
 
 
@@ -47,11 +48,12 @@ def test_toml_when_it_can_be_read_then_what_it_says(tmp_path):
     ("content", "said"),
     [
         (b"a = 1\nb = = 2\n", r"mine\.toml, line 2: not valid TOML"),
+        (b"a = " + b"9" * 5_000, r"mine\.toml: not valid TOML"),  # more digits than Python makes a number of
         (b"a = " + b"[" * 100_000, r"mine\.toml: not valid TOML"),  # nested beyond what Python reads
         ("a = 'größer'".encode("latin-1"), r"mine\.toml cannot be read: .*utf-8"),
         (None, r"mine\.toml cannot be read: No such file"),
     ],
-    ids=["broken", "deep", "latin-1", "missing"],
+    ids=["broken", "long", "deep", "latin-1", "missing"],
 )
 def test_toml_when_it_cannot_be_read_then_one_sentence_of_the_callers_kind(tmp_path, content, said):
     file = tmp_path / "mine.toml"

@@ -15,12 +15,12 @@ LARGEST = 16 << 20
 
 
 def read_small_text(file: Path) -> str:
-    """The text of such a file, in UTF-8; one that is too large is an `OSError` like any that cannot be read."""
+    """The text of such a file, in UTF-8 with or without a byte-order mark; one that is too large is an `OSError`, too."""
     with file.open("rb") as opened:
         content = opened.read(LARGEST + 1)
     if len(content) > LARGEST:
         raise OSError(errno.EFBIG, f"it holds more than {LARGEST >> 20} MB, and a text of this kind is small")
-    return content.decode("utf-8")
+    return content.decode("utf-8-sig")
 
 
 def read_toml(file: Path, failure: type[MarkschemeError] = UsageError) -> dict[str, Any]:
@@ -29,6 +29,6 @@ def read_toml(file: Path, failure: type[MarkschemeError] = UsageError) -> dict[s
         return tomllib.loads(read_small_text(file))
     except (OSError, UnicodeDecodeError) as problem:
         raise failure(f"{file} cannot be read: {getattr(problem, 'strerror', None) or problem}") from None
-    except (tomllib.TOMLDecodeError, RecursionError) as problem:
+    except (ValueError, RecursionError) as problem:  # a number of 5,000 digits is no `TOMLDecodeError`
         where = re.search(r"line (\d+)", str(problem))
         raise failure(f"{file}{f', line {where[1]}' if where else ''}: not valid TOML ({problem})") from None

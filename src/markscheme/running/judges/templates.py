@@ -8,13 +8,12 @@ own template puts every line behind a bar, between two lines that bear a mark no
 from __future__ import annotations
 
 import re
-import tomllib
 import unicodedata
 from pathlib import Path
 
 import msgspec
 
-from markscheme.datasets.small_texts import read_small_text
+from markscheme.datasets.small_texts import read_toml
 from markscheme.errors import UsageError, first_line
 from markscheme.marking.bulk.graders import content_key
 from markscheme.marking.extraction.sections import read
@@ -113,12 +112,12 @@ def template_names() -> list[str]:
 def find_template(name: str) -> JudgeTemplate:
     """A template by name, or by the path of its TOML file."""
     file = Path(name) if name.endswith(".toml") else Path(__file__).parent / f"{name}.toml"
-    try:
-        made = msgspec.convert(tomllib.loads(read_small_text(file)), JudgeTemplate)
-    except FileNotFoundError:
+    if not file.exists():
         known = ", ".join(template_names())
-        raise UsageError(f"there is no template {name!r}; there are {known}, or the path of a .toml file") from None
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, msgspec.ValidationError, RecursionError) as error:
+        raise UsageError(f"there is no template {name!r}; there are {known}, or the path of a .toml file")
+    try:
+        made = msgspec.convert(read_toml(file), JudgeTemplate)
+    except msgspec.ValidationError as error:
         raise UsageError(f"the template {file} cannot be used: {first_line(error)}") from None
     if not made.right or not made.wrong or "{gold}" not in made.user + made.reference:
         raise UsageError(f"the template {file} needs {{gold}} in what it asks, and words for right and for wrong")
