@@ -198,7 +198,7 @@ def letter_of_lines(text: str, start: int, end: int) -> ExtractedAnswer | None:
 
 def bracketed_letters(text: str, begin: int, end: int) -> ExtractedAnswer | None:
     """The letters in brackets that a line names last, those of one list together; `None` where it chooses none of them."""
-    chosen = None
+    chosen, begin = None, max(begin, end - _LONGEST_LINE)
     for bracketed in _IN_BRACKETS.finditer(text, begin, end):
         run = _extracted(text, bracketed, end)
         if (chosen is None or bracketed.start() >= chosen.end) and not _REJECTED.match(text, run.end, end):
@@ -212,6 +212,8 @@ def bracketed_letters(text: str, begin: int, end: int) -> ExtractedAnswer | None
     return None if _OPEN_QUESTION.search(text, sentence, end) else chosen
 
 
+_LONGEST_LINE: Final = 2_000
+"""No line that chooses is longer, and each bracket in it costs a search."""
 _OPEN_QUESTION: Final = re.compile(
     r"(?i:\b(?:any|none|neither|either)\sof\s(?:the|these)|\bpossibilit(?:y|ies)\b|\b(?:could|might|may)\s(?:also\s)?be\b|\bnot\s(?:equal|match|among)|\binconclusive\b|\bunclear\b)"
 )
