@@ -68,6 +68,8 @@ def test_own_benchmark_when_it_lies_elsewhere_then_its_data_is_found_beside_it(m
         ('protocol = "math"', "protocol = 5", "line 2: `protocol`: expected `str`, got `int`"),
         ('file = "mine.csv"', "", "line 4: name a `file`, or the `hub` that has it"),
         ('file = "mine.csv"', 'hub = { repp = "a/b" }', "line 5: there is no `repp`; did you mean repo?"),
+        ('file = "mine.csv"', 'hub = [{ repp = "a/b" }]', "line 5: there is no `repp`; did you mean repo?"),
+        ('file = "mine.csv"', "hub = [{ repo = 5 }]", "line 5: `repo`: expected `str`, got `int`"),
         ('file = "mine.csv"', 'fiel = "mine.csv"', "line 5: there is no `fiel`; did you mean file?"),
         ("[data.test]", "[date.test]", "line 4: there is no `date`; did you mean data?"),
         ("{statement} Answer", "Answer", "line 14: `user` has no {statement}"),
@@ -88,6 +90,7 @@ def test_own_benchmark_when_it_has_a_mistake_then_one_sentence_with_line_and_rem
     assert said in str(caught.value)
     assert "mine.toml" in str(caught.value)
     assert "\n" not in str(caught.value)
+    assert "?." not in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -84,11 +84,13 @@ def load_definition(path: Path) -> Definition:
         made = msgspec.convert(merged, Definition)
         _check(made)
     except msgspec.ValidationError as problem:
-        raise DataError(f"{path}, {_complaint(str(problem), read_small_text(path))}.") from None
+        complaint = _complaint(str(problem), read_small_text(path))
     except _MistakeError as problem:
-        raise DataError(f"{path}, line {_line(read_small_text(path), problem.where)}: {problem}.") from None
-    data = {key: _placed(source, f"{name}/{key}.jsonl", made.columns, path) for key, source in made.data.items()}
-    return msgspec.structs.replace(made, name=name, data=data)
+        complaint = f"line {_line(read_small_text(path), problem.where)}: {problem}"
+    else:
+        data = {key: _placed(source, f"{name}/{key}.jsonl", made.columns, path) for key, source in made.data.items()}
+        return msgspec.structs.replace(made, name=name, data=data)
+    raise DataError(f"{path}, {complaint}{'' if complaint.endswith('?') else '.'}")
 
 
 class _MistakeError(ValueError):
@@ -173,6 +175,7 @@ def _complaint(error: str, text: str) -> str:
     """msgspec's sentence, with the line of the key it means and the nearest name for one that is unknown."""
     reason, _, path = error.partition(" - at `$")
     where = path.rstrip("`").lstrip(".").replace("[...]", ".*")  # msgspec does not say which
+    where = re.sub(r"\[\d+\]", "", where)  # of a list, all of it: it may stand in one line
     if match := re.match(r"Object contains unknown field `(.*)`", reason):
         where = f"{where}.{match[1]}".lstrip(".")
         known = _names_at(where.rpartition(".")[0])
