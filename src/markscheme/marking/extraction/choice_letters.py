@@ -39,9 +39,9 @@ _ANNOUNCEMENTS: Final = tuple(
         # `Choice_B`, `Option_C`, `choice: d`: how instruction-tuned models name the field.
         rf"(?i:\b(?:choice|option|answer))[_ ]?[:：_]\s?{_OPEN}{_LETTER}",
         # 故选B, 答案是B, 【答案】 B, 应选 (C): how Chinese solutions end; GAOKAO-Bench, C-Eval, CMATH.
-        rf"(?:故选|应选|所以选|因此选|选择|选(?!项)|答案(?:选项)?|正确选项|正确答案|最终答案|选项(?=[是为：:])|应该是(?=[：:]))(?>(?:可能|应该|应|就|选项|选|项|[是为：:】\]\s>=]){{0,6}}){_OPEN}{_CAPITAL}",
+        rf"(?:故选|应选|所以选|因此选|选择|选(?!项)|(?<!不是)(?<=[是为])选项|答案(?:选项)?|正确选项|正确答案|最终答案|选项(?=[是为：:])|应该是(?=[：:]))(?>(?:可能|应该|应|就|选项|选|项|[是为：:】\]\s>=]){{0,6}}){_OPEN}{_CAPITAL}",
         # 最適な選択肢はCです, 答えはAとなります.
-        rf"(?:答え|回答|解答|正解|[ないる]選択肢)は[、\s]{{0,4}}{_OPEN}{_CAPITAL}(?!から|[〜～])",
+        rf"(?:答え|回答|解答|正解|[ないる]選択肢)は[、\s]{{0,4}}{_OPEN}{_CAPITAL}(?!から|では|[〜～])",
         # "C ist die korrekte Antwort", "Option B est donc la bonne réponse".
         rf"{_OPEN}{_CAPITAL}[\s)\]}}*_.:]{{1,6}}(?:ist|est|es)\s(?:(?:somit|daher|also|donc|por|tanto|entonces)\s){{0,2}}(?:die|la)\s"
         rf"(?:(?:richtige|korrekte|beste|bonne|mejor|meilleure)\s)?(?:Antwort|réponse|respuesta)\b",
@@ -99,7 +99,9 @@ _SEVERAL: Final = re.compile(
 _BRACKETED: Final = re.compile(r"(?:left|text\s?\{)?\s?[(（]")
 
 
-_NOT_LETTERS: Final = re.compile(r"\b(?:not|because|since|than|or|but|while|false|incorrect|wrong|unlike)\b")
+_NOT_LETTERS: Final = re.compile(
+    r"\b(?:not|n?either|nor|between|because|since|than|or|but|while|false|incorrect|wrong|unlike)\b"
+)
 
 
 def letter_in(content: str) -> str | None:
@@ -138,7 +140,7 @@ def announced_letter(text: str, start: int, end: int, *, weak: bool = True) -> E
 def _is_denied(text: str, match: re.Match[str]) -> bool:
     """Whether an announcement is turned round, "not consistent with option A", or announces none: "The answer is A cube"."""
     bare = match["letter"] == "A" and text[match.start("letter") - 1] not in "(["
-    before = text[max(0, match.start() - 16) : match.start()]
+    before = text[max(0, match.start() - 24) : match.start()]
     turned = _NOT.search(before) is not None or before.endswith((" or", " or "))
     return turned or (bare and _ARTICLE.match(text, match.end("letter")) is not None)
 
@@ -147,7 +149,7 @@ _ARTICLE: Final = re.compile(
     r"\s(?!(?:because|since|as|and|or|is|are|was|for|with|which|where|but|due|so|if|by|in|from|when|to|that|than|not|only|being|has|will|does|can|the|given|based|according|although|though|while|after|on|at|over|rather|unless|then|here|per)\b)[a-z]{2,}"
 )
 _NOT: Final = re.compile(
-    r"(?:\bnot|n't|\bnor|\bnever|\bcannot|\bless|\bwhether|\bthan|\bunlike|\beliminate[sd]?|\bexcludes?|\breject(?:s|ed)?|\bexcept|\bversus)\s(?:[a-z]+\s)?\Z",
+    r"(?:\bnot|n't|\bnor|\bnever|\bcannot|\bless|\bwhether|\bthan|\bunlike|\beliminate[sd]?|\bexcludes?|\breject(?:s|ed)?|\bexcept|\bversus|\bcontradicts?|\b(?:disagrees?|conflicts?)\swith|\brul(?:es?|ed|ing)\sout)(?:\s[a-z]+)?\s?\Z",
     re.IGNORECASE,
 )
 
@@ -200,8 +202,11 @@ def bracketed_letters(text: str, begin: int, end: int) -> ExtractedAnswer | None
     """The letters in brackets that a line names last, those of one list together; `None` where it chooses none of them."""
     chosen, begin = None, max(begin, end - _LONGEST_LINE)
     for bracketed in _IN_BRACKETS.finditer(text, begin, end):
+        if chosen is not None and bracketed.start() < chosen.end:
+            continue  # one of the same list
         run = _extracted(text, bracketed, end)
-        if (chosen is None or bracketed.start() >= chosen.end) and not _REJECTED.match(text, run.end, end):
+        before = text[max(begin, bracketed.start() - 24) : bracketed.start()]
+        if not (_NOT.search(before) or _REJECTED.match(text, run.end, end)):
             chosen = run
     if chosen is None or len(chosen.content) > 5:
         return None
@@ -215,7 +220,7 @@ def bracketed_letters(text: str, begin: int, end: int) -> ExtractedAnswer | None
 _LONGEST_LINE: Final = 2_000
 """No line that chooses is longer, and each bracket in it costs a search."""
 _OPEN_QUESTION: Final = re.compile(
-    r"(?i:\b(?:any|none|neither|either)\sof\s(?:the|these)|\bpossibilit(?:y|ies)\b|\b(?:could|might|may)\s(?:also\s)?be\b|\bnot\s(?:equal|match|among)|\binconclusive\b|\bunclear\b)"
+    r"(?i:\b(?:any|none|either)\sof\s(?:the|these)|\bneither\b|\bbetween\s[(\[]|\bpossibilit(?:y|ies)\b|\b(?:could|might|may)\s(?:also\s)?be\b|\bnot\s(?:equal|match|among)|\binconclusive\b|\bunclear\b)"
 )
 """A sentence that names options and chooses none of them."""
 _REJECTED: Final = re.compile(

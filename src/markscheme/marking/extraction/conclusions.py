@@ -59,13 +59,16 @@ def emphasised_answer(text: str, start: int, end: int) -> ExtractedAnswer | None
     if text.find("**", start, end) < 0:
         return None
     values = list(_BOLD_VALUE.finditer(text, start, end))
-    if len({value[1] for value in values}) != 1 or _CONCLUDES_LATER.search(text, values[-1].end(), end):
+    if len({value[1] for value in values}) != 1:
+        return None
+    if any(_DIGIT.search(line[0]) for line in _CONCLUDES_LATER.finditer(text, values[-1].end(), end)):
         return None
     return undelimited(text, *values[-1].span(1))
 
 
 _BOLD_VALUE = re.compile(r"(?<=[\w=,:]\s)\*\*([-−]?[$€£]?\d[\d,.]*(?>\s?[%°])?(?:\s[A-Za-z]{1,15}){0,3}\.?)\*\*")
-_CONCLUDES_LATER = re.compile(r"\b(?:[Tt]herefore|[Tt]hus|[Hh]ence|[Ss]o|[Ff]inally|[Tt]otal)\b[^\n]*\d")
+_CONCLUDES_LATER = re.compile(r"\b(?:[Tt]herefore|[Tt]hus|[Hh]ence|[Ss]o|[Ff]inally|[Tt]otal)\b[^\n]*")
+_DIGIT = re.compile(r"\d")
 
 _NEXT_SECTION = re.compile(
     r"\n[\s*_#>]{0,6}(?:Explanation|Note|Check|Verif|Reason|Justif|Proof|Step-by-step)", re.IGNORECASE

@@ -99,14 +99,15 @@ def _declared(text: str, start: int, end: int, *, plain: bool, looped: bool = Fa
 def _before_loop(text: str, start: int, at: int, end: int) -> int:
     """Where the lines begin that a text repeats to its end, `This answer is correct.` over and over; -1 where it does not."""
     at = max(text.rfind("\n", start, at), start)
-    lines = [line.strip() for line in text[at : at + 200].split("\n")[1:-1]][:4]
-    if not lines or text.count(lines[0], at, end) < TRIES // 4:
+    lines = [line.strip() for line in text[at : at + 200].split("\n")[1:-1] if line.strip()][:4]
+    if not lines or text.count(lines[0], at, end) < TRIES // 4 or _DENIES.search(lines[0]):
         return -1
-    while (line := text.rfind("\n", start, at)) >= 0 and text[line:at].strip() in lines:
+    while (line := text.rfind("\n", start, at)) >= 0 and text[line:at].strip() in (*lines, ""):
         at = line
     return at
 
 
+_DENIES = re.compile(r"\b(?:wrong|incorrect|not|no)\b", re.IGNORECASE)
 _QUOTED = re.compile(r"\\?[\"“]([^\"“”\n]{0,200}?)[.,]?\\?[\"”](?=[`.,;}*)]|\s(?!and\b|or\b)|\s?\Z)")
 """`The answer is "12."`, `**answer**: "12"`, `\\"answer\\": \\"12\\"`."""
 _IN_ANGLES = re.compile(r"<([^<>/=,\n]{1,60})>(?=[.*\n]|\s?\Z)")
@@ -115,7 +116,7 @@ _IN_ANGLES = re.compile(r"<([^<>/=,\n]{1,60})>(?=[.*\n]|\s?\Z)")
 
 _TAKEN_BACK = re.compile(
     r"[.,!…*\s]{0,6}(?:(?:[Hh]mm|[Ww]ait|[Oo]h|[Oo]ops),?\s)?(?:(?:[Nn]o[,:]|[Nn]o,?\s(?:sorry|wait)\b|[Ss]orry[,:]|actually\b)[^\n]{0,30}?\d"
-    r"|I\smade\san?\s(?:mistake|error)\b|[Tt]h(?:at|is)(?:'s|\sis|\swas)\s(?:wrong|incorrect|not\sright)\b)"
+    r"|I\smade\san?\s(?:mistake|error)\b|[Tt]h(?:at|is)(?:\sanswer)?(?:'s|\sis|\swas)\s(?:wrong|incorrect|not\sright)\b)"
 )
 """`The answer is 12. No, sorry: 13.`, `… 12. Hmm, I made a mistake. It should be 13.`: what is said then counts."""
 

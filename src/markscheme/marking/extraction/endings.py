@@ -41,6 +41,8 @@ _POLITE: Final = re.compile(
     r"(?:I\shope|Let\sme\sknow|Is\sthere\sanything|Do\syou\s(?:want|have)|Would\syou\slike|If\syou\shave|Feel\sfree|Please\slet)[^\n]{0,200}\Z"
 )
 """What a chat model says behind its answer, as a line of its own."""
+_BEHIND_A_RULE: Final = re.compile(r"\n---\s{1,4}[^\x00-\u024f][^\n\d=:*#]{1,200}[.?!।。]\Z")
+"""The same in other scripts, behind a horizontal rule."""
 _OPENS_JSON: Final = re.compile(
     r"[^\n{]{0,120}\s{0,4}(?:```\s?(?:json)?\s{0,4})?\{\s{0,20}\"[a-z_ ]{1,30}\"\s?:", re.IGNORECASE
 )
@@ -192,8 +194,8 @@ def _trails_off(tail: str, *, left_open: bool, thought: bool) -> bool:
     line = tail[tail.rfind("\n") + 1 :]
     if left_open and "nswer" not in line:
         return True
-    if _POLITE.match(line):
-        return _concludes_nothing(tail[: -len(line)].rstrip())
+    if _POLITE.match(line) or _BEHIND_A_RULE.search(tail, max(0, len(tail) - len(line) - 8)):
+        return _concludes_nothing(tail[: -len(line)].rstrip("-\n "))
     bare = line.rstrip("*_~ ") or line
     ends_well = _ENDS_WELL.search(line) and not (_ENDS_IN_FORMULA.search(bare) or _ENDS_IN_BRACKET.search(bare))
     return _is_unclosed(line) or (not ends_well and _lacks_its_stop(tail, line)) or _concludes_nothing(tail)

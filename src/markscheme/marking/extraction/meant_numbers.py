@@ -77,7 +77,7 @@ _IN_TOTAL = re.compile(
 _COUNTED = re.compile(
     r"\s*(?:(?:So|Thus|Therefore|Hence|In\stotal|Altogether),?\s|[A-Z][^.=\d\n]{0,120}(?:,|\sthat)\s)?(?:[Tt]here\s(?:are|is|were|was|will\sbe|would\sbe)\s(?:a\stotal\sof\s|exactly\s|only\s)?"
     rf"(?:(\d[\d,]*+(?>(?:\.\d+)?))\s+[A-Za-z]|({NUMBER_RUN.pattern})\s+(?!solution|root|value|answer|case|possib|integer|number|point|pair)[a-z])"
-    r"|(\d[\d,]*+)\s[a-z]+\s(?:think|believe|prefer|chose|voted|said|say|like|want|(?:have|has)(?!\s\d))\s)(?![^\n]*(?:[=;]|,\s(?:so|which|therefore|thus)\s))"
+    r"|(\d[\d,]*+)\s[a-z]+\s(?:think|believe|prefer|chose|voted|said|say|like|want|(?:have|has)(?!\s\d))\s)(?![^\n]*(?:[=;]|,\s(?:so|which|therefore|thus|and\seach)\s))"
 )
 """`There are 30 boxes in 6 crates`, `There are two bars above 40`, `16 people think that horse 12 will win`: the count that the
 sentence begins with."""

@@ -89,7 +89,9 @@ def stated_value(text: str, begin: int, end: int) -> ExtractedAnswer:
 
 _SPELLED = re.compile(rf"(?<!\bthe\s)(?<!\bthese\s)(?<!\bthose\s){NUMBER_RUN.pattern}", re.IGNORECASE)
 """Not `of the three people`, which the sentence already knew."""
-_SPELLED_COUNT = re.compile(rf"\b[Tt]here\s(?:are|is)\s(?:a\stotal\sof\s|only\s)?({NUMBER_RUN.pattern})", re.IGNORECASE)
+_SPELLED_COUNT = re.compile(
+    rf"\b[Tt]here\s(?:are|is)\s(?:a\stotal\sof\s|only\s)?({NUMBER_RUN.pattern})(?![^\n]*,\sand\seach\s)", re.IGNORECASE
+)
 _NUMBER_AT_END = re.compile(
     rf"[^，（(\n]{{0,200}}?[{_SCRIPTS}][\s:：]{{0,3}}([-−]?[$€£¥₹]?\d[\d,]*(?:\.\d+)?%?)(?:\s?[A-Za-zΩ°]{{1,5}})?\s?(?:[{_SCRIPTS}]{{1,10}}\s?){{0,2}}[.。।\s]*\Z"
 )

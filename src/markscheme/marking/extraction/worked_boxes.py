@@ -23,6 +23,10 @@ _NEXT: Final = re.compile(r"\\\\(?:\[[\d.]{1,5}[a-z]{2}\])?|\\(?:Right|Longright
 _SPACING: Final = re.compile(r"\\[,;! ]|\\q?quad(?![a-z])|~")
 _NO_CONCLUSION: Final = re.compile(r"\\neq?\b|\\[lg]e|[<>≠≤≥?]|\b(?:if|or|when|unless|cannot|not|least|most)\b|’t|'t")
 """A last statement with these says something of a value, or several things."""
+_UNSOLVED: Final = re.compile(r"(?<![A-Za-z\\])[a-zA-Z]\^\{?\d\}?\s?[-+]")
+"""`x^2 - 5x + 6 = 0` is to be solved yet."""
+_ANOTHER: Final = re.compile(r"=[^=]*[,;]\s*\\?[a-zA-Z]\w?\s*\Z")
+"""`x = 3, y`: one of several unknowns."""
 
 
 def worked_out(content: str) -> str | None:
@@ -31,8 +35,8 @@ def worked_out(content: str) -> str | None:
         return None
     prose = _SPACING.sub(" ", _DRESS.sub(lambda dress: dress[1] or "", _NEXT.sub("\n", content))).strip()
     last = prose.rpartition("\n")[2]
-    _, equals, value = last.rpartition("=")
-    if _NO_CONCLUSION.search(last):
+    left, equals, value = last.rpartition("=")
+    if _NO_CONCLUSION.search(last) or _UNSOLVED.search(left.rpartition("=")[2]) or _ANOTHER.search(left):
         return None
     if equals and not is_prose(value):
         return value.strip(" .")

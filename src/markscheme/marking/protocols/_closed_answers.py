@@ -242,7 +242,7 @@ def _is_said_of(content: str, right: str, *, by_itself: bool = False) -> bool:
         content,
         re.IGNORECASE,
     )
-    surpasses = subject is not None and (by_itself or _SURPASSES.search(content, subject.end()) is not None)
+    surpasses = subject is not None and (by_itself or len(_SURPASSES.findall(content, subject.end())) == 1)
     return surpasses and not _QUALIFIED.search(content)
 
 

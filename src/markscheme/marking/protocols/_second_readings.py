@@ -145,7 +145,13 @@ def _sentence_in_field(sections: ResponseSections, answer: ExtractedAnswer, _: s
     if told is None or told.content == content:
         return None
     sentence = content[max(content.rfind(". ", 0, told.start), content.rfind("\n", 0, told.start)) + 1 :]
-    return None if _TELLS_NOT.search(sentence) else told.content
+    supposed = _IN_A_CONDITION.search(content, 0, told.start) or _AND_ANOTHER.match(content, told.end)
+    return None if supposed or _TELLS_NOT.search(sentence) else told.content
+
+
+_IN_A_CONDITION = re.compile(r"\b(?:[Ii]f|[Ww]hen)\s[^,.\n]*\Z")
+_AND_ANOTHER = re.compile(r"\s(?:[a-z]+\s)?and\s\d")
+"""`If the sum is 5, …`, `5 red and 6 blue balls`: something else than the answer, or only a part of it."""
 
 
 _TELLS_NOT = re.compile(

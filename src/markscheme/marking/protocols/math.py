@@ -70,7 +70,7 @@ def judge(sections: ResponseSections, gold: Gold) -> Assessment:
     if (answer is None or answer.form == "concluded") and (word := by_last_word(sections, right)) is not None:
         return word
     implied = implied_answer(sections) if answer is None and may_be_whole(sections) else None
-    if implied is not None and implied.content and not _restates(sections.statement, implied.content):
+    if implied is not None and implied.content and not _restates(sections, implied):
         guess = _compared(sections, implied, right)
         return guess if guess.verdict is Verdict.CORRECT else _NOTHING
     if answer is None or not answer.content:
@@ -82,22 +82,34 @@ def judge(sections: ResponseSections, gold: Gold) -> Assessment:
     return _NOTHING if announced and _is_unsaid(sections, answer, verdict) and is_cut_off(sections) else verdict
 
 
-def _restates(statement: str, content: str) -> bool:
-    """Whether a guess is a number of the question."""
-    return content.isdecimal() and re.search(rf"(?<![\w.,]){content}(?![\w.,]?\d)", statement) is not None
+def _restates(sections: ResponseSections, guess: ExtractedAnswer) -> bool:
+    """Whether a guess is a number of the question, not one that came of a calculation."""
+    number, text = guess.content, sections.text
+    calculated = _WORKED_OUT.search(text[max(sections.start, guess.start - 60) : guess.start]) is not None
+    if not number.isdecimal() or (calculated and text[guess.end : guess.end + 1] not in ("/", "(", "*", "^")):
+        return False
+    return re.search(rf"(?<![\w.,]){number}(?![\w.,]?\d)", sections.statement) is not None
+
+
+_WORKED_OUT = re.compile(r"\d[^=\n]{0,40}(?:=|\bequals)\s?\$?\Z|=[^=\n]{0,40}\n{1,2}[a-zA-Z]\s?=\s?\Z")
+"""`120 / 3 = ` before a number, or an equation and below it `x = `."""
 
 
 def _is_unsaid(sections: ResponseSections, answer: ExtractedAnswer, verdict: Assessment) -> bool:
     """Whether an announcement, in a text that was cut off, has yet to say its answer: it is the heading of a solution in
     words ("Answer: Every crate on the cart …"), or what it says is cut off itself."""
-    if answer.content in _OPENERS or (verdict.span is not None and verdict.span[0] >= answer.end):
-        return True  # found behind the sentence that announces it
+    if answer.content in _OPENERS:
+        return True
+    if verdict.span is not None and verdict.span[0] >= answer.end:  # found behind the sentence that announces it
+        return _BOLD_AT_END.match(sections.text, verdict.span[1], sections.end) is None
     opens = min(len(answer.content), sections.end - answer.end) > 30 and is_prose(answer.content)
     if verdict.verdict is not Verdict.WRONG:
         return opens and _SETS_OUT.match(answer.content) is not None
     return opens or not sections.text[answer.end : sections.end].strip()
 
 
+_BOLD_AT_END = re.compile(r"[^\n*]{0,30}\*\*[.\s]*\Z")
+"""`## Answer`, and below it `The crate holds **24 jars**`."""
 _OPENERS = ("\\[", "$$", "\\(", "$")
 _SETS_OUT = re.compile(r"(?:Given|If|Since|When|First|To|Let|We|In order|Suppose|Initially)\b")
 """How a solution opens, with a number of the problem in its first sentence."""

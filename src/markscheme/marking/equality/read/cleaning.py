@@ -135,7 +135,7 @@ def clean(text: str) -> str:
         text = _LIBRARY.sub("", _BARE_POINT.sub("", text))  # np.sqrt(2), 1./3
     if "*\\" in text:
         text = text.replace("*\\degree", "\\degree")
-    if " & " in text and "\\" not in text:
+    if " & " in text and "\\" not in text and "=" not in text:
         text = text.replace(" & ", " and ")  # 1 & 3
     if "circ" in text and ("'" in text or "prime" in text):
         text = _MINUTES.sub(_in_degrees, text)
