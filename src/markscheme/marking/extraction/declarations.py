@@ -107,7 +107,7 @@ def _before_loop(text: str, start: int, at: int, end: int) -> int:
     return at
 
 
-_DENIES = re.compile(r"\b(?:wrong|incorrect|not|no)\b", re.IGNORECASE)
+_DENIES = re.compile(r"\b(?:wrong|incorrect)\b")
 _QUOTED = re.compile(r"\\?[\"“]([^\"“”\n]{0,200}?)[.,]?\\?[\"”](?=[`.,;}*)]|\s(?!and\b|or\b)|\s?\Z)")
 """`The answer is "12."`, `**answer**: "12"`, `\\"answer\\": \\"12\\"`."""
 _IN_ANGLES = re.compile(r"<([^<>/=,\n]{1,60})>(?=[.*\n]|\s?\Z)")
