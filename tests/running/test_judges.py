@@ -15,7 +15,7 @@ from loopback import Loopback, Plan
 from run_folders import append, manifest, question
 
 from markscheme.cli import main
-from markscheme.marking import mark
+from markscheme.marking import get_protocol, mark
 from markscheme.running.judges.templates import find_template, template_names
 from markscheme.runs import Run
 from markscheme.runs.adjudications import Adjudication, content_of, labels_journal
@@ -31,7 +31,9 @@ def make_run(path, texts, samples=1):
         Problem(id=f"p{n}", statement=f"What is {n} + 40?", gold=str(n + 40)) for n in range(len(texts) // samples)
     ]
     run = Run.create(
-        path, manifest(len(problems), samples, protocol="boxed-exact@1"), [question(each) for each in problems]
+        path,
+        manifest(len(problems), samples, protocol=get_protocol("boxed-exact").label),
+        [question(each) for each in problems],
     )
     responses = [
         Response(key=problems[at // samples].key, sample=at % samples, problem_id=problems[at // samples].id, text=text)
@@ -138,7 +140,7 @@ def test_report_with_a_judge_settles_only_what_was_open_and_says_so(tmp_path, ca
     main(["report", str(run.path), "--protocol", "boxed-exact+judge:jury", "--json"])
     summary = json.loads(capsys.readouterr().out)["runs"][0]
     assert summary["verdicts"] == {"correct": 2, "wrong": 1, "no_answer": 1}
-    assert summary["protocol"] == "boxed-exact@1+judge:jury@strict-1"
+    assert summary["protocol"] == f"{get_protocol('boxed-exact').label}+judge:jury@strict-1"
     (note,) = summary["warnings"]
     assert "left 2 responses open" in note
     assert "settled 1 of them, 1 as correct and 0 as wrong, and 1 stay open" in note
