@@ -189,4 +189,7 @@ def test_process_when_there_are_more_secrets_than_an_environment_holds_then_it_s
                + ["key-123-7", document])  # fmt: skip
     until(lambda: one.poll() is not None)
     assert one.returncode == 0
-    assert (tmp_path / "log").read_text().split() == ["a", "{}", "b", "***", "***"]
+    first, *others = (tmp_path / "log").read_text().splitlines()
+    assert first == "a {} b"
+    # As the pipe delivers it, the document is hidden as one or line by line; its braces alone are no secret.
+    assert "".join("".join(others).split()) in ("******", "{***}***")

@@ -84,8 +84,10 @@ def _declared(text: str, start: int, end: int, *, plain: bool, looped: bool = Fa
             continue
         if plain and not _PLAIN_VALUE.fullmatch(text, begin, finish):
             continue
-        if _TAKEN_BACK.match(text, finish, end):
-            return None
+        taken_back = _TAKEN_BACK.match(text, finish, end)
+        if taken_back is not None and text.count(taken_back[0].strip(), finish, end) < _ROUNDS:
+            # What is said then counts; where nothing is, nothing was answered.
+            return None if _DIGIT.search(text, finish, end) else ExtractedAnswer("", finish, finish, "declared")
         formula = SEGMENT.fullmatch(text, begin, finish)
         if formula is not None:
             begin, finish = formula.span(formula.lastindex or 0)
@@ -97,17 +99,20 @@ def _declared(text: str, start: int, end: int, *, plain: bool, looped: bool = Fa
 
 
 def _before_loop(text: str, start: int, at: int, end: int) -> int:
-    """Where the lines begin that a text repeats to its end, `This answer is correct.` over and over; -1 where it does not."""
+    """Where the lines begin that a text repeats to its end, `This answer is correct.` over and over; -1 where it does not.
+    Once, `This answer is wrong.` takes an answer back; a hundred times it is noise, and TheoremQA's own labels say so."""
     at = max(text.rfind("\n", start, at), start)
     lines = [line.strip() for line in text[at : at + 200].split("\n")[1:-1] if line.strip()][:4]
-    if not lines or text.count(lines[0], at, end) < TRIES // 4 or _DENIES.search(lines[0]):
+    if not lines or text.count(lines[0], at, end) < _ROUNDS:
         return -1
     while (line := text.rfind("\n", start, at)) >= 0 and text[line:at].strip() in (*lines, ""):
         at = line
     return at
 
 
-_DENIES = re.compile(r"\b(?:wrong|incorrect)\b")
+_ROUNDS = TRIES // 4
+"""Lines that are repeated so often are a loop."""
+_DIGIT = re.compile(r"\d")
 _QUOTED = re.compile(r"\\?[\"“]([^\"“”\n]{0,200}?)[.,]?\\?[\"”](?=[`.,;}*)]|\s(?!and\b|or\b)|\s?\Z)")
 """`The answer is "12."`, `**answer**: "12"`, `\\"answer\\": \\"12\\"`."""
 _IN_ANGLES = re.compile(r"<([^<>/=,\n]{1,60})>(?=[.*\n]|\s?\Z)")

@@ -242,7 +242,7 @@ def _is_said_of(content: str, right: str, *, by_itself: bool = False) -> bool:
         content,
         re.IGNORECASE,
     )
-    surpasses = subject is not None and (by_itself or len(_SURPASSES.findall(content, subject.end())) == 1)
+    surpasses = subject is not None and (by_itself or len(set(_SURPASSES.findall(content, subject.end()))) == 1)
     return surpasses and not _QUALIFIED.search(content)
 
 

@@ -149,7 +149,7 @@ def _sentence_in_field(sections: ResponseSections, answer: ExtractedAnswer, _: s
     return None if supposed or _TELLS_NOT.search(sentence) else told.content
 
 
-_IN_A_CONDITION = re.compile(r"\b(?:[Ii]f|[Ww]hen)\s[^,.\n]*\Z")
+_IN_A_CONDITION = re.compile(r"(?:\A|[.\n]\s{0,3})(?:If|When)\s[^,.\n]*\Z")
 _AND_ANOTHER = re.compile(r"\s(?:[a-z]+\s)?and\s\d")
 """`If the sum is 5, …`, `5 red and 6 blue balls`: something else than the answer, or only a part of it."""
 
