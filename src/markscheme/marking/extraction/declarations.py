@@ -95,7 +95,7 @@ def _declared(text: str, start: int, end: int, *, plain: bool, looped: bool = Fa
     if looped:
         return None  # one loop is passed over; a text of many has no answer, and would be read once for each
     before = _before_loop(text, start, stop, end)
-    return _declared(text, start, before, plain=plain, looped=True) if before >= 0 and not looped else None
+    return _declared(text, start, before, plain=plain, looped=True) if before >= 0 else None
 
 
 def _before_loop(text: str, start: int, at: int, end: int) -> int:
