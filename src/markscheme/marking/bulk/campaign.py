@@ -22,7 +22,7 @@ import msgspec
 from markscheme.errors import DataError, JournalError, MarkingError, UsageError
 from markscheme.marking import get_protocol
 from markscheme.marking.bulk.audit import Score, score_of
-from markscheme.marking.bulk.outputs import Matcher
+from markscheme.marking.bulk.outputs import NAMING, Matcher
 from markscheme.marking.bulk.shard_parts import ShardOutcome, outcome_of, part_file, remove_leftovers
 from markscheme.marking.bulk.shard_worker import (
     UNUSABLE,
@@ -307,7 +307,7 @@ def _score(label: str, source: Path, parts: Sequence[Path], outcome: ShardOutcom
     if not outcome.marks and outcome.example:
         raise DataError(f"no row of {source} can be marked; the first: {outcome.example}")
     if not outcome.marks:
-        raise DataError(f"no row of {source} answers a problem at hand, so there is nothing to score.")
+        raise DataError(f"no row of {source} answers a problem at hand, so there is nothing to score: {NAMING}.")
     if outcome.marks > AT_ONCE:
         say(f"counting the verdicts of {outcome.marks:,} responses")
     counts, times = tally_parts(parts, outcome.marks)

@@ -19,6 +19,11 @@ from markscheme.errors import DataError, UsageError
 from markscheme.runs.folder import Run
 from markscheme.types import CountdownGold, Gold, Problem, Response
 
+NAMING = (
+    f"a row names its problem by the question's text ({', '.join(QUESTION_FIELDS[:3])}), by the id that the benchmark "
+    "gives it, or by its place in the data (doc_id, from 0)"
+)
+"""What to do where no row could be told to answer a problem."""
 GOLD_FIELDS = ("gold", "ground_truth", "target", "expected", "expected_answer", "answer")
 
 
@@ -73,6 +78,8 @@ class Outputs:
                 sample = row["sample"] if len(texts) == 1 and isinstance(row.get("sample"), int) else seen[problem.key]
                 seen[problem.key] += 1
                 yield response_of(row, text, problem, sample), problem
+        if self.unmatched and not seen:
+            raise DataError(f"no row of {self.path} answers a problem of {self.benchmark}: {NAMING}.")
 
 
 class Matcher:
