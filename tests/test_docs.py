@@ -117,3 +117,14 @@ def test_architecture_when_it_names_a_file_then_the_file_is_there():
     assert len(named) - len(placeholders) > 60
     for name in set(named) - set(placeholders):
         assert any((base / name).exists() for base in (ROOT / "src" / "markscheme", ROOT)), name
+
+
+def test_page_of_a_protocol_when_read_then_names_the_version_that_is_installed():
+    from markscheme.marking.protocols.table import PROTOCOLS
+
+    told = {}
+    for page in (ROOT / "docs" / "protocols").glob("*.md"):
+        title = page.read_text(encoding="utf-8").partition("\n")[0]
+        version = re.search(r"version (\d+)", title)
+        told |= {name: version[1] for name in re.findall(r"`([^`]+)`", title) if version}
+    assert told == {rule.name: rule.version for rule in PROTOCOLS if rule.gold != "opinion"}
