@@ -17,7 +17,8 @@ from markscheme.marking import get_protocol, mark, protocol_names
 UNITS = (
     " ", "\n", "\t ", ".", ",", "1,", "1.", "$", "(", "{", "[", "\\", "\\(", "\\[", "-", "*", "#", "=", "a ", "1 ", "<", '"', "'",
     "\\left\\{\\begin{array}", "\\frac{1}", "\\boxed{", "answer is ", "Answer:", "####", "{\"answer\": ", "1+", "(A) ", "答案", "x=1, ",
-    "Jj ", "½leq", "٪", "^", "_{", "yes they are!.", "{,}", "|", "1e9007$-1.1", "\\1_{BAR} ",
+    "Jj ", "½leq", "٪", "^", "_{", "yes they are!.", "{,}", "|", "1e9007$-1.1", "\\1_{BAR} ", "A ", "(A ", ", so a", "5 in ", "∪(1,2)", "\u0301", "<answer>", "</ans>", "│", "1-1; ", "-(",
+    "错误的", "উত্তর ", "Solution: ",
 )  # fmt: skip
 FRAMES = (
     "{}", "#### {}", "Answer: {}", "The answer is {}", "\\boxed{{{}}}", "<answer>{}</answer>", "<think>{}", '{{"answer": "{}"}}',

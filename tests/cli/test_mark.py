@@ -23,8 +23,8 @@ def test_mark_with_several_protocols_as_json_has_one_score_each(file, capsys):
     assert main(["mark", str(file), "-p", "math", "-p", "normalized", "--json"]) == 0
     scores = json.loads(capsys.readouterr().out)["protocols"]
     assert [(score["protocol"], score["verdicts"].get("correct", 0)) for score in scores] == [
-        ("math@3", 2),
-        ("normalized@2", 0),
+        ("math@4", 2),
+        ("normalized@3", 0),
     ]
 
 
@@ -39,7 +39,7 @@ def test_mark_on_a_file_of_puzzles_judges_by_countdown(tmp_path, capsys):
     path = tmp_path / "puzzles.jsonl"
     path.write_text(json.dumps({"nums": [3, 5, 2], "target": 16, "response": "<answer>2*(3+5)</answer>"}) + "\n")
     assert main(["mark", str(path), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["protocols"][0]["protocol"] == "countdown@3"
+    assert json.loads(capsys.readouterr().out)["protocols"][0]["protocol"] == "countdown@4"
 
 
 @pytest.mark.parametrize(

@@ -196,7 +196,7 @@ def test_chat_eval_when_nothing_is_said_then_the_documented_defaults(environment
     assert "Pass@" not in shown
     manifest = json.loads((tmp_path / "out" / "AIME-2024-I" / "manifest.json").read_text())
     assert manifest["sampling"] == {"temperature": 0.0, "top_k": 50, "max_tokens": 512}
-    assert (manifest["samples"], manifest["problems"], manifest["protocol"]) == (1, 3, "boxed-exact@2")
+    assert (manifest["samples"], manifest["problems"], manifest["protocol"]) == (1, 3, "boxed-exact@3")
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ RESPONSES = [
     "\\boxed{" * 20_000, "\\boxed{\\sum_{n=1}^{10^{10}} n^n}", "\\boxed{\\int_0^{10^9} e^{x^2} dx}",
     "\\boxed{__import__('os').system('true')}", "<answer>__import__('os')</answer>", "\\boxed{6 % comment\n}",
     "\\boxed{nan}", "\\boxed{\\infty - \\infty}", "ANSWER: inf", "<answer>(3-3)/(5-5)*2</answer>", "x = 6 " * 1_700_000,
+    "\\boxed{" + "∪".join(f"({2 * i},{2 * i + 1})" for i in range(300)) + "}", "<answer>" + "-(" * 1000 + "1" + ")" * 1000 + "</answer>",
 ]  # fmt: skip
 READS_NESTED = ("aime", "gsm8k-flexible", "gsm8k-lm-eval-flexible", "gsm8k-numeric", "math")
 LIMIT = 20.0  # seconds for all of them under one protocol; three seconds each is what computer algebra may take

@@ -107,6 +107,8 @@ def test_outputs_with_a_gold_that_is_no_gold_name_the_line(tmp_path, row):
 
 def test_outputs_when_no_line_answers_a_problem_then_how_a_line_names_one(tmp_path):
     file = stored(tmp_path, {"id": 70, "response": "a"}, {"id": 71, "response": "b"})
-    with pytest.raises(DataError, match=r"answers a problem of gsm8k-sample: a row names its problem by .*doc_id, from 0"):
+    with pytest.raises(
+        DataError, match=r"answers a problem of gsm8k-sample: a row names its problem by .*doc_id, from 0"
+    ):
         list(Outputs(file, "gsm8k-sample"))
     assert len(list(Outputs(stored(tmp_path, {"doc_id": 0, "response": "a"}), "gsm8k-sample"))) == 1

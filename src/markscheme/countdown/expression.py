@@ -198,7 +198,7 @@ class _Parser:
     def _apply(self, operator: str) -> None:
         yn, yd, right = self.values.pop()
         if operator == "neg":
-            self.values.append((-yn, yd, ("neg", right)))
+            self.values.append((-yn, yd, _negated(right)))
             return
         xn, xd, left = self.values.pop()
         if operator == "+":
@@ -212,6 +212,11 @@ class _Parser:
         else:
             raise ExpressionError("division by zero")
         self.values.append((top, bottom, (operator, left, right)))
+
+
+def _negated(tree: Tree) -> Tree:
+    """Two signs are none: a thousand of them, each in brackets, would make a tree as deep."""
+    return tree[1] if isinstance(tree, tuple) and len(tree) == 2 else ("neg", tree)
 
 
 def _written(tree: Tree) -> tuple[str, int]:

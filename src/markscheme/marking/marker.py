@@ -184,7 +184,7 @@ def _assess(rule: Protocol, sections: ResponseSections, gold: Gold) -> Assessmen
         raise
     except Exception as failure:  # noqa: BLE001 - one response must not end a night's run; the mark says what happened
         return Assessment(Verdict.UNMARKABLE, why=f"{FAILED}: {type(failure).__name__}: {failure}"[:300])
-    if assessment.verdict is Verdict.NO_ANSWER and is_cut_off(sections):
+    if assessment.verdict is Verdict.NO_ANSWER and rule.gold != "opinion" and is_cut_off(sections):
         return assessment._replace(verdict=Verdict.TRUNCATED, why="cut off before an answer")
     return assessment
 

@@ -267,7 +267,7 @@ def marked_label(snapshot: Snapshot, protocol: str | None = None) -> str:
 
 
 def protocol_parts(label: str) -> list[str]:
-    """The bare names of the protocols in a label: two in `math@3+judge:NAME@1`."""
+    """The bare names of the protocols in a label: two in `math@4+judge:NAME@1`."""
     return [part.partition("@")[0] for part in label.split("+")]
 
 

@@ -1,9 +1,11 @@
 """Answers that look right and are not: two members of one family of notations are equal only if they mean the same."""
 
+import math
+import re
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from markscheme.marking.equality import compare, equal
@@ -110,3 +112,77 @@ def test_points_beside_an_interval_when_moved_then_another_set(end, point, close
     assert equal(said_so, gold)
     if point + 1 > end:
         assert not equal(rf"(-\infty,{end}{bracket}\cup\{{{point + 1}\}}", gold)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.integers(-(2**70), 2**70), st.integers(-(2**70), 2**70), st.sampled_from(["{:#x}", "{:#b}", "{:#o}"]))
+def test_numbers_with_a_prefix_when_compared_then_equal_only_with_the_same_value(a, b, spelling):
+    assert equal(spelling.format(a), spelling.format(b)) == (a == b)
+    assert equal(spelling.format(a), spelling.format(a).upper())
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.text("AB01", min_size=2, max_size=5), st.text("AB01", min_size=2, max_size=5))
+def test_codes_of_letters_and_digits_when_a_character_differs_then_are_not_equal(a, b):
+    assume(all(re.search("[AB][01]", code) and not code.startswith("0B") for code in (a, b)))
+    assert equal(a, b) == (a == b)
+
+
+@LIGHT
+@given(st.permutations(["saint", "sinner", "angel"]), st.permutations(["saint", "sinner", "angel"]))
+def test_sentences_when_the_same_is_said_of_others_then_are_not_equal(said, other):
+    def sentence(kinds):
+        return ", and ".join(f"{name} is a {kind}" for name, kind in zip(["Ann", "Tom", "Kim"], kinds, strict=True))
+
+    assert equal(sentence(said), sentence(other)) == (said == other)
+
+
+@LIGHT
+@given(
+    st.integers(1, 99), st.integers(1, 99), st.sampled_from(["oder", "или", "或", "または", "atau", "หรือ", "und", "和"])
+)
+def test_values_joined_in_another_language_when_compared_then_are_both_and_not_the_first(a, b, joining):
+    assume(a != b)
+    assert equal(f"{a} {joining} {b}", f"{b}, {a}")
+    assert not compare(f"{a} {joining} {b}", str(a)).equal
+    assert not compare(f"{a} {joining} {b}", str(b)).equal
+
+
+@LIGHT
+@given(st.integers(1, 99), st.integers(1, 99), st.sampled_from(["মাইল", "ลิตร", "సంవత్సరాలు", "मील", "分", "歳", "時間"]))
+def test_amounts_in_any_script_when_the_number_differs_then_are_not_equal(a, b, unit):
+    assert bool(compare(rf"{a} \text{{ {unit}}}", str(b)).equal) == (a == b)
+    assert not compare(f"{a}{unit}{b}分", str(a)).equal
+
+
+@LIGHT
+@given(st.dates(), st.dates())
+def test_dates_in_numbers_when_month_first_then_equal_only_the_same_day_in_words(a, b):
+    slashed, said = f"{a.month:02}/{a.day:02}/{a.year:04}", f"{b:%B} {b.day}, {b.year:04}"
+    clear = a.day > 12 or a.day == a.month
+    assert equal(slashed, said) == (a == b and clear)
+    assert equal(slashed, f"{a:%b} {a.day}, {a.year:04}") == clear
+    assert equal(a.isoformat(), said) == (a == b)
+
+
+@LIGHT
+@given(st.integers(1, 10), st.integers(1, 10**7))
+def test_factorials_when_an_equals_sign_follows_then_the_value_behind_it_counts(n, other):
+    assert compare(f"{n}!={math.factorial(n)}", str(math.factorial(n))).equal
+    assert bool(compare(f"{n}!={other}", str(math.factorial(n))).equal) == (other == math.factorial(n))
+
+
+@LIGHT
+@given(st.integers(1, 9), st.integers(-9, 9), st.integers(-9, 9), st.integers(0, 3))
+def test_antiderivatives_when_they_differ_by_more_than_a_constant_then_are_not_equal(a, b, shift, slope):
+    function = f"{a}*x^3 + {b}*x"
+    assert bool(compare(f"{function} + {slope}*x + {shift} + C", f"{function} + C").equal) == (slope == 0)
+    assert not compare(f"{function} + {shift}", f"{function} + C").equal
+
+
+@LIGHT
+@given(st.lists(st.integers(-9, 9), min_size=4, max_size=4), st.lists(st.integers(-9, 9), min_size=4, max_size=4))
+def test_matrices_when_rows_end_in_semicolons_then_equal_only_entry_by_entry(a, b):
+    rows = r"\begin{{pmatrix}}{}&{}\\{}&{}\end{{pmatrix}}".format(*b)
+    assert equal("[{}, {}; {}, {}]".format(*a), rows) == (a == b)
+    assert equal("[{} {}; {} {}]".format(*b), rows)

@@ -16,6 +16,7 @@ from markscheme.marking.equality.algebra.exact import TooBig, Undefined, Unreada
 from markscheme.marking.equality.kinds import Choice, ParsedAnswer, Scalar, difference, key
 from markscheme.marking.equality.read.cleaning import clean
 from markscheme.marking.equality.read.parsing import read
+from markscheme.marking.equality.read.products import letters_apart
 from markscheme.marking.equality.read.tokens import scan
 from markscheme.marking.equality.read.tree import flat, tree
 from markscheme.marking.equality.read.wording import words_of
@@ -147,6 +148,8 @@ def _decide(answer: str, gold: str, places: int | None, time_limit: float) -> An
     if verdict:
         if _other_range(answer, gold):
             return AnswerComparison(False, "another range", method="exact")
+        if _other_calculation(answer, gold):
+            return AnswerComparison(False, "another calculation", method="exact")
         return AnswerComparison(True, "equal", tuple(comparator.flags), "exact") if comparator.flags else _EQUAL
     if verdict is False:
         if _same_but_for_spaces(answer, gold):
@@ -208,6 +211,19 @@ def _other_range(answer: str, gold: str) -> bool:
     return len(ends) == 2 and ends[0] != ends[1] and all(low < high for low, high in ends)
 
 
+def _other_calculation(answer: str, gold: str) -> bool:
+    """Whether both texts are calculations with their result, `12 * 2 - 22 = 2`, out of other numbers: the result alone is not
+    what such a gold asks for."""
+    if "=" not in gold or not (_CALCULATION.fullmatch(gold) and _CALCULATION.fullmatch(answer)):
+        return False
+    numbers = [sorted(map(Fraction, _NUMBER.findall(text))) for text in (answer, gold)]
+    return len(numbers[1]) > 2 and numbers[0] != numbers[1]  # `8 = 8.0` calculates nothing
+
+
+_CALCULATION: Final = re.compile(r"[\s$(]{0,9}\d[\d\s.()*/×÷·+−-]{0,200}=[\s\d.$−-]{1,40}")
+_NUMBER: Final = re.compile(r"\d+(?:\.\d+)?")
+
+
 def _same_tokens(answer: str, gold: str) -> bool:
     """Whether two texts differ only in layout, for answers that are the same but beyond reading."""
     texts = [clean(text) for text in (answer, gold) if len(text) <= _LONGEST_LAYOUT]
@@ -241,7 +257,7 @@ _TITLED: Final = re.compile(r"(?:Mrs?|Ms|Dr|St|Prof)\.(?:\s[A-Z][\w'’-]*)+")
 
 
 def _unread(answer: str, gold: str, left: _Reading, right: _Reading) -> AnswerComparison:
-    if _same_tokens(answer, gold):
+    if _same_tokens(answer, gold) or _same_but_for_spaces(answer, gold):
         return _SAME_TEXT
     if right.answer is None and _TITLED.fullmatch(gold):
         same = words_of(answer) == words_of(gold)
@@ -291,6 +307,7 @@ _MEANINGS: Final = (
     _Meaning(",", lambda text: _LIST_COMMA.sub(";", text)),  # 1,234 as a list
     _Meaning(",", lambda text: text.replace(", ", ",") if _SPACED_GROUPS.fullmatch(text) else text, "answer"),
     *(_Meaning(sign, with_unit_set_apart, "both") for sign in (" ", "\\", ")")),  # 5 m as an amount
+    _Meaning("frac", letters_apart),  # \frac13 mL^2 is no amount where the gold is \frac{mL^2}{3}
     _Meaning(",", _point_for_comma, flag="decimal comma"),
     _Meaning(".", _point_for_comma, flag="decimal comma"),
     _Meaning("_", lambda text: _LETTERED_BASE.sub("", text), "answer"),  # 1020_b, where the gold says just 1020
@@ -315,7 +332,9 @@ def _second_meanings(answer: str, gold: str) -> Iterator[tuple[str, str, str]]:
 
 
 def _by_second_meaning(answer: str, gold: str) -> AnswerComparison | None:
-    """Equal in either meaning is equal."""
+    """Equal in either meaning is equal. A text too long to be remembered is read once: it has no second meaning of this kind."""
+    if max(len(answer), len(gold)) > _CACHED_LENGTH:
+        return None
     for left, right, flag in _second_meanings(answer, gold):
         one, two = _read(left).answer, _read(right).answer
         comparator = Comparator()

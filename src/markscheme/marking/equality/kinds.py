@@ -28,6 +28,7 @@ class Text:
     """Words, in lower case without punctuation."""
 
     words: str
+    subject: str = ""  # what they are said of, where that is named: Ann, of "Ann is taller"
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +165,7 @@ def key(answer: ParsedAnswer) -> str | None:
     if isinstance(answer, Scalar):
         return f"={form(answer.value)}|{answer.unit or ''}{'%' if answer.percent else ''}"
     if isinstance(answer, Text):
-        return "'" + answer.words.replace(" ", "")
+        return f"{answer.subject}'" + answer.words.replace(" ", "")
     if isinstance(answer, Choice):
         return "?" + answer.letter
     if isinstance(answer, Based | Clock):

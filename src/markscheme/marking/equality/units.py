@@ -8,7 +8,10 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 from functools import lru_cache
+from string import ascii_letters
 from typing import Final, NamedTuple
+
+from markscheme.marking.equality.letters import WORD
 
 MAX_LENGTH: Final = 200
 """Characters of a unit that are read: no unit is longer, and thousands of factors would multiply to millions of digits."""
@@ -37,14 +40,14 @@ def _table() -> dict[str, tuple[str, int, Fraction]]:
         ("s", "s sec second", f(1)), ("s", "min minute", f(60)), ("s", "h hr hour", f(3600)), ("s", "day", f(86400)),
         ("s", "week wk", f(604800)), ("month", "month", f(1)), ("month", "year yr", f(12)), ("month", "decade", f(120)), ("month", "century centurie", f(1200)),
         ("usd", "dollar usd buck", f(1)), ("usd", "cent penny pennie", f(1, 100)), ("eur", "euro eur", f(1)), ("gbp", "gbp", f(1)),
-        ("inr", "rupee rs inr", f(1)), ("jpy", "yen", f(1)), ("cny", "yuan rmb", f(1)),
+        ("inr", "rupee rs inr", f(1)), ("jpy", "yen", f(1)), ("cny", "yuan rmb", f(1)), ("chf", "chf franc", f(1)),
         ("deg", "degree deg °", f(1)), ("rad", "radian rad", f(1)), ("degc", "celsius °c", f(1)), ("degf", "fahrenheit °f", f(1)), ("degk", "kelvin k °k", f(1)),
         ("m3", "l liter litre", f(1, 10**3)), ("m3", "ml milliliter millilitre cc", f(1, 10**6)), ("m3", "gallon gal", f(3785411784, 10**12)),
         ("m3", "quart qt", f(946352946, 10**12)), ("m3", "pint pt", f(473176473, 10**12)), ("m3", "cup", f(2365882365, 10**13)),
-        (ANY, "unit", f(1)), ("j", "joule", f(1)), ("n", "newton", f(1)), ("w", "watt", f(1)), ("v", "volt", f(1)), ("hz", "hertz hz", f(1)), ("t", "tesla", f(1)), ("f", "farad", f(1)), ("ohm", "ohm", f(1)),
+        (ANY, "unit", f(1)), ("j", "joule", f(1)), ("n", "newton", f(1)), ("w", "watt", f(1)), ("v", "volt", f(1)), ("s-1", "hertz hz", f(1)), ("t", "tesla", f(1)), ("f", "farad", f(1)), ("ohm", "ohm", f(1)),
     ]  # fmt: skip
     return {
-        name: (base.rstrip("3"), 3 if base.endswith("3") else 1, factor)
+        name: (base.rstrip("-13"), int(base.lstrip(ascii_letters) or 1), factor)
         for base, names, factor in rows
         for name in names.split()
     }
@@ -56,7 +59,7 @@ _SI: Final = re.compile(rf"([pnuμmckMG]?)({_SI_SYMBOLS})")
 _SI_PREFIXES: Final = {"p": -12, "n": -9, "u": -6, "μ": -6, "m": -3, "c": -2, "": 0, "k": 3, "M": 6, "G": 9}
 _SPEEDS: Final = {"mph": ("mile", "hour"), "kph": ("km", "hour"), "kmh": ("km", "hour"), "fps": ("foot", "second")}
 _POWERS: Final = {"square": 2, "sq": 2, "squared": 2, "cubic": 3, "cu": 3, "cubed": 3}
-_PIECES: Final = re.compile(r"\^?\{?\(?(-?\d+)\)?\}?|[^\W\d_]+(?:'s)?|°[cfkCFK]?|/")
+_PIECES: Final = re.compile(rf"\^?\{{?\(?(-?\d+)\)?\}}?|{WORD}(?:'s)?|°[cfkCFK]?|/")
 _TEMPERATURE: Final = re.compile(r"\bdegrees?\s(?=[cfk])", re.IGNORECASE)
 _ASKED: Final = re.compile(
     r"\b(?:how many|how much in|in|number of)\s(?:whole\s|total\s)?([a-z]{3,12}s|[ckm][mg])\b", re.IGNORECASE
@@ -178,23 +181,28 @@ _IN_LETTERS: Final = re.compile(
 )
 _FONT: Final = re.compile(r"\\(?:mathrm|text|textrm|rm|operatorname)(?![a-z])\s?|\\[ ,;]|[{}~]")
 _POWER: Final = re.compile(r"\^\s?([-+]?\d+)")
-_SPELLED: Final = {"\\cdot": "*", "\\Omega": "ohm", "Ω": "ohm", "\\AA": "angstrom", "Å": "angstrom", "\\mu ": "u", "\\mu": "u", "μ": "u", "µ": "u"}  # fmt: skip
+_SPELLED: Final = {"\\cdot": "*", "·": "*", "\\Omega": "ohm", "Ω": "ohm", "\\AA": "angstrom", "Å": "angstrom"}
+_MICRO: Final = re.compile(r"(?:\\mu(?![a-zA-Z])|[μµ])(?:[\s{~]|\\[ ,;]|\\(?:mathrm|text|textrm|rm)(?![a-z]))*")
+_AROUND_SIGNS: Final = re.compile(r" ?([/*]) ?")
 _NAMES: Final = {"T": "tesla", "F": "farad"}
 
 
 def with_unit_set_apart(text: str) -> str:
     r"""An amount whose unit stands in plain letters with that unit as text: `5.2 x 10^3 kJ/mol`, `3 m \mathrm{s^{-1}}`, `3 (cm)`.
     Any other text comes back as it is: without a space `5m` is a product."""
-    if text[:1] not in "-+.0123456789 " or len(text) > 100:
+    head, equals, amount = text.rpartition("=")
+    if amount[:1] not in "-+.0123456789 " or len(text) > 100:
         return text
-    plain = text.replace("$", "") if text.count("$") == 2 else text
+    plain = amount.replace("$", "") if amount.count("$") == 2 else amount
     for symbol, name in _SPELLED.items():
         plain = plain.replace(symbol, name)
+    plain = _MICRO.sub("u", plain)
     m = _IN_LETTERS.fullmatch(" ".join(_FONT.sub(lambda mark: "" if mark[0] in "{}" else " ", plain).split()))
     if m is None:
         return text
-    unit, _, exponent = (m[2] or m[3]).partition("^")
+    symbols = _AROUND_SIGNS.sub(r"\1", m[2] or m[3])
+    unit, _, exponent = symbols.partition("^")
     if not unit.isalpha() or not exponent.lstrip("-").isdigit():
-        unit, exponent = m[2] or m[3], ""  # m/s^2 is read as it stands
+        unit, exponent = symbols, ""  # m/s^2 is read as it stands
     amount = _POWER.sub(r"^{\1}", m[1])
-    return rf"{amount}\text{{ {_NAMES.get(unit, unit)}}}" + (f"^{{{exponent}}}" if exponent else "")
+    return rf"{head}{equals}{amount}\text{{ {_NAMES.get(unit, unit)}}}" + (f"^{{{exponent}}}" if exponent else "")

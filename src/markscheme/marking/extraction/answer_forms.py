@@ -16,7 +16,7 @@ from markscheme.marking.extraction.endings import is_cut_off
 from markscheme.marking.extraction.extracted import ExtractedAnswer
 from markscheme.marking.extraction.json_replies import json_answer
 from markscheme.marking.extraction.languages import declared_abroad, plainly_declared_abroad
-from markscheme.marking.extraction.marked import hashed_answer, tagged_answer
+from markscheme.marking.extraction.marked import closed_answer, finished_answer, hashed_answer, tagged_answer
 from markscheme.marking.extraction.sections import ResponseSections
 
 Finder = Callable[[str, int, int], ExtractedAnswer | None]
@@ -44,8 +44,10 @@ ANSWER_FORMS: Final = (
     # \boxed{73}, \fbox{73}, \boxed 73, unclosed boxes, a list in several boxes. MATH's own solutions, and what nearly
     # every prompt since Minerva asks for.
     AnswerForm("boxed", "typeset", boxed_answer),
-    # <answer>73</answer>: DeepSeek-R1's and TinyZero's prompts.
-    AnswerForm("tagged", "announced", tagged_answer),
+    # <answer>73</answer>, <ans>73</ans>: DeepSeek-R1's and TinyZero's prompts.
+    AnswerForm("tagged", "typeset", tagged_answer),
+    # Action: Finish[73]: ReAct and Reflexion.
+    AnswerForm("finished", "typeset", finished_answer),
     # #### 73: GSM8K's own solutions, and models shown them as examples.
     AnswerForm("hashes", "announced", hashed_answer),
     # "The answer is 73", "ANSWER: 73", "**Final Answer**" above it: Minerva's, Inspect's and simple-evals' prompts.
@@ -84,12 +86,18 @@ def extract_answer(sections: ResponseSections) -> ExtractedAnswer | None:
 
 def explicit_answer(text: str, start: int, end: int, forms: FormTable = ALL_FORMS) -> ExtractedAnswer | None:
     """The last answer that is typeset or announced as one."""
-    typeset = _last(forms.typeset, text, start, end)
+    typeset, begin = None, start
+    for find in forms.typeset:
+        if (answer := find(text, begin, end)) is not None:
+            typeset, begin = answer, answer.outer_end
     if typeset is None:
-        return _last(forms.announced, text, start, end)
+        return _last(forms.announced, text, start, end) or closed_answer(text, start, end)
+    later = None
     if end - typeset.outer_end > 5:  # "####1" is the shortest that could follow
-        return _last(forms.later, text, typeset.outer_end, end) or typeset
-    return typeset
+        later = _last(forms.later, text, typeset.outer_end, end)
+    if later is None and typeset.form == "tagged":  # <answer>The final answer is 42</answer>
+        later = _last(forms.announced, text, typeset.start, typeset.end)
+    return later or typeset
 
 
 def implied_answer(sections: ResponseSections) -> ExtractedAnswer | None:

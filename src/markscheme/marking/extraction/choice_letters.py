@@ -11,18 +11,20 @@ from typing import Final
 
 from markscheme.marking.extraction.extracted import ExtractedAnswer
 
-_LETTER: Final = r"(?P<letter>[A-Ja-j])(?![A-Za-z0-9'’]|\^|\s?(?:[=+/]|\*(?!\*)))"
+_LETTER: Final = r"(?P<letter>[A-Ja-j])(?![A-Za-z0-9'’]|\^|\s?(?:[=+/→]|->|\*(?!\*)))"
 _OPEN: Final = r"(?>(?:[\s*_$({\[（【《「\"'“`:：]|\\text(?:bf|rm|it)?\{|\\mathbf\{|\\mathrm\{|\\boxed\{|\\\(){0,8})"
-_CAPITAL: Final = r"(?P<letter>[A-J])(?:(?![A-Za-z0-9'’]|\^|\?\s|\s?(?:[=+/]|\*(?!\*)))|(?=[A-J]{1,4}(?![A-Za-z0-9])))"
+_CAPITAL: Final = (
+    r"(?P<letter>[A-J])(?:(?![A-Za-z0-9'’]|\^|\?\s|\s?(?:[=+/→]|->|\*(?!\*)))|(?=[A-J]{1,4}(?![A-Za-z0-9])))"
+)
 _NOUN: Final = r"(?:answers?|options?|choices?|selection|alternatives?|statements?|respuestas?|réponse|Antwort|opción|ответ|вариант|jibu(?:\ssahihi)?)"
 
 _ANNOUNCEMENTS: Final = tuple(
     re.compile(pattern)
     for pattern in (
         # "The answer is (B)", "correct option: **B. 12**", "The closest option is (I)": simple-evals', MMLU-Pro's prompts.
-        rf"(?i:{_NOUN})(?:\sletter)?(?:\s(?i:to|for|among|from|that|which|here|of|matches|closest)[^.:\n]{{1,80}}?)?\s{{0,2}}+[*_]{{0,3}}+\s?"
-        rf"(?:(?i:is|are|be|would\sbe|should\sbe|must\sbe|will\sbe|seems\sto\sbe|appears\sto\sbe|es|est|ist|ni)\b|[:：=-])"
-        rf"\s?(?:(?i:therefore|thus|clearly|likely|probably|most\slikely|definitely|then|the|option|choice|answer|letter|alternative|number|la|le|die)\s){{0,4}}{_OPEN}{_CAPITAL}",
+        rf"(?i:{_NOUN})(?:\sletter)?(?:\s(?i:to|for|among|from|that|which|here|of|matches|closest)[^.:\n]{{1,80}}?)?(?:\s(?:correcta|correcte|correta|finale?|final))?\s{{0,2}}+[*_]{{0,3}}+\s?"
+        rf"(?:(?i:is|are|be|would\sbe|should\sbe|must\sbe|will\sbe|has\sto\sbe|remains|seems\sto\sbe|appears\sto\sbe|es|est|ist|ni)\b|[:：=-])"
+        rf"\s?(?:(?i:therefore|thus|clearly|likely|probably|most\slikely|definitely|then|the|option|choice|answer|letter|alternative|number|la|le|die|opción|opção|letra|lettre)\s){{0,4}}{_OPEN}{_CAPITAL}",
         # "Option B is correct", "(B) is the right answer", "choice B fits best".
         rf"(?:(?i:option|choice|answer|alternative)\s{{0,2}}+)?{_OPEN}{_CAPITAL}[\s)\]}}*_.:]{{0,6}}+(?:(?:(?!,\sbut\s|\snot\s|[(\[][A-J][)\]])[^.\n]){{0,60}}?\s)?(?i:is|would\sbe|seems|must\sbe|fits|as)\s(?:(?i:the|our|therefore|thus|also|most|likely|probably|indeed|only|logical|accurate|appropriate|suitable|reasonable)\s){{0,3}}"
         rf"(?i:correct|right|best|closest|answer|true|solution)\b(?!\s(?i:if|when|only))",
@@ -33,22 +35,31 @@ _ANNOUNCEMENTS: Final = tuple(
         # "The correct answer, **D. a tree**, shows …"
         rf"(?i:\b(?:correct|right|best|final)\s(?:answer|option|choice)),\s{_OPEN}{_CAPITAL}(?=[\s*_)\]]{{0,3}}[.:)*])",
         # "I choose C", "select option D", "we pick (A)", "mark B".
-        rf"(?i:\b(?:choose|select|pick|chose|selected|go\swith|goes?\sfor|corresponds?\sto|matches|mark))\s[*_]{{0,2}}(?:(?i:the|option|choice|answer|letter|with)\s){{0,3}}{_OPEN}{_CAPITAL}",
+        rf"(?i:\b(?:choose|select|pick|chose|selected|go(?:ing)?\swith|goes?\sfor|corresponds?\sto|matches|mark))\s[*_]{{0,2}}(?:(?i:the|option|choice|answer|letter|with)\s){{0,3}}{_OPEN}{_CAPITAL}",
         # "What is the answer? B) 12", "Answer the question - B) 12."
         rf"(?i:\banswer)\s[^.\n]{{0,60}}(?:\?|\s-)\s{_OPEN}{_CAPITAL}(?=[).:])",
-        # `Choice_B`, `Option_C`, `choice: d`: how instruction-tuned models name the field.
-        rf"(?i:\b(?:choice|option|answer))[_ ]?[:：_]\s?{_OPEN}{_LETTER}",
+        # `Choice_B`, `Choice\_B`, `Option_C`, `choice: d`, `Seçenek: D`: how instruction-tuned models name the field.
+        rf"(?i:\b(?:choice|option|answer|seçenek|cevap|svar|opción|opção|resposta|respuesta|risposta|odpowiedź|вариант|ответ)|정답)(?:[_ ]?[:：_]|\\_)\s?{_OPEN}{_LETTER}",
+        # "Solution: Choice D", "Therefore, the solution is option (D).": MR-Ben's prompts.
+        rf"(?i:\bsolution)(?:\s(?i:is)|[:：])\s(?:(?i:the)\s)?(?i:choice|option|answer)\s{_OPEN}{_CAPITAL}",
+        # "Choice (D)." as a sentence of its own, behind the value.
+        rf"(?<=[.!?$]\s)(?i:choice|option|answer)\s{_OPEN}{_CAPITAL}(?=[)\]}}$*_]{{0,6}}\.(?:\s|\Z))",
         # 故选B, 答案是B, 【答案】 B, 应选 (C): how Chinese solutions end; GAOKAO-Bench, C-Eval, CMATH.
-        rf"(?:故选|应选|所以选|因此选|选择|选(?!项)|(?<!不是)(?<=[是为])选项|答案(?:选项)?|正确选项|正确答案|最终答案|选项(?=[是为：:])|应该是(?=[：:]))(?>(?:可能|应该|应|就|选项|选|项|[是为：:】\]\s>=]){{0,6}}){_OPEN}{_CAPITAL}",
+        rf"(?:(?:故选|应选|所以选|因此选|选择|选)(?!项)|(?<!不是)(?<=[是为应合即])选项|答案(?:选项)?|正确选项|正确答案|最终答案|选项(?=[是为：:])|应该是(?=[：:]))(?>(?:可能|应该|应|就|选项|选|项|[是为：:】\]\s>=]){{0,6}}){_OPEN}{_CAPITAL}",
         # 最適な選択肢はCです, 答えはAとなります.
         rf"(?:答え|回答|解答|正解|[ないる]選択肢)は[、\s]{{0,4}}{_OPEN}{_CAPITAL}(?!から|では|[〜～])",
         # "C ist die korrekte Antwort", "Option B est donc la bonne réponse".
         rf"{_OPEN}{_CAPITAL}[\s)\]}}*_.:]{{1,6}}(?:ist|est|es)\s(?:(?:somit|daher|also|donc|por|tanto|entonces)\s){{0,2}}(?:die|la)\s"
         rf"(?:(?:richtige|korrekte|beste|bonne|mejor|meilleure)\s)?(?:Antwort|réponse|respuesta)\b",
-        # 选项D正确, D选项是正确的, (B) 正确.
-        rf"(?:选项|答案)?\s?{_OPEN}{_CAPITAL}[\s)）】\]*]{{0,4}}+(?:选?项|答案)?(?:的说法|的描述|的叙述)?(?:是|为)?\s?(?:最)?(?:正确|对的|符合题意)",
+        # "C입니다.", "Cです。"
+        rf"(?:\A|\n)[\s*_]{{0,4}}{_CAPITAL}(?=입니다|です)",
+        # "D。任何数…", "D解析：…": a Chinese response that opens with its letter.
+        rf"\A\s{{0,4}}{_CAPITAL}(?=(?:\s{{0,4}}|。|．)[【（(]?(?:题目)?解[析释]|。)",
     )
 )
+_IS_CORRECT: Final = _ANNOUNCEMENTS[1]
+_CORRECT: Final = re.compile(r"(?i:correct|right|best|closest|answer|true|solution)\b")
+"""One of these is part of the second announcement, the one that costs most on a text of many letters."""
 _REMARKS: Final = tuple(
     re.compile(pattern)
     for pattern in (
@@ -58,21 +69,45 @@ _REMARKS: Final = tuple(
         rf"(?i:\b(?:option|choice|answer))\s{_OPEN}{_CAPITAL}(?:[\s)\]}}*_.:]{{0,6}}(?:[^.\n]{{0,60}}?\s)?)(?i:is|provides|offers|gives|seems|represents|remains)\s(?i:the\s)?"
         rf"(?i:most|only)\s(?i:logical|likely|plausible|probable|suitable|accurate|appropriate|direct|reasonable|consistent|correct|valid|viable|possible)\b(?!\s(?i:wrong|incorrect|mistake|error|trap|distractor))",
         # "The likely compound is:" and the choice on the next line.
-        rf"\b(?:is|be)\s?[*_]{{0,2}}:[*_ ]{{0,3}}\n{{1,3}}[*_> ]{{0,4}}(?:(?i:option|choice)\s)?[(\[]?{_CAPITAL}(?=[)\].:])",
+        rf"(?:\b(?:is|be|are|est|ist|es|sont|son|sind|ni)|[是为])\s?[*_]{{0,2}}[:：][*_ ]{{0,3}}\n{{1,3}}[*_> ]{{0,4}}(?:(?i:option|choice)\s)?[(\[]?{_CAPITAL}(?=[)\].:])",
         # "It best agrees with **A**, as …", "She would be concerned with **C. the weak points**."
-        rf"(?<=[a-z]\s)\*\*[(\[]?{_CAPITAL}[)\]]?(?=(?:[.:)]\s[^*\n]{{1,200}})?\*\*(?!\s(?:is|are|and|or|was|has|does)\b))",
+        rf"(?:(?<=[a-z]\s)|(?<=[\u3040-\u30ff\u4e00-\u9fff]))\*\*[(\[]?{_CAPITAL}[)\]]?(?=(?:[.:)]\s[^*\n]{{1,200}})?\*\*(?!\s(?:is|are|and|or|was|has|does)\b))",
+        # 选项D正确, D选项是正确的, (B) 正确.
+        rf"(?:选项|答案)?\s?{_OPEN}{_CAPITAL}[\s)）】\]*]{{0,4}}+(?:[（(][^()（）\n]{{1,40}}[)）]\s?|[.、．]\s?[^\n。，]{{1,40}}?)?(?:选?项|答案)?(?:的说法|的描述|的叙述)?(?:是|为)?\s?(?:最)?(?:正确|对的|符合题意)",
+        # 错误的叙述是C选项: what a question asked for that looks for what is wrong.
+        rf"(?:错误|不正确|不符合[^\n。]{{0,8}}|正确|有误)的(?:叙述|说法|选项|描述|判断|一项)?(?:是|为)\s?(?:选项)?\s?{_OPEN}{_CAPITAL}(?=\s?(?:选?项)?[)）\]】*_}}$]{{0,4}}(?:[。.、．]|\s{{0,4}}\Z))",
+        # 即**A. ①③**, 所有真命题的编号是$\text{{A. ①③}}$: at the end, with what stands behind the letter.
+        rf"[是为即]\s?{_OPEN}{_CAPITAL}(?=[.、．]\s?[^\n。]{{1,60}}[。]?\s{{0,4}}\Z)",
+        # বিকল্প B সঠিক উত্তর, jibu … ni C, A resposta correta é a letra B: a word for option or answer, and the letter in its sentence.
+        rf"(?:বিকল্প|উত্তর|विकल्प|उत्तर|ตัวเลือก|คำตอบ|ఎంపిక|సమాధానం|الخيار|الإجابة|정답|선택지|보기|вариант|ответ|選択肢|\b[Jj]ibu\b|\b[Jj]awabu\b|\bresposta\b|\brespuesta\b|\bréponse\b|\bletra\b)"
+        rf"[^\n.。।A-Za-z\d]{{0,12}}+(?:[^\n.。।\d]{{0,60}}?\s(?:ni|é|es|est|a|la|letra|que|est\sla|est\s:)\s)?{_OPEN}{_CAPITAL}(?=[\s)）\].。।*,:]|\Z)(?!\s?(?:गलत|ভুল|خاطئ|ผิด|틀|は誤|,\ssino))",
+        # (C বিকল্পটি): the letter before the word.
+        rf"(?<![A-Za-z]){_CAPITAL}\s?(?:বিকল্প|विकल्प|選択肢)",
         # 选项A准确地描述了 …, 选项B最符合 …
         rf"选项\s?{_OPEN}{_CAPITAL}[\s)）*]{{0,4}}(?:准确|最|符合|直接|恰好|击中)",
+        # "…, which leaves B." at the end of its sentence.
+        rf"\b(?:which|[Tt]his|[Tt]hat)\sleaves\s(?:us\swith\s|only\s)?(?:(?i:option|choice|answer)\s)?{_OPEN}{_CAPITAL}(?=[)\]*_]{{0,3}}\s{{0,2}}(?:\.|\Z))",
+        # "So it has to be B) 24.", "B is the one that fits."
+        rf"\b(?:[Ii]t|[Tt]his|[Tt]hat)\s(?:must\sbe|has\sto\sbe)\s[*_(\[]{{0,3}}{_CAPITAL}(?=[)\].:])",
+        rf"{_OPEN}{_CAPITAL}[\s)\]*_.]{{1,4}}(?:is|would\sbe)\sthe\s(?:only\s)?(?:one|option|choice)\s(?:that\s|which\s)?(?:fits|works|matches|satisfies|holds)\b",
+        # "the hypothesis is a C. contradiction.", "The material is D) trees."
+        rf"\b(?:is|are|was|would\sbe)\s(?:an?\s)?[*_(\[]{{0,3}}{_CAPITAL}(?=\)\s[A-Za-z]|\.\s[a-z])",
+        # "The second picture (Choice A) is most alike."
+        rf"[(\[](?i:option|choice)\s{_CAPITAL}[)\]](?=\s(?:is|was)\s(?:the\s)?(?:most|more|closest|best|right|correct)\b)",
+        # "I'd pick option (b)."
+        r"(?i:option|choice|answer)\s(?:is\s)?[(\[](?P<letter>[a-j])[)\]](?=[\s.,*]|\Z)",
+        # "The valve is indicated by A." at the very end.
+        rf"\b(?:indicated|marked|represented)\s(?:by|as|with)\s(?:the\sletter\s)?{_OPEN}{_CAPITAL}(?=[)\]*_.]{{0,4}}\s{{0,4}}\Z)",
         # "… is about 12.6 (Option A)." at the end of a sentence.
         rf"[(\[](?i:option|choice|answer)\s{_CAPITAL}[)\]](?=[*_]{{0,3}}(?:\.|,\s(?:as|since|because)\s|\s{{0,4}}(?:\n|\Z)))",
     )
 )
 """What may be said of an option that is not the choice: it counts where nothing else announces one."""
 _FIRST_LINE: Final = re.compile(
-    rf"\s*(?>(?:[\s*_#>({{\[（【\"'`$]|\\text(?:bf|rm)?\{{|\\boxed\{{){{0,8}}){_LETTER}(?=[\s*_)}}\]）】\"'`$]*(?:[.:)）、\n]|\Z))"
+    rf"\s*(?>(?:[\s*_#>({{\[（【\"'`$]|\\text(?:bf|rm)?\{{|\\boxed\{{){{0,8}}){_LETTER}(?=[\s*_)}}\]）】\"'`$]*(?:[.:)）、。．\n]|\Z))"
 )
 _LAST_LINE: Final = re.compile(
-    rf"(?>(?:[\s*_#>\-]|(?:So|Thus|Therefore|Hence|Answer|A|Ans|ANS|Final|Conclusion|QED)[,:.]?\s|[=-]{{1,2}}>\s?|[→⇒]\s?)*){_OPEN}{_LETTER}(?P<close>[\s*_)}}\]）】\"'`$.,:;、。]*)(?P<rest>[^\n]{{0,300}})"
+    rf"(?>(?:[\s*_#>\-]|\(X\)\s|(?:So|Thus|Therefore|Hence|Answer|A|Ans|ANS|Final|Conclusion|QED)[,:.]?\s|[=-]{{1,2}}>\s?|[→⇒]\s?)*){_OPEN}{_LETTER}(?P<close>[\s*_)}}\]）】\"'`$.,:;、。．]*)(?P<rest>[^\n]{{0,300}})"
 )
 _OPTION: Final = re.compile(r"\W{0,4}([A-J])[).:]\s*\S")
 _IN_BRACKETS: Final = re.compile(r"[(（\[]\s?(?P<letter>[A-J])\s?[)）\]]")
@@ -81,14 +116,15 @@ _CONTENT: Final = re.compile(
     rf"(?P<after>[\s*_)}}\]）】」』”\"'`$.,:;、。\\]*)(?P<rest>.*)",
     re.DOTALL,
 )
-_AND: Final = r"(?:,|、|，|،|and|or|&|和|或|与|और|এবং|و|/)"
+_AND: Final = r"(?:,|、|，|،|;|；|and|or|&|和|或|与|और|এবং|و|/)"
 _ANOTHER: Final = re.compile(
     rf"[\s*_)}}\]）】.,،]{{0,8}}{_AND}[\s*_]{{0,3}}[(（\[【]?[A-J](?![A-Za-z0-9'’])|[A-J]{{1,4}}(?![A-Za-z0-9'’])"
     r"|[)）]\s{0,3}(?:(?!because|since|not\b|as\b|is\b|but\b)[\w'-]{1,20}\s){1,4}[(（][A-J](?=[)）](?!\s(?:is|are|does)\b))"
     rf"|[)）\]】]\s?(?:(?!because|since|not\b|as\b|is\b|but\b|while|which|rather|than|so\b|if\b|or\b)[^\s()（）\[\]【】。]{{1,30}}\s){{1,16}}(?:(?<=,\s)|{_AND}\s?)"
     r"[(（\[【][A-J](?=[)）\]】](?!\s(?:is|are|was|does|do|has|have|would)\b))"
+    rf"|\s\([^()\n]{{1,80}}\){_AND}\s(?:and\s)?[A-J](?=\s\()"
 )
-"""A further letter: `A and C`, `ACD`, `[A] and [C]`, `(B) wall (E) table`, `(B) a tall wall of brick and (E) a table`."""
+"""A further letter: `A and C`, `B (a wall), C (a tree)`, `ACD`, `[A] and [C]`, `(B) wall (E) table`, `(B) a tall wall of brick and (E) a table`."""
 _LISTED_BEFORE: Final = re.compile(
     rf"(?<![A-Za-z0-9])(?:[(（\[【*_]{{0,3}}[A-J][)）\]】*_]{{0,3}},?\s?{_AND}\s?){{1,4}}[(（\[【*_]{{0,3}}\Z"
 )
@@ -125,11 +161,35 @@ def letter_in(content: str) -> str | None:
     return letter.upper()
 
 
+def with_capitals(text: str, start: int, end: int) -> str:
+    """The text with capital letters for the small ones of its options, `(b)` and `option b`, where it has no capital ones."""
+    begin = max(start, end - _REACH)
+    if not _SMALL.search(text, begin, end) or _CAPITAL_OPTION.search(text, begin, end):
+        return text
+    return text[:begin] + _SMALL.sub(lambda small: _LETTER_IN.sub(_upper, small[0]), text[begin:end]) + text[end:]
+
+
+def _upper(letter: re.Match[str]) -> str:
+    return letter[0].upper()
+
+
+_SMALL: Final = re.compile(
+    r"(?<![A-Za-z])(?<!part\s)(?<!case\s)(?<!by\s)(?<!By\s)(?<!from\s)(?<!From\s)(?<!equation\s)(?<![Tt]heorem\s)(?<!property\s)(?<!using\s)(?<!step\s)[(\[][a-j][)\]]|(?i:\b(?:option|choice)\s)[a-j](?![\w'’])"
+)
+_LETTER_IN: Final = re.compile(r"(?<![A-Za-z])[a-j](?![A-Za-z])")
+_CAPITAL_OPTION: Final = re.compile(r"(?<![A-Za-z])[(\[][A-J][)\]]|(?i:\b(?:option|choice)\s)[A-J]\b|\b[B-H][).:]\s")
+
+
 def announced_letter(text: str, start: int, end: int, *, weak: bool = True) -> ExtractedAnswer | None:
     """The letter that was announced last, else (if `weak`) that of the last remark on an option."""
     begin = max(start, end - _REACH)
     for announcements in (_ANNOUNCEMENTS, _REMARKS if weak else ()):
-        matches = [match for each in announcements for match in each.finditer(text, begin, end)]
+        matches = [
+            match
+            for each in announcements
+            if each is not _IS_CORRECT or _CORRECT.search(text, begin, end)
+            for match in each.finditer(text, begin, end)
+        ]
         for match in sorted(matches, key=lambda match: match.start("letter"), reverse=True):
             if not _opens_list(text, match, end) and not _is_denied(text, match):
                 chosen = _extracted(text, match, end)
@@ -149,7 +209,7 @@ _ARTICLE: Final = re.compile(
     r"\s(?!(?:because|since|as|and|or|is|are|was|for|with|which|where|but|due|so|if|by|in|from|when|to|that|than|not|only|being|has|will|does|can|the|given|based|according|although|though|while|after|on|at|over|rather|unless|then|here|per)\b)[a-z]{2,}"
 )
 _NOT: Final = re.compile(
-    r"(?:\bnot|n't|\bnor|\bnever|\bcannot|\bless|\bwhether|\bthan|\bunlike|\beliminate[sd]?|\bexcludes?|\breject(?:s|ed)?|\bexcept|\bversus|\bcontradicts?|\b(?:disagrees?|conflicts?)\swith|\brul(?:es?|ed|ing)\sout)(?:\s[a-z]+)?\s?\Z",
+    r"(?:\bnot|n't|\bno\s(?:es|é)|\bnão\sé|\bn'est\spas|\bnicht|\bnor|\bnever|\bcannot|\bless|\bwhether|\bthan|\bunlike|\beliminate[sd]?|\bexcludes?|\breject(?:s|ed)?|\bexcept|\bversus|\bcontradicts?|\b(?:disagrees?|conflicts?)\swith|\brul(?:es?|ed|ing)\sout)(?:\s[a-z]+)?\s?\Z",
     re.IGNORECASE,
 )
 
@@ -165,15 +225,32 @@ def _opens_list(text: str, match: re.Match[str], end: int) -> bool:
 
 _REACH: Final = 6_000
 """How far before the end a choice may stand."""
-_LONE: Final = re.compile(r"(?:\A|\n)[\s*_(\[]{0,8}(?P<letter>[A-J])(?:[\s*_)\].]{0,8}\Z|[.)]\s[^\n]{1,200}\Z(?<!\n))")
+_LONE: Final = re.compile(
+    r"(?:\A|\n)[\s*_(\[]{0,8}(?:\(?X\)\s)?[\s*_(\[]{0,8}(?P<letter>[A-J])(?:[\s*_)\].]{0,8}\Z|[.)]\s[^\n]{1,200}\Z(?<!\n))"
+)
+
+
+_WHOLE: Final = re.compile(
+    r"\s{0,4}[(\[](?P<letter>[a-j])[)\]]\s(?!(?:is|are|was)\b|[^\n]{0,200}[(\[][a-j][)\]])[^\n]{1,200}+\s{0,4}\Z"
+)
+"""`(c) the option in the picture`, and nothing else."""
+_GLUED: Final = re.compile(r"[。！？]\s?(?P<letter>[A-J])[.。]?\Z")
+"""该实数是 9。D"""
 
 
 def lone_letter(text: str, start: int, end: int) -> ExtractedAnswer | None:
     """A letter that is all of the last line, or opens a response of one line: nobody writes it for another reason."""
     tail = text[max(start, end - 240) : end].rstrip()
+    if (glued := _GLUED.search(tail, max(0, len(tail) - 8))) is not None:
+        at = max(start, end - 240) + glued.start("letter")
+        return ExtractedAnswer(glued["letter"], at, at + 1, "chosen")
+    if (whole := _WHOLE.match(text, start, end)) is not None:
+        return ExtractedAnswer(whole["letter"].upper(), *whole.span("letter"), "chosen")
     line = max(tail.rfind("\n"), 0)
-    lone = _LONE.match(tail, line)
-    if lone is None or (lone["letter"] != tail[line:].strip(" *_()[].\n") and (line or len(tail) >= 240)):
+    lone = _LONE.match(tail, line) if tail.find("\\boxed", line) < 0 else None
+    if lone is None or (
+        lone["letter"] != tail[line:].strip(" *_()[].\n").removeprefix("X) ") and (line or len(tail) >= 240)
+    ):
         return None
     at = max(start, end - 240) + lone.start("letter")
     return ExtractedAnswer(lone["letter"], at, at + 1, "chosen")
@@ -190,7 +267,7 @@ def letter_of_lines(text: str, start: int, end: int) -> ExtractedAnswer | None:
         return ExtractedAnswer(
             listed[1] + last["letter"], line, finish, "chosen"
         )  # a list of options chooses none of them
-    if last is not None and (not last["rest"] or re.search(r"[)\]）】.:、]", last["close"])):
+    if last is not None and (not last["rest"] or re.search(r"[)\]）】.:、。．]", last["close"])):
         return _extracted(text, last, finish)
     if _IN_BRACKETS.search(text, line, finish):
         return bracketed_letters(text, line, finish)
@@ -217,6 +294,25 @@ def bracketed_letters(text: str, begin: int, end: int) -> ExtractedAnswer | None
     return None if _OPEN_QUESTION.search(text, sentence, end) else chosen
 
 
+def listed_letters(text: str, begin: int, end: int) -> ExtractedAnswer | None:
+    """The letters of a statement at `begin` that lists choices with their texts, "(A) $x < 2$ and (C) $x > 5$"; else `None`."""
+    letters, finish = "", begin
+    for bracketed in _IN_BRACKETS.finditer(text, begin, min(end, begin + _LONGEST_LINE)):
+        between = text[finish : bracketed.start()]
+        if "\n" in between or (_LISTS_ANOTHER.search(between) is None if letters else between.strip(" *_$")):
+            break
+        letters, finish = letters + bracketed["letter"], bracketed.end()
+    several = len(set(letters)) == len(letters) > 1 and not _SAID_OF_LAST.match(text, finish, end)
+    return ExtractedAnswer(letters, begin, finish, "chosen") if several else None
+
+
+_SAID_OF_LAST: Final = re.compile(
+    r"[)\]*_]{0,3}\s(?:is|are|was|were|needs?|does|do|has)\b(?!\s(?:both\s|all\s)?(?:correct|true|right|the\s(?:correct|possible|right)))"
+)
+_LISTS_ANOTHER: Final = re.compile(
+    r"\A(?!\s?(?:is|are|was)\b|[^\n]*\b(?:not|than|because|since|or|but|while|so|only|false|incorrect|wrong|instead)\b)"
+    rf"[^\n;]*(?:{_AND.replace('|;|；', '')})\s*[*_]*\Z"
+)
 _LONGEST_LINE: Final = 2_000
 """No line that chooses is longer, and each bracket in it costs a search."""
 _OPEN_QUESTION: Final = re.compile(

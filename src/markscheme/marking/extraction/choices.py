@@ -35,7 +35,7 @@ def _stated_choices(statement: str) -> dict[str, str]:
         letter = mark["letter"]
         if letter == "A":
             run = [mark]
-        elif run and letter == _LETTERS[len(run)]:
+        elif run and letter == _LETTERS[len(run) :][:1]:  # nothing follows the tenth
             run.append(mark)
         if len(run) > 1:
             best = run

@@ -25,12 +25,13 @@ _CODE = re.compile(r"__|\w\(['\"]|\)\.\w+\(|\bimport\s")
 _DISPLAY_ENDS = {"\\]": "\\[", "$$": "$$"}
 _EQUALS = re.compile(r"(?<![<>!\\])=")
 _LISTED = re.compile(r",|\b(?:or|and)\b")
+_NEXT_SENTENCE = re.compile(r"[.!?](?=\s+[A-Z])")
 _SENTENCE_END = re.compile(r"[.!?](?=\s+\S)|。(?=.)|।(?=.)")
 
 
 def concluded_answer(text: str, start: int, end: int) -> ExtractedAnswer | None:
     """What the last telling line says, or `None` when the last lines say nothing."""
-    finish = end
+    finish = _before_remarks(text, start, end)
     for _ in range(_LINES):
         finish = _without_spaces(text, start, finish)
         if finish <= start:
@@ -51,6 +52,32 @@ def concluded_answer(text: str, start: int, end: int) -> ExtractedAnswer | None:
             return None
         finish = begin
     return None
+
+
+def _before_remarks(text: str, start: int, end: int) -> int:
+    """Where the conclusion ends that a check or a source follows, "… is 47. We can check this: …"; else `end`."""
+    begin = max(start, end - _REMARKS_REACH)
+    for remark in _REMARKS.finditer(text, begin, end):
+        before = text[max(start, remark.start() - 200) : remark.start() + 1].rstrip()
+        if not _STATED_BEFORE.search(before[-160:]) or _CONCLUDES_AFTER.search(text, remark.end(), end):
+            continue
+        if all(number in before for number in _SAID_AFTER.findall(text, remark.end(), end)):
+            return remark.start() + 1
+    return end
+
+
+_REMARKS_REACH = 800
+_REMARKS = re.compile(
+    r"[.\n]\s{0,3}(?:We\scan\s(?:check|verify)|Let(?:'s|\sus)\s(?:check|verify)|To\s(?:check|verify)(?:\s(?:this|our|the\sanswer))?,|Checking:"
+    r"|This\s(?:information|figure|amount)\s(?:is|was|can\sbe)\sfound(?=[^.\n]{0,300}\.?\s*\Z))\b"
+)
+_CONCLUDES_AFTER = re.compile(
+    r"(?i:\b(?:so|therefore|thus|hence)\b)(?![^.\n]*\bis\scorrect\b)[^.\n]*\d|\b(?:not|wrong|incorrect)\b"
+)
+_STATED_BEFORE = re.compile(
+    r"\b(?:Therefore|Thus|Hence|So|[Tt]he)\b[^\n]{1,120}\b(?:is|are)\b[^\n]{0,40}\d[^\n]{0,20}\.\Z"
+)
+_SAID_AFTER = re.compile(r"\b(?:is|are|be|costs?|comes\sto)\s[^.\n\d=]{0,20}(\d[\d,]*)")
 
 
 def emphasised_answer(text: str, start: int, end: int) -> ExtractedAnswer | None:
@@ -137,4 +164,7 @@ def _of_line(text: str, begin: int, finish: int) -> ExtractedAnswer:
         if telling is None or stop.end() > telling.start():
             break
         sentence = stop.end()
-    return stated_value(text, sentence, finish)
+    told = _NEXT_SENTENCE.search(text, telling.end(), finish) if telling is not None else None
+    if told is not None and UNDETERMINED.search(text, told.end(), finish):
+        told = None  # … so that it cannot be determined
+    return stated_value(text, sentence, told.end() if told is not None else finish)

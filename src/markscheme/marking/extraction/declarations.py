@@ -11,7 +11,7 @@ _LEAD = re.compile(
     r"(?:(?:answer|ANSWER|Answer)s?|(?<=[Ff])inal\s(?:value|result|number|count|total|amount|score))\b[*_]{0,3}"
     r"(?:"
     r"\s{1,3}(?:(?:to|for|of)\s[^.:\n]{1,80}?\s|\([^()\n]{1,30}\)\s)?(?:is|was|are|would\sbe|will\sbe|should\sbe|must\sbe|equals|comes\sout\sto)\b"
-    r"|\s{0,2}(?:\([^()\n]{0,30}\))?\s{0,2}[*_\"]{0,3}\s{0,2}[:：=]"
+    r"|\s{0,2}(?:\([^()\n]{0,30}\)|in\s(?:a\s)?box(?:ed\sform(?:at)?)?)?\s{0,2}[*_\"]{0,3}\s{0,2}[:：=]"
     r"|\s{0,4}(?=\n)"
     r")"
     r"(?>(?:\n[ \t]{0,20}[-•]\s(?=[ \t]{0,20}\S)|[\s:：*_>=→}]|\"\"\"|```(?:[a-z]{1,10}(?=\n))?|<(?:b|strong|em)>(?=[\w$\\-])|(?:therefore|thus|then|simply|just|indeed|exactly|equal\sto|given\sby|as\sfollows|approximately|about"
@@ -72,10 +72,14 @@ def _declared(text: str, start: int, end: int, *, plain: bool, looped: bool = Fa
         begin, finish = value_span(text, lead.end(), end)
         bracketed = _IN_ANGLES.match(text, begin, end)
         if bracketed is not None:
+            if bracketed[1].lower() in _PLACEHOLDERS:
+                continue
             begin, finish = bracketed.span(1)
         quoted = _QUOTED.match(text, begin, end)
         if quoted is not None:
             begin, finish = quoted.span(1)
+        if _OR_ANOTHER.match(text, finish, end) is not None:
+            return ExtractedAnswer("", finish, finish, "declared")
         if text.startswith("?\n", finish, end):  # the question once more, and its answer on the next line
             begin, finish = value_span(text, finish + 2, end)
         if not text[begin:finish].strip(" _") or _NOT_A_VALUE.match(text, begin, finish):
@@ -91,7 +95,10 @@ def _declared(text: str, start: int, end: int, *, plain: bool, looped: bool = Fa
         formula = SEGMENT.fullmatch(text, begin, finish)
         if formula is not None:
             begin, finish = formula.span(formula.lastindex or 0)
-        return unenclosed(text, at, trimmed(text, begin, finish, "declared"))
+        answer = unenclosed(text, at, trimmed(text, begin, finish, "declared"))
+        if answer.content.endswith(".)") and "(" not in answer.content:  # the note that it stands in ends there
+            answer = answer._replace(content=answer.content[:-2], end=answer.end - 2)
+        return answer
     if looped:
         return None  # one loop is passed over; a text of many has no answer, and would be read once for each
     before = _before_loop(text, start, stop, end)
@@ -110,6 +117,8 @@ def _before_loop(text: str, start: int, at: int, end: int) -> int:
     return at
 
 
+_OR_ANOTHER = re.compile(r"\s\(if\s[^()\n]{1,200}\),?\sor\s[$€£]?\d[\d,.]*")
+"""`5 (if it is full) or 6 (if it is not)`: no single answer."""
 _ROUNDS = TRIES // 4
 """Lines that are repeated so often are a loop."""
 _DIGIT = re.compile(r"\d")
@@ -119,9 +128,11 @@ _IN_ANGLES = re.compile(r"<([^<>/=,\n]{1,60})>(?=[.*\n]|\s?\Z)")
 """`The answer is <16>.`: models that take the marks of a template for part of it; `<1, 2>` is a vector."""
 
 
+_PLACEHOLDERS = frozenset(("number", "answer", "value", "integer", "your answer", "final answer", "result"))
+"""What a template says where the answer should stand."""
 _TAKEN_BACK = re.compile(
     r"[.,!…*\s]{0,6}(?:(?:[Hh]mm|[Ww]ait|[Oo]h|[Oo]ops),?\s)?(?:(?:[Nn]o[,:]|[Nn]o,?\s(?:sorry|wait)\b|[Ss]orry[,:]|actually\b)[^\n]{0,30}?\d"
-    r"|I\smade\san?\s(?:mistake|error)\b|[Tt]h(?:at|is)(?:\sanswer)?(?:'s|\sis|\swas)\s(?:wrong|incorrect|not\sright)\b)"
+    r"|,?\swhich\sis\s(?:not\s(?:the\s)?(?:correct|right)|incorrect|wrong)\b|I\smade\san?\s(?:mistake|error)\b|[Tt]h(?:at|is)(?:\sanswer)?(?:'s|\sis|\swas)\s(?:wrong|incorrect|not\sright)\b)"
 )
 """`The answer is 12. No, sorry: 13.`, `… 12. Hmm, I made a mistake. It should be 13.`: what is said then counts."""
 

@@ -11,6 +11,8 @@ from typing import Final
 
 from markscheme.marking.extraction.open_formulas import WINDOW, in_box, in_brackets, in_formula
 from markscheme.marking.extraction.sections import ResponseSections
+from markscheme.marking.extraction.stated_ends import CONCLUDES, concludes_nothing, ends_in_result, last_sentence_end
+from markscheme.marking.extraction.untagged_thinking import hesitates, is_thinking
 
 _ENDS_OPEN: Final = re.compile(
     r"[,(\[{=+×·:;&\\<>≤≥^_/∈→⇒|－（【「《，、：；]\Z|(?<![\w)}\]*])[-*−]\Z|(?<!\S)[-−$]\Z|<<[^<>\n]{0,80}\Z"
@@ -31,7 +33,6 @@ _HEADING: Final = re.compile(
     r"\s*(?:#{1,6}\s(?![-$\\]?\d)|\*\*?(?:Step|Case|Part)\s|Step\s\d{1,2}\b|Case\s\d{1,2}\b)(?![^\n]*\d[^\n]*\.\Z)[^\n=]*\Z"
 )
 _WORDS: Final = re.compile(r"[^\W\d_]{2,}")
-_SENTENCE_END: Final = re.compile(r"[.!?](?:\s|\Z)|[。！？।]")
 _CONNECTING: Final = re.compile(
     r"\b(?:the|a|an|of|to|and|or|is|are|was|were|be|in|on|at|by|for|with|from|that|which|this|these|we|it|its|so|then|than|as|if|when"
     r"|because|since|has|have|had|will|can|must|let|where|but|each|both|into|using|also|get|gives|find|need|their|his|her|our)\Z",
@@ -47,7 +48,11 @@ _OPENS_JSON: Final = re.compile(
     r"[^\n{]{0,120}\s{0,4}(?:```\s?(?:json)?\s{0,4})?\{\s{0,20}\"[a-z_ ]{1,30}\"\s?:", re.IGNORECASE
 )
 _STATED_LAST: Final = re.compile(
-    r"(?:ANSWER|nswer|####|\nA)(?:\sis)?:?[*\s]{0,4}[-$]{0,2}\d[\d.,/]{0,15}%?(?:\s[mb]illion|\sthousand)?[.*]{0,3}\Z"
+    r"(?:ANSWER|nswer|####|\nA)(?:\sis)?[:：]?[*\s]{0,4}"
+    r"(?:[-$]{0,2}\d[\d.,/]{0,15}%?(?:\s[mb]illion|\sthousand)?|True|False|[Yy]es|[Nn]o|Un(?:certain|known)|[A-J])[.*$]{0,3}\Z"
+    r"|(?:[Aa]ntwort|[Rr]éponse|[Rr]espuesta|[Rr]esposta|[Rr]isposta|[Оо]твет|[Jj]ibu|[Jj]awaban|[Ss]var|[Cc]evap|回答|答案|答え|উত্তর|คำตอบ"
+    r"|సమాధానం|జవాబు|정답|답)[^\n\d]{0,12}[-$]{0,2}\d[\d.,/ ]{0,15}%?(?:\s?[^\W\d_]{1,12})?[.*$]{0,3}\Z"
+    r"|\n\n(?:\*\*)?[\[【〔][$€£]?\d[\d.,]{0,15}[\]】〕][*.]{0,3}\Z"
 )
 _OPENS_FENCED: Final = re.compile(r"```\s?json\s{0,4}\{[^`]*\Z")
 _SHORTEST: Final = 80
@@ -72,10 +77,28 @@ def is_stub(sections: ResponseSections) -> bool:
     return not sections.ended and sections.end - sections.start < _SHORTEST and _lacks_its_end(tail)
 
 
+def is_left_behind(sections: ResponseSections, answer_end: int) -> bool:
+    """Whether an answer was only thought of, "so the answer is 12", where thinking is not set apart and goes on from there until
+    it breaks off."""
+    text, start, end = sections.text, sections.start, sections.end
+    if start or sections.ended or end - answer_end < _GOES_ON or end < sections.sequel_end:
+        return False
+    tail = text[max(start, end - WINDOW) : end].rstrip()
+    if _LONE_VALUE.search(tail, max(0, len(tail) - 40)) or not hesitates(text[answer_end:end]):
+        return False
+    return is_thinking(text, start, end, tail) and breaks_off(text, start, end)
+
+
+_LONE_VALUE: Final = re.compile(r"\n\W{0,12}\d[\d.,/]{0,15}\W{0,8}\Z")
+"""A last line that is a value: the answer to the second thoughts."""
+_GOES_ON: Final = 40
+"""Characters behind an answer that are no farewell."""
+
+
 def breaks_off(text: str, start: int, end: int, *, ended: bool = False) -> bool:
     """Whether `text[start:end]` stops before it has said what it was saying."""
     tail = text[max(start, end - WINDOW) : end].rstrip()
-    if _STATED_LAST.search(tail, max(0, len(tail) - 40)):  # most texts that end in an answer, at a tenth of the cost
+    if _STATED_LAST.search(tail, max(0, len(tail) - 60)):  # most texts that end in an answer, at a tenth of the cost
         return False
     if not tail:
         return 0 < start < end and not ended  # thinking that was closed, and a new line for an answer
@@ -85,24 +108,13 @@ def breaks_off(text: str, start: int, end: int, *, ended: bool = False) -> bool:
     blank = after[len(after.rstrip()) :]
     # a blank line, the indent of the next one, or Markdown's sign that the line goes on
     left_open = "\n" in blank[:-1] or blank == "  \n"
-    return not ended and (_trails_off(tail, left_open=left_open, thought=start > 0) or _wanders(tail, start))
-
-
-def _wanders(tail: str, start: int) -> bool:
-    """Whether a text goes round in circles, or is thinking whose marks are missing, as a chat template that opens `<think>`
-    itself leaves it: what it calculated last is not what it would have answered."""
-    return (not start and len(_HESITATES.findall(tail)) > 1) or tail.count(tail[-_CIRCLE:]) >= _ROUNDS
-
-
-_CIRCLE: Final = 40
-_ROUNDS: Final = 5
-"""Nobody says the last words of a text so often."""
-
-
-_HESITATES: Final = re.compile(
-    r"\b(?:[Ww]ait,|Hmm+\b|[Hh]old\son|Alternatively,|(?:Okay|Alright),\s(?:so|let)\b|[Ll]et\sme\s(?:double|re-?c|verify|check|see|think|try|just|test|make)"
-    r"|I\sthink\b|[Mm]aybe\sI\b|I\s(?:might|must)\shave\b)"
-)
+    if ended:
+        return False
+    return (
+        _trails_off(tail, left_open=left_open)
+        or (start > 0 and not ends_in_result(tail))
+        or is_thinking(text, start, end, tail)
+    )
 
 
 def may_be_whole(sections: ResponseSections) -> bool:
@@ -111,18 +123,33 @@ def may_be_whole(sections: ResponseSections) -> bool:
     formulas, a text without its full stop was cut."""
     text, start, end = sections.text, sections.start, sections.end
     tail = text[max(start, end - WINDOW) : end].rstrip()
-    plain = "\\" not in tail and tail.count("$") == len(_AMOUNTS.findall(tail))
-    closed = plain or tail.endswith((".", "。", "।", "**", "$", "\\]", "\\)")) or _DRAWS.search(tail) is not None
     line = tail[tail.rfind("\n") + 1 :]
+    plain = "\\" not in tail and tail.count("$") == len(_AMOUNTS.findall(tail))
+    closed = plain or _CLOSED.search(line) is not None or _DRAWS.search(tail) is not None
     few = len(_WORDS.findall(line)) < _FEW and not (_OPENS.match(line) or line.startswith(("A ", "An ")))
-    stated = few or _VALUE.search(line, _last_sentence_end(line.rstrip("$*_. "))) is not None
-    if not (closed and stated) or sections.cut_off or _is_unclosed(line) or _breaks(text, start, end, tail):
+    stated = few or _is_short(tail) or _VALUE.search(line, last_sentence_end(line.rstrip("$*_. "))) is not None
+    begun = sections.cut_off or _is_unclosed(line) or _leads_on(line) or _breaks(text, start, end, tail)
+    if begun or not (closed and stated):
         return False
-    if _wanders(tail, start):
-        return tail.endswith(".") and _DRAWS.search(tail) is not None
+    if is_thinking(text, start, end, tail):
+        return tail.endswith((".", "。")) and _DRAWS.search(tail) is not None
     return _INDENT.search(text, end - 12, end) is None
 
 
+def _leads_on(line: str) -> bool:
+    """Whether a last line is the first word of a conclusion, or a part of it."""
+    word = line.strip().rstrip(",，、")
+    return len(word) > 1 and any(each.startswith(word) for each in _CONNECTIVES)
+
+
+_CONNECTIVES: Final = (
+    "Therefore", "Thus", "Hence", "Finally", "Now", "Next", "So", "Then", "In total", "The", "To", "したがって", "よって", "つまり", "因此", "所以", "综上",
+    "Daher", "Somit", "Insgesamt", "Por lo tanto", "Entonces", "En total", "Donc", "Ainsi", "Таким образом", "Итак", "Kwa hiyo", "Hivyo", "ดังนั้น", "Jadi", "Portanto",
+)  # fmt: skip
+_CLOSED: Final = re.compile(
+    r"(?:[.。।$]|\*\*|\\[\])]|\\end\{[a-z]{1,20}\*?\}|[:：]\*{0,2}\s[-$€£]{0,2}\d[\d.,]{0,15}%?)\Z"
+)
+"""A full stop, a formula or an environment that closes, a value behind a label."""
 _INDENT: Final = re.compile(r"\n[ \t]{2,}\Z")
 """A next line was begun."""
 _FEW: Final = 4
@@ -142,7 +169,7 @@ def _breaks(text: str, start: int, end: int, tail: str) -> bool:
     if _is_short(tail) and not start:
         return len(tail) > 20 and (_SHORT_ENDS_OPEN.search(tail) is not None or in_brackets(tail))
     line = tail[tail.rfind("\n") + 1 :]
-    if in_formula(tail) or in_box(tail, start):
+    if in_formula(text, start, end, tail) or in_box(tail, start):
         return True
     if (
         _LIST_MARK.fullmatch(line.strip())
@@ -157,7 +184,7 @@ def _breaks(text: str, start: int, end: int, tail: str) -> bool:
         return False
     if _ENDS_OPEN.search(bare) or _CUT_WORD.search(bare) or _LEADS_TO_A_FORMULA.search(bare):
         return True
-    sentence = line[_last_sentence_end(line[:-1]) :]
+    sentence = line[last_sentence_end(line[:-1]) :]
     if _FRAGMENT.search(tail):
         return True
     if not _ENDS_WELL.search(line) and (_CONNECTING.search(line) or _OPENING.fullmatch(sentence.strip())):
@@ -178,6 +205,33 @@ def _lacks_its_end(tail: str) -> bool:
     return _is_unclosed(said) or _OPENS.match(said) is not None or (said != tail.lstrip() and len(said.split()) > 2)
 
 
+def _is_begun(tail: str, line: str) -> bool:
+    """Whether a short text is a sentence, "Ann has 12 red p", that does not end; `12 red pens` and `x = 5` are answers, and so is
+    a sentence that draws a conclusion."""
+    if _ENDS_WELL.search(tail) or _COMES_TO.search(line) or "nswer" in tail or _STATES.match(line):
+        return False
+    stop = last_sentence_end(line)
+    sentence = line[stop:].strip()
+    if stop > 2 and sentence[:1].isalpha():
+        return True
+    if _SAYS_IT.search(sentence) or (not _DIGIT.search(sentence) and _SAYS_WHAT.search(sentence)):
+        return False  # "I make it 41", "Perhaps it is something else"
+    words = len(_WORDS.findall(sentence))
+    counts = words > 2 or (
+        words > 1 and sentence[-1:].isdecimal()
+    )  # "Square pyramid" is an answer, "Ann baked 2" is none
+    return words > 1 and (_OPENS.match(sentence) is not None or (counts and _SENTENCE.match(sentence) is not None))
+
+
+_SAYS_IT: Final = re.compile(r"(?:[:：]|\b(?:is|are|was|it|equals|makes|gives|get))\s[-$€£]{0,2}\d[\d.,]{0,15}%?\Z")
+_COMES_TO: Final = re.compile(
+    r"=\s?[-$€£]{0,2}\d[^=.\n]{0,40}\Z|\A(?:So|Thus|Hence|Therefore),?\s[^.\n]{0,80}\d[^.\n]{0,20}\Z"
+)
+"""What a calculation or a conclusion comes to, with its unit."""
+_SENTENCE: Final = re.compile(
+    r"[*_#\s]{0,4}(?:\(\w\)\s|\d{1,2}[.)]\s)?[*_]{0,2}[A-ZÀ-ÞА-Я]\w*(?:['’]\w+)?(?:\s|-[a-z])"
+)
+"""A word with a capital letter, and another one."""
 _ANNOUNCED: Final = re.compile(r"\A[*#\s]{0,8}(?:(?:Final\s)?Answer|Réponse|Antwort|Respuesta)\s?:[*\s]{0,8}")
 
 
@@ -186,26 +240,31 @@ _OPENS_WORKING: Final = re.compile(
 )
 
 
-def _trails_off(tail: str, *, left_open: bool, thought: bool) -> bool:
-    """Whether a text of some length ends without a full stop, without a word of conclusion, or before a new paragraph.
-    Behind thinking (`thought`) a few words that only open a sentence are no answer either."""
-    if _is_short(tail):
-        return thought and _lacks_its_end(tail)
+_ONE_LINE: Final = 140
+"""A shorter text in one line is one sentence, or two."""
+
+
+def _trails_off(tail: str, *, left_open: bool) -> bool:
+    """Whether a text ends without a full stop, without a word of conclusion, or before a new paragraph."""
     line = tail[tail.rfind("\n") + 1 :]
+    if _is_short(tail):
+        return _is_begun(tail, line)
+    if len(tail) < _ONE_LINE and line == tail and _is_begun(tail, line):
+        return True
     if left_open and "nswer" not in line:
         return True
     if _POLITE.match(line) or _BEHIND_A_RULE.search(tail, max(0, len(tail) - len(line) - 8)):
-        return _concludes_nothing(tail[: -len(line)].rstrip("-\n "))
+        return concludes_nothing(tail[: -len(line)].rstrip("-\n "))
     bare = line.rstrip("*_~ ") or line
     ends_well = _ENDS_WELL.search(line) and not (_ENDS_IN_FORMULA.search(bare) or _ENDS_IN_BRACKET.search(bare))
-    return _is_unclosed(line) or (not ends_well and _lacks_its_stop(tail, line)) or _concludes_nothing(tail)
+    return _is_unclosed(line) or (not ends_well and _lacks_its_stop(tail, line)) or concludes_nothing(tail)
 
 
 def _is_unclosed(line: str) -> bool:
     """Whether the last line opens bold type, or its last sentence a bracket, that it does not close."""
     if line.count("**") % 2 and _OPENS_BOLD.match(line, max(0, line.rfind("**") - 1)):
         return True
-    sentence = line[_last_sentence_end(line[:-1]) :]
+    sentence = line[last_sentence_end(line[:-1]) :]
     return sum(map(sentence.count, "([{")) > sum(map(sentence.count, ")]}"))
 
 
@@ -222,7 +281,7 @@ _ENDS_IN_BRACKET: Final = re.compile(
 )
 """A sentence and its bracket without a full stop; a word and half of its `'s`."""
 _ANNOUNCES_A_STEP: Final = re.compile(
-    r"\s*(?:(?:Now|Next|First|Then|So|Finally),?\s)?(?:let['’]?s|let\sus|let\sme|I(?:'ll|’ll|\sneed\sto)|we(?:'ll|’ll|\swill|\sneed\sto|\smust))\s(?!know)[^=\n]*\Z",
+    r"\s*(?:(?:Now|Next|First|Then|So|Finally),?\s)?(?:let['’]?s|let\sus|let\sme|I(?:'ll|’ll|\sneed\sto)|we(?:'ll|’ll|\swill|\sneed\sto(?![^\n]*\d)|\smust))\s(?!know)[^=\n]*\Z",
     re.IGNORECASE,
 )
 """`Now, let's start with the first step.`: what follows is missing."""
@@ -240,12 +299,12 @@ def _is_next_number(tail: str, line: str) -> bool:
 
 def _lacks_its_stop(tail: str, line: str) -> bool:
     """Whether the last line ends without a full stop, in a text that otherwise sets them, or has yet to say something."""
-    stop = _last_sentence_end(line)
+    stop = last_sentence_end(line)
     sentence = line[stop:].strip()
     words = _WORDS.findall(sentence)
     if not _ALNUM.search(sentence) or "nswer" in sentence or "####" in line or _STATES.match(line):
         return False
-    if _THAI.search(sentence) and _DIGIT.search(sentence) and _CONCLUDES.search(sentence):
+    if _THAI.search(sentence) and _DIGIT.search(sentence) and CONCLUDES.search(sentence):
         return False  # Thai sets no full stops
     if (stop and sentence) or _HALF_SAID.search(sentence):
         return True  # "… is 60. The formula": after a full stop on the same line, words open a sentence
@@ -296,70 +355,6 @@ _OPENS: Final = re.compile(
 _OPENING: Final = re.compile(_OPENS.pattern + r"[,\s]*(?:we|the|let|it|this|there|each|let's|find|need|to|know|in)?\s*")
 """What only opens a sentence."""
 _RESULT_AT_END: Final = re.compile(
-    r"=\s?(?:<<[^<>]*>>)?[-$€£]{0,2}[\d.,/]{1,20}%?(?:\s?[a-zA-Z/%-]{1,20}){0,3}(?<![/-])\Z"
+    r"=\s?(?:<<[^<>]*>>)?[-$€£]{0,2}[\d.,/]{0,19}\d%?(?:\s?[a-zA-Z/%-]{1,20}){0,3}(?<![/-])\Z"
 )
 """A calculation and what it comes to, with its unit: a statement, full stop or not."""
-
-
-def _last_sentence_end(line: str) -> int:
-    last = 0
-    for stop in _SENTENCE_END.finditer(line):
-        last = stop.end()
-    return last
-
-
-_CONCLUDES: Final = re.compile(
-    r"(?<!\\)\b(?:therefore|thus|hence|so|finally|conclu\w+|answers?|final|total|altogether|in\sall|overall|result|means|consequently|must|only"
-    r"|maximum|minimum|solutions?|is\s\*\*|should|equals|left(?!-|\s(?:side|hand))|remain\w*|there\s(?:are|is)"
-    r"|daher|somit|folglich|insgesamt|antwort|por\s(?:lo\s)?tanto|entonces|respuesta|donc|ainsi|par\sconséquent|réponse|таким\sобразом|итак|значит"
-    r"|следовательно|ответ|всего|kwa\shi[vy]o|hivyo|jibu|jumla|portanto|quindi)\b|因此|所以|故|綜上|综上|∴|\\therefore|####"
-    r"|したがって|よって|ゆえに|答え|答[：:]|合計|ดังนั้น|สรุป|คำตอบ|সুতরাং|তাই|অতএব|উত্তর|কাজেই|కాబట్టి|అందువల్ల|అందుకే|సమాధానం|మొత్తం|इसलिए|अतः|उत्तर|لذلك|لذا|إذ[اًن]|وبالتالي|الإجابة|따라서|그러므로",
-    re.IGNORECASE,
-)
-_STRUCTURED: Final = re.compile(
-    r"\\\(|\\\[|\*\*[A-Z\d]|^[ \t]{0,12}\d{1,2}\.\s|^#{1,6}\s|\$\$|\$[a-zA-Z\\(]", re.MULTILINE
-)
-
-
-def _concludes_nothing(tail: str) -> bool:
-    """Whether a worked solution in steps and formulas ends in one of them, without a word that draws a conclusion.
-
-    Such solutions end in a box or in a "therefore"; of those that were cut where a sentence ends, most show only this.
-    """
-    body = tail.rstrip()
-    last = _last_paragraphs(body)
-    if _SETS_OUT.match(body, last) or _SETS_OUT.match(body, last + _last_sentence_end(body[last:-1])):
-        return True
-    if len(body) < _SHORT or len(_STRUCTURED.findall(body)) < 2:
-        return False
-    before = body[:last].rstrip()
-    heading = before[before.rfind("\n") + 1 :]  # "## Answer", and below it "Ann needs **16 pens**."
-    if heading.lstrip().startswith(("#", "**")) and _CONCLUDES.search(heading):
-        return False
-    return _CONCLUDES.search(body, last) is None or _BECOMES.search(body, last) is not None
-
-
-_BECOMES: Final = re.compile(
-    r"\b(?:constraint|condition|inequality|equation|system)s?\s(?:now\s)?(?:becomes?|reduces?\sto|turns?\sinto|can\sbe\s(?:re)?written)\b[^.\n]{0,40}:"
-)
-"""What is still to be solved, on a line of its own."""
-
-
-_SETS_OUT: Final = re.compile(
-    r"\s*(?:[-*]\s|\d{1,2}[.)]\s)?(?:We\sare\s(?:given|asked|told)\b"
-    r"|(?:To\s[^.\n]{3,200},\s(?:we|let|I|you|follow|use|first)\b|We\s(?:start|begin|proceed|first|need)\b|I\s(?:need|start|begin)\b)[^\d=$\\]*\Z)"
-)
-"""`We are asked to find …`, `To find the area, we need the height.`: what is to be done, not what came of it."""
-
-
-_SHORT: Final = 140
-
-
-def _last_paragraphs(body: str) -> int:
-    """Where the last line of words begins: a formula that is displayed on its own belongs to the line before it."""
-    at = len(body)
-    for _ in range(6):
-        at = max(body.rfind("\n", 0, at), 0)
-        if not at or len(_WORDS.findall(re.sub(r"\\[a-zA-Z]+", "", body[at:]))) > 3:
-            break
-    return at

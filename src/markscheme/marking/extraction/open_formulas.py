@@ -9,7 +9,9 @@ from markscheme.marking.extraction.boxes import FORGOTTEN, closing_brace
 
 WINDOW: Final = 2_000
 """Characters at the end of a response that are looked at."""
-_COMMANDS: Final = (("\\(", "\\)"), ("\\[", "\\]"), ("\\begin{", "\\end{"))
+_PARAGRAPH: Final = 12_000
+"""Characters of one paragraph in which dollars are counted."""
+_COMMANDS: Final = (("\\(", "\\)"), ("\\[", "\\]"), ("\\begin{", "end{"))  # the backslash of the last is lost at times
 _FEW_WORDS: Final = 4
 
 
@@ -18,16 +20,28 @@ def in_brackets(tail: str) -> bool:
     return any(tail.rfind(opening) > tail.rfind(closing) for opening, closing in _COMMANDS)
 
 
-def in_formula(tail: str) -> bool:
-    """Whether a formula is open; a dollar before a number may be a price."""
+def in_formula(text: str, start: int, end: int, tail: str) -> bool:
+    """Whether a formula is open at the end of `text[start:end]`, whose last characters `tail` are. Where these begin within a
+    paragraph they may begin within a formula, and all of it may lack a dollar: then both must say so."""
     if in_brackets(tail):
         return True
-    paragraph = tail[tail.rfind("\n\n") + 1 :].replace("\\$", "")
+    at = tail.rfind("\n\n") + 1
+    if not _is_open(tail[at:]):
+        return False
+    if at or len(tail) < WINDOW - 100:
+        return True
+    paragraph = text[max(start, end - _PARAGRAPH) : end].rstrip()
+    return _is_open(paragraph[paragraph.rfind("\n\n") + 1 :])
+
+
+def _is_open(paragraph: str) -> bool:
+    """Whether dollars leave a formula open; one before a number may be a price."""
+    paragraph = paragraph.replace("$\\$$", "").replace("\\$", "")
     if "$" not in paragraph:
         return False
     if paragraph.count("$$") % 2:
-        # Where the window cut a paragraph in two, a formula may have been opened before it.
-        cut = "\n\n" not in tail and len(tail) > WINDOW - 100
+        # A paragraph that is longer than what is looked at may have opened a formula before.
+        cut = len(paragraph) > WINDOW - 100
         return not cut or len(_WORD.findall(paragraph, paragraph.rfind("$$"))) < _FEW_WORDS
     marks = paragraph.replace("$$", "")
     rest = marks[marks.rfind("$") + 1 :]

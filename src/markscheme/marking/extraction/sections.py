@@ -10,9 +10,16 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
+from markscheme.marking.extraction.closing_answers import closing_answer
 from markscheme.types import Problem
 
 THINK_END = "</think>"
+_ORNAMENTS: Final = re.compile(
+    "[\u2500-\u259f\u25a0-\u25a2\u2605\u2606\u2705\u2720-\u274b\u2756-\u2767\u2770-\u2775\u2b1b\u2b1c\u2b50\ufe0f\U0001f300-\U0001faff]"
+)
+"""Frames drawn around an answer, stars and emoji beside it; not the triangle, which is a sign of geometry."""
+_DECORATED: Final = 1_000
+"""How far from its end a response is looked at for them: all of a long trace would cost more than marking it."""
 
 
 class ResponseSections(NamedTuple):
@@ -32,6 +39,16 @@ class ResponseSections(NamedTuple):
         """The text in which the answer stands."""
         return self.text[self.start : self.end]
 
+    def undecorated(self) -> ResponseSections:
+        """The same with blanks for the ornaments at its end, `│ 23 │` or `✦ 26 ✦`; every place stays where it is."""
+        at = max(self.start, self.end - _DECORATED)
+        if not _ORNAMENTS.search(self.text, at, self.end):
+            return self
+        tail = _ORNAMENTS.sub(" ", self.text[at : self.end])
+        end = at + len(tail.rstrip())  # the last line of a frame is no line that was begun
+        sequel_end = end if self.sequel_end == self.end else self.sequel_end
+        return self._replace(text=self.text[:at] + tail + self.text[self.end :], end=end, sequel_end=sequel_end)
+
 
 def read(
     text: str,
@@ -42,17 +59,11 @@ def read(
     problem: Problem | None = None,
 ) -> ResponseSections:
     """Set thinking apart at the last `think_end`; drop what a base model invents after its answer."""
+    if text.startswith("<s>"):
+        text = "   " + text[3:]  # a token that serving software should have left out
     start, end = 0, len(text)
     for opening, closing in _marks_of_thinking(text, think_end):
-        closed = text.rfind(closing, start)
-        if closed >= 0:
-            start = closed + len(closing)
-        opened = text.find(opening, start, end) if opening else -1
-        forced = text.rfind(_FORCED, opened) if opening == _S1 and opened >= 0 else -1
-        if forced >= 0 and text.find("\\boxed", forced) >= 0 and text.rstrip()[-1] in ".}$)]*>。।":
-            start = forced
-        elif opened >= 0 and not (opening in _LOOSE and text.find("<answer>", opened) >= 0):
-            end, cut_off = opened, True  # thinking that never ends; what stands before it may still be an answer
+        start, end, cut_off = _behind_thinking(text, opening, closing, start, end, cut_off)
     if text[-1:] in (">", "]") and text[-2:-1] not in ("\\", ")") and end == len(text):
         marks = _END_MARKS.search(text, max(start, end - 200))
         end = marks.start() if marks else end
@@ -62,6 +73,44 @@ def read(
     return ResponseSections(text, start, own_end, cut_off, end, problem.statement, problem.choices, ended)
 
 
+def _behind_thinking(
+    text: str, opening: str, closing: str, start: int, end: int, cut_off: bool
+) -> tuple[int, int, bool]:
+    """The region that thinking between two marks leaves for an answer, and whether that thinking did not end."""
+    closed = text.rfind(closing, start)
+    if closed >= 0:
+        behind = closed + len(closing)
+        if not cut_off and not text[behind:end].strip():
+            return *(_within(text, opening, closing, start, closed) or (behind, end)), False
+        start = behind
+    opened = text.find(opening, start, end) if opening else -1
+    if opened < 0 or (opening in _LOOSE and _TAGGED.search(text, opened)):
+        return start, end, cut_off
+    forced = text.rfind(_FORCED, opened) if opening == _S1 else -1
+    if forced >= 0 and text.find("\\boxed", forced) >= 0 and text.rstrip()[-1] in ".}$)]*>。।":
+        return forced, end, cut_off
+    if closing == THINK_END and (mistyped := text.rfind(_MISTYPED, opened)) >= 0:
+        return mistyped + len(_MISTYPED), end, cut_off
+    again = text.rfind(opening, opened + 1, end)
+    for finish in () if cut_off else (end, again) if again > 0 else (end,):
+        if (answer := closing_answer(text, opened, finish)) is not None:
+            return answer, finish, False
+    return start, opened, True  # thinking that never ends; what stands before it may still be an answer
+
+
+def _within(text: str, opening: str, closing: str, start: int, closed: int) -> tuple[int, int] | None:
+    """Where the answer of a response stands that says nothing behind its thinking: at the end of it, or before it."""
+    opened = text.rfind(opening, start, closed) if opening else -1
+    answer = closing_answer(text, max(start, opened), closed, closed=True)
+    if answer is not None:
+        return answer, closed
+    earlier = text.rfind(closing, start, max(opened, start))
+    start = earlier + len(closing) if earlier >= 0 else start
+    return (start, opened) if opened > start and _STATED.search(text, start, opened) else None
+
+
+_TAGGED: Final = re.compile(r"<(?:answer|solution)>")
+_MISTYPED: Final = "\\end{think}"
 _S1: Final = "<|im_start|>think"
 _FORCED: Final = "Final Answer:"
 """What s1's budget forcing appends to thinking that is to end, in the place of the mark that closes it. A thought may have the
@@ -127,7 +176,8 @@ def _marks_of_thinking(text: str, think_end: str) -> tuple[tuple[str, str], ...]
 # 25 µs for the 800 lines of a 30,000-character trace, where the plain spelling takes 130.
 _QUESTION = r"(?:Question|QUESTION|Problem|PROBLEM|Exercise|Q)[ \t]?[#\d]{0,4}[*_]{0,3}[ \t]?:"
 _NEXT = re.compile(
-    rf"\n(?=[ \t>*#_QPEHU\[])[ \t>*#_]{{0,8}}+(?:(?P<question>{_QUESTION})|(?:Human|User|USER)[*_]{{0,3}}:|\[INST\])"
+    rf"\n(?=[ \t>*#_QPEHU\[])[ \t>*#_]{{0,8}}+(?:(?P<question>{_QUESTION}|\[(?:Question|Problem)\])"
+    r"|(?<!\*\s)(?<!\*\s\*\*)(?:Human|User|USER)[*_]{0,3}:|\[INST\])"
 )
 _OPENS_WITH_QUESTION = re.compile(
     rf"\s*[>*#_ ]{{0,8}}(?:{_QUESTION}|(?:Given|(?:The\s)?(?:[Rr]elevant\s)?[Vv]ariables)\b)"
@@ -136,7 +186,7 @@ _TURN = re.compile(
     r"<\|(?:im_start\|>\s*user|im_end\|>|endoftext\|>|eot_id\|>|end_of_text\|>|end\|>|user\|>"
     r"|start_header_id\|>\s*user)|</s>|<end_of_turn>"
 )
-_STATED = re.compile(r"\\boxed|\\fbox|####|<answer>|nswer(?: is|\*{0,2}:)|NSWER")
+_STATED: Final = re.compile(r"\\boxed|\\fbox|####|<answer>|nswer(?: is|\*{0,2}:)|NSWER")
 _DIGIT = re.compile(r"\d")
 
 
@@ -159,9 +209,14 @@ def _own_end(text: str, start: int, end: int) -> int:
         return end
     if follow["question"] is None:
         return follow.start() if text[start : follow.start()].strip() else end
-    if _OPENS_WITH_QUESTION.match(text, start, end):
+    if _OPENS_WITH_QUESTION.match(text, start, end) or _is_own(text, start, follow.start(), end):
         return end
     return follow.start() if first >= 0 or _answered(text, start, follow.start()) else end
+
+
+def _is_own(text: str, start: int, at: int, end: int) -> bool:
+    """Whether a question is the response's own, restated: no answer is marked before it, and one is tagged behind it."""
+    return text.find("<answer>", at, end) >= 0 and not _STATED.search(text, start, at)
 
 
 def _answered(text: str, start: int, end: int) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from markscheme.marking.extraction.extracted import ExtractedAnswer, last_match, trimmed
-from markscheme.marking.extraction.meant_numbers import DENIED, WORKED_OUT, is_circumstance, meant_number
+from markscheme.marking.extraction.meant_numbers import COUNTED, DENIED, WORKED_OUT, is_circumstance, meant_number
 from markscheme.marking.extraction.number_words import NUMBER_RUN
 from markscheme.marking.extraction.value_spans import is_money, value_span
 
@@ -60,6 +60,9 @@ def stated_value(text: str, begin: int, end: int) -> ExtractedAnswer:
     left_open = text.startswith("between ", begin, end) or _LEFT_OPEN.search(text, begin, end)
     if left_open or UNDETERMINED.search(text, begin, end):
         return trimmed(text, begin, end, "concluded")
+    undefined = _UNDEFINED.search(text, begin, end)
+    if undefined is not None:
+        return trimmed(text, *undefined.span(1), "concluded")
     bold = last_match(_BOLD, text, begin, end)
     if bold is not None and (
         TELLING.search(bold[1]) or _COPULA_BEFORE.search(text[max(begin, bold.start() - 8) : bold.start()])
@@ -72,13 +75,32 @@ def stated_value(text: str, begin: int, end: int) -> ExtractedAnswer:
         return said
     formulas = [found for found in _FORMULA.finditer(text, begin, end) if not (found[4] and is_money(found[4]))]
     telling = [found for found in formulas if not _BARE_NAME.fullmatch(found[found.lastindex or 0])]
-    if formulas and (counted := _NUMBER_AT_END.match(text, formulas[-1].end(), end)) is not None:
+    if formulas and (
+        counted := _NUMBER_AT_END.match(text, formulas[-1].end(), end) or _GIVES.match(text, formulas[-1].end(), end)
+    ):
+        return trimmed(text, *counted.span(1), "concluded")
+    counted = _COUNTED_FORMULA.match(text, begin, end) if formulas else None
+    if counted is not None:
+        return trimmed(text, *counted.span(1), "concluded")
+    counted = COUNTED.match(text, begin, end) if formulas else None
+    if (
+        counted is not None
+        and counted[1]
+        and counted.end(1) <= formulas[0].start()
+        and not _GOES_ON.search(text, counted.end(1), end)
+    ):
         return trimmed(text, *counted.span(1), "concluded")
     asked = _TO_DO.match(text, begin, end) or (not formulas and _SETS_OUT.search(text, begin, end))
     if asked and not WORKED_OUT.search(text, begin, end):
         return trimmed(text, begin, end, "concluded")
     if formulas:
-        stated = [found for found in telling if not is_circumstance(text, begin, *found.span())]
+        stated = [
+            found
+            for found in telling
+            if not (is_circumstance(text, begin, *found.span()) or _is_condition(text, found))
+        ]
+        if not telling and (named := meant_number(text, formulas[-1].end(), end)) is not None:
+            return trimmed(text, *named, "concluded")  # "The value of $x$ that solves it comes out as 12."
         return _formulas(text, stated or telling or formulas)
     number = meant_number(text, begin, end)
     if number is None and not TELLING.search(text, begin, end):
@@ -87,11 +109,20 @@ def stated_value(text: str, begin: int, end: int) -> ExtractedAnswer:
     return trimmed(text, *(number or (begin, end)), "concluded")
 
 
+_UNDEFINED = re.compile(
+    r"(?:\$|\\\)|\b(?:value|limit|expression|slope|result))\sis\s(undefined|not\sdefined|indeterminate)[\s.*_]*\Z"
+)
+"""`$\\tan 90^\\circ$ is undefined.` says so, and not what the formula would come to."""
 _SPELLED = re.compile(rf"(?<!\bthe\s)(?<!\bthese\s)(?<!\bthose\s){NUMBER_RUN.pattern}", re.IGNORECASE)
 """Not `of the three people`, which the sentence already knew."""
 _SPELLED_COUNT = re.compile(
     rf"\b[Tt]here\s(?:are|is)\s(?:a\stotal\sof\s|only\s)?({NUMBER_RUN.pattern})(?![^\n]*,\sand\seach\s)", re.IGNORECASE
 )
+_GIVES = re.compile(
+    r"(?:[^\n$\\]{0,80}?\b(?:gives?|giving|yields?|answer\sof)|\s(?:has|have))\s(?:us\s)?(?:exactly\s|a\stotal\sof\s)?([-−]?\$?\d[\d,]*(?:\.\d+)?)"
+    r"(?:\s[a-z]+){0,4}[\s.]*\Z"
+)
+"""Behind the last formula, the number that its sentence gives: `… gives 125.`, `has 2 vertical asymptotes.`"""
 _NUMBER_AT_END = re.compile(
     rf"[^，（(\n]{{0,200}}?[{_SCRIPTS}][\s:：]{{0,3}}([-−]?[$€£¥₹]?\d[\d,]*(?:\.\d+)?%?)(?:\s?[A-Za-zΩ°]{{1,5}})?\s?(?:[{_SCRIPTS}]{{1,10}}\s?){{0,2}}[.。।\s]*\Z"
 )
@@ -115,14 +146,17 @@ _TO_DO = re.compile(
 )
 """`To simplify $(3 - 1)^4$, we proceed as follows.`: the question's own expression."""
 _COPULA = re.compile(
-    r"(?:\b(?:is|are|was|were|(?:will|would|must|should|can)\s+be|equals|equal\s+to)|\bround(?:s|ed)(?:\s+up|\s+down)?\s+to)\s+"
-    r"(?:equal\s+to\s+|either\s+|exactly\s+|simply\s+)?(?=\S)"
+    r"(?:\b(?:is|are|was|were|(?:will|would|must|should|can)\s+be|equals|equal\s+to|has\s+a\s+value\s+of|answer\s+of)"
+    r"|\b(?:simplifies|evaluates|reduces|comes|amounts)\s+to(?=\s+[-−]?\d)|\bround(?:s|ed)(?:\s+up|\s+down)?\s+to)\s+"
+    r"(?:equal\s+to\s+|equivalent\s+to\s+the\s+(?:fraction|decimal)\s+|either\s+|exactly\s+|simply\s+|indeed\s+)?(?=\S)"
 )
-_SUBORDINATE = re.compile(r"\b(?:since|because|if|when|who)\s[^,.]*\Z", re.IGNORECASE)
+_SUBORDINATE = re.compile(
+    r"\b(?:since|because|if|when(?![^,.]*\bdivided\sby\s\S{1,20}\s\Z)|who)\s[^,.]*\Z", re.IGNORECASE
+)
 _COPULA_BEFORE = re.compile(r"\b(?:is|are|be)\s+\Z")
 _AND_THEN = re.compile(
-    r"[\s.,;:!)*_]*\Z|,?\s\(?(?:(?P<where>attained|achieved|reached|occurring|obtained|when|where|at)|which|with|as|because|since|i\.e|that\sis"
-    r"|or\s(?:about|approximately|roughly)|approximately|about|≈)(?![a-z])"
+    r"[\s.,;:!)*_]*\Z|,?\s\(?(?:(?P<where>(?:which\s)?(?:is\s)?(?:attained|achieved|reached|occur(?:s|ring)|obtained|happens|when|where|at|in\sbase))|which|with|as|because|since|i\.e|that\sis"
+    r"|in\s(?:dollars|cents|simplest|lowest|terms|scientific)|or\s(?:about|approximately|roughly)|approximately|about|≈)(?![a-z])"
     r"|\s?[A-Za-z]+(?:\s[a-z]+){0,2}(?:\$?\^\{?[23]\}?\$?)?[\s.]*\Z"
 )
 """What may follow the value that a clause ends in: nothing, its unit, where it is attained, or its approximation."""
@@ -144,6 +178,10 @@ def _predicate(text: str, begin: int, end: int) -> ExtractedAnswer | None:
         after = _AND_THEN.match(text, stop, end)
         if after is None or (after["where"] is None and WORKED_OUT.search(text, stop, end)):
             continue
+        if _COUNT_AND_PHRASE.match(value) or (_TIMES_AS.match(value) and len(_DIGITS.findall(text, begin, end)) > 1):
+            continue  # 52 Fridays in 2007; 3 times as old
+        if _NUMBER_WORD.fullmatch(value):
+            return trimmed(text, start, stop, "concluded")
         if TELLING.search(value) and (not is_prose(value) or _VALUE_THEN_WORDS.fullmatch(value)):
             formula = _FORMULA.match(text, start, stop)
             if formula is not None and not (formula[4] and is_money(formula[4])):
@@ -155,6 +193,25 @@ def _predicate(text: str, begin: int, end: int) -> ExtractedAnswer | None:
     return None
 
 
+def _is_condition(text: str, formula: re.Match[str]) -> bool:
+    """Whether a formula stands in a clause that tells when or why: `$x=\\sqrt{2}$ since $x>0$`, `$3x - 1 = 20$ when $x=7$`."""
+    before = text[max(0, formula.start() - 100) : formula.start()]
+    return _REASON.search(before) is not None or _RESULT_WHEN.search(before) is not None
+
+
+_REASON = re.compile(r"\b(?:since|because|whose|(?<!only\s)if)\s\Z")
+_RESULT_WHEN = re.compile(r"\$[^$=\n]{3,80}=\s?-?\d+\$\swhen\s\Z")
+_GOES_ON = re.compile(r"\b(?:giving|making|for\s(?:an?\s|\$)|probability|total|altogether)\b|\bfor\s\$|\band\s\$")
+"""A count that is not yet the result: `3 outcomes out of $8$, giving …`"""
+_COUNTED_FORMULA = re.compile(
+    r"\s*(?:(?:So|Thus|Therefore|Hence),?\s)?[Tt]here\s(?:are|is)\s(?:a\stotal\sof\s|exactly\s|only\s)?\$(\d[\d,]*)\$\s[a-z]+\s"
+    r"(?![^\n]*(?:=|\b(?:which|but|there|giving|making|for|and|total|altogether|so)\b))"
+)
+"""`there are $5$ values of $k$`."""
+_DIGITS = re.compile(r"\d+")
+_TIMES_AS = re.compile(r"\d+\stimes(?:\sas\b|\Z)")
+_COUNT_AND_PHRASE = re.compile(r"\d[\d,]*\s[A-Za-z]{3,20}\s(?:in|on|of|at|by|from|for)\s(?:\w+\s)?\d")
+_NUMBER_WORD = re.compile(rf"(?:(?:negative|minus)\s)?{NUMBER_RUN.pattern}", re.IGNORECASE)
 _JOINED = re.compile(r"(?:,|;)?\s?(?:and|or)?\s")
 
 
@@ -179,6 +236,8 @@ def _side_before_equals(formula: re.Match[str]) -> str:
 
 def right_hand_side(text: str, begin: int, end: int) -> ExtractedAnswer:
     """Of `21 + 49 = 70` the 70; but `x = 70` and `y = 2x + 3` stay whole, for they may be the answer."""
+    if text[begin : begin + 1] == "$" == text[end - 1 : end] and text.count("$", begin, end) == 2:
+        begin, end = begin + 1, end - 1
     noted = text.rfind(">>", begin, end)
     if noted >= 0 and text.find("<<", begin, noted) >= 0:
         return undelimited(text, noted + 2, end)  # GSM8K's calculator: $<<9*2=18>>18
@@ -198,7 +257,11 @@ def undelimited(text: str, begin: int, end: int) -> ExtractedAnswer:
     """A value without emphasis, bullets, math delimiters and the full stop."""
     found = trimmed(text, begin, end, "concluded")
     content, start = found.content, found.start
-    signed = content[:2] == "- " and not text[:start].strip() and content == text[start:].strip()  # no bullet: no list
+    # No bullet: a sign within its line, or all that there is.
+    signed = content[:2] == "- " and (
+        _IN_LINE.search(text[max(0, start - 40) : start]) is not None
+        or (not text[:start].strip() and content == text[start:].strip())
+    )
     while content and content[0] in "*_>#- \t" and not (content[0] == "-" and (signed or content[1:2] != " ")):
         content, start = content[1:], start + 1
     content = content.removesuffix('."').rstrip(" \t.,;:。*_")
@@ -213,5 +276,6 @@ def undelimited(text: str, begin: int, end: int) -> ExtractedAnswer:
     return ExtractedAnswer(content, start, start + len(content), "concluded")
 
 
+_IN_LINE = re.compile(r"[^\s*_>#-][^\n]*\Z")
 _COUNTED = re.compile(rf"([-−]?\d[\d,]*(?:\.\d+)?)\s?[{_SCRIPTS}]+")
 """A number with a measure word of a script in which the comparison knows no units: `3页`."""

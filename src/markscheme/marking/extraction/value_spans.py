@@ -8,7 +8,7 @@ MAX_STATEMENT = 4_000
 """No stated value is longer; what follows is not looked at."""
 
 _PLAIN_END = re.compile(
-    r"\n|\*\*(?!(?<=[\w)]\*\*)(?:-?\d|[a-z]\b|\(-?[\da-z]+[)/*+-]))|\"\"\"|```|</|<\||<eo[a-z]>|(?<!\bMs)(?<!\bMr)(?<!\bMrs)(?<!\bDr)(?<!\bSt)(?<!\bsq)[.!?](?=\s|$|\*|[\"”](?:\s|$))|[。।]|,\s(?=[a-z]{2,}|I\s)(?!and\b|or\b)|;\s(?![-\d.,;\s]{1,99}\])"
+    r"\n|\*\*(?!(?<=[\w)]\*\*)(?:-?\d|[a-z]\b|\(-?[\da-z]+[)/*+-]))|\"\"\"|```|</|<\||<eo[a-z]>|(?<!\bMs)(?<!\bMr)(?<!\bMrs)(?<!\bDr)(?<!\bSt)(?<!\bsq)(?:[.?]|(?<!\\)!)(?=\s|$|\*|[\"”](?:\s|$))|[。।]|,\s(?=[a-z]{2,}|I\s)(?!and\b|or\b)|;\s(?![-\d.,;\s]{1,99}\])"
     r"|\s\(?(?:because|since|which|where|when|so|if|as|after|with|by|for\s(?:the|all|each|every|this))\b"
 )
 SEGMENT = re.compile(
@@ -54,7 +54,7 @@ def _segment_at(text: str, at: int, end: int) -> re.Match[str] | None:
 
 
 _WORDS_IN_A_FORMULA = re.compile(r"\\(?:text|mbox|mathrm|operatorname)\s?\{[^{}]*\}")
-_PROSE = re.compile(r"(?<![\\a-zA-Z{*^(])[a-z]{2,}(?![a-z(])")
+_PROSE = re.compile(r"(?<![\\a-zA-Z{*^(])(?:[a-z]{3,}|to|or|is|in|of|at|by|so|he|we|it|on|as|if)(?![a-z(])")
 _SENTENCE = re.compile(r"\s[a-z]{3,}\s++[a-z]{3,}\s")
 _AMOUNT = re.compile(r"\d[\d,.]*+")
 _UNFINISHED = "-−–+*/×÷=<>("
@@ -66,9 +66,11 @@ def is_money(inside: str) -> bool:
         inside = _WORDS_IN_A_FORMULA.sub("", inside)
     if _SENTENCE.search(inside):
         return True
-    if not inside[:1].isdigit():
-        return False
     bare = inside.rstrip()
+    if inside[:1] == " ":
+        return inside[1:2].isdigit() and bare[-1] in _UNFINISHED  # $ 2.200 - $ 1.980
+    if not inside.removeprefix(".")[:1].isdigit():
+        return False
     if _PROSE.search(inside, 1) or bare[-1] in _UNFINISHED:
         return True
     return len(bare) < len(inside) and (_AMOUNT.fullmatch(bare) is not None or bare[-1] in ",x")

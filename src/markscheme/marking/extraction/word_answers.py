@@ -63,7 +63,10 @@ def _patterns(members: tuple[str, ...]) -> tuple[re.Pattern[str], re.Pattern[str
     )
 
 
-_DENIAL: Final = re.compile(r"(?:\bnot|n't|\bneither|\bnor|\bnever)\s(?:an?\s|the\s|be\s)?\Z", re.IGNORECASE)
+_DENIAL: Final = re.compile(
+    r"(?:\bnot|n't|\bneither|\bnor|\bnever|\bday\safter|\b(?:days?\s)?before)\s(?:an?\s|the\s|be\s|say\s)?\Z",
+    re.IGNORECASE,
+)
 
 
 def said_word(content: str, members: tuple[str, ...]) -> str | None:

@@ -15,13 +15,16 @@ _MAX: Final = 1_500
 _WORKED: Final = re.compile(
     r"\\(?:Right|Longright)arrow|\\implies|\\therefore|\\begin\{(?:align|gather)"
     r"|\\(?:text|mbox)\s?\{[^{}]{0,200}\b(?:[Ss]o|[Tt]hus|[Tt]herefore|[Hh]ence|[Ss]ince|[Ll]et|[Tt]here)\b[^{}]{0,200}\}"
+    r"|\\(?:text|mbox)\s?\{(?![^{}]*\d)[^{}]{0,200}\b(?:is|are|was|born|saves?|costs?)\b[^{}]{0,200}\}\s?\\?[$\d\\(]"
 )
 _DRESS: Final = re.compile(
     r"\\(?:begin|end)\{(?:align|aligned|gather|gathered)\*?\}|\\(?:text|textbf|mbox|textrm)\s?\{([^{}]*)\}|&"
 )
 _NEXT: Final = re.compile(r"\\\\(?:\[[\d.]{1,5}[a-z]{2}\])?|\\(?:Right|Longright)arrow|\\implies|\\therefore")
 _SPACING: Final = re.compile(r"\\[,;! ]|\\q?quad(?![a-z])|~")
-_NO_CONCLUSION: Final = re.compile(r"\\neq?\b|\\[lg]e|[<>≠≤≥?]|\b(?:if|or|when|unless|cannot|not|least|most)\b|’t|'t")
+_NO_CONCLUSION: Final = re.compile(
+    r"\\neq?\b|\\[lg]e|[<>≠≤≥?]|\b(?:if|or|when|unless|cannot|not|least|most|impossible|undefined)\b|’t|'t"
+)
 """A last statement with these says something of a value, or several things."""
 _UNSOLVED: Final = re.compile(r"(?<![A-Za-z\\])[a-zA-Z]\^\{?\d\}?\s?[-+]")
 """`x^2 - 5x + 6 = 0` is to be solved yet."""

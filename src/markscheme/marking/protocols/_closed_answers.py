@@ -15,7 +15,9 @@ from markscheme.marking.extraction.choice_letters import (
     bracketed_letters,
     letter_in,
     letter_of_lines,
+    listed_letters,
     lone_letter,
+    with_capitals,
 )
 from markscheme.marking.extraction.choices import choice_texts
 from markscheme.marking.extraction.endings import is_cut_off
@@ -28,26 +30,31 @@ from markscheme.marking.protocol import Assessment
 from markscheme.types import Verdict
 
 _GOLD_LETTER: Final = re.compile(
-    r"\$?\\(?:text|textbf|mathrm|mathbf)\{\s?\(?([A-J])\)?\s?\}\$?|\$([A-J])\$\.?|\(?([A-J])\)?[.:)]?|([A-J]{2,5})|\(([a-j])\)"
+    r"\$?\\(?:text|textbf|mathrm|mathbf)\{\s?\(?([A-J])\)?\s?\}\$?|\$([A-J])\$\.?|\(?([A-J])\)?[.:)]?|([A-J]{2,5})|\(([a-j])\)|([a-e])"
 )
 
 
 def gold_letter(gold: str) -> str | None:
-    """The letter of a gold that is one: `B`, `(b)`, `$B$`, `\\text{(B)}`."""
+    """The letter of a gold that is one: `B`, `(b)`, `b`, `$B$`, `\\text{(B)}`."""
     letter = _GOLD_LETTER.fullmatch(gold)
     return letter[letter.lastindex or 0].upper() if letter else None
 
 
 def by_letter(sections: ResponseSections, letter: str) -> Assessment | None:
     """The verdict on a response to a multiple-choice question; `None` when it names no choice in any way."""
-    text, start, end = sections.text, sections.start, sections.end
     texts = choice_texts(sections.choices, sections.statement)
     if f"({letter.lower()})" in texts.values():
         return None  # the text of a choice, which has a letter of its own
+    start, end = sections.start, sections.end
+    text = with_capitals(sections.text, start, end)
     lone = None if sections.cut_off else lone_letter(text, start, end)
     if lone is not None:
         return _chosen(lone, lone.content, letter)
     explicit = explicit_answer(text, start, end)
+    if explicit is not None and (final := _FINAL_LETTER.search(text, max(explicit.end, end - 60), end)) is not None:
+        return _chosen(ExtractedAnswer(final[1], *final.span(1), "chosen"), final[1], letter)
+    if explicit is not None and (listed := listed_letters(text, explicit.start, end)) is not None:
+        return _chosen(listed, listed.content, letter)
     named = None if explicit is None else _letter_in(explicit.content, texts)
     if explicit is not None and explicit.form in ("json", "boxed", "tagged", "hashes"):
         named = named or _choice_of(explicit.content, texts)
@@ -70,6 +77,8 @@ def by_letter(sections: ResponseSections, letter: str) -> Assessment | None:
         chosen = listed if several else None if named else chosen
     if named and chosen is not None and _OF_AN_OPTION.search(text[max(start, chosen.start - 24) : chosen.start]):
         chosen = None  # "- **D** is correct: …", of one option after the other, behind "Answer: C"
+    if chosen is not None and _NONE_FITS.search(text, max(chosen.end, end - _LAST_LINES), end):
+        return Assessment(Verdict.WRONG, why="chooses none")
     if chosen is None and named is None and not cut_off:
         chosen = letter_of_lines(text, start, end)
     if chosen is not None and (not texts or set(chosen.content) <= set(texts)):
@@ -169,6 +178,16 @@ _ENDED: Final = re.compile(
 )
 """A full stop, or a line with a choice below one that leads to it, or `Conclusion: C`."""
 _OF_AN_OPTION: Final = re.compile(r"\n\s{0,4}(?:[-*•]|\d\.)\s[*_]{0,2}(?:Option\s|Choice\s|选项\s?)?[(\[]?\Z")
+_FINAL_LETTER: Final = re.compile(r"(?i:final\sanswer)[\s*_:]{1,8}(?:is\s)?[(\[]?([A-J])[)\]]?[.*_\s]{0,6}\Z")
+"""At the very end, whatever was quoted before: `the <answer>I</answer> of the hint … FINAL ANSWER: G`."""
+_NONE_FITS: Final = re.compile(
+    r"(?:[.!?:;\n]\s{0,3}|\b(?:[Hh]owever|[Bb]ut|[Ss]o|that),?\s|\A\s{0,3})"
+    r"[Nn]one\sof\s(?:the|these)\s(?:(?!other|remaining|rest|incorrect|wrong)[a-z]+\s){0,2}(?:choices|options|answers|alternatives)\b(?![^.\n]*\bexcept\b)"
+    r"|\b(?:Solution|Answer):\s[Nn]one\b"
+    r"|\bnot\s(?:appear|listed|included)\s(?:among\b|in\sthe\s(?:options|choices|list|answers)\b)"
+)
+"""In a sentence of its own, for it may be the text of a choice."""
+_LAST_LINES: Final = 300
 _FAREWELL: Final = 100
 """Characters that may follow a letter whose text stands before it: a longer text says something else."""
 
@@ -243,12 +262,20 @@ def _is_said_of(content: str, right: str, *, by_itself: bool = False) -> bool:
         re.IGNORECASE,
     )
     surpasses = subject is not None and (by_itself or len(set(_SURPASSES.findall(content, subject.end()))) == 1)
-    return surpasses and not _QUALIFIED.search(content)
+    last = re.search(
+        rf"[,;]\s(?:so|thus|therefore|hence)\s(?:the\s)?{re.escape(right)}\s[^,;]*\Z", content, re.IGNORECASE
+    )
+    return surpasses and (last is not None or not (_QUALIFIED.search(content) or _OTHER_SUBJECT.search(content)))
 
 
 _SURPASSES: Final = re.compile(
     r"\b(?:most|least|fewest|more|less|fewer|(?:clos|furth|farth|great|high|low|long|short|larg|small|old|young|fast|slow|cheap)(?:er|est))\b"
 )
+_OTHER_SUBJECT: Final = re.compile(
+    r"[,;]\s(?:so|and|thus|therefore|hence|making)\b"
+    r"|\s(?:has|have|is|are|costs?|charges?)\b(?:(?!,\s(?:as|because|since|which)\b).)*\s(?:has|have|is|are|costs?|charges?)\b"
+)
+"""Of `Ann has 8 and Ben has 11, so Ben has more` the first subject is not what is said to surpass."""
 _QUALIFIED: Final = re.compile(
     r"\b(?:not?|nor|neither|never|or|if|whether|while|whereas|but|than|except|cannot)\b|,\sand\b|;|n't|\?",
     re.IGNORECASE,
@@ -257,7 +284,7 @@ _QUALIFIED: Final = re.compile(
 
 def _ends_in(content: str, words: str, before: str) -> bool:
     """Whether a short sentence of one clause that denies nothing ends in the words, behind what must stand before them."""
-    if len(content) > 300 or not 2 < len(words) < 100 or len(_COPULA.findall(content)) > 1:
+    if len(content) > 300 or not 2 < len(words) < 100 or len(_COPULA.findall(_RELATIVE.sub("", content))) > 1:
         return False
     ending = rf"{before}{re.escape(words)}[\s.!*_\"'”’`)]*\Z"
     return re.search(ending, content, re.IGNORECASE) is not None and not _DENIED.search(content)
@@ -267,6 +294,8 @@ _WORDS: Final = re.compile(r"[A-Za-z][A-Za-z' -]{2,40}")
 _SET_APART: Final = r"[\s:](?:\"|“|'|\*\*|`)"
 _OWNER: Final = r"(?:(?:the|an?|[^\s.,;]{1,30}['’]s?)\s)?[*_]{0,2}"
 _COPULA: Final = re.compile(r"\b(?:is|are|was|were)\b")
+_RELATIVE: Final = re.compile(r"\b(?:where|that|which|who)\s(?:\w+\s){0,6}?(?:is|are|was|were)\b")
+"""`The largest city of the country where it is made is Oslo.`"""
 _DENIED: Final = re.compile(
     r"\b(?:no|not|or|nor|neither|never|nobody|cannot|if(?!\swe)|whether|while|whereas|but|than|less|eliminate[sd]?|exclud(?:es?|ed|ing)"
     r"|rul(?:es?|ed|ing)\sout|reject(?:s|ed)?|except|without|impossible|opposite|unlike|instead|incorrect|wrong|false)\b|,\sand\b|;|n't|\?",

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from markscheme.marking.extraction.extracted import ExtractedAnswer
 from markscheme.marking.extraction.numbers import MAX_LENGTH, Number, number, undress, unscaled
 from markscheme.marking.extraction.sentences import is_prose, stated_value
 from markscheme.marking.protocol import Assessment
 from markscheme.types import Gold, Verdict
+
+if TYPE_CHECKING:  # reading numbers alone needs no algebra
+    from markscheme.marking.equality import AnswerComparison
 
 
 @lru_cache(maxsize=16384)
@@ -73,8 +77,13 @@ def by_equality(answer: ExtractedAnswer, right: Number) -> Assessment:
 
     if is_endless(answer.content):
         return Assessment(Verdict.WRONG, answer.content, "longer than any answer", (answer.start, answer.end))
-    result = compare(answer.content, str(right))
-    verdict = Verdict.UNMARKABLE if result.equal is None else Verdict.CORRECT if result.equal else Verdict.WRONG
+    return judged(answer, compare(answer.content, str(right)))
+
+
+def judged(answer: ExtractedAnswer, result: AnswerComparison) -> Assessment:
+    """What a comparison says of an answer. One that cannot be read is wrong: the response's fault, not the marker's."""
+    undecided = result.equal is None and not result.why.startswith("the answer cannot be read")
+    verdict = Verdict.UNMARKABLE if undecided else Verdict.CORRECT if result.equal else Verdict.WRONG
     return Assessment(verdict, answer.content, result.why, (answer.start, answer.end), result.flags)
 
 

@@ -25,6 +25,8 @@ _MAX_LENGTH = 25_000
 """Of a longer "equation" the rest is not read: so many brackets are still one, and no puzzle needs more."""
 _LINES = 200
 """How many lines from the end are looked at for one that is an equation."""
+_TRIED = 3_000
+"""Equations that are looked at in them: no attempt at a puzzle has so many."""
 
 
 def find(sections: ResponseSections, gold: CountdownGold) -> ExtractedAnswer | None:
@@ -75,13 +77,15 @@ _SPACES = re.compile(r"\s*+")
 def _concluded(text: str, start: int, end: int, nums: tuple[int, ...]) -> ExtractedAnswer | None:
     """The last equation that uses exactly the given numbers, so that a check behind it does not count; with no numbers
     given, the last equation."""
-    finish, given = end, sorted(nums)
+    finish, given, tried = end, sorted(nums), 0
     for _ in range(_LINES):
         if finish <= start:
             break
         begin = max(text.rfind("\n", start, finish) + 1, start)
         for span in equations(text, begin, finish):
-            content = text[slice(*span)]
+            content, tried = text[slice(*span)], tried + 1
+            if tried > _TRIED:
+                return None
             if not given or any(sorted(literals) == given for literals in literals_of_sides(content)):
                 return trimmed(text, *span, "concluded")
         finish = begin - 1

@@ -14,7 +14,7 @@ from markscheme.marking.equality import AnswerComparison, compare
 from markscheme.marking.equality.units import read_unit, unit_asked
 from markscheme.marking.extraction.answer_forms import explicit_answer, extract_answer, implied_answer
 from markscheme.marking.extraction.conclusions import is_in_words, meant_by
-from markscheme.marking.extraction.endings import is_cut_off, is_stub, may_be_whole
+from markscheme.marking.extraction.endings import is_cut_off, is_left_behind, is_stub, may_be_whole
 from markscheme.marking.extraction.extracted import ExtractedAnswer, trimmed
 from markscheme.marking.extraction.numbers import ascii_digits
 from markscheme.marking.extraction.rounding import places_asked
@@ -31,8 +31,13 @@ from markscheme.marking.protocols._closed_answers import (
     gold_letter,
     said_with_letter,
 )
-from markscheme.marking.protocols._numeric import is_endless
-from markscheme.marking.protocols._second_readings import SECOND_READINGS, counted_number, is_plain_box
+from markscheme.marking.protocols._numeric import is_endless, judged
+from markscheme.marking.protocols._second_readings import (
+    SECOND_READINGS,
+    counted_number,
+    grouped_digits,
+    is_plain_box,
+)
 from markscheme.types import Gold, Verdict
 
 
@@ -51,8 +56,8 @@ def _asked(gold: str) -> _Asked:
 
 
 def gold_answer(gold: str) -> str:
-    r"""The answer in a gold that comes as `\boxed{42}` or `<answer>42</answer>`, or with solution text around it."""
-    if "\\boxed" in gold or "<answer>" in gold:
+    r"""The answer in a gold that comes as `\boxed{42}`, `<answer>42</answer>` or `#### 42`, or with solution text around it."""
+    if "\\boxed" in gold or "<answer>" in gold or "####" in gold:
         answer = explicit_answer(gold, 0, len(gold))
         if answer is not None:
             return ascii_digits(answer.content)
@@ -62,10 +67,20 @@ def gold_answer(gold: str) -> str:
 def judge(sections: ResponseSections, gold: Gold) -> Assessment:
     """Correct, wrong, or why neither can be said."""
     right, letter, words = _asked(str(gold))
+    if not sections.text.isascii():
+        sections = sections.undecorated()
     if letter is not None or words:
         closed = by_letter(sections, letter) if letter is not None else by_word(sections, right, words)
         if closed is not None:
-            return closed
+            if closed.verdict is Verdict.CORRECT or len(right) > 1 or not right.islower():
+                return closed
+            opened = _judge_value(sections, right)  # `e` may be a choice or a number
+            return opened if opened.verdict is Verdict.CORRECT else closed
+    return _judge_value(sections, right)
+
+
+def _judge_value(sections: ResponseSections, right: str) -> Assessment:
+    """The verdict on a response whose answer may be anything."""
     answer = extract_answer(sections)
     if (answer is None or answer.form == "concluded") and (word := by_last_word(sections, right)) is not None:
         return word
@@ -79,6 +94,8 @@ def judge(sections: ResponseSections, gold: Gold) -> Assessment:
     if answer.form == "concluded" and verdict.verdict is Verdict.WRONG and is_stub(sections):
         return Assessment(Verdict.TRUNCATED, why="cut off before an answer")
     announced = answer.form in ("declared", "abroad")
+    if announced and is_left_behind(sections, answer.end):
+        return _NOTHING
     return _NOTHING if announced and _is_unsaid(sections, answer, verdict) and is_cut_off(sections) else verdict
 
 
@@ -125,11 +142,11 @@ def _compared(sections: ResponseSections, answer: ExtractedAnswer, right: str) -
     if is_endless(answer.content):
         return Assessment(Verdict.WRONG, answer.content, "longer than any answer", (answer.start, answer.end))
     if not answer.content.isascii():
-        answer = answer._replace(content=ascii_digits(answer.content))
+        answer = answer._replace(content=ascii_digits(answer.content).strip("【】〔〕"))
     if answer.form == "concluded":
         answer = _whole(sections, right) or answer
     result = compare(answer.content, right)
-    bare = answer.content.isdecimal() and answer.form != "concluded"
+    bare = answer.content.isdecimal() and answer.form != "concluded" and "!" not in right
     if not result.equal and not bare and len(answer.content) < _MAX_SENTENCE:
         answer, result = _read_again(sections, answer, right, result)
     if not result.equal and sections.statement:
@@ -138,10 +155,7 @@ def _compared(sections: ResponseSections, answer: ExtractedAnswer, right: str) -
         return named
     if answer.form == "concluded" and not right.isdecimal():
         result = _with_its_unit(sections, answer, right) or result
-    unreadable = result.equal is None and result.why.startswith("the answer cannot be read")  # the response's fault
-    undecided = result.equal is None and not unreadable
-    verdict = Verdict.UNMARKABLE if undecided else Verdict.CORRECT if result.equal else Verdict.WRONG
-    return Assessment(verdict, answer.content, result.why, (answer.start, answer.end), result.flags)
+    return judged(answer, result)
 
 
 def _with_its_unit(sections: ResponseSections, answer: ExtractedAnswer, right: str) -> AnswerComparison | None:
@@ -200,6 +214,9 @@ def _read_again(
         meant = meant_by(sections.text, answer, sections.end)
         if meant.content and meant.content != answer.content:
             meant = meant._replace(content=ascii_digits(meant.content))
-            said, number = compare(meant.content, right), counted_number(meant)
+            said, number = (
+                compare(meant.content, right),
+                counted_number(meant) or grouped_digits(sections, meant, right),
+            )
             return meant, said if said.equal or number is None else compare(number, right)
     return answer, result

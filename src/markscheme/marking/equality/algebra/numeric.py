@@ -100,6 +100,14 @@ def _points(names: set[str]) -> list[dict[str, complex]]:
     return [point(1.0, 1, 2), point(2.6180339887, 1, 2), point(5.1773050119, 1, 2), point(1.0, 0, 0.01)]
 
 
+def varies(value: Value, names: set[str]) -> bool | None:
+    """True when the value is another at another point, False when it is one number everywhere, None where it has none."""
+    sizes = [size for point in _points(names) if (size := approximate(value, point)) is not None]
+    if len(sizes) < 2:
+        return None
+    return any(abs(size - sizes[0]) > 1e-6 * max(abs(size), abs(sizes[0])) for size in sizes[1:])
+
+
 def differ(a: Value, b: Value, names: set[str]) -> bool | None:
     """True when the values differ at some point, False when they agree at every one, None when none has a value."""
     seen = False

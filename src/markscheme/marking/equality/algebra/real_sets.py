@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Final
 
 from markscheme.marking.equality.algebra.arithmetic import add, div, mul, neg, same, settle, sub
-from markscheme.marking.equality.algebra.exact import Expr, Unreadable, Value, generator, variables
+from markscheme.marking.equality.algebra.exact import Expr, TooBig, Unreadable, Value, generator, variables
 from markscheme.marking.equality.algebra.numeric import approximate
 from markscheme.marking.equality.algebra.powers import sqrt
 
@@ -80,23 +80,28 @@ def difference(a: RealSet, b: RealSet) -> RealSet:
     return _combined(a, b, lambda left, right: left and not right)
 
 
+_MAX_PIECES = 120
+"""No answer is a union of more; each further one sorts them all anew."""
+
+
 def _combined(a: RealSet, b: RealSet, kept: Callable[[bool, bool], bool]) -> RealSet:
     """The numbers for which `kept` says yes, told whether they are in a and in b.
 
     All ends in order cut the line into cells: what lies before the first end, that end, what lies between …
     """
+    if len(a.pieces) + len(b.pieces) > _MAX_PIECES:
+        raise TooBig
     ends: list[Value] = []
+    cell: dict[int, int] = {}  # of each end, which the pieces keep alive
     for value in sorted((v for p in (*a.pieces, *b.pieces) for v in (p.low, p.high)), key=place):
         if not ends or not same(ends[-1], value):
             ends.append(value)
-
-    def cell(value: Value) -> int:
-        return 2 * next(k for k, end in enumerate(ends) if same(end, value)) + 1
+        cell[id(value)] = 2 * len(ends) - 1
 
     def cells(numbers: RealSet) -> list[bool]:
         inside = [False] * (2 * len(ends) + 1)
         for p in numbers.pieces:
-            first, last = cell(p.low) + (not p.low_closed), cell(p.high) - (not p.high_closed)
+            first, last = cell[id(p.low)] + (not p.low_closed), cell[id(p.high)] - (not p.high_closed)
             inside[first : last + 1] = [True] * (last + 1 - first)
         return inside
 

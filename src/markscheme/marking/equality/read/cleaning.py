@@ -28,7 +28,7 @@ _SYMBOLS: Final = {
     "ℚ": r"\mathbb{Q}", "ℂ": r"\mathbb{C}", "∖": r"\setminus ", "→": r"\to ", "⇒": r"\implies ", "∠": r"\angle ",
     "⟨": r"\langle ", "⟩": r"\rangle ", "〈": r"\langle ", "〉": r"\rangle ", "⌊": r"\lfloor ", "⌋": r"\rfloor ",
     "⌈": r"\lceil ", "⌉": r"\rceil ", "′": "'", "’": "'", "‘": "'", "″": "''", "“": '"', "”": '"', "…": r"\ldots ",
-    "∣": "|", "∥": r"\parallel ", "∧": r"\text{ and }", "∨": r"\text{ or }", "¢": r"\text{ cents}", "€": r"\text{ euros}", "£": r"\text{ pounds sterling}",
+    "∣": "|", "∥": r"\parallel ", "∧": r"\text{ and }", "∨": r"\text{ or }", "¢": r"\text{ cents}", "€": r"\text{ euros}", "£": r"\text{ pounds sterling}", "₤": r"\text{ pounds sterling}",
     "％": r"\%", "，": ",", "、": ",", "；": ";", "：": ":", "。": ".", "（": "(", "）": ")",
     "\u00a0": " ", "\u2009": r"\,", "\u202f": r"\,", "\u2007": r"\,", "\u2008": r"\,", "\u200a": r"\,", "\u2002": " ", "\u2003": " ",
     "٫": ".", "٬": "", "٪": r"\%", "➗": r"\div ", "⊘": r"\emptyset ", "Ø": r"\emptyset ",
@@ -49,7 +49,7 @@ _LOWERED: Final = re.compile("[" + "".join(_SUBSCRIPTS) + "]+")
 _THOUSANDS: Final = re.compile(r"(?<=\d)(?:,\s*\\!\s*|\{,\}\s*|\\[,;:! ]\s*|~|')(?=\d{3}(?!\d))")
 _DECIMAL_COMMA: Final = re.compile(r"(?<=\d)\{,\}(?=\d)")
 _EMPTY_DELIMITER: Final = re.compile(r"\\(?:left|right)\s*\.")
-_TEXT_SIGN: Final = re.compile(r"\\(?:text|mathrm|mbox)\s*\{\s*\\([$%])\s*\}")
+_TEXT_SIGN: Final = re.compile(r"\\(?:text|mathrm|mbox)\s*\{\s*\\([$%]|(?:text)?dollar)\s*\}")
 _BARRED: Final = re.compile(r"\\(?:overline|bar)\s?\{\s?([a-zA-Z]{1,3})\s?\}")
 _REPEATING: Final = re.compile(r"(?<!\d)(\d{0,30})\.(\d{0,30})\\(?:overline|bar|dot)\s*\{\s*(\d{1,30})\s*\}")
 _TRAILING_DOTS: Final = re.compile(r"(?<!\d)(\d{0,30})\.(\d{0,30}?)(\d)\3{2,60}\s*(?:\.\.\.|\\(?:l|c)?dots)")
@@ -57,7 +57,7 @@ _LETTER_TIMES: Final = re.compile(r"(?<=\d)\s*[xX]\s*(?=10\s*(?:\^|\*\*))")
 _TIMES_AS_UNIT: Final = re.compile(r"(?<=\d)\s+times\Z")
 _INCHES: Final = re.compile(r'(?<=\d)\s?"(?!\w)')
 _PER: Final = re.compile(r"(?<=\d)\s+an?\s+(?=[a-z]{3})")
-_CURRENCY_CODE: Final = re.compile(r"\b(?:USD?|Rs|[SAC]|HK|NZ|AU|CA)(?:\s?(?=\\?\$\d)|(?<=Rs)\.\s?(?=\d))")
+_CURRENCY_CODE: Final = re.compile(r"\b(?:USD?|Rs|[SAC]|HK|NZ|AU|CA)(?:\s?(?=\\?\$(?:\d|\Z))|(?<=Rs)\.\s?(?=\d))")
 _AND_ITS_PARTS: Final = re.compile(
     r"(\d\s(?:hours?|hrs?|minutes?|days?|weeks?|years?|feet|foot|pounds?)),?\sand\s(?=\d+(?:\.\d+)?\s[a-z]+\.?\Z)"
 )
@@ -75,6 +75,9 @@ _MINUTES: Final = re.compile(
     rf"(\d{{1,9}})\s?\^\s?\{{?\s?\\circ\s?\}}?\s?(\d{{1,9}}(?:\.\d{{1,9}})?)\s?{_PRIME}"
     rf"(?:\s?(\d{{1,9}}(?:\.\d{{1,9}})?)\s?(?:\^\{{?\s?\\prime\s?\\prime\s?\}}?|''))?"
 )
+_TOKENISED: Final = re.compile(r"[a-z^_}] \{ [^{}]* \}")
+_TOKENISED_DIGITS: Final = re.compile(r"(?<=[\d.]) (?=[\d.])")
+_TWO_DIGITS: Final = re.compile(r"\d\d")
 _DOLLARS: Final = re.compile(r"(?<!\\)\$")
 _BETWEEN_STATEMENTS: Final = re.compile(r"\$\s*\n\s*\$|\\q?quad(?![a-zA-Z])")
 _WIDE: Final = re.compile(r"\s{2,}|[^\S ]")
@@ -108,6 +111,8 @@ def clean(text: str) -> str:
     if "\\right" in text:
         text = _SYSTEM.sub(r"\\begin{cases}\2\\end{cases}", text)  # before its point is taken for a full stop
     text = strip_wrappers(text)
+    if " { " in text and _TOKENISED.search(text) and not _TWO_DIGITS.search(text):
+        text = _TOKENISED_DIGITS.sub("", text)  # \frac { 7 } { 1 5 }, as some corpora write it
     if "10" in text and ("x" in text or "X" in text):
         text = _LETTER_TIMES.sub(r"\\times ", text)  # 6.72 x 10^{-5}
     if text.endswith("times"):
@@ -124,7 +129,7 @@ def clean(text: str) -> str:
         text = _THOUSANDS.sub("", text)
         text = _DECIMAL_COMMA.sub(".", text)
         text = _EMPTY_DELIMITER.sub("", text)
-        text = _TEXT_SIGN.sub(r"\\\1", text)
+        text = _TEXT_SIGN.sub(r"\\\1 ", text)
         text = _BARRED.sub(r"\1_{BAR}", text)  # a name of its own: neither x nor the product AB
         if "." in text and ("{" in text or "dots" in text):
             text = _REPEATING.sub(_repeating_decimal, text)
@@ -144,10 +149,14 @@ def clean(text: str) -> str:
     return text
 
 
+_MARKS: Final = re.compile("[\u0300-\u036f]{9,}")
+"""Nobody sets so many signs on one letter, and putting thousands of them in order takes time with their square."""
+
+
 def _to_ascii(text: str) -> str:
     text = _RAISED.sub(lambda m: "^{" + "".join(_SUPERSCRIPTS[c] for c in m[0]) + "}", text)
     text = _LOWERED.sub(lambda m: "_{" + "".join(_SUBSCRIPTS[c] for c in m[0]) + "}", text)
-    text = text.translate(_TABLE)
+    text = _MARKS.sub("", text).translate(_TABLE)
     # Full-width digits and letters, ligatures, mathematical alphabets: all compatibility forms of plain ones.
     text = unicodedata.normalize("NFKC", text).translate(_TABLE)
     return text if text.isascii() else _NATIVE_DIGIT.sub(lambda m: str(unicodedata.decimal(m[0])), text)

@@ -24,17 +24,19 @@ from markscheme.marking.equality.kinds import (
     Relation,
     Scalar,
     Sequence,
+    Text,
     as_set,
     combine,
 )
 from markscheme.marking.equality.read.cleaning import clean
 from markscheme.marking.equality.read.expressions import evaluate, read_number
 from markscheme.marking.equality.read.phrases import read_phrase
+from markscheme.marking.equality.read.products import letters_apart
 from markscheme.marking.equality.read.relations import Read, joins_conditions, ratio, relation, set_expression, unions
-from markscheme.marking.equality.read.tokens import Token, scan
+from markscheme.marking.equality.read.tokens import scan
 from markscheme.marking.equality.read.tree import Group, Nodes, cut, flat, tree, trimmed
 from markscheme.marking.equality.read.values import scalar
-from markscheme.marking.equality.read.vocabulary import CONNECTIVES, MATRICES, words
+from markscheme.marking.equality.read.vocabulary import CONNECTIVES, MATRICES
 from markscheme.marking.equality.read.wording import in_words, undressed, words_of
 
 MAX_LENGTH: Final = 50_000  # characters of an answer
@@ -44,7 +46,6 @@ MAX_CONTENT: Final = (
 MAX_TOKENS: Final = 5_100  # other than brackets
 MAX_DEPTH: Final = 12  # of lists in lists; brackets that only group do not count
 MAX_ITEMS: Final = 100  # pairing items off is quadratic
-_SHORT: Final = words("an as at ax be by do go he if me my so us we")
 _CUTTING: Final = frozenset({",", ";", "x"})
 _SETS: Final = frozenset({"u", "set"})
 _EXCEPTION: Final = re.compile(
@@ -55,7 +56,7 @@ _LETTERED: Final = re.compile(
     r"(?:\\(?:text|textbf|mathrm|mathbf|textrm)\s*\{\s*)?\(?[A-Z]\s*[).:]{1,2}\s*(?:\}|\\[ ,;:]|~|\\q?quad|\s)*([^\s}].*)",
     re.DOTALL,
 )
-_IN_TEXT: Final = re.compile(r"\\text\s?\{([^{}\\]*[0-9/][^{}\\]*)\}")
+_IN_TEXT: Final = re.compile(r"\\text\s?\{([^{}\\0-9/]*[0-9/][^{}\\]*)\}")
 _PROSE: Final = re.compile(r"[\w\s.,;:!?'’\"$%-]*")
 _OUTWARD: Final = re.compile(r"^([\[\]])(.*)([\[\]])$", re.DOTALL)
 
@@ -86,14 +87,26 @@ def read(text: str) -> ParsedAnswer:
     if len(tokens) > MAX_TOKENS and sum(t.kind not in "(){}" for t in tokens) > MAX_TOKENS:
         raise Unreadable("too long")
     try:
-        return _whole(tree(tokens))
+        answer = _whole(tree(tokens))
     except Unreadable:
-        if any(t.kind == "x" and t.text in _SHORT for t in tokens):  # rather products, as in (ay - by)/2
-            split = ([Token("v", c) for c in t.text] if t.text in _SHORT else [t] for t in tokens)
-            return _whole(tree([*itertools.chain.from_iterable(split)]))
+        if (product := _as_product(cleaned)) is not None:
+            return product
         if len(cleaned) < 300 and _PROSE.fullmatch(cleaned) and any(t.kind == "x" for t in tokens):
             return in_words(words_of(cleaned))
         raise
+    if isinstance(answer, Text) and ("_" in cleaned or not _PROSE.fullmatch(cleaned)):
+        product = _as_product(cleaned)
+        return answer if isinstance(product, Text) or product is None else product
+    return answer
+
+
+def _as_product(cleaned: str) -> ParsedAnswer | None:
+    """A formula in which short words and units are variables, (ay - by)/2; None where that is no formula either."""
+    apart = letters_apart(cleaned)
+    try:
+        return _whole(tree(scan(apart))) if apart != cleaned else None
+    except Unreadable:
+        return None
 
 
 def _is_too_long(text: str) -> bool:
@@ -115,13 +128,19 @@ def _with_value(choice: Choice, text: str) -> Choice:
 
 def _whole(nodes: Nodes) -> ParsedAnswer:
     """The answer behind a label in words: `Area:`, `The answer is`, `x is`."""
-    if len(nodes) > 2 and nodes[0].kind == "v" and (nodes[1].kind, nodes[1].text) == ("x", "is"):
+    if (
+        len(nodes) > 2
+        and [node.kind for node in nodes[:2]] == ["v", "x"]
+        and nodes[1].text == "is"
+        and nodes[2].kind != "x"
+    ):
         return _answer(nodes[2:])
     words: list[str] = []
     for k, node in enumerate(nodes[:10]):
         if node.kind == ":" and words:
             return _answer(nodes[k + 1 :])
-        follows = words[-1:] in (["is"], ["are"]) and (node.kind != "x" or words[-2:-1] == ["answer"])
+        says = node.kind == "x" or (node.text == "a" and len(nodes) > k + 1 and nodes[k + 1].kind == "x")
+        follows = words[-1:] in (["is"], ["are"]) and (not says or words[-2:-1] == ["answer"])  # not: Ann is a saint
         if node.kind != "x" or follows:
             return _answer(nodes[k:] if follows else nodes)
         words.append(node.text.lower())
@@ -203,7 +222,7 @@ def _items(nodes: Nodes, cuts: list[int], read: Read) -> list[ParsedAnswer]:
 
 def _collection(nodes: Nodes, cuts: list[int], read: Read) -> ParsedAnswer:
     items = _items(nodes, cuts, read)
-    joined = next((word for k in cuts if (word := nodes[k].text.lower()) in ("and", "or")), ",")
+    joined = next((CONNECTIVES[word] for k in cuts if (word := nodes[k].text.lower()) in CONNECTIVES), ",")
     if len(items) == 1:
         return items[0]
     real = [x for x in items if isinstance(x, RealSet) and x.variable]
@@ -223,6 +242,8 @@ def _bracketed(group: Group, read: Read) -> ParsedAnswer:
         return scalar([group])
     if left == "{":
         return _braces(group.items, read)
+    if left == "[" and (lines := _lines(group.items)):
+        return _matrix(lines, read)
     items = _items(group.items, _separators(group.items), read)
     if not items:
         raise Unreadable("brackets with nothing in them")
@@ -232,6 +253,30 @@ def _bracketed(group: Group, read: Read) -> ParsedAnswer:
     if left == "[" and len(rows) == len(items) and len({len(r) for r in rows}) == 1:
         return Matrix(tuple(rows))
     return Sequence(tuple(items), left, right)
+
+
+def _lines(nodes: Nodes) -> list[list[Nodes]]:
+    """The cells of [1, 2; 3, 4] or [1 2; 3 4], a line between semicolons; nothing where it is no matrix, as in [1; 2]."""
+    lines = cut(nodes, [k for k, node in enumerate(nodes) if node.kind == ";"])
+    cells = [cut(line, _commas(line)) if _commas(line) else _spaced_numbers(line) for line in lines]
+    widths = {len(line) for line in cells}
+    return cells if len(cells) > 1 and len(widths) == 1 and widths != {1} else []
+
+
+def _spaced_numbers(nodes: Nodes) -> list[Nodes]:
+    starts = [k for k, node in enumerate(nodes) if node.spaced and k]
+    if not all(node.kind == "n" or node.text == "-" for node in nodes):
+        return [nodes]
+    return [nodes[a:b] for a, b in itertools.pairwise([0, *starts, len(nodes)])]
+
+
+def _matrix(cells: list[list[Nodes]], read: Read) -> Matrix:
+    if not cells or sum(map(len, cells)) > MAX_ITEMS:
+        raise Unreadable("a matrix with nothing or too much in it")
+    entries = tuple(tuple(map(read, row)) for row in cells)
+    if len({len(row) for row in entries}) != 1:
+        raise Unreadable("rows of different lengths")
+    return Matrix(entries)
 
 
 def _braces(nodes: Nodes, read: Read) -> ParsedAnswer:
@@ -265,14 +310,10 @@ def _environment(nodes: Nodes, read: Read) -> ParsedAnswer:
         statements = tuple(map(read, rows[:MAX_ITEMS]))
         return statements[0] if len(statements) == 1 else Collection(statements, False, "and")
     cells = [[cell for cell in cut(row, [k for k, x in enumerate(row) if x.kind == "&"]) if cell] for row in rows]
-    if not cells or sum(map(len, cells)) > MAX_ITEMS:
-        raise Unreadable("a matrix with nothing or too much in it")
-    entries = tuple(tuple(map(read, row)) for row in cells)
-    if len({len(row) for row in entries}) != 1:
-        raise Unreadable("rows of different lengths")
+    matrix = _matrix(cells, read)
     if before:
-        return _scaled(_factor(before), Matrix(entries))
-    return entries[0][0] if len(entries) == len(entries[0]) == 1 else Matrix(entries)
+        return _scaled(_factor(before), matrix)
+    return matrix.rows[0][0] if len(matrix.rows) == len(matrix.rows[0]) == 1 else matrix
 
 
 def _factor(nodes: Nodes) -> Value:

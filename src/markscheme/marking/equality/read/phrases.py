@@ -7,7 +7,8 @@ from fractions import Fraction
 from typing import Final
 
 from markscheme.marking.equality.kinds import Choice, Clock, ParsedAnswer, Scalar
-from markscheme.marking.equality.read.wording import MONTHS, meaning, undressed, words_of
+from markscheme.marking.equality.letters import SIGNS
+from markscheme.marking.equality.read.wording import MONTHS, meaning, numeric_date, undressed, words_of
 from markscheme.marking.equality.units import read_unit
 from markscheme.marking.extraction.number_words import NUMBER_WORDS, number_from_words
 
@@ -32,7 +33,7 @@ _COUNTED: Final = re.compile(
     r"(\d{1,30}(?:[.,]\d{1,30})?)\s*"
     r"(?:\(\s*((?!base\b|mod\b|in base\b)[A-Za-z][A-Za-z' -]{2,60})\)|\s([A-Za-z]{1,20}-[A-Za-z-]{3,20}(?: [A-Za-z]{2,20}){0,3}))"
 )
-_LETTERS: Final = re.compile(r"[^\W\d_](?:[^\W\d_]|[\s,'’\-])*")
+_LETTERS: Final = re.compile(rf"[^\W\d_](?:[^\W\d_]|[{SIGNS}\s,'’\-])*")
 
 
 def read_phrase(text: str) -> ParsedAnswer | None:
@@ -57,6 +58,8 @@ def read_phrase(text: str) -> ParsedAnswer | None:
 
 
 def _from_digits(plain: str) -> ParsedAnswer | None:
+    if 8 <= len(plain) <= 10 and (date := numeric_date(plain)) is not None:
+        return date
     if m := _RATIO.fullmatch(plain):
         return Clock((Fraction(m[1]), Fraction(m[2])))
     if (":" in plain or plain[-1] in "mM.kgn") and (clock := _clock(plain)) is not None:

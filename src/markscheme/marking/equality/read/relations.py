@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Final
@@ -17,6 +18,9 @@ from markscheme.marking.equality.read.values import scalar, words
 
 Read = Callable[[Nodes], ParsedAnswer]
 _INEQUALITIES: Final = frozenset({"<", ">", "≤", "≥"})
+_DERIVATIVE: Final = re.compile(
+    r"frac\{d(?:\^\{\d\})?(?:[^\W\d_]+(?:\(\w\))?)?\}\{d[^\W\d_]+(?:\^\{\d\})?\}(?:\w(?:\(\w\))?)?|d[^\W\d_]+/d[^\W\d_]+"
+)
 _SET_OPERATIONS: Final = {"∩": sets.intersection, "\\": sets.difference}
 
 
@@ -63,6 +67,7 @@ def name_of(nodes: Nodes) -> str:
     is_name = (
         (first.kind != "n" and not kinds.isdisjoint({"x", "angle", "?"}))  # 52 degrees is a value, whatever degrees are
         or first.text == "bar"
+        or (first.text in ("frac", "d") and _DERIVATIVE.fullmatch(text))
         # f(x), f^{-1}(x)
         or (first.kind == "v" and last.text == "(" and (len(nodes) == 2 or (len(nodes) == 4 and nodes[1].text == "^")))
         or (first.kind == "f" and len(kinds) <= 3 and kinds <= {"f", "v", "{", "}", "(", ")"})  # \cos A

@@ -2,7 +2,7 @@
 
 A token is (kind, text, spaced), `spaced` meaning white space before it. Kinds: `n` number, `v` variable or constant,
 `f` function, `x` word, `o` operator, `r` relation, `u` set operation, `(` `)` brackets, `{` `}` groups, `|` bar,
-`c` command with arguments, `b` base of a number, and single characters for separators. Never raises on odd text.
+`c` command with arguments, `b` base of a number, `h` digits of a number behind 0x, 0b or 0o, and single characters for separators. Never raises on odd text.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
+from markscheme.marking.equality.letters import WORD
 from markscheme.marking.equality.read.vocabulary import (
     BINOMIALS,
     DISCARDED,
@@ -33,14 +34,16 @@ class Token(NamedTuple):
 
 
 _MASTER: Final = re.compile(
-    r"(?P<n>\d{1,3}(?: \d{3})+(?![\d])|(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+(?![\w{]))?)"
+    r"0(?<!\w0)(?:[xX](?P<h16>[0-9a-fA-F]+)|[bB](?P<h2>[01]+)|[oO](?P<h8>[0-7]+))(?!\w)"
+    r"|(?P<n>\d{1,3}(?: \d{3})+(?![\d])|(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+(?![\w{]))?)"
     r"|(?P<s>\s+|~)"
-    r"|(?P<w>[^\W\d_]+)"
+    rf"|(?P<w>[a-zA-Z]+(?![a-zA-Z]|[^\x00-\x7f])|{WORD})"
     r"|\\(?P<c>[a-zA-Z]+|.|$)"
-    r"|(?P<m>\*\*|<=|>=|!=|==|=>|->|:=|=<|\.\.\.)"
+    r"|(?P<m>\*\*|<=|>=|(?<![\d)])!=|==|=>|->|:=|=<|\.\.\.)"
     r"|(?P<o>.)",
     re.DOTALL,
 )
+_PREFIXED: Final = {"h16": "16", "h2": "2", "h8": "8"}
 _CHARACTERS: Final[dict[str, tuple[str, str]]] = {
     "+": ("o", "+"), "-": ("o", "-"), "*": ("o", "*"), "/": ("o", "/"), "^": ("o", "^"), "_": ("o", "_"), "!": ("o", "!"),
     "%": ("o", "%"), "'": ("o", "'"), "=": ("r", "="), "<": ("r", "<"), ">": ("r", ">"), "(": ("(", "("), ")": (")", ")"),
@@ -49,7 +52,7 @@ _CHARACTERS: Final[dict[str, tuple[str, str]]] = {
     "**": ("o", "^"), "<=": ("r", "≤"), "=<": ("r", "≤"), ">=": ("r", "≥"), "!=": ("r", "≠"), "==": ("r", "="), "=>": ("r", "⇒"),
     "->": ("r", "→"), ":=": ("r", "="), "...": ("x", "..."),
 }  # fmt: skip
-_COMPOUND_UNIT: Final = re.compile(r"[a-zA-Z]{1,4}(?:[/ ][a-zA-Z]{1,4}(?:\^?\{?-?\d\}?)?)+")
+_COMPOUND_UNIT: Final = re.compile(r"[a-zA-Z]{1,4}(?:[/ *][a-zA-Z]{1,4}(?:\^?\{?-?\d\}?)?)+")
 _WORD_NEXT: Final = re.compile(r" (?!sin|cos|tan|log|sqrt|and|or|if)[A-Za-z]{3,}")
 _CALL: Final = re.compile(r"\s?(?:\\m?left\s?)?\(")
 _GROUP: Final = re.compile(r"\s{0,9}\{([^{}]*)\}")
@@ -104,6 +107,8 @@ def scan(text: str, *, in_text: bool = False) -> list[Token]:
                 tokens.append(_command(name, spaced))
                 if name == "\\" and (gap := _ROW_SKIP.match(text, m.end())):
                     skip_to = gap.end()
+        elif group in _PREFIXED:
+            tokens += [Token("h", m[group], spaced), Token("b", _PREFIXED[group])]
         else:
             kind, meaning = _CHARACTERS.get(found, ("?", found))
             tokens.append(Token(kind, meaning, spaced))

@@ -39,7 +39,7 @@ _DEGREES: Final = frozenset({("o", "°"), ("v", "o")})
 _ORDINALS: Final = frozenset({"th", "st", "nd", "rd"})
 _ARRANGED: Final = frozenset({"c", "o", "{"})
 _STRAY: Final = frozenset({",", ";", ".", "&", "\\\\"})
-_HEDGES: Final = words("either both about approximately roughly exactly around nearly after only just")
+HEDGES: Final = words("either both about approximately roughly exactly around nearly after only just")
 _START: Final = Token("", "")
 
 
@@ -95,7 +95,7 @@ def trimmed(nodes: Nodes) -> Nodes:
     low, high = 0, len(nodes)
     while low < high:
         first, last = nodes[low], nodes[high - 1]
-        hedge = first.kind == "x" and high - low > 1 and first.text.lower() in _HEDGES
+        hedge = first.kind == "x" and high - low > 1 and first.text.lower() in HEDGES
         if hedge or first.kind in _STRAY or first.kind == ":":
             low += 1
         elif last.kind in _STRAY or last.text == "_":

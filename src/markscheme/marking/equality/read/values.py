@@ -10,10 +10,11 @@ from typing import Final
 
 from markscheme.marking.equality.algebra.arithmetic import add, mul, neg
 from markscheme.marking.equality.algebra.exact import Expr, Unreadable
-from markscheme.marking.equality.kinds import Based, Collection, ParsedAnswer, Scalar
+from markscheme.marking.equality.kinds import Based, Collection, ParsedAnswer, Scalar, Text
 from markscheme.marking.equality.read.expressions import evaluate, read_number
 from markscheme.marking.equality.read.tokens import Token
-from markscheme.marking.equality.read.tree import Group, Node, Nodes, flat
+from markscheme.marking.equality.read.tree import HEDGES, Group, Node, Nodes, flat
+from markscheme.marking.equality.read.vocabulary import CONNECTIVES
 from markscheme.marking.equality.read.wording import in_words
 from markscheme.marking.equality.units import Unit, read_unit
 from markscheme.marking.extraction.number_words import SCALE_WORDS, number_from_words
@@ -40,6 +41,8 @@ def scalar(nodes: Nodes) -> ParsedAnswer:
             raise Unreadable("something after a base")
         return _in_base(nodes[:-1], nodes[-1].text)
     words = next((k for k, node in enumerate(nodes) if _is_annotation(node, k)), len(nodes))
+    if words == 1 and nodes[0].text == "-" and isinstance(debt := _after_words(nodes[1:]), Scalar):
+        return replace(debt, value=neg(debt.value))  # -€5
     if words < len(nodes):
         return _annotated(nodes[:words], nodes[words:]) if words else _after_words(nodes)
     percent = False
@@ -80,6 +83,8 @@ def _is_annotation(node: Node, place: int) -> bool:
 def _value(nodes: Nodes, unit: Unit | None, percent: bool) -> ParsedAnswer:
     if len(nodes) == 1 and nodes[0].kind == "n":
         return Scalar(read_number(nodes[0].text), unit, percent)
+    if (code := _code(nodes)) is not None:
+        return Text(code.lower())
     signs = [1 if t.text == "±" else -1 for t in flat(nodes) if t.text in ("±", "∓")]
     if len(signs) > 4:
         raise Unreadable("too many signs to choose")
@@ -93,6 +98,16 @@ def _value(nodes: Nodes, unit: Unit | None, percent: bool) -> ParsedAnswer:
     value = values[0][0]
     letters = isinstance(value, Expr) and all(node.kind == "v" and len(node.text) == 1 for node in nodes)
     return Scalar(value, unit, percent, "".join(node.text for node in nodes) if letters else "")
+
+
+def _code(nodes: Nodes) -> str | None:
+    """Letters and digits written together with a digit behind a letter, `8gf0`, `A0`: no product is written so."""
+    if {node.kind for node in nodes} != {"n", "v"} or any(node.spaced for node in nodes[1:]):
+        return None
+    if not any(a.kind == "v" and b.kind == "n" for a, b in itertools.pairwise(nodes)):
+        return None
+    code = "".join(node.text for node in nodes if node.kind == "n" or len(node.text) == 1)
+    return code if len(code) == sum(len(node.text) for node in nodes) and code.isascii() and code.isalnum() else None
 
 
 def words(nodes: Nodes) -> ParsedAnswer:
@@ -129,6 +144,8 @@ def _annotated(amount: Nodes, behind: Nodes) -> ParsedAnswer:
     if first[0] in _BASE_WORDS or first == ["in", "base"]:
         return _in_base(amount, "".join(t.text for t in rest[1 if first[0] in _BASE_WORDS else 2 :]))
     number = scalar(amount)
+    if isinstance(only, Group) and len(only.items) > 1 and CONNECTIVES.get(first[0]) == "or":
+        return Collection((number, scalar(only.items[1:])), False, "or")  # 0.75 (or 3/4)
     annotated = None
     if isinstance(number, Scalar) and len(number.letters) <= 2 and number.letters not in ("a", "A"):
         annotated = _with_unit(number, rest)
@@ -163,10 +180,15 @@ def _with_unit(number: Scalar, rest: Sequence[Token]) -> Scalar | None:
     unit = read_unit(_spelled(rest[:more]))
     if more is not None and unit is not None:
         return _compound(number, unit, rest[more:])
-    if unit is not None and len(unit.word.split()) > 2 and any(t.kind == "n" for t in rest):
-        return None  # 0. She must make $5500
+    if word not in HEDGES and any(t.kind == "n" and not _is_exponent(rest, k) for k, t in enumerate(rest)):
+        return None  # 7打1只, but √2 (approximately 1.414)
     # "$5 per hour", "$3 million": the first unit decides.
     return number if unit is None or number.unit is not None else replace(number, unit=unit)
+
+
+def _is_exponent(tokens: Sequence[Token], k: int) -> bool:
+    """Whether a number within a unit is a power of what stands before it: cm2, s^{-1}."""
+    return k > 0 and (tokens[k - 1].text in ("^", "{", "-") or (tokens[k - 1].kind == "x" and not tokens[k].spaced))
 
 
 _NO_UNITS: Final = frozenset(("squared", "cubed", "remainder"))

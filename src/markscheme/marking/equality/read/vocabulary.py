@@ -36,7 +36,7 @@ _VARIANTS: Final = {"varepsilon": "epsilon", "vartheta": "theta", "varphi": "phi
 COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "pi": ("v", "π"), "infty": ("inf", "∞"), "imath": ("v", "i"), "jmath": ("v", "j"),
     "cdot": ("o", "*"), "times": ("o", "*"), "ast": ("o", "*"), "star": ("o", "*"), "bullet": ("o", "*"), "div": ("o", "/"), "over": ("o", "/"),
-    "pm": ("o", "±"), "mp": ("o", "∓"), "circ": ("o", "°"), "degree": ("o", "°"), "degrees": ("o", "°"), "textdegree": ("o", "°"), "top": ("v", "T"), "intercal": ("v", "T"), "textdollar": ("$", "$"), "mathdollar": ("$", "$"), "surd": ("c", "sqrt"), "deg": ("o", "°"), "prime": ("o", "'"), "choose": ("o", "choose"),
+    "pm": ("o", "±"), "mp": ("o", "∓"), "circ": ("o", "°"), "degree": ("o", "°"), "degrees": ("o", "°"), "textdegree": ("o", "°"), "top": ("v", "T"), "intercal": ("v", "T"), "textdollar": ("$", "$"), "mathdollar": ("$", "$"), "dollar": ("$", "$"), "surd": ("c", "sqrt"), "deg": ("o", "°"), "prime": ("o", "'"), "choose": ("o", "choose"),
     "%": ("o", "%"), "$": ("$", "$"), "&": ("x", "and"), "#": ("x", "#"), "_": ("o", "_"),
     "le": ("r", "≤"), "leq": ("r", "≤"), "leqslant": ("r", "≤"), "ge": ("r", "≥"), "geq": ("r", "≥"), "geqslant": ("r", "≥"),
     "lt": ("r", "<"), "gt": ("r", ">"), "ne": ("r", "≠"), "neq": ("r", "≠"), "approx": ("r", "≈"), "simeq": ("r", "≈"), "cong": ("r", "≈"),
@@ -78,16 +78,25 @@ MATRICES: Final = frozenset(
 )
 SHORT_WORDS: Final = frozenset(
     "kgs kms gms mls a an and as at be by cm dm do ft go he if in is it kg km lb me mg mi ml mm my no nm of on or oz so to up us we yd "
-    "am pm th st nd rd hr hrs min mins sec secs lbs mph kph kmh sq cu per day yes not all any bits east west north south "
+    "chf gbp am pm th st nd rd hr hrs min mins sec secs lbs mph kph kmh sq cu per day yes not all any bits east west north south "
     "way man car bag can jar lap map cap hat gas cents cent dollar dollars base mod gal pt qt yr yrs wk ml cc rad hz pct percent usd".lower().split()
 )
 """Letters that make a word though they could be a product of variables."""
-CONNECTIVES: Final = frozenset({"and", "or", "&"})
+_JOINING: Final = {
+    "and": "and & und et и та và dan och og 和 以及 と และ এবং और మరియు",
+    "or": "or oder ou или либо 或 或者 または もしくは あるいは atau veya hoặc eller lub หรือ অথবা বা या లేదా",
+}
+CONNECTIVES: Final = {word: joined for joined, said in _JOINING.items() for word in said.split()}
+"""Words between two values of a list, and how they join them."""
 _PLAIN_CONSTANTS: Final[dict[str, tuple[str, str]]] = {
     "pi": ("v", "π"), "Pi": ("v", "π"), "PI": ("v", "π"), "infinity": ("inf", "∞"), "Infinity": ("inf", "∞"), "inf": ("inf", "∞"), "infty": ("inf", "∞"),
     "oo": ("inf", "∞"), "sqrt": ("c", "sqrt"), "union": ("u", "∪"), "deg": ("o", "°"), "equals": ("r", "="),
     "frac": ("c", "frac"), "times": ("o", "*"), "cdot": ("o", "*"), "pm": ("o", "±"),
 }  # fmt: skip
+
+
+_FIRST_SIGN: Final = "\u0900"
+"""From here on a single letter is a word or a measure (或, 分, 歳), which no variable is named after."""
 
 
 def command(name: str) -> tuple[str, str] | None:
@@ -105,7 +114,7 @@ def command(name: str) -> tuple[str, str] | None:
 def plain(run: str) -> list[tuple[str, str]]:
     """The tokens of letters written together outside `\\text`: a function, a constant, variables, or a word."""
     if len(run) == 1:
-        return [("v", run)]
+        return [("x" if run >= _FIRST_SIGN else "v", run)]
     known = _PLAIN_CONSTANTS.get(run)
     if known is not None:
         return [known]
@@ -122,6 +131,9 @@ def plain(run: str) -> list[tuple[str, str]]:
     return [("v", letter) for letter in run]
 
 
+_AFTER_PI: Final = frozenset("rhlRHL")
+
+
 def is_word(run: str) -> bool:
     """Whether letters are a word rather than a product of variables such as `abc` or `xy`."""
     lower = run.lower()
@@ -132,6 +144,8 @@ def is_word(run: str) -> bool:
     if len(run) >= 4 and run.islower() and list(run) != sorted(run):
         return True  # a product of so many variables is written in order, `abcd`; "ways" and "balls" are words
     # Three letters or more with e, i, o or u: as variables those would be constants or are hardly ever used.
-    if len(run) < 3 or not any(v in lower for v in "eiou") or lower.startswith(("pi", "sqrt")):
+    if len(run) < 3 or not any(v in lower for v in "eiou") or lower.startswith("sqrt"):
         return False
+    if lower.startswith("pi"):
+        return len(run) > 3 and not _AFTER_PI.issuperset(run[2:])  # Pine and Pisa, but piRh
     return not any(lower[:size] in FUNCTIONS for size in range(len(run) - 2, len(run) + 1))  # sinxy, but not "single"

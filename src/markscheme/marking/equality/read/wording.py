@@ -6,10 +6,13 @@ Words that no row names stay words, in lower case, without punctuation and witho
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Final
 
 from markscheme.marking.equality.algebra import real_sets as sets
 from markscheme.marking.equality.kinds import ParsedAnswer, Scalar, Text
+from markscheme.marking.equality.letters import WORD
+from markscheme.marking.equality.read.vocabulary import words as word_set
 
 _DRESS: Final = re.compile(
     r"\\(?:text(?:bf|it|rm|sf|tt|up|normal|md|sc)?|mbox|hbox|math(?:rm|bf|it|sf|tt)|emph|boldsymbol|bm|operatorname|boxed|fbox)"
@@ -17,8 +20,14 @@ _DRESS: Final = re.compile(
 )
 _COLON: Final = re.compile(r"(?<!\s)\s*+\\colon(?![a-zA-Z])\s*+")
 _SPACING: Final = re.compile(r"\\[,;:! ]|\\q?quad(?![a-zA-Z])|~")
-_WORD: Final = re.compile(r"[^\W\d_]+|\d+(?:\.\d+)?|[^\w\s.,;:!?\"'(){}$*\\]", re.UNICODE)
-_ARTICLES: Final = ("the ", "a ", "an ")
+_WORD: Final = re.compile(rf"{WORD}|\d+(?:\.\d+)?|[^\w\s.,;:!?\"'(){{}}$*\\]", re.UNICODE)
+_VERB: Final = re.compile(r" (?:is|are) ")
+_UNNAMED: Final = word_set(
+    "it this that they these those there he she so the of only final correct given answer answers result conclusion "
+    "solution solutions statement graph curve equation function limit series sequence set relation shape figure triangle "
+    "day month year time date value number"
+)
+"""Words that say no more of what is meant than the question does."""
 _INTRODUCING: Final = frozenset(["on", "due", "in", "to", "towards", "toward", "at", "the", "a", "an"])
 _CLASSING: Final = frozenset(["function", "functions", "direction", "number", "numbers", "triangle"])
 _YEAR: Final = "january february march april may june july august september october november december"
@@ -63,6 +72,20 @@ _DATE: Final = re.compile(
 )
 
 
+_NUMERIC_DATE: Final = re.compile(r"(?P<a>\d{1,2})/(?P<b>\d{1,2})/(?P<year>\d{4})|(?P<y>\d{4})-(?P<m>\d\d)-(?P<d>\d\d)")
+
+
+def numeric_date(text: str) -> Text | None:
+    """07/28/2001 or 2001-07-28 as a date; 03/04/2001, which may be in March or in April, equals no date in words."""
+    if (found := _NUMERIC_DATE.fullmatch(text)) is None:
+        return None
+    year, first, second = found["year"] or found["y"], int(found["a"] or found["m"]), int(found["b"] or found["d"])
+    if found["a"] and max(first, second) <= 12 and first != second:
+        return Text(f"date {first}/{second} {year}")
+    month, day = (second, first) if first > 12 and found["a"] else (first, second)
+    return Text(f"date {_MONTHS[month - 1][:3]} {day} {year}") if 1 <= month <= 12 and 1 <= day <= 31 else None
+
+
 def undressed(text: str) -> str:
     r"""The text without font commands, spacing and braces: what `\text{(C) Plane}` says."""
     if "\\" in text:
@@ -79,9 +102,12 @@ def meaning(words: str) -> ParsedAnswer | None:
     """What words in lower case mean, where a row of the table or a date says so."""
     if len(words) > _LONGEST:
         return None
-    for said in (words, _without_introduction(words)):
-        if m := _SAID.fullmatch(said):
-            return _MEANINGS[int((m.lastgroup or "m0")[1:])][0]
+    if m := _SAID.fullmatch(words):
+        return _MEANINGS[int((m.lastgroup or "m0")[1:])][0]
+    said = _without_introduction(words)
+    if m := _SAID.fullmatch(said.words):
+        known = _MEANINGS[int((m.lastgroup or "m0")[1:])][0]
+        return replace(known, subject=said.subject) if isinstance(known, Text) else known
     m = _DATE.fullmatch(words)
     if m is None or (m["a"] is None) == (m["b"] is None):
         return None
@@ -91,18 +117,25 @@ def meaning(words: str) -> ParsedAnswer | None:
 def in_words(words: str) -> ParsedAnswer:
     """What words in lower case mean; words without a meaning in the table are their own."""
     known = meaning(words)
-    return known if known is not None else Text(_without_introduction(words))
+    return known if known is not None else _without_introduction(words)
 
 
-def _without_introduction(words: str) -> str:
-    """Words without what they are said of ("it is an ellipse"), and without what only introduces or classes them."""
-    for verb in (" is ", " are "):
-        subject, _, said = words.rpartition(verb)
-        if said and len(subject) < _LONGEST_SUBJECT and not _DIGIT.search(subject):
-            words = said
+def _without_introduction(words: str) -> Text:
+    """Words without what they are said of ("it is an ellipse"), and without what only introduces or classes them.
+
+    A sentence of two clauses ("Ann is a saint and Tom is a sinner") is taken as it stands.
+    """
+    subject = ""
+    while not subject and (verb := _VERB.search(words)) is not None:
+        before = words[: verb.start()]
+        if not _UNNAMED.issuperset(before.split()):
+            if len(before) >= _LONGEST_SUBJECT or _DIGIT.search(before) or _VERB.search(words, verb.end()):
+                break
+            subject = before
+        words = words[verb.end() :]
     parts = words.split()
     while len(parts) > 1 and parts[0] in _INTRODUCING:
         del parts[0]
     if len(parts) == 2 and parts[1] in _CLASSING:
         del parts[1]
-    return " ".join(parts)
+    return Text(" ".join(parts), subject.removeprefix("the "))

@@ -60,6 +60,10 @@ _SIMPLE: Final = 10**9
 """No decimal of 13 digits or more is a fraction of smaller numbers."""
 
 
+_SIMPLE_DENOMINATOR = 99
+_LAST_DIGIT = Fraction(1, 10**15)
+
+
 class Comparator(msgspec.Struct):
     """One comparison: what it noticed on the way, and what it could not decide."""
 
@@ -124,6 +128,10 @@ class Comparator(msgspec.Struct):
         """The verdict on two values that agree numerically, though their canonical forms differ."""
         return None
 
+    def is_constant(self, value: Value) -> bool | None:  # noqa: ARG002
+        """The verdict on a value with variables that is the same at a few points."""
+        return None
+
     def all(self, pairs: list[tuple[ParsedAnswer, ParsedAnswer]]) -> bool | None:
         """Whether every pair is equal."""
         undecided = False
@@ -151,10 +159,14 @@ def _is_rounded(given: Value, gold: Value, places: int) -> bool:
 def _is_float_of(printed: Value, value: Value) -> bool:
     """Whether a decimal of 12 to 17 digits, as code and calculators print a double, is a value but for its last digits.
 
-    The last digits of 15 and more are noise of the computation; fewer are the value, rounded or cut off there.
+    The last digits of 15 and more are noise of the computation; fewer are the value, rounded or cut off there. Two such
+    decimals are one value where both print the same simple fraction, or where one is the other rounded.
     """
-    digits = _digits(printed)
-    if not 12 <= digits <= 17 or _digits(value) > min(12, digits - 3):
+    digits, known = _digits(printed), _digits(value)
+    if digits >= 15 <= known <= 17 and isinstance(printed, Fraction) and isinstance(value, Fraction):
+        simple = printed.limit_denominator(_SIMPLE_DENOMINATOR)
+        return abs(simple) < 1_000 and all(abs(one - simple) <= abs(simple) * _LAST_DIGIT for one in (printed, value))
+    if not 12 <= digits <= 17 or known > min(12, digits - 3):
         return False
     size = approximate(value)
     if size is None or size.imag:
@@ -162,7 +174,8 @@ def _is_float_of(printed: Value, value: Value) -> bool:
     shown = float(printed)  # type: ignore[arg-type]
     off = abs(shown) - math.copysign(size.real, shown * size.real)
     if digits >= 15:
-        return abs(off) <= 1e-12 * abs(size.real)
+        rounded = 11 <= known <= 12 and abs(off) <= 0.51 * 10.0 ** (math.floor(math.log10(abs(shown))) + 1 - known)
+        return rounded or abs(off) <= 1e-12 * abs(size.real)
     last = 10.0 ** (math.floor(math.log10(abs(shown))) + 1 - digits)
     return -0.99 * last < off <= 0.51 * last
 

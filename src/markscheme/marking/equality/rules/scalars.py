@@ -11,6 +11,7 @@ from markscheme.marking.equality.algebra.exact import PI
 from markscheme.marking.equality.algebra.numeric import approximate
 from markscheme.marking.equality.algebra.real_sets import INFINITY
 from markscheme.marking.equality.kinds import Based, Choice, Clock, ParsedAnswer, Scalar, Text
+from markscheme.marking.equality.rules.antiderivatives import antiderivatives
 from markscheme.marking.equality.units import angle, compatible
 
 if TYPE_CHECKING:
@@ -21,11 +22,14 @@ def scalars(comparator: Comparator, a: Scalar, b: Scalar) -> bool | None:
     if a.letters and b.letters and a.letters != b.letters and max(len(a.letters), len(b.letters)) == 1:
         # Choice letters are often given in lower case; beyond H it is rather a variable, and e is a number.
         return a.letters.lower() == b.letters.lower() and a.letters.lower() in "abcdfgh"
+    if a.letters and b.letters and (_is_spelling(a.letters) or _is_spelling(b.letters)):
+        return a.letters.lower() == b.letters.lower()
     if a.percent != b.percent:
         return _percent(comparator, *((a, b) if a.percent else (b, a)))
     unit = a.unit or b.unit
     if unit is None:
-        return comparator.values(a.value, b.value)
+        verdict = comparator.values(a.value, b.value)
+        return antiderivatives(comparator, a.value, b.value) if verdict is False else verdict
     if a.unit is None or b.unit is None:
         if angle(unit) == "deg":
             return _degrees(comparator, *((a, b) if a.unit else (b, a)))
@@ -44,6 +48,15 @@ def scalars(comparator: Comparator, a: Scalar, b: Scalar) -> bool | None:
     if a.unit.factor == b.unit.factor:
         return comparator.values(a.value, b.value)
     return comparator.values(mul(a.value, a.unit.factor), mul(b.value, b.unit.factor))
+
+
+def _is_spelling(letters: str) -> bool:
+    """Whether letters written together are rather a string, in which order counts, than a product.
+
+    A product is written in small letters, each of them once: `zyx` is `xyz`, but `aab` would be a²b, and `CAB` names
+    points, choices or an order of things. Two capitals are a segment, and AB is BA.
+    """
+    return len(letters) > 2 and (letters.isupper() or len(set(letters)) < len(letters))
 
 
 def _degrees(comparator: Comparator, degrees: Scalar, other: Scalar) -> bool | None:
@@ -73,6 +86,8 @@ def _percent(comparator: Comparator, percent: Scalar, number: Scalar) -> bool | 
 
 
 def texts(comparator: Comparator, a: Text, b: Text) -> bool | None:
+    if a.subject and b.subject and a.subject != b.subject:
+        return False  # Ann is taller, not Tom
     one, two = sorted((a.words, b.words), key=len)
     if one.startswith("date ") and len(one.split()) == 3 and two.startswith(one + " "):
         comparator.flag("year not stated")

@@ -1,0 +1,14 @@
+"""The letters of every script: what a regular expression has to say so that a word is one piece.
+
+Thai and the scripts of India write vowels as signs on a letter, and those are no letters to `re`.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import Final
+
+_SCRIPTS_WITH_SIGNS: Final = range(0x0900, 0x1200)
+SIGNS: Final = "".join(c for c in map(chr, _SCRIPTS_WITH_SIGNS) if unicodedata.category(c)[0] == "M")
+WORD: Final = rf"[^\W\d_]+(?:[{SIGNS}][^\W\d_]*)*"
+"""Letters written together."""
