@@ -13,7 +13,7 @@ def tagged_answer(text: str, start: int, end: int) -> ExtractedAnswer | None:
     if text.find("<", start, end) < 0:
         return None
     left_open = None
-    for opened in reversed(list(_OPENING.finditer(text, start, end))[-TRIES:]):
+    for opened in reversed(list(_OPENING.finditer(text, max(start, end - _REACH), end))[-TRIES:]):
         limit = min(end, opened.end() + MAX_CONTENT)
         closed = text.find(f"</{opened[1]}>", opened.end(), limit)
         broken = _BROKEN.search(text, opened.end(), limit) if closed < 0 else None
@@ -38,6 +38,8 @@ def closed_answer(text: str, start: int, end: int) -> ExtractedAnswer | None:
     return answer._replace(outer_end=closing.end()) if answer.content else None
 
 
+_REACH = 300_000
+"""How far before the end a tag may open: millions of them would each be looked at."""
 _OPENING = re.compile(r"<(answer|ans|final_answer|Answer|ANSWER|CONCLUSION|solution)>")
 _BROKEN = re.compile(r"</?[A-Za-z]{2,12}>")
 """A tag in the place of the one that closes: `<answer> 20 <endthink>`."""
