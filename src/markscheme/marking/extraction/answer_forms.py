@@ -90,14 +90,20 @@ def explicit_answer(text: str, start: int, end: int, forms: FormTable = ALL_FORM
     for find in forms.typeset:
         if (answer := find(text, begin, end)) is not None:
             typeset, begin = answer, answer.outer_end
+            if end - begin < _SHORTEST:
+                break
     if typeset is None:
         return _last(forms.announced, text, start, end) or closed_answer(text, start, end)
     later = None
-    if end - typeset.outer_end > 5:  # "####1" is the shortest that could follow
+    if end - typeset.outer_end >= _SHORTEST:
         later = _last(forms.later, text, typeset.outer_end, end)
     if later is None and typeset.form == "tagged":  # <answer>The final answer is 42</answer>
         later = _last(forms.announced, text, typeset.start, typeset.end)
     return later or typeset
+
+
+_SHORTEST: Final = 6
+"""Nothing that states an answer behind another one is shorter."""
 
 
 def implied_answer(sections: ResponseSections) -> ExtractedAnswer | None:
