@@ -202,6 +202,8 @@ def _is_denied(text: str, match: re.Match[str]) -> bool:
     bare = match["letter"] == "A" and text[match.start("letter") - 1] not in "(["
     before = text[max(0, match.start() - 24) : match.start()]
     turned = _NOT.search(before) is not None or before.endswith((" or", " or "))
+    if _REJECTED.match(text, match.end("letter")) is not None:
+        return True  # "Solution: Choice D is wrong since …"
     return turned or (bare and _ARTICLE.match(text, match.end("letter")) is not None)
 
 
