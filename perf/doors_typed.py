@@ -71,7 +71,11 @@ def _evaluate(script: Path, flags: tuple[str, ...]) -> tuple[list[Any], dict[str
         done = subprocess.run([*command, *where], capture_output=True, text=True, check=True)
         files = {each.parent.name[:-16]: json.loads(each.read_text()) for each in Path(out).glob("*/records.json")}
         bodies = sorted((json.loads(body) for _, body in server.seen or ()), key=lambda body: json.dumps(_words(body)))
-    return bodies, files, [line for line in done.stdout.splitlines() if "run folder:" not in line]
+    return (
+        bodies,
+        files,
+        [line for line in done.stdout.splitlines() if not line.strip().startswith(("run folder:", "By "))],
+    )
 
 
 def _words(body: dict[str, Any]) -> list[Any]:
@@ -105,7 +109,7 @@ def inspect_gsm8k(checkout: Path, add: Add) -> None:
         from task import gsm8k as door
 
         for setting in SETTINGS:
-            original, ours = published(**setting), door(**setting, protocol="match")
+            original, ours = published(**setting), door(**setting)
             for one, other in zip(original.dataset, ours.dataset, strict=True):
                 theirs, here = ((e.id, e.input, e.target, (e.metadata or {})["reasoning"]) for e in (one, other))
                 add("samples", theirs, here, "")

@@ -14,13 +14,14 @@ import random
 import socket
 import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Self
 
 Answer = Callable[[dict[str, Any]], str]
 """The text to answer a request body with."""
 
+BREAK = object()
 FAULTS = ("429", "500", "reset", "stall", "malformed", "empty", "cut")
 
 DEFAULT_TEXT = (
@@ -44,6 +45,8 @@ class Plan:
         capacity: int | None = None,
         status: Callable[[dict[str, Any]], tuple[int, dict[str, Any]] | None] | None = None,
         hold: bool = False,
+        events: Callable[[dict[str, Any]], Sequence[object]] | None = None,
+        event_delay: float = 0.0,
     ) -> None:
         self.latency = latency
         self.answer = answer
@@ -54,6 +57,9 @@ class Plan:
         self.capacity = capacity  # with more than this in flight it answers 429
         self.status = status  # a status and body to answer a request with, instead of an answer
         self.hold = hold  # no answer before `Loopback.release`
+        self.events = events
+        """The events of a request that asks for a stream, each with its own write: JSON, or text as it is; `BREAK` hangs up."""
+        self.event_delay = event_delay
         # Encoded once: the server's work must not hide the client's.
         self.fixed = self.encode(text, "loopback") if answer is None else b""
 
@@ -122,7 +128,7 @@ class _Connection(asyncio.Protocol):
         server.most_in_flight = max(server.most_in_flight, server.in_flight)
         if server.seen is not None:
             server.seen.append((head, body))
-        asked: dict[str, Any] = json.loads(body) if plan.answer or plan.status or server.count else {}
+        asked: dict[str, Any] = json.loads(body) if plan.answer or plan.status or plan.events or server.count else {}
         if server.count:
             server.asked[server.identity(asked)] += 1
         fault = plan.draw() if plan.faults else None
@@ -136,6 +142,10 @@ class _Connection(asyncio.Protocol):
             server.faulted[fault] += 1
             self._misbehave(fault, asked)
         else:
+            if plan.events is not None and asked.get("stream"):
+                self._send(b"", headers="Transfer-Encoding: chunked\r\n", kind="text/event-stream")
+                self._stream(list(plan.events(asked)), asked)
+                return
             answer = self._body(asked)
             if plan.hold:
                 server.held.append(partial(self._answer, answer, asked))
@@ -155,6 +165,25 @@ class _Connection(asyncio.Protocol):
         if self._server.count:
             self._server.answered[self._server.identity(asked)] += 1
         self._send(body)
+
+    def _stream(self, events: list[object], asked: dict[str, Any]) -> None:
+        assert self._transport is not None
+        if self._transport.is_closing():
+            return
+        if events and events[0] == BREAK:
+            self._done()
+            self._transport.abort()
+            return
+        if not events:
+            self._done()
+            if self._server.count:
+                self._server.answered[self._server.identity(asked)] += 1
+            self._transport.write(b"0\r\n\r\n")
+            return
+        first, *rest = events
+        data = first if isinstance(first, str) else f"data: {json.dumps(first)}\n\n"
+        self._transport.write(f"{len(data.encode()):x}\r\n{data}\r\n".encode())
+        asyncio.get_running_loop().call_later(self._plan.event_delay, self._stream, rest, asked)
 
     def _refuse(self, status: int, body: dict[str, Any]) -> None:
         self._done()
@@ -186,12 +215,11 @@ class _Connection(asyncio.Protocol):
         self._server.in_flight -= 1
         self._waiting -= 1
 
-    def _send(self, body: bytes, status: str = "200 OK", headers: str = "") -> None:
+    def _send(self, body: bytes, status: str = "200 OK", headers: str = "", kind: str = "application/json") -> None:
         assert self._transport is not None
         if not self._transport.is_closing():
-            head = (
-                f"HTTP/1.1 {status}\r\nContent-Type: application/json\r\n{headers}Content-Length: {len(body)}\r\n\r\n"
-            )
+            length = "" if "Transfer-Encoding" in headers else f"Content-Length: {len(body)}\r\n"
+            head = f"HTTP/1.1 {status}\r\nContent-Type: {kind}\r\n{headers}{length}\r\n"
             self._transport.write(head.encode() + body)
 
 

@@ -125,6 +125,6 @@ def test_page_of_a_protocol_when_read_then_names_the_version_that_is_installed()
     told = {}
     for page in (ROOT / "docs" / "protocols").glob("*.md"):
         title = page.read_text(encoding="utf-8").partition("\n")[0]
-        version = re.search(r"version (\d+)", title)
-        told |= {name: version[1] for name in re.findall(r"`([^`]+)`", title) if version}
+        for names, version in re.findall(r"((?:`[^`]+`[^`]*?)+), version (\d+)", title):
+            told |= dict.fromkeys(re.findall(r"`([^`]+)`", names), version)
     assert told == {rule.name: rule.version for rule in PROTOCOLS if rule.gold != "opinion"}

@@ -60,7 +60,7 @@ def test_countdown_prompt_when_default_then_is_the_published_question():
     sent = benchmark("countdown-sample").questions()[0].prompt.messages[-1].content
     assert problem.statement.startswith("Given the numbers ")
     assert "use each number exactly once with basic arithmetic operations (+, -, *, /)" in sent
-    assert sent.endswith("\nAnswer:")
+    assert sent.endswith("?\n\nAnswer:")
 
 
 def test_fewshot_when_variant_takes_none_then_says_so():

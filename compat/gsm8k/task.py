@@ -16,7 +16,7 @@ def gsm8k(
     data_dir: str | None = None,
     sample: bool = False,
 ) -> Task:
-    """The published task; `-T prompt=answer-line` has our words, `-T protocol=match` its scorer, `-T sample=true` no official data."""
+    """The published task; `-T prompt=answer-line` has our words, `-T protocol=math` our marks, `-T sample=true` no official data."""
     return published_gsm8k(
         fewshot=fewshot,
         fewshot_seed=fewshot_seed,

@@ -85,7 +85,24 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     limit: Annotated[Count | None, _fixed("only the first L problems")] = None
     limit_seed: Annotated[Whole | None, _fixed("with --limit: L problems drawn with this seed, not the first L")] = None
     system_prompt: Annotated[str | None, _fixed("system message before every question", "TEXT")] = None
+    then: Annotated[
+        tuple[str, ...],
+        _fixed("what the user says after the answer, such as 'Are you sure?'; may be repeated for more turns", "TEXT"),
+    ] = ()
     protocol: Annotated[str | None, _fixed("how responses are marked (default: the benchmark's)")] = None
+
+    tools: Annotated[
+        tuple[str, ...],
+        _fixed("what the model may call while it answers: python; may be repeated", "TOOL", group="tools"),
+    ] = ()
+    tool_format: Annotated[
+        Literal["native", "fenced"],
+        _fixed("tool calls of the server's API, or a ```python block in the text that is answered by ```output"),
+    ] = "native"
+    max_turns: Annotated[Count, _fixed("with --tools: at most N turns of the model for one response", "N")] = 16
+    tool_timeout: Annotated[Positive, _fixed("seconds that one call of a tool may take", "SECONDS")] = 30.0
+    tool_memory: Annotated[Count, _fixed("megabytes of memory for one call of a tool", "MB")] = 2048
+    unsafe_tools: Annotated[bool, _free("run tools without a sandbox where there is none")] = False
 
     base_url: Annotated[tuple[str, ...], _free("server address; repeat it for replicas", "URL", group="model")] = ()
     api: Annotated[
@@ -186,8 +203,13 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         ),
     ] = 1.0
     request_timeout: Annotated[
-        Positive, _free("seconds that one try may take, the whole generation included", "SECONDS")
+        Positive,
+        _free("seconds of silence after which a try has failed; without a stream, seconds of the whole try", "SECONDS"),
     ] = 1800.0
+    total_timeout: Annotated[
+        Positive, _free("seconds that one streamed try may take, the whole generation included", "SECONDS")
+    ] = 14400.0
+    no_stream: Annotated[bool, _free("have answers sent in one piece, not token by token")] = False
 
     data_dir: Annotated[
         str | None,
@@ -237,7 +259,8 @@ def fixed_options() -> tuple[str, ...]:
 
 NOT_FOR_JUDGES = (
     "samples", "pass_k", "until", "max_samples", "stop", "prompt", "fewshot", "fewshot_pool", "fewshot_seed", "limit",
-    "limit_seed", "system_prompt", "protocol", "data_dir",
+    "limit_seed", "system_prompt", "then", "protocol", "data_dir",
+    "tools", "tool_format", "max_turns", "tool_timeout", "tool_memory", "unsafe_tools",
 )  # fmt: skip
 """Options that would change what a judge is asked."""
 

@@ -94,8 +94,46 @@ FinishReason = Literal["stop", "length", "content_filter", "other"]
 """Why generation ended; `length` means the token limit cut it off."""
 
 
+class ToolSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """A tool as a model is told of it."""
+
+    name: str
+    description: str
+    parameters: dict[str, Any]  # JSON Schema of its arguments
+
+
+class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
+    """A model asks for a tool."""
+
+    id: str  # by which its result is known; empty where the call is part of the text
+    name: str
+    arguments: str  # as the model wrote them: JSON, or what it took for JSON
+
+
+class Turn(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One turn after the prompt: what the model said, what a tool gave back, or what the user said next."""
+
+    role: Literal["assistant", "tool", "user"]
+    text: str = ""
+    reasoning: str | None = None
+    tool_calls: tuple[ToolCall, ...] = ()
+    call_id: str = ""  # the call that a tool answers
+    failed: bool = False  # the tool reports an error
+    finish_reason: FinishReason | None = None
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    latency: float | None = None
+    first_token: float | None = None
+    raw: tuple[dict[str, Any], ...] = ()
+    """The turn in the provider's own items, where these must be handed back with the next (encrypted reasoning)."""
+
+
 class Response(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What came back for one (problem, sample), or the error that came instead. A fact: written once, never edited."""
+    """What came back for one (problem, sample), or the error that came instead. A fact: written once, never edited.
+
+    Of a conversation, `text` and `reasoning` are those of the last assistant turn, tokens and latency those of all turns.
+    """
 
     key: str  # the Problem's key
     sample: int
@@ -107,6 +145,7 @@ class Response(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     completion_tokens: int | None = None
     reasoning_tokens: int | None = None
     latency: float | None = None  # seconds of the attempt that succeeded
+    first_token: float | None = None  # seconds until it came, where the answer was streamed
     seed: int | None = None
     attempts: int = 1
     model: str | None = None  # as the server names itself
@@ -114,6 +153,16 @@ class Response(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     error: str | None = None  # one sentence; a response with an error has no text and no score
     error_kind: str | None = None
     metadata: dict[str, Any] = {}
+    turns: tuple[Turn, ...] = ()
+    """Every turn of a conversation, the last included; empty where the model was asked once."""
+
+    @property
+    def tokens_per_second(self) -> float | None:
+        """The speed after the first token, of one streamed answer."""
+        if self.first_token is None or self.latency is None or not self.completion_tokens or self.turns:
+            return None
+        seconds = self.latency - self.first_token
+        return (self.completion_tokens - 1) / seconds if seconds > 0 else None
 
 
 class Verdict(StrEnum):

@@ -37,7 +37,7 @@ def mine(tmp_path):
         assert old in MINE
         (tmp_path / "mine.toml").write_text(MINE.replace(old, new) if old else MINE)
         (tmp_path / "mine.csv").write_text(
-            "Frage,a,b,c,Lösung,topic,source\nWhich is odd?,2,3,4,3,parity,x\nWhich is even?,5,7,8,2,parity,x\n"
+            "Frage,a,b,c,Lösung,topic,source\nWhich is odd?,2,3,4,3,parity,x\nWhich is even?,5,7,8,8,parity,x\n"
         )
         return tmp_path / "mine.toml"
 
@@ -48,9 +48,18 @@ def test_own_benchmark_when_it_has_choices_then_they_are_asked_and_the_gold_is_a
     bench = benchmark(mine())
     first, second = bench.problems
     assert first.statement == "Which is odd?\n\n(A) 2\n(B) 3\n(C) 4"
-    assert (first.gold, second.gold) == ("B", "C")  # by its text, and by its place
+    assert (first.gold, second.gold) == ("B", "C")  # by their texts
     assert (first.metadata, first.cluster) == ({"topic": "parity"}, "x")
     assert bench.questions(limit=1)[0].prompt.messages[-1].content.endswith("(C) 4 Answer with a letter.")
+
+
+def test_own_benchmark_when_it_is_like_another_then_the_column_that_its_rows_lack_is_named(mine):
+    file = mine('summary = "mine"', 'like = "aqua"')
+    with pytest.raises(
+        DataError, match=r"row 1: there is no column `question`, which is taken over from aqua"
+    ) as caught:
+        list(benchmark(file).problems)
+    assert "there are Frage, a, b, c, Lösung" in str(caught.value)
 
 
 def test_own_benchmark_when_it_lies_elsewhere_then_its_data_is_found_beside_it(mine, tmp_path, monkeypatch):
@@ -97,7 +106,7 @@ def test_own_benchmark_when_it_has_a_mistake_then_one_sentence_with_line_and_rem
     ("old", "new", "said"),
     [
         ('statement = "Frage"', 'statement = "Fragen"', "row 1, is not a problem of mine: no field Fragen"),
-        ('"letter of Lösung"', '"letter of topic"', "topic, 'parity', is none of the 3 choices"),
+        ('"letter of Lösung"', '"letter of topic"', "row 1: topic, 'parity', is none of the choices"),
         ('choices = ["a", "b", "c"]', 'choices = ["a"]', "1 choices, where 2 to 26 belong"),
         ('file = "mine.csv"', 'file = "yours.csv"', "yours.csv cannot be read"),
     ],

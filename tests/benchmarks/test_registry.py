@@ -151,7 +151,7 @@ def test_own_file_when_it_holds_puzzles_then_is_asked_and_marked_as_countdown(tm
     ("row", "said"),
     [
         ('{"problem": "?", "answer": true}', "true or false"),
-        ('{"problem": "?", "answer": [1]}', "a list"),
+        ('{"problem": "?", "answer": [1, 2]}', "a list"),
         ('{"nums": 5, "target": 5}', "a list of whole numbers"),
     ],
 )
@@ -176,7 +176,10 @@ def test_countdown_sample_when_generated_again_then_is_the_packaged_one(tmp_path
         ("a.csv", 'question,choices,answer\nWhich is prime?,"[""21"", ""23""]",23\n'),
         ("b.csv", "question,A,B,answer\nWhich is prime?,21,23,B\n"),
         ("c.tsv", "question\tA\tB\tanswer\nWhich is prime?\t21\t23\t23\n"),
-        ("d.jsonl", '{"question": "Which is prime?", "choices": ["21", "23"], "answer": 1}\n'),
+        (
+            "d.jsonl",
+            '{"question": "Which is prime?", "choices": {"text": ["21", "23"], "label": ["1", "2"]}, "answer": "2"}\n',
+        ),
         ("e.jsonl", '{"problem": "Which is prime?", "options": ["A) 21", "B) 23"], "answer": "B"}\n'),
         ("f.jsonl", '{"problem": "Which is prime?", "options": ["A) 21", "B) 23"], "answer": "B) 23"}\n'),
         ("g.jsonl", '{"problem": "Which is prime?", "options": ["21", "23"], "answer": "(b)"}\n'),
@@ -192,5 +195,5 @@ def test_file_when_it_has_choices_then_they_are_asked_for_the_letter(tmp_path, n
 
 def test_file_when_its_answer_is_no_choice_then_says_so(tmp_path):
     (tmp_path / "a.csv").write_text("question,A,B,answer\nWhich is prime?,21,23,C\n")
-    with pytest.raises(DataError, match="is none of the 2 choices"):
+    with pytest.raises(DataError, match="row 1: answer, 'C', is none of the choices"):
         list(benchmark(tmp_path / "a.csv").problems)

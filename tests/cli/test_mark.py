@@ -23,8 +23,8 @@ def test_mark_with_several_protocols_as_json_has_one_score_each(file, capsys):
     assert main(["mark", str(file), "-p", "math", "-p", "normalized", "--json"]) == 0
     scores = json.loads(capsys.readouterr().out)["protocols"]
     assert [(score["protocol"], score["verdicts"].get("correct", 0)) for score in scores] == [
-        ("math@4", 2),
-        ("normalized@3", 0),
+        ("math@5", 2),
+        ("normalized@4", 0),
     ]
 
 
@@ -39,7 +39,7 @@ def test_mark_on_a_file_of_puzzles_judges_by_countdown(tmp_path, capsys):
     path = tmp_path / "puzzles.jsonl"
     path.write_text(json.dumps({"nums": [3, 5, 2], "target": 16, "response": "<answer>2*(3+5)</answer>"}) + "\n")
     assert main(["mark", str(path), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["protocols"][0]["protocol"] == "countdown@4"
+    assert json.loads(capsys.readouterr().out)["protocols"][0]["protocol"] == "countdown@5"
 
 
 @pytest.mark.parametrize(
@@ -56,3 +56,10 @@ def test_mark_on_a_bad_file_says_what_and_fails(tmp_path, capsys, content, told)
 def test_audit_when_a_verdict_has_a_flag_then_shows_it_beside_the_reason(file, capsys):
     assert main(["audit", str(file), "-p", "math", "-p", "normalized", "--format", "markdown"]) == 0
     assert "equal (rounded)" in capsys.readouterr().out
+
+
+def test_mark_when_the_golds_are_in_a_file_then_how_it_is_read_is_told(tmp_path, capsys):
+    (tmp_path / "mine.jsonl").write_text('{"question": "What is 6 times 7?", "answer": "42"}\n')
+    (tmp_path / "outputs.jsonl").write_text('{"question": "What is 6 times 7?", "response": "It is 42."}\n')
+    assert main(["mark", str(tmp_path / "outputs.jsonl"), "-b", str(tmp_path / "mine.jsonl")]) == 0
+    assert "mine.jsonl is read as statement = question; gold = answer" in capsys.readouterr().err

@@ -86,7 +86,7 @@ def test_chat_eval_when_typed_as_documented_then_equal_to_our_own_run(door, envi
         "aime-2024",
         samples=16,
         pass_k=(1, 2, 4, 8, 16),
-        protocol="boxed-exact",
+        protocol="nanochat-aime",
         data_dir=environment["MARKSCHEME_DATA"],
     )
     assert ours["accuracy"]["value"] == pytest.approx(found["per sample"], abs=1e-4)
@@ -193,10 +193,17 @@ def test_chat_eval_when_nothing_is_said_then_the_documented_defaults(environment
     assert main(["-i", "sft", "-a", "AIME-2024-I|AIME-2024-II", "-x", "3", "--out", str(tmp_path / "out")]) == 0
     shown = capsys.readouterr().out
     assert shown.count("Final: ") == 2
+    assert re.search(r"By math: \d of 3 samples are right; \d differ from nanochat-aime; Final would be \d/3", shown)
     assert "Pass@" not in shown
+    words = ["-i", "sft", "-a", "AIME-2024-I", "-x", "3", "-n", "2", "--passatk", "--passatk-ks"]
+    for ks, lines in (("4,8", 0), ("2,8", 1)):
+        assert main([*words, ks, "--protocol", "math", "--out", str(tmp_path / ks)]) == 0
+        exchanged = capsys.readouterr().out
+        assert exchanged.count("  Pass@") == lines
+        assert re.search(r"By nanochat-aime: \d of 6 samples are right; \d differ from math; Final", exchanged)
     manifest = json.loads((tmp_path / "out" / "AIME-2024-I" / "manifest.json").read_text())
     assert manifest["sampling"] == {"temperature": 0.0, "top_k": 50, "max_tokens": 512}
-    assert (manifest["samples"], manifest["problems"], manifest["protocol"]) == (1, 3, "boxed-exact@3")
+    assert (manifest["samples"], manifest["problems"], manifest["protocol"]) == (1, 3, "nanochat-aime@3")
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from loopback import Loopback, Plan
 
 import markscheme as ms
 from markscheme.plugins.doors.evaluate import _config, _parser, main
+from markscheme.plugins.doors.evaluate_records import normalize_answer
 from markscheme.reporting.summary import Estimate, Summary
 from markscheme.reporting.table import macro_average
 
@@ -113,7 +114,8 @@ def test_evaluate_when_compared_with_a_run_on_the_same_responses_then_equal_and_
                 out,
             ),
         )
-        first = figures(door(*command).stdout)
+        printed = door(*command).stdout
+        first = figures(printed)
         assert len(server.seen) == 15
     # By hand: two problems always right and one on one sample of three.
     assert first["math500"] == {
@@ -123,6 +125,7 @@ def test_evaluate_when_compared_with_a_run_on_the_same_responses_then_equal_and_
     }
     assert first["aime-24"] == {"accuracy": 0.5, "pass@1": 0.5, "pass@3": 0.5}
     assert first["macro"]["pass@3"] == 0.75
+    assert "; of the first samples alone 0.5833" in printed.partition("===\n")[2].splitlines()[0]  # (2/3 + 1/2) / 2
 
     (folder,) = out.glob("math500-*")
     records = json.loads((folder / "records.json").read_text())
@@ -137,8 +140,10 @@ def test_evaluate_when_compared_with_a_run_on_the_same_responses_then_equal_and_
         for sample, text in enumerate(one["outputs"])
     ]
     stored.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    # The original takes `question` although `problem` differs; a plain run wants to be told.
+    (data / "plain.toml").write_text('data.test.file = "math500.jsonl"\nfields.statement = "question"\n')
     run = ms.run(
-        str(data / "math500.jsonl"), model=f"replay/{stored}", samples=3, protocol="normalized", out=tmp_path / "run"
+        str(data / "plain.toml"), model=f"replay/{stored}", samples=3, protocol="normalized", out=tmp_path / "run"
     )
     right = {(mark.key, mark.sample): mark.correct for mark in run.marks("normalized")}
     keys = {question.problem.statement: question.problem.key for question in run.questions()}
@@ -228,7 +233,11 @@ def test_evaluate_when_a_server_is_flaky_then_missing_answers_are_said_and_asked
         (["--backend", "openai", "--model", "m", "--server-url", "https://api.openai.com"], "give --api-key", 2),
         (["--max-retries", "-1"], "--max-retries cannot be -1", 2),
         (["--request-timeout", "0"], "--request-timeout cannot be 0", 2),
-        (["--server-url", "nowhere"], "'nowhere' is not an address", 2),
+        (
+            ["--server-url", "nowhere"],
+            "'nowhere' is not an address; it should be like http://localhost:8000/generate",
+            2,
+        ),
         (["--data-dir", "nowhere"], "there is no nowhere/math500.jsonl", 1),
         ([], "--server-url", 2),
     ],
@@ -273,6 +282,28 @@ def test_evaluate_when_the_answer_is_not_where_it_is_looked_for_then_says_so_and
     assert "2 responses failed, 2 of them: the answer has not the promised form: {'answer': " in said.err
     assert list(tmp_path.glob("outputs/aime-24-*/records.json"))
     assert "the same command asks only for them" in said.err
+
+
+def test_evaluate_when_a_failed_command_is_corrected_then_it_runs_and_the_failed_one_is_kept(data, tmp_path):
+    out = tmp_path / "out"
+    words = ["--datasets", "aime-24", "--data-dir", str(data), "--output-dir", str(out), "--max-retries", "0"]
+    with Loopback(Contract(answer=answer), keep=True) as server:
+        right = ["--server-url", server.url]
+        assert main(["--server-url", "http://127.0.0.1:9/generate", *words]) != 0  # nobody is there
+        assert main([*right, *words, "--response-field", "text"]) == 3
+        assert len(server.seen) == 2
+        assert main([*right, *words, "--num-samples", "2"]) == 0
+        assert main([*right, *words]) == 0
+        (data / "aime-24.jsonl").write_text('{"problem": "first?", "answer": 73}\n')
+        assert main([*right, *words, "--response-field", "text"]) == 3
+    assert len(list(out.glob("aime-24-*/run/manifest.json"))) == 5
+
+
+def test_evaluate_when_nothing_is_at_the_address_then_the_hint_is_of_the_contract(data, tmp_path, capsys):
+    words = ["--datasets", "aime-24", "--data-dir", str(data), "--output-dir", str(tmp_path / "out")]
+    with Loopback(Contract(answer=answer, status=lambda body: (404, {"error": "no such page"}))) as server:
+        assert main(["--server-url", server.url.removesuffix("/v1"), *words, "--max-retries", "0"]) != 0
+    assert "perhaps the address lacks a /generate at its end" in capsys.readouterr().err
 
 
 def test_macro_when_intervals_are_lopsided_then_each_side_adds_up_by_itself():
@@ -325,9 +356,48 @@ def test_evaluate_when_normalize_answer_is_edited_in_the_script_then_the_marks_c
             (file,) = out.glob("aime-24-*/summary.json")
             protocols.append(json.loads(file.read_text())["protocol"])
             # The run itself keeps a protocol that everybody has, so that it can be resumed and reported by itself.
-            assert ms.Run.open(file.parent / "run").manifest.protocol.startswith("normalized@")
+            assert ms.Run.open(file.parent / "run").manifest.protocol.startswith("math@")
     assert accuracies == [0.5, 1.0]
     assert protocols[0] != protocols[1]
+
+
+ANSWERS = [
+    # response, gold, by the documented rule
+    (r"so \boxed{-1/3 \\ 2/3}", r"-1/3 \\ 2/3", True),
+    (r"\boxed{-1/3\\2/3}", r"-1/3 \\ 2/3", True),
+    (r"\boxed{\frac{1}{2}}", r"\frac{1}{2}", True),  # braces in the box: the document's rule, not the code's
+    (r"<think>\boxed{5}</think> Done.", "5", True),  # nothing is said of thinking
+    (r"\fbox{5}", "5", False),
+    (r"\boxed 5", "5", False),
+    (r"\boxed{5", "5", False),
+    (r"\boxed{\text{Evelyn}}", "evelyn", False),
+    (r"\boxed{6} \boxed{}", "6", True),
+    (r"\boxed{\boxed{6}}", "6", True),
+    ("6\t", 6, True),
+    ("\\boxed{" * 40_000, "6", False),
+]
+
+
+@pytest.mark.parametrize(("response", "gold", "right"), ANSWERS)
+def test_normalize_answer_when_as_documented_then_the_last_box_without_markers(response, gold, right):
+    assert (normalize_answer(response) == normalize_answer(gold)) is right
+
+
+def test_evaluate_when_math_reads_more_then_it_stands_beside_and_one_option_exchanges_them(data, tmp_path, capsys):
+    (data / "aime-24.jsonl").write_text('{"problem": "half?", "answer": "0.5"}\n')
+    for number, (flags, value, other) in enumerate(
+        [
+            ([], 0.0, "By math: 1 of 1 samples are right; 1 differ from evaluate-py"),
+            (["--protocol", "math"], 1.0, "By evaluate-py: 0 of 1 samples are right; 1 differ from math"),
+        ]
+    ):
+        with Loopback(Contract(answer=answer)) as server:
+            words = ["--server-url", server.url, "--datasets", "aime-24", "--data-dir", str(data), *flags]
+            assert main([*words, "--output-dir", str(tmp_path / f"out{number}")]) == 0
+        printed = capsys.readouterr().out
+        assert figures(printed)["aime-24"]["accuracy"] == value
+        assert f"top1={'correct' if value else 'incorrect'}" in printed
+        assert f"  {other}\n" in printed
 
 
 def test_evaluate_when_an_evaluation_is_complete_then_the_same_command_begins_another(data, tmp_path, monkeypatch):

@@ -87,14 +87,18 @@ def test_task_when_used_as_a_mapping_then_like_its_data(benchmark_class, data):
         ("#### 30.0", 1, 0),
         ("#### $30", 1, 0),
         ("#### 30 … no, #### 31", 0, 1),
-        ("30", 1, 0),
+        ("30", 1, 1),
         ("", 0, 0),
         ("#### 10 * 3 = 30", 1, 0),
     ],
 )
-def test_evaluate_when_the_originals_letter_is_asked_for_then_it_decides(benchmark_class, data, output, ours, letter):
-    assert benchmark_class(data).evaluate("0000", output).score == ours
-    assert benchmark_class(data, protocol="gsm8k-benchmark").evaluate("0000", output).score == letter
+def test_evaluate_when_nothing_is_said_then_the_documented_rule_decides_and_math_is_beside_it(
+    benchmark_class, data, output, ours, letter
+):
+    documented = benchmark_class(data).evaluate("0000", output)
+    exchanged = benchmark_class(data, protocol="math").evaluate("0000", output)
+    assert (documented.score, documented.beside.score) == (letter, ours)
+    assert (exchanged.score, exchanged.beside.score) == (ours, letter)
 
 
 def test_benchmark_when_the_official_data_is_there_then_all_its_tasks(benchmark_class, real_data, monkeypatch):
@@ -125,10 +129,10 @@ def test_evaluate_when_compared_with_a_run_on_the_same_responses_then_equal(benc
         str(data / "test.jsonl"),
         model=f"replay/{stored}",
         samples=len(OUTPUTS),
-        protocol="gsm8k-strict",
+        protocol="gsm8k-benchmark",
         out=tmp_path / "run",
     )
-    marks = {(mark.key, mark.sample): mark.score for mark in run.marks("gsm8k-strict")}
+    marks = {(mark.key, mark.sample): mark.score for mark in run.marks("gsm8k-benchmark")}
     for task_id, question in zip(benchmark.get_task_ids(), run.questions(), strict=True):
         for sample, output in enumerate(OUTPUTS):
             assert benchmark.evaluate(task_id, output).score == marks[question.problem.key, sample]
@@ -149,17 +153,19 @@ def test_scripts_when_a_model_is_asked_twice_then_nothing_is_asked_again_and_the
         first = json.loads(server.seen[0][1])
         subset = tmp_path / "subset.jsonl"
         door(*ask[:-1], subset, "--num-questions", "2", "--seed", "5")
-        changed = door(*ask[:-1], subset, "--num-questions", "2", "--seed", "6", code=2)
+        changed = door(*ask[:-1], subset, "--num-questions", "2", "--seed", "6")
+        assert len(server.seen) == 3 + 2 + 2
     assert first["model"] == "gpt-4.1"
     assert first["temperature"] == 0
     assert "####" in first["messages"][0]["content"]
-    assert "limit_seed: 5 in the run, 6 now" in changed.stderr
+    assert f"run folder: {tmp_path / 'subset.run-2'}" in changed.stdout
     rows = [json.loads(line) for line in answers.read_text().splitlines()]
     assert [list(row) for row in rows] == [["question_id", "question", "answer"]] * 3
     assert [row["question_id"] for row in rows] == ["0000", "0001", "0002"]
     assert len(subset.read_text().splitlines()) == 2
     scored = door("python", "examples/example_gsm8k.py", answers)
     assert "Summary: 2.0/3 correct (66.7% accuracy)" in scored.stdout
+    assert "By math: 2 of 3 are right; 0 differ from gsm8k-benchmark" in scored.stdout
     assert "95 % interval: 0." in scored.stdout
 
 
@@ -202,6 +208,11 @@ def test_ask_when_interrupted_then_what_came_is_written_and_the_same_command_ask
         assert ask(lambda: benchmark_class(data), tmp_path, [*words, "--base-url", server.url]) == 0
         assert len(server.seen) == 3 - kept
     assert len(output.read_text().splitlines()) == 3
+
+
+def test_benchmark_when_its_folder_is_not_there_then_a_script_ends_in_one_sentence(door):
+    said = door("python", "-c", "from benchmarks.gsm8k import GSM8KBenchmark; GSM8KBenchmark('nowhere')", code=1)
+    assert said.stderr == "markscheme: nowhere/test.jsonl cannot be read: No such file or directory.\n"
 
 
 def test_ask_when_there_is_no_key_then_one_sentence(door, tmp_path):

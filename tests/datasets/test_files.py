@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 
 import pytest
 from hypothesis import given, settings
@@ -92,3 +93,12 @@ def test_read_rows_when_a_table_is_bad_then_the_error_names_the_place(tmp_path, 
     (tmp_path / name).write_bytes(content)
     with pytest.raises(DataError, match=said):
         list(read_rows(tmp_path / name))
+
+
+@pytest.mark.parametrize("kind", ["pipe", "link to a device"])
+@pytest.mark.parametrize("suffix", [".jsonl", ".csv", ".parquet", ".json"])
+def test_file_when_it_is_a_device_or_a_pipe_then_one_sentence_at_once(tmp_path, kind, suffix):
+    file = tmp_path / f"rows{suffix}"
+    os.mkfifo(file) if kind == "pipe" else file.symlink_to("/dev/zero")
+    with pytest.raises(DataError, match="a pipe or a device"):
+        read_rows(file)

@@ -44,7 +44,7 @@ FILES = {
     "sums.jsonl": lines(SUMS),
     "one.jsonl": lines(SUMS[:1]),
     "pool.jsonl": lines({"question": f"{n} + 1?", "answer": str(n + 1), "solution": "Add them."} for n in range(4)),
-    "quiz.csv": "question,A,B,C,answer\nWhich is prime?,21,23,25,B\nWhich is a square?,48,50,49,49\n",
+    "quiz.csv": "question,A,B,C,answer\nWhich is prime?,21,23,25,B\nWhich is a square?,48,50,49,C\n",
     "base.txt": "Question: {statement}\nAnswer:",
     **{f"data/mgsm/{code}.jsonl": lines(SUMS[:1]) for code in ("de", "ja", "sw")},
 }

@@ -208,6 +208,7 @@ def test_mark_span_points_at_the_answer_in_the_text():
         ('<tool_call>{"name": "python"}</tool_call>', "tool call only"),
         (Response(key="k", sample=0, text="", finish_reason="content_filter"), "content filter"),
         (Response(key="k", sample=0, text="", metadata={"tool_calls": 1}), "tool call only"),
+        (Response(key="k", sample=0, text="", metadata={"refusal": "No."}), "refusal"),
     ],
 )
 def test_mark_when_something_else_stands_in_the_place_of_an_answer_then_it_is_flagged(response, flag):

@@ -52,6 +52,19 @@ def test_outputs_of_a_benchmark_are_matched_by_text_key_id_or_position(tmp_path)
     assert outputs.unmatched == 1
 
 
+def test_outputs_of_choice_questions_are_matched_by_the_question_alone_unless_two_share_it(tmp_path):
+    choices = {"A": "21", "B": "23", "answer": "B"}
+    asked = [{"question": "Which is prime?", **choices}] + [
+        {"question": "Which?", **choices, "A": each} for each in "46"
+    ]
+    file = tmp_path / "quiz.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in asked))
+    rows = [{"question": row["question"], "response": "B"} for row in asked[:2]]
+    outputs = Outputs(stored(tmp_path, *rows), str(file))
+    assert [problem.id for _, problem in outputs] == ["0000"]
+    assert outputs.unmatched == 1
+
+
 def test_outputs_with_several_texts_for_one_problem_number_the_samples(tmp_path):
     first = benchmark("gsm8k-sample").problems[0]
     rows = [

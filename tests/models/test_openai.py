@@ -43,6 +43,8 @@ def test_request_when_chat_then_every_option_is_sent_under_its_name(ask, server)
         "max_tokens": 64,
         "stop": ["END"],
         "seed": 100,
+        "stream": True,
+        "stream_options": {"include_usage": True},
         "min_p": 0.1,
         "user": "bob",
     }
@@ -50,12 +52,12 @@ def test_request_when_chat_then_every_option_is_sent_under_its_name(ask, server)
 
 def test_request_when_nothing_is_set_then_nothing_is_sent_for_it(ask, server):
     ask("openai/m", base_url=(server.url,), sampling=Sampling())
-    assert set(sent(server)[1]) == {"model", "messages", "seed"}
+    assert set(sent(server)[1]) == {"model", "messages", "seed", "stream", "stream_options"}
 
 
 def test_request_when_an_extra_field_is_null_then_that_field_is_left_out(ask, server):
     ask("openai/m", base_url=(server.url,), extra_field=("temperature=null", "seed=null"))
-    assert set(sent(server)[1]) == {"model", "messages"}
+    assert set(sent(server)[1]) == {"model", "messages", "stream", "stream_options"}
 
 
 def test_request_when_plain_completions_then_the_prompt_is_text(ask, server):
@@ -160,3 +162,53 @@ def test_answer_when_it_is_none_then_a_retryable_failure(ask, server, reply, kin
         ask("openai/m", base_url=(server.url,))
     assert caught.value.kind == kind
     assert caught.value.retryable
+
+
+CALL = {"id": "c1", "type": "function", "function": {"name": "python", "arguments": "{}"}}
+
+
+def test_answer_when_it_is_a_tool_call_without_text_then_the_call_is_kept(ask, server):
+    message = {"role": "assistant", "content": None, "tool_calls": [CALL], "refusal": None, "annotations": []}
+    server.plan.reply = {"choices": [{"message": message, "finish_reason": "tool_calls"}]}
+    [one] = ask("openai/m", base_url=(server.url,))
+    assert one.text == ""
+    assert one.metadata == {"tool_calls": [CALL]}
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"refusal": "I can't help with that."},
+        {"annotations": [{"type": "url_citation", "url": "https://example.org"}]},
+        {"a_field_of_next_year": {"said": [1, 2]}},
+    ],
+)
+def test_answer_when_a_message_holds_other_fields_then_they_are_kept(ask, server, fields):
+    server.plan.reply = {"choices": [{"message": {"content": "2", **fields}}]}
+    [one] = ask("openai/m", base_url=(server.url,))
+    assert (one.text, one.metadata) == ("2", fields)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"content": "2", "reasoning_details": [{"text": "one "}, {"type": "reasoning.summary", "summary": "and one"}]},
+        {"content": [{"type": "thinking", "thinking": [{"text": "one and one"}]}, {"type": "text", "text": "2"}]},
+        {"content": "2", "thinking": "one and one"},
+        {"content": "2", "reasoning": {"odd": 1}, "reasoning_details": [{"text": "one and one"}]},
+    ],
+)
+def test_answer_when_a_server_puts_the_thinking_elsewhere_then_it_is_the_reasoning(ask, server, message):
+    server.plan.reply = {"choices": [{"message": message}]}
+    [one] = ask("openai/m", base_url=(server.url,))
+    assert (one.text, one.reasoning) == ("2", "one and one")
+
+
+def test_answer_when_a_field_is_huge_or_nested_without_end_then_its_beginning_is_kept(ask, server):
+    nested = "[" * 600 + "]" * 600
+    message = {"content": "2", "deep": json.loads(nested), "tool_calls": [CALL] * 10_000, "more": "x"}
+    server.plan.reply = {"choices": [{"message": message}]}
+    [one] = ask("openai/m", base_url=(server.url,))
+    assert one.text == "2"
+    assert len(json.dumps(one.metadata)) < 600_000
+    assert str(one.metadata["tool_calls"]).startswith('[{"id":"c1"')

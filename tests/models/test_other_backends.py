@@ -62,6 +62,7 @@ def test_anthropic_when_asked_then_sends_what_the_messages_api_wants(ask, monkey
         "top_p": 0.9,
         "top_k": 4,
         "stop_sequences": ["END"],
+        "stream": True,
     }
 
 
@@ -70,6 +71,15 @@ def test_anthropic_when_answered_then_thinking_is_reasoning(ask):
         [one] = ask("anthropic/claude-x", base_url=(server.url,))
     assert (one.text, one.reasoning, one.finish_reason) == ("ANSWER: 2", "hm, ", "length")
     assert (one.prompt_tokens, one.completion_tokens, one.model) == (8, 9, "claude-x")
+
+
+def test_anthropic_when_a_tool_is_called_then_the_call_and_hidden_thinking_are_kept(ask):
+    call = {"type": "tool_use", "id": "t1", "name": "python", "input": {"code": "1+1"}}
+    reply = {**MESSAGE, "content": [MESSAGE["content"][1], call], "stop_reason": "tool_use"}
+    with Loopback(Scripted(reply)) as server:
+        [one] = ask("anthropic/claude-x", base_url=(server.url,))
+    assert (one.text, one.finish_reason) == ("", "other")
+    assert one.metadata == {"tool_use": [call], "redacted_thinking": [MESSAGE["content"][1]]}
 
 
 def test_anthropic_when_thinking_is_on_then_temperature_is_left_out(ask):

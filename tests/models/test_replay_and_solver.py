@@ -48,6 +48,13 @@ def test_replay_when_a_line_names_its_question_in_any_way_then_found(tmp_path, l
     assert answers(replay(tmp_path, line), request())[0].text == "two"
 
 
+def test_replay_when_a_line_has_the_question_without_its_choices_then_found_unless_two_problems_share_it(tmp_path):
+    model = replay(tmp_path, {"question": "Which is prime?", "text": "B"})
+    assert answers(model, request("Which is prime?\n\n(A) 21\n(B) 23"))[0].text == "B"
+    with pytest.raises(RequestFailed, match="only in its choices"):
+        answers(model, request("Which is prime?\n\n(A) 31\n(B) 33", key="k2"))
+
+
 def test_replay_when_a_file_tells_of_more_tokens_than_there_can_be_then_they_are_not_counted(tmp_path):
     (answer,) = answers(replay(tmp_path, {"key": "k1", "text": "a", "completion_tokens": 10**20}), request())
     assert (answer.text, answer.completion_tokens) == ("a", None)

@@ -162,6 +162,9 @@ def test_field_when_it_holds_no_key_then_kept_to_the_letter(field):
         f"https://host/{KEY}/v1",
         f"https://host/v1?x={KEY}",
         f"https://host/v1?{KEY}",
+        "https://host/v1?route=abcdefghijklmnop",
+        "https://host/v1?abcdefghijklmnop",
+        "https://host/abcdefghijklmnopabcdefghijklmnop/v1",
         "https://host/sk-proj-abcdefghijklmnop1234/v1",
     ],
 )
@@ -175,7 +178,7 @@ def test_address_when_a_key_stands_anywhere_in_it_then_hidden(url):
     "url",
     [
         "http://node1:8000/v1",
-        "https://gateway.example/v1/0123456789abcdef0123456789abcdef/models/Qwen3Coder30BA3BInstruct2507FP8",
+        "https://gateway.example/v1/accounts/my-team/deployments/Qwen3-Coder-30B/chat",
         "http://[::1]:8000/v1?api-version=2024-10-21",
         "http://[bad/v1",
     ],

@@ -162,22 +162,25 @@ def test_door_when_a_response_gives_no_answer_then_incorrect_unless_the_setting_
 
     from markscheme.plugins.inspect_gsm8k import published_gsm8k
 
-    def values(**options):
+    def values(text="Let me think.", **options):
         usual = {"fewshot": 0, "fewshot_seed": 42, "shuffle_fewshot": True, "prompt": None, "data_dir": None}
         task = published_gsm8k(**usual, **{"protocol": None, "unanswered": "I", "sample": True, **options})
-        said = ModelOutput.from_content("m", "Let me think.")
+        said = ModelOutput.from_content("m", text)
         said.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)  # else it fetches a tokenizer to count
         model = get_model("mockllm/model", custom_outputs=lambda *_: said)
         (log,) = eval(task, model=model, limit=1, display="none", log_dir=str(tmp_path))
         (sample,) = log.samples
         assert sample.metadata["reasoning"]
         assert isinstance(sample.input, str) == (options.get("prompt") is None)
-        (score,) = sample.scores.values()
-        return score.value
+        decides, other = sample.scores.items()
+        differing = log.results.scores[1].metrics["differing"].value
+        return {decides[0]: decides[1].value, other[0]: other[1].value, "differing": differing}
 
-    assert values() == "I"
-    assert values(unanswered="N") == "N"
-    assert values(protocol="match") == "I"
+    assert values() == {"match": "I", "beside_math": "I", "differing": 0}
+    assert values(unanswered="N", protocol="gsm8k-numeric")["gsm8k_numeric"] == "N"
+    box = rf"So \boxed{{{ms.benchmark('gsm8k-sample').problems[0].gold}}}"
+    assert values(box) == {"match": "I", "beside_math": "C", "differing": 1}
+    assert values(box, protocol="math") == {"math": "C", "beside_match": "I", "differing": 1}
     for wrong in ({"unanswered": "X"}, {"protocol": "nope"}):
         with pytest.raises(UsageError, match=next(iter(wrong.values()))):
             values(**wrong)
@@ -266,6 +269,18 @@ def test_task_when_an_option_is_wrong_then_one_sentence(options, words):
 
     with pytest.raises(UsageError, match=words):
         gsm8k(sample=True, **options)
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [(("-T", "fewshot=-1"), "-T fewshot=-1: the number"), ((), "was not fetched because HF_HUB_OFFLINE")],
+)
+def test_door_when_a_setting_is_wrong_or_the_data_is_missing_then_no_traceback(tmp_path, words, says):
+    with Loopback(Model()) as server:
+        task = ("eval", "gsm8k/task.py", "--model", "mockllm/model", "--log-dir", tmp_path / "logs", *words)
+        said = inspect(*task, server=server, scratch=tmp_path, code=1)
+    assert f"markscheme: {says}" in said.stderr.replace("main/test-00000-of-00001.parquet of openai/gsm8k ", "")
+    assert "Traceback" not in said.stdout + said.stderr
 
 
 def test_import_when_the_file_is_no_log_then_one_sentence(tmp_path):

@@ -85,6 +85,7 @@ def test_log_when_inspect_reads_its_header_then_the_figures_are_the_reports(run,
 def test_log_when_imported_again_then_the_same_responses_and_verdicts(run, log, tmp_path):
     main(["import", str(log), "--out", str(tmp_path / "back"), "--json"])
     back = Run.open(tmp_path / "back")
+    assert main(["verify", str(tmp_path / "back")]) == 0
 
     def told(one):
         return {(each.key, each.sample): (each.text, each.reasoning, each.error) for each in one.responses()}

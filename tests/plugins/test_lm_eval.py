@@ -32,6 +32,7 @@ def test_compute_score_when_as_documented_then_one_or_zero():
 def test_load_when_the_newer_words_are_asked_for_then_every_puzzle_has_them():
     splits = load("countdown", sample=True, prompt="conversation")
     prompts = [countdown_prompt(row) for split in ("test", "train") for row in list(splits[split])[:3]]
+    assert [row["prompt"] for row in splits["test"]][:3] == prompts[:3]  # what a log of samples shows is what was asked
     assert all(prompt.startswith("A conversation between User and Assistant.") for prompt in prompts)
     assert all(prompt.endswith("Assistant: Let me solve this step by step.\n<think>") for prompt in prompts)
     with pytest.raises(UsageError, match="documented or conversation"):
@@ -298,7 +299,7 @@ def test_import_when_the_task_is_lm_evals_own_then_questions_come_from_its_docum
         ("[]", "expected a JSON object"),
         ('{"doc_id": 1}', "not a sample of lm_eval"),
         (json.dumps({**GSM8K_ROW, "resps": [[[-1.5, False]]]}), "likelihoods"),
-        (json.dumps({**GSM8K_ROW, "doc": {"ctx": "?"}}), "say which benchmark"),
+        (json.dumps({**GSM8K_ROW, "doc": {"words": "?"}}), "say which benchmark"),
     ],
 )
 def test_import_when_the_log_is_no_log_then_one_sentence_and_no_folder(tmp_path, content, words):
@@ -316,7 +317,7 @@ def test_import_when_a_benchmark_is_named_then_its_problems_are_meant(tmp_path):
     log.write_text(json.dumps(row) + "\n")
     run = import_log(log, tmp_path / "run", benchmark="gsm8k-sample")
     assert run.questions()[0].problem.key == problem.key
-    assert run.manifest.protocol == "gsm8k-numeric@4"
+    assert run.manifest.protocol == "gsm8k-numeric@5"
     log.write_text(json.dumps(GSM8K_ROW) + "\n")
     with pytest.raises(DataError, match="is not in gsm8k-sample"):
         import_log(log, tmp_path / "other", benchmark="gsm8k-sample")

@@ -9,7 +9,7 @@ import pytest
 
 from markscheme.cli import main
 from markscheme.errors import UsageError
-from markscheme.reporting.figures import plus_minus
+from markscheme.reporting.figures import caveats, plus_minus
 from markscheme.reporting.summary import Estimate, summarize
 from markscheme.reporting.table import (
     Table,
@@ -49,7 +49,7 @@ def test_parquet_when_read_back_then_equals_the_csv(table, tmp_path):
 def test_markdown_when_printed_then_states_problems_samples_protocol_and_data(table):
     text = to_markdown(table)
     assert "25.0 [" in text
-    assert "6 problems × 4 samples, protocol aime@4, data " in text
+    assert "6 problems × 4 samples, protocol aime@5, data " in text
 
 
 def test_latex_when_model_has_underscores_then_they_are_escaped(table):
@@ -65,7 +65,7 @@ def test_latex_when_the_interval_is_not_symmetric_then_both_distances():
 
 @pytest.fixture(scope="module")
 def partial(replayed):
-    """Two of six problems have two samples of four, so pass@4 stands on four of six."""
+    """Two of six problems have two samples of four, so pass@4 is complete for four of six."""
     run = replayed(lambda index: 4 - index % 2, name="partial", pass_k=(1, 4))
     keys = [question.problem.key for question in run.questions()][:2]
     for file in run.path.glob("responses*.jsonl"):
@@ -81,7 +81,7 @@ def partial(replayed):
 
 def test_report_when_problems_lack_samples_then_every_format_says_how_many_and_what_they_could_be(partial, capsys):
     path = str(partial.path)
-    said = "pass@4 stands on 4 of 6 problems, its interval is about all of them; it would be 100.0 if all missing are wrong"
+    said = "pass@4 has 4 of 6 problems complete, and of the others what their samples let one expect; it would be 100.0 if all missing are wrong"
     shown = {}
     for form in ("table", "markdown", "csv", "latex", "json"):
         assert main(["report", path, "--format", form]) == 0
@@ -109,8 +109,9 @@ def test_report_when_two_benchmarks_then_the_macro_average_is_in_every_format(ta
     )
     made = make_table([few, many])
     average = f"{100 * made.macro['accuracy'].value:.1f}"
+    assert "the macro average is about these 2 benchmarks and no others" in to_markdown(made)
     assert f"| {average} [" in to_markdown(made).split("macro average")[1]
-    assert f"& ${average}" in to_latex(made).split("macro average")[1]
+    assert f"& ${average}" in to_latex(made).split("macro average")[-1]
     assert list(csv.DictReader(io.StringIO(to_csv(made))))[-1]["run"] == "macro average"
 
 
@@ -135,6 +136,23 @@ def test_report_when_samples_are_repeated_then_the_variance_table_says_what_more
     assert found.half_width_endless <= found.half_width_more <= found.half_width
     assert found.these_half_width_more < found.these_half_width
     assert "4 more samples a problem" in to_markdown(table)
+
+
+def test_caveats_when_problems_are_few_then_the_report_says_what_they_may_lack(table):
+    said = "3 problems can say little about problems like these: a kind that makes up one in 5 is missing among so few with a chance of 51 %"
+    assert said in caveats(msgspec.structs.replace(table.runs[0], problems=3))
+    assert not any("can say little" in note for note in caveats(msgspec.structs.replace(table.runs[0], problems=30)))
+    assert not any(
+        "can say little" in note
+        for note in caveats(msgspec.structs.replace(table.runs[0], problems=3, population="these problems"))
+    )
+
+
+def test_caveats_when_one_sample_on_exactly_these_problems_then_what_it_cannot_tell(table):
+    once = msgspec.structs.replace(table.runs[0], samples=1, population="these problems")
+    assert any("no narrower than for problems like these" in note for note in caveats(once))
+    more = msgspec.structs.replace(once, samples=2)
+    assert not any("no narrower than" in note for note in caveats(more))
 
 
 def test_figures_when_undefined_then_never_zero(table):

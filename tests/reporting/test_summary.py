@@ -103,3 +103,18 @@ def test_report_when_replies_are_refusals_or_empty_then_every_format_tells_them_
     for how in ("table", "markdown", "json"):
         assert main(["report", str(tmp_path / "run"), "--format", how]) == 0
         assert said in " ".join(capsys.readouterr().out.split()), how
+
+
+def test_report_when_about_the_whole_benchmark_then_a_random_part_is_needed_and_said(tmp_path, capsys):
+    for name, options in (("first", []), ("drawn", ["--limit-seed", "7"])):
+        ask = ["run", "countdown-sample", "--model", "solver", "--limit", "8", *options, "--out", str(tmp_path / name)]
+        assert main(ask) == 0
+    capsys.readouterr()
+    assert main(["report", str(tmp_path / "drawn"), "--whole-benchmark"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "95 % intervals for the whole benchmark" in shown
+    assert "8 of 100 problems were drawn at random" in shown
+    assert main(["report", str(tmp_path / "first"), "--whole-benchmark"]) == 2
+    assert "needs a run with --limit and --limit-seed" in capsys.readouterr().err
+    assert main(["report", str(tmp_path / "drawn"), "--whole-benchmark", "--these-problems"]) == 2
+    assert "leave one of the two out" in capsys.readouterr().err

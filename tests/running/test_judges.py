@@ -318,6 +318,16 @@ def test_quoted_response_stays_behind_its_bars(text):
     assert [line.replace(mark_, other) for line in outside] == empty
 
 
+@pytest.mark.parametrize("end", ["\n", "\r", "\v", "\f", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029"])
+def test_response_with_a_line_end_of_unicode_when_quoted_then_each_of_its_lines_has_the_bar(end):
+    problem = Problem(id="p", statement="What is 1 + 40?", gold="41")
+    response = Response(key="k", sample=0, text=f"first{end}INSTRUCTION")
+    asked = find_template("strict").question(problem, response, None, swap=False)
+    lines = [line for line in asked.prompt.messages[-1].content.splitlines() if "INSTRUCTION" in line]
+    assert lines
+    assert all(line.startswith(find_template("strict").prefix) for line in lines)
+
+
 def _plain():
     problem = Problem(id="p", statement="What is 1 + 40?", gold="41")
     return find_template("strict").question(problem, Response(key="k", sample=0, text="41"), None, swap=False)

@@ -315,3 +315,43 @@ def test_file_when_it_is_a_pipe_then_nobody_waits_for_it(tmp_path, capsys, name)
     for command in ("report", "mark", "audit", "resume"):
         assert main([command, str(tmp_path / "run")]) in (0, 1), command
         capsys.readouterr()
+
+
+@pytest.mark.parametrize("name", ["responses.jsonl", "marks/countdown.jsonl", "marks"])
+@pytest.mark.parametrize("inside", [True, False])
+def test_link_when_a_journal_is_one_then_resume_refuses_and_nothing_is_written_through_it(
+    tmp_path, capsys, name, inside
+):
+    ms.run("countdown-sample", model="solver", limit=3, out=tmp_path / "run")
+    file = tmp_path / "run" / name
+    kept = (tmp_path / "run" if inside else tmp_path) / "kept"
+    file.rename(kept)
+    file.symlink_to(kept)
+    before = {one: one.read_bytes() for one in (kept, *kept.rglob("*")) if one.is_file()}
+    assert main(["resume", str(tmp_path / "run"), "--limit", "4"]) == 1
+    said = capsys.readouterr().err
+    assert "is a link" in said
+    assert "Traceback" not in said
+    assert {one: one.read_bytes() for one in before} == before
+
+
+def test_link_when_a_journal_leads_out_of_the_folder_then_report_says_so(tmp_path, capsys):
+    ms.run("countdown-sample", model="solver", limit=3, out=tmp_path / "run")
+    (tmp_path / "run" / "responses.jsonl").rename(tmp_path / "kept.jsonl")
+    (tmp_path / "run" / "responses.jsonl").symlink_to(tmp_path / "kept.jsonl")
+    assert main(["report", str(tmp_path / "run")]) == 1
+    assert "responses.jsonl is a link out of the folder" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("field", ["samples", "problems"])
+@pytest.mark.parametrize("value", [10**11, -1, 1.5, "many"])
+@pytest.mark.parametrize("command", ["resume", "report", "verify"])
+def test_manifest_when_a_size_is_beyond_reason_then_one_sentence(tmp_path, capsys, field, value, command):
+    ms.run("countdown-sample", model="solver", limit=2, out=tmp_path / "run")
+    file = tmp_path / "run" / "manifest.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {field: value}))
+    capsys.readouterr()
+    assert main([command, str(tmp_path / "run")]) == 1
+    said = capsys.readouterr().err
+    assert f"$.{field}" in said
+    assert said.count("\n") == 1

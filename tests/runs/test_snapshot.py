@@ -195,7 +195,7 @@ def test_responses_file_replaced_by_another_is_read_again_from_the_start(tmp_pat
 def test_refresh_with_no_time_reads_marks_first_and_goes_on_later(tmp_path):
     path = folders.finished(tmp_path / "run", problems=40, samples=20)
     reader = RunReader(path)
-    own = folders.manifest(40, 20, protocol="normalized@3")
+    own = folders.manifest(40, 20, protocol="normalized@4")
     rounds = 0
     while not reader.refresh(0, own):
         rounds += 1

@@ -1,11 +1,13 @@
 """Intervals for exactly these problems: every metric, every k up to n, missing samples, and at the edges."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from markscheme.statistics import Picks, from_correct, interval, mean_interval
+from markscheme.statistics import Picks, compare, from_correct, interval, mean_interval
 from markscheme.statistics.fixed_set import sampled, spread
 from markscheme.statistics.metrics import metric
 from markscheme.statistics.solve_rates import fit, moments
@@ -101,14 +103,15 @@ def test_interval_when_samples_go_with_difficulty_then_the_single_samples_of_har
     assert got.half_width > 0.08
 
 
-def test_interval_when_samples_are_missing_then_part_of_the_problems_and_what_the_rest_could_be():
+def test_interval_when_samples_are_missing_then_all_problems_count_and_what_the_rest_could_be():
     counts = from_correct([16] * 8 + [10] * 4, [16] * 8 + [0] * 4)
     counts = type(counts)(counts.keys, counts.table, asked=(16,) * 12)
     for population in ("problems drawn", THESE):
         got = interval("pass@16", counts, population=population)
-        assert (got.estimate, got.problems, got.undefined) == (1.0, 8, 4)
+        assert (got.problems, got.undefined) == (8, 4)
+        assert 8 / 12 < got.estimate < 0.75  # the four that lack samples were never right in ten
         assert (got.if_wrong, got.if_right) == (pytest.approx(8 / 12), 1.0)
-        assert got.low < 0.7  # the four that lack samples were never right in ten
+        assert got.low < 0.7
     whole = interval("pass@16", from_correct([16] * 12, [16] * 12))
     assert (whole.if_wrong, whole.if_right) == (None, None)
 
@@ -127,6 +130,77 @@ def test_interval_when_samples_are_missing_then_the_extremes_are_what_filling_th
     right = interval(f"pass@{k}", from_correct([8] * len(rows), c + 8 - n)).estimate
     assert (got.if_wrong, got.if_right) == pytest.approx((wrong, right))
     assert got.if_wrong <= got.if_right
+
+
+_VERDICT = st.tuples(st.integers(0, 3), st.booleans())
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.lists(st.lists(_VERDICT, max_size=6), min_size=1, max_size=10),
+    st.sampled_from(["accuracy", "pass@2", "pass@6", "pass^3", "pass^6", "g-pass@4:0.5", "maj@3", "best-of-4:score"]),
+    st.sampled_from(["problems drawn", THESE]),
+)
+def test_interval_when_any_samples_are_missing_then_no_figure_lies_beyond_its_own_bounds(rows, name, population):
+    """Each row is what came back of six samples: an answer, and whether it is right (two right answers may differ)."""
+    n, c = [len(row) for row in rows], [sum(right for _, right in row) for row in rows]
+    picks = {
+        str(at): Picks(
+            np.array([right for _, right in row], dtype=bool),
+            np.array([2 * answer + right for answer, right in row], dtype=np.int64),
+            {"score": np.array([answer for answer, _ in row], dtype=float)},
+        )
+        for at, row in enumerate(rows)
+    }
+    counts = replace(from_correct(n, c), asked=(6,) * len(rows), picks=picks)
+    got = interval(name, counts, population=population)
+    if not counts.missing.any():
+        assert got.lowest is None
+        return
+    assert 0 <= got.lowest <= got.if_wrong <= got.if_right <= got.highest <= 1
+    if got.problems:
+        assert got.if_wrong <= got.estimate <= got.if_right
+        assert got.lowest <= got.low <= got.estimate <= got.high <= got.highest
+
+
+@settings(max_examples=60, deadline=None)
+@given(ROWS, st.sampled_from(["accuracy", "pass@2", "pass^2", "pass@12"]), st.sampled_from([0.8, 0.95, 0.99]))
+def test_interval_when_on_these_problems_then_never_wider_than_for_problems_drawn(rows, name, level):
+    drawn, these = (interval(name, counted(rows), level, population) for population in ("problems drawn", THESE))
+    assert drawn.low <= these.low <= these.high <= drawn.high
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=2, max_size=30))
+def test_compare_when_one_sample_each_on_these_problems_then_never_wider_than_for_problems_drawn(rows):
+    a, b = (from_correct([1] * len(rows), [row[model] for row in rows]) for model in (0, 1))
+    drawn, these = (compare("accuracy", a, b, population=population) for population in ("problems drawn", THESE))
+    assert drawn.difference.low <= these.difference.low <= these.difference.high <= drawn.difference.high
+
+
+def test_compare_when_one_sample_each_on_these_problems_then_a_large_change_is_found():
+    """Two intervals put together know nothing of the pairing: this one was 56 points wide, and never an alarm."""
+    a, b = from_correct([1] * 30, [1] * 15 + [0] * 15), from_correct([1] * 30, [1] * 25 + [0] * 5)
+    assert compare("accuracy", a, b, population=THESE).p_value < 0.01
+
+
+def test_interval_when_problems_with_too_few_samples_were_never_right_then_they_count_as_that():
+    """Six problems 4 of 4 and four 0 of 2: all of four right is 60 %, whatever the missing were."""
+    counts = replace(from_correct([4] * 6 + [2] * 4, [4] * 6 + [0] * 4), asked=(4,) * 10)
+    got = interval("pass^4", counts)
+    assert got.estimate == got.if_wrong == got.if_right == pytest.approx(0.6)
+
+
+def test_interval_when_hard_problems_lose_most_samples_then_the_estimate_is_hardly_biased():
+    rng = np.random.default_rng(3)
+    misses = []
+    for _ in range(40):
+        rates = 1 / (1 + np.exp(-2 * rng.standard_t(2, 60)))
+        n = rng.binomial(16, np.where(rates < 0.4, 0.4, 0.97))
+        misses.append(
+            interval("pass@8", from_correct(n, rng.binomial(n, rates))).estimate - np.mean(1 - (1 - rates) ** 8)
+        )
+    assert abs(np.mean(misses)) < 0.015  # over the problems with eight samples alone it would be 0.06 too high
 
 
 def test_spread_when_there_are_many_samples_then_the_standard_error_of_the_mean():

@@ -2,9 +2,12 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from markscheme.errors import UsageError
-from markscheme.statistics import compare, from_correct
+from markscheme.reporting.planning import plan_rows
+from markscheme.statistics import compare, from_correct, interval, variance_table
 from markscheme.statistics.planning import (
     AnswerVariance,
     BetweenProblems,
@@ -156,3 +159,38 @@ def test_from_pilot_when_two_models_were_piloted_then_both_count():
 def test_plan_when_a_pilot_is_missing_then_it_says_on_how_many_it_stands(pilots, known):
     assert plan(30, 0.05, **known).pilots == pilots
     assert plan(30, 0.05, between=BetweenProblems(0.02, 0.01, 0.03), **known).pilots == 2
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.tuples(st.integers(2, 8), st.integers(0, 8)), min_size=2, max_size=20))
+def test_variance_table_when_made_then_its_widths_are_those_of_the_intervals(rows):
+    n = np.array([size for size, _ in rows])
+    counts = from_correct(n, np.minimum(n, [correct for _, correct in rows]))
+    made = variance_table(counts)
+    assert made.half_width == interval("accuracy", counts).half_width
+    assert made.these_half_width == interval("accuracy", counts, population="these problems").half_width
+    # Endless samples leave the question which problems were drawn.
+    assert 0 < made.half_width_endless <= made.half_width_more <= made.half_width
+
+
+def test_variance_table_when_nothing_is_right_then_endless_samples_do_not_make_it_certain():
+    made = variance_table(from_correct([4] * 12, [0] * 12))
+    assert made.half_width_endless == pytest.approx(interval("accuracy", from_correct([4] * 12, [0] * 12)).half_width)
+    assert made.these_half_width_more < made.these_half_width
+
+
+def test_variance_table_when_followed_then_endless_samples_have_about_the_width_it_says():
+    rng = np.random.default_rng(5)
+    said, found = [], []
+    for _ in range(30):
+        rates = 1 / (1 + np.exp(-1.5 * rng.standard_t(3, 40)))
+        said.append(variance_table(from_correct([3] * 40, rng.binomial(3, rates))).half_width_endless)
+        found.append(interval("accuracy", from_correct([2000] * 40, rng.binomial(2000, rates))).half_width)
+    assert np.mean(said) == pytest.approx(np.mean(found), rel=0.1)
+
+
+def test_plan_when_problems_are_hardly_any_then_no_figure_beyond_the_scale():
+    made = plan(2, 0.05)
+    assert made.limit <= 1
+    assert all(row.detectable <= 1 and row.half_width <= 0.5 and row.half_width_these <= 0.5 for row in made.rows)
+    assert plan_rows(made)[0]["finds, points"] == "cannot be told"

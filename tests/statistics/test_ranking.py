@@ -99,7 +99,7 @@ def test_rank_when_responses_are_missing_then_it_says_what_they_could_make_of_it
     whole = from_correct([4, 4, 4], [4, 2, 0], "abc")
     holes = replace(from_correct([4, 2, 0], [4, 2, 0], "abc"), asked=(4, 4, 4))
     said = rank("accuracy", {"whole": whole, "holes": holes, "same": whole}).caveats
-    assert said[0].startswith("1 problems are left out")
+    assert said[0].startswith("1 problem left out")
     assert len(said) == 2
     assert said[1].startswith("responses of holes are missing")
     assert "75.0 if all of them were wrong, 100.0 if right" in said[1]

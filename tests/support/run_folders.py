@@ -81,12 +81,12 @@ def sample_of(item: Problem, sample: int, skill: float, seed: int = 0) -> tuple[
     if fate > 0.985:
         response = Response(**common, **told, error="the server answered 503 three times", error_kind="server")
         verdict = {"verdict": Verdict.ERROR, "why": response.error}
-        return response, [Mark(**common, **verdict, protocol=name) for name in ("math@1", "normalized@3")]
+        return response, [Mark(**common, **verdict, protocol=name) for name in ("math@1", "normalized@4")]
     if fate > 0.95:
         text = answer_text(item, "0", 30).rpartition("Therefore")[0]
         response = Response(**common, **told, text=text, finish_reason="length", completion_tokens=4096)
         verdict = {"verdict": Verdict.TRUNCATED, "why": "cut off before an answer"}
-        return response, [Mark(**common, **verdict, protocol=name) for name in ("math@1", "normalized@3")]
+        return response, [Mark(**common, **verdict, protocol=name) for name in ("math@1", "normalized@4")]
     right = fate < skill
     shown = item.gold if right else str(int(item.gold) + luck.choice([-1, 1, 2]))
     odd = luck.random() < 0.08 and right
@@ -101,7 +101,7 @@ def sample_of(item: Problem, sample: int, skill: float, seed: int = 0) -> tuple[
     strict = right and not odd
     why = "the same text" if strict else f"{shown!r} is not {item.gold!r}"
     second = Mark(
-        **common, **found, verdict=Verdict.CORRECT if strict else Verdict.WRONG, why=why, protocol="normalized@3"
+        **common, **found, verdict=Verdict.CORRECT if strict else Verdict.WRONG, why=why, protocol="normalized@4"
     )
     return response, [first, second]
 

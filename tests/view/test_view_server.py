@@ -142,7 +142,13 @@ def test_files_beside_the_runs_cannot_be_reached(tmp_path, serve):
         assert get(served.url + path)[0] == 404
 
 
-@pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "127.0.0.1.evil.example", "", "[", "192.0.2.7"])
+@pytest.mark.parametrize(
+    "host",
+    [
+        "evil.example", "evil.example:80", "127.0.0.1.evil.example", "127.0.0.1:8000.evil.example", "localhost:80@evil.example",
+        "evil.example@localhost", "localhost/evil.example", "localhost#x", "", "[", "192.0.2.7",
+    ],
+)  # fmt: skip
 def test_request_under_another_host_name_is_refused(server, host):
     status, _, body = get(server.url + "/", Host=host)
     assert status in (400, 403)
@@ -311,6 +317,19 @@ def test_long_text_comes_in_pieces_that_make_up_the_whole(server):
     _, headers, text = get(server.url + "/run/hostile/response/1/10/text")
     assert text.endswith("y" * 10_000_000)
     assert headers["Content-Type"].startswith("text/plain")
+
+
+def test_what_a_response_holds_beside_its_text_is_shown_as_text(tmp_path, serve):
+    path = folders.finished(tmp_path / "runs" / "one", problems=1, samples=1)
+    run = Run.open(path)
+    [response] = run.responses()
+    said = {"tool_calls": [{"function": {"name": "python", "arguments": "<script>print(1)</script>"}}]}
+    (path / "responses.jsonl").write_bytes(
+        msgspec.json.encode(msgspec.structs.replace(response, text="", metadata=said)) + b"\n"
+    )
+    _, _, body = get(serve(tmp_path / "runs").url + "/run/one/response/1/0")
+    assert "tool_calls" in body
+    assert "&lt;script&gt;print(1)" in body
 
 
 def test_run_that_is_still_growing_shows_more_at_the_next_look(tmp_path, serve):

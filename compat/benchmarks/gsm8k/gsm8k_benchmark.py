@@ -4,8 +4,11 @@ from pathlib import Path
 
 from markscheme.plugins.doors.gsm8k import EvaluationResult, Task
 from markscheme.plugins.doors.gsm8k import GSM8KBenchmark as _GSM8KBenchmark
+from markscheme.plugins.one_sentence import speak_plainly
 
 __all__ = ["EvaluationResult", "GSM8KBenchmark", "Task"]
+
+speak_plainly()
 
 
 class GSM8KBenchmark(_GSM8KBenchmark):

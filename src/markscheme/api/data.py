@@ -8,7 +8,7 @@ from pathlib import Path
 from markscheme.api.frames import Listing
 from markscheme.api.python_words import speaking_python
 from markscheme.benchmarks import Benchmark
-from markscheme.benchmarks.examining import BadGold, bad_golds, fetch, fetchable, own_sources
+from markscheme.benchmarks.examining import Examined, examined, fetch, fetchable, own_sources
 from markscheme.datasets import Source, locate
 from markscheme.datasets.folder import FileReport, inspect
 from markscheme.errors import UsageError
@@ -44,10 +44,11 @@ def verify(*names: str, data_dir: str | Path | None = None) -> Listing:
     """Check the files again, and mark every gold against itself."""
     folder = _folder(data_dir)
     rows = [
-        {"file": report.name, "state": report.state, "golds": golds, "bad_golds": len(bad)}
-        for report, golds, bad in verified(names, folder)
+        {"file": report.name, "state": report.state, "golds": report.file.rows if report.file else 0}
+        | {"bad_golds": len(found.bad_golds), "oddities": len(found.oddities)}
+        for report, found in verified(names, folder)
     ]
-    columns = {"file": str, "state": str, "golds": int, "bad_golds": int}
+    columns = {"file": str, "state": str, "golds": int, "bad_golds": int, "oddities": int}
     return Listing(rows, columns, f"data folder: {folder}")
 
 
@@ -56,12 +57,12 @@ def inspected(names: Sequence[str], folder: Path) -> Sequence[tuple[Benchmark, S
     return [(bench, source, inspect(source, folder)) for bench in fetchable(names) for source in own_sources(bench)]
 
 
-def verified(names: Sequence[str], folder: Path) -> Sequence[tuple[FileReport, int, Sequence[BadGold]]]:
-    """The state of each file, how many golds it has, and those that the marker does not accept."""
+def verified(names: Sequence[str], folder: Path) -> Sequence[tuple[FileReport, Examined]]:
+    """The state of each file, and what its rows were understood as."""
     from markscheme.marking import mark
 
     return [
-        (report, report.file.rows, bad_golds(bench, source, folder, mark)) if report.file else (report, 0, ())
+        (report, examined(bench, source, folder, mark) if report.file else Examined())
         for bench, source, report in inspected(names, folder)
     ]
 

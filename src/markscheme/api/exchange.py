@@ -86,6 +86,8 @@ class Shown:
     def __repr__(self) -> str:
         problem, gold = self.problem, self.problem.gold
         lines = [f"{self._bench.name}, problem {problem.id} (key {problem.key}), {self._count} problems in all"]
+        if self._bench.reading:
+            lines.append(f"read as {self._bench.reading}")
         for message in self.messages:
             lines += ["", f"── {message.role} " + "─" * 60, message.content]
         made = gold if isinstance(gold, str) else f"any way to make {gold.target} from {', '.join(map(str, gold.nums))}"
@@ -106,17 +108,27 @@ def push(*runs: Runs | Iterable[Runs], to: str, public: bool = False, model_repo
     return list(push_runs(find_runs(paths_of(runs)), to, public=public, model_repo=model_repo))
 
 
-def export(*runs: Runs | Iterable[Runs], to: str = "inspect", output: str | Path = "logs") -> list[Path]:
-    """Runs as logs of another tool: Inspect's, for `inspect view`. Returns the files."""
+def export(
+    *runs: Runs | Iterable[Runs], to: str = "inspect", output: str | Path = "logs", redact: bool = False
+) -> list[Path]:
+    """Runs as logs of another tool (Inspect's, for `inspect view`), or one run as a file to send, `NAME.msz`; the files.
+
+    `redact` leaves statements, solutions and prompts out of a `.msz`.
+    """
     from markscheme.api.reports import paths_of
     from markscheme.plugins.inspect_export import export_inspect
+    from markscheme.runs.archive import SUFFIX, pack
     from markscheme.runs.folder import find_runs
 
     opened, place = find_runs(paths_of(runs)), Path(output)
+    if redact and place.suffix != SUFFIX:
+        raise UsageError(f"statements are left out of a run as one file; name it with -o FILE{SUFFIX}")
     if to != "inspect":
         raise UsageError(f"a run is exported to inspect, not to {to!r}")
     if len(opened) > 1 and place.suffix:
         raise UsageError(f"{len(opened)} runs do not go into one log; name a folder with -o")
+    if place.suffix == SUFFIX:
+        return [pack(opened[0].path, place, redact)]
     return [export_inspect(each, place) for each in opened]
 
 

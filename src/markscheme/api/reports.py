@@ -16,6 +16,7 @@ from markscheme.reporting.planning import plan_from
 from markscheme.reporting.summary import summarize
 from markscheme.reporting.table import make_table
 from markscheme.runs import folder
+from markscheme.statistics import Population
 
 Runs = str | PathLike[str]
 """A run, or its folder; a folder of runs stands for those in it."""
@@ -37,6 +38,7 @@ def report(
     pass_k: int | Sequence[int] | None = None,
     metric: str | Iterable[str] = (),
     these_problems: bool = False,
+    whole_benchmark: bool = False,
     cluster: str | None = None,
 ) -> Report:
     """The figures of runs with their intervals; further `metric`s by name: `maj@4`, `pass^4`, `best-of-4:SCORE`."""
@@ -47,7 +49,9 @@ def report(
     ks = (pass_k,) if isinstance(pass_k, int) else pass_k
     if ks and not all(isinstance(k, int) and k >= 1 for k in ks):
         raise UsageError(f"-k takes whole numbers from 1 up, not {', '.join(map(str, ks))}")
-    population = _population(these_problems)
+    if these_problems and whole_benchmark:
+        raise UsageError("an interval is about exactly these problems or the whole benchmark: leave one of the two out")
+    population: Population = "the whole benchmark" if whole_benchmark else _population(these_problems)
     summaries = [summarize(each, protocol, ks, names, population, cluster) for each in opened]
     return Report(make_table(summaries), opened)
 

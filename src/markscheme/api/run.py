@@ -35,7 +35,7 @@ COLUMNS: Columns = {
     "correct": float,
     **dict.fromkeys(("answer", "why", "flags", "text", "reasoning", "finish_reason"), str),
     **dict.fromkeys(("prompt_tokens", "completion_tokens", "reasoning_tokens"), int | None),
-    "latency": float,
+    **dict.fromkeys(("latency", "first_token", "tokens_per_second"), float),
     "attempts": int,
     **dict.fromkeys(("error", "error_kind"), str),
 }

@@ -50,10 +50,13 @@ class Benchmark:
     sampling: Sampling = field(default_factory=Sampling)
     """How to sample where the user says nothing."""
     definition: Definition | None = None
+    reading: str = ""
+    """What was inferred from the rows, for the user to check; empty where the benchmark states everything."""
 
     def __repr__(self) -> str:
         prompts, summary = ", ".join(self.templates), self.summary or "problems of one's own"
-        return f"Benchmark({self.name!r}): {summary}; prompts {prompts}; protocol {self.protocol}"
+        read = f"; {self.reading}" * bool(self.reading)
+        return f"Benchmark({self.name!r}): {summary}; prompts {prompts}; protocol {self.protocol}{read}"
 
     @property
     def files(self) -> tuple[DataFile, ...]:

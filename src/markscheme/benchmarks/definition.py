@@ -62,6 +62,8 @@ class Definition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     fewshot: FewShot | None = None
     sampling: Sampling = Sampling()
     """Used where the user says nothing."""
+    plain_prompts: bool = False
+    """Set where the file has no prompts of its own: choices and chats are then asked as such."""
 
     @property
     def evaluated(self) -> tuple[str, ...]:
@@ -88,7 +90,9 @@ def load_definition(path: Path) -> Definition:
     except _MistakeError as problem:
         complaint = f"line {_line(read_small_text(path), problem.where)}: {problem}"
     else:
-        data = {key: _placed(source, f"{name}/{key}.jsonl", made.columns, path) for key, source in made.data.items()}
+        like = str(made.like or "") if "columns" not in raw else ""
+        placed = {key: _placed(each, f"{name}/{key}.jsonl", made.columns, path) for key, each in made.data.items()}
+        data = {key: msgspec.structs.replace(source, like=like) for key, source in placed.items()}
         return msgspec.structs.replace(made, name=name, data=data)
     raise DataError(f"{path}, {complaint}{'' if complaint.endswith('?') else '.'}")
 
@@ -114,7 +118,7 @@ def _merged(raw: dict[str, Any]) -> dict[str, Any]:
     base = _merged(_shipped_raw(raw["like"], "like")) if "like" in raw else {}
     full = {**{key: value for key, value in base.items() if key not in OWN_KEYS}, **raw}
     if "like" not in raw and "prompts" not in raw:
-        full["prompts"] = _shipped_raw("math500", "prompts")["prompts"]
+        full |= {"prompts": _shipped_raw("math500", "prompts")["prompts"], "plain_prompts": True}
     data = full.get("data")
     if isinstance(data, dict):
         full["data"] = {key: _borrowed(value, f"data.{key}") for key, value in data.items()}

@@ -1,7 +1,10 @@
-"""A benchmark's files fetched, its rows examined, and each of its golds marked as if it were a response."""
+"""A benchmark's files fetched, its rows examined: what was understood, what is odd, and each gold marked as a response."""
 
 from __future__ import annotations
 
+import re
+import string
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +13,7 @@ import msgspec
 
 from markscheme.benchmarks.benchmark import Benchmark, DataProblems
 from markscheme.benchmarks.fields import ProblemMaker
+from markscheme.benchmarks.inferring import infer, needs_inferring
 from markscheme.benchmarks.registry import benchmark, benchmarks
 from markscheme.datasets import Source
 from markscheme.datasets.files import Row
@@ -19,6 +23,8 @@ if TYPE_CHECKING:
     from markscheme.datasets.prepare import Prepared
 
 _OTHER_ANSWER = "\\boxed{31337}"
+_NEARLY_ALL = 0.9
+"""The share of golds of one kind from which on the others are odd."""
 
 
 def fetchable(names: Sequence[str]) -> list[Benchmark]:
@@ -49,10 +55,11 @@ def fetch(bench: Benchmark, folder: Path, *, force: bool = False) -> list[Prepar
 def examiner(bench: Benchmark) -> Callable[[Source, list[Row]], None]:
     """Refuses, with a `ValueError`, rows that are no problems of this benchmark, and puzzles without a solution."""
     assert bench.definition is not None
-    make = ProblemMaker(bench.definition.fields, bench.definition.protocol)
+    fields, protocol = bench.definition.fields, bench.definition.protocol
     names = {each.file: part for part, each in bench.definition.data.items()}
 
     def examine(source: Source, rows: list[Row]) -> None:
+        make = ProblemMaker(infer(fields, rows).fields if needs_inferring(fields) else fields, protocol)
         for index, row in enumerate(rows):
             try:
                 gold = make(index, row, names.get(source.file, "test")).gold
@@ -73,11 +80,56 @@ class BadGold(msgspec.Struct, frozen=True, kw_only=True):
     why: str
 
 
-def bad_golds(bench: Benchmark, source: Source, folder: Path, mark: Callable[[str, Problem], Mark]) -> list[BadGold]:
-    """Every gold of a file given to the marker as if a model had written it."""
+class Examined(msgspec.Struct, frozen=True, kw_only=True):
+    """What the rows of a file were understood as."""
+
+    bad_golds: list[BadGold] = []
+    oddities: list[str] = []
+    """What is not wrong in itself, a clause each: a person should look."""
+    sample: list[Problem] = []
+    reading: str = ""
+
+
+def examined(bench: Benchmark, source: Source, folder: Path, mark: Callable[[str, Problem], Mark]) -> Examined:
+    """Every gold of a file given to the marker as if a model had written it, and compared with the others."""
     assert bench.definition is not None
     part = next(name for name, each in bench.definition.data.items() if each == source)
-    return unmarkable_golds(DataProblems(bench.definition, (part,), bench.name, folder, pool=True), mark)
+    problems = list(DataProblems(bench.definition, (part,), bench.name, folder, pool=True))
+    bad = unmarkable_golds(problems, mark)
+    return Examined(bad_golds=bad, oddities=oddities(problems), sample=problems[:2], reading=bench.reading)
+
+
+def gold_kind(problem: Problem) -> str:
+    """What sort of answer it is, as far as its characters tell."""
+    gold = problem.gold
+    if isinstance(gold, CountdownGold):
+        return "puzzle"
+    if problem.choices:
+        return "choice"
+    if not gold:
+        return "none"
+    if re.fullmatch(r"[-+]?[$]?\d[\d,]*(\.\d+)?%?", gold):
+        return "number"
+    return "words" if re.fullmatch(r"[^\W\d_]{2,}([\s,.'-]+[^\W\d_]+)*\.?", gold) else "expression"
+
+
+def oddities(problems: Sequence[Problem]) -> list[str]:
+    """Golds that stand for two choices or are of another kind than nearly all, and statements with two golds."""
+    found, golds = [], dict[str, Problem]()
+    (usual, count), *_ = [*Counter(map(gold_kind, problems)).most_common(1), ("", 0)]
+    for problem in problems:
+        first = golds.setdefault(problem.statement, problem)
+        place = string.ascii_uppercase.find(problem.gold) if problem.choices and isinstance(problem.gold, str) else -1
+        if first.gold != problem.gold:
+            found.append(
+                f"problem {problem.id}: gold {problem.gold}, and problem {first.id} asks the same with {first.gold}"
+            )
+        if 0 <= place < len(problem.choices) and problem.choices.count(problem.choices[place]) > 1:
+            found.append(f"problem {problem.id}: gold {problem.gold} is the text of two choices")
+        if (kind := gold_kind(problem)) != usual and count >= _NEARLY_ALL * len(problems):
+            shown = f"gold {str(problem.gold)[:60]!r}" if problem.gold else "the gold"
+            found.append(f"problem {problem.id}: {shown} is {kind}, where nearly all are {usual}")
+    return found
 
 
 def unmarkable_golds(problems: Iterable[Problem], mark: Callable[[str, Problem], Mark]) -> list[BadGold]:

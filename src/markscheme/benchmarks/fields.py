@@ -7,33 +7,33 @@
     text after #### of answer                   likewise `text before`; the last mark counts
     without <<…>> of text before #### of answer
     number of answer                            27.0 becomes 27
-    letter of answer                            the letter of a choice that is given by its text, letter or place (from 0)
+    letter by text of answer                    the letter of the choice that is named so; see `choices.WAYS`
+    letter of answer                            the same, in the one way that fits every row
+    user message of prompt                      the question of a chat; likewise `system message`
     item 1 of final_answer, count of nums       of a list
     puzzle of nums, target                      a Countdown gold
     'none'                                      the text itself; '' as a gold says that a row may have none
 
-`part`, `position` (0000, 0001 …) and `choices` are fields of every row.
+`part`, `position` (0000, 0001 …) and `choices` are fields of every row. Dots lead into objects and lists: `turns.0.text`.
 """
 
 from __future__ import annotations
 
 import re
-import string
 import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
 
+from markscheme.benchmarks.choices import Choices, choices_of, letter_named, lettered, shuffled
 from markscheme.datasets.files import Row
 from markscheme.types import CountdownGold, Gold, Problem
 
 Expression = str | tuple[str, ...]
 Value = Callable[[Row], Any]
 
-_PLACEHOLDER = re.compile(r"\{(\w+)\}")
-_CHOICE_LABEL = re.compile(r"\s*\(?([A-Z])[).:]\s*")
-_GIVEN_LETTER = re.compile(r"\(?([A-Za-z])(?:[).:].*)?", re.DOTALL)
+_PLACEHOLDER = re.compile(r"\{(\w[\w. -]*)\}")
 _JSON_NAMES = {bool: "true or false", list: "a list", dict: "an object", type(None): "null"}
 
 
@@ -45,14 +45,16 @@ class MissingFieldError(KeyError):
 
 
 class Fields(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which parts of a row are what."""
+    """Which parts of a row are what. A statement or gold that is not said is inferred from all rows (`inferring`)."""
 
-    statement: Expression = ("question", "problem")
-    gold: Expression = ("text after #### of answer", "answer")
+    statement: Expression = ()
+    gold: Expression = ()
     id: Expression = ("id", "unique_id", "question_id", "problem_idx", "position")
     solution: Expression | None = None
     choices: Expression | None = None
     """A field that holds a list, or the fields that hold one choice each."""
+    shuffled: bool = False
+    """The data gives the right choice first: ask in an order of our own."""
     metadata: Expression | dict[str, Expression] = ()
     """Fields to keep (`rest` keeps whatever is not used otherwise), or names with their expressions."""
     cluster: Expression | None = None
@@ -65,16 +67,17 @@ class ProblemMaker:
     def __init__(self, fields: Fields, protocol: str) -> None:
         # Interned, so that JSON leaves the default out: msgspec compares it by identity.
         self._protocol, self._used = sys.intern(protocol), set[str]()
-        read = self._reader
+        read = self.read
         self._statement, self._gold, self._id = read(fields.statement), read(fields.gold), read(fields.id)
         self._solution = read(fields.solution) if fields.solution is not None else None
         self._cluster = read(fields.cluster) if fields.cluster is not None else None
-        self._choices = [read(each) for each in _several(fields.choices)]
-        self._shows_choices = any("{choices}" in each for each in _several(fields.statement))
-        self._open_gold = "''" in _several(fields.gold)
+        self._choices = [read(each) for each in several(fields.choices)]
+        self._shuffled = fields.shuffled
+        self._shows_choices = any("{choices}" in each for each in several(fields.statement))
+        self._open_gold = "''" in several(fields.gold)
         kept = fields.metadata
         self._rest = kept == "rest"
-        named = {} if self._rest else kept if isinstance(kept, dict) else {each: each for each in _several(kept)}
+        named = {} if self._rest else kept if isinstance(kept, dict) else {each: each for each in several(kept)}
         self._metadata = {name: read(each) for name, each in named.items()}
 
     def __call__(self, index: int, row: Row, part: str = "", language: str | None = None) -> Problem:
@@ -82,10 +85,12 @@ class ProblemMaker:
         own = row
         row = {"part": part, "position": f"{index:04d}", **row}
         if self._choices:
-            row["choices"] = _choices([each(row) for each in self._choices])
+            row["choices"] = self.choices(row)
         statement = _text(self._statement(row), "the statement")
+        if not statement.strip():
+            raise ValueError("the statement is empty")
         if self._choices and not self._shows_choices:
-            statement = f"{statement}\n\n{_lettered(row['choices'])}"
+            statement = f"{statement}\n\n{lettered(row['choices'])}"
         gold = self._gold_of(row)
         metadata = {name: value for name, each in self._metadata.items() if (value := _or_none(each, row)) is not None}
         if self._rest:
@@ -105,6 +110,12 @@ class ProblemMaker:
             choices=tuple(row["choices"]) if self._choices else (),
         )
 
+    def choices(self, row: Row) -> Choices:
+        """The choices of a row, in the order in which they are asked."""
+        single = len(self._choices) == 1
+        made = choices_of([each(row) if single else _or_none(each, row) for each in self._choices])
+        return shuffled(made, _text(self._statement(row), "the statement")) if self._shuffled else made
+
     def _gold_of(self, row: Row) -> Gold:
         gold = self._gold(row)
         if isinstance(gold, CountdownGold):
@@ -114,9 +125,9 @@ class ProblemMaker:
             raise ValueError("the answer is empty")
         return text
 
-    def _reader(self, expression: Expression) -> Value:
+    def read(self, expression: Expression) -> Value:
         """The reader of an expression, or of the first of several that a row has."""
-        tried = [self._one(each) for each in _several(expression)]
+        tried = [self._one(each) for each in several(expression)]
 
         def first(row: Row) -> Any:
             missing = []
@@ -128,7 +139,7 @@ class ProblemMaker:
                     continue
                 if value is not None and (value != "" or each is tried[-1]):
                     return value
-            raise MissingFieldError(" or ".join(dict.fromkeys(missing)) or f"no field {'/'.join(_several(expression))}")
+            raise MissingFieldError(" or ".join(dict.fromkeys(missing)) or f"no field {'/'.join(several(expression))}")
 
         return first
 
@@ -143,7 +154,8 @@ class ProblemMaker:
                     return self._puzzle_reader(inner)
                 if operation is _letter:
                     given, choices = self._one(inner), self._field("choices")
-                    return lambda row: _letter(given(row), choices(row), inner)
+                    way = arguments[0] if arguments else "letter"  # once settled, there is one
+                    return lambda row: letter_named(way, _text(given(row), inner).strip(), choices(row), inner)
                 return _applied(operation, self._one(inner), arguments, inner)
         if len(text) > 1 and text[0] == text[-1] == "'":
             return lambda _: text[1:-1]
@@ -161,9 +173,12 @@ class ProblemMaker:
                 return row[name]
             inside: Any = row
             for step in name.split("."):
-                if not isinstance(inside, dict) or step not in inside:
+                if isinstance(inside, list) and step.isdecimal() and int(step) < len(inside):
+                    inside = inside[int(step)]
+                elif isinstance(inside, dict) and step in inside:
+                    inside = inside[step]
+                else:
                     raise MissingFieldError(f"no field {name}")
-                inside = inside[step]
             return inside
 
         return value
@@ -216,17 +231,29 @@ def _number(value: Any, name: str) -> str:
     return text.rstrip("0").rstrip(".") if re.fullmatch(r"-?\d+\.\d*", text) else text
 
 
-def _letter(value: Any, choices: list[str], name: str) -> str:
-    text = _text(value, name).strip()
-    place = choices.index(text) if text in choices else int(text) if text.isdecimal() else -1
-    if place < 0 and (label := _GIVEN_LETTER.fullmatch(text)):
-        place = string.ascii_uppercase.find(label[1].upper())
-    if not 0 <= place < len(choices):
-        raise ValueError(f"{name}, {text!r}, is none of the {len(choices)} choices")
-    return string.ascii_uppercase[place]
+def _letter(value: Any, name: str) -> str:
+    raise NotImplementedError("it needs the choices beside the value")
+
+
+def _message(value: Any, name: str, role: str) -> str:
+    """What the one message of this role in a chat says."""
+    said = [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+    if not said or len(said) < len(value) or not all("role" in each and "content" in each for each in said):
+        raise TypeError(f"{name} is not a list of messages with `role` and `content`")
+    spoken = [each["content"] for each in said if each["role"] == role]
+    if not spoken:
+        raise MissingFieldError(f"{name} has no {role} message")
+    if len(spoken) > 1 or any(each["role"] not in ("user", "system") for each in said):
+        raise ValueError(f"{name} is a conversation of several turns, where one question belongs")
+    parts = spoken[0] if isinstance(spoken[0], list) else [{"type": "text", "text": spoken[0]}]
+    if not all(isinstance(part, dict) and isinstance(part.get("text"), str) for part in parts):
+        raise TypeError(f"the {role} message of {name} holds something that is not text")
+    return "".join(part["text"] for part in parts)
 
 
 def _item(value: Any, name: str, place: str) -> Any:
+    if isinstance(value, str) and value.startswith("["):
+        value = msgspec.json.decode(value)
     if not isinstance(value, list) or not 1 <= int(place) <= len(value):
         raise MissingFieldError(f"{name} has no item {place}")
     return value[int(place) - 1]
@@ -251,6 +278,8 @@ OPERATIONS: Mapping[str, Callable[..., Any]] = {
     r"without (\S+?)…(\S+?)": _without,
     "number": _number,
     "letter": _letter,
+    r"letter by (letter|text|place from [01])": _letter,
+    "(user|system) message": _message,
     r"item (\d+)": _item,
     "count": _count,
     "puzzle": _puzzle,
@@ -258,7 +287,7 @@ OPERATIONS: Mapping[str, Callable[..., Any]] = {
 """What may stand before `of FIELD`, as the pattern that it is read by."""
 
 
-def _several(expression: Expression | None) -> tuple[str, ...]:
+def several(expression: Expression | None) -> tuple[str, ...]:
     if expression is None:
         return ()
     return (expression,) if isinstance(expression, str) else expression
@@ -272,8 +301,9 @@ def _or_none(reader: Value | None, row: Row) -> Any:
 
 
 def _text(value: Any, name: str) -> str:
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise TypeError(f"{name} is {_JSON_NAMES.get(type(value), 'null')}, where text or a number belongs")
+    if isinstance(value, bool) or not isinstance(value, str | int | float) or value != value:  # NaN is not itself
+        kind = _JSON_NAMES.get(type(value), "not a number" if isinstance(value, float) else type(value).__name__)
+        raise TypeError(f"{name} is {kind}, where text or a number belongs")
     return str(value)
 
 
@@ -281,27 +311,9 @@ def _inline(value: Any, name: str) -> str:
     if value is None or value == "":
         raise MissingFieldError(f"no field {name}")
     if name == "choices" and isinstance(value, list):
-        return _lettered(value)
-    return ", ".join(map(str, value)) if isinstance(value, list) else _text(value, name)
-
-
-def _choices(values: list[Any]) -> list[str]:
-    """The texts of the choices, without the letters that some data sets write before them."""
-    given = values[0] if len(values) == 1 else values
-    if isinstance(given, str) and given.startswith("["):  # a cell of a table that holds a list
-        try:
-            given = msgspec.json.decode(given)
-        except msgspec.DecodeError:
-            raise ValueError('the choices are no list such as ["21", "23"]') from None
-    given = given if isinstance(given, list) else values
-    texts = [_text(each, "a choice").strip() for each in given]
-    labels = [_CHOICE_LABEL.match(text) for text in texts]
-    if all(label is not None and label[1] == string.ascii_uppercase[place] for place, label in enumerate(labels)):
-        texts = [text[label.end() :] for text, label in zip(texts, labels, strict=True) if label]
-    if not 2 <= len(texts) <= 26:
-        raise ValueError(f"{len(texts)} choices, where 2 to 26 belong")
-    return texts
-
-
-def _lettered(choices: list[str]) -> str:
-    return "\n".join(f"({letter}) {text}" for letter, text in zip(string.ascii_uppercase, choices, strict=False))
+        return lettered(value)
+    return (
+        ", ".join(_text(each, f"an item of {name}") for each in value)
+        if isinstance(value, list)
+        else _text(value, name)
+    )

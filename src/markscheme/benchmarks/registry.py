@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import string
-from collections.abc import Iterable, Iterator
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from importlib.metadata import entry_points
@@ -12,11 +13,14 @@ from pathlib import Path
 import msgspec
 
 from markscheme.benchmarks.benchmark import Benchmark, DataProblems
+from markscheme.benchmarks.choices import AmbiguousError
 from markscheme.benchmarks.definition import SHIPPED, Definition, load_definition
-from markscheme.benchmarks.fields import Expression, ProblemMaker
-from markscheme.datasets import Source, read_rows
+from markscheme.benchmarks.fields import Expression, ProblemMaker, several
+from markscheme.benchmarks.inferring import infer, needs_inferring
+from markscheme.datasets import Source, SourceRows, locate
 from markscheme.datasets.files import SUFFIXES, Row
 from markscheme.errors import DataError, UsageError, nearest
+from markscheme.prompts import Template
 from markscheme.types import Problem
 
 ENTRY_POINTS = "markscheme.benchmarks"
@@ -26,18 +30,18 @@ OWN = "own"
 """The definition that a bare file of problems is read by."""
 
 
-def benchmark(name: str | Path, data_dir: str | Path | None = None) -> Benchmark:
+def benchmark(name: str | Path, data_dir: str | Path | None = None, *, statement: Expression = ()) -> Benchmark:
     """A benchmark by name, alias (`math-500`, `aime24`, `AIME-2024-I` …) or path: of a benchmark's `.toml` file, or of
-    problems as `.jsonl`, `.csv`, `.tsv` or `.parquet`.
+    problems as `.jsonl`, `.csv`, `.tsv` or `.parquet`, also packed (`.jsonl.gz`, `.csv.zst`) or many (`train-*.parquet`).
 
-    Its `problems` are read on first use, from `data_dir`, else `$MARKSCHEME_DATA`, else the user cache.
+    `statement` says which column of a bare file is the question. The problems are read on first use, from `data_dir`, else `$MARKSCHEME_DATA`, else the user cache.
     """
     folder = Path(data_dir) if data_dir is not None else None
     typed = str(name)
     if typed.endswith(SUFFIXES):
-        return _from_rows(Path(typed).absolute())
+        return _from_rows(Path(typed).absolute(), statement)
     if typed.endswith(".toml"):
-        return next(_benchmarks(load_definition(Path(typed)), folder))
+        return _understood(load_definition(Path(typed)), folder, typed)
     squashed = _squash(typed)
     for file in SHIPPED.glob("*.toml"):  # most often the name is a file's, and the others need not be read
         if _squash(file.stem) == squashed and file.stem != OWN:
@@ -49,7 +53,7 @@ def benchmark(name: str | Path, data_dir: str | Path | None = None) -> Benchmark
     chosen = benchmarks()[known[squashed]]
     if chosen.definition is None:
         return chosen
-    return next(each for each in _benchmarks(chosen.definition, folder) if each.name == chosen.name)
+    return _understood(chosen.definition, folder, chosen.name)
 
 
 def with_examples(bench: Benchmark, pool: str, data_dir: str | Path | None = None) -> Benchmark:
@@ -77,10 +81,11 @@ def expand(names: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(full))
 
 
-def own_problem(index: int, row: Row) -> Problem:
-    """The problem of a row that names its question and answer as most files do; `ValueError` or `KeyError` if not."""
-    definition = _own_definition(row)
-    return ProblemMaker(definition.fields, definition.protocol)(index, row)
+def own_problems(rows: Sequence[Row]) -> Callable[[int, Row], Problem]:
+    """What makes problems out of rows that name question and answer as most files do; `ValueError` if they do not."""
+    definition = _own_definition(rows)
+    fields = infer(definition.fields, rows).fields if needs_inferring(definition.fields) else definition.fields
+    return ProblemMaker(fields, definition.protocol)
 
 
 def _benchmarks(definition: Definition, data_dir: Path | None) -> Iterator[Benchmark]:
@@ -113,32 +118,67 @@ def _pool(definition: Definition, part: str, name: str, data_dir: Path | None) -
     return DataProblems(definition, (part,), name, data_dir, pool=True)
 
 
-def _from_rows(path: Path) -> Benchmark:
-    """The benchmark of a bare file: what its first row has decides how all are asked and marked."""
-    try:
-        first = next(iter(read_rows(path)), {})
-    except DataError:  # complained of when it is loaded
-        first = {}
-    definition = _own_definition(first)
+def _from_rows(path: Path, statement: Expression) -> Benchmark:
+    """The benchmark of a bare file: all of its rows decide how they are asked and marked."""
     source = Source(file=path.name, folder=str(path.parent))
+    try:
+        definition = _own_definition(SourceRows(source, path.parent)[:1])
+    except DataError:  # complained of when it is loaded
+        definition = _own_definition(())
+    fields = msgspec.structs.replace(definition.fields, statement=definition.fields.statement or statement)
+    bare = next(path.name.removesuffix(each) for each in sorted(SUFFIXES, key=len)[::-1] if path.name.endswith(each))
+    name = re.sub(r"[-_.]*[*?\[\]]+", "", bare) or "problems"  # of `train-*.parquet`, train
+    data, summary = {"test": source}, f"problems of {path}"
     made = msgspec.structs.replace(
-        definition, name=path.stem, summary=f"problems of {path}", data={"test": source}, columns={}, fewshot=None
+        definition, name=name, summary=summary, data=data, fields=fields, columns={}, fewshot=None
     )
-    return next(_benchmarks(made, None))
+    return _understood(made, None, str(path))
 
 
-def _own_definition(row: Row) -> Definition:
-    """How a row like this is read: a puzzle as Countdown, a question with choices as AQuA, everything else as MATH-500."""
-    if "nums" in row and "target" in row:
-        return load_definition(SHIPPED / "countdown.toml")
-    own = load_definition(SHIPPED / f"{OWN}.toml")
-    choices: Expression = tuple(letter for letter in string.ascii_uppercase if letter in row)
-    if listed := [name for name in ("choices", "options") if row.get(name)]:
-        choices = listed[0]
-    elif len(choices) < 2:
-        return own
-    fields = msgspec.structs.replace(own.fields, choices=choices, gold="letter of answer")
-    return msgspec.structs.replace(own, fields=fields, prompts=load_definition(SHIPPED / "aqua.toml").prompts)
+def _own_definition(rows: Sequence[Row]) -> Definition:
+    """How rows like these are read: puzzles as Countdown, everything else by what is inferred."""
+    puzzles = bool(rows) and "nums" in rows[0] and "target" in rows[0]
+    return load_definition(SHIPPED / f"{'countdown' if puzzles else OWN}.toml")
+
+
+def _understood(definition: Definition, folder: Path | None, typed: str) -> Benchmark:
+    """The benchmark of this name or path, with what its file leaves open inferred from all rows that are asked."""
+    told = ""
+    if needs_inferring(definition.fields):
+        sources = [definition.data[part] for part in definition.evaluated]
+        try:
+            rows = [row for source in sources for row in SourceRows(source, locate(folder))]
+        except (FileNotFoundError, DataError):  # complained of when it is loaded
+            rows = []
+        if rows:
+            try:
+                inferred = infer(definition.fields, rows)
+            except (KeyError, TypeError, ValueError) as problem:
+                raise DataError(_refusal(problem, typed, sources[0].file, definition.name)) from None
+            told, prompts = inferred.told, definition.prompts
+            if definition.plain_prompts and inferred.fields.choices is not None:
+                prompts = load_definition(SHIPPED / "aqua.toml").prompts
+            if definition.plain_prompts and inferred.system is not None:
+                given = Template(user="{statement}", system=inferred.system or None, summary="as the data has it")
+                prompts = {"given": given, **prompts}
+            definition = msgspec.structs.replace(definition, fields=inferred.fields, prompts=prompts)
+    names = (definition.name, typed) if typed.endswith((".toml", *SUFFIXES)) else (typed,)
+    return replace(next(each for each in _benchmarks(definition, folder) if each.name in names), reading=told)
+
+
+def _refusal(problem: Exception, typed: str, file: str, name: str) -> str:
+    """The sentence, and the lines that settle it."""
+    if not isinstance(problem, AmbiguousError):
+        return f"{typed}, {problem}."
+    ways = [json.dumps(several(way) if isinstance(way, tuple) else way, ensure_ascii=False) for way in problem.ways]
+    ways = [way.replace("\\\\n", "\\n") for way in ways]
+    line = f"{problem.field} = {ways[0]}" + "".join(f"  # or {way}" for way in ways[1:])
+    if typed.endswith(".toml"):
+        return f"{typed}: {problem}. Say which in [fields]:\n\n{line}"
+    return (
+        f"{typed}: {problem}. Write these lines to a file {name}.toml beside it, and name that file instead:\n\n"
+        f'data.test.file = {json.dumps(file, ensure_ascii=False)}\nfields.metadata = "rest"\nfields.{line}'
+    )
 
 
 def _plugged_in() -> Iterator[Benchmark]:

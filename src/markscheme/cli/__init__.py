@@ -25,6 +25,7 @@ COMMANDS = {
     "adjudicate": "your own opinion on a random sample, blind; the report then says how wrong the marker is",
     "report": "tables, plots and export of one run or many",
     "compare": "two runs problem by problem, or several ranked",
+    "verify": "is a run as it was closed, and do its marks and its report come out again",
     "plan": "how many samples a question needs, and what they cost",
     "view": "see every response in the browser",
     "push": "a run to a tracker (wandb, mlflow …) or to the Hugging Face Hub",
@@ -35,6 +36,7 @@ COMMANDS = {
     "import": "a log of Inspect or lm-evaluation-harness becomes a run",
     "export": "a run becomes an Inspect log, for `inspect view`",
     "lm-eval": "lm-evaluation-harness, with our tasks among its own",
+    "doors": "the published commands of five other systems, written into a folder",
     "plugins": "where the task files for other tools lie, and the model in the box",
     "completion": "commands, options and names completed by bash, zsh or fish",
 }

@@ -52,11 +52,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    from markscheme.cli.report import tell_alterations
     from markscheme.reporting.comparing import MacroCompared, compare_folders, forest_figure, shown_worse, terms_of
     from markscheme.reporting.comparison_text import print_compared
+    from markscheme.runs import find_runs
 
     names = ("metric", "protocol", "level", "seed", "anyway", "cluster", "margin", "these_problems")
     compared = compare_folders(args.runs, terms_of(**{name: getattr(args, name) for name in names}))
+    tell_alterations(find_runs(args.runs))
     if args.json:
         print_json(compared if len(compared) > 1 else compared[0])
     else:

@@ -7,10 +7,13 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from markscheme.reporting.terminal import print_json
+import msgspec
+
+from markscheme.reporting.terminal import gold_line, print_json
 
 if TYPE_CHECKING:
     from markscheme.benchmarks import Benchmark
+    from markscheme.benchmarks.examining import Examined
     from markscheme.datasets import Source
     from markscheme.datasets.folder import FileReport
 
@@ -116,22 +119,40 @@ def _verify(args: argparse.Namespace, folder: Path) -> int:
     from markscheme.api.data import verified
 
     checked = verified(args.names, folder)
+    golds = [report.file.rows if report.file else 0 for report, _ in checked]
     if args.json:
-        files = [{"report": report, "golds": golds, "bad_golds": bad} for report, golds, bad in checked]
+        files = [
+            {"report": report, "golds": count} | msgspec.structs.asdict(found)
+            for (report, found), count in zip(checked, golds, strict=True)
+        ]
         print_json({"data_dir": str(folder), "files": files})
     else:
         rows = [
-            {"file": report.name, "state": report.state}
-            | {"golds marked": f"{golds - len(bad):,} of {golds:,}" if golds else "", "detail": report.detail}
-            for report, golds, bad in checked
+            {"file": report.name, "state": report.state, "detail": report.detail}
+            | {"golds marked": f"{count - len(found.bad_golds):,} of {count:,}" if count else ""}
+            for (report, found), count in zip(checked, golds, strict=True)
         ]
         _print_columns(folder, rows)
-        for report, _, golds_wrong in checked:
-            for bad in golds_wrong:
-                print(f"{report.name}, problem {bad.problem}: gold {bad.gold} is marked {bad.verdict}: {bad.why}")
+        for report, found in checked:
+            _print_found(report.name, found)
     # Asked for by name, a missing file is a failure; asked for "whatever is here", it is only mentioned.
     wrong = {"differs", "unreadable"} | ({"missing", "stand-in"} if args.names else set())
-    return 1 if any(report.state in wrong or bad for report, _, bad in checked) else 0
+    return 1 if any(report.state in wrong or found.bad_golds for report, found in checked) else 0
+
+
+def _print_found(name: str, found: Examined) -> None:
+    """How a file was read, two of its problems, and everything that is odd."""
+    from markscheme.benchmarks.examining import gold_kind
+    from markscheme.redaction import printable
+
+    lines = [f"understood as {found.reading}"] if found.reading else []
+    for problem in found.sample:
+        asked = " ".join(problem.statement.split())
+        lines.append(f"problem {problem.id}: gold {gold_line(problem.gold)} ({gold_kind(problem)}) to {asked[:160]!r}")
+    for bad in found.bad_golds:
+        lines.append(f"problem {bad.problem}: gold {bad.gold} is marked {bad.verdict}: {bad.why}")
+    for line in [*lines, *found.oddities]:
+        print(printable(f"{name}, {line}"))
 
 
 def _print_columns(folder: Path, rows: list[dict[str, str]]) -> None:

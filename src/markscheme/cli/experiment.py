@@ -127,7 +127,7 @@ def print_grid(cells: Sequence[Cell], paths: Sequence[Path]) -> None:
     """One table: models and settings down, benchmarks and their mean across, each score with its interval and rank."""
     from markscheme.reporting.figures import bounds
     from markscheme.reporting.summary import summarize
-    from markscheme.reporting.table import macro_average
+    from markscheme.reporting.table import interval_of, macro_average
     from markscheme.runs import Run
 
     runs = [Run.open(path) for path in dict.fromkeys(paths) if (path / "manifest.json").exists()]
@@ -150,7 +150,8 @@ def print_grid(cells: Sequence[Cell], paths: Sequence[Path]) -> None:
         setting = {"setting": variation} if any(cell.variation for cell in cells) else {}
         table.append({"model": model, **setting, **shown})
     if runs:
-        print_table("accuracy, %, with 95 % intervals" + (" · rank" if ranks else ""), table)
+        about = f"{interval_of('problems drawn')}{', averaged over these benchmarks' * (len(benchmarks) > 1)}"
+        print_table(f"accuracy, %, with {about}" + (" · rank" if ranks else ""), table)
 
 
 def _ranks(runs: Sequence[Run]) -> dict[str, str]:

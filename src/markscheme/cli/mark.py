@@ -61,6 +61,11 @@ def _at_least_one(text: str) -> int:
 def run(args: argparse.Namespace) -> int:
     is_run = (Path(args.source) / "manifest.json").exists()
     _check_engine(args, is_run)
+    if args.benchmark is not None:
+        from markscheme.benchmarks import benchmark
+
+        if reading := benchmark(args.benchmark, args.data_dir).reading:
+            _warn(f"{args.benchmark} is read as {reading}")
     if is_run:
         _mark_run(args)
     else:

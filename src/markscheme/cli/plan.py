@@ -62,7 +62,7 @@ def _print(plan: Plan) -> None:
     if plan.samples is None:
         screen.print(
             f"[bold]{'As a guess, no' if guessed else 'No'} number of samples shows {question}.[/]\n"
-            f"Unlimited samples would show {100 * plan.limit:.1f} points; "
+            f"Unlimited samples would show {f'{100 * plan.limit:.1f} points' if plan.limit < 1 else 'no difference'}; "
             f"16 samples each on {plan.problems_needed:,} problems would do. "
             "--these-problems asks about exactly these problems instead."
         )

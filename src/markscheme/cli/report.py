@@ -34,6 +34,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--these-problems", action="store_true", help="intervals for exactly these problems, nothing about others"
     )
     parser.add_argument(
+        "--whole-benchmark",
+        action="store_true",
+        help="of a run with --limit and --limit-seed: intervals for the benchmark that its problems were drawn from",
+    )
+    parser.add_argument(
         "--cluster", metavar="FIELD", help="problems that share this field (contest, template) are not independent"
     )
     parser.add_argument("--format", choices=FORMATS, default="table", help="form of the report (default: table)")
@@ -47,8 +52,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from markscheme.api.reports import report
 
-    options = {name: getattr(args, name) for name in ("protocol", "metric", "these_problems", "cluster")}
+    options = {
+        name: getattr(args, name) for name in ("protocol", "metric", "these_problems", "whole_benchmark", "cluster")
+    }
     made = report(*args.runs, pass_k=_pass_k(args.pass_k), **options)
+    tell_alterations(made.opened)
     _write_or_print(made.table, "json" if args.json else args.format, args.output)
     if args.plots:
         from markscheme.reporting.run_plots import write_plots
@@ -58,6 +66,16 @@ def run(args: argparse.Namespace) -> int:
     if args.save_results:
         _save_results(args.save_results, made.opened, made.runs[0].protocol)
     return 0
+
+
+def tell_alterations(runs: Sequence[Run]) -> None:
+    """One line for each folder that no longer matches its own digests."""
+    from markscheme.cli import complain
+    from markscheme.runs.digests import alteration_line
+
+    for each in runs:
+        if line := alteration_line(each.path, each.manifest):
+            complain(line)
 
 
 def _write_or_print(table: Table, form: str, output: str | None) -> None:

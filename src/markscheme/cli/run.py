@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -60,6 +61,9 @@ def run(args: argparse.Namespace) -> int:
     configs = [config_from(args, name) for name in expand(names)]
     # Whatever is wrong with any of them stops us before the first is asked.
     prepared = [prepare(config) for config in configs]
+    for each in prepared:
+        if each.benchmark.reading:
+            print(f"markscheme: {each.benchmark.name} is read as {each.benchmark.reading}", file=sys.stderr)
     titles = [each.benchmark.name for each in prepared]
     if len(set(titles)) < len(titles):
         raise UsageError(f"the same benchmark twice: {', '.join(titles)}")

@@ -26,7 +26,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Serve until Ctrl-C, or export."""
-    folder = Path(args.dir)
+    from markscheme.runs.folder import folder_of
+
+    folder = folder_of(args.dir)
     if not folder.is_dir():
         raise UsageError(f"there is no folder {folder}; name the folder that holds your runs: markscheme view DIR")
     if args.export:

@@ -1,20 +1,27 @@
-"""Reading one data file (JSON lines, a JSON array, CSV, TSV or Parquet) and saying exactly what was read.
+"""Reading data files (JSON lines, a JSON array, CSV, TSV or Parquet; packed or not) and saying exactly what was read.
 
 A bad line stops the reading, with file and line number: a benchmark with a row missing is another benchmark.
 """
 
 from __future__ import annotations
 
+import gzip
 import hashlib
+import io
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeVar, overload
 
 import msgspec
 
+from markscheme.datasets.small_texts import read_plain
 from markscheme.errors import DataError, MarkschemeError
 
 Row = dict[str, Any]
+
+LARGEST = 4 << 30
+"""Bytes of a data file, all of which are held while it is read."""
 T = TypeVar("T")
 
 Check = Literal["content", "answers", "recorded", "differs", "none"]
@@ -31,7 +38,12 @@ REMARKS: dict[Check, str] = {
 TABLES = {".csv": ",", ".tsv": "\t"}
 """Files with one row a line, and what stands between their columns."""
 
-SUFFIXES = (".jsonl", ".json", *TABLES, ".parquet")
+PACKED = (".gz", ".zst")
+_PLAIN = (".jsonl", ".json", *TABLES)
+SUFFIXES = (*_PLAIN, ".parquet", *(plain + packed for plain in _PLAIN for packed in PACKED))
+
+MOST_UNPACKED = 2**31
+"""Bytes that a packed file may hold: a small one can hold more than any machine."""
 
 _BOM = b"\xef\xbb\xbf"
 _Line = tuple[int, bytes]  # its number, from 1, and what it holds
@@ -73,21 +85,55 @@ def encode_lines(rows: Iterable[Row]) -> Iterator[bytes]:
 def read_rows(path: Path, label: str | None = None, header: Sequence[str] = ()) -> Rows:
     """The rows of a file, in order, each read when it is asked for; errors name `label` or else the path."""
     name = label or str(path)
+    if re.search(r"[*?\[]", path.name) and not path.exists():
+        return _all_matching(path, header)
     try:
-        content = path.read_bytes()
+        content = read_plain(path, LARGEST, "more than a benchmark has; split it")
     except OSError as problem:
         raise DataError(f"{name} cannot be read: {problem.strerror or problem}.") from problem
-    text = content.removeprefix(_BOM)
+    packed = path.suffix in PACKED
+    suffix = Path(path.stem).suffix if packed else path.suffix
+    text = (_unpacked(content, path.suffix, name) if packed else content).removeprefix(_BOM)
     rows: Sequence[_Line | Row]
-    if path.suffix == ".parquet":
+    if suffix == ".parquet":
         rows = _parquet(path, name)
-    elif path.suffix in TABLES:
-        rows = _table(text, TABLES[path.suffix], name, header)
-    elif path.suffix == ".json" and text.lstrip().startswith(b"["):
+    elif suffix in TABLES:
+        rows = _table(text, TABLES[suffix], name, header)
+    elif suffix == ".json" and text.lstrip().startswith(b"["):
         rows = _array(text, name)
     else:
         rows = [(number, line) for number, line in enumerate(text.split(b"\n"), start=1) if line.strip()]
     return Rows(name, hashlib.sha256(content).hexdigest(), rows)
+
+
+def _all_matching(pattern: Path, header: Sequence[str]) -> Rows:
+    """The rows of every file that a pattern such as `train-*.parquet` names, by name; the hash is over their hashes."""
+    parts = [read_rows(file, header=header) for file in sorted(pattern.parent.glob(pattern.name))]
+    if not parts:
+        raise DataError(f"no file matches {pattern}.")
+    hashes = "".join(part.sha256 for part in parts)
+    return Rows(str(pattern), hashlib.sha256(hashes.encode()).hexdigest(), [row for part in parts for row in part])
+
+
+def _unpacked(content: bytes, suffix: str, name: str) -> bytes:
+    import zlib
+
+    try:
+        stream: Any = gzip.GzipFile(fileobj=io.BytesIO(content))
+        if suffix == ".zst":
+            import pyarrow
+
+            stream = pyarrow.CompressedInputStream(pyarrow.BufferReader(content), "zstd")
+        text: bytes = stream.read(MOST_UNPACKED + 1)
+    except ImportError:
+        raise DataError(
+            f"{name} is packed by zstd, which needs pyarrow: run `pip install 'markscheme[data]'`."
+        ) from None
+    except (OSError, EOFError, ValueError, zlib.error) as problem:
+        raise DataError(f"{name} cannot be unpacked ({problem}).") from None
+    if len(text) > MOST_UNPACKED:
+        raise DataError(f"{name} holds more than {MOST_UNPACKED:,} bytes; unpack it and cut it into several files.")
+    return text
 
 
 class LazySequence(Sequence[T]):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import errno
+import os
 import re
+import stat
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -16,11 +18,24 @@ LARGEST = 16 << 20
 
 def read_small_text(file: Path) -> str:
     """The text of such a file, in UTF-8 with or without a byte-order mark; one that is too large is an `OSError`, too."""
-    with file.open("rb") as opened:
-        content = opened.read(LARGEST + 1)
-    if len(content) > LARGEST:
-        raise OSError(errno.EFBIG, f"it holds more than {LARGEST >> 20} MB, and a text of this kind is small")
+    content = read_plain(file, LARGEST, "and a text of this kind is small")
     return content.decode("utf-8-sig")
+
+
+def read_plain(file: Path, most: int, but: str) -> bytes:
+    """The bytes of a plain file; a pipe, for which one would wait for ever, a device and what is larger are an `OSError`."""
+    with os.fdopen(os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as opened:
+        if not stat.S_ISREG(mode := os.fstat(opened.fileno()).st_mode):
+            reason = (
+                os.strerror(errno.EISDIR)
+                if stat.S_ISDIR(mode)
+                else "it is a pipe or a device; write it to a file first"
+            )
+            raise OSError(errno.EINVAL, reason)
+        content = opened.read(most + 1)
+    if len(content) > most:
+        raise OSError(errno.EFBIG, f"it holds more than {most >> 20} MB, {but}")
+    return content
 
 
 def read_toml(file: Path, failure: type[MarkschemeError] = UsageError) -> dict[str, Any]:

@@ -159,6 +159,8 @@ class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Set for the file of another benchmark, as `math:train`."""
     columns: dict[str, str] = {}
     """Set from the benchmark: what each row keeps, and of which kind."""
+    like: str = ""
+    """Set where the columns are those of another benchmark."""
     folder: str | None = None
     """Set for a file that lies beside its benchmark's, or in the package."""
 
@@ -175,6 +177,12 @@ class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     def canonical(self, row: Row) -> Row:
         """The row in its one form: exactly `columns`, each of its kind. Nothing is guessed, repaired or dropped."""
+        missing = next((name for name, kind in self.columns.items() if name not in row and kind != "anything"), None)
+        if self.like and missing:
+            raise ValueError(
+                f"there is no column `{missing}`, which is taken over from {self.like} (`like`); there are "
+                f"{', '.join(row)}. Say which columns and fields there are in [columns] and [fields]"
+            )
         return {name: _of_kind(row.get(name), name, kind) for name, kind in self.columns.items()} or row
 
     def all_canonical(self, rows: Iterable[Row], label: str) -> list[Row]:

@@ -76,6 +76,12 @@ def _last_spoken(messages: object) -> str | None:
     return None
 
 
+def without_choices(statement: str) -> str:
+    """The question alone, where its choices follow as `(A) …` and `(B) …`: other tools store it so."""
+    question, _, listed = statement.rpartition("\n\n(A) ")
+    return question if "\n(B) " in listed else statement
+
+
 def squeezed(text: str) -> str:
     """The text with every run of white space as one blank, by which questions are told apart."""
     return " ".join(text.split())

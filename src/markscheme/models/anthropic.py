@@ -11,8 +11,10 @@ from markscheme.errors import UsageError
 from markscheme.models.addresses import OFFICIAL
 from markscheme.models.base import Batches, Completion, Request
 from markscheme.models.batches import AnthropicBatches
-from markscheme.models.fields import as_object, count, finish_reason, with_path
+from markscheme.models.fields import as_object, count, finish_reason, rest_of, with_path
 from markscheme.models.served import Served, present, same_names
+from markscheme.models.streams import MessageFold
+from markscheme.models.turns import anthropic_calls, anthropic_messages
 from markscheme.types import Sampling
 
 KEY_VARIABLE = "ANTHROPIC_API_KEY"
@@ -29,6 +31,9 @@ def create(target: str, config: RunConfig) -> Anthropic:
 
 class Anthropic(Served):
     """Asks `/v1/messages`, one sample a request. The API takes no seed."""
+
+    converses = True
+    fold = MessageFold
 
     def __init__(self, name: str, config: RunConfig) -> None:
         if (config.samples_per_request or 1) > 1:
@@ -67,12 +72,17 @@ class Anthropic(Served):
 
     def body(self, request: Request) -> dict[str, Any]:
         """System messages have a place of their own."""
-        messages = request.prompt.messages
+        system = [message.content for message in request.prompt.messages if message.role == "system"]
+        tools = [
+            {"name": tool.name, "description": tool.description, "input_schema": tool.parameters}
+            for tool in request.tools
+        ]
         return present(
             {
                 "model": self._model,
-                "system": "\n\n".join(message.content for message in messages if message.role == "system") or None,
-                "messages": [message for message in messages if message.role != "system"],
+                "system": "\n\n".join(system) or None,
+                "messages": anthropic_messages(request),
+                "tools": tools or None,
                 **self.sampling_fields(self.as_sent(request.sampling)),
                 **self.extra,
             }
@@ -86,6 +96,10 @@ def _completion(answer: dict[str, Any]) -> Completion:
     blocks = answer["content"]
     text = "".join(block["text"] for block in blocks if block["type"] == "text")
     thinking = "".join(block["thinking"] for block in blocks if block["type"] == "thinking")
+    others: dict[str, Any] = {"citations": [each for block in blocks for each in block.get("citations") or ()]}
+    for block in blocks:
+        if block["type"] not in ("text", "thinking"):
+            others.setdefault(str(block["type"]), []).append(block)  # tool_use, redacted_thinking …
     usage = as_object(answer.get("usage"))
     read = [
         count(usage.get(name)) for name in ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
@@ -97,4 +111,7 @@ def _completion(answer: dict[str, Any]) -> Completion:
         prompt_tokens=None if read[0] is None else sum(number or 0 for number in read),
         completion_tokens=count(usage.get("output_tokens")),
         model=answer.get("model") if isinstance(answer.get("model"), str) else None,
+        metadata=rest_of(others),
+        tool_calls=anthropic_calls(blocks),
+        raw=tuple(blocks),
     )

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from markscheme.types import FinishReason, Prompt, Sampling
+from markscheme.types import FinishReason, Prompt, Sampling, ToolCall, ToolSpec, Turn
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -27,6 +27,10 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     samples: tuple[int, ...]
     seeds: tuple[int, ...]
     sampling: Sampling
+    turns: tuple[Turn, ...] = ()
+    """What was said after the prompt, in a conversation that goes on; then there is one sample."""
+    tools: tuple[ToolSpec, ...] = ()
+    """What the model may call."""
 
 
 class Completion(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,6 +44,9 @@ class Completion(msgspec.Struct, frozen=True, kw_only=True):
     reasoning_tokens: int | None = None
     model: str | None = None
     metadata: dict[str, Any] = {}
+    first_token: float | None = None  # seconds until it came, where the answer was streamed
+    tool_calls: tuple[ToolCall, ...] = ()
+    raw: tuple[dict[str, Any], ...] = ()  # see `Turn.raw`
 
 
 class Model(ABC):
@@ -62,6 +69,12 @@ class Model(ABC):
 
     in_process: bool = False
     """It generates in this process: requests queue for one machine, and no timeout could end what it computes."""
+
+    converses: bool = False
+    """It sends `Request.turns` and `Request.tools`."""
+
+    streams: bool = False
+    """Answers come token by token, and it ends a try itself that stays silent for `--request-timeout`."""
 
     connects: bool = True
     """Each request is a connection of this process, and so an open file."""

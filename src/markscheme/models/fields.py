@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import accumulate, pairwise
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
@@ -52,8 +52,51 @@ def as_text(content: object) -> str:
     if content is None:
         return ""
     if isinstance(content, list):
-        return "".join(as_text(part["text"]) for part in content if isinstance(part, dict) and "text" in part)
+        return "".join(as_text(part.get("text")) for part in content if isinstance(part, dict))
     raise TypeError(f"{type(content).__name__} is not text")
+
+
+LARGEST_REST = 2**18
+"""Bytes of JSON that are kept of what a model said beside its text and reasoning, such as tool calls."""
+
+
+def rest_of(said: Mapping[str, Any], known: Sequence[str] = ()) -> dict[str, Any]:
+    """What else a model said, for the metadata of its response: every field that is not known and not empty.
+
+    Bounded: a field that does not fit is the beginning of its JSON, as text.
+    """
+    kept: dict[str, Any] = {}
+    room = LARGEST_REST
+    for name, value in said.items():
+        if name in known or value in (None, "", [], {}) or room <= 0:
+            continue
+        try:
+            size = len(msgspec.json.encode([[[[value]]]]))  # nested no deeper than the line of a response can be
+        except (RecursionError, ValueError):
+            size = LARGEST_REST + 1
+            value = repr(value)
+        kept[name[:200]] = value if size <= room else f"{as_json(value)[:room]} …"
+        room -= size
+    return kept
+
+
+def as_json(value: Any) -> str:
+    """A value as JSON, and a text as it is."""
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
+def reasoning_of(message: Mapping[str, Any]) -> str:
+    """What a model thought, from the first of the places where servers put it."""
+    parts = message.get("content")
+    thought = [part.get("thinking") for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
+    details = message.get("reasoning_details")
+    listed = [part for part in details if isinstance(part, dict)] if isinstance(details, list) else []
+    places: list[object] = [message.get(name) for name in ("reasoning_content", "reasoning", "thinking")]
+    places += [*thought, [{"text": part.get("text") or part.get("summary")} for part in listed]]
+    for place in places:
+        if isinstance(place, str | list) and (text := as_text(place)):
+            return text
+    return ""
 
 
 def plain_prompt(prompt: Prompt) -> str:

@@ -29,6 +29,7 @@ class PlainHTTP(Served):
     """Asks for one sample a request."""
 
     own_sampling = True
+    ending = "/generate"
 
     def __init__(self, url: str, config: RunConfig) -> None:
         if (config.samples_per_request or 1) > 1:

@@ -6,7 +6,7 @@ null or of another type are taken as not said, never as a reason to drop an answ
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from markscheme.config import RunConfig
@@ -22,10 +22,14 @@ from markscheme.models.fields import (
     finish_reason,
     host_of,
     plain_prompt,
+    reasoning_of,
+    rest_of,
     share_tokens,
     with_path,
 )
 from markscheme.models.served import Served, present, same_names
+from markscheme.models.streams import ChatFold
+from markscheme.models.turns import chat_calls, chat_messages, chat_tools, plain_turns
 
 KEY_VARIABLE = "OPENAI_API_KEY"
 
@@ -39,6 +43,10 @@ def create(target: str, config: RunConfig) -> OpenAI:
 
 class OpenAI(Served):
     """Asks `/chat/completions` or `/completions`."""
+
+    converses = True
+    fold = ChatFold
+    stream_fields: Mapping[str, Any] = {"stream": True, "stream_options": {"include_usage": True}}
 
     def __init__(self, name: str, config: RunConfig, *, key: str | None = None) -> None:
         """`key` is that of a server which we have started; any other is in the environment."""
@@ -75,7 +83,9 @@ class OpenAI(Served):
         return OpenAIBatches(self, self._transport, self._first_url.removesuffix(path), f"/v1{path}")
 
     def body(self, request: Request) -> dict[str, Any]:
-        asked = {"messages": request.prompt.messages} if self._chat else {"prompt": plain_prompt(request.prompt)}
+        asked: dict[str, Any] = {"prompt": plain_prompt(request.prompt) + plain_turns(request.turns)}
+        if self._chat:
+            asked = {"messages": chat_messages(request), "tools": chat_tools(request)}
         return present(
             {
                 "model": self._model,
@@ -101,14 +111,24 @@ class OpenAI(Served):
         details = as_object(usage.get("completion_tokens_details"))
         return Completion(
             text=as_text(message.get("content") if self._chat else message["text"]),
-            reasoning=as_text(message.get("reasoning_content") or message.get("reasoning")) or None,
+            reasoning=reasoning_of(message) or None,
             finish_reason=finish_reason(choice.get("finish_reason")),
             prompt_tokens=count(usage.get("prompt_tokens")),
             completion_tokens=count(usage.get("completion_tokens")),
             reasoning_tokens=count(details.get("reasoning_tokens", usage.get("reasoning_tokens"))),
             model=answer.get("model") if isinstance(answer.get("model"), str) else None,
-            metadata=_logprobs(as_object(choice.get("logprobs"))),
+            tool_calls=chat_calls(message) if self._chat else (),
+            metadata=_logprobs(as_object(choice.get("logprobs"))) | (_rest(message) if self._chat else {}),
         )
+
+
+def _rest(message: dict[str, Any]) -> dict[str, Any]:
+    """Tool calls, a refusal, annotations and whatever else the message holds; a content with parts that are not text."""
+    content = message.get("content")
+    parts = [part for part in content if as_object(part).get("type") != "text"] if isinstance(content, list) else []
+    return rest_of(
+        {**message, "content_parts": parts}, ("role", "content", "reasoning_content", "reasoning", "thinking")
+    )
 
 
 def _logprobs(given: dict[str, Any]) -> dict[str, Any]:

@@ -14,7 +14,16 @@ from typing import Any
 import msgspec
 
 from markscheme.config import RunConfig
-from markscheme.datasets.stored import ID_FIELDS, OUTPUT_FIELDS, QUESTION_FIELDS, output, row_at, rows, squeezed
+from markscheme.datasets.stored import (
+    ID_FIELDS,
+    OUTPUT_FIELDS,
+    QUESTION_FIELDS,
+    output,
+    row_at,
+    rows,
+    squeezed,
+    without_choices,
+)
 from markscheme.errors import ModelError, UsageError
 from markscheme.models.base import Completion, Model, Request, RequestFailed
 from markscheme.models.fields import count
@@ -38,6 +47,8 @@ class Replay(Model):
         self.name = f"replay/{file}"
         self._file = file
         self._places: dict[str, dict[int, int]] = {}
+        self._asked: dict[str, str] = {}
+        """The key of the problem that a question without its choices was taken for."""
         for number, offset, row in rows(file, ModelError):
             if row.get("error"):  # our own journal: this one never came back
                 continue
@@ -60,8 +71,13 @@ class Replay(Model):
 
     async def answer(self, request: Request) -> Sequence[Completion]:
         # The content decides before the id: files of other tools number their questions as they like.
-        names = (request.key, squeezed(request.statement), request.problem_id)
-        places = next((self._places[name] for name in names if name in self._places), {})
+        whole, bare = squeezed(request.statement), squeezed(without_choices(request.statement))
+        names = (request.key, whole, bare, request.problem_id)
+        name = next((name for name in names if name in self._places), "")
+        if name == bare != whole and self._asked.setdefault(bare, request.key) != request.key:
+            reason = f"problem {request.problem_id} differs from another only in its choices: its line needs a `key`"
+            raise RequestFailed("not stored", reason, retryable=False)
+        places = self._places.get(name, {})
         missing = [sample for sample in request.samples if sample not in places]
         if missing:
             raise RequestFailed(

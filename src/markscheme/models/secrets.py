@@ -34,6 +34,10 @@ from markscheme.redaction import (
 
 KEY_VARIABLES = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "SGLANG_API_KEY", "MARKSCHEME_HTTP_KEY", "HF_TOKEN")
 NAMED = ("extra_field", "header", "server_arg", "chat_template_kwarg")  # options of the form `NAME=VALUE`
+LONG_STEP = 24
+"""Letters of a step of a path from which on it is hidden; names such as `chat-completions` are shorter."""
+_VERSION = re.compile(r"api-version=\d{4}(?:-\d\d-\d\d)?(?:-preview)?", re.ASCII)
+"""The one parameter of a query that is shown: Azure wants it in every address, and a date opens nothing."""
 _SIGNS = re.compile(r"[\s,;=\"']+")
 _URL = re.compile(r"https?://[^\s'\"]+")
 _PAIR = re.compile(
@@ -58,14 +62,14 @@ def check_key_variable(config: RunConfig) -> None:
 
 
 def hide_url(url: str) -> str:
-    """The address without user, password and whatever is secret in its path and its query."""
+    """The address without user, password, the values of its query and any long step of its path: each may be a key."""
     try:
         parts = urlsplit(url)
     except ValueError:  # no address at all, as whoever uses it will say
         return HIDDEN if "@" in url else url
     host = parts.netloc.rpartition("@")[2]
     where = f"{HIDDEN}@{host}" if "@" in parts.netloc else host
-    path = "/".join(HIDDEN if _is_key(step) else step for step in parts.path.split("/"))
+    path = "/".join(HIDDEN if _may_be_key(step) else step for step in parts.path.split("/"))
     query = "&".join(_hide_parameter(parameter) for parameter in parts.query.split("&"))
     return urlunsplit((parts.scheme, where, path, query, ""))
 
@@ -81,14 +85,14 @@ def _is_credential(text: str) -> bool:
 
 
 def _hide_parameter(parameter: str) -> str:
-    name, equals, value = parameter.partition("=")
-    if not equals:
-        return HIDDEN if _is_key(name) else parameter
-    return f"{name}={HIDDEN}" if _secret_parameter(unquote(name)) or _is_key(value) else parameter
+    name, equals, _ = parameter.partition("=")
+    if equals:
+        return parameter if _VERSION.fullmatch(parameter) else f"{name}={HIDDEN}"
+    return HIDDEN if name else ""
 
 
-def _secret_parameter(name: str) -> bool:
-    return name.lower() == "code" or is_secret(name)  # Azure's functions call their key `code`
+def _may_be_key(step: str) -> bool:
+    return len(step) >= LONG_STEP or _is_key(step)
 
 
 def hide_spec(spec: str) -> str:
@@ -213,8 +217,10 @@ def address_secrets(urls: Iterable[str]) -> Iterator[str]:
         yield from (user, password, parts.username or "", parts.password or "")
         if user or password:
             yield b64encode(f"{user}:{password}".encode()).decode()  # as the Authorization header has it
-        yield from (step for step in (*parts.path.split("/"), *parts.query.split("&"), parts.fragment) if _is_key(step))
-        yield from (value for name, value in parse_qsl(parts.query) if _secret_parameter(name) or _is_key(value))
+        yield from (step for step in (*parts.path.split("/"), parts.fragment) if _may_be_key(step))
+        hidden = [parameter for parameter in parts.query.split("&") if not _VERSION.fullmatch(parameter)]
+        yield from (parameter.partition("=")[2] or parameter for parameter in hidden)
+        yield from (value for _, value in parse_qsl("&".join(hidden)))
 
 
 def known_secrets(config: RunConfig) -> set[str]:

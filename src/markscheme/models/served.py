@@ -13,15 +13,22 @@ import msgspec
 
 from markscheme.config import RunConfig
 from markscheme.errors import UsageError
-from markscheme.models.base import Completion, Model, Request
+from markscheme.models.base import Completion, Model, Request, RequestFailed
 from markscheme.models.fields import api_key, extra_fields, header_fields
 from markscheme.models.secrets import hide_spec, known_secrets
+from markscheme.models.streams import Fold, Stream
 from markscheme.models.transport import Transport
 from markscheme.types import Sampling
 
 
 class Served(Model):
     """Asks one or more servers."""
+
+    ending = "/v1"
+    """How an address of such a server ends, for hints."""
+    fold: type[Fold] | None = None
+    """How the events of its streams make up an answer, for those that have streams."""
+    stream_fields: Mapping[str, Any] = {"stream": True}
 
     def __init__(
         self,
@@ -45,7 +52,9 @@ class Served(Model):
         keyed = api_key(variable, urls, required=key_required, header=key_header, form=key_form, known=key)
         own = header_fields(config.header)
         secrets = {*known_secrets(config), key or ""}
-        self._transport = Transport(urls, {**keyed, **(headers or {}), **own}, variable, secrets)
+        self.streams = self.fold is not None and not config.no_stream and "stream" not in self.extra
+        silence = config.request_timeout if self.streams else None
+        self._transport = Transport(urls, {**keyed, **(headers or {}), **own}, variable, secrets, self.ending, silence)
         self._keyed = variable if keyed and not key else None
         self._encoder = msgspec.json.Encoder()
 
@@ -80,8 +89,21 @@ class Served(Model):
 
     async def answer(self, request: Request) -> Sequence[Completion]:
         # Encoding 8 kB of prompt takes 3 µs and the rest of a request some 250: a cache of bodies would buy nothing.
-        body = self._encoder.encode(self.body(request))
-        return await self._transport.ask(body, lambda answer: self.read(answer, request)[: len(request.samples)])
+        body, stream = self.body(request), None
+        if self.streams and self.fold is not None:
+            body, stream = {**body, **self.stream_fields}, Stream(self.fold)
+        try:
+            completions = await self._transport.ask(
+                self._encoder.encode(body), lambda answer: self.read(answer, request)[: len(request.samples)], stream
+            )
+        except RequestFailed as failure:
+            if stream is None or failure.kind != "bad_request" or "stream" not in str(failure):
+                raise
+            self.streams = False  # a server that offers none, or not with these fields
+            return await self.answer(request)
+        if stream is None or stream.first_token is None:
+            return completions
+        return [msgspec.structs.replace(one, first_token=stream.first_token) for one in completions]
 
     async def close(self) -> None:
         await self._transport.close()

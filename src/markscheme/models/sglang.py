@@ -37,6 +37,8 @@ def create(target: str, config: RunConfig) -> SGLang | Managed:
 class SGLang(Served):
     """Asks `/generate`; several samples a request through `n`."""
 
+    ending = "/generate"
+
     def __init__(self, url: str, config: RunConfig) -> None:
         urls = [with_path(one, "generate") for one in (url, *config.base_url)]
         names = same_names("temperature", "top_p", "top_k", "stop", max_tokens="max_new_tokens")

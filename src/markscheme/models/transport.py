@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
+import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Any, TypeVar
@@ -24,6 +25,8 @@ from markscheme.models.bodies import BodyReader, body_lines, decode
 from markscheme.models.failures import failed_body, failed_status, shorten
 from markscheme.models.replicas import Replica, Replicas
 from markscheme.models.secrets import address_secrets, hide_url
+from markscheme.models.streams import TYPE as STREAM_TYPE
+from markscheme.models.streams import Stream
 from markscheme.redaction import Scrubber, variable
 
 CONNECT_TIMEOUT = 30.0
@@ -49,10 +52,15 @@ class Transport:
         headers: Mapping[str, str],
         key_variable: str | None = None,
         secrets: Iterable[str] = (),
+        ending: str = "/v1",
+        silence: float | None = None,
     ) -> None:
         for url in urls:
             if not is_address(url):
-                raise UsageError(f"{hide_url(url)!r} is not an address; it should be like http://localhost:8000/v1")
+                raise UsageError(
+                    f"{hide_url(url)!r} is not an address; it should be like http://localhost:8000{ending}"
+                )
+        self._ending = ending
         self._replicas = Replicas(urls)
         self._urls = {url: URL(url) for url in urls}
         self._proxies = {url: proxy_of(url) for url in urls}
@@ -60,6 +68,9 @@ class Transport:
         self._headers = {"Accept-Encoding": "gzip, deflate", **headers}
         self._key_variable = key_variable
         self._scrub = Scrubber([variable(key_variable or ""), *address_secrets(urls), *secrets])
+        # Seconds without a byte after which a try has failed; without it, whoever waits for the answer decides.
+        self._usual = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_TIMEOUT, sock_read=silence)
+        self._earliest = aiohttp.ClientTimeout(total=None, connect=FIRST_CONTACT, sock_read=silence)
         self._session: aiohttp.ClientSession | None = None
         self._first: aiohttp.ClientSession | None = None
         self._reader = BodyReader()
@@ -74,8 +85,10 @@ class Transport:
         parts += [f"proxy {hide_url(proxy)}" for proxy in dict.fromkeys(self._proxies.values()) if proxy]
         return ", ".join(parts)
 
-    async def ask(self, body: bytes, read: Callable[[Any], T]) -> T:
+    async def ask(self, body: bytes, read: Callable[[Any], T], stream: Stream | None = None) -> T:
         """What `read` makes of the decoded JSON answer; raises `RequestFailed`, the only way out for a failure.
+
+        `stream` reads an answer that comes as one; a server that was asked for a stream may still send JSON.
 
         `read` may stumble (`KeyError`, `TypeError` …) over an answer that has not the promised form.
         """
@@ -83,7 +96,7 @@ class Transport:
         replica: Replica | None = self._replicas.choose()
         while replica is not None:
             try:
-                answer = await self._replicas.asked(replica, self._exchange(replica.url, body, read))
+                answer = await self._replicas.asked(replica, self._exchange(replica.url, body, read, stream))
             except RequestFailed as failure:
                 failed.append((replica, failure))
                 tried = [one for one, _ in failed]
@@ -171,8 +184,8 @@ class Transport:
             failure.fatal, failure.retryable = False, True
         return failure
 
-    async def _exchange(self, url: str, body: bytes, read: Callable[[Any], T]) -> T:
-        session = self._session or self._open()
+    async def _exchange(self, url: str, body: bytes, read: Callable[[Any], T], stream: Stream | None) -> T:
+        session, sent = self._session or self._open(), time.monotonic()
         try:
             async with session.post(
                 self._urls[url],
@@ -180,9 +193,14 @@ class Transport:
                 headers=_JSON,
                 allow_redirects=False,
                 proxy=self._proxies[url],
-                timeout=_USUAL if self.reached else _FIRST,
+                timeout=self._usual if self.reached else self._earliest,
             ) as answer:
+                if stream is not None and answer.status == 200 and answer.content_type == STREAM_TYPE:
+                    return self._read(await stream.read(answer, sent), read)
                 content = await self._reader.read(answer)
+        except aiohttp.SocketTimeoutError:
+            silent = f"{hide_url(url)} sent nothing for {self._usual.sock_read:g} s"
+            raise RequestFailed("timeout", silent, retryable=True) from None
         except (aiohttp.ClientError, OSError) as error:  # TimeoutError is an OSError
             raise _failed_connection(hide_url(url), error, self.reached) from None
         if not 200 <= answer.status < 300:
@@ -195,8 +213,8 @@ class Transport:
             with suppress(ValueError):  # or no address at all
                 headers = {**headers, "Location": urljoin(str(answer.url), headers["Location"])}
         failure = failed_status(answer.status, content, headers, self._key_variable)
-        if answer.status == 404 and "/v1" not in answer.url.path:
-            failure.args = (f"perhaps the address lacks a /v1 at its end; {failure}",)
+        if answer.status == 404 and self._ending not in answer.url.path:
+            failure.args = (f"perhaps the address lacks a {self._ending} at its end; {failure}",)
         return failure
 
     async def close(self) -> None:
@@ -230,9 +248,7 @@ class Transport:
         )
 
 
-_USUAL = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_TIMEOUT)
 _CALL = aiohttp.ClientTimeout(total=600, sock_connect=CONNECT_TIMEOUT)
-_FIRST = aiohttp.ClientTimeout(total=None, connect=FIRST_CONTACT)
 
 
 def _failed_connection(url: str, error: Exception, reached: bool) -> RequestFailed:

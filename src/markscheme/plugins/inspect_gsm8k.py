@@ -17,7 +17,7 @@ from inspect_ai.solver import Solver, generate, prompt_template, system_message
 
 from markscheme.errors import UsageError
 from markscheme.plugins.data import ready
-from markscheme.plugins.inspect_tasks import SCORERS, make_task, number_of_examples
+from markscheme.plugins.inspect_tasks import SCORERS, beside, make_task, number_of_examples
 from markscheme.plugins.records import record
 
 # To the letter: scores of the published task are comparable only with its own words.
@@ -31,8 +31,8 @@ Remember to put your answer on its own line at the end in the form "ANSWER: $ANS
 Reasoning:
 """.strip()
 
-MATCH = "match"
-"""`-T protocol=match`: the scorer of the published task, which compares five significant digits."""
+MATCH, OURS = "match", "math"
+"""The scorer of the published task, which compares five significant digits, and what stands beside it."""
 
 
 def published_gsm8k(
@@ -50,15 +50,20 @@ def published_gsm8k(
     count = number_of_examples(fewshot)
     if unanswered not in (INCORRECT, NOANSWER):
         raise UsageError(f"-T unanswered={unanswered}: it is {INCORRECT} (incorrect) or {NOANSWER} (no answer)")
-    name = protocol or "gsm8k-numeric"
+    name = protocol or MATCH
     if name not in (MATCH, *SCORERS):
         raise UsageError(f"-T protocol={name}: there are {', '.join((MATCH, *SCORERS))}")
-    rule: Scorer = match(numeric=True) if name == MATCH else SCORERS[name](unanswered=unanswered)
+
+    def scorer_of(name: str) -> Scorer:
+        return match(numeric=True) if name == MATCH else SCORERS[name](unanswered=unanswered)
+
+    other = OURS if name != OURS else MATCH
+    rules = [scorer_of(name), beside(scorer_of(name), scorer_of(other), other)]
     if prompt is not None:
         made = make_task(
             "gsm8k", prompt=prompt, fewshot=count, fewshot_seed=fewshot_seed, data_dir=data_dir, sample=sample
         )
-        made.scorer = [rule]
+        made.scorer = rules
         return made
     bench = ready("gsm8k", data_dir, sample=sample)
     samples = [
@@ -71,7 +76,7 @@ def published_gsm8k(
         drawn = np.random.default_rng(fewshot_seed).permutation(len(train)) if shuffle_fewshot else range(len(train))
         examples = [_sample(train[int(index)], {}) for index in list(drawn)[:count]]
         solvers.insert(0, system_message("\n\n".join(map(_example, examples))))
-    return Task(dataset=MemoryDataset(samples, name=bench.name), solver=solvers, scorer=rule)
+    return Task(dataset=MemoryDataset(samples, name=bench.name), solver=solvers, scorer=rules)
 
 
 def _sample(row: dict[str, Any], fields: dict[str, Any]) -> Sample:

@@ -33,8 +33,11 @@ from markscheme.errors import UsageError
 from markscheme.marking import get_protocol, mark, protocol_names
 from markscheme.plugins.data import ready
 from markscheme.plugins.inspect_types import chat_messages, response_of
+from markscheme.plugins.one_sentence import speak_plainly
 from markscheme.plugins.records import gold_text, record
 from markscheme.types import Verdict
+
+speak_plainly()  # Inspect shows what a task raises with its traceback
 
 _UNANSWERED = (Verdict.NO_ANSWER, Verdict.TRUNCATED)
 
@@ -80,6 +83,33 @@ def _scorer(protocol: str) -> Callable[..., Scorer]:
 
 SCORERS = {name: _scorer(name) for name in protocol_names()}
 """One for each protocol, `gsm8k-strict` as `markscheme/gsm8k_strict`."""
+
+
+@metric
+def differing() -> Metric:
+    """How many samples the rule beside the task's own marks otherwise."""
+
+    def of(scores: list[SampleScore]) -> float:
+        return float(sum(bool((one.score.metadata or {}).get("differs")) for one in scores))
+
+    return of
+
+
+def beside(decides: Scorer, other: Scorer, name: str) -> Scorer:
+    """The scorer `other`, which also says where it differs from the one that decides."""
+
+    @scorer(metrics=[accuracy(), stderr(), differing()], name=f"beside_{name.replace('-', '_')}")
+    def marked() -> Scorer:
+        async def score(state: TaskState, target: Target) -> Score | None:
+            first, second = await decides(state, target), await other(state, target)
+            if first is not None and second is not None:
+                differs = (first.value == CORRECT) != (second.value == CORRECT)
+                second.metadata = {**(second.metadata or {}), "differs": differs}
+            return second
+
+        return score
+
+    return marked()
 
 
 def number_of_examples(fewshot: int | bool) -> int:

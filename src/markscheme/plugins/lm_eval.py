@@ -56,6 +56,8 @@ def load(
         documents["train"] = _train_puzzles(bench)
         for row in (*documents["test"], *documents["train"]):
             row["wording"] = prompt
+        for row in documents["test"]:
+            row["prompt"] = countdown_prompt(row)  # what is really asked, for the log of samples
     elif bench.pool is not None and bench.fewshot:  # a pool that is only lent need not be at hand
         documents["train"] = [_document(problem, bench) for problem in bench.pool]
     return {name: Dataset.from_list(rows) for name, rows in documents.items()}

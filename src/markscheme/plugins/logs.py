@@ -10,16 +10,17 @@ import platform
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from markscheme.benchmarks import benchmark as find_benchmark
-from markscheme.benchmarks.registry import own_problem
+from markscheme.benchmarks.registry import own_problems
 from markscheme.config import make_config
 from markscheme.datasets import DataFile
 from markscheme.datasets.stored import squeezed
@@ -81,7 +82,7 @@ def import_log(path: Path, out: Path, *, benchmark: str | None = None, protocol:
     if out.exists():
         raise JournalError(f"{out} exists already; choose another --out")
     log = open_log(path)
-    questions = _Questions(benchmark)
+    questions = _Questions(benchmark, path)
     samples = answered = 0
     with _whole_folder(out) as folder:
         with Journal(folder / "responses.jsonl") as journal:
@@ -123,7 +124,8 @@ def import_log(path: Path, out: Path, *, benchmark: str | None = None, protocol:
 class _Questions:
     """Which problem each entry answers."""
 
-    def __init__(self, benchmark: str | None) -> None:
+    def __init__(self, benchmark: str | None, log: Path) -> None:
+        self._log = log
         bench = find_benchmark(benchmark) if benchmark else None
         self.benchmark = bench.name if bench else None
         self.protocol = bench.protocol if bench else None
@@ -161,10 +163,15 @@ class _Questions:
             problem = msgspec.structs.replace(problem, key=f"{problem.key}-{self._keys[problem.key]}")
         return problem
 
+    @cached_property
+    def _make(self) -> Callable[[int, dict[str, Any]], Problem]:
+        """Settled over the whole log, each question once: no single row can say how an answer names its choice."""
+        return own_problems([*{entry.asked: entry.fields for entry in open_log(self._log).entries}.values()])
+
     def _foreign(self, entry: Entry) -> Problem:
         """The problem of another's task, as its log has it."""
         try:
-            return own_problem(len(self._asked), entry.fields)
+            return self._make(len(self._asked), entry.fields)
         except (KeyError, TypeError, ValueError) as error:
             raise DataError(
                 f"question {entry.asked} of the log has no statement and answer that could be read ({error}); "

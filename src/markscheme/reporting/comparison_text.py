@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from markscheme.reporting.comparing import Compared, MacroCompared, labels, margin_line, ranks
+from markscheme.reporting.figures import counted
 from markscheme.reporting.table import about
 from markscheme.reporting.terminal import console, literal, print_notes, print_table
 from markscheme.statistics import Comparison, Interval, Ranking
@@ -38,11 +39,11 @@ def _print_pair(compared: Compared, pair: Comparison) -> None:
     screen = console()
     name_a, name_b = map(literal, compared.runs)
     screen.print(
-        f"[bold]{literal(compared.benchmark)}[/] · {pair.metric} · {pair.problems} shared problems · percent, "
+        f"[bold]{literal(compared.benchmark)}[/] · {pair.metric} · {counted(pair.problems, 'shared problem')} · percent, "
         f"for {about(pair.population)}"
     )
     if pair.unshared:
-        screen.print(f"{pair.unshared} problems are left out: one of the runs has no value for them")
+        screen.print(f"{counted(pair.unshared, 'problem')} left out: one of the runs has no value there")
     screen.print(f"A  {literal(_score(pair.a))}   {name_a}", soft_wrap=True)
     screen.print(f"B  {literal(_score(pair.b))}   {name_b}", soft_wrap=True)
     screen.print(f"[bold]B − A  {_points(pair.difference)}[/]")
@@ -77,7 +78,7 @@ def _print_pair(compared: Compared, pair: Comparison) -> None:
 def _print_ranking(compared: Compared, ranking: Ranking) -> None:
     screen, label = console(), labels(compared)
     screen.print(
-        f"[bold]{literal(compared.benchmark)}[/] · {ranking.metric} · {ranking.problems} shared problems · "
+        f"[bold]{literal(compared.benchmark)}[/] · {ranking.metric} · {counted(ranking.problems, 'shared problem')} · "
         f"{about(ranking.population)}"
     )
     screen.print(f"ranks and differences hold all together at {100 * ranking.level:.3g} %")

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from markscheme.reporting.summary import Corrected, Estimate, Summary, Until
 from markscheme.statistics import VarianceTable
-from markscheme.statistics.metrics import metric
 from markscheme.statistics.planning import MORE
 
 UNDEFINED = "undefined"
 """Too few samples came back. Never 0 in its place."""
+
+KIND, MISSED = 0.2, 0.125
+"""The share of a kind of problem, and how often it may be missing by chance before the report says so: up to nine problems."""
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 problem`, `2 problems`."""
+    return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
 def percent(estimate: Estimate) -> str:
@@ -41,12 +48,12 @@ def bar(estimate: Estimate, width: int = 25) -> str:
 
 
 def stands_on(estimate: Estimate) -> str:
-    """`8 of 12 problems`, where responses are missing."""
-    return f"{estimate.problems} of {estimate.problems + estimate.undefined} problems"
+    """`8 of 12 problems complete`, where others lack samples that the figure needs."""
+    return f"{estimate.problems} of {estimate.problems + estimate.undefined} problems complete"
 
 
 def bounds(estimate: Estimate) -> str:
-    """`62.3 [58.2, 66.4]`, for tables; with `(8 of 12 problems)` where some have no value."""
+    """`62.3 [58.2, 66.4]`, for tables; with `(8 of 12 problems complete)` where some lack samples."""
     if estimate.value is None:
         return UNDEFINED
     shown = f"{100 * estimate.value:.1f} [{100 * (estimate.low or 0):.1f}, {100 * (estimate.high or 0):.1f}]"
@@ -96,21 +103,31 @@ def caveats(summary: Summary) -> list[str]:
         notes.append(_by_people(summary.corrected))
     if summary.cluster:
         notes.append(f"problems that share their {summary.cluster} are not taken as independent")
+    if summary.population == "problems drawn" and (unseen := (1 - KIND) ** summary.problems) > MISSED:
+        notes.append(
+            f"{counted(summary.problems, 'problem')} can say little about problems like these: a kind that makes up one in "
+            f"{1 / KIND:.0f} is missing among so few with a chance of {100 * unseen:.0f} %"
+        )
+    if summary.population == "these problems" and summary.samples == 1:
+        notes.append(
+            "one sample does not show how often a problem is solved: the interval for exactly these problems is no narrower "
+            "than for problems like these (two samples per problem would show it)"
+        )
     if summary.until is not None:
         notes.append(_until(summary.until))
     if summary.missing:
         notes.append(
-            f"{summary.missing} responses are missing: figures are over those that came back, and intervals take the "
-            "others of a problem for like these"
+            f"{summary.missing} responses are missing: figures and intervals take those of a problem for like the others "
+            "of it that came back"
         )
         notes += [f"{each.count:,} × {kind}, such as: {each.example}" for kind, each in summary.failures.items()]
     for name, each in figures_of(summary).items():
         # pass@1 is accuracy by another name.
         if name == "pass@1" or each.lowest is None or each.highest is None:
             continue
-        # A vote of too few samples tells nothing about one of k: there the interval is about the others alone.
-        about = "all of them" if name == "truncation" or metric(name).needs == "counts" else "these"
-        part = f"stands on {stands_on(each)}, its interval is about {about}; it " if each.undefined else ""
+        part = (
+            f"has {stands_on(each)}, and of the others what their samples let one expect; it " if each.undefined else ""
+        )
         if each.value is None:
             part = "is undefined, since fewer than half of the problems have all the samples it needs; it "
         notes.append(

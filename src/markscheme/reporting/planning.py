@@ -80,12 +80,17 @@ def plan_rows(planned: Plan) -> list[dict[str, str]]:
     return [
         {
             "samples": str(row.samples),
-            "finds, points": f"{100 * row.detectable:.1f}",
+            "finds, points": _told(row.detectable, 1.0),
             f"power for {100 * planned.detect:g}": f"{100 * row.power:.0f} %",
             "… plausible": f"{100 * row.power_low:.0f}–{100 * row.power_high:.0f} %",
-            "one score ±": f"{100 * row.half_width:.1f}",
-            "… these problems ±": f"{100 * row.half_width_these:.1f}",
+            "one score ±": _told(row.half_width, 0.5),
+            "… these problems ±": _told(row.half_width_these, 0.5),
             "tokens each": "" if row.tokens is None else f"{row.tokens:,.0f}",
         }
         for row in planned.rows
     ]
+
+
+def _told(share: float, most: float) -> str:
+    """In points, or that so little tells nothing: a difference is at most 100 points, and a score between 0 and 100."""
+    return f"{100 * share:.1f}" if share < most else "cannot be told"

@@ -48,9 +48,9 @@ class Estimate(msgspec.Struct, frozen=True, omit_defaults=True):
     high: float | None = None
     level: float = 0.95
     problems: int = 0
-    """Problems the figure stands on."""
+    """Problems that have all the samples it needs."""
     undefined: int = 0
-    """Problems it does not stand on, because too few of their responses came back."""
+    """Problems that have fewer; they count with what these let one expect, and without any not at all."""
     if_wrong: float | None = None
     """Over all problems, if every missing response were wrong; and if every one were right."""
     if_right: float | None = None
@@ -171,6 +171,9 @@ def summarize(
     assert manifest is not None
     label = marked_label(snapshot, protocol)
     counts, cluster, notes = clustered(snapshot.counts(label), snapshot, cluster)
+    if population == "the whole benchmark":
+        counts, drawn = _part_of_whole(counts, manifest)
+        notes = (*notes, drawn)
     if metrics:
         from markscheme.reporting.picks import with_picks
 
@@ -207,6 +210,20 @@ def summarize(
     return msgspec.structs.replace(summary, warnings=warnings)
 
 
+def _part_of_whole(counts: Counts, manifest: Manifest) -> tuple[Counts, str]:
+    """The counts with the size of the benchmark they are a random part of, and what that makes the intervals about."""
+    if not manifest.drawn_from:
+        raise UsageError(
+            f"the {manifest.problems:,} problems of this {manifest.benchmark} run were not drawn at random, as far as it "
+            "says: --whole-benchmark needs a run with --limit and --limit-seed"
+        )
+    said = (
+        f"{manifest.problems:,} of {manifest.drawn_from:,} problems were drawn at random: the intervals are about what the "
+        "same number of samples on all of them would give (those of groups: about problems like these)"
+    )
+    return replace(counts, whole=manifest.drawn_from), said
+
+
 def _how_it_was_made(manifest: Manifest) -> dict[str, Any]:
     """The fields of a summary that the manifest tells by itself."""
     same = ("benchmark", "model", "status", "problems", "samples", "prompt_sha256", "usage", "sampling")
@@ -241,6 +258,7 @@ def finish(run: Run, not_kept: Callable[[JournalError], None] | None = None) -> 
     summary = msgspec.structs.replace(summarize(run), files=file_sizes(run.path, run.manifest.protocol))
     try:
         write_atomically(run.path / "report.json", msgspec.json.format(msgspec.json.encode(summary), indent=2) + b"\n")
+        run.seal_file(run.path / "report.json")
     except JournalError as failure:
         if not_kept is None:
             raise
@@ -267,7 +285,7 @@ def marked_label(snapshot: Snapshot, protocol: str | None = None) -> str:
 
 
 def protocol_parts(label: str) -> list[str]:
-    """The bare names of the protocols in a label: two in `math@4+judge:NAME@1`."""
+    """The bare names of the protocols in a label: two in `math@5+judge:NAME@1`."""
     return [part.partition("@")[0] for part in label.split("+")]
 
 

@@ -19,6 +19,7 @@ import msgspec
 from markscheme.errors import UsageError, needed
 from markscheme.reporting.figures import bounds, figures_of, plus_minus, size, variance_rows
 from markscheme.reporting.summary import RATES, Estimate, Summary, as_estimate
+from markscheme.runs.usage import Usage
 from markscheme.statistics import Interval, Population, macro
 
 Rows = list[dict[str, Any]]
@@ -36,6 +37,10 @@ class Column(NamedTuple):
     """Also where people read: on the terminal, in Markdown, LaTeX and notebooks."""
 
 
+def _used(summary: Summary) -> Usage:
+    return summary.usage or Usage()
+
+
 FIRST = (
     *(Column(name, str, attrgetter(name)) for name in ("run", "benchmark", "model", "protocol")),
     *(Column(name, int | None, attrgetter(name)) for name in ("problems", "samples", "responses")),
@@ -45,6 +50,8 @@ FIRST = (
 """Columns before the figures, from left to right."""
 LAST = (
     Column("completion_tokens", int | None, lambda summary: summary.usage.completion_tokens if summary.usage else None),
+    Column("first_token", float, lambda summary: first.p50 if (first := _used(summary).first_token) else None),
+    Column("tokens_per_second", float, lambda summary: _used(summary).tokens_per_second),
     Column("data_sha256", str, lambda summary: " ".join(summary.data.values())),
     Column("notes", str, lambda summary: "; ".join(summary.warnings)),
 )
@@ -251,7 +258,8 @@ def named_notes(table: Table) -> list[str]:
 
 def intervals(table: Table) -> str:
     """What the brackets are."""
-    return interval_of(table.runs[0].population)
+    macro = f"; the macro average is about these {len(table.runs)} benchmarks and no others" if table.macro else ""
+    return interval_of(table.runs[0].population) + macro
 
 
 def interval_of(population: Population) -> str:
@@ -261,7 +269,8 @@ def interval_of(population: Population) -> str:
 
 def about(population: Population) -> str:
     """The problems that a figure says something about."""
-    return "exactly these problems" if population == "these problems" else "problems like these"
+    words = {"these problems": "exactly these problems", "problems drawn": "problems like these"}
+    return words.get(population, population)
 
 
 def _escape_latex(text: str) -> str:

@@ -20,6 +20,7 @@ from markscheme.models.fleet.ranks import Ranks
 from markscheme.models.fleet.threads import in_thread
 from markscheme.running.batch_asking import BatchAsking, open_batches
 from markscheme.running.budget import Budget
+from markscheme.running.conversation import Talk, begun, talks
 from markscheme.running.interrupts import Interrupts
 from markscheme.running.limits import FIRST, AutoLimit, FixedLimit, Limit, make_room, most_connections
 from markscheme.running.live import Live
@@ -132,7 +133,13 @@ class Asking:
         facts = Journal(self._run.path / self._writer)
         # A rank's marks are for its display; rank 0 marks everything at the end, since marks have one file.
         opinions = self._run.marks_journal(protocol) if not self._work.ranks.several else None
-        with facts, opinions or nullcontext():
+        turns = Journal(self._run.path / self._writer.replace("responses", "turns"))
+        talking = talks(self._work.config)
+        self._talk = Talk(turns, self._work.config) if talking else None
+        if self._talk is not None and self._work.display is not None:
+            for name, tool in self._talk.tools.items():
+                self._work.display.say(f"tool {name}: runs in {tool.where}")
+        with facts, opinions or nullcontext(), turns if talking else nullcontext():
             for phase in self._phases():
                 recorder = Recorder(facts, opinions, self._problems, protocol, self._live)
                 await self._ask_through(phase(recorder), facts, recorder, interrupts)
@@ -172,9 +179,12 @@ class Asking:
         return BatchAsking(self._model, asked, recorder, self._run.path, self._live)
 
     def _requests(self, step: int | None = None) -> Iterator[Request]:
-        step = step or self._work.config.samples_per_request or self._model.samples_per_request
+        usual = 1 if self._talk is not None else self._model.samples_per_request
+        step = step or self._work.config.samples_per_request or usual
         wanted = self._rounds.missing() if self._rounds is not None else None
-        return requests(self._run.manifest, self._questions, self._sampling, self._live.answered, step, wanted)
+        done = self._live.answered
+        left = begun(self._run.path, done) if self._talk is not None else None
+        return requests(self._run.manifest, self._questions, self._sampling, done, step, wanted, left)
 
     def _scheduler(self, recorder: Recorder) -> Scheduler:
         work, config, model = self._work, self._work.config, self._model
@@ -185,8 +195,10 @@ class Asking:
             limit=choose_limit(config, model, self._live.total - self._live.done),
             pace=Pace(config),
             retry=RetryPolicy(config.max_retries, config.retry_delay),
-            timeout=None if model.in_process else config.request_timeout,
+            timeout=None if model.in_process else config.total_timeout if model.streams else config.request_timeout,
             live=self._live,
+            affordable=work.budget.affordable,
+            conversation=self._talk,
         )
         return scheduler
 

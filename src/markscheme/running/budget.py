@@ -1,4 +1,6 @@
-"""What may be spent: when it is used up nothing more is started, and what is in flight still arrives."""
+"""What may be spent. What is in flight is reserved at the cost of the dearest request so far; before the first answer one
+request is asked. So at most one request is spent above the limit, and what those in flight cost more than the dearest before.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +18,7 @@ class Budget:
     def __init__(self, max_cost: float | None, max_tokens: int | None) -> None:
         self._max_cost, self._max_tokens = max_cost, max_tokens
         self.cost, self.tokens = 0.0, 0
+        self._dearest: tuple[float, float] | None = None  # cost and tokens of a request
 
     def check(self, config: RunConfig, price: Price | None) -> None:
         """Refuse a limit on a cost that is not known."""
@@ -34,6 +37,16 @@ class Budget:
             return f"the budget of {self._max_tokens:,} tokens is used up ({self.tokens:,})"
         return ""
 
+    def affordable(self) -> float:
+        """How many requests may be in flight: at least one, until everything is used up."""
+        if self._dearest is None:
+            return float("inf") if self._max_cost is None and self._max_tokens is None else 1
+        spent = ((self._max_cost, self.cost), (self._max_tokens, self.tokens))
+        limits = (
+            (most - gone, each) for (most, gone), each in zip(spent, self._dearest, strict=True) if most is not None
+        )
+        return max(1, min((left // each for left, each in limits if each), default=float("inf")))
+
     def spend(self, tokens: Response | Usage, price: Price | None) -> None:
         """Count what a response, or a run so far, took."""
         prompt, completion = tokens.prompt_tokens or 0, tokens.completion_tokens or 0
@@ -48,8 +61,11 @@ class Budget:
 
         def take(responses: list[Response]) -> None:
             sink(responses)
+            before = (self.cost, self.tokens)
             for response in responses:
                 self.spend(response, price)
+            dearest = self._dearest or (0.0, 0.0)
+            self._dearest = (max(dearest[0], self.cost - before[0]), max(dearest[1], self.tokens - before[1]))
             if self.used_up:
                 stop()
 

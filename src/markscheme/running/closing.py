@@ -59,7 +59,8 @@ def close(
     elif status == "interrupted" and not snapshot.missing and not snapshot.unmarked(run.manifest.protocol).any():
         status = "complete"
     accounts = ledger(snapshot, price)
-    run.save_manifest(
+    write_atomically(run.path / "usage.json", msgspec.json.format(msgspec.json.encode(accounts), indent=1))
+    run.seal(
         msgspec.structs.replace(
             run.manifest,
             ended=ended or now(),
@@ -71,7 +72,6 @@ def close(
             usage=accounts.total,
         )
     )
-    write_atomically(run.path / "usage.json", msgspec.json.format(msgspec.json.encode(accounts), indent=1))
 
 
 def now() -> str:

@@ -29,6 +29,7 @@ from markscheme.prompts import prompts_sha256
 from markscheme.running.asking import Asking, Display, Work, choose_limit, run_async
 from markscheme.running.budget import Budget
 from markscheme.running.closing import close, forget_stale_marks, mark_the_rest, now
+from markscheme.running.conversation import check_talk
 from markscheme.running.interrupts import Interrupts, signals_kept
 from markscheme.running.live import Live
 from markscheme.running.prepare import Prepared, git_revision, package_versions, prepare
@@ -68,6 +69,7 @@ def execute(
     # Whatever is wrong with the options is said before there is a folder.
     samples = _check_ranks(config, ranks)
     model = load_model(config.model, config)
+    check_talk(config, model)
     sampling = _sampling(config, samples, model, bench.default_sampling(config.prompt))
     manifest = _manifest(config, bench, questions, protocol.label, samples, sampling)
     price, budget = _budget(config, budget)
@@ -134,6 +136,7 @@ def resume(
         more = live.missing or (work.rounds is not None and run_async(work.rounds.advance()))
         if ranks.several or more:  # with nothing missing no model is needed, and no key for one
             model = load_model(config.model, config)
+            check_talk(config, model)
             choose_limit(config, model, live.missing)
         with signals_kept(ranks):
             if ranks.first:  # only now: options that the model refuses are not kept
@@ -187,6 +190,7 @@ def _manifest(
         protocol=protocol,
         samples=samples,
         problems=len(questions),
+        drawn_from=len(bench.problems) if config.limit_seed is not None and config.limit is not None else 0,
         data=bench.files + (bench.pool_files if fewshot_ids else ()),
         prompt_sha256=prompts_sha256(question.prompt for question in questions),
         fewshot_ids=fewshot_ids,

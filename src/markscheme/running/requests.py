@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from markscheme.models.base import Request
 from markscheme.running.live import SampleSet
 from markscheme.runs.folder import Manifest
-from markscheme.types import Question, Sampling
+from markscheme.types import Question, Sampling, Turn
 
 
 def requests(
@@ -18,10 +18,12 @@ def requests(
     done: SampleSet,
     step: int = 1,
     wanted: Mapping[str, range] | None = None,
+    begun: Mapping[tuple[str, int], tuple[Turn, ...]] | None = None,
 ) -> Iterator[Request]:
     """Every problem once (with `step` samples) before any twice, so that early figures already mean something.
 
-    `wanted` are the samples of each problem by its key, where they are not the same for all.
+    `wanted` are the samples of each problem by its key, where they are not the same for all; `begun` the conversations
+    that an earlier process left, which go on where they are.
     """
     spans = wanted or dict.fromkeys((question.problem.key for question in questions), range(manifest.samples))
     for ahead in range(0, max(map(len, spans.values()), default=0), step):
@@ -40,6 +42,7 @@ def requests(
                 samples=missing,
                 seeds=tuple(derive_seed(manifest.config.seed, problem.key, sample) for sample in missing),
                 sampling=sampling,
+                turns=begun.get((problem.key, missing[0]), ()) if begun else (),
             )
 
 

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
@@ -22,7 +22,7 @@ from markscheme.running.limits import Limit
 from markscheme.running.live import Live
 from markscheme.running.pace import Pace
 from markscheme.running.retry import RetryPolicy
-from markscheme.types import Response
+from markscheme.types import Response, Turn
 
 HOPELESS = 3  # requests given up in a row, for a reason that is not theirs, after which the rest would fare no better
 
@@ -40,6 +40,16 @@ A_TURN = 100
 which stood at once, were noticed only after their time limit."""
 
 Sink = Callable[[list[Response]], None]  # takes what became of a request; must be quick
+
+
+class Conversation(Protocol):
+    """What goes on after the model has said something."""
+
+    async def ready(self, request: Request) -> Request:
+        """The request with everything that must be said before the model is asked: results of tools, a user's turn."""
+
+    def further(self, request: Request, turn: Turn) -> Request | None:
+        """The request that goes on after a turn of the model, which is kept; `None` where that turn is the last."""
 
 
 @dataclass(slots=True, eq=False)
@@ -72,9 +82,13 @@ class Scheduler:
         retry: RetryPolicy,
         timeout: float | None,
         live: Live,
+        affordable: Callable[[], float] = lambda: float("inf"),
+        conversation: Conversation | None = None,
     ) -> None:
         self._model, self._requests, self._sink = model, requests, sink
+        self._conversation = conversation
         self._limit, self._pace, self._retry, self._timeout, self._live = limit, pace, retry, timeout, live
+        self._affordable = affordable  # how many the budget allows at once
         self._due: deque[_Job] = deque()
         self._waiting: dict[asyncio.TimerHandle, _Job] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -129,7 +143,7 @@ class Scheduler:
     def _fill(self) -> None:
         """Start as much as may be started now."""
         most = len(self._tasks) + A_TURN
-        while len(self._tasks) < self._limit.value:
+        while len(self._tasks) < min(self._limit.value, self._affordable()):
             delay = 0.0 if self._pace.unlimited else self._pace.wait(self._loop.time())
             if delay > 0 or len(self._tasks) >= most:
                 if self._wake is None:
@@ -173,6 +187,8 @@ class Scheduler:
             self._fill()
 
     async def _attempt(self, job: _Job) -> None:
+        if self._conversation is not None:
+            job.request = await self._conversation.ready(job.request)
         started = job.sent = self._loop.time()
         job.attempt += 1
         if job.attempt == 1:
@@ -202,6 +218,11 @@ class Scheduler:
         self._limit.answered(latency, sum(tokens) if tokens else None, job.epoch)
         if not completions:
             self._failed(job, RequestFailed("empty", "the model gave no completion at all", retryable=True))
+            return
+        turn = turn_of(completions[0], latency)
+        if self._conversation is not None and (more := self._conversation.further(request, turn)) is not None:
+            if not self._draining:  # else `resume` goes on
+                self._due.appendleft(_Job(more))
             return
         self._keep(job, completions, latency)
         if len(completions) < len(request.samples) and not self._draining:  # not every server knows `n`
@@ -315,6 +336,15 @@ def make_response(
         fields: dict[str, Any] = {"error": str(outcome), "error_kind": outcome.kind}
     else:
         fields = msgspec.structs.asdict(outcome)
+        del fields["tool_calls"], fields["raw"]  # a single turn has them in its metadata
+        if request.turns:
+            turns = (*request.turns, turn_of(outcome, latency))
+            fields |= {
+                "turns": turns,
+                "first_token": turns[0].first_token,
+                **{name: _total(turns, name) for name in _ADDED},
+            }
+            latency = _total(turns, "latency")
     return Response(
         key=request.key,
         sample=request.samples[index],
@@ -325,6 +355,22 @@ def make_response(
         created=created,
         **fields,
     )
+
+
+_ADDED = ("prompt_tokens", "completion_tokens", "reasoning_tokens")
+
+
+def _total(turns: Sequence[Turn], name: str) -> Any:
+    """A number of a conversation: the sum over its turns, where any has it."""
+    numbers = [number for turn in turns if (number := getattr(turn, name)) is not None]
+    return sum(numbers) if numbers else None
+
+
+def turn_of(said: Completion, latency: float | None) -> Turn:
+    """What a model said, as a turn."""
+    same = ("text", "reasoning", "tool_calls", "finish_reason", *_ADDED, "raw", "first_token")
+    fields = {name: getattr(said, name) for name in same}
+    return Turn(role="assistant", latency=None if latency is None else round(latency, 4), **fields)
 
 
 def now() -> str:

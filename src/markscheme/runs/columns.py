@@ -1,6 +1,6 @@
 """Columns: a few numbers about every line of a run's journals and where the line stands. Never a text.
 
-A table only grows, so what a `Snapshot` took of it never changes. 46 bytes a response and 19 a mark.
+A table only grows, so what a `Snapshot` took of it never changes. 50 bytes a response and 19 a mark.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ _RESPONSE_COLUMNS = (
     ("tokens", "i", "<i4"),
     ("reasoning_tokens", "i", "<i4"),
     ("latency", "f", "<f4"),
+    ("first_token", "f", "<f4"),
     ("attempts", "H", "<u2"),
     ("file", "h", "<i2"),
     ("kind", "b", "i1"),  # of the error: 0 is an answer
@@ -55,7 +56,9 @@ _LIMITS = [(0 if letter == "H" else -1, _RANGES[letter]) for _, letter, _ in _RE
 _MARK_COLUMNS = (("cell", "q", "<i8"), ("offset", "q", "<i8"), ("label", "h", "<i2"), ("verdict", "b", "i1"))
 
 _RESPONSE_TYPE = np.dtype([(name, kind) for name, _, kind in _RESPONSE_COLUMNS])
-ABSENT: Table = np.array((0, UNKNOWN, 0, 0, UNKNOWN, UNKNOWN, UNKNOWN, _NAN, 0, UNKNOWN, 0, UNKNOWN), _RESPONSE_TYPE)
+ABSENT: Table = np.array(
+    (0, UNKNOWN, 0, 0, UNKNOWN, UNKNOWN, UNKNOWN, _NAN, _NAN, 0, UNKNOWN, 0, UNKNOWN), _RESPONSE_TYPE
+)
 """The numbers of a response that has not been read yet."""
 
 
@@ -115,6 +118,7 @@ class ResponseLines(_Lines):
             UNKNOWN if tokens is None else tokens,
             UNKNOWN if reasoning is None else reasoning,
             _NAN if one.latency is None else one.latency,
+            _NAN if one.first_token is None else one.first_token,
             one.attempts,
             file,
             kind,

@@ -20,13 +20,23 @@ def state_inside(file: Path, root: Path | None) -> os.stat_result:
     """What `stat` says of a plain file of a run below `root`; raises OSError for everything else.
 
     `root` is a resolved path and runs are found without following links, so only the last two names can be links.
-    Without a root (whoever names a folder at the command line trusts it) links may lead anywhere.
+    Without a root links are not looked at: the file was found by one who did.
     """
     about = file.stat()
     linked = root is not None and (file.is_symlink() or file.parent.is_symlink())
     if not stat.S_ISREG(about.st_mode) or (linked and root is not None and not file.resolve().is_relative_to(root)):
         raise RefusedError(0, "a link that leads out of the folder, or not a plain file", str(file))
     return about
+
+
+def refuse_links(file: Path) -> None:
+    """Refuse to write through a link in a run folder: what it leads to is not ours. The folder itself may be one."""
+    folder = file.parent
+    inside = folder.is_symlink() and (folder.parent / "manifest.json").exists()  # `marks`, `adjudications`
+    if linked := folder if inside else file if file.is_symlink() else None:
+        raise RefusedError(
+            0, f"{linked.name} is a link, and nothing is written through one; put what it leads to there"
+        )
 
 
 def open_plain(file: Path) -> BinaryIO:

@@ -24,11 +24,12 @@ from uuid import uuid4
 import msgspec
 from msgspec import Meta
 
-from markscheme.config import RunConfig
+from markscheme.config import MOST_SAMPLES, RunConfig
 from markscheme.datasets import DataFile
 from markscheme.errors import JournalError, first_line
 from markscheme.redaction import redacted
-from markscheme.runs.files import marks_file, open_plain
+from markscheme.runs.digests import FileDigest, sealed, settings_digest
+from markscheme.runs.files import marks_file, read_inside, refuse_links
 from markscheme.runs.journal import Journal, sync_folder
 from markscheme.runs.lines import UNREADABLE, decode_or_none
 from markscheme.runs.lock import RunLock
@@ -45,8 +46,10 @@ FORMAT = 1
 IMPORTED = "import"
 """The model in the options of a run that was made from another tool's log: nothing can be asked for it."""
 
-Size = Annotated[int, Meta(ge=0, le=10**12)]
-"""Samples or problems. A file that says more, or less than none, is damaged."""
+Size = Annotated[int, Meta(ge=0, le=MOST_SAMPLES)]
+"""Samples of a problem. A file that says more, or less than none, is damaged."""
+
+LARGEST_MANIFEST = 16 << 20
 
 ESSENTIAL = ("config", "protocol", "samples", "problems", "status", "sampling", "prompt_sha256", "format")
 """Fields of a manifest that decide what is asked or counted; any other of another type than ours is left out."""
@@ -64,6 +67,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     protocol: str  # "name@version", the one the headline figures come from
     samples: Size
     problems: Size
+    drawn_from: Size = 0  # problems of the benchmark, where --limit-seed drew a part of them
     data: tuple[DataFile, ...] = ()
     prompt_sha256: str = ""  # over every message of every prompt, in order
     fewshot_ids: tuple[str, ...] = ()
@@ -79,6 +83,9 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     sampling: dict[str, Any] = {}  # as sent, benchmark defaults filled in
     usage: Usage | None = None  # tokens, latency, attempts, cost
     resumed: int = 0  # how many times
+    digests: dict[str, FileDigest] = {}  # of each file, when the run ended or was marked again
+    redacted: str = ""  # sha256 of the problems, where the folder holds them without their statements
+    settings_sha256: str = ""  # of everything else here
 
 
 class PlannedRound(msgspec.Struct, frozen=True):
@@ -131,14 +138,17 @@ class Run:
     @classmethod
     def open(cls, path: str | Path) -> Self:
         """Open an existing run folder."""
-        folder = Path(path)
+        folder = folder_of(path)
         try:
-            with open_plain(folder / "manifest.json") as stream:
-                raw = stream.read()
+            raw = read_inside(folder / "manifest.json", folder.resolve(), LARGEST_MANIFEST + 1)
         except FileNotFoundError:
             raise JournalError(f"{folder} is not a run folder: it has no manifest.json") from None
         except OSError as error:
             raise JournalError(f"cannot read {folder}: {error.strerror}") from None
+        if len(raw) > LARGEST_MANIFEST:
+            raise JournalError(
+                f"{folder / 'manifest.json'} holds more than {LARGEST_MANIFEST >> 20} MB: it is not one of ours"
+            )
         try:
             manifest = decode_manifest(raw)
         except UNREADABLE as error:
@@ -170,12 +180,31 @@ class Run:
         if self._reader is None:
             self._reader = RunReader(self.path)
         self._reader.refresh(manifest=self.manifest)
-        return self._reader.snapshot(self.manifest)
+        snapshot = self._reader.snapshot(self.manifest)
+        if snapshot.refused:  # left out in silence, what is there would be asked again
+            raise JournalError(
+                f"{self.path}: {snapshot.refused[0]} is a link out of the folder, or not a plain file; put the file "
+                "itself there, or take it away"
+            )
+        return snapshot
 
     def save_manifest(self, manifest: Manifest) -> None:
         """Replace the manifest, whole or not at all."""
-        self.manifest = manifest = msgspec.structs.replace(manifest, format=FORMAT)
+        self.manifest = manifest = msgspec.structs.replace(manifest, format=FORMAT, settings_sha256="")
+        if manifest.digests:
+            whole = settings_digest(redacted(msgspec.json.encode(manifest)))
+            self.manifest = manifest = msgspec.structs.replace(manifest, settings_sha256=whole)
         write_atomically(self.path / "manifest.json", msgspec.json.format(msgspec.json.encode(manifest), indent=2))
+
+    def seal(self, manifest: Manifest, only: str | None = None) -> None:
+        """Keep the manifest with digests of what the folder holds now; with `only`, those of other files stay."""
+        self.save_manifest(msgspec.structs.replace(manifest, digests=sealed(self.path, manifest.digests, only)))
+
+    def seal_file(self, file: Path) -> None:
+        """Keep the digest of a file that was written after the run had ended."""
+        stored = Run.open(self.path).manifest
+        if stored.digests and stored.status != "running":
+            self.seal(stored, file.relative_to(self.path).as_posix())
 
     def save_rounds(self, rounds: Sequence[PlannedRound]) -> None:
         """Replace the plan, whole or not at all; the manifest's samples are those per problem on average."""
@@ -212,6 +241,7 @@ class Run:
         """Replace the marks of one protocol, whole or not at all."""
         self._make_marks_folder()
         write_atomically(self.marks_file(protocol), map(_line, marks))
+        self.seal_file(self.marks_file(protocol))
 
     def mark_again(self, label: str, marks: Iterable[Mark]) -> None:
         """Replace the marks of one protocol while nobody else writes; where it is the run's own, the manifest says so."""
@@ -233,6 +263,14 @@ class Run:
             raise JournalError(f"cannot make the folder {self.path / 'marks'}: {error.strerror}{advice}") from None
 
 
+def folder_of(path: str | Path) -> Path:
+    """The folder that is meant; of a run that was sent as one file, where it is unpacked."""
+    from markscheme.runs.archive import SUFFIX, unpacked
+
+    place = Path(path)
+    return unpacked(place) if place.suffix == SUFFIX and not place.is_dir() else place
+
+
 def decode_manifest(raw: bytes) -> Manifest:
     """What a `manifest.json` says; raises one of `UNREADABLE` where it cannot be read."""
     return decode_or_none(raw, Manifest, ESSENTIAL) or msgspec.json.decode(raw, type=Manifest)
@@ -241,7 +279,7 @@ def decode_manifest(raw: bytes) -> Manifest:
 def find_runs(named: Iterable[str | Path]) -> list[Run]:
     """The runs that are meant: a folder stands for the run that it is and for those directly below it."""
     folders: list[Path] = []
-    for folder in map(Path, named):
+    for folder in map(folder_of, named):
         there = [*folder.glob("manifest.json"), *sorted(folder.glob("*/manifest.json"))]
         if not there:
             raise JournalError(f"{folder} is no run folder and holds none: there is no manifest.json")
@@ -249,13 +287,19 @@ def find_runs(named: Iterable[str | Path]) -> list[Run]:
     return [Run.open(folder) for folder in dict.fromkeys(folders)]
 
 
-def write_atomically(file: Path, content: bytes | Iterable[bytes]) -> None:
-    """Write a file so that a reader, or a crash, sees the old content or the new, never half."""
+def write_atomically(file: Path, content: bytes | Iterable[bytes], gate: bool = True) -> None:
+    """Write a file so that a reader, or a crash, sees the old content or the new, never half.
+
+    `gate` is off for what was written through it before and is packed now.
+    """
     # Named after its writer, so that what a killed one left is found (`lock.py`); no other process of any machine has it.
     temporary = file.with_name(f".{file.name}.{os.getpid()}.{uuid4().hex[:12]}")
     try:
+        if file.parent.is_symlink():
+            refuse_links(file)
         with temporary.open("xb") as out:
-            out.writelines(map(redacted, [content] if isinstance(content, bytes) else content))
+            pieces = [content] if isinstance(content, bytes) else content
+            out.writelines(map(redacted, pieces) if gate else pieces)
             out.flush()
             os.fsync(out.fileno())
         temporary.replace(file)

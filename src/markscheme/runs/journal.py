@@ -18,11 +18,11 @@ import msgspec
 
 from markscheme.errors import JournalError
 from markscheme.redaction import redacted
-from markscheme.runs.files import RefusedError
+from markscheme.runs.files import RefusedError, refuse_links
 from markscheme.runs.lock import claim, release
 
 SYNC_EVERY = 1.0
-FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND
+FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK
 
 
 class Journal:
@@ -118,9 +118,10 @@ class Journal:
         """A file that was removed or replaced under us gets the lines that it lacks: what we hold open has all of them."""
         assert self._handle is not None
         with suppress(FileNotFoundError):
-            if os.path.samestat(self.file.stat(), os.fstat(self._handle)):
+            there = self.file.lstat()
+            if os.path.samestat(there, os.fstat(self._handle)):
                 return
-            if not self.file.is_file():  # a folder, a pipe: nobody else's business to lie here
+            if not stat.S_ISREG(there.st_mode):  # a folder, a pipe, a link: nobody else's business to lie here
                 self.file.rename(self.file.with_name(f"{self.file.name}.aside"))
         self._open()
 
@@ -146,6 +147,7 @@ class Journal:
 
 
 def _claimed(file: Path) -> int:
+    refuse_links(file)
     handle = os.open(file, FLAGS, 0o644)
     refused: Exception | None = None
     if not stat.S_ISREG(os.fstat(handle).st_mode):

@@ -10,6 +10,7 @@ from collections import Counter
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from markscheme.runs.columns import FINISH, problem_of
 from markscheme.runs.snapshot import Snapshot
@@ -48,7 +49,13 @@ def ledger(snapshot: Snapshot, price: Price | None = None) -> Ledger:
             problems[key] = Tokens(**mine, seconds=total, latency=_latency(latencies), cost=cost)
     errors = Counter(snapshot.kinds[kind] for kind in lines["kind"][~answered].tolist())
     whole = {name: sum(column) for name, column in sums.items()}
-    return Ledger(_usage(whole, sum(counted), seconds[timed].tolist(), errors, price), problems)
+    usage = _usage(whole, sum(counted), seconds[timed].tolist(), errors, price)
+    first = lines["first_token"]
+    streamed = answered & (seconds > first) & (lines["tokens"] > 0)  # false where either is not known
+    speeds = (lines["tokens"][streamed] - 1) / (seconds[streamed] - first[streamed])
+    speed = round(float(np.median(speeds)), 2) if len(speeds) else None
+    usage = replace(usage, first_token=_latency(first[answered & ~np.isnan(first)].tolist()), tokens_per_second=speed)
+    return Ledger(usage, problems)
 
 
 def _usage(

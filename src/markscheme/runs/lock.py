@@ -108,7 +108,7 @@ class RunLock:
     def _is_written(self) -> bool:
         """Whether a journal is open: on NFS a folder's lock does not reach other machines, a file's does."""
         try:
-            handle = os.open(self._folder / "responses.jsonl", os.O_RDWR | os.O_NONBLOCK)
+            handle = os.open(self._folder / "responses.jsonl", os.O_RDWR | os.O_NONBLOCK | os.O_NOFOLLOW)
         except OSError:  # not there yet, or none that a journal opens
             return False
         free = claim(handle)

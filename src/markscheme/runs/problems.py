@@ -42,9 +42,8 @@ class ProblemTable:
         self.offsets.append(offset)
         self.clusters.append(problem.cluster)
         for name, value in problem.metadata.items():
-            label = _label(value)
-            if label is not None:
-                self._put(name, index, label)
+            if (group := label(value)) is not None:
+                self._put(name, index, group)
 
     def fields(self) -> dict[str, list[str | None]]:
         """What the problems can be grouped by: fields with at least two and not too many labels."""
@@ -67,7 +66,8 @@ class ProblemTable:
         labels.append(sys.intern(label))
 
 
-def _label(value: Any) -> str | None:
+def label(value: Any) -> str | None:
+    """A value of the metadata as a label to group by; None where it is too long, or not one."""
     if isinstance(value, str) and 0 < len(value) <= LONGEST_LABEL:
         return value
     if isinstance(value, int):  # also True and False

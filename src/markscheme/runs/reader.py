@@ -49,7 +49,7 @@ class RunReader:
 
     def __init__(self, folder: Path, root: Path | None = None) -> None:
         self.folder = folder
-        self._root = root  # links that lead out of it are not followed, where one is given
+        self._root = root or folder.resolve()  # links that lead out of it are not followed
         self._lock = threading.RLock()
         self._first_protocol = ""
         self._snapshot: Snapshot | None = None

@@ -43,6 +43,10 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     attempts: int = 0
     truncated: int = 0
     latency: Latency | None = None
+    first_token: Latency | None = None
+    """Seconds until the first token of answers that were streamed."""
+    tokens_per_second: float | None = None
+    """Of a streamed answer after its first token: the median."""
     errors: dict[str, int] = {}
     """Failures that were final when they were recorded, by kind; a resumed run may have made them good since."""
     cost: float | None = None

@@ -122,10 +122,16 @@ def compare(
 
 def difference_of(name: str, one: Counts, two: Counts, population: Population) -> Difference:
     """The difference on problems that both have a value for, rows in the same order."""
-    if population == "these problems":
-        return FixedDifference(metric(name).on_these(one), metric(name).on_these(two))
+    these = population == "these problems"
     unit = metric(name).k / max(1.0, float(min(one.n.mean(), two.n.mean())))  # a value takes k of n samples
-    return paired(per_problem(name, two) - per_problem(name, one), one.clusters or two.clusters, min(1.0, unit))
+    clusters = () if these else one.clusters or two.clusters
+    drawn = paired(per_problem(name, two) - per_problem(name, one), clusters, min(1.0, unit))
+    if not these:
+        return drawn
+    a, b = (metric(name).on_these(part) for part in (one, two))
+    # Where samples show the noise, two tests would be two chances of a false alarm.
+    shown = min(one.n.min(), two.n.min()) >= 2 * metric(name).k or one.rounds or two.rounds
+    return FixedDifference(a, b, None if shown else drawn)
 
 
 def as_interval(difference: Difference, level: float, problems: int) -> Interval:

@@ -55,6 +55,8 @@ class Counts:
     """A label per problem (contest, template): problems that share one are not independent draws."""
     picks: Mapping[str, Picks] | None = None
     """By problem key, where a metric needs more than counts."""
+    whole: int = 0
+    """Problems of the benchmark that these were drawn from at random, where that is known; no selection of them keeps it."""
 
     @property
     def missing(self) -> npt.NDArray[np.int64]:
@@ -96,15 +98,23 @@ class Counts:
             self.picks,
         )
 
-    def filled_in(self, right: bool) -> Counts:
-        """The counts if every missing sample had come back wrong, or right; where there were rounds, in the last one."""
-        lost = self.missing
+    def filled_in(self, right: bool, least: int = 1) -> Counts:
+        """The counts if every missing sample had come back wrong, or right; where there were rounds, in the last one.
+
+        A problem that was asked fewer than `least` times has as many in the end.
+        """
+        lost = self.lacking(least)
         made = from_correct(self.n + lost, self.c + (lost if right else 0), self.keys)
         rounds = self.rounds
         if rounds:
             n, c = np.array(rounds[-1].n) + lost, np.array(rounds[-1].c) + (lost if right else 0)
             rounds = (*rounds[:-1], Round(rounds[-1].planned, tuple(n.tolist()), tuple(c.tolist())))
         return replace(self, table=made.table, rounds=rounds, asked=())
+
+    def lacking(self, least: int) -> npt.NDArray[np.int64]:
+        """Samples missing, or too few for a metric that needs `least` of them, per problem."""
+        lacking: npt.NDArray[np.int64] = np.maximum(self.missing, least - self.n)
+        return lacking
 
     def of(self, verdict: Verdict) -> Counts:
         """The same problems with this verdict for `correct` and all others for `wrong`.
@@ -114,7 +124,7 @@ class Counts:
         part, whole = self.table[:, _COLUMN[verdict]], self.n
         if verdict is Verdict.ERROR:
             part, whole = self.missing, self.n + self.missing
-        return replace(from_correct(whole, part, self.keys), clusters=self.clusters)
+        return replace(from_correct(whole, part, self.keys), clusters=self.clusters, whole=self.whole)
 
     def by(self, group: Mapping[str, str]) -> dict[str, Counts]:
         """Split by a label per problem (subject, level, contest part); problems without a label are left out."""

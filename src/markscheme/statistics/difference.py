@@ -72,10 +72,14 @@ def carrying(moves: Floats) -> float:
 
 
 class FixedDifference(NamedTuple):
-    """B minus A on exactly these problems, from two independent scores, distance by distance (MOVER)."""
+    """B minus A on exactly these problems, from two independent scores, distance by distance (MOVER).
+
+    Where samples do not show their noise (one of each), never further than for problems drawn, which vary more.
+    """
 
     a: Sampled | Spread
     b: Sampled | Spread
+    drawn: PairedDifference | None = None
 
     @property
     def estimate(self) -> float:
@@ -97,7 +101,8 @@ class FixedDifference(NamedTuple):
         """Low and high."""
         a, b = ((part.estimate, *part.bounds(level)) for part in (self.a, self.b))
         _, low, high = weighted_sum([(-1.0, *a), (1.0, *b)])
-        return max(-1.0, low), min(1.0, high)
+        least, most = self.drawn.bounds(level) if self.drawn else (-1.0, 1.0)
+        return max(least, low), min(most, high)
 
     def chance_above(self, value: float) -> float:
         """From the level at which a bound just reaches the value, up to five standard deviations."""

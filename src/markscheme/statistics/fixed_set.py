@@ -91,7 +91,7 @@ def spread(
     """Of a metric's mean over these problems, from samples and correct ones of each.
 
     Problems with far fewer samples than others are explained by populations of their own: they may be the hard ones.
-    One with fewer than k samples counts with its value for as many as it has, and what the mixtures expect k to add.
+    One with fewer than k samples counts with what the mixtures expect of the rest of its k samples.
     `most` is how many samples of a problem the estimate uses, where it does not use all that tell about its rate.
     """
     samples, correct = np.asarray(n, dtype=np.int64), np.asarray(c, dtype=np.int64)
@@ -112,6 +112,29 @@ def spread(
         freedom=min(1e6, max(3.0, 2 * variance**2 / max(unsure - with_variance**2 / doubt, 1e-300))),
         unsure=math.sqrt(max(unsure, 0.0)) / max(variance, 1e-300),
     )
+
+
+def completed(estimate: solve_rates.Estimator, k: int, n: Ints, c: Ints) -> Floats:
+    """For each problem with some samples but fewer than k: what its k samples are expected to give; nan for the others.
+
+    The samples that came back stay what they are, so it cannot lie beyond what the others could make of it.
+    """
+    expected = np.full(n.size, np.nan)
+    for members in _strata(n):
+        short = members[(n[members] > 0) & (n[members] < k)]
+        if not short.size:
+            continue
+        mixture = solve_rates.fit(n[members], c[members])
+        for size in np.unique(n[short]).tolist():
+            at = mixture.n == size
+            values = np.zeros((at.size, mixture.rates.size))
+            values[at] = solve_rates.completed(estimate, k, size, mixture.rates)[1][mixture.c[at]]
+            of_count = np.zeros(size + 1)
+            of_count[mixture.c[at]] = (mixture.weight @ mixture.expect(values))[at]
+            rows = short[n[short] == size]
+            expected[rows] = of_count[c[rows]]
+    held: Floats = np.clip(expected, 0.0, 1.0)  # a weighted mean of ones may be 1 + 4e-15
+    return held
 
 
 def _strata(n: Ints) -> list[Ints]:
@@ -135,20 +158,19 @@ def _sums(estimate: solve_rates.Estimator, k: int, mixture: solve_rates.RateMixt
     values = np.zeros(n.size)
     truth, variance, third, added = (np.zeros((n.size, mixture.rates.size)) for _ in range(4))
     for size in np.unique(n).tolist():
-        at, fewer = n == size, min(k, size)
-        if fewer:
-            values[at] = estimate(n[at], mixture.c[at], fewer)
-            truth[at], variance[at], third[at] = solve_rates.moments(
-                estimate, fewer, min(size, max(k, most)), mixture.rates
-            )
-        if fewer < k:
-            added[at] = solve_rates.moments(estimate, k, k, mixture.rates)[0] - truth[at]
-            truth[at] += added[at]
+        at = n == size
+        if size >= k:
+            values[at] = estimate(n[at], mixture.c[at], k)
+            moments = solve_rates.moments(estimate, k, min(size, max(k, most)), mixture.rates)
+        else:
+            moments, completed = solve_rates.completed(estimate, k, size, mixture.rates)
+            added[at] = completed[mixture.c[at]]
+        truth[at], variance[at], third[at] = moments
     expected, of_variance, of_third, more = (mixture.expect(part) for part in (truth, variance, third, added))
     sums = expected @ times
     centre = float(weight @ sums)
     own = mixture.expect(truth * truth) - expected**2  # of each problem, given the mixture
-    # What more samples would add is as uncertain as the mixtures leave it.
+    # What the samples that did not come back would have been is as uncertain as the mixtures leave it.
     own_more = (mixture.expect(added * added) - more**2) @ times
     extra = weight @ own_more + weight @ (more @ times - weight @ more @ times) ** 2
 

@@ -22,8 +22,10 @@ from markscheme.statistics import weighted_mean
 from markscheme.statistics.clusters import cluster_bounds
 
 Floats = npt.NDArray[np.float64]
-Population = Literal["problems drawn", "these problems"]
-"""What a score is about: problems like these, of which these were drawn; or these problems and no others."""
+Population = Literal["problems drawn", "these problems", "the whole benchmark"]
+"""What a score is about: problems like these, of which these were drawn; these problems and no others; or the benchmark
+of which these are a part drawn at random, asked as these were.
+"""
 
 # The imagined problem: three quarters of it lie at the end that the bound guards against, one quarter at the other.
 # With all of it there and one sample a problem the interval would be Clopper and Pearson's (never below 95 %, often
@@ -44,9 +46,9 @@ class Interval(msgspec.Struct, frozen=True, kw_only=True):
     level: float
     method: str
     problems: int
-    """Problems the estimate stands on."""
+    """Problems that have all the samples it needs."""
     undefined: int = 0
-    """Problems left out of the estimate because too few of their samples came back."""
+    """Problems that have fewer; they count with what these let one expect, and without any not at all."""
     if_wrong: float | None = None
     """What the estimate over all problems would be if every missing response were wrong; and if it were right."""
     if_right: float | None = None

@@ -10,8 +10,8 @@ import numpy.typing as npt
 from markscheme.errors import UsageError
 from markscheme.statistics import sequential
 from markscheme.statistics.counts import Counts
-from markscheme.statistics.fixed_set import ALIKE, Sampled, Spread, sampled, spread
-from markscheme.statistics.solve_rates import Estimator, fit, moments
+from markscheme.statistics.fixed_set import ALIKE, Sampled, Spread, completed, sampled, spread
+from markscheme.statistics.solve_rates import Estimator
 
 Floats = npt.NDArray[np.float64]
 _SHOWING = 5  # samples that show a problem's noise well enough, whatever the others have
@@ -43,16 +43,38 @@ class Metric:
 
     def filled_in(self, counts: Counts, right: bool) -> Counts:
         """The counts if every missing sample were wrong, or right."""
-        return counts.filled_in(right)
+        return counts.filled_in(right, self.k)
+
+    def extremes(self, counts: Counts) -> tuple[Floats, Floats]:
+        """Each problem's value if every missing sample were wrong, and if right; the value itself lies between."""
+        values = self.values(counts)
+        wrong, right = (self.values(self.filled_in(counts, if_right)) for if_right in (False, True))
+        return np.fmin(np.nan_to_num(wrong, nan=0.0), values), np.fmax(np.nan_to_num(right, nan=1.0), values)
 
     def expected(self, counts: Counts) -> Floats:
-        """The values, and for problems with too few samples what the others let one expect, nan without any sample."""
-        return self.values(counts)
+        """The values, and for problems with too few samples what these let one expect; nan without any sample.
+
+        Their mean is the headline. What is expected lies between the extremes, so the headline does too.
+        """
+        values = self.values(counts)
+        short = np.isnan(values) & (counts.n > 0)
+        if not short.any() or np.isnan(values).all():
+            return values
+        return np.where(short, np.clip(self._expected(counts), *self.extremes(counts)), values)
+
+    def _expected(self, counts: Counts) -> Floats:
+        """For problems with fewer than k samples, before it is held between the extremes."""
+        raise NotImplementedError
+
+    def doubt(self, short: Counts, level: float) -> tuple[float, float]:  # noqa: ARG002 - for metrics with a model
+        """How low and high the mean over problems with fewer than k samples may be."""
+        low, high = self.extremes(short)
+        return float(low.mean()), float(high.mean())
 
     def on_these(self, counts: Counts) -> Sampled | Spread:
         """The mean over exactly these problems, and how far off sampling may have put it."""
         # A value that takes k of n samples is at most as uncertain as n/k independent ones (Hoeffding).
-        return sampled(self.values(counts), self.noise(counts), counts.n / self.k)
+        return sampled(self.expected(counts), self.noise(counts), np.maximum(counts.n, 1) / self.k)
 
 
 class CountMetric(Metric):
@@ -86,19 +108,15 @@ class CountMetric(Metric):
         variance = np.where(mixed, fewer * c * (n - c) / np.maximum(n, 1) ** 2 * step**2, 0.0)
         return np.where(fewer < self.k, np.inf, variance)
 
-    def expected(self, counts: Counts) -> Floats:
+    def _expected(self, counts: Counts) -> Floats:
         """See `Metric`; too few samples still tell how often a problem is solved."""
-        values = self.values(counts)
-        guessed = np.isnan(values) & (counts.n > 0)
-        if counts.rounds or not guessed.any() or np.isnan(values).all():
-            return values
-        mixture = fit(counts.n[counts.n > 0], counts.c[counts.n > 0])
-        truth = moments(self.estimate, self.k, self.k, mixture.rates)[0]
-        means = mixture.weight @ mixture.expect(np.broadcast_to(truth, mixture.likelihood.shape))
-        mean_of = dict(zip(zip(mixture.n.tolist(), mixture.c.tolist(), strict=True), means, strict=True))
-        expected = [mean_of[pair] for pair in zip(counts.n[guessed], counts.c[guessed], strict=True)]
-        values[guessed] = np.clip(expected, 0, 1)  # a weighted mean of ones may be 1 + 4e-15
-        return values
+        if counts.rounds:
+            return np.full(len(counts.keys), np.nan)
+        return completed(self.estimate, self.k, counts.n, counts.c)
+
+    def doubt(self, short: Counts, level: float) -> tuple[float, float]:
+        """See `Metric`."""
+        return self.on_these(short).bounds(level)
 
     def on_these(self, counts: Counts) -> Sampled | Spread:
         """See `Metric`.
@@ -112,6 +130,8 @@ class CountMetric(Metric):
             modelled = spread(self.estimate, self.k, counts.n, counts.c, most=sequential.used(counts.rounds))
             return modelled._replace(estimate=float(np.nanmean(self.values(counts))))
         modelled = spread(self.estimate, self.k, counts.n, counts.c)
+        if (expected := self.expected(counts)).size and not np.isnan(expected).all():
+            modelled = modelled._replace(estimate=float(np.nanmean(expected)))
         if self._every is None or counts.n.min() < 2 * self.k:
             return modelled.cautious(1.0)
         # Not where hard problems may have far fewer samples: two that agree show no noise, and it is the hard ones' (78 %).

@@ -14,6 +14,8 @@ import numpy.typing as npt
 from markscheme.errors import UsageError
 from markscheme.statistics.counts import Counts
 from markscheme.statistics.estimators import g_pass_at_k, pass_at_k, pass_hat_k
+from markscheme.statistics.finite import whole_bounds
+from markscheme.statistics.fixed_set import Spread
 from markscheme.statistics.intervals import Interval, Population, mean_interval
 from markscheme.statistics.metric import CountMetric, Metric
 from markscheme.statistics.picking import BestOf, Majority
@@ -58,13 +60,13 @@ def per_problem(name: str, counts: Counts) -> Floats:
 def interval(name: str, counts: Counts, level: float = 0.95, population: Population = "problems drawn") -> Interval:
     """The estimate and interval of a metric by name.
 
-    The estimate is over the problems that have a value. Where others have none the interval is about all of them: it
-    takes what their samples let one expect, and always contains the estimate. A metric of several samples that fewer than
-    half of the problems have a value of is undefined: those with all samples may be the easy ones. Where samples are
-    missing, the interval that holds whatever they would have been is given too.
+    Estimate and interval are about all problems that were asked: one with fewer than k samples counts with what these let
+    one expect of the rest. A metric of several samples that fewer than half of the problems have a value of is undefined:
+    those with all samples may be the easy ones. Where samples are missing, the interval that holds whatever they would have
+    been is given too; every other figure lies within it.
     """
     if population not in get_args(Population):
-        raise UsageError(f"the population is 'problems drawn' or 'these problems', not {population!r}")
+        raise UsageError(f"the population is one of {', '.join(map(repr, get_args(Population)))}, not {population!r}")
     chosen = metric(name)
     values = chosen.values(counts)
     defined = ~np.isnan(values)
@@ -74,39 +76,60 @@ def interval(name: str, counts: Counts, level: float = 0.95, population: Populat
         result = _defined(chosen, counts, values, level, population)
     if not counts.missing.any():
         return result
-    wrong, right = (interval(name, chosen.filled_in(counts, if_right), level, population) for if_right in (False, True))
-    if not wrong.problems:  # too few were asked
+    if not (counts.n + counts.missing >= chosen.k).any():  # too few were asked
         return result
-    return msgspec.structs.replace(
-        result, if_wrong=wrong.estimate, if_right=right.estimate, lowest=wrong.low, highest=right.high
-    )
+    if_wrong, if_right = (float(each.mean()) for each in chosen.extremes(counts))
+    wrong, right = (interval(name, chosen.filled_in(counts, last), level, population) for last in (False, True))
+    lowest, highest = min(wrong.low, if_wrong), max(right.high, if_right)
+    if result.problems:
+        # A mean of the same numbers in another order may differ in the last digit.
+        result = msgspec.structs.replace(result, estimate=min(max(result.estimate, if_wrong), if_right))
+        lowest, highest = min(lowest, result.low), max(highest, result.high)
+    return msgspec.structs.replace(result, if_wrong=if_wrong, if_right=if_right, lowest=lowest, highest=highest)
 
 
 def _defined(chosen: Metric, counts: Counts, values: Floats, level: float, population: Population) -> Interval:
-    """The estimate over the problems that have a value, and the interval about all of them."""
+    """The estimate and interval where enough problems have a value."""
     defined = ~np.isnan(values)
-    if population == "problems drawn":
-        noise = np.where(defined, chosen.noise(counts), np.inf)
-        expected = chosen.expected(counts)
-        drawn = mean_interval(expected, level, noise, clusters=counts.clusters)
-        low, high, method = drawn.low, drawn.high, drawn.method
-        guessed = ~defined & ~np.isnan(expected)
-        if guessed.any():
-            # What problems with too few samples are expected to have is itself uncertain, and alike for all of them.
-            part = counts.select([key for key, has in zip(counts.keys, guessed, strict=True) if has])
-            share, bounds = float(guessed.mean()), chosen.on_these(part).bounds(level)
-            away = [share * abs(bound - float(expected[guessed].mean())) for bound in bounds]
-            low = max(0.0, drawn.estimate - math.hypot(drawn.estimate - low, away[0]))
-            high = min(1.0, drawn.estimate + math.hypot(high - drawn.estimate, away[1]))
-    else:
-        (low, high), method = chosen.on_these(counts).bounds(level), "these-problems"
-    mean = float(values[defined].mean())
+    expected = chosen.expected(counts)
+    mean, these = float(np.nanmean(expected)), population == "these problems"
+    drawn = mean_interval(
+        expected, level, np.where(defined, chosen.noise(counts), np.inf), clusters=() if these else counts.clusters
+    )
+    doubted = _with_doubt(chosen, counts, expected, ~defined & ~np.isnan(expected), level)
+    low, high = doubted(drawn.low, drawn.high)
+    if these:
+        fixed = chosen.on_these(counts)
+        bounds = fixed.bounds(level)
+        if not isinstance(fixed, Spread):  # which has the doubt in it
+            bounds = doubted(*bounds)
+        # Problems that are given vary less than problems drawn, so the other interval holds for them too. It is the
+        # narrower one where samples do not show the noise: one of each, or k of k.
+        low, high = bounds if counts.rounds else (max(low, bounds[0]), min(high, bounds[1]))
+    elif population == "the whole benchmark" and counts.whole:
+        low, high = whole_bounds(expected[~np.isnan(expected)], low, high, counts.whole, level)
     return Interval(
         estimate=mean,
         low=min(low, mean),
         high=max(high, mean),
         level=level,
-        method=method,
+        method="these-problems" if these else drawn.method,
         problems=int(defined.sum()),
         undefined=int((~defined).sum()),
+    )
+
+
+def _with_doubt(
+    chosen: Metric, counts: Counts, expected: Floats, guessed: npt.NDArray[np.bool_], level: float
+) -> Callable[[float, float], tuple[float, float]]:
+    """Bounds with the doubt about problems that have too few samples: what these are expected to have is uncertain."""
+    if not guessed.any():
+        return lambda low, high: (low, high)
+    mean = float(np.nanmean(expected))
+    part = counts.select([key for key, has in zip(counts.keys, guessed, strict=True) if has])
+    share, bounds = float(guessed.mean()), chosen.doubt(part, level)
+    below, above = (share * abs(bound - float(expected[guessed].mean())) for bound in bounds)
+    return lambda low, high: (
+        max(0.0, mean - math.hypot(mean - low, below)),
+        min(1.0, mean + math.hypot(high - mean, above)),
     )

@@ -188,27 +188,31 @@ class _PickMetric(Metric):
         empty = Picks(np.zeros(0, bool), np.zeros(0, np.int64), {self.field: np.zeros(0)})
         return [counts.picks.get(key, empty) for key in counts.keys]
 
-    def _vote(self, row: Picks) -> Vote:
+    def _vote(self, row: Picks, k: int) -> Vote:
         raise NotImplementedError
 
     def _noise(self, row: Picks) -> float:
         raise NotImplementedError
 
     def values(self, counts: Counts) -> Floats:
-        return np.array([self._vote(row).value for row in self._rows(counts)])
+        return np.array([self._vote(row, self.k).value for row in self._rows(counts)])
+
+    def _expected(self, counts: Counts) -> Floats:
+        """See `Metric`: the vote of as many as there are."""
+        return np.array([self._vote(row, max(1, min(self.k, row.correct.size))).value for row in self._rows(counts)])
 
     def noise(self, counts: Counts) -> Floats:
         return np.array([np.inf if row.correct.size < self.k else self._noise(row) for row in self._rows(counts)])
 
     def drawn_error(self, counts: Counts) -> float:
-        votes = [self._vote(row) for row in self._rows(counts)]
+        votes = [self._vote(row, self.k) for row in self._rows(counts)]
         errors = [vote.standard_error for vote in votes if vote.value == vote.value]
         return float(np.sqrt(np.sum(np.square(errors)))) / max(1, len(errors))
 
     def filled_in(self, counts: Counts, right: bool) -> Counts:
         """See `Metric`: the missing vote for the most frequent wrong answer, or the right one, and have the best score."""
         rows = {}
-        for key, row, lost in zip(counts.keys, self._rows(counts), counts.missing.tolist(), strict=True):
+        for key, row, lost in zip(counts.keys, self._rows(counts), counts.lacking(self.k).tolist(), strict=True):
             alike = (
                 row.answers[(row.correct == right) & (row.answers != NO_ANSWER)] if row.answers.size else row.answers
             )
@@ -218,7 +222,7 @@ class _PickMetric(Metric):
                 np.append(row.answers, np.full(lost, answer)) if row.answers.size or not self.field else row.answers,
                 {name: np.append(column, np.full(lost, self._best)) for name, column in row.scores.items()},
             )
-        return replace(counts.filled_in(right), picks=rows)
+        return replace(counts.filled_in(right, self.k), picks=rows)
 
     _best = np.inf
 
@@ -228,8 +232,8 @@ class Majority(_PickMetric):
 
     needs = "answers"
 
-    def _vote(self, row: Picks) -> Vote:
-        return _majority(row, self.k)
+    def _vote(self, row: Picks, k: int) -> Vote:
+        return _majority(row, k)
 
     def _noise(self, row: Picks) -> float:
         return _majority_noise(row, self.k)
@@ -268,8 +272,8 @@ class BestOf(_PickMetric):
         super().__init__(k)
         self.field, self._sign, self._best = field, sign, sign * np.inf
 
-    def _vote(self, row: Picks) -> Vote:
-        return _best(row, self.k, self.field, self._sign)
+    def _vote(self, row: Picks, k: int) -> Vote:
+        return _best(row, k, self.field, self._sign)
 
     def _noise(self, row: Picks) -> float:
         return _best_noise(row, self.k, self.field, self._sign)

@@ -14,13 +14,16 @@ from typing import NamedTuple
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 
 from markscheme.errors import UsageError
 from markscheme.statistics import quantiles
 from markscheme.statistics.clusters import standard_error
 from markscheme.statistics.counts import Counts
-from markscheme.statistics.intervals import Population
-from markscheme.statistics.metrics import metric
+from markscheme.statistics.intervals import Population, mean_interval
+from markscheme.statistics.metrics import interval, metric
+
+Floats = npt.NDArray[np.float64]
 
 MORE = 4
 """Samples a problem that a table of variances adds."""
@@ -52,13 +55,13 @@ class PlanRow(msgspec.Struct, frozen=True):
 
     samples: int
     detectable: float
-    """The smallest difference found with the asked power."""
+    """The smallest difference found with the asked power; 1 where none is."""
     power: float
     """The chance to find the difference that was asked for; and what it may be, since B is uncertain."""
     power_low: float
     power_high: float
     half_width: float
-    """Of one model's score for problems drawn from a population, about."""
+    """Of one model's score for problems drawn from a population, about; one half where nothing could be told."""
     half_width_these: float
     """Of one model's score on these problems only, about."""
     tokens: float | None
@@ -78,7 +81,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     samples_range: tuple[int | None, int | None]
     """With the smallest and the largest B that is plausible."""
     limit: float
-    """The smallest difference that even unlimited samples could show."""
+    """The smallest difference that even unlimited samples could show; 1 where none is."""
     problems_needed: int
     """Problems that would suffice with 16 samples each."""
     tokens: float | None
@@ -240,7 +243,7 @@ def plan(
         population=population,
         samples=samples,
         samples_range=(question.samples(varies.low, known.within), question.samples(varies.high, known.within)),
-        limit=question.factor() * math.sqrt(varies.value / problems),
+        limit=min(1.0, question.factor() * math.sqrt(varies.value / problems)),
         problems_needed=question.problems_needed(varies.value + 2 * known.within / 16),
         tokens=None if samples is None or tokens_per_response is None else problems * samples * tokens_per_response,
         spread=known,
@@ -263,23 +266,23 @@ def _row(
     these = math.sqrt(spread.within / n / problems)
     return PlanRow(
         samples=n,
-        detectable=question.factor() * error(between.value),
+        detectable=min(1.0, question.factor() * error(between.value)),
         power=question.chance(error(between.value)),
         power_low=question.chance(error(between.high)),
         power_high=question.chance(error(between.low)),
-        half_width=question.critical("problems drawn")[0] * drawn,
-        half_width_these=question.critical("these problems")[0] * these,
+        half_width=min(0.5, question.critical("problems drawn")[0] * drawn),
+        half_width_these=min(0.5, question.critical("these problems")[0] * these),
         tokens=None if tokens is None else problems * n * tokens,
     )
 
 
 class VarianceTable(msgspec.Struct, frozen=True, kw_only=True):
-    """The variance of accuracy for problems drawn, in its two parts. Half-widths are about those of the intervals."""
+    """The uncertainty of accuracy in its two parts: half-widths of the intervals now, and with more samples about."""
 
     from_problems: float
-    """The standard error if every problem's solve rate were known: no number of samples lowers it."""
+    """About the standard error if every problem's solve rate were known: no number of samples lowers it."""
     from_sampling: float
-    """The standard error on exactly these problems."""
+    """About the standard error on exactly these problems."""
     samples: float
     """Samples a problem, on average."""
     half_width: float
@@ -299,23 +302,28 @@ def variance_table(counts: Counts) -> VarianceTable | None:
     informative = seen & np.isfinite(noise)
     if informative.sum() < 2:
         return None
-    labels = [label for label, has in zip(counts.clusters, seen, strict=False) if has]  # none, or one a problem
-    error, freedom = standard_error(values[seen], labels)
-    if not math.isfinite(error):
-        return None
-    problems = int(seen.sum())
-    sampling = float(noise[informative].mean()) / problems
-    between = max(0.0, error**2 - sampling)
     samples = float(counts.n[seen].mean())
-    fewer = sampling * samples / (samples + MORE)
-    wide, normal = quantiles.student(0.975, freedom), quantiles.normal(0.975)
+    drawn, these = interval("accuracy", counts), interval("accuracy", counts, population="these problems")
+    kept = samples / (samples + MORE)
+    # Never wider than now: problems that are nearly alike are trusted less than those that visibly differ.
+    more, endless = (min(drawn.half_width, _with_noise(counts, values, noise, part)) for part in (kept, 0.0))
     return VarianceTable(
-        from_problems=math.sqrt(between),
-        from_sampling=math.sqrt(sampling),
+        from_problems=endless / quantiles.normal(0.975),
+        from_sampling=these.half_width / quantiles.normal(0.975),
         samples=samples,
-        half_width=wide * math.sqrt(between + sampling),
-        half_width_more=wide * math.sqrt(between + fewer),
-        half_width_endless=wide * math.sqrt(between),
-        these_half_width=normal * math.sqrt(sampling),
-        these_half_width_more=normal * math.sqrt(fewer),
+        half_width=drawn.half_width,
+        half_width_more=max(more, endless),
+        half_width_endless=endless,
+        these_half_width=these.half_width,
+        these_half_width_more=these.half_width * math.sqrt(kept),
     )
+
+
+def _with_noise(counts: Counts, values: Floats, noise: Floats, part: float) -> float:
+    """The half-width for problems drawn if only this part of the sampling variance were left in the values."""
+    seen, shown = ~np.isnan(values), np.isfinite(noise)
+    mean, spread = float(values[seen].mean()), float(values[seen].var(ddof=1))
+    sampling = float(noise[shown & seen].mean())
+    left = max(0.0, spread - sampling) + part * min(spread, sampling)
+    shrunk = mean + (values - mean) * math.sqrt(left / spread) if spread else values
+    return mean_interval(shrunk, noise=np.full(values.size, part * sampling), clusters=counts.clusters).half_width

@@ -80,7 +80,8 @@ def rank(
     above, below = Counter(pair.lower for pair in sure), Counter(pair.upper for pair in sure)
     ranked = tuple(Ranked(model, scores[model], 1 + above[model], len(names) - below[model]) for model in names)
     asked = len(set().union(*(counts.keys for counts in models.values())))
-    caveats = [f"{asked - problems} problems are left out: not every run has a value for them"] * (asked > problems)
+    left_out = asked - problems
+    caveats = [f"{left_out} problem{'s' * (left_out > 1)} left out: not every run has a value there"] * (left_out > 0)
     for model, score in scores.items():
         if score.if_wrong is not None and score.if_right is not None:
             caveats.append(

@@ -133,15 +133,34 @@ def _angles(most: int, total: int) -> tuple[Floats, Floats]:
 def moments(estimate: Estimator, k: int, n: int, rates: Floats) -> tuple[Floats, Floats, Floats]:
     """The mean, variance and third central moment at each rate of the unbiased estimate from n ≥ k samples."""
     size = n if n <= _LARGEST_SUM else k
-    correct = np.arange(size + 1)
-    values = estimate(np.full(size + 1, size), correct, k)
-    logs = np.cumsum(np.log(np.maximum(1, correct)))
-    chance = np.exp(
-        logs[size] - logs - logs[::-1] + np.outer(np.log(rates), correct) + np.outer(np.log1p(-rates), size - correct)
-    )
+    values = estimate(np.full(size + 1, size), np.arange(size + 1), k)
+    chance = _binomial(size, rates)
     mean = chance @ values
     if size < n:
         return mean, np.gradient(mean, rates) ** 2 * rates * (1 - rates) / n, np.zeros(rates.size)
     square = chance @ values**2
     third: Floats = chance @ values**3 - 3 * mean * square + 2 * mean**3
     return mean, np.maximum(square - mean**2, 0.0), third
+
+
+def completed(estimate: Estimator, k: int, n: int, rates: Floats) -> tuple[tuple[Floats, Floats, Floats], Floats]:
+    """What n < k samples are expected to give once the rest of the k came back, for each number of correct ones and rate.
+
+    With its moments over what came back: at its true rate it is unbiased.
+    """
+    correct, rest = np.arange(n + 1), np.arange(k - n + 1)
+    totals = correct[:, None] + rest
+    values: Floats = estimate(np.full(totals.shape, k), totals, k) @ _binomial(k - n, rates).T
+    chance = _binomial(n, rates).T
+    mean, square, cube = ((chance * values**power).sum(axis=0) for power in (1, 2, 3))
+    return (mean, np.maximum(square - mean**2, 0.0), cube - 3 * mean * square + 2 * mean**3), values
+
+
+def _binomial(size: int, rates: Floats) -> Floats:
+    """The chance of each number of correct samples, a row a rate."""
+    correct = np.arange(size + 1)
+    logs = np.cumsum(np.log(np.maximum(1, correct)))
+    chance: Floats = np.exp(
+        logs[size] - logs - logs[::-1] + np.outer(np.log(rates), correct) + np.outer(np.log1p(-rates), size - correct)
+    )
+    return chance

@@ -7,6 +7,7 @@ refused, whatever it asks for.
 
 from __future__ import annotations
 
+import re
 import socket
 from collections.abc import Awaitable, Callable
 from hmac import compare_digest
@@ -33,6 +34,9 @@ HEADERS = {
 
 TOKEN = "X-Markscheme-Token"
 """The header that carries it: never an address, which is logged, nor a cookie, which goes along with forged requests."""
+
+_HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[\w.-]+)(?::[0-9]{1,5})?", re.ASCII)
+"""A name or address, and a port."""
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -87,10 +91,10 @@ class Guard:
         return None
 
     def _known(self, host: str) -> bool:
-        try:
-            name = (urlsplit(f"//{host}").hostname or "").lower()
-        except ValueError:
+        parts = _HOST.fullmatch(host)  # `urlsplit` takes the name of `127.0.0.1:8000.evil.com` to be 127.0.0.1
+        if parts is None:
             return False
+        name = parts[1].strip("[]").lower()
         if name in self._names:
             return True
         try:

@@ -14,7 +14,15 @@ from typing import Any
 
 import msgspec
 
-from markscheme.datasets.stored import ID_FIELDS, OUTPUT_FIELDS, QUESTION_FIELDS, outputs, rows, squeezed
+from markscheme.datasets.stored import (
+    ID_FIELDS,
+    OUTPUT_FIELDS,
+    QUESTION_FIELDS,
+    outputs,
+    rows,
+    squeezed,
+    without_choices,
+)
 from markscheme.errors import DataError, UsageError
 from markscheme.runs.folder import Run
 from markscheme.types import CountdownGold, Gold, Problem, Response
@@ -106,7 +114,10 @@ class _Finder:
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         self._problems = problems
-        self._named = {problem.id: problem for problem in problems}
+        bare = [squeezed(without_choices(problem.statement)) for problem in problems]
+        alone = Counter(bare)  # "Which of these is true?" does not say which problem it is
+        self._named = {text: each for text, each in zip(bare, problems, strict=True) if alone[text] == 1}
+        self._named |= {problem.id: problem for problem in problems}
         self._named |= {squeezed(problem.statement): problem for problem in problems}
         self._named |= {problem.key: problem for problem in problems}
 

@@ -279,7 +279,8 @@ class _Meaning(NamedTuple):
 
 
 _LIST_COMMA: Final = re.compile(r"(?<=\d),(?=\s?[1-9]\d{2}(?!\d))")
-_SPACED_GROUPS: Final = re.compile(r"\s*[-+$\\]*\d{1,3}(?:, \d{3})+(?!\d)[^,]*")
+_SPACED_GROUPS: Final = re.compile(r"\s*[-+$\\]*\d{1,3}(?:,(?: |\\[,;: ]\s?)\d{3})+(?!\d)[^,]*")
+_SPACED_COMMA: Final = re.compile(r",(?: |\\[,;: ]\s?)")
 _DECIMAL_COMMA: Final = re.compile(
     r"(?P<sign>[-+]?\s?\\?\$?\s?)(?:(?P<groups>\d{1,3}(?:\.\d{3})+)|(?P<whole>\d+)(?=,))(?:,(?P<part>\d+))?(?P<tail>[^\d,.].*)?"
 )
@@ -305,7 +306,7 @@ def _point_for_comma(text: str) -> str:
 
 _MEANINGS: Final = (
     _Meaning(",", lambda text: _LIST_COMMA.sub(";", text)),  # 1,234 as a list
-    _Meaning(",", lambda text: text.replace(", ", ",") if _SPACED_GROUPS.fullmatch(text) else text, "answer"),
+    _Meaning(",", lambda text: _SPACED_COMMA.sub(",", text) if _SPACED_GROUPS.fullmatch(text) else text, "answer"),
     *(_Meaning(sign, with_unit_set_apart, "both") for sign in (" ", "\\", ")")),  # 5 m as an amount
     _Meaning("frac", letters_apart),  # \frac13 mL^2 is no amount where the gold is \frac{mL^2}{3}
     _Meaning(",", _point_for_comma, flag="decimal comma"),

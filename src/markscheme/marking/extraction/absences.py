@@ -37,8 +37,8 @@ def absence(text: str, response: Response | None = None) -> str | None:
     if response is not None and response.finish_reason == "content_filter":
         return FILTERED
     if not text or text.isspace():
-        called = response is not None and any("tool" in str(name) for name in response.metadata)
-        return TOOL_CALL if called else EMPTY
+        beside = " ".join(map(str, response.metadata)) if response is not None else ""  # names of fields of the message
+        return TOOL_CALL if "tool" in beside else REFUSAL if "refusal" in beside else EMPTY
     if not text[0].isalnum() and _CALLS.match(text):
         return TOOL_CALL
     refuses = len(text) < _LONGEST_REFUSAL and _REFUSES.match(text) and _DECLINES.search(text)

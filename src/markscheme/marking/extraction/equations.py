@@ -34,6 +34,8 @@ _FUNCTION_AFTER: Final = re.compile(rf"\s{{0,3}}(?:{_NAMES}|[√∛∜|⌊⌈])"
 _WRAPPERS: Final = frozenset(("boxed", "fbox", "text", "textbf", "mathbf", "mathrm", "displaystyle", "left", "right"))
 _FACTORIAL: Final = re.compile(r"!(?=\s?(?:[-+/=)}$`]|\*(?!\*)|\\[\])]))|[²³⁴]|\s?(?:mod|choose)\b")
 """What changes the number before it; a `!` behind a result is enthusiasm."""
+_CODE: Final = re.compile(r"_\w*|\s?if\b[^\n]{0,80}?\belse\b")
+"""What makes code of the equation before it: `2_`, `2 if 1 else 0`. An underscore may also end emphasis."""
 _BOLD_END: Final = re.compile(r"\*\*(?=\s?[=.,]|\s*\Z)")
 MAX_LENGTH: Final = 2_000
 """A longer passage is no equation of a few numbers: only its end is looked at."""
@@ -66,9 +68,15 @@ def _parts(text: str, floor: int, start: int, end: int) -> Iterator[tuple[int, i
             yield begin, function.end()
             continue
         finish = begin + len(text[begin:finish].rstrip(_TRAILING))
-        after = _FACTORIAL.match(text, finish)
+        after = _FACTORIAL.match(text, finish) or _code_after(text, begin, finish)
         if begin < finish:
             yield begin, after.end() if after else finish + _exclaims(text, begin, finish)
+
+
+def _code_after(text: str, begin: int, finish: int) -> re.Match[str] | None:
+    code = _CODE.match(text, finish)
+    emphasis = code is not None and code[0].strip("_") == "" and "_" in text[max(0, begin - 200) : begin]
+    return None if emphasis else code
 
 
 def _exclaims(text: str, begin: int, finish: int) -> bool:

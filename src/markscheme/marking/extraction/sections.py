@@ -33,6 +33,12 @@ class ResponseSections(NamedTuple):
     statement: str = ""  # what was asked, where it is known
     choices: tuple[str, ...] = ()  # the options it was asked with
     ended: bool = False  # its server says that the model stopped by itself
+    turn: int = 0  # where the last turn begins, in a transcript that echoes the prompt
+
+    @property
+    def after_thinking(self) -> int:
+        """Where a published rule begins to read: it knows of thinking, but not of transcripts."""
+        return 0 if self.start == self.turn else self.start
 
     @property
     def final(self) -> str:
@@ -61,7 +67,8 @@ def read(
     """Set thinking apart at the last `think_end`; drop what a base model invents after its answer."""
     if text.startswith("<s>"):
         text = "   " + text[3:]  # a token that serving software should have left out
-    start, end = 0, len(text)
+    start = turn = _last_turn(text)
+    end = len(text)
     for opening, closing in _marks_of_thinking(text, think_end):
         start, end, cut_off = _behind_thinking(text, opening, closing, start, end, cut_off)
     if text[-1:] in (">", "]") and text[-2:-1] not in ("\\", ")") and end == len(text):
@@ -69,8 +76,28 @@ def read(
         end = marks.start() if marks else end
     own_end = _own_end(text, start, end)
     if problem is None:
-        return ResponseSections(text, start, own_end, cut_off, end, ended=ended)
-    return ResponseSections(text, start, own_end, cut_off, end, problem.statement, problem.choices, ended)
+        return ResponseSections(text, start, own_end, cut_off, end, ended=ended, turn=turn)
+    return ResponseSections(text, start, own_end, cut_off, end, problem.statement, problem.choices, ended, turn)
+
+
+_OPENS_TRANSCRIPT: Final = re.compile(
+    r"\s{0,9}+(?>(?:<s>|<bos>|<\|begin_of_text\|>|<\|endoftext\|>)?)\s{0,9}+(?:<\|im_start\|>\s?(?:system|user)|<\|start_header_id\|>\s?(?:system|user)"
+    r"|<start_of_turn>\s?user|<\|(?:system|user)\|>|\[INST\]|(?:#{2,3} )?(?:System|User|Human|USER|Instruction)[*_]{0,2}:\s)"
+)
+"""How a text begins that has the prompt in it: with the turn of somebody other than the model."""
+_ASSISTANT_TURN: Final = re.compile(
+    r"<\|im_start\|>\s?assistant|<\|start_header_id\|>\s?assistant\s?<\|end_header_id\|>|<start_of_turn>\s?model"
+    r"|<\|assistant\|>|\[/INST\]|\n[ \t]{0,4}+(?:#{2,3} )?(?:Assistant|ASSISTANT|Response)[*_]{0,2}:"
+)
+
+
+def _last_turn(text: str) -> int:
+    """Where the model's last turn begins in a transcript that echoes the prompt; 0 in any other text."""
+    if text[:1] not in "<[SUHI#\n " or _OPENS_TRANSCRIPT.match(text) is None:
+        return 0
+    turns = [turn.end() for turn in _ASSISTANT_TURN.finditer(text)]
+    said = [begin for begin, finish in zip(turns, [*turns[1:], len(text)], strict=True) if text[begin:finish].strip()]
+    return said[-1] if said else 0
 
 
 def _behind_thinking(
@@ -95,7 +122,15 @@ def _behind_thinking(
     for finish in () if cut_off else (end, again) if again > 0 else (end,):
         if (answer := closing_answer(text, opened, finish)) is not None:
             return answer, finish, False
+    if not cut_off and _ends_with_answer(text, opened + len(opening), end):
+        return opened + len(opening), end, False
     return start, opened, True  # thinking that never ends; what stands before it may still be an answer
+
+
+def _ends_with_answer(text: str, start: int, end: int) -> bool:
+    from markscheme.marking.reading.ending import ends_with_answer  # the lexicon is read when it is first needed
+
+    return ends_with_answer(text, start, end)
 
 
 def _within(text: str, opening: str, closing: str, start: int, closed: int) -> tuple[int, int] | None:

@@ -38,6 +38,7 @@ from markscheme.marking.protocols._second_readings import (
     grouped_digits,
     is_plain_box,
 )
+from markscheme.marking.restating import asks_to_work_out, is_same_writing, restates
 from markscheme.types import Gold, Verdict
 
 
@@ -66,6 +67,25 @@ def gold_answer(gold: str) -> str:
 
 def judge(sections: ResponseSections, gold: Gold) -> Assessment:
     """Correct, wrong, or why neither can be said."""
+    found = _judged(sections, gold)
+    if found.verdict is Verdict.CORRECT and sections.statement and _is_restated(sections, found, str(gold)):
+        return found._replace(
+            verdict=Verdict.WRONG, why="repeats a formula of the statement", flags=(*found.flags, "restated")
+        )
+    return found
+
+
+def _is_restated(sections: ResponseSections, found: Assessment, gold: str) -> bool:
+    """Whether a right answer only repeats what the statement asks to work out: `2 + 3` is not an answer to "Evaluate 2 + 3"."""
+    answer, statement = found.answer or "", sections.statement
+    if len(answer.strip("()[]. ")) < 2:  # the label of a choice
+        return False
+    return (
+        restates(answer, statement) and asks_to_work_out(statement) and not is_same_writing(answer, gold_answer(gold))
+    )
+
+
+def _judged(sections: ResponseSections, gold: Gold) -> Assessment:
     right, letter, words = _asked(str(gold))
     if not sections.text.isascii():
         sections = sections.undecorated()

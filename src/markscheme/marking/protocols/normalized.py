@@ -15,14 +15,15 @@ from markscheme.marking.protocol import Assessment
 from markscheme.types import Gold, Verdict
 
 _MARKERS = re.compile(
-    r"\\(?:left|right|displaystyle|text|textbf|textit|textrm|mathrm|mathbf|mbox|bigl?|bigr?|limits)(?![a-zA-Z])"
+    r"(\\\\)"  # the end of a row, which stays: the space after it is white space, not the `\ ` that is removed below
+    r"|\\(?:left|right|displaystyle|text|textbf|textit|textrm|mathrm|mathbf|mbox|bigl?|bigr?|limits)(?![a-zA-Z])"
     r"|\\[!,;: ]|\\\(|\\\)|\\\[|\\\]|[$\s]"
 )
 
 
 def normalize(text: str) -> str:
     """The string that is compared."""
-    text = _MARKERS.sub("", plain(text)).replace("\\dfrac", "\\frac").replace("\\tfrac", "\\frac")
+    text = _MARKERS.sub(r"\1", plain(text)).replace("\\dfrac", "\\frac").replace("\\tfrac", "\\frac")
     return text.rstrip(".").lower()
 
 

@@ -24,7 +24,7 @@ _OTHER = "is not the string"
 def lm_eval_strict(sections: ResponseSections, gold: Gold) -> Assessment:
     """The *first* `#### N` behind thinking; `#### 18.0` and `####18` are wrong."""
     # The harness never sees an invented next question cut off, so neither does this: only thinking is set apart.
-    found = _STRICT.search(sections.text, sections.start, sections.sequel_end)
+    found = _STRICT.search(sections.text, sections.after_thinking, sections.sequel_end)
     if found is None:
         return Assessment(Verdict.NO_ANSWER, why="no match of '#### N'")
     return _as_the_harness("the first match", found[1], found.span(1), gold)
@@ -32,7 +32,7 @@ def lm_eval_strict(sections: ResponseSections, gold: Gold) -> Assessment:
 
 def lm_eval_flexible(sections: ResponseSections, gold: Gold) -> Assessment:
     """The last match behind thinking, which may be `$.` or `-5` out of `18-5`."""
-    last = last_match(_FLEXIBLE, sections.text, sections.start, sections.sequel_end)
+    last = last_match(_FLEXIBLE, sections.text, sections.after_thinking, sections.sequel_end)
     if last is None:
         return Assessment(Verdict.NO_ANSWER, why="no match of a number")
     return _as_the_harness("the last match", last[0], last.span(), gold)
@@ -40,11 +40,16 @@ def lm_eval_flexible(sections: ResponseSections, gold: Gold) -> Assessment:
 
 def gsm8k_benchmark(sections: ResponseSections, gold: Gold) -> Assessment:
     """What stands behind the first `####`, thinking included: digits, points and minus signs only, of the gold too, so that
-    `1,010` is read as `1` and `$18` is nothing; a gold without `####` is the number itself."""
+    `1,010` is read as `1` and `$18` is nothing; a gold without `####` is the number itself. Without `####` the entire output is
+    the answer: so says the document, while the published code finds none."""
     wanted = _BENCHMARK.search(text if "####" in (text := str(gold)) else f"#### {text}")
     stated = _BENCHMARK.search(sections.text)
     if stated is None:
-        return Assessment(Verdict.NO_ANSWER, why="no #### <number>")
+        whole = sections.text.strip()
+        if "####" in whole or whole != str(gold).rpartition("####")[2].strip():
+            return Assessment(Verdict.NO_ANSWER, why="no #### <number>, and the entire output is not the number")
+        start = sections.text.index(whole)
+        return _as_strings(whole, whole, (start, start + len(whole)))
     return _as_strings(stated[1], wanted[1] if wanted else None, stated.span(1))
 
 
@@ -67,7 +72,7 @@ def nanochat_aime(sections: ResponseSections, gold: Gold) -> Assessment:
 def boxed_exact(sections: ResponseSections, gold: Gold) -> Assessment:
     r"""The last `\boxed{…}` is, character for character, the gold integer: `073`, `73.0` and `73^\circ` are not 73 here."""
     text = sections.text
-    box = last_box(text, sections.start, sections.end)
+    box = last_box(text, sections.after_thinking, sections.end)
     if box is None or not text.startswith("\\boxed", box.outer_start) or box.outer_end == box.end:
         return Assessment(Verdict.NO_ANSWER, why="no closed \\boxed{…}")
     content, right = box.content.strip(), str(gold).strip()

@@ -32,43 +32,43 @@ def _loaded(name: str, function: str) -> Judge:
 
 PROTOCOLS: Final = (
     Protocol(
-        "countdown", "4", "every number once, + - * / and parentheses, exactly the target", "countdown",
+        "countdown", "5", "every number once, + - * / and parentheses, exactly the target", "countdown",
         _in_file("countdown"),
     ),
     Protocol(
-        "gsm8k-strict", "4", "the number behind the last ####, else the entire output", "number",
+        "gsm8k-strict", "5", "the number behind the last ####, else the entire output", "number",
         _in_file("gsm8k", "strict"),
     ),
     Protocol(
-        "gsm8k-numeric", "4", "the ANSWER: line as a number, with the usual fallbacks", "number",
+        "gsm8k-numeric", "5", "the ANSWER: line as a number, with the usual fallbacks", "number",
         _in_file("gsm8k", "numeric"),
     ),
-    Protocol("gsm8k-flexible", "3", "the last number in the response", "number", _in_file("gsm8k", "flexible")),
+    Protocol("gsm8k-flexible", "4", "the last number in the response", "number", _in_file("gsm8k", "flexible")),
     Protocol(
-        "gsm8k-lm-eval-strict", "3", "lm-evaluation-harness' strict-match as it is, the first #### N", "number",
+        "gsm8k-lm-eval-strict", "4", "lm-evaluation-harness' strict-match as it is, the first #### N", "number",
         _in_file("published", "lm_eval_strict"),
     ),
     Protocol(
-        "gsm8k-lm-eval-flexible", "3", "lm-evaluation-harness' flexible-extract as it is, the last match", "number",
+        "gsm8k-lm-eval-flexible", "4", "lm-evaluation-harness' flexible-extract as it is, the last match", "number",
         _in_file("published", "lm_eval_flexible"),
     ),
     Protocol(
-        "gsm8k-benchmark", "3", "GSM8KBenchmark as published: the first #### N, as a string", "number",
+        "gsm8k-benchmark", "4", "GSM8KBenchmark as documented: the first #### N as a string, else the entire output", "number",
         _in_file("published", "gsm8k_benchmark"),
     ),
-    Protocol("boxed-exact", "3", "the last \\boxed{} is exactly the gold integer", "number", _in_file("published", "boxed_exact")),
-    Protocol("aime", "4", "the integer from 0 to 999 that is boxed or clearly stated", "number", _in_file("aime")),
+    Protocol("boxed-exact", "4", "the last \\boxed{} is exactly the gold integer", "number", _in_file("published", "boxed_exact")),
+    Protocol("aime", "5", "the integer from 0 to 999 that is boxed or clearly stated", "number", _in_file("aime")),
     Protocol(
         "nanochat-aime", "3", "nanochat's AIME tasks as published: the last \\boxed{…} as a string", "number",
         _in_file("published", "nanochat_aime"),
     ),
     Protocol(
-        "normalized", "3", "the last box, LaTeX markers and spaces removed, equal strings", "text",
+        "normalized", "4", "the last box, LaTeX markers and spaces removed, equal strings", "text",
         _in_file("normalized"),
     ),
-    Protocol("math", "4", "mathematical equality with the final answer", "text", _in_file("math"), slow=True),
+    Protocol("math", "5", "mathematical equality with the final answer", "text", _in_file("math"), slow=True),
     Protocol(
-        "math-verify", "3", "Math-Verify as it comes, for comparison", "text", _in_file("math_verify"),
+        "math-verify", "4", "Math-Verify as it comes, for comparison", "text", _in_file("math_verify"),
         slow=True, needs="math_verify",
     ),
     Protocol("judge-reply", "1", "what a judge says, in just the words it was asked for", "opinion", _in_file("judge_reply")),

@@ -91,6 +91,8 @@ class _Copy:
 class Managed(Model):
     """A model behind servers of our own."""
 
+    converses = True
+
     def __init__(self, program: Program, target: str, config: RunConfig) -> None:
         self.name = f"{program.name}/{target}"
         if config.base_url:
@@ -108,6 +110,7 @@ class Managed(Model):
         groups = device_groups(visible.devices, config.replicas, _group_size(config, program.spreads))
         self._environments = [visible.only(group) for group in groups]
         self._client = self._connect(f"http://{LOOPBACK}/v1")  # made now, so that a wrong option is noticed now
+        self.streams = self._client.streams
         self._copies: list[_Copy] = []
         self._group: Group | None = None
 

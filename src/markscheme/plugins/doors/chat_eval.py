@@ -16,11 +16,23 @@ import msgspec
 
 from markscheme.config import RunConfig, make_config
 from markscheme.errors import MarkschemeError, UsageError
-from markscheme.marking import mark_many
 from markscheme.models.fleet.ranks import Ranks, current
 from markscheme.models.nanochat import SOURCES
 from markscheme.plugins.data import ready
-from markscheme.plugins.doors.door_run import exit_code, failed, interrupted, positive, report, run_or_resume, shown
+from markscheme.plugins.doors.door_run import (
+    OURS,
+    add_protocol,
+    beside,
+    exit_code,
+    failed,
+    interrupted,
+    marked_by,
+    own_folder,
+    positive,
+    report,
+    run_or_resume,
+    shown,
+)
 from markscheme.plugins.doors.nanochat_tasks import INSTRUCTION, question_id
 from markscheme.reporting.summary import Summary
 from markscheme.running import new_folder
@@ -38,18 +50,18 @@ class Task(NamedTuple):
 
 
 _PUBLISHED = "{statement}" + INSTRUCTION
+LETTER = "nanochat-aime"
+"""The documented rule of nanochat's own AIME tasks."""
 
 TASKS = {
     "GSM8K": Task("gsm8k", "bare", "gsm8k-strict", default=True),
     "MATH-500": Task("math500", "boxed", "math", default=True),
     "Countdown": Task("countdown", "instruct", "countdown", default=True),
-    "AIME-2024-I": Task("aime-2024-I", _PUBLISHED, "boxed-exact"),
-    "AIME-2024-II": Task("aime-2024-II", _PUBLISHED, "boxed-exact"),
-    "AIME-2024": Task("aime-2024", _PUBLISHED, "boxed-exact"),
-    "AIME-2025": Task("aime-2025", _PUBLISHED, "boxed-exact"),
+    "AIME-2024-I": Task("aime-2024-I", _PUBLISHED, LETTER),
+    "AIME-2024-II": Task("aime-2024-II", _PUBLISHED, LETTER),
+    "AIME-2024": Task("aime-2024", _PUBLISHED, LETTER),
+    "AIME-2025": Task("aime-2025", _PUBLISHED, LETTER),
 }
-LETTER = "nanochat-aime"
-"""The rule of nanochat's own AIME tasks; shown beside ours, which reads `\\boxed {73}` and nested boxes too."""
 ELSEWHERE = ("ARC-Easy", "ARC-Challenge", "MMLU", "HumanEval", "SpellingBee")
 
 
@@ -90,15 +102,13 @@ def _evaluate(args: argparse.Namespace, name: str, ranks: Ranks) -> Summary | No
     config = _config(args, name)
     if ranks.first:
         ready(config.benchmark)  # fetched once, before the others look for it
-    folder = ranks.agreed(Path(args.out) / name if args.out else new_folder(name, config.model))
+    wanted = Path(args.out) / name if args.out else new_folder(name, config.model)
+    folder = ranks.agreed(own_folder(config, wanted) if ranks.first else wanted)
     run = run_or_resume(config, folder, name, ranks)
     if not ranks.first:
         return None
-    if name.startswith("AIME"):
-        golds = {question.problem.key: question.problem for question in run.questions()}
-        run.save_marks(LETTER, mark_many(((each, golds[each.key]) for each in run.responses()), LETTER))
     summary = report(run)
-    _print(name, run, summary, passatk=args.passatk)
+    _print(name, run, summary, _ks(args) if args.passatk else None)
     if args.save_results:
         file = Path(args.save_results)
         file = file.with_stem(f"{file.stem}_{name}")  # with one task too, as the original
@@ -116,7 +126,7 @@ def _config(args: argparse.Namespace, name: str) -> RunConfig:
         model=f"nanochat/{args.source}",
         prompt=task.prompt,
         fewshot=0,
-        protocol=task.protocol,
+        protocol=args.protocol or task.protocol,
         samples=args.num_samples,
         temperature=args.temperature,
         top_k=args.top_k,
@@ -143,19 +153,22 @@ def _ks(args: argparse.Namespace) -> tuple[int, ...]:
     return tuple(k for k in ks if k <= args.num_samples)
 
 
-def _print(name: str, run: Run, summary: Summary, *, passatk: bool) -> None:
+def _print(name: str, run: Run, summary: Summary, ks: Sequence[int] | None) -> None:
     solved, asked = _solved(run)
     share = solved / asked if asked else 0.0
     print("=" * 50)
     print(f"Final: {solved}/{asked} ({100 * share:.2f}%)")
-    if name.startswith("AIME"):
-        letter, _ = _solved(run, LETTER)
-        print(f"By nanochat's own rule: {letter}/{asked} ({LETTER}; ours is {summary.protocol})")
+    decides = summary.protocol.partition("@")[0]
+    other = OURS if decides != OURS else TASKS[name].protocol
+    if other != decides and name != "Countdown":
+        marked_by(run, other)
+        letter, _ = _solved(run, other)
+        print(f"{beside(run, decides, other)}; Final would be {letter}/{asked}")
     print(f"Per sample: {shown(summary.accuracy)}")
-    if passatk:
-        print("\nPass@k scores:")
-        for k, estimate in summary.pass_at_k.items():
-            print(f"  Pass@{k}: {shown(estimate)}")
+    if ks is not None:
+        print("\nPass@k scores:" if ks else "\nPass@k scores: none, since every k is larger than -n")
+        for k in ks:  # a summary has further ones where none was asked for
+            print(f"  Pass@{k}: {shown(summary.pass_at_k[str(k)])}")
     print(f"{name} accuracy: {100 * share:.2f}%")
     print(f"run folder: {run.path}", flush=True)
 
@@ -207,6 +220,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--save-results", metavar="FILE", help="one JSON line a sample, in FILE with the task's name added"
     )
+    add_protocol(parser, f"{LETTER} for AIME")
     parser.add_argument("--out", metavar="DIR", help="run folders; the same command goes on there")
     return parser
 

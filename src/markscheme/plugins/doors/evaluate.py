@@ -1,7 +1,8 @@
 r"""`evaluate.py`: JSONL data sets, a server, accuracy and pass@k per data set, and the macro average.
 
-Every data set is an ordinary run, asked as written (no prompt around the problem) and marked twice: with `normalized`, so
-that the run stands by itself, and with the `normalize_answer` of the script, which people edit; the figures are of that one.
+Every data set is an ordinary run, asked as written (no prompt around the problem) and marked twice: with `math`, so
+that the run stands by itself, and with the `normalize_answer` of the script, which people edit and which decides; `--protocol math`
+exchanges the two.
 Accuracy is over all samples and pass@k is the unbiased estimate, each with its interval.
 """
 
@@ -11,18 +12,33 @@ import argparse
 import os
 import time
 from collections.abc import Sequence
+from itertools import count
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
 
+from markscheme.benchmarks import benchmark
 from markscheme.config import RunConfig, make_config
 from markscheme.datasets import read_rows
-from markscheme.errors import DataError, JournalError, MarkschemeError, UsageError
+from markscheme.errors import DataError, MarkschemeError, UsageError
 from markscheme.models.fields import extra_fields
-from markscheme.plugins.doors.door_run import exit_code, failed, interrupted, positive, report, run_or_resume, shown
+from markscheme.plugins.doors.door_run import (
+    OURS,
+    add_protocol,
+    beside,
+    exit_code,
+    failed,
+    holds,
+    interrupted,
+    positive,
+    report,
+    run_or_resume,
+    shown,
+)
 from markscheme.plugins.doors.evaluate_records import (
+    SCRIPT_PROTOCOL,
     Normalize,
     first_sample_figures,
     mark_with,
@@ -32,11 +48,10 @@ from markscheme.plugins.doors.evaluate_records import (
 from markscheme.reporting.figures import figures_of
 from markscheme.reporting.summary import Estimate, Summary
 from markscheme.reporting.table import macro_average
-from markscheme.running import new_folder
+from markscheme.running import Prepared, new_folder, prepare
 from markscheme.runs.folder import Run, write_atomically
 
 DATASETS = ("math500", "aime-24", "aime-25")
-PROTOCOL = "normalized"
 RUN = "run"
 KEY_VARIABLES = {"custom": "MARKSCHEME_HTTP_KEY", "openai": "OPENAI_API_KEY", "sglang": "SGLANG_API_KEY"}
 OPTIONS = {"temperature": "temperature", "top_p": "top_p", "top_k": "top_k"}
@@ -52,10 +67,13 @@ def main(argv: Sequence[str] | None = None, normalized: Normalize = normalize_an
     try:
         configs = {name: _config(args, name) for name in dict.fromkeys(args.datasets)}
         summaries: list[Summary] = []
+        firsts: list[dict[str, float]] = []
         for name, config in configs.items():
             if interrupted(summaries):
                 break
-            summaries.append(_evaluate(args, name, config, started, normalized))
+            summary, first = _evaluate(args, name, config, started, normalized)
+            summaries.append(summary)
+            firsts.append(first)
         if args.output_dir:
             _write_json(
                 args.output_dir / "summary.json", {"macro": _published(macro_average(summaries)), "datasets": summaries}
@@ -64,20 +82,26 @@ def main(argv: Sequence[str] | None = None, normalized: Normalize = normalize_an
         return failed(parser.prog, failure)
     print("\n=== Macro Average Across Datasets ===")
     for name, estimate in _published(macro_average(summaries)).items():
-        print(f"{name}: {shown(estimate)}")
+        print(f"{name}: {shown(estimate)}{_original(args, name, firsts)}")
     return exit_code(summaries, "the same command asks only for them" if args.output_dir else None)
 
 
-def _evaluate(args: argparse.Namespace, name: str, config: RunConfig, started: str, normalized: Normalize) -> Summary:
-    folder = _folder(args.output_dir, name, started) if args.output_dir else new_folder(name, config.model)
-    run = run_or_resume(config, folder, name)
-    summary = report(run, mark_with(run, normalized))
+def _evaluate(
+    args: argparse.Namespace, name: str, config: RunConfig, started: str, normalized: Normalize
+) -> tuple[Summary, dict[str, float]]:
+    # As the original has it: the question, and where there is none the problem, whether or not they differ.
+    prepared = prepare(config, benchmark(config.benchmark, statement=("question", "problem")))
+    folder = (
+        _folder(args.output_dir, name, config, prepared, started) if args.output_dir else new_folder(name, config.model)
+    )
+    run = run_or_resume(config, folder, name, prepared=prepared)
+    label = mark_with(run, normalized)
+    decides, other = SCRIPT_PROTOCOL, OURS
+    if args.protocol:
+        decides, other = args.protocol, SCRIPT_PROTOCOL
+    summary = report(run, None if args.protocol else label)
     rows = list(read_rows(Path(config.benchmark)))
-    if len(rows) != run.manifest.problems:
-        raise DataError(
-            f"{config.benchmark} has other rows than when {folder} began; restore it, or name another --output-dir"
-        )
-    records = problem_records(run, rows, args.pass_k, normalized)
+    records = problem_records(run, rows, args.pass_k, normalized, decides)
     first = first_sample_figures(records, args.pass_k)
     for record in records:
         mark, identity = ("correct" if record["top1_correct"] else "incorrect"), record["problem_id"]
@@ -85,26 +109,37 @@ def _evaluate(args: argparse.Namespace, name: str, config: RunConfig, started: s
         print(f"[{name}{f'#{identity}' if identity else ''}] Problem {place}: top1={mark}")
     print(f"\nDataset={name}")
     for figure, estimate in _published(figures_of(summary)).items():
-        beside = f"; of the first samples alone {first[figure]:.4f}" if args.num_samples > 1 and figure in first else ""
-        print(f"  {figure}: {shown(estimate)}{beside}")
+        print(f"  {figure}: {shown(estimate)}{_original(args, figure, [first])}")
+    said = beside(run, decides, other)
+    print(f"  {said}")
     if summary.missing:
         print(f"  missing: {summary.missing} of {summary.problems * summary.samples} responses")
     print(f"  run folder: {folder}", flush=True)
     if args.output_dir:
         _write_json(folder.parent / "records.json", records)
-        _write_json(folder.parent / "summary.json", _summary(args, name, started, summary, first))
-    return summary
+        _write_json(folder.parent / "summary.json", {**_summary(args, name, started, summary, first), "beside": said})
+    return summary, first
 
 
-def _folder(output: Path, name: str, started: str) -> Path:
-    """`<dataset>-<time>/run`: a new one, or the newest there is if answers are missing in it."""
-    for earlier in sorted(output.glob(f"{name}-[0-9]*/{RUN}"), reverse=True)[:1]:
-        try:
-            if Run.open(earlier).manifest.status != "complete":
-                return earlier
-        except JournalError:  # not a run: left alone
-            continue
-    return output / f"{name}-{started}" / RUN
+def _original(args: argparse.Namespace, figure: str, firsts: Sequence[dict[str, float]]) -> str:
+    """The original's figure, where several samples make it another one: the mean over data sets."""
+    values = [first[figure] for first in firsts if figure in first]
+    if args.num_samples == 1 or not values:
+        return ""
+    return f"; of the first samples alone {sum(values) / len(values):.4f}"
+
+
+def _folder(output: Path, name: str, config: RunConfig, prepared: Prepared, started: str) -> Path:
+    """`<dataset>-<time>/run`: the newest that holds this evaluation with answers missing, else a new one."""
+    for earlier in sorted(output.glob(f"{name}-[0-9]*/{RUN}"), reverse=True):
+        if holds(config, earlier, prepared) and Run.open(earlier).manifest.status != "complete":
+            return earlier
+    # Two commands may be typed within a second.
+    return next(
+        path
+        for number in count(1)
+        if not (path := output / f"{name}-{started}{f'-{number}' if number > 1 else ''}" / RUN).exists()
+    )
 
 
 def _summary(
@@ -151,7 +186,7 @@ def _config(args: argparse.Namespace, name: str) -> RunConfig:
         base_url=urls,
         prompt="bare",
         system_prompt=args.system_prompt,
-        protocol=PROTOCOL,
+        protocol=args.protocol or OURS,
         samples=args.num_samples,
         pass_k=tuple(sorted(set(args.pass_k))),
         extra_field=rest,
@@ -233,6 +268,7 @@ def _parser() -> argparse.ArgumentParser:
     server.add_argument(
         "--extra-field", action="append", nargs="+", default=[], metavar="KEY=VALUE", help="goes into every request"
     )
+    add_protocol(parser, "normalize_answer of the script")
     sampling = parser.add_argument_group("sampling")
     sampling.add_argument("--num-samples", type=positive, default=1, help="responses per problem (1)")
     sampling.add_argument(

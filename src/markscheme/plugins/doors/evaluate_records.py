@@ -3,14 +3,12 @@ r"""What `evaluate.py` makes of a run: marks by the script's own `normalize_answ
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from types import CodeType
 from typing import Any
 
-from markscheme.marking.extraction.boxes import last_box
-from markscheme.marking.extraction.sections import read
-from markscheme.marking.protocols.normalized import normalize
 from markscheme.runs.folder import Run
 from markscheme.types import Mark, Response, Verdict
 
@@ -19,16 +17,33 @@ SCRIPT_PROTOCOL = "evaluate-py"
 
 Normalize = Callable[[object], str]
 
+_MARKERS = re.compile(r"\$|\\left|\\right|\\[()]|\s")
+_BRACES = re.compile(r"\\boxed\s*+\{|[{}]")
+
 
 def normalize_answer(answer: object) -> str:
-    r"""The last box if there is one, LaTeX markers and white space removed, lower-cased."""
+    r"""As documented: the last `\boxed{…}` if there is one, common LaTeX markers and white space removed, lower-cased.
+
+    The markers are those of the original's code, which finds no box with braces in it.
+    """
     text = "" if answer is None else str(answer)
-    box = last_box(text, 0, len(text))
-    return normalize(text if box is None else box.content)
+    return _MARKERS.sub("", _last_box(text)).lower()
+
+
+def _last_box(text: str) -> str:
+    """The content of the closed box that begins last, else the text; one pass, however many boxes never close."""
+    opened: list[int | None] = []  # for each open brace, where its content begins if it is a box's
+    begin, end = -1, len(text)
+    for brace in _BRACES.finditer(text):
+        if brace[0] != "}":
+            opened.append(brace.end() if len(brace[0]) > 1 else None)
+        elif opened and (start := opened.pop()) is not None and begin < start < brace.start():
+            begin, end = start, brace.start()
+    return text[max(begin, 0) : end]
 
 
 def mark_with(run: Run, normalized: Normalize) -> str:
-    """Keep the script's opinion on every response beside ours; returns its label. Thinking is set apart first."""
+    """Keep the script's opinion on every response beside ours; returns its label. The whole response is read, thinking too."""
     golds = {question.problem.key: normalized(question.problem.gold) for question in run.questions()}
     label = f"{SCRIPT_PROTOCOL}@{_version(normalized)}"
     run.save_marks(
@@ -42,7 +57,7 @@ def _opinion(response: Response, gold: str, label: str, normalized: Normalize) -
     if response.error is not None:
         verdict, answer, why = Verdict.ERROR, None, response.error
     else:
-        answer = normalized(read(response.text).final)[:10_000]
+        answer = normalized(response.text)[:10_000]
         same = answer == gold
         cut_off = response.finish_reason == "length"
         verdict = Verdict.CORRECT if same else Verdict.TRUNCATED if cut_off else Verdict.WRONG
@@ -65,7 +80,7 @@ def _instructions(code: CodeType) -> tuple[object, ...]:
 
 
 def problem_records(
-    run: Run, rows: Sequence[dict[str, Any]], ks: Sequence[int], normalized: Normalize
+    run: Run, rows: Sequence[dict[str, Any]], ks: Sequence[int], normalized: Normalize, protocol: str = SCRIPT_PROTOCOL
 ) -> list[dict[str, Any]]:
     """One record a row, in the form that `evaluate.py` writes: hits are those of the first k samples."""
     answers: dict[str, dict[int, str]] = defaultdict(dict)
@@ -73,7 +88,7 @@ def problem_records(
         if response.error is None:
             answers[response.key][response.sample] = response.text
     marks: dict[str, dict[int, Mark]] = defaultdict(dict)
-    for mark in run.marks(SCRIPT_PROTOCOL):
+    for mark in run.marks(protocol):
         marks[mark.key][mark.sample] = mark
     records = []
     for index, (question, row) in enumerate(zip(run.questions(), rows, strict=True), start=1):

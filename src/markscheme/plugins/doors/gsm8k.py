@@ -1,7 +1,7 @@
 """`GSM8KBenchmark`: tasks by zero-padded id, and a score with its reason for an output.
 
-An output is marked with `gsm8k-strict`: the number behind `####`, else the whole output if it is just a number. With
-`protocol="gsm8k-benchmark"` it is marked by the original's letter.
+An output is marked by the documented rule, `gsm8k-benchmark`: the number after the first `####` as a string, else the entire
+output. `protocol="math"` exchanges the two; what the other one says is in `beside`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from markscheme.errors import DataError, UsageError
 from markscheme.marking import mark
 from markscheme.types import Mark, Problem
 
-PROTOCOL = "gsm8k-strict"
+PROTOCOL, OURS = "gsm8k-benchmark", "math"
 FILE = "test.jsonl"
 
 
@@ -54,6 +54,8 @@ class EvaluationResult:
     score: float = 0.0
     score_explanation: str | None = None
     mark: Mark | None = None
+    beside: Mark | None = None
+    """What the other rule says: `math`, or the documented one where `math` decides."""
 
 
 class GSM8KBenchmark:
@@ -94,9 +96,10 @@ class GSM8KBenchmark:
         self.get_task(task_id)
         problem = self._problems[task_id]
         opinion = mark(str(output), problem, protocol=self.protocol)
+        other = mark(str(output), problem, protocol=OURS if self.protocol != OURS else PROTOCOL)
         if opinion.correct:
-            return EvaluationResult(1.0, "Correct answer", opinion)
-        return EvaluationResult(0.0, f"Expected: {problem.gold}, Got: {opinion.answer}", opinion)
+            return EvaluationResult(1.0, "Correct answer", opinion, other)
+        return EvaluationResult(0.0, f"Expected: {problem.gold}, Got: {opinion.answer}", opinion, other)
 
     def _rows(self, data_dir: Path | None) -> tuple[Path, list[dict[str, Any]]]:
         if data_dir is not None:

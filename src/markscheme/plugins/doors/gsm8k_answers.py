@@ -15,8 +15,16 @@ from markscheme.config import RunConfig, make_config
 from markscheme.datasets import read_rows
 from markscheme.errors import DataError, MarkschemeError
 from markscheme.models import backend_names
-from markscheme.plugins.doors.door_run import exit_code, failed, positive, report, run_or_resume
-from markscheme.plugins.doors.gsm8k import PROTOCOL, GSM8KBenchmark
+from markscheme.plugins.doors.door_run import (
+    add_protocol,
+    exit_code,
+    failed,
+    own_folder,
+    positive,
+    report,
+    run_or_resume,
+)
+from markscheme.plugins.doors.gsm8k import OURS, PROTOCOL, GSM8KBenchmark
 from markscheme.runs.folder import Run, write_atomically
 from markscheme.statistics import interval, tally
 from markscheme.types import Verdict
@@ -37,7 +45,7 @@ def ask(benchmark: Callable[[], GSM8KBenchmark], folder: Path, argv: Sequence[st
     try:
         tasks = benchmark()
         config = _config(args, model, tasks.file)
-        finished = run_or_resume(config, output.with_suffix(".run"), "gsm8k")
+        finished = run_or_resume(config, own_folder(config, output.with_suffix(".run")), "gsm8k")
         summary = report(finished)
         written = write_answers(finished, tasks, output)
     except MarkschemeError as failure:
@@ -66,10 +74,12 @@ def score(benchmark: Callable[[], GSM8KBenchmark], folder: Path, argv: Sequence[
     parser = argparse.ArgumentParser(description="Score a file of answers to GSM8K.")
     parser.add_argument("answers", nargs="?", type=Path, default=folder / "gsm8k_gpt-4.1_answers.jsonl")
     parser.add_argument("--verbose", action="store_true", help="one line a question, with the reason")
+    add_protocol(parser, PROTOCOL)
     args = parser.parse_args(argv)
-    pairs = []
+    pairs, others = [], []
     try:
         tasks = benchmark()
+        tasks.protocol = args.protocol or PROTOCOL
         for number, row in enumerate(read_rows(args.answers), start=1):
             if not {"question_id", "answer"} <= row.keys():
                 raise DataError(f"{args.answers}, answer {number}, has no question_id or no answer")
@@ -81,6 +91,7 @@ def score(benchmark: Callable[[], GSM8KBenchmark], folder: Path, argv: Sequence[
                 )
             result = tasks.evaluate(task_id, row["answer"])
             pairs.append((task_id, Verdict.CORRECT if result.score else Verdict.WRONG))
+            others.append(result.beside is not None and result.beside.correct)
             if args.verbose:
                 print(f"{task_id}  {result.score:.1f}  {result.score_explanation}")
         if not pairs:
@@ -90,6 +101,9 @@ def score(benchmark: Callable[[], GSM8KBenchmark], folder: Path, argv: Sequence[
     accuracy = interval("accuracy", tally(pairs))
     correct = sum(verdict is Verdict.CORRECT for _, verdict in pairs)
     print(f"Summary: {float(correct)}/{len(pairs)} correct ({accuracy.estimate:.1%} accuracy)")
+    differ = sum((verdict is Verdict.CORRECT) != other for (_, verdict), other in zip(pairs, others, strict=True))
+    name = OURS if tasks.protocol != OURS else PROTOCOL
+    print(f"By {name}: {sum(others)} of {len(pairs)} are right; {differ} differ from {tasks.protocol}")
     print(f"95 % interval: {accuracy.low:.4f} to {accuracy.high:.4f}, over {accuracy.problems} questions")
     return 0
 

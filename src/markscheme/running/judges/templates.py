@@ -88,6 +88,8 @@ class JudgeTemplate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         return Question(problem=asked, prompt=Prompt(messages=(*system, Message("user", user))))
 
     def _quoted(self, text: str) -> str:
+        # By every line end of Unicode: one that we passed over could begin a line of its own for the judge.
+        text = "\n".join(text.splitlines())
         shown = "".join(each for each in text if each in "\n\t" or unicodedata.category(each)[0] != "C")
         return "\n".join(self.prefix + line for line in _OPENS.sub(lambda begin: f"{begin[0]} ", shown).split("\n"))
 

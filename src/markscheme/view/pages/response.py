@@ -82,6 +82,8 @@ def response_page(site: Site, slug: str, problem: int, sample: int, query: Mappi
             "stored": True,
             "body": body(site, response, own.span if own else None) if response else None,
             "facts": _facts(response),
+            "beside": _beside(response),
+            "earlier": _earlier(response),
             "command": mark_command(run, row, question, response),
             "filter": filter,
             "moves": _moves(site, run, row, filter),
@@ -215,6 +217,8 @@ def _facts(response: Response | None) -> list[tuple[str, str]]:
         "Reasoning tokens": response.reasoning_tokens,
         "Characters": len(response.text) + len(response.reasoning or ""),
         "Latency": None if response.latency is None else f"{response.latency:.3g} s",
+        "First token": None if response.first_token is None else f"{response.first_token:.3g} s",
+        "Tokens a second": None if response.tokens_per_second is None else f"{response.tokens_per_second:.3g}",
         "Attempts": response.attempts,
         "Seed": response.seed,
         "Finish reason": response.finish_reason,
@@ -226,6 +230,24 @@ def _facts(response: Response | None) -> list[tuple[str, str]]:
         for name, value in facts.items()
         if value is not None
     ]
+
+
+def _beside(response: Response | None) -> list[tuple[str, str, int]]:
+    """What is kept beside the text and reasoning (tool calls, a refusal …): name, beginning, and length as JSON."""
+    kept = response.metadata if response else {}
+    texts = {name: json.dumps(value, ensure_ascii=False, indent=2) for name, value in kept.items() if value is not None}
+    return [(name[:100], text[:AT_ONCE], len(text)) for name, text in texts.items()]
+
+
+def _earlier(response: Response | None) -> list[tuple[str, str, int]]:
+    """The turns before the last: who spoke, the beginning of what was said, and its length."""
+    shown = []
+    for number, turn in enumerate(response.turns[:-1] if response else (), 1):
+        calls = [f"{call.name}({call.arguments})" for call in turn.tool_calls if call.id]
+        text = "\n\n".join(filter(None, [turn.reasoning, turn.text, *calls]))
+        failed = " (an error)" if turn.failed else ""
+        shown.append((f"Turn {number}: {turn.role}{failed}", text[:AT_ONCE], len(text)))
+    return shown
 
 
 def _moves(site: Site, run: OpenRun, row: int, filter: Filter) -> dict[str, str | None]:

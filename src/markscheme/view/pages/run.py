@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from markscheme.runs.digests import alteration_line
 from markscheme.runs.files import read_inside
 from markscheme.runs.problems import sorted_labels
 from markscheme.runs.snapshot import Snapshot
@@ -84,6 +85,7 @@ def header(run: OpenRun) -> dict[str, Any]:
         "label": run.snapshot.label_of(run.protocol),
         "snapshot": run.snapshot,
         "disagreements": int(run.snapshot.disagree.sum()),
+        "altered": alteration_line(run.entry.path, run.entry.manifest) if run.entry.manifest else None,
     }
 
 

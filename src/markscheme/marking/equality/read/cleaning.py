@@ -47,6 +47,11 @@ _NATIVE_DIGIT: Final = re.compile(r"[^\D0-9]")
 _RAISED: Final = re.compile("[" + "".join(_SUPERSCRIPTS) + "]+")
 _LOWERED: Final = re.compile("[" + "".join(_SUBSCRIPTS) + "]+")
 _THOUSANDS: Final = re.compile(r"(?<=\d)(?:,\s*\\!\s*|\{,\}\s*|\\[,;:! ]\s*|~|')(?=\d{3}(?!\d))")
+_MONEY: Final = re.compile(r"(?<=\\\$)\s?\d{1,3}(?:,(?:\\[,;:! ]|\s)+\d{3}(?!\d))+")  # \$15,\,400 is not a list
+_LOSS: Final = re.compile(r"(?<![\w)])[△▲]\s?(?=[¥￥$]?\s?[\d.０-９])")  # minus in Japanese accounts
+_PADDED_COMMA: Final = re.compile(
+    r"[-+]?\s?\\?\$?\s?(?:0|(\d{1,3}(?:\.\d{3})+|\d+)(?!,\d{3}\b)),(?=0\d)\d+(?:[^\d,.;].*)?"
+)
 _DECIMAL_COMMA: Final = re.compile(r"(?<=\d)\{,\}(?=\d)")
 _EMPTY_DELIMITER: Final = re.compile(r"\\(?:left|right)\s*\.")
 _TEXT_SIGN: Final = re.compile(r"\\(?:text|mathrm|mbox)\s*\{\s*\\([$%]|(?:text)?dollar)\s*\}")
@@ -136,6 +141,10 @@ def clean(text: str) -> str:
             text = _REPEATED_DOTS.sub(_repeating_decimal, _TRAILING_DOTS.sub(_repeating_decimal, text))
     elif "..." in text:
         text = _REPEATED_DOTS.sub(_repeating_decimal, _TRAILING_DOTS.sub(_repeating_decimal, text))
+    if ",0" in text and _PADDED_COMMA.fullmatch(text):
+        text = text.replace(".", "").replace(",", ".")  # 5,00: no number of a list is written 00
+    if "$" in text and "," in text:
+        text = _MONEY.sub(lambda m: "".join(c for c in m[0] if c.isdigit()), text)
     if "." in text:
         text = _LIBRARY.sub("", _BARE_POINT.sub("", text))  # np.sqrt(2), 1./3
     if "*\\" in text:
@@ -154,6 +163,7 @@ _MARKS: Final = re.compile("[\u0300-\u036f]{9,}")
 
 
 def _to_ascii(text: str) -> str:
+    text = _LOSS.sub("-", text)
     text = _RAISED.sub(lambda m: "^{" + "".join(_SUPERSCRIPTS[c] for c in m[0]) + "}", text)
     text = _LOWERED.sub(lambda m: "_{" + "".join(_SUBSCRIPTS[c] for c in m[0]) + "}", text)
     text = _MARKS.sub("", text).translate(_TABLE)

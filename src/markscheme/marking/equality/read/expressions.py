@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 from markscheme.marking.equality.algebra import functions
 from markscheme.marking.equality.algebra.arithmetic import add, div, mul, neg, sub
 from markscheme.marking.equality.algebra.exact import EULER, IMAGINARY, PI, Unreadable, Value, generator
+from markscheme.marking.equality.algebra.infinity import WITH_INFINITY
 from markscheme.marking.equality.algebra.powers import power, sqrt
 from markscheme.marking.equality.read.tree import Group, Node, Nodes, cut
 from markscheme.marking.equality.read.vocabulary import INVERSE, OF_SEVERAL
@@ -56,6 +57,7 @@ class _Expression:
     def __init__(self, signs: Iterable[int]) -> None:
         self.signs = iter(signs)
         self.in_degrees = False
+        self.infinite = False  # whether infinity was read: operations before it need not know of it
 
 
 def evaluate(nodes: Nodes, signs: Iterable[int] = ()) -> tuple[Value, bool]:
@@ -99,6 +101,7 @@ class _Level:
             if node.kind == "n":
                 self.push(self.number(node.text))
             elif node.kind == "v" or node.kind == "inf":
+                self.whole.infinite |= node.kind == "inf"
                 self.push(_CONSTANTS.get(node.text) or generator(node.text))
             elif node.kind == "o" and node.text in "+-±∓":
                 self.sign(node.text)
@@ -119,7 +122,10 @@ class _Level:
         values = self.values
         while self.operators and self.operators[-1].strength >= strength:
             _, function, arity, _ = self.operators.pop()
-            values[-arity:] = [function(*values[-arity:])]
+            values[-arity:] = [self.applied(function, *values[-arity:])]
+
+    def applied(self, function: Callable[..., Value], *values: Value) -> Value:
+        return (WITH_INFINITY.get(function, function) if self.whole.infinite else function)(*values)
 
     def operand(self, node: Node) -> Steps:
         if node.kind == "f":
@@ -135,7 +141,7 @@ class _Level:
             arguments = []
             for argument in node.items:
                 arguments.append((yield self.inside(argument)))
-            self.push(_COMMANDS[node.text](*arguments))
+            self.push(self.applied(_COMMANDS[node.text], *arguments))
         else:
             value = yield self.inside(node)
             function = _BRACKETS[node.text][1]

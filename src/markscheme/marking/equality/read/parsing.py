@@ -35,9 +35,9 @@ from markscheme.marking.equality.read.products import letters_apart
 from markscheme.marking.equality.read.relations import Read, joins_conditions, ratio, relation, set_expression, unions
 from markscheme.marking.equality.read.tokens import scan
 from markscheme.marking.equality.read.tree import Group, Nodes, cut, flat, tree, trimmed
-from markscheme.marking.equality.read.values import scalar
+from markscheme.marking.equality.read.values import DENIALS, scalar
 from markscheme.marking.equality.read.vocabulary import CONNECTIVES, MATRICES
-from markscheme.marking.equality.read.wording import in_words, undressed, words_of
+from markscheme.marking.equality.read.wording import UNDEFINED, in_words, undressed, words_of
 
 MAX_LENGTH: Final = 50_000  # characters of an answer
 MAX_CONTENT: Final = (
@@ -138,6 +138,8 @@ def _whole(nodes: Nodes) -> ParsedAnswer:
     words: list[str] = []
     for k, node in enumerate(nodes[:10]):
         if node.kind == ":" and words:
+            if not DENIALS.isdisjoint(words):
+                raise Unreadable("said not to be the answer")
             return _answer(nodes[k + 1 :])
         says = node.kind == "x" or (node.text == "a" and len(nodes) > k + 1 and nodes[k + 1].kind == "x")
         follows = words[-1:] in (["is"], ["are"]) and (not says or words[-2:-1] == ["answer"])  # not: Ann is a saint
@@ -178,7 +180,12 @@ def _answer(nodes: Nodes, depth: int = 0) -> ParsedAnswer:
             return _bracketed(last, read)  # P(2, 4)
     if first.kind == "(" and _is_transposed(nodes):
         return _transposed(read(nodes[:-2]))
-    return scalar(nodes)
+    try:
+        return scalar(nodes)
+    except Undefined:
+        if depth:
+            raise
+        return UNDEFINED
 
 
 def _commas(nodes: Nodes) -> list[int]:

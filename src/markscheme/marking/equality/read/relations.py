@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import re
 from collections.abc import Callable
 from fractions import Fraction
@@ -10,9 +11,13 @@ from typing import Final
 
 from markscheme.marking.equality.algebra import real_sets as sets
 from markscheme.marking.equality.algebra.arithmetic import div
-from markscheme.marking.equality.algebra.exact import Expr, Unreadable, generator
+from markscheme.marking.equality.algebra.exact import Expr, Unreadable, Value, generator, variables
+from markscheme.marking.equality.algebra.functions import TRIGONOMETRIC
+from markscheme.marking.equality.algebra.numeric import approximate
 from markscheme.marking.equality.algebra.real_sets import RealSet
 from markscheme.marking.equality.kinds import Clock, Collection, ParsedAnswer, Relation, Scalar, Sequence, Text, as_set
+from markscheme.marking.equality.read.expressions import read_number
+from markscheme.marking.equality.read.tokens import Token
 from markscheme.marking.equality.read.tree import Nodes, cut, flat
 from markscheme.marking.equality.read.values import scalar, words
 
@@ -21,6 +26,8 @@ _INEQUALITIES: Final = frozenset({"<", ">", "≤", "≥"})
 _DERIVATIVE: Final = re.compile(
     r"frac\{d(?:\^\{\d\})?(?:[^\W\d_]+(?:\(\w\))?)?\}\{d[^\W\d_]+(?:\^\{\d\})?\}(?:\w(?:\(\w\))?)?|d[^\W\d_]+/d[^\W\d_]+"
 )
+_ROUNDED: Final = 0.02  # how far the sides of an equation may be apart where one is a decimal: π = 3.14, 2/3 = 0.67
+_OF_A_NAME: Final = frozenset("fv{}()")
 _SET_OPERATIONS: Final = {"∩": sets.intersection, "\\": sets.difference}
 
 
@@ -31,7 +38,10 @@ def relation(nodes: Nodes, read: Read) -> ParsedAnswer:
     sides = cut(nodes, marks)
     for arrow in ("⇒", "→"):
         if arrow in operators:
-            return read(nodes[max(k for k in marks if nodes[k].text == arrow) + 1 :])
+            place = max(k for k in marks if nodes[k].text == arrow)
+            reached = read(nodes[place + 1 :])
+            _refuse_unequal([_side(nodes[:place], "", read), reached])
+            return reached
     if operators == ["∈"]:
         if sides[0] and (sides[0][0].kind == "n" or sides[0][0].text == "-"):
             raise Unreadable("a statement about a number, not a set")  # 8 ∈ S names no unknown, and -x another than x
@@ -47,7 +57,11 @@ def relation(nodes: Nodes, read: Read) -> ParsedAnswer:
         value = read(nodes[mark + 1 :])
         return Relation("=", Text(name), value, name) if mark else value
     if set(operators) <= {"=", "≡"}:
-        return _equation(sides[0], sides[-1], read) if sides[0] else read(sides[-1])
+        if "≡" in operators:  # then `mod 7` belongs to the whole, and the side is not a remainder
+            sides = [
+                [x._replace(kind="mod") if isinstance(x, Token) and x.text == "mod" else x for x in s] for s in sides
+            ]
+        return _equation(sides, read, checked="≡" not in operators) if sides[0] else read(sides[-1])
     if set(operators) <= _INEQUALITIES or operators == ["≠"]:
         return _inequality(sides, operators, read)
     raise Unreadable("a chain of different relations")
@@ -70,7 +84,9 @@ def name_of(nodes: Nodes) -> str:
         or (first.text in ("frac", "d") and _DERIVATIVE.fullmatch(text))
         # f(x), f^{-1}(x)
         or (first.kind == "v" and last.text == "(" and (len(nodes) == 2 or (len(nodes) == 4 and nodes[1].text == "^")))
-        or (first.kind == "f" and len(kinds) <= 3 and kinds <= {"f", "v", "{", "}", "(", ")"})  # \cos A
+        or (
+            first.text in TRIGONOMETRIC and len(kinds) <= 3 and kinds <= _OF_A_NAME
+        )  # \cos A; of \ln x = 5 x is asked for
         or (kinds <= {"v"} and (text.isupper() or text.startswith("Delta")))  # AB; Δp
         or kinds == {"v", ":"}  # S_1 : S_2
         or (first.kind == "|" and last.kind == "|" and kinds <= {"|", "v"})
@@ -79,13 +95,39 @@ def name_of(nodes: Nodes) -> str:
     return text if is_name else ""
 
 
-def _equation(first: Nodes, last: Nodes, read: Read) -> Relation:
+def _equation(sides: list[Nodes], read: Read, *, checked: bool) -> ParsedAnswer:
+    first, last = sides[0], sides[-1]
     names = (name_of(first), name_of(last))
     right = _side(last, names[1], read)
     left = _side(first, names[0], read)
+    if checked:
+        _refuse_unequal([left, *(_side(side, "", read) for side in sides[1:-1]), right])
+        if len(sides) > 2 and isinstance(left, Scalar) and _is_substituted(left.value, sides[-2], right):
+            return right
     said = (side.words if isinstance(side, Text) else "" for side in (left, right))
     left_name, right_name = (name or text for name, text in zip(names, said, strict=True))
     return Relation("=", left, right, left_name, right_name)
+
+
+def _refuse_unequal(sides: list[ParsedAnswer]) -> None:
+    """`3 = 5` and `7 → 5` say nothing. A decimal may be rounded: 1/3 = 0.33."""
+    named = (side.right if isinstance(side, Relation) and side.left_name else side for side in sides)
+    values = [x.value for x in named if isinstance(x, Scalar) and not (x.unit or x.percent or variables(x.value))]
+    for a, b in itertools.pairwise(values):
+        one, two = approximate(a), approximate(b)
+        near = one is None or two is None or abs(one - two) <= _ROUNDED * max(abs(one), abs(two))
+        if not near or (isinstance(a, int) and isinstance(b, int) and a != b):
+            raise Unreadable("an equation of different numbers")
+
+
+def _is_substituted(left: Value, before: Nodes, right: ParsedAnswer) -> bool:
+    """Whether a chain works out its left side, `3R = 3(46) = 138`: the value of R is a number of the side before the last.
+    `2x = 4 + 6 = 10` is still to be solved for x."""
+    if len(before) < 2 or not isinstance(right, Scalar) or variables(right.value) or len(variables(left)) != 1:
+        return False
+    solved = sets.solve(left, "=", right.value)
+    numbers = {read_number(t.text) for t in flat(before) if t.kind == "n"}
+    return solved is not None and any(p.low in numbers for p in solved.pieces if not isinstance(p.low, Expr))
 
 
 def _side(nodes: Nodes, name: str, read: Read) -> ParsedAnswer:
@@ -161,8 +203,10 @@ def set_expression(nodes: Nodes, read: Read) -> ParsedAnswer:
     """Sets joined by ∪, ∩ and \\, or a single sign that stands for one."""
     marks = unions(nodes)
     if not marks:
-        known = {"R": sets.REALS, "∅": sets.EMPTY}.get(nodes[0].text) if len(nodes) == 1 else None
-        return words(nodes) if known is None else known
+        if len(nodes) > 1:
+            return words(nodes)
+        known = {"R": sets.REALS, "∅": sets.EMPTY}.get(nodes[0].text)
+        return Text(f"set {nodes[0].text}") if known is None else known  # ℂ is not choice C
     result, *operands = (as_set(read(part)) for part in cut(nodes, marks))
     for k, operand in zip(marks, operands, strict=True):
         result = _SET_OPERATIONS.get(nodes[k].text, sets.union)(result, operand)

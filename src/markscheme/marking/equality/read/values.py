@@ -148,11 +148,11 @@ def _annotated(amount: Nodes, behind: Nodes) -> ParsedAnswer:
         return Collection((number, scalar(only.items[1:])), False, "or")  # 0.75 (or 3/4)
     annotated = None
     if isinstance(number, Scalar) and len(number.letters) <= 2 and number.letters not in ("a", "A"):
-        annotated = _with_unit(number, rest)
+        annotated = _with_unit(number, rest, bracketed=isinstance(only, Group))
     return annotated or words([*amount, *behind])  # Mrs Hilt; a circle
 
 
-def _with_unit(number: Scalar, rest: Sequence[Token]) -> Scalar | None:
+def _with_unit(number: Scalar, rest: Sequence[Token], *, bracketed: bool = False) -> Scalar | None:
     """The number with the words behind it taken into account; None when they are more than a unit."""
     if any(t.kind in _UNIT_ENDS or (t.kind == "c" and t.text != "frac") for t in rest):
         return None
@@ -162,7 +162,7 @@ def _with_unit(number: Scalar, rest: Sequence[Token]) -> Scalar | None:
         return None  # 4 ft x 12 ft
     said = [t.text.lower() for t in rest]
     word = said[0]
-    if word in _NO_UNITS or (word in _DENYING and not _DENIALS.isdisjoint(said)):
+    if word in _NO_UNITS or (word in _DENYING and not DENIALS.isdisjoint(said)):
         return None  # 12 is not the answer; 12 squared; 5 or possibly 6
     if "than" in said[:-1] and rest[said.index("than") + 1].kind == "n":
         return None  # 12 more than 2
@@ -171,7 +171,7 @@ def _with_unit(number: Scalar, rest: Sequence[Token]) -> Scalar | None:
     if word in _PERCENT:
         return replace(number, percent=True)
     if word == "mod":
-        return replace(number, unit=Unit((), Fraction(1), "mod" + "".join(t.text for t in rest[1:] if t.kind == "n")))
+        return _modulo(number, rest, reduced=rest[0].kind == "x" and not bracketed)
     if word in SCALE_WORDS:
         number = replace(number, value=mul(number.value, SCALE_WORDS[word]))
     if word in SCALE_WORDS or word in _ORDINALS:
@@ -186,6 +186,14 @@ def _with_unit(number: Scalar, rest: Sequence[Token]) -> Scalar | None:
     return number if unit is None or number.unit is not None else replace(number, unit=unit)
 
 
+def _modulo(number: Scalar, rest: Sequence[Token], *, reduced: bool) -> Scalar:
+    """`12 mod 7` is the remainder 5; `12 (mod 7)` is 12 and all that leave the same one."""
+    modulus = "".join(t.text for t in rest[1:] if t.kind == "n")
+    unit = Unit((), Fraction(1), "mod" + modulus)
+    below = int(modulus) if reduced and modulus.isdigit() and len(modulus) < 1000 else 0
+    return Scalar(number.value % below, unit) if below and isinstance(number.value, int) else replace(number, unit=unit)
+
+
 def _is_exponent(tokens: Sequence[Token], k: int) -> bool:
     """Whether a number within a unit is a power of what stands before it: cm2, s^{-1}."""
     return k > 0 and (tokens[k - 1].text in ("^", "{", "-") or (tokens[k - 1].kind == "x" and not tokens[k].spaced))
@@ -193,7 +201,7 @@ def _is_exponent(tokens: Sequence[Token], k: int) -> bool:
 
 _NO_UNITS: Final = frozenset(("squared", "cubed", "remainder"))
 _DENYING: Final = frozenset(("is", "isn", "was", "or"))
-_DENIALS: Final = frozenset(("not", "wrong", "incorrect", "possibly", "perhaps", "maybe"))
+DENIALS: Final = frozenset(("not", "wrong", "incorrect", "possibly", "perhaps", "maybe"))
 
 
 def _spelled(tokens: Sequence[Token]) -> str:

@@ -49,7 +49,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "lvert": ("(", "|"), "rvert": (")", "|"), "vert": ("|", "|"), "mid": ("|", "|"), "|": ("|", "||"), "Vert": ("|", "||"), "lVert": ("|", "||"), "rVert": ("|", "||"), "parallel": ("x", "parallel"),
     "\\": ("\\\\", ""), "land": ("x", "and"), "wedge": ("x", "and"), "lor": ("x", "or"), "vee": ("x", "or"), "ldots": ("x", "..."), "cdots": ("x", "..."), "dots": ("x", "..."),
     "angle": ("angle", "∠"), "triangle": ("angle", "△"), "measuredangle": ("angle", "∠"), "colon": (":", ":"), "cent": ("x", "cents"), "textcent": ("x", "cents"), "Re": ("x", "Re"), "Im": ("x", "Im"),
-    "pmod": ("mod", "mod"), "bmod": ("mod", "mod"), "mod": ("mod", "mod"), "bigstar": ("x", "star"), "max": ("x", "max"), "min": ("x", "min"),
+    "pmod": ("mod", "mod"), "bmod": ("x", "mod"), "mod": ("x", "mod"), "bigstar": ("x", "star"), "max": ("x", "max"), "min": ("x", "min"),
 }  # fmt: skip
 SKIPPED: Final = words(
     "left right mleft mright middle big Big bigg Bigg bigl bigr Bigl Bigr biggl biggr Biggl Biggr "
@@ -64,7 +64,7 @@ BINOMIALS: Final = frozenset({"binom", "dbinom", "tbinom"})
 FONTS: Final = words(
     "text textbf textit textrm textsf texttt textup textnormal textmd textsc emph mbox hbox mathrm mathbf "
     "mathit mathsf mathtt num mathnormal mathcal mathscr mathfrak boldsymbol bm pmb bold boxed fbox "
-    "operatorname underline overset ensuremath underbrace overbrace cancel vec overrightarrow hat widehat "
+    "operatorname underline overset ensuremath underbrace overbrace vec overrightarrow hat widehat "
     "tilde mathord mathop mathbin mathrel unit si "
 )
 """Commands whose braces hold what is meant; the command itself only dresses it."""

@@ -36,6 +36,7 @@ MONTHS: Final = frozenset(month[:3] for month in _MONTHS)
 _WEEK: Final = "monday tuesday wednesday thursday friday saturday sunday"
 _QUADRANTS: Final = ("first 1st i 1", "second 2nd ii 2", "third 3rd iii 3", "fourth 4th iv 4")
 _THINGS: Final = r"(?:(?:real|integer|such|positive|possible|valid|common|other) )*"
+UNDEFINED: Final = Text("does not exist")
 
 _MEANINGS: Final[tuple[tuple[ParsedAnswer, str], ...]] = (
     (Text("yes"), r"yes|yes it is|yes they are|yes it does|是|是的|да|sí|oui|ja|はい|ndiyo|ใช่|হ্যাঁ|అవును"),
@@ -48,7 +49,7 @@ _MEANINGS: Final[tuple[tuple[ParsedAnswer, str], ...]] = (
     (Text("infinitely many"), r"(?:infinite|infinitely many|infinite number|infinite number of|unlimited|∞)(?: \w+){0,2}|无数个?|无穷多个?"),
     (sets.EMPTY, rf"no {_THINGS}(?:solutions?|roots?|values?|numbers?|pairs?|triples?|integers?|functions?|[xyzn])(?: exists?)?|"
                  r"(?:has|have) no solutions?|none|(?:empty|null) set|empty|无解|空集|没有解"),
-    (Text("does not exist"), r"(?:limit )?(?:dne|do(?:es)? not exist|doesn t exist|undefined|not defined|no limit)|不存在|无意义"),
+    (UNDEFINED, r"(?:limit )?(?:dne|do(?:es)? not exist|doesn t exist|undefined|not defined|no limit)|不存在|无意义"),
     (Text("cannot be determined"), r"(?:cannot|can not|can t|could not) be determined(?: \w+){0,6}|not enough info(?:rmation)?(?: \w+){0,4}|"
                                    r"insufficient information|无法确定|不能确定"),
     (Text("equal"), r"equal|same|they are (?:the same|equal)|一样多?|相等"),

@@ -1,0 +1,198 @@
+"""The choices of a question, in the forms that data sets give them, and the ways in which an answer names one.
+
+The way is settled once for a whole file (`settle`): `2` beside `["2", "3", "12", "0"]` is the first choice by its text, the
+second by its place from 1 and the third by its place from 0, and no single row can say which.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import re
+import string
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+WAYS = ("letter", "text", "place from 0", "place from 1")
+"""How an answer may name its choice. Where choices carry labels of their own, `letter` means those."""
+
+MOST = len(string.ascii_uppercase)
+_LABEL = re.compile(r"\s*\(?([A-Za-z])\s?[).:]\s*")
+_LABEL_WITHIN = re.compile(r"(?:^|(?<=[\s,;]))\(?([A-Za-z])\s?[).:]\s*")
+_GIVEN_LETTER = re.compile(r"\(?([A-Za-z])(?:[).:].*)?", re.DOTALL)
+_TEXT_KEYS, _LABEL_KEYS = ("text", "content", "value"), ("label", "key", "id")
+
+
+class Choices(list[str]):
+    """The texts, A first, and the labels that the data gives them, if it does."""
+
+    labels: tuple[str, ...] = ()
+
+
+def choices_of(values: Sequence[Any]) -> Choices:
+    """From one field that holds them all, or from a field each; letters that are written before the texts are taken off."""
+    given = _listed(values[0]) if len(values) == 1 else list(values)
+    while given and given[-1] in (None, ""):  # a column E that most rows leave empty
+        given.pop()
+    if given and all(isinstance(each, dict) for each in given):
+        labels = [_first_of(each, _LABEL_KEYS) for each in given]
+        texts = [_first_of(each, _TEXT_KEYS) for each in given]
+    else:
+        labels, texts = [], given
+    made = Choices(_text(each) for each in texts)
+    if all(type(each) in (str, int) for each in labels):
+        made.labels = tuple(str(each).strip() for each in labels)
+    found = [_LABEL.match(text) for text in made]
+    if all(label and label[1].upper() == letter for label, letter in zip(found, string.ascii_uppercase, strict=False)):
+        made[:] = [text[label.end() :] for text, label in zip(made, found, strict=True) if label]
+    if not 2 <= len(made) <= MOST:
+        raise ValueError(f"{len(made)} choices, where 2 to {MOST} belong")
+    return made
+
+
+def shuffled(choices: Choices, statement: str) -> Choices:
+    """In an order that depends on the question alone, for data that always gives the right choice first."""
+    return Choices(sorted(choices, key=lambda text: hashlib.sha256(f"{statement}\n{text}".encode()).digest()))
+
+
+def lettered(choices: Sequence[str]) -> str:
+    """The choices as they are asked, a line each."""
+    return "\n".join(f"({letter}) {text}" for letter, text in zip(string.ascii_uppercase, choices, strict=False))
+
+
+def place_named(way: str, given: str, choices: Choices) -> int | None:
+    """The place, from 0, of the choice that an answer names in this way; `None` where it names none."""
+    place = -1
+    if way == "text":
+        bare = _LABEL.sub("", given, count=1)
+        place = next((choices.index(text) for text in (given, bare) if text in choices), -1)
+    elif way != "letter":
+        number = given.removesuffix(".0")
+        place = int(number) - int(way[-1]) if number.isdecimal() and len(number) < 4 else -1
+    elif choices.labels:
+        place = choices.labels.index(given) if given in choices.labels else -1
+    elif match := _GIVEN_LETTER.fullmatch(given):
+        place = string.ascii_uppercase.find(match[1].upper())
+    return place if 0 <= place < len(choices) else None
+
+
+def letter_named(way: str, given: str, choices: Choices, name: str) -> str:
+    """The letter of the choice that an answer names; `ValueError` where it names none."""
+    place = place_named(way, given, choices)
+    if place is None:
+        raise ValueError(f"{name}, {given!r}, is none of the {len(choices)} choices by {way}")
+    return string.ascii_uppercase[place]
+
+
+class Column(NamedTuple):
+    """The answers in one column of a file, each with the choices beside it."""
+
+    name: str
+    rows: list[tuple[str, Choices]]
+
+    def places(self, way: str) -> tuple[int | None, ...]:
+        """What each row names in this way."""
+        return tuple(place_named(way, given, choices) for given, choices in self.rows)
+
+    def readings(self) -> dict[str, tuple[int | None, ...]]:
+        """The ways that fit every row, one for each outcome; labels of the data's own decide."""
+        outcomes: dict[tuple[int | None, ...], str] = {}
+        for way in WAYS:
+            if None not in (places := self.places(way)):
+                outcomes.setdefault(places, way)
+                if way == "letter" and all(choices.labels for _, choices in self.rows):
+                    break
+        return {way: places for places, way in outcomes.items()}
+
+
+class AmbiguousError(ValueError):
+    """Rows that can be read in no way or in several: which field that is of, and the expressions to choose from."""
+
+    def __init__(self, why: str, ways: Iterable[str | tuple[str, ...]], field: str = "gold") -> None:
+        super().__init__(why)
+        self.field, self.ways = field, tuple(ways)
+
+
+def settle(columns: Sequence[Column]) -> str:
+    """The one expression that gives the gold of every row. Several columns must say the same."""
+    # A column that names no choice in any row holds something else.
+    columns = [each for each in columns if any(set(each.places(way)) != {None} for way in WAYS)] or columns[:1]
+    fitting = [column.readings() for column in columns]
+    for column, ways in zip(columns, fitting, strict=True):
+        if not ways:
+            way = min(WAYS, key=lambda each: column.places(each).count(None))
+            row = column.places(way).index(None)
+            raise ValueError(
+                f"row {row + 1}: {column.name}, {column.rows[row][0][:40]!r}, is none of the choices by {way}, the way that "
+                "fits most rows"
+            )
+    first = columns[0]
+    common = {way: places for way, places in fitting[0].items() if all(places in ways.values() for ways in fitting)}
+    if len(common) == 1:
+        return f"letter by {next(iter(common))} of {first.name}"
+    if not common:
+        names = " and ".join(f"`{column.name}`" for column in columns)
+        meant = [f"letter by {way} of {each.name}" for each, ways in zip(columns, fitting, strict=True) for way in ways]
+        raise AmbiguousError(f"{names} name different choices", meant)
+    row = next(row for row, places in enumerate(zip(*common.values(), strict=True)) if len(set(places)) > 1)
+    given, choices = first.rows[row]
+    meant = [
+        f"{letter_named(way, given, choices, '')} ({choices[places[row] or 0][:40]!r}) by {way}"
+        for way, places in common.items()
+    ]
+    raise AmbiguousError(
+        f"`{first.name}` names its choice in {len(common)} ways that fit every row, and they differ: in row {row + 1} "
+        f"{given!r} is {' or '.join(meant)}",
+        [f"letter by {way} of {first.name}" for way in common],
+    )
+
+
+def _listed(value: Any) -> list[Any]:
+    """One field that holds all choices: a list, an object by label, lists of texts and labels, or a text of any of these."""
+    if isinstance(value, str):
+        return _listed(_decoded(value)) if value.lstrip().startswith(("[", "{")) else _cut(value)
+    if isinstance(value, dict):
+        texts, labels = _first_of(value, _TEXT_KEYS), _first_of(value, _LABEL_KEYS)
+        if isinstance(texts, list) and isinstance(labels, list) and len(texts) == len(labels):
+            return [{"label": label, "text": text} for label, text in zip(labels, texts, strict=True)]
+        # Parquet gives every row all keys: those of a row with fewer choices are null.
+        return [{"label": label, "text": text} for label, text in value.items() if text is not None]
+    return list(value) if isinstance(value, list) else [value]
+
+
+def _decoded(text: str) -> Any:
+    """A cell of a table that holds a list, as JSON or as Python prints it."""
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        pass
+    try:
+        value = ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        value = None
+    if isinstance(value, list | dict):
+        return value
+    raise ValueError('the choices are no list such as ["21", "23"]')
+
+
+def _cut(text: str) -> list[str]:
+    """`a ) 24 , b ) 120` as its parts: each label in turn, the first place where it is."""
+    parts, begin, wanted = list[str](), None, 0
+    for match in _LABEL_WITHIN.finditer(text):
+        if wanted < MOST and match[1].lower() == string.ascii_lowercase[wanted]:
+            if begin is not None:
+                parts.append(text[begin : match.start()])
+            begin, wanted = match.end(), wanted + 1
+    return [part.strip().rstrip(",;").strip() for part in [*parts, text[begin or 0 :]]]
+
+
+def _first_of(value: dict[str, Any], names: Sequence[str]) -> Any:
+    return next((value[name] for name in names if name in value), None)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise TypeError(f"a choice is {type(value).__name__}, where text or a number belongs")
+    return str(value).strip()

@@ -1,0 +1,287 @@
+"""Which columns of a file are the question, the choices, the gold and the id, and in which form.
+
+Settled once over all rows, and only where one reading fits every one of them. Anything else is refused, with the rows
+that decide and the line to add. What a benchmark states is never inferred.
+"""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple, NoReturn
+
+import msgspec
+
+from markscheme.benchmarks.choices import AmbiguousError, Column, settle
+from markscheme.benchmarks.fields import Expression, Fields, ProblemMaker, several
+from markscheme.datasets.files import Row
+
+
+def _names(text: str) -> tuple[str, ...]:
+    """Names as they are without case, spaces, hyphens and underscores; `a.b` is a field within another."""
+    return tuple(text.split())
+
+
+STATEMENTS = _names(
+    "question problem prompt query statement questionstem question.stem questiontext problemtext instruction input ctx "
+    "sentence goal"
+)
+CONTEXTS = _names("body context passage article support paragraph premise story table figure image images decodedimage")
+"""Beside a question, what it may be about: whether that is part of it, only the user knows."""
+CHOICES = _names("choices options endings answerchoices question.choices")
+GOLDS = _names(
+    "answer finalanswer groundtruth rewardmodel.groundtruth gold goldanswer target expectedanswer correctanswer "
+    "answernumber numericanswer"
+)
+CHOSEN = _names(
+    "answerkey answerindex answeridx answerletter label correct cop correctoption correctchoice correctindex"
+)
+"""What names a choice, and is not a gold without choices."""
+SOLUTIONS = _names("solution")
+IDS = _names("id uniqueid questionid problemidx problemid uuid")
+
+_NESTED = {name for name in (*STATEMENTS, *CHOICES, *GOLDS) if "." in name}
+
+LONG = 200
+"""Characters: a column whose values are mostly longer holds worked solutions rather than answers."""
+_CHOICE_COLUMN = re.compile(r"(op|opt|option|choice|answer|ending|sol)([a-z]|\d)")
+_WRONG_CHOICE = re.compile(r"(?:distractor|incorrectanswer|wronganswer)\d")
+
+
+class Inferred(NamedTuple):
+    """The fields, complete; for chats, the system message of all (empty if there is none); and what to tell the user."""
+
+    fields: Fields
+    system: str | None
+    told: str
+
+
+def needs_inferring(fields: Fields) -> bool:
+    """Whether something is left for the rows to say."""
+    return not fields.statement or not fields.gold or bool(_unsettled(fields))
+
+
+def infer(fields: Fields, rows: Iterable[Row]) -> Inferred:
+    """Fill in what is not stated; `ValueError` if no one reading fits, as `AmbiguousError` with the lines to choose from."""
+    table = _Table(rows)
+    system, given = None, fields
+    if not fields.statement:
+        statement, system = _statement(table)
+        fields = msgspec.structs.replace(fields, statement=statement)
+    if fields.id == Fields().id:
+        fields = msgspec.structs.replace(fields, id=(*filter(table.distinct, table.found(IDS)), "position"))
+    if fields.choices is None and all(each.startswith("letter ") for each in several(fields.gold)):
+        fields = _with_choices(fields, table)
+    if fields.choices is not None and (not fields.gold or (_unsettled(fields) and not fields.shuffled)):
+        found = table.found((*GOLDS, *CHOSEN))
+        names = _unsettled(fields) or [
+            f"item 1 of {path}" if _lists_of_one(table.values(path)) else path for path in found
+        ]
+        gold = settle(_columns(fields, table, names)) if names else _no_column("gold", GOLDS[:3], table)
+        fields = msgspec.structs.replace(fields, gold=gold)
+    elif not fields.gold:
+        fields = msgspec.structs.replace(fields, gold=_gold(table))
+    parts = {name: getattr(fields, name) for name in ("statement", "choices", "gold", "id")}
+    inferred = {name: value for name, value in parts.items() if value is not None and value != getattr(given, name)}
+    told = "; ".join(f"{name} = {' or '.join(several(value))}" for name, value in inferred.items())
+    return Inferred(fields, system, told + ("; choices in an order of our own" * fields.shuffled))
+
+
+class _Table:
+    """All rows, and their columns by squashed name."""
+
+    def __init__(self, rows: Iterable[Row]) -> None:
+        self.rows = list(rows)
+        self.columns = list(dict.fromkeys(path for row in self.rows for path in _paths(row)))
+        self._named: dict[str, list[str]] = {}
+        for path in self.columns:
+            self._named.setdefault(_squashed(path), []).append(path)
+
+    def values(self, path: str) -> list[Any]:
+        read = ProblemMaker(Fields(), "math").read((path, "''"))
+        return [read(row) for row in self.rows]
+
+    def found(self, names: Sequence[str]) -> list[str]:
+        """The columns of these names that hold something, in the order of the names."""
+        return [path for name in names for path in self._named.get(name, ())]
+
+    def distinct(self, path: str) -> bool:
+        values = [value for value in self.values(path) if not _empty(value)]
+        return all(isinstance(value, str | int) for value in values) and len(set(map(str, values))) == len(values)
+
+
+def _statement(table: _Table) -> tuple[Expression, str | None]:
+    """The expression, and for chats their one system message."""
+    found = [
+        path for path in table.found(STATEMENTS) if _all(table.values(path), lambda value: not isinstance(value, dict))
+    ]
+    if not found:
+        _no_column("statement", STATEMENTS[:3], table)
+    # A list is a chat, or else it is refused: as the text of a list it would reach the model in Python's spelling.
+    read = [f"user message of {path}" if _all(table.values(path), _is_list) else path for path in found]
+    _agree(table, "statement", read)
+    if about := table.found(CONTEXTS):
+        whole = "{" + about[0] + "}\\n\\n{" + found[0] + "}"
+        raise AmbiguousError(f"`{about[0]}` may be part of the question", (whole, found[0]), "statement")
+    system = None
+    if read[0] != found[0]:
+        told = ProblemMaker(Fields(), "math").read((f"system message of {found[0]}", "''"))
+        said = {told(row) for row in table.rows}
+        if len(said) > 1:
+            raise AmbiguousError(
+                f"`{found[0]}` has {len(said)} different system messages, none of which is sent if you say",
+                read,
+                "statement",
+            )
+        system = said.pop()
+    return tuple(read) if len(read) > 1 else read[0], system
+
+
+def _with_choices(fields: Fields, table: _Table) -> Fields:
+    """With the columns of the choices, if there are any."""
+    if listed := table.found(CHOICES):
+        return msgspec.structs.replace(fields, choices=listed[0])
+    right, wrong = (
+        table.found(("correctanswer",)),
+        [each for each in table.columns if _WRONG_CHOICE.fullmatch(_squashed(each))],
+    )
+    if right and wrong and not fields.gold:
+        choices, gold = (right[0], *sorted(wrong)), f"letter by text of {right[0]}"
+        return msgspec.structs.replace(fields, choices=choices, gold=gold, shuffled=True)
+    groups: dict[str, list[str]] = {"": sorted(path for path in table.columns if re.fullmatch("[A-Z]", path))}
+    for path in table.columns:
+        if match := _CHOICE_COLUMN.fullmatch(_squashed(path)):
+            groups.setdefault(match[1], []).append(path)
+    for paths in groups.values():
+        ends = sorted((_squashed(path)[-1], path) for path in paths)
+        order = "".join(end for end, _ in ends)
+        if len(ends) > 1 and any(
+            each.startswith(order) for each in (string.ascii_lowercase, "0123456789", "123456789")
+        ):
+            return msgspec.structs.replace(fields, choices=tuple(path for _, path in ends))
+    return fields
+
+
+def _columns(fields: Fields, table: _Table, names: Sequence[str]) -> list[Column]:
+    make = ProblemMaker(fields, "math")
+    columns = [(Column(name, []), make.read((name, "''"))) for name in names]
+    for number, row in enumerate(table.rows, start=1):
+        try:
+            choices = make.choices(row)
+        except (KeyError, TypeError, ValueError) as problem:
+            raise ValueError(f"row {number}: {problem}") from None
+        for column, read in columns:
+            column.rows.append((str(read(row)).strip(), choices))
+    return [column for column, _ in columns]
+
+
+def _gold(table: _Table) -> Expression:
+    """The column of the gold and the form that it is in."""
+    found = table.found(GOLDS)
+    short = [path for path in found if not _worked(table.values(path))]
+    read = [_form(table.values(path), path) for path in short or found or table.found(SOLUTIONS)[:1]]
+    if not read:
+        _no_column("gold", GOLDS[:3], table)
+    if not found and read[0] in table.columns:
+        raise AmbiguousError(f"`{read[0]}` is the only gold there may be, and no row marks its answer in it", read)
+    _agree(table, "gold", read)
+    return tuple(read) if len(read) > 1 else read[0]
+
+
+def _form(values: Sequence[Any], path: str) -> str:
+    """How the gold is taken out of its column: as it is, from a list of one, after `####` or out of a box."""
+    if _lists_of_one(values):
+        return f"item 1 of {path}"
+    lists = {number: len(items) for number, value in enumerate(values, 1) if (items := _items(value)) is not None}
+    if lists:
+        row = max(lists, key=lambda number: lists[number])
+        raise AmbiguousError(
+            f"`{path}` is a list, of {lists[row]} in row {row}", ("{" + path + "}", f"item 1 of {path}")
+        )
+    for mark, form in (("####", f"text after #### of {path}"), ("\\boxed", f"last box of {path}")):
+        having = [mark in str(value) for value in values]
+        if all(having) and having:
+            return form
+        if any(having):
+            where = f"row {having.index(True) + 1} has `{mark}` in `{path}` and row {having.index(False) + 1} has not"
+            raise AmbiguousError(where, ((form, path), path))
+    if _worked(values):
+        raise AmbiguousError(
+            f"`{path}` holds worked solutions rather than answers; if it is to be the gold, say so", (path,)
+        )
+    return path
+
+
+def _lists_of_one(values: Sequence[Any]) -> bool:
+    return all(len(_items(value) or ()) == 1 for value in values)
+
+
+def _worked(values: Sequence[Any]) -> bool:
+    long = [
+        isinstance(value, str) and len(value) > LONG and "####" not in value and "\\boxed" not in value
+        for value in values
+    ]
+    return sum(long) * 2 > len(long)
+
+
+def _agree(table: _Table, what: str, read: Sequence[str]) -> None:
+    """Refuses columns that say different things in one row."""
+    maker = ProblemMaker(Fields(), "math")
+    readers = [maker.read((each, "''")) for each in read] if len(read) > 1 else []
+    for number, row in enumerate(table.rows, start=1):
+        said = {re.sub(r"\.0\Z", "", " ".join(str(each(row)).split())) for each in readers} - {""}
+        if len(said) > 1:
+            names = " and ".join(f"`{each}`" for each in read)
+            raise AmbiguousError(f"{names} differ in row {number}", read, what)
+
+
+def _no_column(what: str, names: Sequence[str], table: _Table) -> NoReturn:
+    there = ", ".join(each[:30] for each in table.columns[:12]) or "none"
+    raise AmbiguousError(
+        f"no column is known to be the {what} ({', '.join(names)} …); the columns are {there}; a table without a header "
+        'needs data.test.header = ["question", "answer"]',
+        ("NAME-OF-A-COLUMN",),
+        what,
+    )
+
+
+def _unsettled(fields: Fields) -> list[str]:
+    """The columns that a stated gold names as `letter of X`."""
+    return [each.removeprefix("letter of ") for each in several(fields.gold) if each.startswith("letter of ")]
+
+
+def _paths(row: Row) -> Iterable[str]:
+    """The columns in which a row holds something, and what is inside them where it may be of use."""
+    for name, value in row.items():
+        if not _empty(value):
+            yield name
+        for inner in value if isinstance(value, dict) else ():
+            if _squashed(f"{name}.{inner}") in _NESTED and not _empty(value[inner]):
+                yield f"{name}.{inner}"
+
+
+def _squashed(path: str) -> str:
+    return re.sub(r"[\s_-]", "", path).lower()
+
+
+def _empty(value: Any) -> bool:
+    return value is None or value in ("", [], {}) or value != value  # NaN is not itself
+
+
+def _all(values: Sequence[Any], test: Callable[[Any], bool]) -> bool:
+    return all(test(value) for value in values if not _empty(value))
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, list)
+
+
+def _items(value: Any) -> list[Any] | None:
+    """A list, or the text of a list of texts: `[1, 2]` as a text may be an interval."""
+    if isinstance(value, str) and value.startswith('["'):
+        try:
+            value = msgspec.json.decode(value, type=list[str])
+        except msgspec.MsgspecError:
+            return None
+    return value if isinstance(value, list) else None

@@ -1,0 +1,171 @@
+"""A text cut into clauses, and the mood of what a clause says of a value.
+
+A clause ends with its sentence or line, or where "but", "because" or "if" begins the next one. Whether a value is
+asserted is decided here once, from the lexicon, for every form in which an answer can be given.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from markscheme.marking.reading.lexer import (
+    ASKS,
+    BOX,
+    CLOSE,
+    COLON,
+    COMMA,
+    EMPHASIS,
+    EQUALS,
+    FORMULA,
+    LETTER,
+    LINE,
+    NUMBER,
+    OPEN,
+    OTHER,
+    STOP,
+    WORD,
+    Lexed,
+    Token,
+)  # fmt: skip
+from markscheme.marking.reading.words import BIT
+
+ASSERTED, DENIED, RETRACTED, HEDGED, CONDITIONAL, ASKED, REASON, BOUNDED, OPERATED = (
+    "asserted", "denied", "retracted", "hedged", "conditional", "asked", "reason", "bounded", "operated",
+)  # fmt: skip
+_BUT, _BECAUSE, _IF, _NOT, _BAD, _GOOD, _HEDGE = (
+    BIT[name] for name in ("BUT", "BECAUSE", "IF", "NOT", "BAD", "GOOD", "HEDGE")
+)
+_BOUND, _OPERATE, _IS, _ANSWER, _OPTION, _FILLER = (
+    BIT[name] for name in ("BOUND", "OPERATE", "IS", "ANSWER", "OPTION", "FILLER")
+)
+_CUTS: Final = _BUT | _BECAUSE | _IF
+_ASK: Final = BIT["ASK"]
+_SO: Final = BIT["SO"]
+_BULLETS: Final = ("- ", "• ", "+ ", "– ")
+_SKIPPED: Final = (EMPHASIS, OPEN, CLOSE)
+
+
+class Clause(NamedTuple):
+    """Tokens `first` to `last`, without the one that ends it."""
+
+    first: int
+    last: int
+    opener: int  # classes of the word that begins it, of those that cut
+    ender: int  # kind of the token that ends it
+    line: int  # number of its line
+
+
+def clauses(lexed: Lexed) -> list[Clause]:
+    """The clauses of a text, in order."""
+    found: list[Clause] = []
+    first, opener, line = 0, 0, 0
+    tokens = lexed.tokens
+    for at, token in enumerate(tokens):
+        if at == first and at and token.kind == OTHER and lexed.text[token.start : token.end + 1] in _BULLETS:
+            first = at + 1
+        elif token.kind in (STOP, ASKS, LINE):
+            if at > first:
+                found.append(Clause(first, at - 1, opener, token.kind, line))
+            elif token.kind == ASKS and found:
+                found[-1] = found[-1]._replace(ender=ASKS)
+            first, opener = at + 1, 0
+            line += token.kind == LINE
+        elif token.kind == WORD and (token.classes & _CUTS or (token.classes & _SO and tokens[at - 1].kind == COMMA)):
+            if at > first and any(each.kind not in _SKIPPED for each in tokens[first:at]):
+                found.append(Clause(first, at - 1, opener, WORD, line))
+                first = at
+            opener = token.classes & _CUTS
+        elif token.kind == COMMA and opener & (_IF | _BECAUSE):
+            found.append(Clause(first, at - 1, opener, COMMA, line))
+            first, opener = at + 1, 0
+    if first < len(tokens):
+        found.append(Clause(first, len(tokens) - 1, opener, LINE, line))
+    return found
+
+
+def mood_of(lexed: Lexed, clause: Clause, at: int, last: int) -> str:
+    """How the clause says the value in tokens `at` to `last`."""
+    tokens = lexed.tokens
+    if clause.ender == ASKS:
+        return ASKED
+    if clause.opener & _IF:
+        return CONDITIONAL
+    near = _before(tokens, clause.first, at)
+    if near & _BOUND:
+        return BOUNDED
+    after = tokens[last + 1].classes if last < clause.last and tokens[last + 1].kind == WORD else 0
+    if (near | after) & _OPERATE:
+        return OPERATED
+    if _is_denied(tokens, clause.first, at) or is_called_bad(tokens, last + 1, clause.last):
+        return DENIED
+    if _is_sought(tokens, clause.first, at):
+        return ASKED
+    if _is_hedged(tokens, clause.first, at):
+        return HEDGED
+    return REASON if clause.opener & _BECAUSE else ASSERTED
+
+
+def _is_denied(tokens: list[Token], first: int, at: int) -> bool:
+    """Whether a "not" before a value is about it: "those that are not red are 5" says that something is 5."""
+    copula = False
+    for place in range(at - 1, first - 1, -1):
+        token = tokens[place]
+        if token.kind != WORD:
+            continue
+        if token.classes & _BAD and not copula and place >= at - 3:
+            return True
+        if token.classes & _NOT:
+            return not copula or bool(tokens[place + 1].classes & _IS)
+        copula = copula or bool(token.classes & _IS)
+    return False
+
+
+def _is_sought(tokens: list[Token], first: int, at: int) -> bool:
+    """Whether a value belongs to a question: "to find how many of the 34 seats are left"."""
+    for place in range(at - 1, first - 1, -1):
+        token = tokens[place]
+        if token.kind in (EQUALS, COLON) or (token.kind == WORD and token.classes & (_IS | _ANSWER)):
+            return False
+        if token.kind == WORD and token.classes & _ASK:
+            return True
+    return False
+
+
+def _is_hedged(tokens: list[Token], first: int, at: int) -> bool:
+    """Whether a "perhaps" opens the clause or belongs to the verb of the value."""
+    copula = False
+    for place in range(at - 1, first - 1, -1):
+        classes = tokens[place].classes if tokens[place].kind == WORD else 0
+        if classes & _HEDGE and (not copula or place <= first + 1 or tokens[place + 1].classes & _IS):
+            return True
+        copula = copula or bool(classes & _IS)
+    return False
+
+
+def _before(tokens: list[Token], first: int, at: int) -> int:
+    """The classes of the word right before a value, past emphasis, brackets and fillers."""
+    for token in reversed(tokens[first:at]):
+        if token.kind == WORD and not token.classes & _FILLER:
+            return token.classes
+        if token.kind not in (EMPHASIS, OPEN, WORD):
+            return 0
+    return 0
+
+
+def is_called_bad(tokens: list[Token], first: int, last: int) -> bool:
+    """Whether what follows a value says that it is wrong: "is wrong", "is not the answer", "cannot be right"."""
+    denied, copula = False, -9
+    for place, token in enumerate(tokens[first : last + 1]):
+        if token.kind in (NUMBER, FORMULA, BOX) or (token.kind == LETTER and place):
+            return False
+        if token.kind != WORD:
+            continue
+        if token.classes & _IS:
+            copula = place
+        if token.classes & _NOT:
+            denied = not denied
+        elif token.classes & _BAD and (place < 3 or place - copula < 4):
+            return not denied
+        elif token.classes & (_GOOD | _ANSWER | _OPTION):
+            return denied
+    return False

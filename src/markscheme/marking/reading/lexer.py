@@ -1,0 +1,193 @@
+r"""A text as tokens: numbers, letters, formulas, boxes, words with their classes, and what divides them.
+
+One pass from left to right; every position is looked at a bounded number of times.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple
+
+from markscheme.marking.reading.boxes import closing_brace
+from markscheme.marking.reading.words import BIT, WORD_PATTERN, Vocabulary, language_of, unspaced_words, vocabulary
+
+NUMBER, LETTER, FORMULA, BOX, WORD, STOP, LINE, COMMA, COLON, EQUALS, EMPHASIS, OPEN, CLOSE, HASHES, ASKS, OTHER = (
+    range(16)
+)
+"""The kinds of token. ASKS is a question mark; STOP any other end of a sentence; HASHES is GSM8K's `####`."""
+KINDS: Final = (
+    "number", "letter", "formula", "box", "word", "stop", "line", "comma", "colon", "equals", "emphasis", "open", "close",
+    "hashes", "asks", "other",
+)  # fmt: skip
+
+
+class Token(NamedTuple):
+    """A piece of a text: its kind, where it is, and for a word its classes."""
+
+    kind: int
+    start: int
+    end: int
+    classes: int = 0
+
+
+_AMOUNT: Final = r"[-−–+△]?(?:\\?[$€£¥₹₩]\s?|Rs\.?\s?)?[-−]?(?:\d{1,3}(?>(?:[ \u00a0\u202f]\d{3})+)(?!\d)(?:[.,]\d+)?|\d(?>(?:[,.'’]?\d)*)|\.\d+)(?:/\d+)?"
+_TOKEN: Final = re.compile(
+    rf"(?P<box>\\?boxed\s?\{{|\\fbox\s?\{{|\\boxed(?=\s?[\w\\]))"
+    r"|(?P<other>\\(?:begin|end)\s?\{[a-zA-Z]+\*?\}|\\(?:text|mathrm|mbox|textbf|textrm|operatorname|mathbf)\s?\{[^{}\n]{0,80}\})"
+    r"|(?P<formula>\\\[|\\\(|\$\$|\$(?=[^\s$\d]|\d[^$\n]{0,400}?\$(?!\d)))"
+    rf"|(?P<number>(?<![A-Za-z0-9_.\\])(?:{_AMOUNT})(?:\s?(?:%|\\%|°))?)"
+    r"|(?P<letter>(?<![A-Za-z0-9\\])[A-J](?![A-Za-z0-9'’]|\.[A-Za-z])|(?<=[(\[])[a-j](?=[)\]]))"
+    r"|(?P<comma>(?<![A-Za-z])[a-z]\.[a-z]\.,?)"
+    rf"|(?P<word>{WORD_PATTERN})"
+    r"|(?P<hashes>####\s)"
+    r"|(?P<line>\s*\n\s*|\\n(?=[A-Z\\\d$*\-#]|\s|\Z))"
+    r"|(?P<power>(?<=[\w)])\*\*(?=[\d(]))"
+    r"|(?P<emphasis>\*{1,3}|_{2,3}|`+)"
+    r"|(?P<stop>(?<!\\)[.!]+(?=[\s*_)\]\"'”’`$]|\Z)|[。！।؛]|[;；](?=\s*[^\W\d_]{2})|\.{3}|…)"
+    r"|(?P<asks>[?？؟])"
+    r"|(?P<pause>[,，、،;；])"
+    r"|(?P<colon>[:：])"
+    r"|(?P<equals>[=≈→⇒]|\\approx|\\Rightarrow)"
+    r"|<<[^<>\n]{0,200}>>|(?P<open>[(\[{（【「『\"“<])|(?P<close>[)\]}）】」』\"”>])"
+    r"|\s+|(?P<sign>.)",
+    re.DOTALL,
+)
+_KIND: Final = {name: place for place, name in enumerate(KINDS)} | {"sign": OTHER, "pause": COMMA, "power": OTHER}
+_CLOSES: Final = {"\\[": "\\]", "\\(": "\\)", "$$": "$$", "$": "$"}
+_LONGEST: Final = 2_000
+"""No formula or box that states an answer has more characters."""
+
+
+class Lexed(NamedTuple):
+    """The tokens of `text[start:end]`, and the vocabulary that they were read with."""
+
+    text: str
+    tokens: list[Token]
+    words: Vocabulary
+    language: str
+
+    def said(self, first: int, last: int) -> str:
+        """The text from one token to another, both included."""
+        return self.text[self.tokens[first].start : self.tokens[last].end]
+
+
+def lex(text: str, start: int, end: int) -> Lexed:
+    """The tokens of `text[start:end]`."""
+    language = language_of(text[start:end])
+    words = vocabulary(language)
+    unspaced = unspaced_words(language)
+    tokens: list[Token] = []
+    at = start
+    match = _TOKEN.match
+    while at < end:
+        found = match(text, at, end)
+        if found is None:
+            break
+        name = found.lastgroup
+        at = found.end()
+        if name is None:
+            continue
+        if name == "formula":
+            at = _formula(text, found, end, tokens)
+        elif name == "box":
+            at = _box(text, found, end, tokens)
+        elif name == "word":
+            if unspaced is not None and not found[0].isascii():
+                _unspaced(text, found, unspaced, words, tokens)
+            else:
+                tokens.append(Token(WORD, found.start(), at, words.classes(found[0].lower())))
+        elif name == "letter":
+            tokens.append(Token(LETTER, found.start(), at, words.classes(found[0].lower())))
+        else:
+            kind = _KIND[name]
+            if name == "power" and text.count("**", max(start, found.start() - 80), found.start()) % 2:
+                kind = EMPHASIS  # the end of bold type
+            tokens.append(Token(kind, found.start(), at))
+    return Lexed(text, _with_phrases(text, tokens, words), words, language)
+
+
+def _formula(text: str, opened: re.Match[str], end: int, tokens: list[Token]) -> int:
+    """A formula up to the sign that closes it; a box inside it is a token of its own."""
+    begin = opened.start()
+    closing = _CLOSES[opened[0]]
+    limit = min(end, begin + _LONGEST)
+    line = text.find("\n", begin, limit) if closing == "$" else -1
+    if line >= 0 and text.find("\\begin{", begin, line) >= 0:
+        line = -1
+    close = text.find(closing, opened.end(), line if line >= 0 else limit)
+    if close < 0:
+        tokens.append(Token(OTHER, begin, opened.end()))
+        return opened.end()
+    if text.find("boxed", begin, close) >= 0 or text.find("\\fbox", begin, close) >= 0:
+        return opened.end()  # the box is read next, and the sign that closes the formula is an opening one to nobody
+    tokens.append(Token(FORMULA, begin, close + len(closing)))
+    return close + len(closing)
+
+
+def _box(text: str, opened: re.Match[str], end: int, tokens: list[Token]) -> int:
+    if not opened[0].endswith("{"):
+        tokens.append(Token(BOX, opened.start(), opened.end()))
+        return opened.end()
+    close = closing_brace(text, opened.end(), min(end, opened.end() + _LONGEST))
+    finish = close + 1 if close >= 0 else opened.end()
+    tokens.append(Token(BOX, opened.start(), finish))
+    return finish
+
+
+def _unspaced(text: str, run: re.Match[str], pattern: re.Pattern[str], words: Vocabulary, tokens: list[Token]) -> None:
+    """The known words in a run of a script without blanks, and what is between them."""
+    at = run.start()
+    for word in pattern.finditer(text, run.start(), run.end()):
+        if word.start() > at:
+            tokens.append(Token(WORD, at, word.start()))
+        tokens.append(Token(WORD, word.start(), word.end(), words.words.get(word[0], 0)))
+        at = word.end()
+    if at < run.end():
+        tokens.append(Token(WORD, at, run.end()))
+
+
+def _with_phrases(text: str, tokens: list[Token], words: Vocabulary) -> list[Token]:
+    """Words that are known only together ("at least", "the square of") joined into one token."""
+    phrases = words.phrases
+    joined: list[Token] = []
+    at, count = 0, len(tokens)
+    while at < count:
+        token = tokens[at]
+        if token.kind == WORD or token.kind == LETTER:
+            listed = phrases.get(text[token.start : token.end].lower())
+            length = _phrase_at(text, tokens, at, listed) if listed else None
+            if length is not None:
+                places, bit = length
+                joined.append(Token(WORD, token.start, tokens[at + places - 1].end, bit))
+                at += places
+                continue
+        joined.append(token)
+        at += 1
+    return joined
+
+
+def _phrase_at(
+    text: str, tokens: list[Token], at: int, listed: list[tuple[tuple[str, ...], int]]
+) -> tuple[int, int] | None:
+    """How many tokens the longest phrase at a place has, and its classes."""
+    for phrase, bit in listed:
+        if at + len(phrase) <= len(tokens) and all(
+            tokens[at + place].kind in (WORD, LETTER)
+            and text[tokens[at + place].start : tokens[at + place].end].lower() == word
+            for place, word in enumerate(phrase)
+        ):
+            return len(phrase), bit | _same(listed, phrase)
+    return None
+
+
+def _same(listed: list[tuple[tuple[str, ...], int]], phrase: tuple[str, ...]) -> int:
+    classes = 0
+    for other, bit in listed:
+        if other == phrase:
+            classes |= bit
+    return classes
+
+
+def has(token: Token, *names: str) -> bool:
+    """Whether a word is of one of the classes."""
+    return any(token.classes & BIT[name] for name in names)

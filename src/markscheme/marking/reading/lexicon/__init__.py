@@ -1,0 +1,1 @@
+"""The words of each language by class: data, one text file per language."""

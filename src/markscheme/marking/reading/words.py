@@ -1,0 +1,164 @@
+"""The lexicon as the lexer needs it: which classes a word or phrase of a language has.
+
+The words are in `lexicon/*.txt`, one file per language; nothing else in the reader knows a word of any language.
+A text is read with the vocabulary of its own language on top of the English one, because models mix the two.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cache
+from importlib.resources import files
+from typing import Final
+
+CLASSES: Final = (
+    "ANSWER", "IS", "SO", "CHOOSE", "GOOD", "BAD", "NOT", "HEDGE", "LIKELY", "IF", "BECAUSE", "BUT", "RETRACT", "AND",
+    "OR", "OPTION", "BOUND", "OPERATE", "APPROX", "ASK", "REMARK", "YES", "NO", "TRUE", "FALSE", "NONE", "ALL",
+    "UNKNOWN", "QUESTION", "ROLE", "STEP", "FINAL", "THIS", "UNIT", "WITHIN", "FILLER", "NUMBER", "SCALE",
+)  # fmt: skip
+BIT: Final = {name: 1 << place for place, name in enumerate(CLASSES)}
+_UNSPACED: Final = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
+"""Scripts without blanks between words: Thai, Lao, Burmese, Khmer, Japanese, Chinese."""
+_LATIN: Final = "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u1e00-\u1eff"
+# Vowel signs and joiners are parts of words in Indic, Thai and Arabic script, though Python does not count them as letters.
+_SIGNS: Final = (
+    "\u0300-\u036f\u064b-\u065f\u0900-\u0963\u0970-\u0dff\u0e31-\u0e4e\u1000-\u109f\u1780-\u17d3\u200c\u200d"
+)
+WORD_PATTERN: Final = rf"[{_LATIN}]+(?:['’][{_LATIN}]+)*|(?:[^\W\d_{_LATIN}]|[{_SIGNS}])+"
+_WORD: Final = re.compile(WORD_PATTERN)
+
+
+@dataclass
+class Vocabulary:
+    """The words and phrases of one language, or of two."""
+
+    words: dict[str, int] = field(default_factory=dict)
+    phrases: dict[str, list[tuple[tuple[str, ...], int]]] = field(default_factory=dict)  # by first word, longest first
+    stems: dict[str, int] = field(default_factory=dict)
+    values: dict[str, Fraction] = field(default_factory=dict)
+    letters: dict[str, str] = field(default_factory=dict)
+    decimal: str = "."
+
+    def classes(self, word: str) -> int:
+        """The classes of one word, in lower case; 0 if it has none."""
+        found = self.words.get(word)
+        if found is None and self.stems:
+            found = next((self.stems[word[:cut]] for cut in range(len(word), 2, -1) if word[:cut] in self.stems), 0)
+            self.words[word] = found if len(self.words) < _REMEMBERED else 0
+        return found or 0
+
+    def add(self, entry: str, bit: int) -> None:
+        """One entry of the data: a word, a phrase or, with `*`, a stem."""
+        if entry.endswith("*") and " " not in entry:
+            self.stems[entry[:-1]] = self.stems.get(entry[:-1], 0) | bit
+            return
+        words = tuple(_WORD.findall(entry)) if not _UNSPACED.search(entry) else (entry,)
+        if len(words) < 2:
+            self.words[entry] = self.words.get(entry, 0) | bit
+        else:
+            self.phrases.setdefault(words[0], []).append((words, bit))
+
+
+_REMEMBERED: Final = 50_000
+
+
+@cache
+def languages() -> dict[str, Vocabulary]:
+    """Every language of the lexicon."""
+    folder = files("markscheme.marking.reading.lexicon")
+    return {
+        path.name.removesuffix(".txt"): read_language(path.read_text("utf-8"))
+        for path in folder.iterdir()
+        if path.name.endswith(".txt")
+    }
+
+
+def read_language(text: str) -> Vocabulary:
+    """The vocabulary in a data file: `CLASS: entry | entry`, one class per line."""
+    found = Vocabulary()
+    for line in text.splitlines():
+        name, colon, entries = line.partition(":")
+        if line.startswith("#") or not colon:
+            continue
+        name = name.strip()
+        for entry in filter(None, (each.strip() for each in entries.split(" | " if name != "IS" else "|"))):
+            if name == "DECIMAL":
+                found.decimal = entry
+            elif name == "OPTION_LETTERS":
+                label, _, letter = entry.partition("=")
+                found.letters[label] = letter
+            elif name in ("NUMBER", "SCALE"):
+                word, _, value = entry.partition("=")
+                found.values[word] = Fraction(value)
+                found.add(word, BIT[name])
+            elif name in BIT:
+                found.add(entry, BIT[name])
+    for phrases in found.phrases.values():
+        phrases.sort(key=lambda phrase: -len(phrase[0]))
+    return found
+
+
+@cache
+def vocabulary(language: str) -> Vocabulary:
+    """The vocabulary of a language on top of the English one."""
+    english, own = languages()["english"], languages()[language]
+    if own is english:
+        return english
+    phrases = dict(english.phrases)
+    for first, listed in own.phrases.items():
+        phrases[first] = sorted([*listed, *phrases.get(first, [])], key=lambda phrase: -len(phrase[0]))
+    return Vocabulary(
+        {**english.words, **own.words},
+        phrases,
+        {**english.stems, **own.stems},
+        {**english.values, **own.values},
+        {**english.letters, **own.letters},
+        own.decimal,
+    )
+
+
+@cache
+def _speakers() -> dict[str, tuple[str, ...]]:
+    """Which languages have a word."""
+    speakers: dict[str, list[str]] = {}
+    for name, language in languages().items():
+        for word in {*language.words, *(words[0] for listed in language.phrases.values() for words, _ in listed)}:
+            speakers.setdefault(word, []).append(name)
+    return {word: tuple(names) for word, names in speakers.items()}
+
+
+@cache
+def _unspaced_entries(language: str) -> re.Pattern[str]:
+    entries = sorted((word for word in languages()[language].words if _UNSPACED.search(word)), key=len, reverse=True)
+    return re.compile("|".join(map(re.escape, entries)) or r"(?!)")
+
+
+def unspaced_words(language: str) -> re.Pattern[str] | None:
+    """The words of a language that is written without blanks, longest first; `None` for the others."""
+    pattern = _unspaced_entries(language)
+    return None if pattern.pattern == r"(?!)" else pattern
+
+
+_SCRIPTS: Final = (
+    (re.compile("[\u3040-\u30ff]"), "japanese"),
+    (re.compile("[\u0e00-\u0e7f]"), "thai"),
+    (re.compile("[\u3400-\u9fff]"), "chinese"),
+)
+_SURE: Final = 1.3
+"""A language other than English must know this many times as many words of a text: names and loans are in both."""
+
+
+def language_of(text: str) -> str:
+    """The language of a short text, by the words that it shares with the lexicon."""
+    if not text.isascii():
+        for script, name in _SCRIPTS:
+            if script.search(text) and name in languages():
+                return name
+    speakers, tally = _speakers(), {"english": 0.5}
+    for word in _WORD.findall(text.lower()):
+        for name in speakers.get(word, ()):
+            tally[name] = tally.get(name, 0) + 1
+    best = max(tally, key=lambda name: tally[name])
+    return best if tally[best] > _SURE * tally["english"] else "english"

@@ -1,0 +1,79 @@
+"""Whether an answer only restates the problem: `\\sqrt{242}` where the statement says "Simplify $\\sqrt{242}$".
+
+Such an answer equals the gold once somebody has worked it out, which was the task. A formula of the statement can also
+be the answer, as `\\sqrt{53}` is in "What is $\\sqrt{53}$ in simplest radical form?": then the gold is written the same.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from markscheme.marking.equality.algebra.exact import Unreadable
+from markscheme.marking.equality.read.cleaning import clean
+from markscheme.marking.equality.read.tokens import scan
+from markscheme.marking.equality.read.tree import flat, tree
+from markscheme.marking.equality.read.vocabulary import words
+
+ASKING: Final = words(
+    "evaluate simplify factor factorise factorize expand solve convert compute calculate find determine express write rewrite "
+    "reduce rationalise rationalize round estimate multiply divide add subtract work what how"
+)
+_CHOOSING: Final = re.compile(r"\bwhich of\b", re.IGNORECASE)  # the answer is in the statement
+_LONGEST: Final = 10_000  # characters of a statement that are looked at
+_LONGEST_FORMULA: Final = 2_000
+_FEWEST_WORDS: Final = 5  # of a sentence
+_MEASURES: Final = frozenset({"$", "%", "°"})
+_FORMULA: Final = re.compile(
+    r"\$\$([^$]{1,2000})\$\$|(?<!\\)\$((?:[^$\\]|\\.){1,2000})\$|\\\(((?:[^\\]|\\[^)(]){1,2000})\\\)|\\\[((?:[^\\]|\\[^\][]){1,2000})\\\]",
+    re.DOTALL,
+)
+_RELATION: Final = re.compile(r"[=<>≤≥≈]|\\(?:leq?|geq?|lt|gt|neq?|approx|equiv)(?![a-zA-Z])")
+_PROSE: Final = re.compile(r"(?<![\\a-zA-Z])[a-zA-Z]{2,}|[,;:?!=]|\.(?!\d)")
+_WORD: Final = re.compile(r"\w+")
+_BRACED: Final = re.compile(r"\{ (\S+) \}")
+_ZEROS: Final = re.compile(r"\A0+(?=\.\d)|\.0+\Z|(?<=\.)(\d*[1-9])0+\Z")
+_SLASH: Final = re.compile(r"\b(\d+) / (\d+)\b")
+
+
+def restates(answer: str, statement: str) -> bool:
+    """Whether an answer is a formula of the statement, a side of one, or a sentence of it."""
+    statement, said = statement[:_LONGEST], _WORD.findall(answer[:_LONGEST].lower())
+    if len(said) >= _FEWEST_WORDS and f" {' '.join(said)} " in f" {' '.join(_WORD.findall(statement.lower()))} ":
+        return True
+    written = _writing(answer)
+    return bool(written) and any(_writing(formula) == written for formula in _formulas(statement))
+
+
+def asks_to_work_out(statement: str, words: frozenset[str] = ASKING) -> bool:
+    """Whether a statement asks for the result of some work, and not to choose among what it states."""
+    statement = statement[:_LONGEST]
+    return not words.isdisjoint(_WORD.findall(statement.lower())) and not _CHOOSING.search(statement)
+
+
+def is_same_writing(answer: str, gold: str) -> bool:
+    r"""Whether two answers are written the same but for layout (`\dfrac12`, `\frac{1}{2}`), units and the name of an unknown."""
+    answer, gold = answer[:_LONGEST], gold[:_LONGEST]
+    one, two = _writing(answer), _writing(gold)
+    return one == two if one or two else _WORD.findall(answer.lower()) == _WORD.findall(gold.lower())
+
+
+def _formulas(statement: str) -> Iterator[str]:
+    for m in _FORMULA.finditer(statement):
+        yield m[m.lastindex or 0]
+        yield from _RELATION.split(m[m.lastindex or 0])
+    yield from filter(str.strip, _PROSE.split(_FORMULA.sub(" , ", statement)))
+
+
+def _writing(text: str) -> str:
+    """A formula as its tokens, one way to write each, without units and without `x =` before it; of words nothing."""
+    tokens = scan(clean(text[:_LONGEST_FORMULA]))
+    with contextlib.suppress(Unreadable):  # else its tokens as they are
+        tokens = flat(tree(tokens))
+    kept = [t for t in tokens if t.kind != "x" and t.text not in _MEASURES]
+    if len(kept) > 2 and kept[0].kind == "v" and kept[1].text in "=∈":
+        kept = kept[2:]
+    written = " ".join(_ZEROS.sub(r"\1", t.text) if t.kind == "n" else t.text for t in kept)
+    return _SLASH.sub(r"frac \1 \2", _BRACED.sub(r"\1", written))

@@ -1,0 +1,203 @@
+"""Server-sent events: a streamed answer, folded into the JSON that the same server sends without a stream.
+
+What reads an answer therefore need not know how it came. A stream that breaks off is a failed attempt, never half an
+answer. Events are decoded many at a time: one by one they would cost more than everything else about a request.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+import aiohttp
+import msgspec
+
+from markscheme.models.base import RequestFailed
+from markscheme.models.bodies import decode, pieces
+from markscheme.models.failures import failed_body, malformed
+from markscheme.models.fields import as_object
+
+TYPE = "text/event-stream"
+FOLD_AT = 2**15  # bytes of events that are kept before they are folded
+LARGEST_STREAM = 2**29  # bytes of a whole stream, which is never held: a token of a chat takes 200 to 300
+LARGEST_TEXT = 2**24
+"""Characters of everything that a stream says: two million tokens, several times what any model writes."""
+DEEPEST = 6  # objects within objects that are put together piece by piece: a tool call in a list in a delta has four
+
+_TOKEN = re.compile(rb'"(?:content|text|reasoning|reasoning_content|thinking|arguments|partial_json|delta)": ?"[^"]')
+_NAMES = {"id", "type", "role", "name"}  # said once, or again with every piece
+
+
+class Fold(ABC):
+    """Puts the events of one answer together."""
+
+    def __init__(self) -> None:
+        self.size = 0
+        self.ended = False
+
+    def take(self, lines: list[bytes]) -> None:
+        """The next events, as the lines of the stream."""
+        data = [line[5:].strip() for line in lines if line.startswith(b"data:")]
+        events = [one for one in data if one and one != b"[DONE]"]
+        self.ended = self.ended or (len(events) < len(data) and b"[DONE]" in data)
+        try:
+            decoded = msgspec.json.decode(b"[" + b",".join(events) + b"]")
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            decoded = [decode(one) for one in events]
+        for event in decoded:
+            if isinstance(event, dict):
+                if event.get("error"):
+                    raise failed_body(event, None)
+                self.add(event)
+        if self.size > LARGEST_TEXT:
+            raise malformed(f"the stream says more than {LARGEST_TEXT >> 20} million characters")
+
+    @abstractmethod
+    def add(self, event: dict[str, Any]) -> None:
+        """One event. May stumble (`KeyError`, `TypeError` …) over one that has not the promised form."""
+
+    @abstractmethod
+    def answer(self) -> dict[str, Any]:
+        """Everything, in the form of an answer that was not streamed."""
+
+    def merge(self, into: dict[str, Any], delta: dict[str, Any], depth: int = 0) -> None:
+        """Add a piece: texts grow, items of lists with an `index` grow each by themselves."""
+        for name, value in delta.items():
+            if isinstance(value, str) and name not in _NAMES:
+                self.size += len(value)
+                into.setdefault(name, _Pieces()).append(value)
+            elif isinstance(value, list):
+                items = into.setdefault(name, [])
+                self.size += len(value)
+                for item in value:
+                    at = item.pop("index", None) if isinstance(item, dict) else None
+                    if type(at) is not int or depth > DEEPEST or not 0 <= at <= len(items):
+                        items.append(item)
+                        continue
+                    if at == len(items):
+                        items.append({})
+                    self.merge(items[at], item, depth + 1)
+            elif isinstance(value, dict) and depth < DEEPEST:
+                self.merge(into.setdefault(name, {}), value, depth + 1)
+            elif value not in (None, ""):
+                into[name] = value
+
+
+class ChatFold(Fold):
+    """Chat completions and plain completions."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._about: dict[str, Any] = {}
+        self._choices: dict[int, dict[str, Any]] = {}
+
+    def add(self, event: dict[str, Any]) -> None:
+        for name in ("model", "usage"):
+            if event.get(name):
+                self._about[name] = event[name]
+        for choice in event.get("choices") or ():
+            at = choice.get("index") or 0
+            if at not in self._choices and len(self._choices) > 4096:
+                raise malformed("the stream has thousands of choices")
+            into = self._choices.setdefault(at, {"message": {}})
+            self.merge(into["message"], choice.get("delta") or {})
+            self.merge(into, {name: choice[name] for name in ("text", "logprobs") if choice.get(name)})
+            into["finish_reason"] = choice.get("finish_reason") or into.get("finish_reason")
+
+    def answer(self) -> dict[str, Any]:
+        choices = [whole(choice) for _, choice in sorted(self._choices.items())]
+        if not self.ended and not (choices and all(choice["finish_reason"] for choice in choices)):
+            raise broken_off()
+        return {**self._about, "choices": [{"text": "", **choice} for choice in choices]}
+
+
+class MessageFold(Fold):
+    """Anthropic's messages."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._message: dict[str, Any] = {}
+        self._blocks: list[dict[str, Any]] = []
+
+    def add(self, event: dict[str, Any]) -> None:
+        kind = event.get("type")
+        if kind == "message_start":
+            self._message = event["message"]
+        elif kind == "content_block_start":
+            self._blocks.append({})
+            self.merge(self._blocks[event["index"]], event["content_block"])
+        elif kind == "content_block_delta":
+            piece = {name: value for name, value in event["delta"].items() if name != "type"}
+            if "citation" in piece:
+                piece = {"citations": [piece["citation"]]}
+            self.merge(self._blocks[event["index"]], piece)
+        elif kind == "message_delta":
+            usage = {**as_object(self._message.get("usage")), **as_object(event.get("usage"))}
+            self._message = {**self._message, **event["delta"], "usage": usage}
+        elif kind == "message_stop":
+            self.ended = True
+
+    def answer(self) -> dict[str, Any]:
+        if not self.ended:
+            raise broken_off()
+        blocks = [whole(block) for block in self._blocks]
+        for block in blocks:
+            if (written := block.pop("partial_json", None)) is not None:
+                try:
+                    block["input"] = msgspec.json.decode(written)
+                except (msgspec.DecodeError, RecursionError):
+                    block["input"] = written
+        return {**self._message, "content": blocks}
+
+
+class Stream:
+    """One streamed request: its fold, and when the first token came."""
+
+    def __init__(self, fold: Callable[[], Fold]) -> None:
+        self._fold = fold
+        self.first_token: float | None = None
+
+    async def read(self, answer: aiohttp.ClientResponse, sent: float) -> dict[str, Any]:
+        """The whole answer, of a request that was sent at a `time.monotonic()`; raises `RequestFailed`."""
+        fold, rest, read = self._fold(), b"", 0
+        kept: list[bytes] = []
+        size = 0
+        self.first_token = None
+        try:
+            async for piece in pieces(answer):
+                read += len(piece)
+                size += len(piece)
+                kept.append(piece)
+                if self.first_token is None and _TOKEN.search(piece):
+                    self.first_token = round(time.monotonic() - sent, 4)
+                if size > FOLD_AT and b"\n" in piece:
+                    *lines, rest = b"".join(kept).split(b"\n")
+                    fold.take(lines)
+                    kept, size = [rest], len(rest)
+                if read > LARGEST_STREAM or size > LARGEST_TEXT:
+                    raise malformed(f"the stream is longer than {LARGEST_STREAM >> 20} MB, or a line of it without end")
+            fold.take(b"".join(kept).split(b"\n"))
+            return fold.answer()
+        except (KeyError, IndexError, TypeError, ValueError, AttributeError):
+            raise malformed("an event of the stream has not the promised form") from None
+
+
+class _Pieces(list[str]):
+    """A text that grows: joined once, at the end."""
+
+
+def whole(value: Any) -> Any:
+    """What was merged, with its texts joined."""
+    if isinstance(value, _Pieces):
+        return "".join(value)
+    if isinstance(value, dict):
+        return {name: whole(item) if isinstance(item, dict | list) else item for name, item in value.items()}
+    return [whole(item) if isinstance(item, dict) else item for item in value]
+
+
+def broken_off() -> RequestFailed:
+    """The connection ended in good order, and the answer did not."""
+    return RequestFailed("connection", "the stream broke off before the answer had ended", retryable=True)

@@ -1,0 +1,122 @@
+"""`markscheme verify`: is a run folder as it was closed, do its marks come out again, does its report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from markscheme.errors import MarkschemeError, UsageError
+from markscheme.marking import get_protocol, mark_many
+from markscheme.reporting.summary import Summary, summarize
+from markscheme.runs.digests import MOST_NAMED, differences
+from markscheme.runs.files import file_sizes, read_inside
+from markscheme.runs.folder import Run
+from markscheme.runs.lines import UNREADABLE
+from markscheme.runs.snapshot import Snapshot
+from markscheme.types import Mark
+
+LARGEST_REPORT = 64 << 20
+NOT_FIGURES = ("run", "warnings", "files")
+"""What a report says of the folder and not of the marks: a folder that is copied elsewhere keeps its report."""
+
+
+class Check(msgspec.Struct, frozen=True):
+    """One thing that was looked at. `holds` is None where it could not be, which is no failure."""
+
+    what: str
+    holds: bool | None
+    found: str
+
+
+class Verified(msgspec.Struct, frozen=True):
+    """What holds of one run folder."""
+
+    run: str
+    checks: tuple[Check, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether everything that could be looked at holds."""
+        return all(each.holds is not False for each in self.checks)
+
+
+def verify_run(run: Run, workers: int | None = None) -> Verified:
+    """Recompute the digests, make the marks again, and make the report from the marks."""
+    checks = [_unaltered(run)]
+    try:
+        snapshot = run.snapshot()
+        checks += _whole(snapshot)
+        checks += [_marks(snapshot, name, workers) for name in snapshot.protocols]
+        checks.append(_report(run))
+    except MarkschemeError as problem:
+        checks.append(Check("readable", False, str(problem)))
+    return Verified(str(run.path), tuple(checks))
+
+
+def _unaltered(run: Run) -> Check:
+    manifest = run.manifest
+    if not manifest.digests and not manifest.settings_sha256:
+        return Check("unaltered", False, "no digests recorded: nothing shows whether it was altered")
+    if manifest.status == "running":
+        return Check("unaltered", False, f"the run has not ended; `markscheme resume {run.path}` ends it")
+    found = differences(run.path, manifest)
+    return Check("unaltered", not found, "\n".join(found) or f"{len(manifest.digests)} files and the manifest")
+
+
+def _whole(snapshot: Snapshot) -> Iterator[Check]:
+    if count := snapshot.damaged + len(snapshot.torn) + snapshot.stray:
+        names = ", ".join(dict.fromkeys([*snapshot.damage, *snapshot.torn])) or "responses"
+        yield Check(
+            "lines read", False, f"{count} lines are damaged or of problems that the run does not have: {names}"
+        )
+
+
+def _marks(snapshot: Snapshot, name: str, workers: int | None) -> Check:
+    label = snapshot.label_of(name)
+    what = f"marks of {label}"
+    if name.startswith("judge:"):
+        return Check(what, None, "a model's opinions cannot be made again; its replies are in judges/")
+    try:
+        rule = get_protocol(name)
+    except UsageError:
+        return Check(what, None, "not a protocol of this version, so they cannot be made again")
+    if rule.label != label:
+        return Check(what, None, f"this version marks by {rule.label}, so they cannot be made again")
+    problems = {question.problem.key: question.problem for question in snapshot.questions()}
+    stored = {(mark.key, mark.sample): mark for mark in snapshot.marks(label)}
+    pairs = ((response, problems[response.key]) for response in snapshot.responses())
+    same, other = 0, []
+    for mark in mark_many(pairs, rule.name, workers=workers):
+        there = stored.pop((mark.key, mark.sample), None)
+        if there == mark:
+            same += 1
+        else:
+            other.append(f"{mark.key} sample {mark.sample}: {_said(there)}, made again {_said(mark)}")
+    total = same + len(other)
+    hidden = bool(other) and bool(
+        snapshot.manifest and snapshot.manifest.redacted
+    )  # some marks depend on the statement
+    return Check(
+        what, None if hidden else not other, "\n".join([f"{same} of {total} come out again", *other[:MOST_NAMED]])
+    )
+
+
+def _said(mark: Mark | None) -> str:
+    return "no mark" if mark is None else f"{mark.verdict} ({mark.answer!s:.40})"
+
+
+def _report(run: Run) -> Check:
+    try:
+        stored = msgspec.json.decode(read_inside(run.path / "report.json", run.path.resolve(), LARGEST_REPORT))
+        made = msgspec.to_builtins(summarize(run, stored["protocol"]))
+    except FileNotFoundError:
+        return Check("report", None, "no report.json")
+    except (OSError, KeyError, TypeError, *UNREADABLE):
+        return Check("report", False, "report.json cannot be read")
+    if stored.get("files") != file_sizes(run.path, run.manifest.protocol):
+        return Check("report", None, "report.json was made before the last marks or responses")
+    names = [name for name in Summary.__struct_fields__ if name not in NOT_FIGURES]
+    made = msgspec.json.decode(msgspec.json.encode(made))
+    differing = [name for name in names if name in stored and stored[name] != made.get(name)]
+    return Check("report", not differing, f"other {', '.join(differing)}" if differing else "comes out again")

@@ -1,0 +1,108 @@
+"""A run as one file to send: `run.msz`, a plain zip of the files that digests are kept of, in a fixed order.
+
+It is opened like a folder: unpacked beside, read, and removed when the process ends. What comes in it is hostile: only names
+of ours, plain files, and no more than a text can have been packed into so few bytes.
+"""
+
+from __future__ import annotations
+
+import atexit
+import re
+import shutil
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from markscheme.errors import JournalError
+from markscheme.runs.digests import alteration_line, covered
+from markscheme.runs.lines import read_all
+from markscheme.runs.problems import label
+from markscheme.types import Message, Question
+
+SUFFIX = ".msz"
+HIDDEN = "[redacted]"
+_NAME = re.compile(r"(?:manifest|rounds|usage|report|lines)\.json|(?:problems|responses[\w.-]*|marks/[\w.:-]+)\.jsonl")
+_LEAST_ROOM, _MOST_RATIO = 64 << 20, 200
+"""Bytes that any archive may unpack to, and how many times its own size a larger one may: texts shrink to a twentieth."""
+
+_opened: dict[tuple[Path, int, int], Path] = {}
+
+
+def pack(folder: Path, file: Path, redact: bool = False) -> Path:
+    """Write the archive of a run folder; the same folder gives the same bytes."""
+    from markscheme.runs.folder import write_atomically
+
+    with tempfile.TemporaryDirectory() as scratch:
+        made = Path(scratch) / "packed"
+        source = _redacted(folder, Path(scratch) / "redacted") if redact else folder
+        files = {"manifest.json": source / "manifest.json", **covered(source)}
+        with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, each in files.items():
+                about = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
+                about.compress_type, about.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
+                with each.open("rb") as content, archive.open(about, "w", force_zip64=True) as packed:
+                    shutil.copyfileobj(content, packed, 1 << 20)
+        with made.open("rb") as content:
+            write_atomically(file, iter(lambda: content.read(1 << 20), b""), gate=False)
+    return file
+
+
+def _redacted(folder: Path, copy: Path) -> Path:
+    """A copy without statements, solutions and prompts. The digest of the problems as they were stays in its manifest."""
+    from markscheme.runs.folder import Run, write_atomically
+
+    if line := alteration_line(folder, Run.open(folder).manifest):  # new digests would hide it
+        raise JournalError(line)
+    for name, file in {"manifest.json": folder / "manifest.json", **covered(folder)}.items():
+        (copy / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(file, copy / name)
+    lines = (msgspec.json.encode(each) + b"\n" for each in _hidden(folder / "problems.jsonl"))
+    write_atomically(copy / "problems.jsonl", lines)
+    run = Run.open(copy)
+    if (before := run.manifest.digests.get("problems.jsonl")) is None:
+        raise JournalError(
+            f"{folder} has no digests, which --redact keeps in place of the statements; `markscheme resume {folder}`"
+        )
+    run.seal(msgspec.structs.replace(run.manifest, redacted=before.sha256), "problems.jsonl")
+    return copy
+
+
+def _hidden(file: Path) -> Iterator[Question]:
+    for question in read_all(file, Question):
+        labels = {name: value for name, value in question.problem.metadata.items() if label(value) is not None}
+        problem = msgspec.structs.replace(question.problem, statement=HIDDEN, solution=None, metadata=labels)
+        messages = tuple(Message(each.role, HIDDEN) for each in question.prompt.messages)
+        prompt = msgspec.structs.replace(question.prompt, messages=messages)
+        yield msgspec.structs.replace(question, problem=problem, prompt=prompt)
+
+
+def unpacked(file: Path) -> Path:
+    """The folder of an archive; removed when the process ends."""
+    try:
+        state = file.stat()
+        known = (file.absolute(), state.st_size, state.st_mtime_ns)
+        if known not in _opened:
+            place = Path(tempfile.mkdtemp(prefix="markscheme-"))
+            atexit.register(shutil.rmtree, place, ignore_errors=True)
+            _unpack(file, place / file.stem, max(_LEAST_ROOM, _MOST_RATIO * state.st_size))
+            _opened[known] = place / file.stem
+        return _opened[known]
+    except (OSError, zipfile.BadZipFile, zipfile.LargeZipFile, RuntimeError, NotImplementedError, EOFError) as problem:
+        raise JournalError(f"{file} cannot be read as a run: {getattr(problem, 'strerror', None) or problem}") from None
+
+
+def _unpack(file: Path, folder: Path, most: int) -> None:
+    with zipfile.ZipFile(file) as archive:
+        items = archive.infolist()
+        names = [item.filename for item in items]
+        if other := next((name for name in names if not _NAME.fullmatch(name)), None):
+            raise JournalError(f"{file} holds {other[:100]!r}, which is not a file of a run")
+        if len(set(names)) < len(names) or sum(item.file_size for item in items) > most:
+            raise JournalError(f"{file} holds a file twice, or more than {most >> 20} MB: it is not an archive of ours")
+        (folder / "marks").mkdir(parents=True)
+        for item in items:
+            with archive.open(item) as packed, (folder / item.filename).open("xb") as out:
+                shutil.copyfileobj(packed, out, 1 << 20)

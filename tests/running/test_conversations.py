@@ -1,0 +1,168 @@
+"""Several turns: each is kept before the next begins, and none is asked twice."""
+
+import json
+import shutil
+
+import pytest
+from kept_runs import answers, wait_until
+from loopback import Loopback, Plan
+
+from markscheme.runs.folder import Run
+
+
+def doubtful(body):
+    """Wrong at first, right when asked again."""
+    return "ANSWER: 1" if len(body["messages"]) == 1 else "ANSWER: 7"
+
+
+def test_run_when_the_user_asks_on_then_the_last_answer_counts_and_every_turn_is_kept(markscheme, sums, fast, tmp_path):
+    folder = tmp_path / "run"
+    with Loopback(Plan(answer=doubtful), keep=True) as server:
+        done = markscheme(
+            *("run", sums(1), *fast, "--base-url", server.url, "--then", "Are you sure?", "--out", folder, "--json")
+        )
+    assert json.loads(done.stdout)["verdicts"] == {"correct": 1}
+    [response] = Run.open(folder).responses()
+    said = [(turn.role, turn.text) for turn in response.turns]
+    assert said == [("assistant", "ANSWER: 1"), ("user", "Are you sure?"), ("assistant", "ANSWER: 7")]
+    assert response.text == "ANSWER: 7"
+    assert response.prompt_tokens == 400  # of both turns
+    assert response.latency == pytest.approx(response.turns[0].latency + response.turns[2].latency)
+    second = json.loads(server.seen[1][1])["messages"]
+    assert second[1:] == [
+        {"role": "assistant", "content": "ANSWER: 1"},
+        {"role": "user", "content": "Are you sure?"},
+    ]
+
+
+def test_resume_when_killed_between_two_turns_then_no_turn_is_lost_and_none_asked_twice(
+    process, markscheme, sums, fast, tmp_path
+):
+    folder = tmp_path / "run"
+
+    class Slow(Plan):
+        """Answers first turns, and lets every third of the others wait for ever."""
+
+        def draw(self):
+            return "stall" if len(server.seen) > 12 and len(server.seen) % 3 == 0 else None
+
+    with Loopback(Slow(answer=doubtful, faults={"stall": 0.1}), count=True, keep=True) as server:
+        asking = process(
+            "run", sums(12), *fast, "--base-url", server.url, "--then", "Sure?", "--concurrency", 12, "--out", folder
+        )
+        turns = folder / "turns.jsonl"
+        wait_until(lambda: turns.exists() and turns.read_bytes().count(b"\n") == 24 and len(server.seen) == 24)
+        wait_until(lambda: len(answers(folder)) == sum(server.answered.values()) - 12)
+        asking.kill()
+        asking.wait()
+        missing = 12 - len(answers(folder))
+        assert missing > 0
+        before, server.plan.faults = dict(server.answered), {}
+        again = markscheme("resume", folder, "--json")
+        assert again.returncode == 0
+        assert sum(server.answered.values()) - sum(before.values()) == missing
+    assert set(server.answered.values()) == {1}
+    assert all(len(response.turns) == 3 for response in Run.open(folder).responses())
+
+
+def test_resume_when_a_turn_is_torn_or_strange_then_the_conversation_goes_on_before_it(
+    markscheme, sums, fast, tmp_path
+):
+    folder = tmp_path / "run"
+    with Loopback(Plan(answer=doubtful), keep=True) as server:
+        asked = ("run", sums(2), *fast, "--base-url", server.url, "--then", "Sure?", "--out", folder)
+        markscheme(*asked)
+        (folder / "responses.jsonl").write_text("")
+        lines = [json.loads(line) for line in (folder / "turns.jsonl").read_text().splitlines()]
+        first = [line for line in lines if line["key"] == lines[0]["key"]]
+        kept = [first[0], {**first[1], "number": 5}, {**first[0], "sample": -1}, {"key": 3}]
+        (folder / "turns.jsonl").write_text("\n".join(map(json.dumps, kept)) + '\n{"key": "')
+        server.seen.clear()
+        assert markscheme("resume", folder, "--json").returncode == 0
+        assert len(server.seen) == 3  # the second turn of one problem, both of the other
+    assert {len(response.turns) for response in Run.open(folder).responses()} == {3}
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--model", "solver"), "needs a model that takes several turns"),
+        (("--model", "openai/m", "--base-url", "http://127.0.0.1:9/v1", "--batch"), "--batch asks once"),
+        (("--model", "openai/m", "--base-url", "http://127.0.0.1:9/v1", "--samples-per-request", 2), "leave one of"),
+    ],
+)
+def test_run_when_a_conversation_cannot_be_had_then_says_so_before_there_is_a_folder(
+    markscheme, sums, tmp_path, options, said
+):
+    done = markscheme("run", sums(1), *options, "--then", "Sure?", "--out", tmp_path / "run")
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert not (tmp_path / "run").exists()
+
+
+def called(*codes):
+    """An answer that calls the tool once for each code, and then says what the last one gave."""
+
+    class Calling(Plan):
+        def encode(self, text, model):
+            given = json.loads(text)
+            results = [message["content"] for message in given if message["role"] == "tool"]
+            calls = [
+                {
+                    "id": f"c{n}",
+                    "type": "function",
+                    "function": {"name": "python", "arguments": json.dumps({"code": code})},
+                }
+                for n, code in enumerate(codes)
+            ]
+            message = {"content": None, "tool_calls": calls} if not results else {"content": f"ANSWER: {results[-1]}"}
+            return json.dumps({"choices": [{"message": message, "finish_reason": "stop"}]}).encode()
+
+    return Calling(answer=lambda body: json.dumps(body["messages"]))
+
+
+@pytest.mark.skipif(shutil.which("bwrap") is None, reason="needs bubblewrap")
+def test_run_when_the_model_calls_python_then_its_results_are_handed_back_and_kept(markscheme, sums, fast, tmp_path):
+    folder = tmp_path / "run"
+    with Loopback(called("x = 3", "2 * x + 1"), keep=True) as server:
+        done = markscheme(
+            *("run", sums(1), *fast, "--base-url", server.url, "--tools", "python", "--out", folder, "--json")
+        )
+        first, second = (json.loads(body) for _, body in server.seen)
+    assert json.loads(done.stdout)["verdicts"] == {"correct": 1}
+    assert first["tools"][0]["function"]["name"] == "python"
+    assert [(one["role"], one.get("tool_call_id"), one["content"]) for one in second["messages"][2:]] == [
+        ("tool", "c0", ""),
+        ("tool", "c1", "7"),
+    ]
+    [response] = Run.open(folder).responses()
+    assert [turn.role for turn in response.turns] == ["assistant", "tool", "tool", "assistant"]
+
+
+@pytest.mark.skipif(shutil.which("bwrap") is None, reason="needs bubblewrap")
+def test_run_when_code_is_a_block_of_the_text_then_it_is_answered_in_the_text(markscheme, sums, fast, tmp_path):
+    def answer(body):
+        return "ANSWER: 7" if "```output\n7\n```" in body["prompt"] else "Let me see.\n```python\n3 + 4\n```\n"
+
+    with Loopback(Plan(answer=answer), keep=True) as server:
+        fenced = ("--tools", "python", "--tool-format", "fenced", "--api", "completions")
+        done = markscheme(
+            *("run", sums(1), *fast, "--base-url", server.url, *fenced, "--out", tmp_path / "run", "--json")
+        )
+        assert json.loads(server.seen[0][1])["stop"] == ["```output"]
+    assert json.loads(done.stdout)["verdicts"] == {"correct": 1}
+
+
+@pytest.mark.skipif(shutil.which("bwrap") is None, reason="needs bubblewrap")
+def test_run_when_the_model_calls_without_end_then_max_turns_ends_it(markscheme, sums, fast, tmp_path):
+    plan = called("1")
+    calls = [{"id": "c", "function": {"name": "no such tool", "arguments": "{"}}]
+    reply = {"choices": [{"message": {"content": None, "tool_calls": calls}, "finish_reason": "tool_calls"}]}
+    plan.encode = lambda text, model: json.dumps(reply).encode()
+    with Loopback(plan, keep=True) as server:
+        tools = ("--tools", "python", "--max-turns", 3)
+        done = markscheme("run", sums(1), *fast, "--base-url", server.url, *tools, "--out", tmp_path / "run", "--json")
+        assert len(server.seen) == 3
+    assert json.loads(done.stdout)["verdicts"] == {"no_answer": 1}
+    [response] = Run.open(tmp_path / "run").responses()
+    assert "there is no tool" in response.turns[1].text

@@ -1,0 +1,108 @@
+"""The tool `python`: what it gives back, and what the code that it runs cannot do."""
+
+import asyncio
+import os
+import shutil
+import socket
+
+import pytest
+
+from markscheme.config import make_config
+from markscheme.errors import UsageError
+from markscheme.tools import make_tools
+
+needs_bwrap = pytest.mark.skipif(
+    shutil.which("bwrap") is None and not os.environ.get("MARKSCHEME_REQUIRE_ALL"), reason="needs bubblewrap"
+)
+
+
+def call(arguments, *earlier, **options):
+    tools = make_tools(make_config(benchmark="b", model="m", tools=("python",), tool_timeout=20, **options))
+    return asyncio.run(tools["python"].run(arguments, earlier))
+
+
+@needs_bwrap
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ('{"code": "print(6 * 7)"}', "42"),
+        ("x = 6\nx * 7", "42"),
+        ("import threading\nt = threading.Thread(target=print, args=(1,)); t.start(); t.join()", "1"),
+        ("import sys; print(1); sys.exit()", "1"),
+    ],
+)
+def test_call_when_it_is_python_then_gives_back_what_it_prints_and_its_last_value(arguments, text):
+    assert call(arguments) == (text, False)
+
+
+@needs_bwrap
+def test_call_when_earlier_ones_defined_names_then_they_are_there_and_silent():
+    assert call("x + y", "x = 40; print('never seen')", "1/0", "y = 2") == ("42", False)
+
+
+@needs_bwrap
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ('{"code": 3}', "not"),
+        ('{"code"', "not"),
+        ("1/0", "line 1: ZeroDivisionError"),
+        ("if", "SyntaxError"),
+        ("import os; os.fork()", "not permitted"),
+        ("import subprocess; subprocess.run(['/bin/sh'])", "not permitted"),
+        ("import multiprocessing as m; p = m.Process(target=print); p.start()", "not permitted"),
+        ("open('/usr/x', 'w')", "Read-only"),
+        ("open('/etc/passwd')", "No such file"),
+        ("x = 'a' * 10**11", "MemoryError"),
+        ("open('/tmp/x', 'wb').write(b'x' * 2**28)", "Error"),
+        ("import os; os.symlink('/etc', '/tmp/e'); os.listdir('/tmp/e')", "No such file"),
+    ],
+)
+def test_call_when_it_fails_or_is_not_allowed_then_the_result_says_so(code, said):
+    text, failed = call(code)
+    assert failed
+    assert said in text
+
+
+@needs_bwrap
+def test_code_when_it_prints_without_end_or_never_ends_then_it_is_stopped():
+    text, failed = call("while True: print('x' * 1000)")
+    assert failed
+    assert len(text) < 9_000
+    assert "printed too much" in text
+    text, failed = call_briefly("while True: pass")
+    assert failed
+    assert "longer than 1 s" in text
+
+
+def call_briefly(code):
+    tools = make_tools(make_config(benchmark="b", model="m", tools=("python",), tool_timeout=1))
+    return asyncio.run(tools["python"].run(code, ()))
+
+
+@needs_bwrap
+def test_code_when_it_looks_around_then_sees_no_key_no_network_and_no_process_of_ours(monkeypatch, tmp_path):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test-42")
+    (tmp_path / "secret").write_text("s")
+    text, _ = call(
+        "import os\nprint(sorted(os.environ))\nos.listdir('/proc/' + str(os.getppid())) and len(os.listdir('/tmp'))"
+    )
+    assert "OPENAI_API_KEY" not in text
+    assert call(f"import os; os.path.exists({str(tmp_path)!r})") == ("False", False)
+    assert call(f"import os; os.kill({os.getpid()}, 0)")[1] or os.getpid() < 5
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        text, failed = call(f"import socket; socket.create_connection(('127.0.0.1', {listening.getsockname()[1]}), 2)")
+    assert failed
+    assert "Error" in text
+
+
+def test_tools_when_there_is_no_sandbox_then_refused_unless_that_is_wanted(monkeypatch):
+    monkeypatch.setattr("markscheme.tools.sandbox.shutil.which", lambda _: None)
+    with pytest.raises(UsageError, match="install bubblewrap"):
+        call("1")
+    assert call("6 * 7", unsafe_tools=True) == ("42", False)
+
+
+def test_tools_when_one_does_not_exist_then_says_which_there_are():
+    with pytest.raises(UsageError, match="python"):
+        make_tools(make_config(benchmark="b", model="m", tools=("pyhton",)))
