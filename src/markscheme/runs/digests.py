@@ -68,8 +68,11 @@ def sealed(folder: Path, before: Mapping[str, FileDigest], only: str | None = No
     for name, file in files.items():
         if only in (None, name):
             old = before.get(name)
-            kept = old is None or not _fact(name) or digest(file, old.bytes) == old
-            made[name] = digest(file) if kept or old is None else old
+            try:
+                kept = old is None or not _fact(name) or digest(file, old.bytes) == old
+                made[name] = digest(file) if kept or old is None else old
+            except OSError:  # a folder in its place, say: closing a run must not fail for it, and `altered` names it
+                made |= {name: old} if old else {}
     return made | {LINES: digest(folder / LINES)}
 
 
