@@ -7,6 +7,7 @@ import os
 import re
 import stat
 import tomllib
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -25,14 +26,17 @@ def read_small_text(file: Path) -> str:
 def read_plain(file: Path, most: int, but: str) -> bytes:
     """The bytes of a plain file; a pipe, for which one would wait for ever, a device and what is larger are an `OSError`."""
     with os.fdopen(os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as opened:
-        if not stat.S_ISREG(mode := os.fstat(opened.fileno()).st_mode):
+        about = os.fstat(opened.fileno())
+        if not stat.S_ISREG(about.st_mode):
             reason = (
                 os.strerror(errno.EISDIR)
-                if stat.S_ISDIR(mode)
+                if stat.S_ISDIR(about.st_mode)
                 else "it is a pipe or a device; write it to a file first"
             )
             raise OSError(errno.EINVAL, reason)
-        content = opened.read(most + 1)
+        # `read` takes the memory for all that it is asked for at once; files in /proc say that they are empty.
+        step = min(max(about.st_size, 1 << 16), most) + 1
+        content = b"".join(islice(iter(lambda: opened.read(step), b""), most // step + 1))
     if len(content) > most:
         raise OSError(errno.EFBIG, f"it holds more than {most >> 20} MB, {but}")
     return content
