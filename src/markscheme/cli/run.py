@@ -52,6 +52,8 @@ def run(args: argparse.Namespace) -> int:
     from markscheme.models.fleet.ranks import current
     from markscheme.running import prepare
 
+    if args.out is not None and not (args.out.strip() and is_text(args.out)):
+        raise UsageError("--out needs the name of a folder, in UTF-8")
     models, names = _sorted_out(args)
     if cells := _cells(args, models, names):
         from markscheme.cli.experiment import run_experiment
@@ -124,6 +126,4 @@ def _folder(out: str | None, title: str, model: str, *, several: bool) -> Path:
 
     if out is None:
         return new_folder(title, model)
-    if not out.strip() or not is_text(out):
-        raise UsageError("--out needs the name of a folder, in UTF-8")
     return Path(out) / title if several else Path(out)
