@@ -1,6 +1,7 @@
 """The shipped benchmarks ask what they asked when they were code: old runs must resume and compare.
 
 `before.json` holds hashes of keys, data and prompts that were computed before benchmarks became files.
+Those of Countdown's `plain` prompt are newer: it got the blank line before `Answer:` that the published prompt has.
 """
 
 import ast
