@@ -100,6 +100,7 @@ def test_server_when_it_comes_up_a_moment_later_then_the_run_waits_for_it(sums, 
     gone = f"http://127.0.0.1:{silent_port}/v1"
     run = process("run", sums(3), "--model", "openai/m", "--base-url", gone, "--protocol", "gsm8k-numeric",
                   "--out", tmp_path / "run")  # fmt: skip
+    assert "is read as" in run.stderr.readline()
     assert "asking" in run.stderr.readline()
     time.sleep(1.5)  # it tries at once, and gives up after seven seconds
     with Loopback(Plan(answer=right), port=silent_port):

@@ -141,8 +141,7 @@ def test_report_with_a_judge_settles_only_what_was_open_and_says_so(tmp_path, ca
     summary = json.loads(capsys.readouterr().out)["runs"][0]
     assert summary["verdicts"] == {"correct": 2, "wrong": 1, "no_answer": 1}
     assert summary["protocol"] == f"{get_protocol('boxed-exact').label}+judge:jury@strict-1"
-    (note,) = summary["warnings"]
-    assert "left 2 responses open" in note
+    (note,) = [each for each in summary["warnings"] if "left 2 responses open" in each]
     assert "settled 1 of them, 1 as correct and 0 as wrong, and 1 stay open" in note
     assert "How often the judge errs is not known" in note
     snapshot = run.snapshot()
@@ -278,7 +277,7 @@ def test_response_that_speaks_to_the_judge_is_not_heard(tmp_path, capsys, attack
         told, _ = judge(capsys, run.path, server, "--which", "all")
     assert told["undecided"] == 0
     # Where the attack ends the model's turn, what follows is no longer its answer.
-    over = {"<|user|>", "</s>", "<|eot_id|>"} & {*re.findall(r"<[|/]?\w+[|]?>", attack)}
+    over = {"<|user|>", "</s>", "<|eot_id|>", "\nHuman:"} & {*re.findall(r"<[|/]?\w+[|]?>|\nHuman:", attack)}
     assert told["correct"] == (0 if over else 1)
 
 

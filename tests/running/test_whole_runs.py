@@ -308,7 +308,8 @@ def test_progress_when_not_on_a_terminal_then_plain_lines_with_the_figures(
             *("run", sums(100), "--protocol", "gsm8k-numeric", "--model", "openai/m", "--base-url", server.url),
             *("--concurrency", 8, "--out", tmp_path / "run"),
         )
-    told, *lines = done.stderr.splitlines()
+    columns, told, *lines = done.stderr.splitlines()
+    assert "sums is read as statement = question; gold = answer" in columns
     assert f"asking {server.url}" in told
     figures = ("/100 done", "8 in flight", "0 retrying", "0 errors", "accuracy", "±", "tokens/s", "truncated", "left")
     assert [line for line in lines if all(figure in line for figure in figures)], done.stderr
