@@ -19,7 +19,7 @@ WAYS = ("letter", "text", "place from 0", "place from 1")
 """How an answer may name its choice. Where choices carry labels of their own, `letter` means those."""
 
 MOST = len(string.ascii_uppercase)
-_LABEL = re.compile(r"\s*\(?([A-Za-z])\s?[).:]\s*")
+_LABEL = re.compile(r"\A\s*+\(?([A-Za-z])\s?[).:]\s*")
 _LABEL_WITHIN = re.compile(r"(?:^|(?<=[\s,;]))\(?([A-Za-z])\s?[).:]\s*")
 _GIVEN_LETTER = re.compile(r"\(?([A-Za-z])(?:[).:].*)?", re.DOTALL)
 _TEXT_KEYS, _LABEL_KEYS = ("text", "content", "value"), ("label", "key", "id")

@@ -13,6 +13,7 @@ import numpy as np
 
 from markscheme.errors import JournalError, UsageError
 from markscheme.marking.extraction.absences import ABSENCES
+from markscheme.marking.marker import FAILED
 from markscheme.runs.columns import FINISH, VERDICTS
 from markscheme.runs.files import file_sizes
 from markscheme.runs.flags import flag_counts
@@ -116,6 +117,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     verdicts: dict[str, int]
     absences: dict[str, int] = {}
     """Responses that are not right by what stands in the place of an answer: a refusal, nothing, a tool call …"""
+    failed_marks: int = 0
+    """Responses on which the protocol itself failed; they count as unmarkable."""
     accuracy: Estimate
     truncation: Estimate
     """Share of responses cut off before an answer: the first suspect when a score is low."""
@@ -178,7 +181,7 @@ def summarize(
         from markscheme.reporting.picks import with_picks
 
         counts = with_picks(snapshot, label, counts, metrics)
-    verdicts = counts.totals()
+    verdicts, flags = counts.totals(), flag_counts(snapshot, label, (*ABSENCES, FAILED))
     from markscheme.reporting.adjudicated import corrected_figures
     from markscheme.reporting.figures import caveats
 
@@ -189,7 +192,8 @@ def summarize(
         responses=snapshot.answered,
         missing=snapshot.missing,
         verdicts={str(verdict): verdicts[verdict] for verdict in Verdict if verdicts[verdict]},
-        absences=flag_counts(snapshot, label, ABSENCES),
+        absences={name: count for name, count in flags.items() if name != FAILED},
+        failed_marks=flags.get(FAILED, 0),
         accuracy=estimate("accuracy", counts, population),
         truncation=rate(counts, Verdict.TRUNCATED, population),
         rates={str(verdict): rate(counts, verdict, population) for verdict in RATES if verdicts[verdict]},
