@@ -10,11 +10,15 @@ from typing import Any
 from markscheme.api.opinions import Adjudication, Audit, Graders
 from markscheme.api.results import Comparison, Plan, Report
 from markscheme.api.run import Run
+from markscheme.benchmarks.errata import Erratum, errata_of, read_errata, shipped_errata
 from markscheme.errors import JournalError, UsageError
 from markscheme.reporting.comparing import compare_folders, terms_of
+from markscheme.reporting.errata import Suspect
+from markscheme.reporting.errata import suspects as find_suspects
 from markscheme.reporting.planning import plan_from
 from markscheme.reporting.summary import summarize
 from markscheme.reporting.table import make_table
+from markscheme.reporting.verifying import Verified, verify_run
 from markscheme.runs import folder
 from markscheme.statistics import Population
 
@@ -40,6 +44,7 @@ def report(
     these_problems: bool = False,
     whole_benchmark: bool = False,
     cluster: str | None = None,
+    errata: str | PathLike[str] | None = None,
 ) -> Report:
     """The figures of runs with their intervals; further `metric`s by name: `maj@4`, `pass^4`, `best-of-4:SCORE`."""
     opened = folder.find_runs(paths_of(runs))
@@ -52,8 +57,26 @@ def report(
     if these_problems and whole_benchmark:
         raise UsageError("an interval is about exactly these problems or the whole benchmark: leave one of the two out")
     population: Population = "the whole benchmark" if whole_benchmark else _population(these_problems)
-    summaries = [summarize(each, protocol, ks, names, population, cluster) for each in opened]
+    known = read_errata(Path(errata)) if errata is not None else ()
+    summaries = [summarize(each, protocol, ks, names, population, cluster, known) for each in opened]
     return Report(make_table(summaries), opened)
+
+
+def errata(benchmark: str | None = None) -> dict[str, tuple[Erratum, ...]]:
+    """Golds that are known to be wrong, by benchmark: of one by name or file, or of all that come with the package."""
+    return shipped_errata() if benchmark is None else {benchmark: errata_of(benchmark)}
+
+
+def suspects(*runs: Runs | Iterable[Runs], least: int = 3) -> list[Suspect]:
+    """Problems where at least so many models agree on an answer that is not the gold, and more than give the gold."""
+    if least < 1:
+        raise UsageError(f"--least is a whole number from 1 up, not {least}")
+    return find_suspects(folder.find_runs(paths_of(runs)), least)
+
+
+def verify(*runs: Runs | Iterable[Runs], workers: int | None = None) -> list[Verified]:
+    """Whether runs are as they were closed, and whether their marks and their report come out again."""
+    return [verify_run(each, workers) for each in folder.find_runs(paths_of(runs))]
 
 
 def compare(
