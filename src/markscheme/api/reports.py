@@ -20,6 +20,7 @@ from markscheme.reporting.summary import summarize
 from markscheme.reporting.table import make_table
 from markscheme.reporting.verifying import Verified, verify_run
 from markscheme.runs import folder
+from markscheme.runs.signing import sign as sign_manifest
 from markscheme.statistics import Population
 
 Runs = str | PathLike[str]
@@ -74,9 +75,30 @@ def suspects(*runs: Runs | Iterable[Runs], least: int = 3) -> list[Suspect]:
     return find_suspects(folder.find_runs(paths_of(runs)), least)
 
 
-def verify(*runs: Runs | Iterable[Runs], workers: int | None = None) -> list[Verified]:
-    """Whether runs are as they were closed, and whether their marks and their report come out again."""
-    return [verify_run(each, workers) for each in folder.find_runs(paths_of(runs))]
+def verify(
+    *runs: Runs | Iterable[Runs],
+    workers: int | None = None,
+    sign: str | PathLike[str] | None = None,
+    signature: str | PathLike[str] | None = None,
+) -> list[Verified]:
+    """Whether runs are as they were closed, and whether their marks and their report come out again.
+
+    `signature` is a public key by which they must be signed. With `sign`, a private key, those that hold are signed.
+    """
+    places, keys = list(paths_of(runs)), Path(signature) if signature is not None else None
+    if sign is not None and (packed := next((each for each in places if folder.folder_of(each) != Path(each)), None)):
+        raise UsageError(f"{packed} is packed; sign the folder, then pack it: the signature is packed with it")
+    opened = folder.find_runs(places)
+    verified = [verify_run(each, workers, keys) for each in opened]
+    # What a judge was asked and said is a run of its own.
+    judges = [file.parent for each in opened for file in sorted(each.path.glob("judges/*/manifest.json"))]
+    verified += [verify_run(Run.open(each), workers) for each in judges]
+    for each in verified if sign is not None else ():
+        if not each.holds:
+            raise JournalError(f"{each.run} does not hold, and is not signed; `markscheme verify {each.run}` says why")
+    for one in opened if sign is not None else ():
+        sign_manifest(one.path, Path(sign or ""))
+    return verified
 
 
 def compare(

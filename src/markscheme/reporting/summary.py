@@ -14,6 +14,7 @@ from markscheme.benchmarks.errata import Erratum
 from markscheme.errors import JournalError, UsageError
 from markscheme.marking.extraction.absences import ABSENCES
 from markscheme.marking.marker import FAILED
+from markscheme.runs.archive import origin
 from markscheme.runs.files import file_sizes
 from markscheme.runs.flags import flag_counts
 from markscheme.runs.folder import Failure, Manifest, Run, write_atomically
@@ -204,7 +205,7 @@ def summarize(
 
     passes = pass_k or usual_k(manifest)
     summary = Summary(
-        run=str(snapshot.folder),
+        run=str(origin(snapshot.folder)),
         protocol=label,
         responses=snapshot.answered,
         missing=snapshot.missing,

@@ -24,21 +24,26 @@ from markscheme.types import Message, Question
 
 SUFFIX = ".msz"
 HIDDEN = "[redacted]"
-_NAME = re.compile(r"(?:manifest|rounds|usage|report|lines)\.json|(?:problems|responses[\w.-]*|marks/[\w.:-]+)\.jsonl")
+_NAME = re.compile(
+    r"manifest\.json(?:\.(?:mini)?sig)?|(?:rounds|usage|report|lines)\.json|(?:problems|turns|batches|responses[\w.-]*|marks/[\w.:-]+)\.jsonl"
+)
 _LEAST_ROOM, _MOST_RATIO = 64 << 20, 200
 """Bytes that any archive may unpack to, and how many times its own size a larger one may: texts shrink to a twentieth."""
 
 _opened: dict[tuple[Path, int, int], Path] = {}
+_origins: dict[Path, Path] = {}
 
 
 def pack(folder: Path, file: Path, redact: bool = False) -> Path:
     """Write the archive of a run folder; the same folder gives the same bytes."""
     from markscheme.runs.folder import write_atomically
+    from markscheme.runs.signing import FILES
 
     with tempfile.TemporaryDirectory() as scratch:
         made = Path(scratch) / "packed"
         source = _redacted(folder, Path(scratch) / "redacted") if redact else folder
-        files = {"manifest.json": source / "manifest.json", **covered(source)}
+        signed = {name: source / name for name in FILES.values() if (source / name).exists()}
+        files = {"manifest.json": source / "manifest.json", **signed, **covered(source)}
         with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
             for name, each in files.items():
                 about = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
@@ -89,9 +94,15 @@ def unpacked(file: Path) -> Path:
             atexit.register(shutil.rmtree, place, ignore_errors=True)
             _unpack(file, place / file.stem, max(_LEAST_ROOM, _MOST_RATIO * state.st_size))
             _opened[known] = place / file.stem
+            _origins[place / file.stem] = file
         return _opened[known]
     except (OSError, zipfile.BadZipFile, zipfile.LargeZipFile, RuntimeError, NotImplementedError, EOFError) as problem:
         raise JournalError(f"{file} cannot be read as a run: {getattr(problem, 'strerror', None) or problem}") from None
+
+
+def origin(folder: Path) -> Path:
+    """The archive that a folder was unpacked from, or the folder itself: what a person knows it by."""
+    return _origins.get(folder, folder)
 
 
 def _unpack(file: Path, folder: Path, most: int) -> None:
