@@ -56,6 +56,13 @@ def test_errata_when_given_by_a_file_or_by_key_then_apply_all_the_same(asked):
     assert ms.report(run, errata=file).runs[0].errata.accuracy.value == 1.0
 
 
+def test_report_when_the_errata_beside_cannot_be_read_then_says_so_and_has_the_rest(asked):
+    (asked.folder / "quiz.errata.jsonl").write_text("rubbish")
+    summary = asked("one").report().runs[0]
+    assert summary.accuracy.value == 1.0
+    assert any("not an erratum" in note for note in summary.warnings)
+
+
 def test_suspects_when_models_agree_on_another_answer_then_the_problem_is_named(asked, capsys):
     for model, b in {"one": "6", "two": "8", "three": "9"}.items():
         asked(model, a="4", b=b)

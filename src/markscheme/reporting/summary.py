@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from markscheme.benchmarks.errata import Erratum
-from markscheme.errors import JournalError, UsageError
+from markscheme.errors import DataError, JournalError, UsageError
 from markscheme.marking.extraction.absences import ABSENCES
 from markscheme.marking.marker import FAILED
 from markscheme.runs.archive import origin
@@ -204,6 +204,10 @@ def summarize(
     from markscheme.reporting.reservations import warnings_of
 
     passes = pass_k or usual_k(manifest)
+    try:
+        known = with_errata(snapshot, label, counts, population, errata)
+    except DataError as problem:  # a file beside the benchmark: what was asked and paid for is reported all the same
+        known, notes = None, (*notes, f"without errata: {problem}")
     summary = Summary(
         run=str(origin(snapshot.folder)),
         protocol=label,
@@ -219,7 +223,7 @@ def summarize(
         groups=_groups(snapshot, counts, population),
         metrics={name: estimate(name, counts, population) for name in metrics},
         corrected=corrected_figures(snapshot, label, counts, population, passes),
-        errata=with_errata(snapshot, label, counts, population, errata),
+        errata=known,
         until=_until(snapshot, counts),
         population=population,
         cluster=cluster,

@@ -13,11 +13,13 @@ import tempfile
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 import msgspec
 
 from markscheme.errors import JournalError
 from markscheme.runs.digests import alteration_line, covered
+from markscheme.runs.files import open_plain, state_inside
 from markscheme.runs.lines import read_all
 from markscheme.runs.problems import label
 from markscheme.types import Message, Question
@@ -48,7 +50,7 @@ def pack(folder: Path, file: Path, redact: bool = False) -> Path:
             for name, each in files.items():
                 about = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
                 about.compress_type, about.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
-                with each.open("rb") as content, archive.open(about, "w", force_zip64=True) as packed:
+                with _opened_inside(each, source) as content, archive.open(about, "w", force_zip64=True) as packed:
                     shutil.copyfileobj(content, packed, 1 << 20)
         with made.open("rb") as content:
             write_atomically(file, iter(lambda: content.read(1 << 20), b""), gate=False)
@@ -63,7 +65,8 @@ def _redacted(folder: Path, copy: Path) -> Path:
         raise JournalError(line)
     for name, file in {"manifest.json": folder / "manifest.json", **covered(folder)}.items():
         (copy / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(file, copy / name)
+        with _opened_inside(file, folder) as content, (copy / name).open("xb") as out:
+            shutil.copyfileobj(content, out, 1 << 20)
     lines = (msgspec.json.encode(each) + b"\n" for each in _hidden(folder / "problems.jsonl"))
     write_atomically(copy / "problems.jsonl", lines)
     run = Run.open(copy)
@@ -73,6 +76,15 @@ def _redacted(folder: Path, copy: Path) -> Path:
         )
     run.seal(msgspec.structs.replace(run.manifest, redacted=before.sha256), "problems.jsonl")
     return copy
+
+
+def _opened_inside(file: Path, folder: Path) -> BinaryIO:
+    """A file of the folder to read. What a link leads to elsewhere is not part of the run, and must not be sent."""
+    try:
+        state_inside(file, folder.resolve())
+        return open_plain(file)
+    except OSError as problem:
+        raise JournalError(f"cannot read {file}: {problem.strerror}") from None
 
 
 def _hidden(file: Path) -> Iterator[Question]:
@@ -106,7 +118,7 @@ def origin(folder: Path) -> Path:
 
 
 def _unpack(file: Path, folder: Path, most: int) -> None:
-    with zipfile.ZipFile(file) as archive:
+    with open_plain(file) as stream, zipfile.ZipFile(stream) as archive:
         items = archive.infolist()
         names = [item.filename for item in items]
         if other := next((name for name in names if not _NAME.fullmatch(name)), None):
