@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 
 from markscheme.benchmarks.errata import AMBIGUOUS, Erratum, applying, errata_sha256
-from markscheme.errors import UsageError
+from markscheme.errors import DataError, UsageError
 from markscheme.marking import get_protocol, mark_many
 from markscheme.marking.equality import canonical_key
 from markscheme.reporting.summary import Errata, estimate
@@ -47,6 +47,16 @@ def with_errata(
         sources=tuple(sorted({one for each in known.values() for one in each.source.split("; ")})),
         sha256=errata_sha256(known.values()),
     )
+
+
+def errata_or_note(
+    snapshot: Snapshot, label: str, counts: Counts, population: Population, more: Sequence[Erratum] = ()
+) -> tuple[Errata | None, tuple[str, ...]]:
+    """The same; where the file beside the benchmark cannot be read, why: what was asked and paid for is reported all the same."""
+    try:
+        return with_errata(snapshot, label, counts, population, more), ()
+    except DataError as problem:
+        return None, (f"without errata: {problem}",)
 
 
 def _marked_again(snapshot: Snapshot, label: str, known: dict[str, Erratum]) -> dict[str, list[tuple[str, Verdict]]]:

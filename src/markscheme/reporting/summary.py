@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from markscheme.benchmarks.errata import Erratum
-from markscheme.errors import DataError, JournalError, UsageError
+from markscheme.errors import JournalError, UsageError
 from markscheme.marking.extraction.absences import ABSENCES
 from markscheme.marking.marker import FAILED
 from markscheme.runs.archive import origin
@@ -199,15 +199,12 @@ def summarize(
         counts = with_picks(snapshot, label, counts, metrics)
     verdicts, flags = counts.totals(), flag_counts(snapshot, label, (*ABSENCES, FAILED))
     from markscheme.reporting.adjudicated import corrected_figures
-    from markscheme.reporting.errata import with_errata
+    from markscheme.reporting.errata import errata_or_note
     from markscheme.reporting.figures import caveats
     from markscheme.reporting.reservations import warnings_of
 
     passes = pass_k or usual_k(manifest)
-    try:
-        known = with_errata(snapshot, label, counts, population, errata)
-    except DataError as problem:  # a file beside the benchmark: what was asked and paid for is reported all the same
-        known, notes = None, (*notes, f"without errata: {problem}")
+    known, unread = errata_or_note(snapshot, label, counts, population, errata)
     summary = Summary(
         run=str(origin(snapshot.folder)),
         protocol=label,
@@ -233,7 +230,7 @@ def summarize(
     )
     absent = [f"{count:,} × {name}" for name, count in summary.absences.items()]
     absences = [f"responses with something else in the place of an answer: {', '.join(absent)}"] if absent else []
-    warnings = (*warnings_of(snapshot, label), *absences, *notes, *caveats(summary))
+    warnings = (*warnings_of(snapshot, label), *absences, *notes, *unread, *caveats(summary))
     return msgspec.structs.replace(summary, warnings=warnings)
 
 
