@@ -37,9 +37,12 @@ if TYPE_CHECKING:
     from markscheme.api.reports import audit as audit
     from markscheme.api.reports import benchmark_the_graders as benchmark_the_graders
     from markscheme.api.reports import compare as compare
+    from markscheme.api.reports import errata as errata
     from markscheme.api.reports import load as load
     from markscheme.api.reports import plan as plan
     from markscheme.api.reports import report as report
+    from markscheme.api.reports import suspects as suspects
+    from markscheme.api.reports import verify as verify
     from markscheme.api.results import Comparison as Comparison
     from markscheme.api.results import Plan as Plan
     from markscheme.api.results import Report as Report
@@ -64,7 +67,7 @@ _HOMES = {
     "api.exchange": "export import_log list_benchmarks list_models list_protocols push show",
     "api.frames": "Listing",
     "api.opinions": "Adjudication Audit Graders Opinions",
-    "api.reports": "adjudicate audit benchmark_the_graders compare load plan report",
+    "api.reports": "adjudicate audit benchmark_the_graders compare errata load plan report suspects verify",
     "api.results": "Comparison Plan Report",
     "api.run": "Answer Run",
     "benchmarks": "Benchmark benchmark",

@@ -21,6 +21,8 @@ FUNCTIONS = {
     "adjudicate": ["adjudicate"],
     "report": ["report"],
     "compare": ["compare"],
+    "verify": ["verify"],
+    "errata": ["errata", "suspects"],
     "plan": ["plan"],
     "push": ["push"],
     "show": ["show"],
@@ -35,6 +37,7 @@ FUNCTIONS = {
 NO_FUNCTION = {
     "view": "a browser app",
     "completion": "for shells",
+    "doors": "files for the command lines of other systems",
     "plugins": "paths for the command lines of other tools",
     "lm-eval": "the command line of another tool",
 }

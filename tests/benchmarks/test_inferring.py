@@ -136,6 +136,20 @@ REFUSED = {
     "worked solutions": ([{"question": Q, "answer": LONG}], "`answer` holds worked solutions"),
     "solutions without a box": ([{"problem": Q, "solution": "We add and get 7."}], "no row marks its answer in it"),
     "several answers": ([{"question": Q, "final_answer": ["1", "2"]}], "`final_answer` is a list, of 2 in row 1"),
+    "two boxes": (
+        rows_of("\\boxed{2} or \\boxed{3}", "\\boxed{4}", column="solution", problem=Q),
+        "row 1 has `\\boxed` several times in `solution`",
+    ),
+    "StrategyQA": (rows_of(True, False, question=Q), "`answer` is true or false, in row 1"),
+    "TheoremQA": (rows_of("7", True, Question=Q, column="Answer"), "`Answer` is true or false, in row 2"),
+    "Orca-Math": (
+        rows_of("If she is fifth, then four people have crossed the line before her.", "60", question=Q),
+        "`answer` holds worked solutions",
+    ),
+    "Alpaca": (
+        [{"instruction": "Add.", "input": "2 and 3", "answer": "5"}],
+        "`instruction` and `input` differ in row 1",
+    ),
     "no question": ([{"text": Q, "answer": "7"}], "no column is known to be the statement"),
     "no gold": ([{"query": Q, "response": "The answer is: 7"}], "no column is known to be the gold"),
     "system messages": (
@@ -192,6 +206,14 @@ def test_reading_when_inferred_then_told_in_one_line(tmp_path, capsys):
     assert main(["show", str(file)]) == 0
     told = "read as statement = question; choices = choices; gold = letter by place from 0 of answer; id = position"
     assert told in capsys.readouterr().out.splitlines()
+
+
+@pytest.mark.parametrize("chat", [json.dumps(CHAT), str(CHAT)], ids=["JSON", "Python"])
+def test_chat_when_it_is_a_cell_of_a_table_then_its_question_is_asked(tmp_path, chat):
+    cell = chat.replace('"', '""')
+    (tmp_path / "mine.csv").write_text(f'prompt,answer\n"{cell}",42\n')
+    (problem,) = benchmark(tmp_path / "mine.csv").problems
+    assert (problem.statement, problem.gold) == ("What is 6 times 7?", "42")
 
 
 def test_ids_when_they_repeat_then_the_place_is_taken(tmp_path):

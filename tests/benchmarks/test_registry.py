@@ -111,7 +111,7 @@ def test_own_file_when_given_then_is_a_benchmark(tmp_path):
 def test_own_file_when_a_row_lacks_its_answer_then_names_file_and_row(tmp_path):
     file = tmp_path / "mine.jsonl"
     file.write_text('{"problem": "1+1?", "answer": "2"}\n{"problem": "2+2?"}\n')
-    with pytest.raises(DataError, match=r"mine\.jsonl, row 2.*answer"):
+    with pytest.raises(DataError, match=r"mine\.jsonl: `answer` is empty in row 2"):
         list(ms.benchmark(str(file)).problems)
 
 

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from markscheme.cli import main
+from markscheme.marking.protocol import Protocol, _loaded
 
 ROWS = [
     {"question": "Find it to the nearest hundredth.", "gold": "\\pi", "response": "\\boxed{3.14}"},
@@ -63,3 +64,28 @@ def test_mark_when_the_golds_are_in_a_file_then_how_it_is_read_is_told(tmp_path,
     (tmp_path / "outputs.jsonl").write_text('{"question": "What is 6 times 7?", "response": "It is 42."}\n')
     assert main(["mark", str(tmp_path / "outputs.jsonl"), "-b", str(tmp_path / "mine.jsonl")]) == 0
     assert "mine.jsonl is read as statement = question; gold = answer" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["mark", "audit", "mark run", "run"])
+def test_protocol_that_fails_on_responses_when_marking_then_says_on_how_many_and_exits_non_zero(
+    command, file, tmp_path, monkeypatch, capsys
+):
+    def broken(*_):
+        raise KeyError("not my day")
+
+    for name in ("broken", "broken@1"):  # as an installed package would bring it
+        monkeypatch.setitem(_loaded, name, Protocol("broken", "1", "never judges", "text", broken))
+    folder = str(tmp_path / "run")
+    problems = tmp_path / "problems.jsonl"
+    problems.write_text(
+        "".join(json.dumps({"question": row["question"], "answer": row["gold"]}) + "\n" for row in ROWS)
+    )
+    asked = ["run", str(problems), "--model", f"replay/{file}", "--out", folder, "--json"]
+    if command == "run":
+        assert main([*asked, "--protocol", "broken"]) == 1
+    elif command == "mark run":
+        assert main(asked) == 0
+        assert main(["mark", folder, "-p", "broken"]) == 1
+    else:
+        assert main([command, str(file), "-p", "broken"]) == 1
+    assert "broken@1 failed on 2 of 2 responses" in capsys.readouterr().err

@@ -21,7 +21,7 @@ RESPONSES = [
     "\\boxed{" + "∪".join(f"({2 * i},{2 * i + 1})" for i in range(300)) + "}", "<answer>" + "-(" * 1000 + "1" + ")" * 1000 + "</answer>",
 ]  # fmt: skip
 READS_NESTED = ("aime", "gsm8k-flexible", "gsm8k-lm-eval-flexible", "gsm8k-numeric", "math")
-LIMIT = 20.0  # seconds for all of them under one protocol; three seconds each is what computer algebra may take
+LIMIT = 20.0  # seconds for all of them under one protocol; half a second each is what computer algebra may take
 
 
 def hostile_round(protocol):

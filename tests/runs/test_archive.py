@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import zipfile
 
 import pytest
@@ -105,3 +107,21 @@ def test_archive_when_it_is_not_one_of_ours_then_one_sentence(packed, tmp_path, 
     said = capsys.readouterr().err
     assert said.count("\n") == 1
     assert "Traceback" not in said
+
+
+@pytest.mark.parametrize("redact", [(), ("--redact",)])
+@pytest.mark.parametrize("kind", ["link", "pipe"])
+def test_folder_when_a_file_of_it_is_a_link_out_or_a_pipe_then_nothing_is_packed(
+    folder, tmp_path, capsys, kind, redact
+):
+    copy, secret = tmp_path / "copy", tmp_path / "secret"
+    shutil.copytree(folder, copy)
+    secret.write_bytes((copy / "responses.jsonl").read_bytes())
+    (copy / "responses.jsonl").unlink()
+    if kind == "link":
+        (copy / "responses.jsonl").symlink_to(secret)
+    else:
+        os.mkfifo(copy / "responses.jsonl")
+    assert main(["export", str(copy), "-o", str(tmp_path / "run.msz"), *redact]) != 0
+    assert not (tmp_path / "run.msz").exists()
+    assert "Traceback" not in capsys.readouterr().err

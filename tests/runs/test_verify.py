@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import shutil
+import subprocess
 from pathlib import Path
 
+import msgspec
 import pytest
 
 import markscheme as ms
@@ -207,3 +210,134 @@ def test_folder_without_digests_is_read_as_ever_and_verify_says_that_there_are_n
     assert "digests" not in capsys.readouterr().err
     assert main(["verify", str(tmp_path / "run")]) == 1
     assert "no digests recorded" in capsys.readouterr().out
+
+
+def in_lines(name, **values):
+    """The first line of a file gets other values."""
+
+    def alter(folder):
+        lines = lines_of(folder / name)
+        stored = json.loads(lines[0])
+        place = stored["problem"] if name == "problems.jsonl" and "messages" not in values else stored
+        place.update(values)
+        (folder / name).write_bytes(json.dumps(stored).encode() + b"\n" + b"".join(lines[1:]))
+
+    return alter
+
+
+def in_json(name, *path, value):
+    def alter(folder):
+        stored = place = json.loads((folder / name).read_bytes())
+        for step in path[:-1]:
+            place = place[step]
+        place[path[-1]] = value
+        (folder / name).write_text(json.dumps(stored))
+
+    return alter
+
+
+@pytest.mark.parametrize(
+    "alter",
+    [
+        in_lines("marks/countdown.jsonl", verdict="wrong"),
+        in_lines("marks/countdown.jsonl", answer="1 + 1"),
+        in_lines("problems.jsonl", gold={"nums": [1, 2, 3], "target": 6}),
+        in_lines("problems.jsonl", statement="another question"),
+        in_lines("responses.jsonl", text="<answer>1 + 1</answer>"),
+        in_lines("responses.jsonl", attempts=50),
+        in_json("report.json", "accuracy", "value", value=0.123),
+        in_json("usage.json", "total", "attempts", value=99),
+        in_json("manifest.json", "counts", "correct", value=99),
+        in_json("manifest.json", "problems", value=99),
+        in_json("manifest.json", "prompt_sha256", value="00"),
+        in_json("manifest.json", "model", value="another"),
+    ],
+)
+def test_verify_when_the_digests_were_made_anew_then_what_does_not_fit_is_still_found(ended, tmp_path, alter):
+    folder = tmp_path / "run"
+    shutil.copytree(ended, folder)
+    alter(folder)
+    run = Run.open(folder)
+    run.seal(msgspec.structs.replace(run.manifest, digests={}))
+    assert not altered(folder, run.manifest)
+    assert not verify_run(Run.open(folder), 1).holds
+
+
+def test_manifest_when_a_name_is_in_it_twice_or_it_is_laid_out_otherwise_then_it_is_altered(ended, tmp_path):
+    folder = tmp_path / "run"
+    shutil.copytree(ended, folder)
+    text = (folder / "manifest.json").read_text()
+    for other in (text.replace("{", '{\n  "model": "better",', 1), text + "\n"):
+        (folder / "manifest.json").write_text(other)
+        assert altered(folder, Run.open(folder).manifest) == ["manifest.json"]
+
+
+def test_verify_when_there_are_other_files_then_they_are_named_and_do_no_harm(ended, tmp_path):
+    folder = tmp_path / "run"
+    shutil.copytree(ended, folder)
+    (folder / "notes.txt").write_text("mine")
+    checks = {each.what: each for each in verify_run(Run.open(folder), 1).checks}
+    assert "notes.txt" in checks["other files"].found
+    assert all(each.holds is not False for each in checks.values())
+
+
+@pytest.fixture
+def key(tmp_path):
+    if shutil.which("ssh-keygen") is None:
+        pytest.skip("ssh-keygen is not installed")
+    made = tmp_path / "key"
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "ada@example.org", "-f", made], check=True)
+    return made
+
+
+def test_signature_when_made_then_it_holds_until_something_changes_and_travels_in_the_archive(ended, tmp_path, key):
+    folder, other = tmp_path / "run", tmp_path / "other.pub"
+    shutil.copytree(ended, folder)
+    assert main(["verify", str(folder), "--signature", f"{key}.pub"]) == 1  # not signed yet
+    assert main(["verify", str(folder), "--sign", str(key)]) == 0
+    assert main(["export", str(folder), "-o", str(tmp_path / "run.msz")]) == 0
+    allowed = tmp_path / "allowed"
+    allowed.write_text(f'ada@example.org namespaces="markscheme" {Path(f"{key}.pub").read_text()}')
+    for keys in (f"{key}.pub", allowed):
+        (signature,) = [
+            each for each in ms.verify(tmp_path / "run.msz", signature=keys)[0].checks if each.what == "signature"
+        ]
+        assert signature.holds
+        assert "ada@example.org" in signature.found
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", tmp_path / "other"], check=True)
+    assert main(["verify", str(folder), "--signature", str(other)]) == 1
+    in_json("manifest.json", "model", value="another")(folder)
+    run = Run.open(folder)
+    run.seal(run.manifest)  # whoever alters it can make the digests anew, and not the signature
+    assert main(["verify", str(folder), "--signature", f"{key}.pub"]) == 1
+    assert main(["verify", str(folder), "--sign", str(key)]) == 1  # its report says another model
+
+
+def test_signature_when_the_tool_is_missing_or_the_run_is_packed_then_one_sentence(
+    ended, tmp_path, key, monkeypatch, capsys
+):
+    main(["export", str(ended), "-o", str(tmp_path / "run.msz")])
+    assert main(["verify", str(tmp_path / "run.msz"), "--sign", str(key)]) == 2
+    (tmp_path / "mini.key").write_text("untrusted comment: minisign encrypted secret key\nRWR=\n")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert main(["verify", str(ended), "--sign", str(tmp_path / "mini.key")]) == 2
+    assert "minisign is not installed" in capsys.readouterr().err
+
+
+def test_signature_by_minisign_when_made_then_that_tool_is_asked(ended, tmp_path, monkeypatch):
+    """With a stand-in for the tool, which signs by copying the message and verifies by comparing it."""
+    tool = tmp_path / "minisign"
+    tool.write_text(
+        '#!/bin/sh\ncase "$1" in -S) cp "$5" "$7" ;; '
+        '-V) cmp -s "$5" "$7" && echo "Signature and comment signature verified" ;; esac\n'
+    )
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    folder = tmp_path / "run"
+    shutil.copytree(ended, folder)
+    (tmp_path / "key").write_text("untrusted comment: minisign encrypted secret key\nRWR=\n")
+    (tmp_path / "key.pub").write_text("untrusted comment: minisign public key\nRWQ=\n")
+    assert main(["verify", str(folder), "--sign", str(tmp_path / "key")]) == 0
+    assert main(["verify", str(folder), "--signature", str(tmp_path / "key.pub")]) == 0
+    (folder / "manifest.json.minisig").write_text("something else")
+    assert main(["verify", str(folder), "--signature", str(tmp_path / "key.pub")]) == 1

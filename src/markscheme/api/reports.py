@@ -10,12 +10,17 @@ from typing import Any
 from markscheme.api.opinions import Adjudication, Audit, Graders
 from markscheme.api.results import Comparison, Plan, Report
 from markscheme.api.run import Run
+from markscheme.benchmarks.errata import Erratum, errata_of, read_errata, shipped_errata
 from markscheme.errors import JournalError, UsageError
 from markscheme.reporting.comparing import compare_folders, terms_of
+from markscheme.reporting.errata import Suspect
+from markscheme.reporting.errata import suspects as find_suspects
 from markscheme.reporting.planning import plan_from
 from markscheme.reporting.summary import summarize
 from markscheme.reporting.table import make_table
+from markscheme.reporting.verifying import Verified, verify_run
 from markscheme.runs import folder
+from markscheme.runs.signing import sign as sign_manifest
 from markscheme.statistics import Population
 
 Runs = str | PathLike[str]
@@ -40,6 +45,7 @@ def report(
     these_problems: bool = False,
     whole_benchmark: bool = False,
     cluster: str | None = None,
+    errata: str | PathLike[str] | None = None,
 ) -> Report:
     """The figures of runs with their intervals; further `metric`s by name: `maj@4`, `pass^4`, `best-of-4:SCORE`."""
     opened = folder.find_runs(paths_of(runs))
@@ -52,8 +58,47 @@ def report(
     if these_problems and whole_benchmark:
         raise UsageError("an interval is about exactly these problems or the whole benchmark: leave one of the two out")
     population: Population = "the whole benchmark" if whole_benchmark else _population(these_problems)
-    summaries = [summarize(each, protocol, ks, names, population, cluster) for each in opened]
+    known = read_errata(Path(errata)) if errata is not None else ()
+    summaries = [summarize(each, protocol, ks, names, population, cluster, known) for each in opened]
     return Report(make_table(summaries), opened)
+
+
+def errata(benchmark: str | None = None) -> dict[str, tuple[Erratum, ...]]:
+    """Golds that are known to be wrong, by benchmark: of one by name or file, or of all that come with the package."""
+    return shipped_errata() if benchmark is None else {benchmark: errata_of(benchmark)}
+
+
+def suspects(*runs: Runs | Iterable[Runs], least: int = 3) -> list[Suspect]:
+    """Problems where at least so many models agree on an answer that is not the gold, and more than give the gold."""
+    if least < 1:
+        raise UsageError(f"--least is a whole number from 1 up, not {least}")
+    return find_suspects(folder.find_runs(paths_of(runs)), least)
+
+
+def verify(
+    *runs: Runs | Iterable[Runs],
+    workers: int | None = None,
+    sign: str | PathLike[str] | None = None,
+    signature: str | PathLike[str] | None = None,
+) -> list[Verified]:
+    """Whether runs are as they were closed, and whether their marks and their report come out again.
+
+    `signature` is a public key by which they must be signed. With `sign`, a private key, those that hold are signed.
+    """
+    places, keys = list(paths_of(runs)), Path(signature) if signature is not None else None
+    if sign is not None and (packed := next((each for each in places if folder.folder_of(each) != Path(each)), None)):
+        raise UsageError(f"{packed} is packed; sign the folder, then pack it: the signature is packed with it")
+    opened = folder.find_runs(places)
+    verified = [verify_run(each, workers, keys) for each in opened]
+    # What a judge was asked and said is a run of its own.
+    judges = [file.parent for each in opened for file in sorted(each.path.glob("judges/*/manifest.json"))]
+    verified += [verify_run(Run.open(each), workers) for each in judges]
+    for each in verified if sign is not None else ():
+        if not each.holds:
+            raise JournalError(f"{each.run} does not hold, and is not signed; `markscheme verify {each.run}` says why")
+    for one in opened if sign is not None else ():
+        sign_manifest(one.path, Path(sign or ""))
+    return verified
 
 
 def compare(

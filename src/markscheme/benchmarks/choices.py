@@ -19,7 +19,7 @@ WAYS = ("letter", "text", "place from 0", "place from 1")
 """How an answer may name its choice. Where choices carry labels of their own, `letter` means those."""
 
 MOST = len(string.ascii_uppercase)
-_LABEL = re.compile(r"\s*\(?([A-Za-z])\s?[).:]\s*")
+_LABEL = re.compile(r"\A\s*+\(?([A-Za-z])\s?[).:]\s*")
 _LABEL_WITHIN = re.compile(r"(?:^|(?<=[\s,;]))\(?([A-Za-z])\s?[).:]\s*")
 _GIVEN_LETTER = re.compile(r"\(?([A-Za-z])(?:[).:].*)?", re.DOTALL)
 _TEXT_KEYS, _LABEL_KEYS = ("text", "content", "value"), ("label", "key", "id")
@@ -152,7 +152,11 @@ def settle(columns: Sequence[Column]) -> str:
 def _listed(value: Any) -> list[Any]:
     """One field that holds all choices: a list, an object by label, lists of texts and labels, or a text of any of these."""
     if isinstance(value, str):
-        return _listed(_decoded(value)) if value.lstrip().startswith(("[", "{")) else _cut(value)
+        if (made := decoded_list(value)) is not value:
+            return _listed(made)
+        if value.lstrip().startswith(("[", "{")):
+            raise ValueError('the choices are no list such as ["21", "23"]')
+        return _cut(value)
     if isinstance(value, dict):
         texts, labels = _first_of(value, _TEXT_KEYS), _first_of(value, _LABEL_KEYS)
         if isinstance(texts, list) and isinstance(labels, list) and len(texts) == len(labels):
@@ -162,19 +166,18 @@ def _listed(value: Any) -> list[Any]:
     return list(value) if isinstance(value, list) else [value]
 
 
-def _decoded(text: str) -> Any:
-    """A cell of a table that holds a list, as JSON or as Python prints it."""
-    try:
-        return msgspec.json.decode(text)
-    except msgspec.DecodeError:
-        pass
-    try:
-        value = ast.literal_eval(text)
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
-        value = None
-    if isinstance(value, list | dict):
+def decoded_list(value: Any) -> Any:
+    """A text that is a list or an object, as JSON or as Python prints it, in a cell of a table, say; else the value itself."""
+    if not isinstance(value, str) or not value.lstrip().startswith(("[", "{")):
         return value
-    raise ValueError('the choices are no list such as ["21", "23"]')
+    try:
+        made = msgspec.json.decode(value)
+    except (msgspec.DecodeError, RecursionError):
+        try:
+            made = ast.literal_eval(value)
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            made = None
+    return made if isinstance(made, list | dict) else value
 
 
 def _cut(text: str) -> list[str]:

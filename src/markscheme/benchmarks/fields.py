@@ -10,6 +10,7 @@
     letter by text of answer                    the letter of the choice that is named so; see `choices.WAYS`
     letter of answer                            the same, in the one way that fits every row
     user message of prompt                      the question of a chat; likewise `system message`
+    yes/no of answer                            the first word for true, the second for false
     item 1 of final_answer, count of nums       of a list
     puzzle of nums, target                      a Countdown gold
     'none'                                      the text itself; '' as a gold says that a row may have none
@@ -26,7 +27,7 @@ from typing import Any
 
 import msgspec
 
-from markscheme.benchmarks.choices import Choices, choices_of, letter_named, lettered, shuffled
+from markscheme.benchmarks.choices import Choices, choices_of, decoded_list, letter_named, lettered, shuffled
 from markscheme.datasets.files import Row
 from markscheme.types import CountdownGold, Gold, Problem
 
@@ -237,6 +238,7 @@ def _letter(value: Any, name: str) -> str:
 
 def _message(value: Any, name: str, role: str) -> str:
     """What the one message of this role in a chat says."""
+    value = decoded_list(value)
     said = [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
     if not said or len(said) < len(value) or not all("role" in each and "content" in each for each in said):
         raise TypeError(f"{name} is not a list of messages with `role` and `content`")
@@ -249,6 +251,12 @@ def _message(value: Any, name: str, role: str) -> str:
     if not all(isinstance(part, dict) and isinstance(part.get("text"), str) for part in parts):
         raise TypeError(f"the {role} message of {name} holds something that is not text")
     return "".join(part["text"] for part in parts)
+
+
+def _word_of_truth(value: Any, name: str, true: str, false: str) -> str:
+    if not isinstance(value, bool):
+        raise MissingFieldError(f"{name} is not true or false")
+    return true if value else false
 
 
 def _item(value: Any, name: str, place: str) -> Any:
@@ -280,6 +288,7 @@ OPERATIONS: Mapping[str, Callable[..., Any]] = {
     "letter": _letter,
     r"letter by (letter|text|place from [01])": _letter,
     "(user|system) message": _message,
+    r"(\w+)/(\w+)": _word_of_truth,
     r"item (\d+)": _item,
     "count": _count,
     "puzzle": _puzzle,

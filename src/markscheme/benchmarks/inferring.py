@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import msgspec
 
-from markscheme.benchmarks.choices import AmbiguousError, Column, settle
+from markscheme.benchmarks.choices import AmbiguousError, Column, decoded_list, settle
 from markscheme.benchmarks.fields import Expression, Fields, ProblemMaker, several
 from markscheme.datasets.files import Row
 
@@ -32,7 +32,7 @@ CONTEXTS = _names("body context passage article support paragraph premise story 
 CHOICES = _names("choices options endings answerchoices question.choices")
 GOLDS = _names(
     "answer finalanswer groundtruth rewardmodel.groundtruth gold goldanswer target expectedanswer correctanswer "
-    "answernumber numericanswer"
+    "answernumber numericanswer golden"
 )
 CHOSEN = _names(
     "answerkey answerindex answeridx answerletter label correct cop correctoption correctchoice correctindex"
@@ -43,8 +43,8 @@ IDS = _names("id uniqueid questionid problemidx problemid uuid")
 
 _NESTED = {name for name in (*STATEMENTS, *CHOICES, *GOLDS) if "." in name}
 
-LONG = 200
-"""Characters: a column whose values are mostly longer holds worked solutions rather than answers."""
+LONG, SENTENCE = 200, 8
+"""Characters, and words: a column of which half and more is longer holds worked solutions rather than answers."""
 _CHOICE_COLUMN = re.compile(r"(op|opt|option|choice|answer|ending|sol)([a-z]|\d)")
 _WRONG_CHOICE = re.compile(r"(?:distractor|incorrectanswer|wronganswer)\d")
 
@@ -193,6 +193,14 @@ def _form(values: Sequence[Any], path: str) -> str:
     """How the gold is taken out of its column: as it is, from a list of one, after `####` or out of a box."""
     if _lists_of_one(values):
         return f"item 1 of {path}"
+    if any(isinstance(value, bool) for value in values):
+        row = next(number for number, value in enumerate(values, 1) if isinstance(value, bool))
+        rest = () if all(isinstance(value, bool) for value in values) else (path,)
+        ways = [(f"{words} of {path}", *rest) if rest else f"{words} of {path}" for words in ("yes/no", "true/false")]
+        raise AmbiguousError(f"`{path}` is true or false, in row {row}: say in which words it is asked for", ways)
+    if "" in values and len(set(map(str, values))) > 1:
+        row = [*values].index("") + 1
+        raise AmbiguousError(f"`{path}` is empty in row {row}; a problem without a gold is unmarkable", ((path, "''"),))
     lists = {number: len(items) for number, value in enumerate(values, 1) if (items := _items(value)) is not None}
     if lists:
         row = max(lists, key=lambda number: lists[number])
@@ -202,6 +210,11 @@ def _form(values: Sequence[Any], path: str) -> str:
     for mark, form in (("####", f"text after #### of {path}"), ("\\boxed", f"last box of {path}")):
         having = [mark in str(value) for value in values]
         if all(having) and having:
+            for row, value in enumerate(values, 1):
+                if len(set(_marked(str(value), mark))) > 1:
+                    raise AmbiguousError(
+                        f"row {row} has `{mark}` several times in `{path}`; if the last one is meant, say so", (form,)
+                    )
             return form
         if any(having):
             where = f"row {having.index(True) + 1} has `{mark}` in `{path}` and row {having.index(False) + 1} has not"
@@ -213,16 +226,24 @@ def _form(values: Sequence[Any], path: str) -> str:
     return path
 
 
+def _marked(text: str, mark: str) -> list[str]:
+    """What follows each such mark, as far as it tells two of them apart."""
+    return [" ".join(part.split())[:LONG].partition("}")[0].strip(" .$") for part in text.split(mark)[1:]]
+
+
 def _lists_of_one(values: Sequence[Any]) -> bool:
     return all(len(_items(value) or ()) == 1 for value in values)
 
 
 def _worked(values: Sequence[Any]) -> bool:
     long = [
-        isinstance(value, str) and len(value) > LONG and "####" not in value and "\\boxed" not in value
+        isinstance(value, str)
+        and (len(value) > LONG or len(re.findall(r"(?<![\\\w])[^\W\d_]{2,}", value)) >= SENTENCE)
+        and "####" not in value
+        and "\\boxed" not in value
         for value in values
     ]
-    return sum(long) * 2 > len(long)
+    return sum(long) * 2 >= len(long) > 0
 
 
 def _agree(table: _Table, what: str, read: Sequence[str]) -> None:
@@ -233,7 +254,12 @@ def _agree(table: _Table, what: str, read: Sequence[str]) -> None:
         said = {re.sub(r"\.0\Z", "", " ".join(str(each(row)).split())) for each in readers} - {""}
         if len(said) > 1:
             names = " and ".join(f"`{each}`" for each in read)
-            raise AmbiguousError(f"{names} differ in row {number}", read, what)
+            both = (
+                ["{" + "}\\n\\n{".join(read) + "}"]
+                if what == "statement" and not any(" of " in each for each in read)
+                else []
+            )
+            raise AmbiguousError(f"{names} differ in row {number}", [*read, *both], what)
 
 
 def _no_column(what: str, names: Sequence[str], table: _Table) -> NoReturn:
@@ -274,7 +300,8 @@ def _all(values: Sequence[Any], test: Callable[[Any], bool]) -> bool:
 
 
 def _is_list(value: Any) -> bool:
-    return isinstance(value, list)
+    made = decoded_list(value)  # a chat in a table is a text
+    return isinstance(made, list) and (made is value or (bool(made) and all(isinstance(each, dict) for each in made)))
 
 
 def _items(value: Any) -> list[Any] | None:

@@ -26,6 +26,7 @@ COMMANDS = {
     "report": "tables, plots and export of one run or many",
     "compare": "two runs problem by problem, or several ranked",
     "verify": "is a run as it was closed, and do its marks and its report come out again",
+    "errata": "golds that are known to be wrong, and golds that independent runs contradict",
     "plan": "how many samples a question needs, and what they cost",
     "view": "see every response in the browser",
     "push": "a run to a tracker (wandb, mlflow …) or to the Hugging Face Hub",

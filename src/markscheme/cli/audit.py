@@ -6,7 +6,14 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from markscheme.cli.mark import add_format_arguments, add_source_arguments, score_rows, shown, warn_of_unmatched
+from markscheme.cli.mark import (
+    add_format_arguments,
+    add_source_arguments,
+    failures,
+    score_rows,
+    shown,
+    warn_of_unmatched,
+)
 from markscheme.reporting.terminal import console, gold_line, print_json, print_table
 
 if TYPE_CHECKING:
@@ -41,15 +48,14 @@ def run(args: argparse.Namespace) -> int:
         audits.append(made.audit)
     if args.json or args.format == "json":
         print_json(audits if len(audits) > 1 else audits[0])
-        return 0
-    for source, each in zip(sources, audits, strict=True):
+    for source, each in zip(sources, audits, strict=True) if args.format != "json" and not args.json else ():
         if len(audits) > 1:
             print(f"{source}\n")
         if args.format == "markdown":
             print(as_markdown(each))
         else:
             _print_tables(each)
-    return 0
+    return failures([score for each in audits for score in each.scores])
 
 
 def _sources(source: str) -> list[str]:

@@ -79,10 +79,11 @@ class Reports:
 
     @property
     def exit_code(self) -> int:
-        """0 only when every response is there."""
+        """0 only when every response is there, and the protocol failed on none."""
         if self.interrupted:
             return EXIT_INTERRUPTED
-        return IncompleteRunError.exit_code if self._missing else 0
+        failed = any(summary.failed_marks for summary in self._summaries)
+        return IncompleteRunError.exit_code if self._missing else int(failed)
 
     @property
     def _missing(self) -> int:
@@ -98,6 +99,12 @@ class Reports:
         summary = finish(finished, not_kept)  # before it is printed: the terminal may be gone
         self._summaries.append(summary)
         self.interrupted = finished.manifest.status == "interrupted"
+        if summary.failed_marks:
+            print(
+                f"markscheme: {summary.protocol} failed on {summary.failed_marks:,} of {summary.responses:,} responses, which "
+                f"count as unmarkable; mended, `markscheme mark {finished.path}` marks them again",
+                file=sys.stderr,
+            )
         if summary.missing:
             self._unfinished.append(str(finished.path))
         if not self._json and not self._quiet:

@@ -66,11 +66,19 @@ def run(args: argparse.Namespace) -> int:
 
         if reading := benchmark(args.benchmark, args.data_dir).reading:
             _warn(f"{args.benchmark} is read as {reading}")
-    if is_run:
-        _mark_run(args)
-    else:
-        _mark_files(args)
-    return 0
+    return failures(_mark_run(args) if is_run else _mark_files(args))
+
+
+def failures(scores: Sequence[Score]) -> int:
+    """The exit code: 1 where a protocol itself failed, after a line that says on how many responses."""
+    from markscheme.marking.marker import FAILED
+
+    for each in (failed := [each for each in scores if FAILED in each.flags]):
+        _warn(
+            f"{each.protocol} failed on {each.flags[FAILED]:,} of {sum(each.verdicts.values()):,} responses, which count as "
+            "unmarkable; their marks say how"
+        )
+    return int(bool(failed))
 
 
 def _check_engine(args: argparse.Namespace, is_run: bool) -> None:
@@ -85,7 +93,7 @@ def _check_engine(args: argparse.Namespace, is_run: bool) -> None:
         raise UsageError("on a Ray cluster the marks go to storage that every node sees: say with --out DIR where.")
 
 
-def _mark_run(args: argparse.Namespace) -> None:
+def _mark_run(args: argparse.Namespace) -> list[Score]:
     from markscheme.marking import get_protocol
     from markscheme.marking.bulk.outputs import Outputs
 
@@ -94,6 +102,7 @@ def _mark_run(args: argparse.Namespace) -> None:
     scores = [_mark_responses(outputs, rule.name, args) for rule in rules]
     warn_of_unmatched(outputs.unmatched, outputs.benchmark)
     _print(args, outputs.benchmark, str(outputs.path), scores, [{"unmatched": outputs.unmatched}] * len(scores))
+    return scores
 
 
 def _mark_responses(outputs: Outputs, protocol: str, args: argparse.Namespace) -> Score:
@@ -103,11 +112,12 @@ def _mark_responses(outputs: Outputs, protocol: str, args: argparse.Namespace) -
     from markscheme.marking.bulk.audit import score
     from markscheme.runs.folder import write_atomically
 
-    label, responses = get_protocol(protocol).label, Counter[tuple[str, "Verdict"]]()
+    label, responses, flags = get_protocol(protocol).label, Counter[tuple[str, "Verdict"]](), Counter[str]()
 
     def marks() -> Iterator[Mark]:
         for mark in mark_many(outputs, protocol, workers=args.workers, think_end=args.think_end):
             responses[mark.key, mark.verdict] += 1
+            flags.update(mark.flags)
             yield mark
 
     if args.out is not None:
@@ -121,10 +131,10 @@ def _mark_responses(outputs: Outputs, protocol: str, args: argparse.Namespace) -
         outputs.run.mark_again(label, marks())
     if not responses:
         raise DataError(f"no line of {outputs.path} answers a problem of {outputs.benchmark}.")
-    return score(label, responses)
+    return score(label, responses, flags)
 
 
-def _mark_files(args: argparse.Namespace) -> None:
+def _mark_files(args: argparse.Namespace) -> list[Score]:
     """Mark whatever is not marked yet in the folder `--out`, and score all of it."""
     from markscheme.marking import get_protocol
     from markscheme.marking.bulk.campaign import default_protocol, mark_in_bulk
@@ -153,6 +163,7 @@ def _mark_files(args: argparse.Namespace) -> None:
         raise failed[0]
     about = [{"unmatched": e.outcome.unmatched, "unusable": e.outcome.unusable, "folder": e.folder} for e in done]
     _print(args, args.benchmark or source.name, args.source, [each.score for each in done], about)
+    return [each.score for each in done]
 
 
 def _print_outcome(marked: Marked, benchmark: str | None) -> None:

@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 import argparse
+import sys
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("runs", nargs="+", metavar="RUN", help="run folders, or folders that hold some")
     parser.add_argument("--workers", type=int, metavar="N", help="processes that make the marks again")
+    parser.add_argument(
+        "--sign", metavar="KEY", help="sign what holds with this SSH or minisign private key, by ssh-keygen or minisign"
+    )
+    parser.add_argument(
+        "--signature",
+        metavar="FILE",
+        help="it must be signed by this public key (SSH or minisign), or by one of an SSH file of allowed signers",
+    )
     parser.add_argument("--json", action="store_true", help="the table as JSON")
 
 
 def run(args: argparse.Namespace) -> int:
+    from markscheme.api.reports import verify
     from markscheme.reporting.terminal import print_json, print_table
-    from markscheme.reporting.verifying import verify_run
-    from markscheme.runs import find_runs
 
-    verified = [verify_run(each, args.workers) for each in find_runs(args.runs)]
+    verified = verify(*args.runs, workers=args.workers, sign=args.sign, signature=args.signature)
+    if args.sign:
+        print(f"markscheme: signed {', '.join(args.runs)}", file=sys.stderr)
     if args.json:
         print_json(verified)
     else:

@@ -175,6 +175,7 @@ def _with_absence(assessment: Assessment, text: str, response: Response | None =
 
 
 FAILED = "the protocol failed"
+"""The flag of a mark whose protocol raised: a bug in the protocol, and no fault of the response."""
 
 
 def _assess(rule: Protocol, sections: ResponseSections, gold: Gold) -> Assessment:
@@ -183,7 +184,9 @@ def _assess(rule: Protocol, sections: ResponseSections, gold: Gold) -> Assessmen
     except MarkschemeError:  # the protocol cannot be used at all: the caller must know
         raise
     except Exception as failure:  # noqa: BLE001 - one response must not end a night's run; the mark says what happened
-        return Assessment(Verdict.UNMARKABLE, why=f"{FAILED}: {type(failure).__name__}: {failure}"[:300])
+        return Assessment(
+            Verdict.UNMARKABLE, why=f"{FAILED}: {type(failure).__name__}: {failure}"[:300], flags=(FAILED,)
+        )
     if assessment.verdict is Verdict.NO_ANSWER and rule.gold != "opinion" and is_cut_off(sections):
         return assessment._replace(verdict=Verdict.TRUNCATED, why="cut off before an answer")
     return assessment

@@ -19,6 +19,7 @@ from markscheme.reporting.adjudicated import adjudicated
 from markscheme.reporting.picks import with_picks
 from markscheme.reporting.plots import distinct, shortened
 from markscheme.reporting.summary import Estimate, clustered, marked_label
+from markscheme.runs.archive import origin
 from markscheme.runs.folder import IMPORTED, Manifest, Run, find_runs
 from markscheme.statistics import Comparison, Counts, Interval, Population, Ranking, compare, rank
 from markscheme.statistics.comparison import Margin, macro_comparison
@@ -174,7 +175,7 @@ def compare_runs(runs: Sequence[Run], terms: Terms) -> Compared:
     first, second, *more = named
     _, cluster, notes = tallied[first]
     compared = Compared(
-        runs={name: str(run.path) for name, run in named.items()},
+        runs={name: str(origin(run.path)) for name, run in named.items()},
         benchmark=runs[0].manifest.benchmark,
         protocol=protocols[first],
         differences=tuple(differences),
@@ -285,7 +286,7 @@ def shown_worse(compared: Compared | MacroCompared) -> bool:
 
 def short_names(runs: Sequence[Run]) -> Sequence[str]:
     """The model's name where it tells the runs apart, else the folder's, else its path."""
-    paths = [str(run.path) for run in runs]
+    paths = [str(origin(run.path)) for run in runs]
     if len(set(paths)) < len(paths):
         raise UsageError("the same run is named twice; a run does not differ from itself")
     return distinct([run.manifest.model for run in runs], [run.path.name for run in runs], paths)

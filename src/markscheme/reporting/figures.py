@@ -64,6 +64,8 @@ def figures_of(summary: Summary) -> dict[str, Estimate]:
     """Every headline figure by its name."""
     passes = {f"pass@{k}": figure for k, figure in summary.pass_at_k.items()}
     accuracy = {"accuracy": summary.accuracy}
+    if summary.errata is not None:
+        accuracy["accuracy with errata"] = summary.errata.accuracy
     if (people := summary.corrected) is not None:
         accuracy["corrected accuracy"] = people.accuracy
         passes |= {f"corrected pass@{k}": figure for k, figure in people.pass_at_k.items()}
@@ -101,6 +103,11 @@ def caveats(summary: Summary) -> list[str]:
     notes = []
     if summary.corrected is not None:
         notes.append(_by_people(summary.corrected))
+    if (known := summary.errata) is not None:
+        notes.append(
+            f"golds known to be wrong: accuracy with errata corrects {counted(known.corrected, 'gold')} and leaves out "
+            f"{counted(known.left_out, 'problem')}, by {'; '.join(known.sources)}"
+        )
     if summary.cluster:
         notes.append(f"problems that share their {summary.cluster} are not taken as independent")
     if summary.population == "problems drawn" and (unseen := (1 - KIND) ** summary.problems) > MISSED:

@@ -9,15 +9,15 @@ from datetime import datetime
 from typing import Any
 
 import msgspec
-import numpy as np
 
+from markscheme.benchmarks.errata import Erratum
 from markscheme.errors import JournalError, UsageError
 from markscheme.marking.extraction.absences import ABSENCES
-from markscheme.runs.columns import FINISH, VERDICTS
+from markscheme.marking.marker import FAILED
+from markscheme.runs.archive import origin
 from markscheme.runs.files import file_sizes
 from markscheme.runs.flags import flag_counts
 from markscheme.runs.folder import Failure, Manifest, Run, write_atomically
-from markscheme.runs.settling import settlement
 from markscheme.runs.snapshot import Snapshot
 from markscheme.runs.usage import Usage
 from markscheme.statistics import (
@@ -84,6 +84,20 @@ class Corrected(msgspec.Struct, frozen=True, kw_only=True):
     """The share of pairs of people who agree on a response that both judged."""
 
 
+class Errata(msgspec.Struct, frozen=True, kw_only=True):
+    """The score with golds that are known to be wrong put right, and without problems that have no right answer."""
+
+    accuracy: Estimate
+    corrected: int
+    """Problems whose responses were marked again by the right gold."""
+    left_out: int
+    golds: dict[str, str]
+    """The right gold or `ambiguous`, by the problem's id."""
+    sources: tuple[str, ...]
+    sha256: str
+    """Of what was known when the report was made."""
+
+
 class Until(msgspec.Struct, frozen=True, kw_only=True):
     """How sampling until the score is known went."""
 
@@ -116,6 +130,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     verdicts: dict[str, int]
     absences: dict[str, int] = {}
     """Responses that are not right by what stands in the place of an answer: a refusal, nothing, a tool call …"""
+    failed_marks: int = 0
+    """Responses on which the protocol itself failed; they count as unmarkable."""
     accuracy: Estimate
     truncation: Estimate
     """Share of responses cut off before an answer: the first suspect when a score is low."""
@@ -128,6 +144,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """Further figures that were asked for by name: `maj@4`, `pass^4` …"""
     corrected: Corrected | None = None
     """Set where people have judged a sample of the responses."""
+    errata: Errata | None = None
+    """Set where golds of these problems are known to be wrong."""
     until: Until | None = None
     """Set where samples were added until the score was known; `samples` is then an average."""
     population: Population = "problems drawn"
@@ -161,6 +179,7 @@ def summarize(
     metrics: Sequence[str] = (),
     population: Population = "problems drawn",
     cluster: str | None = None,
+    errata: Sequence[Erratum] = (),
 ) -> Summary:
     """Summarise a run under one protocol (default: the one it was marked with), with further `metrics` by name.
 
@@ -178,18 +197,22 @@ def summarize(
         from markscheme.reporting.picks import with_picks
 
         counts = with_picks(snapshot, label, counts, metrics)
-    verdicts = counts.totals()
+    verdicts, flags = counts.totals(), flag_counts(snapshot, label, (*ABSENCES, FAILED))
     from markscheme.reporting.adjudicated import corrected_figures
+    from markscheme.reporting.errata import errata_or_note
     from markscheme.reporting.figures import caveats
+    from markscheme.reporting.reservations import warnings_of
 
     passes = pass_k or usual_k(manifest)
+    known, unread = errata_or_note(snapshot, label, counts, population, errata)
     summary = Summary(
-        run=str(snapshot.folder),
+        run=str(origin(snapshot.folder)),
         protocol=label,
         responses=snapshot.answered,
         missing=snapshot.missing,
         verdicts={str(verdict): verdicts[verdict] for verdict in Verdict if verdicts[verdict]},
-        absences=flag_counts(snapshot, label, ABSENCES),
+        absences={name: count for name, count in flags.items() if name != FAILED},
+        failed_marks=flags.get(FAILED, 0),
         accuracy=estimate("accuracy", counts, population),
         truncation=rate(counts, Verdict.TRUNCATED, population),
         rates={str(verdict): rate(counts, verdict, population) for verdict in RATES if verdicts[verdict]},
@@ -197,6 +220,7 @@ def summarize(
         groups=_groups(snapshot, counts, population),
         metrics={name: estimate(name, counts, population) for name in metrics},
         corrected=corrected_figures(snapshot, label, counts, population, passes),
+        errata=known,
         until=_until(snapshot, counts),
         population=population,
         cluster=cluster,
@@ -206,7 +230,7 @@ def summarize(
     )
     absent = [f"{count:,} × {name}" for name, count in summary.absences.items()]
     absences = [f"responses with something else in the place of an answer: {', '.join(absent)}"] if absent else []
-    warnings = (*_warnings(snapshot, label), *absences, *notes, *caveats(summary))
+    warnings = (*warnings_of(snapshot, label), *absences, *notes, *unread, *caveats(summary))
     return msgspec.structs.replace(summary, warnings=warnings)
 
 
@@ -374,34 +398,3 @@ def _groups(snapshot: Snapshot, counts: Counts, population: Population) -> dict[
         if len(set(labels.values())) > 1:
             groups[field] = {label: estimate("accuracy", part, population) for label, part in counts.by(labels).items()}
     return groups
-
-
-def _warnings(snapshot: Snapshot, label: str) -> list[str]:
-    manifest, warnings = snapshot.manifest, []
-    assert manifest is not None
-    if "+" in label:
-        warnings.append(settlement(snapshot, label))
-    running = manifest.status == "running"
-    if len(rows := np.flatnonzero(snapshot.verdict(label) == VERDICTS.index(Verdict.UNMARKABLE))):
-        first = int(rows[0])
-        place = f"{snapshot.ids[snapshot.problem[first]]} sample {snapshot.sample[first]}"
-        why = mark.why if (mark := snapshot.mark(label, first)) else ""
-        warnings.append(f"{len(rows)} responses could not be marked; the first, {place}: {why}")
-    unmarked = int((snapshot.unmarked(label) & ~snapshot.failed).sum())
-    if unmarked > 0 and not running:
-        warnings.append(f"{unmarked} responses have no mark; `markscheme resume {snapshot.folder}` makes it")
-    if damaged := snapshot.damaged + (0 if running else len(snapshot.torn)):
-        where = ", ".join(sorted({*snapshot.damage, *snapshot.torn}))
-        warnings.append(f"{damaged} damaged lines were left out ({where}); `markscheme resume` asks for what they held")
-    if snapshot.unasked:
-        warnings.append(f"{snapshot.unasked} responses to what this run does not ask were left out")
-    if filtered := int((snapshot.rows["finish"] == FINISH.index("content_filter")).sum()):
-        warnings.append(
-            f"{filtered} responses were stopped by a content filter; what it let through is marked, so most count as not right"
-        )
-    for file in manifest.data:
-        if file.check == "differs":
-            warnings.append(f"{file.name} is not the official data: its content differs from the pinned one")
-        elif file.source.startswith("stand-in"):
-            warnings.append(f"{file.name} stands in for the official file, which is not here")
-    return warnings

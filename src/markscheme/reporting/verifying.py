@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import msgspec
 
-from markscheme.errors import MarkschemeError, UsageError
+from markscheme.errors import JournalError, MarkschemeError, UsageError
 from markscheme.marking import get_protocol, mark_many
+from markscheme.prompts import prompts_sha256
 from markscheme.reporting.summary import Summary, summarize
-from markscheme.runs.digests import MOST_NAMED, differences
+from markscheme.runs.archive import origin
+from markscheme.runs.digests import MOST_NAMED, differences, uncovered
 from markscheme.runs.files import file_sizes, read_inside
 from markscheme.runs.folder import Run
+from markscheme.runs.ledger import ledger
 from markscheme.runs.lines import UNREADABLE
+from markscheme.runs.signing import signatures, signer
 from markscheme.runs.snapshot import Snapshot
-from markscheme.types import Mark
+from markscheme.runs.usage import Ledger, Usage
+from markscheme.types import Mark, content_key
 
 LARGEST_REPORT = 64 << 20
 NOT_FIGURES = ("run", "warnings", "files")
@@ -41,17 +48,23 @@ class Verified(msgspec.Struct, frozen=True):
         return all(each.holds is not False for each in self.checks)
 
 
-def verify_run(run: Run, workers: int | None = None) -> Verified:
-    """Recompute the digests, make the marks again, and make the report from the marks."""
-    checks = [_unaltered(run)]
+def verify_run(run: Run, workers: int | None = None, keys: Path | None = None) -> Verified:
+    """Recompute the digests, make the marks again, and make the report from the marks; with `keys`, who signed it."""
+    checks = [_unaltered(run), *_signed(run, keys)]
     try:
         snapshot = run.snapshot()
-        checks += _whole(snapshot)
+        checks += [*_whole(snapshot), _consistent(snapshot)]
         checks += [_marks(snapshot, name, workers) for name in snapshot.protocols]
         checks.append(_report(run))
     except MarkschemeError as problem:
         checks.append(Check("readable", False, str(problem)))
-    return Verified(str(run.path), tuple(checks))
+    if (run.path / "adjudications").exists():
+        checks.append(Check("labels of people", None, "given after the run had ended, and covered by no digest"))
+    if others := uncovered(run.path):
+        checks.append(
+            Check("other files", None, f"no part of a run, and not looked at: {', '.join(others[:MOST_NAMED])}")
+        )
+    return Verified(str(origin(run.path)), tuple(checks))
 
 
 def _unaltered(run: Run) -> Check:
@@ -64,12 +77,58 @@ def _unaltered(run: Run) -> Check:
     return Check("unaltered", not found, "\n".join(found) or f"{len(manifest.digests)} files and the manifest")
 
 
+def _signed(run: Run, keys: Path | None) -> Iterator[Check]:
+    if keys is not None:
+        try:
+            yield Check("signature", True, signer(run.path, keys))
+        except JournalError as problem:
+            yield Check("signature", False, str(problem))
+    elif kinds := signatures(run.path):
+        yield Check("signature", None, f"signed with {' and '.join(kinds)}; --signature FILE checks it by a public key")
+
+
 def _whole(snapshot: Snapshot) -> Iterator[Check]:
     if count := snapshot.damaged + len(snapshot.torn) + snapshot.stray:
         names = ", ".join(dict.fromkeys([*snapshot.damage, *snapshot.torn])) or "responses"
         yield Check(
             "lines read", False, f"{count} lines are damaged or of problems that the run does not have: {names}"
         )
+
+
+def _consistent(snapshot: Snapshot) -> Check:
+    """What the manifest and `usage.json` say of the lines, worked out from the lines again."""
+    manifest = snapshot.manifest
+    assert manifest is not None
+    questions, totals = snapshot.questions(), snapshot.counts(manifest.protocol).totals()
+    said = {
+        "problems": (manifest.problems, len(questions)),
+        "counts": (manifest.counts, {str(verdict): times for verdict, times in totals.items() if times}),
+        "usage": (_tokens(manifest.usage), _tokens(ledger(snapshot).total)),
+        "usage.json": (_stored_usage(snapshot), _tokens(ledger(snapshot).total)),
+    }
+    other = [name for name, (stored, made) in said.items() if stored is not None and stored != made]
+    if not manifest.redacted:
+        prompts = prompts_sha256(question.prompt for question in questions)
+        other += ["prompts"] * (manifest.prompt_sha256 not in (prompts, ""))
+        keys = [(each.key, content_key(each.statement, each.gold)) for each in (one.problem for one in questions)]
+        other += [f"statement or gold of {key}" for key, made in keys if key.partition("-")[0] != made][:MOST_NAMED]
+    return Check("manifest", not other, f"does not fit the lines: {', '.join(other)}" if other else "fits the lines")
+
+
+def _stored_usage(snapshot: Snapshot) -> dict[str, Any] | None:
+    try:
+        raw = read_inside(snapshot.folder / "usage.json", snapshot.folder.resolve(), LARGEST_REPORT)
+        return _tokens(msgspec.json.decode(raw, type=Ledger).total)
+    except FileNotFoundError:
+        return None
+    except (OSError, *UNREADABLE):
+        return {}
+
+
+def _tokens(usage: Usage | None) -> dict[str, Any] | None:
+    """What responses used; money depends on a price that is not here."""
+    used = msgspec.to_builtins(usage) if usage is not None else None
+    return {name: value for name, value in used.items() if name not in ("cost", "price")} if used else None
 
 
 def _marks(snapshot: Snapshot, name: str, workers: int | None) -> Check:
@@ -118,5 +177,7 @@ def _report(run: Run) -> Check:
         return Check("report", None, "report.json was made before the last marks or responses")
     names = [name for name in Summary.__struct_fields__ if name not in NOT_FIGURES]
     made = msgspec.json.decode(msgspec.json.encode(made))
+    if (stored.get("errata") or {}).get("sha256") != (made.get("errata") or {}).get("sha256"):
+        names.remove("errata")  # other errors are known by now
     differing = [name for name in names if name in stored and stored[name] != made.get(name)]
     return Check("report", not differing, f"other {', '.join(differing)}" if differing else "comes out again")

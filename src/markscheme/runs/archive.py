@@ -13,37 +13,44 @@ import tempfile
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 import msgspec
 
 from markscheme.errors import JournalError
 from markscheme.runs.digests import alteration_line, covered
+from markscheme.runs.files import open_plain, state_inside
 from markscheme.runs.lines import read_all
 from markscheme.runs.problems import label
 from markscheme.types import Message, Question
 
 SUFFIX = ".msz"
 HIDDEN = "[redacted]"
-_NAME = re.compile(r"(?:manifest|rounds|usage|report|lines)\.json|(?:problems|responses[\w.-]*|marks/[\w.:-]+)\.jsonl")
+_NAME = re.compile(
+    r"manifest\.json(?:\.(?:mini)?sig)?|(?:rounds|usage|report|lines)\.json|(?:problems|turns|batches|responses[\w.-]*|marks/[\w.:-]+)\.jsonl"
+)
 _LEAST_ROOM, _MOST_RATIO = 64 << 20, 200
 """Bytes that any archive may unpack to, and how many times its own size a larger one may: texts shrink to a twentieth."""
 
 _opened: dict[tuple[Path, int, int], Path] = {}
+_origins: dict[Path, Path] = {}
 
 
 def pack(folder: Path, file: Path, redact: bool = False) -> Path:
     """Write the archive of a run folder; the same folder gives the same bytes."""
     from markscheme.runs.folder import write_atomically
+    from markscheme.runs.signing import FILES
 
     with tempfile.TemporaryDirectory() as scratch:
         made = Path(scratch) / "packed"
         source = _redacted(folder, Path(scratch) / "redacted") if redact else folder
-        files = {"manifest.json": source / "manifest.json", **covered(source)}
+        signed = {name: source / name for name in FILES.values() if (source / name).exists()}
+        files = {"manifest.json": source / "manifest.json", **signed, **covered(source)}
         with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
             for name, each in files.items():
                 about = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
                 about.compress_type, about.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
-                with each.open("rb") as content, archive.open(about, "w", force_zip64=True) as packed:
+                with _opened_inside(each, source) as content, archive.open(about, "w", force_zip64=True) as packed:
                     shutil.copyfileobj(content, packed, 1 << 20)
         with made.open("rb") as content:
             write_atomically(file, iter(lambda: content.read(1 << 20), b""), gate=False)
@@ -58,7 +65,8 @@ def _redacted(folder: Path, copy: Path) -> Path:
         raise JournalError(line)
     for name, file in {"manifest.json": folder / "manifest.json", **covered(folder)}.items():
         (copy / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(file, copy / name)
+        with _opened_inside(file, folder) as content, (copy / name).open("xb") as out:
+            shutil.copyfileobj(content, out, 1 << 20)
     lines = (msgspec.json.encode(each) + b"\n" for each in _hidden(folder / "problems.jsonl"))
     write_atomically(copy / "problems.jsonl", lines)
     run = Run.open(copy)
@@ -68,6 +76,15 @@ def _redacted(folder: Path, copy: Path) -> Path:
         )
     run.seal(msgspec.structs.replace(run.manifest, redacted=before.sha256), "problems.jsonl")
     return copy
+
+
+def _opened_inside(file: Path, folder: Path) -> BinaryIO:
+    """A file of the folder to read. What a link leads to elsewhere is not part of the run, and must not be sent."""
+    try:
+        state_inside(file, folder.resolve())
+        return open_plain(file)
+    except OSError as problem:
+        raise JournalError(f"cannot read {file}: {problem.strerror}") from None
 
 
 def _hidden(file: Path) -> Iterator[Question]:
@@ -89,13 +106,19 @@ def unpacked(file: Path) -> Path:
             atexit.register(shutil.rmtree, place, ignore_errors=True)
             _unpack(file, place / file.stem, max(_LEAST_ROOM, _MOST_RATIO * state.st_size))
             _opened[known] = place / file.stem
+            _origins[place / file.stem] = file
         return _opened[known]
     except (OSError, zipfile.BadZipFile, zipfile.LargeZipFile, RuntimeError, NotImplementedError, EOFError) as problem:
         raise JournalError(f"{file} cannot be read as a run: {getattr(problem, 'strerror', None) or problem}") from None
 
 
+def origin(folder: Path) -> Path:
+    """The archive that a folder was unpacked from, or the folder itself: what a person knows it by."""
+    return _origins.get(folder, folder)
+
+
 def _unpack(file: Path, folder: Path, most: int) -> None:
-    with zipfile.ZipFile(file) as archive:
+    with open_plain(file) as stream, zipfile.ZipFile(stream) as archive:
         items = archive.infolist()
         names = [item.filename for item in items]
         if other := next((name for name in names if not _NAME.fullmatch(name)), None):

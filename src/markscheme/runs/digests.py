@@ -17,7 +17,10 @@ import msgspec
 from markscheme.runs.files import open_plain, state_inside
 from markscheme.runs.lines import LONGEST_LINE, UNREADABLE
 
-COVERED = ("problems.jsonl", "rounds.json", "usage.json", "report.json", "responses*.jsonl", "marks/*.jsonl")
+COVERED = (
+    *("problems.jsonl", "rounds.json", "usage.json", "report.json", "responses*.jsonl", "turns.jsonl", "batches.jsonl"),
+    "marks/*.jsonl",
+)
 LINES = "lines.json"
 """A short digest of each line of each file, by which `verify` names the lines that differ."""
 SETTINGS = "settings_sha256"
@@ -39,6 +42,14 @@ def covered(folder: Path) -> dict[str, Path]:
     """The files that a digest is kept of, by their names in the folder."""
     files = [*(file for pattern in COVERED for file in sorted(folder.glob(pattern))), *folder.glob(LINES)]
     return {file.relative_to(folder).as_posix(): file for file in files}
+
+
+def uncovered(folder: Path) -> list[str]:
+    """What lies in a run folder and no run has put there: no digest covers it, and nothing reads it."""
+    ours = {"manifest.json", "manifest.json.sig", "manifest.json.minisig", "lock", "adjudications", "judges", "servers"}
+    files = (*folder.iterdir(), *(folder / "marks").glob("*"))
+    names = (file.relative_to(folder).as_posix() for file in files if not file.name.startswith("."))
+    return sorted({*names} - ours - {"marks"} - covered(folder).keys())
 
 
 def digest(file: Path, most: int | None = None) -> FileDigest:
@@ -77,7 +88,7 @@ def sealed(folder: Path, before: Mapping[str, FileDigest], only: str | None = No
 
 
 def _fact(name: str) -> bool:
-    return name.startswith("responses")
+    return name.startswith(("responses", "turns", "batches"))
 
 
 def settings_digest(manifest: bytes) -> str:
@@ -85,6 +96,11 @@ def settings_digest(manifest: bytes) -> str:
     values = msgspec.json.decode(manifest)
     values.pop(SETTINGS, None)
     return hashlib.sha256(msgspec.json.encode(values, order="sorted")).hexdigest()
+
+
+def _as_written(manifest: bytes) -> bool:
+    """Whether it is laid out as we lay it out: a name that is there twice, say, would be read as its last value."""
+    return manifest == msgspec.json.format(msgspec.json.encode(msgspec.json.decode(manifest)), indent=2)
 
 
 def altered(folder: Path, manifest: Any) -> list[str]:
@@ -96,7 +112,7 @@ def altered(folder: Path, manifest: Any) -> list[str]:
     differing += [name for name in files if name not in kept]
     try:
         raw = (folder / "manifest.json").read_bytes()
-        holds = settings_digest(raw) == manifest.settings_sha256
+        holds = settings_digest(raw) == manifest.settings_sha256 and _as_written(raw)
     except (OSError, *UNREADABLE):
         holds = False
     return sorted(differing) + ["manifest.json"] * (not holds)
@@ -104,10 +120,13 @@ def altered(folder: Path, manifest: Any) -> list[str]:
 
 def alteration_line(folder: Path, manifest: Any) -> str | None:
     """One line for a report, where a folder no longer matches its own digests."""
+    from markscheme.runs.archive import origin
+
     if not (names := altered(folder, manifest)):
         return None
     more = f" and {len(names) - 1} more" if len(names) > 1 else ""
-    return f"{folder} no longer matches its digests ({names[0]}{more}): `markscheme verify {folder}` says where"
+    shown = origin(folder)
+    return f"{shown} no longer matches its digests ({names[0]}{more}): `markscheme verify {shown}` says where"
 
 
 def _now(file: Path) -> str:

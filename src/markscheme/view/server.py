@@ -112,7 +112,7 @@ async def _not_there(
     """What does not exist is a page that says so."""
     try:
         return await handler(request)
-    except (NotThereError, MarkschemeError) as problem:  # a condition that was typed, a damaged file
+    except MarkschemeError as problem:  # a condition that was typed, a damaged file
         message = str(problem)
     except web.HTTPNotFound:
         message = "There is no such page."

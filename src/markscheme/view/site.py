@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from markscheme.errors import JournalError
+from markscheme.errors import JournalError, MarkschemeError
 from markscheme.runs.columns import Ints
 from markscheme.view.background import Background, Made
 from markscheme.view.library import Entry, Library, OpenRun
@@ -21,7 +21,7 @@ PATIENCE = 0.35
 """Seconds a page waits for an index or a figure that is not ready; then it is shown without and asks again."""
 
 
-class NotThereError(Exception):
+class NotThereError(MarkschemeError):
     """There is nothing at this address; the message is for the reader of the page."""
 
 

@@ -12,6 +12,7 @@ import hashlib
 import tempfile
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -36,6 +37,7 @@ from markscheme.marking.bulk.shard_worker import (
 )
 from markscheme.marking.bulk.shards import PLAN_FILE, Shard, find, rows_of, shards_of
 from markscheme.marking.extraction.sections import THINK_END
+from markscheme.marking.marker import FAILED
 from markscheme.runs.folder import write_atomically
 
 SAY_EVERY = 10.0
@@ -294,6 +296,7 @@ def _total(outcomes: Sequence[ShardOutcome]) -> ShardOutcome:
         unmatched=sum(one.unmatched for one in outcomes),
         unusable=sum(one.unusable for one in outcomes),
         example=next((one.example for one in outcomes if one.example), ""),
+        failed=sum(one.failed for one in outcomes),
     )
 
 
@@ -313,4 +316,5 @@ def _score(label: str, source: Path, parts: Sequence[Path], outcome: ShardOutcom
     counts, times = tally_parts(parts, outcome.marks)
     accuracy = metric("accuracy")
     interval = mean_interval(accuracy.values(counts), noise=accuracy.noise(counts), times=times)
-    return score_of(label, interval, dict(zip(VERDICTS, times @ counts.table, strict=True)))
+    flags = Counter({FAILED: outcome.failed} if outcome.failed else {})
+    return score_of(label, interval, dict(zip(VERDICTS, times @ counts.table, strict=True)), flags)

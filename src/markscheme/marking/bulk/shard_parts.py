@@ -17,6 +17,7 @@ import msgspec
 
 from markscheme.errors import JournalError, first_line
 from markscheme.marking.bulk.shards import arrow
+from markscheme.marking.marker import FAILED
 from markscheme.redaction import redacted
 from markscheme.runs.folder import write_atomically
 from markscheme.types import Mark
@@ -38,6 +39,7 @@ class ShardOutcome(msgspec.Struct, frozen=True, tag="Outcome"):
     unmatched: int = 0  # rows that answer no problem of the benchmark
     unusable: int = 0  # rows without an output or a gold answer, or that cannot be read
     example: str = ""  # what was wrong with the first of those
+    failed: int = 0  # responses on which the protocol itself failed
 
 
 class PartMark(msgspec.Struct, frozen=True):
@@ -95,7 +97,7 @@ class MarksPart:
         self._writer: Any = None
         self._waiting: list[PartMark] = []
         self._characters = 0
-        self.rows = 0
+        self.rows = self.failed = 0
 
     def __enter__(self) -> None:
         self._file.parent.mkdir(parents=True, exist_ok=True)
@@ -113,6 +115,7 @@ class MarksPart:
             PartMark(position, problem_id, mark.key, sample, verdict, mark.answer, mark.why, tuple(mark.flags))
         )
         self.rows += 1
+        self.failed += FAILED in mark.flags
         self._characters += len(problem_id) + len(mark.why) + len(mark.answer or "")
         if len(self._waiting) >= GROUP_ROWS or self._characters >= GROUP_CHARACTERS:
             self._write()

@@ -90,7 +90,7 @@ def _mark(job: Job) -> ShardOutcome:
                 continue
             for problem_id, sample, each in marks:
                 part.add(position, problem_id, sample, each)
-        outcome = ShardOutcome(part.rows, unmatched, unusable, example)
+        outcome = ShardOutcome(part.rows, unmatched, unusable, example, part.failed)
         part.finish(outcome)
     return outcome
 

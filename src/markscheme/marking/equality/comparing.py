@@ -61,6 +61,10 @@ class _Reading(msgspec.Struct, frozen=True):
     problem: str = ""
 
 
+TIME_LIMIT: Final = 0.5
+"""CPU seconds of symbolic work: what sympy has not proven by then, it seldom proves at all."""
+
+
 def compare(
     answer: str,
     gold: str,
@@ -68,7 +72,7 @@ def compare(
     places: int | None = None,
     unit: str = "",
     choices: Mapping[str, str] | None = None,
-    time_limit: float = 3.0,
+    time_limit: float = TIME_LIMIT,
 ) -> AnswerComparison:
     """Whether an extracted answer earns the mark for a gold answer.
 

@@ -61,10 +61,13 @@ def _constant_is_zero(difference: Any) -> bool | None:
         # Exact: the number is zero if and only if its minimal polynomial is x.
         x = sympy.Dummy("x")
         return bool(sympy.minimal_polynomial(difference, x) == x)
+    # A number this small with sine zero is zero. That proves sums of inverse functions in 20 ms; `simplify` takes a second.
+    sine = sympy.expand_trig(sympy.sin(difference))
+    if sympy.radsimp(sympy.expand(sine)) == 0:
+        return True
     if any(sympy.simplify(form) == 0 for form in (difference, difference.rewrite(sympy.log))):
         return True
-    # A number this small with sine zero is zero: that proves sums of inverse functions.
-    return True if sympy.simplify(sympy.expand_trig(sympy.sin(difference))) == 0 else None
+    return True if sympy.simplify(sine) == 0 else None
 
 
 def to_sympy(value: Value) -> Any:

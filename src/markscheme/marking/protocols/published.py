@@ -9,13 +9,15 @@ from __future__ import annotations
 import re
 
 from markscheme.marking.extraction.boxes import last_box
-from markscheme.marking.extraction.extracted import last_match
 from markscheme.marking.extraction.sections import ResponseSections
 from markscheme.marking.protocol import Assessment
 from markscheme.types import Gold, Verdict
 
 _STRICT = re.compile(r"#### (\-?[0-9\.\,]+)")
-_FLEXIBLE = re.compile(r"(-?[$0-9.,]{2,})|(-?[0-9]+)")
+_FLEXIBLE_CHARACTERS = "$.,0123456789"
+_SIGNS = re.compile(r"[$.,0-9][$.,]*+")
+_LONGEST = 1 << 20
+"""Characters of a "number"; where a longer one begins is not looked for."""
 _BENCHMARK = re.compile(r"####\s*+([\d.\-]++)")
 _OPEN = "\\boxed{"
 _OTHER = "is not the string"
@@ -32,10 +34,27 @@ def lm_eval_strict(sections: ResponseSections, gold: Gold) -> Assessment:
 
 def lm_eval_flexible(sections: ResponseSections, gold: Gold) -> Assessment:
     """The last match behind thinking, which may be `$.` or `-5` out of `18-5`."""
-    last = last_match(_FLEXIBLE, sections.text, sections.after_thinking, sections.sequel_end)
-    if last is None:
+    text, start = sections.text, sections.after_thinking
+    stop = _end_of_last_match(text, start, sections.sequel_end)
+    if stop == start:
         return Assessment(Verdict.NO_ANSWER, why="no match of a number")
-    return _as_the_harness("the last match", last[0], last.span(), gold)
+    floor = max(start, stop - _LONGEST)
+    begin = floor + len(text[floor:stop].rstrip(_FLEXIBLE_CHARACTERS))
+    begin -= begin > start and text[begin - 1] == "-"
+    return _as_the_harness("the last match", text[begin:stop], (begin, stop), gold)
+
+
+def _end_of_last_match(text: str, start: int, end: int) -> int:
+    """Where the last match of `(-?[$0-9.,]{2,})|(-?[0-9]+)` ends, looked for from the end; `start` if there is none.
+
+    Such a match is a whole run of these characters that holds a digit or is longer than one, with the minus before it.
+    """
+    digit = max(text.rfind(each, start, end) for each in "0123456789") + 1
+    behind = _SIGNS.match(text, digit - 1, end) if digit else None
+    stop = behind.end() if behind else digit or start
+    there = [each for each in "$.," if text.find(each, stop, end) >= 0]
+    pairs = (text.rfind(one + other, stop, end) for one in there for other in there)
+    return max([stop, *(pair + 2 for pair in pairs if pair >= 0)])
 
 
 def gsm8k_benchmark(sections: ResponseSections, gold: Gold) -> Assessment:

@@ -1,0 +1,88 @@
+"""Golds that are known to be wrong: one small file a benchmark, a JSON line a problem.
+
+A problem is named by its key, a hash of statement and gold, so a line holds wherever that problem is asked; in a file of
+one's own, `FILE.errata.jsonl` beside the benchmark's, its id is enough.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from functools import cache
+from pathlib import Path
+
+import msgspec
+
+from markscheme.datasets.small_texts import LARGEST, read_plain
+from markscheme.errors import DataError, UsageError, first_line
+
+FOLDER = Path(__file__).parent / "errata"
+AMBIGUOUS = "ambiguous"
+"""In place of a gold: no answer can be called the right one."""
+
+
+class Erratum(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What is wrong with one problem."""
+
+    problem: str
+    """Its id."""
+    key: str = ""
+    wrong: str
+    """In a sentence."""
+    gold: str
+    """The right one, or `ambiguous`."""
+    source: str
+
+
+def read_errata(file: Path) -> tuple[Erratum, ...]:
+    """The lines of such a file; `DataError` names the one that cannot be read."""
+    found = list[Erratum]()
+    try:
+        lines = read_plain(file, LARGEST, "and errata are few").split(b"\n")
+    except OSError as problem:
+        raise DataError(f"{file} cannot be read: {problem.strerror or problem}") from None
+    for number, line in enumerate(lines, start=1):
+        if line.strip():
+            try:
+                found.append(msgspec.json.decode(line, type=Erratum))
+            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as problem:
+                raise DataError(f"{file}, line {number}, is not an erratum: {first_line(problem)}") from None
+    return tuple(found)
+
+
+@cache
+def shipped_errata() -> dict[str, tuple[Erratum, ...]]:
+    """Those that come with the package, by benchmark."""
+    return {file.stem: read_errata(file) for file in sorted(FOLDER.glob("*.jsonl"))}
+
+
+def errata_of(benchmark: str) -> tuple[Erratum, ...]:
+    """Those of a benchmark by name, or of the file beside one of one's own."""
+    if (own := beside(benchmark)) is not None:
+        return read_errata(own)
+    if benchmark not in (there := shipped_errata()):
+        raise UsageError(f"no errata of {benchmark} are known; there are those of {', '.join(there)}")
+    return there[benchmark]
+
+
+def beside(benchmark: str) -> Path | None:
+    """`quiz.errata.jsonl` beside `quiz.toml` or `quiz.jsonl`, if it is there."""
+    path = Path(benchmark)
+    own = path.with_name(f"{path.name.partition('.')[0]}.errata.jsonl") if path.suffix else path
+    return own if own != path and own.is_file() else None
+
+
+def applying(benchmark: str, problems: Iterable[tuple[str, str]], more: Sequence[Erratum] = ()) -> dict[str, Erratum]:
+    """What is known of these problems, given by key and id, as key → erratum; `more` comes before what is shipped."""
+    own = (*more, *(read_errata(file) if (file := beside(benchmark)) else ()))
+    by_key = {
+        each.key: each for each in (*(one for part in shipped_errata().values() for one in part), *own) if each.key
+    }
+    by_id = {each.problem: each for each in own if not each.key}
+    found = {key: by_key.get(key.partition("-")[0]) or by_id.get(name) for key, name in problems}
+    return {key: each for key, each in found.items() if each is not None}
+
+
+def errata_sha256(found: Iterable[Erratum]) -> str:
+    """By which a later report tells whether it knows the same."""
+    return hashlib.sha256(b"\n".join(sorted(map(msgspec.json.encode, found)))).hexdigest()

@@ -1,0 +1,151 @@
+"""The score with golds that are known to be wrong put right, and suspects: golds that independent runs contradict."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+import msgspec
+import numpy as np
+
+from markscheme.benchmarks.errata import AMBIGUOUS, Erratum, applying, errata_sha256
+from markscheme.errors import DataError, UsageError
+from markscheme.marking import get_protocol, mark_many
+from markscheme.marking.equality import canonical_key
+from markscheme.reporting.summary import Errata, estimate
+from markscheme.runs.folder import Run
+from markscheme.runs.snapshot import Snapshot
+from markscheme.statistics import Counts, Population
+from markscheme.statistics.counts import tally
+from markscheme.types import Verdict
+
+LEAST = 3
+"""Models that must agree on another answer."""
+
+
+def with_errata(
+    snapshot: Snapshot, label: str, counts: Counts, population: Population, more: Sequence[Erratum] = ()
+) -> Errata | None:
+    """The accuracy with right golds and without ambiguous problems; None where nothing is known of these problems."""
+    assert snapshot.manifest is not None
+    known = applying(snapshot.manifest.config.benchmark, zip(snapshot.keys, snapshot.ids, strict=True), more)
+    if not known:
+        return None
+    again = _marked_again(snapshot, label, known) if not counts.rounds else {}
+    kept = counts.select(key for key in counts.keys if key not in known or key in again)
+    table = kept.table.copy()
+    for place, key in enumerate(kept.keys):
+        if key in again:
+            table[place] = tally(again[key], (key,)).table[0]
+    about: Population = "problems drawn" if population == "the whole benchmark" else population
+    return Errata(
+        accuracy=estimate("accuracy", replace(kept, table=table, picks=None), about),
+        corrected=len(again),
+        left_out=len(known) - len(again),
+        golds={snapshot.ids[snapshot.numbers[key]]: each.gold for key, each in known.items()},
+        sources=tuple(sorted({one for each in known.values() for one in each.source.split("; ")})),
+        sha256=errata_sha256(known.values()),
+    )
+
+
+def errata_or_note(
+    snapshot: Snapshot, label: str, counts: Counts, population: Population, more: Sequence[Erratum] = ()
+) -> tuple[Errata | None, tuple[str, ...]]:
+    """The same; where the file beside the benchmark cannot be read, why: what was asked and paid for is reported all the same."""
+    try:
+        return with_errata(snapshot, label, counts, population, more), ()
+    except DataError as problem:
+        return None, (f"without errata: {problem}",)
+
+
+def _marked_again(snapshot: Snapshot, label: str, known: dict[str, Erratum]) -> dict[str, list[tuple[str, Verdict]]]:
+    """The verdicts under the right gold, of problems that have one; nothing where this version has another protocol."""
+    try:
+        rule = get_protocol(label.partition("@")[0])
+    except UsageError:
+        return {}
+    right = {key: each.gold for key, each in known.items() if each.gold != AMBIGUOUS}
+    if rule.label != label or rule.gold == "countdown":
+        return {}
+    problems = {
+        key: msgspec.structs.replace(question.problem, gold=gold)
+        for key, gold in right.items()
+        if (question := snapshot.question(snapshot.numbers[key])) is not None
+    }
+    chosen = np.isin(snapshot.problem, [snapshot.numbers[key] for key in problems])
+    pairs = ((response, problems[response.key]) for response in snapshot.responses(chosen))
+    verdicts: dict[str, list[tuple[str, Verdict]]] = {key: [] for key in problems}
+    for mark in mark_many(pairs, rule.name):
+        verdicts[mark.key].append((mark.key, mark.verdict))
+    return verdicts
+
+
+class Suspect(msgspec.Struct, frozen=True, kw_only=True):
+    """A problem on which models agree, and not on its gold."""
+
+    problem: str
+    key: str
+    gold: str
+    answer: str
+    """What most of them say, as the first wrote it."""
+    agree: int
+    """Models whose most frequent answer this is."""
+    right: int
+    """Models whose most frequent answer is the gold."""
+    models: int
+    """Models that answered the problem."""
+    known: str = ""
+    """What the errata say of it: the right gold, or `ambiguous`."""
+
+
+def suspects(runs: Sequence[Run], least: int = LEAST) -> list[Suspect]:
+    """Problems where at least so many models agree on an answer that is not the gold, and more than give the gold.
+
+    Runs of one model are one witness. A model's answer is what it gave most often.
+    """
+    said: dict[str, dict[str, Counter[tuple[str, bool]]]] = {}
+    shown: dict[tuple[str, str], str] = {}
+    about: dict[str, tuple[str, str]] = {}
+    known: dict[str, Erratum] = {}
+    for run in runs:
+        snapshot = run.snapshot()
+        known |= applying(run.manifest.config.benchmark, zip(snapshot.keys, snapshot.ids, strict=True))
+        for question in snapshot.questions():
+            about[question.problem.key] = question.problem.id, str(question.problem.gold)
+        for mark in snapshot.marks(run.manifest.protocol):
+            if mark.answer and mark.verdict in (Verdict.CORRECT, Verdict.WRONG):
+                same = str(canonical_key(mark.answer) or " ".join(mark.answer.split()))
+                shown.setdefault((mark.key, same), mark.answer)
+                votes = said.setdefault(mark.key, {}).setdefault(run.manifest.model, Counter())
+                votes["" if mark.correct else same, mark.correct] += 1
+    found = [_suspect(key, votes, shown, about, known.get(key)) for key, votes in said.items() if key in about]
+    return sorted(
+        (each for each in found if each and each.agree >= least and each.agree > each.right),
+        key=lambda each: (-each.agree / each.models, -each.agree, each.problem),
+    )
+
+
+def _suspect(
+    key: str,
+    votes: dict[str, Counter[tuple[str, bool]]],
+    shown: dict[tuple[str, str], str],
+    about: dict[str, tuple[str, str]],
+    known: Erratum | None,
+) -> Suspect | None:
+    opinions = Counter(each.most_common(1)[0][0] for each in votes.values())
+    wrong: Iterable[tuple[tuple[str, bool], int]] = (each for each in opinions.most_common() if not each[0][1])
+    first = next(iter(wrong), None)
+    if first is None:
+        return None
+    ((answer, _), agree), (name, gold) = first, about[key]
+    return Suspect(
+        problem=name,
+        key=key,
+        gold=gold,
+        answer=shown[key, answer],
+        agree=agree,
+        right=opinions["", True],
+        models=len(votes),
+        known=known.gold if known else "",
+    )
