@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from markscheme.marking.extraction.open_formulas import WINDOW, in_box, in_brackets, in_formula
+from markscheme.marking.reading.open_formulas import WINDOW, in_box, in_brackets, in_formula
 from markscheme.marking.extraction.sections import ResponseSections
 from markscheme.marking.extraction.stated_ends import CONCLUDES, concludes_nothing, ends_in_result, last_sentence_end
 from markscheme.marking.extraction.untagged_thinking import hesitates, is_thinking

@@ -35,13 +35,20 @@ ASSERTED, DENIED, RETRACTED, HEDGED, CONDITIONAL, ASKED, REASON, BOUNDED, OPERAT
 _BUT, _BECAUSE, _IF, _NOT, _BAD, _GOOD, _HEDGE = (
     BIT[name] for name in ("BUT", "BECAUSE", "IF", "NOT", "BAD", "GOOD", "HEDGE")
 )
-_BOUND, _OPERATE, _IS, _ANSWER, _OPTION, _FILLER = (
-    BIT[name] for name in ("BOUND", "OPERATE", "IS", "ANSWER", "OPTION", "FILLER")
+_BOUND, _OPERATE, _IS, _ANSWER, _OPTION, _FILLER, _AND, _OR = (
+    BIT[name] for name in ("BOUND", "OPERATE", "IS", "ANSWER", "OPTION", "FILLER", "AND", "OR")
 )
 _CUTS: Final = _BUT | _BECAUSE | _IF
 _ASK: Final = BIT["ASK"]
+_WITHIN: Final = BIT["WITHIN"]
 _SO: Final = BIT["SO"]
+_RESCALE: Final = BIT["RESCALE"]
+_TAKES_BACK: Final = BIT["RETRACT"] | BIT["NO"]
+_ARROWS: Final = ("→", "⇒", "\\Rightarrow", "\\implies")
 _BULLETS: Final = ("- ", "• ", "+ ", "– ")
+_VALUES: Final = (NUMBER, FORMULA, BOX, LETTER)
+_SAYING: Final = _IS | _NOT | _GOOD | _BAD | BIT["YES"] | BIT["NO"] | BIT["CHOOSE"] | BIT["REMARK"] | BIT["STEP"]
+"""Classes of words with which a clause has said something."""
 _SKIPPED: Final = (EMPHASIS, OPEN, CLOSE)
 
 
@@ -58,9 +65,10 @@ class Clause(NamedTuple):
 def clauses(lexed: Lexed) -> list[Clause]:
     """The clauses of a text, in order."""
     found: list[Clause] = []
-    first, opener, line = 0, 0, 0
+    first, opener, line, depth = 0, 0, 0, 0
     tokens = lexed.tokens
     for at, token in enumerate(tokens):
+        depth = max(0, depth + (token.kind == OPEN) - (token.kind == CLOSE)) if token.kind not in (STOP, LINE) else 0
         if at == first and at and token.kind == OTHER and lexed.text[token.start : token.end + 1] in _BULLETS:
             first = at + 1
         elif token.kind in (STOP, ASKS, LINE):
@@ -70,7 +78,7 @@ def clauses(lexed: Lexed) -> list[Clause]:
                 found[-1] = found[-1]._replace(ender=ASKS)
             first, opener = at + 1, 0
             line += token.kind == LINE
-        elif token.kind == WORD and (token.classes & _CUTS or (token.classes & _SO and tokens[at - 1].kind == COMMA)):
+        elif depth == 0 and _begins_clause(lexed, at, first):
             if at > first and any(each.kind not in _SKIPPED for each in tokens[first:at]):
                 found.append(Clause(first, at - 1, opener, WORD, line))
                 first = at
@@ -83,6 +91,28 @@ def clauses(lexed: Lexed) -> list[Clause]:
     return found
 
 
+def _begins_clause(lexed: Lexed, at: int, first: int) -> bool:
+    """Whether a word begins a clause: "but", "because", "if"; "so" after a comma; "no" between two commas.
+
+    "The remainder when 15 is divided by 4" has said nothing yet where "when" comes, and goes on."""
+    tokens, token = lexed.tokens, lexed.tokens[at]
+    if token.kind == EQUALS:
+        return at > first and lexed.text.startswith(_ARROWS, token.start)
+    if token.kind != WORD:
+        return False
+    if token.classes & _CUTS:
+        if token.classes & _BUT or at == first:
+            return True
+        return any(
+            each.kind in _VALUES or (each.kind == WORD and each.classes & _SAYING) for each in tokens[first:at]
+        ) or all(each.kind in _SKIPPED for each in tokens[first:at])
+    if at == first or tokens[at - 1].kind != COMMA:
+        return False
+    return bool(token.classes & _SO) or (
+        bool(token.classes & _TAKES_BACK) and at + 1 < len(tokens) and tokens[at + 1].kind in (COMMA, WORD)
+    )
+
+
 def mood_of(lexed: Lexed, clause: Clause, at: int, last: int) -> str:
     """How the clause says the value in tokens `at` to `last`."""
     tokens = lexed.tokens
@@ -91,10 +121,10 @@ def mood_of(lexed: Lexed, clause: Clause, at: int, last: int) -> str:
     if clause.opener & _IF:
         return CONDITIONAL
     near = _before(tokens, clause.first, at)
-    if near & _BOUND:
+    if near & _BOUND and not _goes_on(tokens, last, clause.last):
         return BOUNDED
     after = tokens[last + 1].classes if last < clause.last and tokens[last + 1].kind == WORD else 0
-    if (near | after) & _OPERATE:
+    if near & _OPERATE or after & _RESCALE:
         return OPERATED
     if _is_denied(tokens, clause.first, at) or is_called_bad(tokens, last + 1, clause.last):
         return DENIED
@@ -105,6 +135,11 @@ def mood_of(lexed: Lexed, clause: Clause, at: int, last: int) -> str:
     return REASON if clause.opener & _BECAUSE else ASSERTED
 
 
+def _goes_on(tokens: list[Token], last: int, end: int) -> bool:
+    """Whether more of a sentence follows a value, as in "she needs at least 34 boxes", which says how many."""
+    return last < end and tokens[last + 1].kind == WORD and not tokens[last + 1].classes & (_AND | _OR)
+
+
 def _is_denied(tokens: list[Token], first: int, at: int) -> bool:
     """Whether a "not" before a value is about it: "those that are not red are 5" says that something is 5."""
     copula = False
@@ -112,11 +147,13 @@ def _is_denied(tokens: list[Token], first: int, at: int) -> bool:
         token = tokens[place]
         if token.kind != WORD:
             continue
-        if token.classes & _BAD and not copula and place >= at - 3:
+        if token.classes & _BAD and not copula and (place >= at - 3 or tokens[place + 1].classes & _WITHIN):
             return True
         if token.classes & _NOT:
+            if token.classes & _TAKES_BACK and tokens[place + 1].kind == COMMA:
+                continue  # "No, it is 35"
             return not copula or bool(tokens[place + 1].classes & _IS)
-        copula = copula or bool(token.classes & _IS)
+        copula = copula or (bool(token.classes & _IS) and not tokens[place - 1].classes & _WITHIN)
     return False
 
 

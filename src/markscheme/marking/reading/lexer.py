@@ -6,6 +6,7 @@ One pass from left to right; every position is looked at a bounded number of tim
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from markscheme.marking.reading.boxes import closing_brace
@@ -30,29 +31,30 @@ class Token(NamedTuple):
     classes: int = 0
 
 
-_AMOUNT: Final = r"[-−–+△]?(?:\\?[$€£¥₹₩]\s?|Rs\.?\s?)?[-−]?(?:\d{1,3}(?>(?:[ \u00a0\u202f]\d{3})+)(?!\d)(?:[.,]\d+)?|\d(?>(?:[,.'’]?\d)*)|\.\d+)(?:/\d+)?"
+_AMOUNT: Final = r"[-−–+△]?(?:\\?[$€£¥₹₩]\s?|Rs\.?\s?|(?:USD|EUR|GBP|CHF|CAD|AUD|INR|RMB|CNY|SGD|RM)(?=\d))?[-−]?(?:\d{1,3}(?>(?:[ \u00a0\u202f]\d{3})+)(?!\d)(?:[.,]\d+)?|\d(?>(?:[,.'’]?\d)*)|\.\d+)(?:/\d+)?"
 _TOKEN: Final = re.compile(
     rf"(?P<box>\\?boxed\s?\{{|\\fbox\s?\{{|\\boxed(?=\s?[\w\\]))"
-    r"|(?P<other>\\(?:begin|end)\s?\{[a-zA-Z]+\*?\}|\\(?:text|mathrm|mbox|textbf|textrm|operatorname|mathbf)\s?\{[^{}\n]{0,80}\})"
-    r"|(?P<formula>\\\[|\\\(|\$\$|\$(?=[^\s$\d]|\d[^$\n]{0,400}?\$(?!\d)))"
+    r"|(?P<other>\\(?:begin|end)\s?\{[a-zA-Z]+\*?\})|\\(?:text|mathrm|mbox|textbf|textrm|operatorname|mathbf)\s?\{"
+    r"|(?P<formula>\\\[|\\\(|\$\$|\$(?=[^\s$\d.]|\.\D|\d[^$\n]{0,400}?\$(?!\d)))"
     rf"|(?P<number>(?<![A-Za-z0-9_.\\])(?:{_AMOUNT})(?:\s?(?:%|\\%|°))?)"
     r"|(?P<letter>(?<![A-Za-z0-9\\])[A-J](?![A-Za-z0-9'’]|\.[A-Za-z])|(?<=[(\[])[a-j](?=[)\]]))"
     r"|(?P<comma>(?<![A-Za-z])[a-z]\.[a-z]\.,?)"
     rf"|(?P<word>{WORD_PATTERN})"
     r"|(?P<hashes>####\s)"
     r"|(?P<line>\s*\n\s*|\\n(?=[A-Z\\\d$*\-#]|\s|\Z))"
-    r"|(?P<power>(?<=[\w)])\*\*(?=[\d(]))"
+    r"|(?P<power>(?<=[\w)])\*\*(?=[\d(])|(?<=[\d)])\*(?=[\d(]))"
     r"|(?P<emphasis>\*{1,3}|_{2,3}|`+)"
     r"|(?P<stop>(?<!\\)[.!]+(?=[\s*_)\]\"'”’`$]|\Z)|[。！।؛]|[;；](?=\s*[^\W\d_]{2})|\.{3}|…)"
     r"|(?P<asks>[?？؟])"
     r"|(?P<pause>[,，、،;；])"
     r"|(?P<colon>[:：])"
-    r"|(?P<equals>[=≈→⇒]|\\approx|\\Rightarrow)"
+    r"|(?P<equals>[=≈→⇒]|\\approx|\\Rightarrow|\\implies)"
     r"|<<[^<>\n]{0,200}>>|(?P<open>[(\[{（【「『\"“<])|(?P<close>[)\]}）】」』\"”>])"
     r"|\s+|(?P<sign>.)",
     re.DOTALL,
 )
 _KIND: Final = {name: place for place, name in enumerate(KINDS)} | {"sign": OTHER, "pause": COMMA, "power": OTHER}
+_TEXT: Final = re.compile(rf"{WORD_PATTERN}|\d+|\S")
 _CLOSES: Final = {"\\[": "\\]", "\\(": "\\)", "$$": "$$", "$": "$"}
 _LONGEST: Final = 2_000
 """No formula or box that states an answer has more characters."""
@@ -65,14 +67,15 @@ class Lexed(NamedTuple):
     tokens: list[Token]
     words: Vocabulary
     language: str
+    labels: dict[str, str] = {}  # the letter of a choice by its text, as it is written here
 
     def said(self, first: int, last: int) -> str:
         """The text from one token to another, both included."""
         return self.text[self.tokens[first].start : self.tokens[last].end]
 
 
-def lex(text: str, start: int, end: int) -> Lexed:
-    """The tokens of `text[start:end]`."""
+def lex(text: str, start: int, end: int, choices: Mapping[str, str] | None = None) -> Lexed:
+    """The tokens of `text[start:end]`; the text of a choice, by its letter in `choices`, is one token."""
     language = language_of(text[start:end])
     words = vocabulary(language)
     unspaced = unspaced_words(language)
@@ -100,10 +103,37 @@ def lex(text: str, start: int, end: int) -> Lexed:
             tokens.append(Token(LETTER, found.start(), at, words.classes(found[0].lower())))
         else:
             kind = _KIND[name]
-            if name == "power" and text.count("**", max(start, found.start() - 80), found.start()) % 2:
+            if name == "power" and at - found.start() == 2 and text.count("**", max(start, found.start() - 80), found.start()) % 2:
                 kind = EMPHASIS  # the end of bold type
             tokens.append(Token(kind, found.start(), at))
-    return Lexed(text, _with_phrases(text, tokens, words), words, language)
+    tokens = _with_phrases(text, tokens, words)
+    labels: dict[str, str] = {}
+    if choices:
+        tokens = _with_choices(text, tokens, choices, labels)
+    return Lexed(text, tokens, words, language, labels)
+
+
+def _with_choices(text: str, tokens: list[Token], choices: Mapping[str, str], labels: dict[str, str]) -> list[Token]:
+    """The words of a choice, wherever they are said, joined into one token; `labels` gets its letter."""
+    wanted = {tuple(_TEXT.findall(said.lower())): letter for letter, said in choices.items()}
+    letters = {letter.lower() for letter in choices} - {"".join(words) for words in wanted}
+    lengths = sorted({len(words) for words in wanted if words}, reverse=True)
+    said = [text[token.start : token.end].lower() for token in tokens]
+    joined: list[Token] = []
+    at = 0
+    while at < len(tokens):
+        for length in lengths:
+            letter = wanted.get(tuple(said[at : at + length]))
+            if letter is not None and at + length <= len(tokens) and (tokens[at].kind == WORD or (tokens[at].kind == LETTER and said[at] not in letters)):
+                span = Token(WORD, tokens[at].start, tokens[at + length - 1].end)
+                labels[text[span.start : span.end]] = letter
+                joined.append(span)
+                at += length
+                break
+        else:
+            joined.append(tokens[at])
+            at += 1
+    return joined
 
 
 def _formula(text: str, opened: re.Match[str], end: int, tokens: list[Token]) -> int:

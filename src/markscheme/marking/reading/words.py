@@ -15,8 +15,9 @@ from typing import Final
 
 CLASSES: Final = (
     "ANSWER", "IS", "SO", "CHOOSE", "GOOD", "BAD", "NOT", "HEDGE", "LIKELY", "IF", "BECAUSE", "BUT", "RETRACT", "AND",
-    "OR", "OPTION", "BOUND", "OPERATE", "APPROX", "ASK", "REMARK", "YES", "NO", "TRUE", "FALSE", "NONE", "ALL",
-    "UNKNOWN", "QUESTION", "ROLE", "STEP", "FINAL", "THIS", "UNIT", "WITHIN", "FILLER", "NUMBER", "SCALE",
+    "OR", "OPTION", "BOUND", "OPERATE", "RESCALE", "APPROX", "ASK", "REMARK", "YES", "NO", "TRUE", "FALSE", "NONE", "ALL",
+    "UNKNOWN", "QUESTION", "ROLE", "STEP", "LABEL", "FINAL", "THIS", "UNIT", "WITHIN", "FILLER", "NUMBER", "SCALE", "CONNECT",
+    "THINK", "REFUSE",
 )  # fmt: skip
 BIT: Final = {name: 1 << place for place, name in enumerate(CLASSES)}
 _UNSPACED: Final = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
@@ -39,6 +40,7 @@ class Vocabulary:
     stems: dict[str, int] = field(default_factory=dict)
     values: dict[str, Fraction] = field(default_factory=dict)
     letters: dict[str, str] = field(default_factory=dict)
+    groups: list[tuple[str, ...]] = field(default_factory=list)
     decimal: str = "."
 
     def classes(self, word: str) -> int:
@@ -83,9 +85,12 @@ def read_language(text: str) -> Vocabulary:
         if line.startswith("#") or not colon:
             continue
         name = name.strip()
+        group: list[str] = []
         for entry in filter(None, (each.strip() for each in entries.split(" | " if name != "IS" else "|"))):
             if name == "DECIMAL":
                 found.decimal = entry
+            elif name == "WORDS":
+                group.append(entry)
             elif name == "OPTION_LETTERS":
                 label, _, letter = entry.partition("=")
                 found.letters[label] = letter
@@ -95,6 +100,8 @@ def read_language(text: str) -> Vocabulary:
                 found.add(word, BIT[name])
             elif name in BIT:
                 found.add(entry, BIT[name])
+        if group:
+            found.groups.append(tuple(group))
     for phrases in found.phrases.values():
         phrases.sort(key=lambda phrase: -len(phrase[0]))
     return found
@@ -115,6 +122,7 @@ def vocabulary(language: str) -> Vocabulary:
         {**english.stems, **own.stems},
         {**english.values, **own.values},
         {**english.letters, **own.letters},
+        english.groups,
         own.decimal,
     )
 
