@@ -31,10 +31,10 @@ class Token(NamedTuple):
     classes: int = 0
 
 
-_AMOUNT: Final = r"[-−–+△]?(?:\\?[$€£¥₹₩]\s?|Rs\.?\s?|(?:USD|EUR|GBP|CHF|CAD|AUD|INR|RMB|CNY|SGD|RM)(?=\d))?[-−]?(?:\d{1,3}(?>(?:[ \u00a0\u202f]\d{3})+)(?!\d)(?:[.,]\d+)?|\d(?>(?:[,.'’]?\d)*)|\.\d+)(?:/\d+)?"
+_AMOUNT: Final = r"[-−–+△]?(?:\\?[$€£¥₹₩]\s?|Rs\.?\s?|(?:USD|EUR|GBP|CHF|CAD|AUD|INR|RMB|CNY|SGD|RM)(?=\d))?[-−]?(?:\d{1,2}:\d\d(?::\d\d)?(?:\s?[AaPp]\.?[Mm]\b(?:\.(?!\s+[A-Z]))?)?(?!\d)|\d{1,3}(?>(?:[ \u00a0\u202f]\d{3})+)(?!\d)(?:[.,]\d+)?|\d(?>(?:[,.'’]?\d)*)|\.\d+)(?:/\d+){0,2}"
 _TOKEN: Final = re.compile(
     rf"(?P<box>\\?boxed\s?\{{|\\fbox\s?\{{|\\boxed(?=\s?[\w\\]))"
-    r"|(?P<other>\\(?:begin|end)\s?\{[a-zA-Z]+\*?\})|\\(?:text|mathrm|mbox|textbf|textrm|operatorname|mathbf)\s?\{"
+    r"|(?P<other>\\(?:begin|end)\s?\{[a-zA-Z]+\*?\})|(?P<inside>\\(?:text|mathrm|mbox|textbf|textrm|operatorname|mathbf)\s?\{)"
     r"|(?P<formula>\\\[|\\\(|\$\$|\$(?=[^\s$\d.]|\.\D|\d[^$\n]{0,400}?\$(?!\d)))"
     rf"|(?P<number>(?<![A-Za-z0-9_.\\])(?:{_AMOUNT})(?:\s?(?:%|\\%|°))?)"
     r"|(?P<letter>(?<![A-Za-z0-9\\])[A-J](?![A-Za-z0-9'’]|\.[A-Za-z])|(?<=[(\[])[a-j](?=[)\]]))"
@@ -42,7 +42,7 @@ _TOKEN: Final = re.compile(
     rf"|(?P<word>{WORD_PATTERN})"
     r"|(?P<hashes>####\s)"
     r"|(?P<line>\s*\n\s*|\\n(?=[A-Z\\\d$*\-#]|\s|\Z))"
-    r"|(?P<power>(?<=[\w)])\*\*(?=[\d(])|(?<=[\d)])\*(?=[\d(]))"
+    r"|(?P<power>(?<=[A-Za-z0-9)])\*\*(?=[\d(])|(?<=[\d)])\*(?=[\d(]))"
     r"|(?P<emphasis>\*{1,3}|_{2,3}|`+)"
     r"|(?P<stop>(?<!\\)[.!]+(?=[\s*_)\]\"'”’`$]|\Z)|[。！।؛]|[;；](?=\s*[^\W\d_]{2})|\.{3}|…)"
     r"|(?P<asks>[?？؟])"
@@ -80,9 +80,13 @@ def lex(text: str, start: int, end: int, choices: Mapping[str, str] | None = Non
     words = vocabulary(language)
     unspaced = unspaced_words(language)
     tokens: list[Token] = []
+    closes: set[int] = set()  # braces that close \\text{…}
     at = start
     match = _TOKEN.match
     while at < end:
+        if at in closes:
+            at += 1
+            continue
         found = match(text, at, end)
         if found is None:
             break
@@ -92,6 +96,8 @@ def lex(text: str, start: int, end: int, choices: Mapping[str, str] | None = Non
             continue
         if name == "formula":
             at = _formula(text, found, end, tokens)
+        elif name == "inside":
+            closes.add(closing_brace(text, at, min(end, at + _LONGEST)))
         elif name == "box":
             at = _box(text, found, end, tokens)
         elif name == "word":

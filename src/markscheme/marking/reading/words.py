@@ -17,7 +17,7 @@ CLASSES: Final = (
     "ANSWER", "IS", "SO", "CHOOSE", "GOOD", "BAD", "NOT", "HEDGE", "LIKELY", "IF", "BECAUSE", "BUT", "RETRACT", "AND",
     "OR", "OPTION", "BOUND", "OPERATE", "RESCALE", "APPROX", "ASK", "REMARK", "YES", "NO", "TRUE", "FALSE", "NONE", "ALL",
     "UNKNOWN", "QUESTION", "ROLE", "STEP", "LABEL", "FINAL", "THIS", "UNIT", "WITHIN", "FILLER", "NUMBER", "SCALE", "CONNECT",
-    "THINK", "REFUSE",
+    "THINK", "REFUSE", "MINUS", "RESULT",
 )  # fmt: skip
 BIT: Final = {name: 1 << place for place, name in enumerate(CLASSES)}
 _UNSPACED: Final = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
@@ -164,9 +164,10 @@ def language_of(text: str) -> str:
         for script, name in _SCRIPTS:
             if script.search(text) and name in languages():
                 return name
-    speakers, tally = _speakers(), {"english": 0.5}
+    speakers, tally = _speakers(), {"english": 0.2}
     for word in _WORD.findall(text.lower()):
-        for name in speakers.get(word, ()):
-            tally[name] = tally.get(name, 0) + 1
+        names = speakers.get(word, ())
+        for name in names:
+            tally[name] = tally.get(name, 0.0) + 1 / len(names)  # a word of few languages tells more
     best = max(tally, key=lambda name: tally[name])
     return best if tally[best] > _SURE * tally["english"] else "english"
