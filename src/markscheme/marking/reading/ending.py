@@ -225,6 +225,8 @@ def _stated_at_end(lexed: Lexed, parts: list[Clause], *, trailing: int, long: bo
                 continue
             if each.rank >= CHOSEN or (each.rule in ANNOUNCED and tokens[-1].kind == STOP):
                 return True
+            if each.rule == "a label" and each.value.first >= parts[-1].first and each.clause in (0, len(parts) - 1):
+                return True  # "C. The bottom one"
             if each.value.first < first or (each.rule == "a line of its own" and long and _is_formula(tokens, each)):
                 continue  # a formula on a line of its own may be any step
             trails = sum(token.kind == WORD for token in tokens[each.value.last + 1 :])

@@ -47,6 +47,7 @@ _FINAL, _REMARK, _RETRACT, _THIS, _STEP, _WITHIN, _FILLER, _UNKNOWN, _ASK, _LABE
     for name in ("FINAL", "REMARK", "RETRACT", "THIS", "STEP", "WITHIN", "FILLER", "UNKNOWN", "ASK", "LABEL")
 )
 _RESULT_OF: Final = BIT["RESULT"]
+_OTHERS: Final = BIT["OTHERS"]
 _LIGHT: Final = sum(
     BIT[name]
     for name in (
@@ -93,7 +94,8 @@ def candidates(lexed: Lexed, kind: Kind, *, plainly: bool = False) -> list[Candi
         if failed:
             found[-1] = found[-1]._replace(mood=RETRACTED)  # the check failed
         remarking = not failed and (
-            (remarking and not classes & (_SO | _ANSWER | _FINAL)) or _is_remark(lexed, clause)
+            (remarking and not classes & (_SO | _ANSWER | _FINAL) and not _is_alone(lexed, clause, kind))
+            or _is_remark(lexed, clause)
         )
         said = [] if remarking else list(_of_clause(lexed, clause, number, kind, heading, plainly))
         heading = (not remarking and _is_heading(lexed, clause)) or (
@@ -116,11 +118,13 @@ def best(found: list[Candidate]) -> Candidate | None:
     asserted = [each for each in found if each.mood == ASSERTED]
     if not asserted:
         asserted = [each for each in found if each.mood == REASON and each.rank > SAID]
-    if not asserted or _lists_choices(asserted):
+    if not asserted:
+        return None
+    top = max(each.rank for each in asserted)
+    if top == SAID and _lists_choices(asserted):
         return None
     if found[-1].mood == ASKED and all(each.rank == SAID for each in asserted):
         return None
-    top = max(each.rank for each in asserted)
     return asserted[-1] if top < CHOSEN else [each for each in asserted if each.rank == top][-1]
 
 
@@ -321,6 +325,14 @@ def _is_lone(lexed: Lexed, clause: Clause, value: Value) -> bool:
     )
 
 
+def _is_alone(lexed: Lexed, clause: Clause, kind: Kind) -> bool:
+    """Whether a line is a choice or a word of a small class and nothing else, `[Yes]`: no remark has such a line."""
+    if kind.name not in ("letter", "word") or clause.last - clause.first > 4:
+        return False
+    value = value_in(lexed, kind, clause.first, clause.last)
+    return value is not None and _is_lone(lexed, clause, value)
+
+
 def _is_label(lexed: Lexed, value: Value) -> bool:
     """Whether a choice is at the head of its line as in a list of options: `B) 12`."""
     end = lexed.tokens[value.last].end
@@ -433,7 +445,7 @@ def _is_heading(lexed: Lexed, clause: Clause) -> bool:
     return (
         clause.ender == LINE
         and any(token.kind == WORD and token.classes & (_ANSWER | _RESULT_OF) for token in tokens)
-        and not any(token.kind in (NUMBER, FORMULA, BOX, LETTER) for token in tokens)
+        and not any(token.kind in (NUMBER, FORMULA, BOX, LETTER, EQUALS) for token in tokens)
         and tokens[-1].kind in (WORD, COLON, EMPHASIS)
         and sum(1 for token in tokens if token.kind == WORD) <= _HEADING
     )
@@ -445,7 +457,7 @@ def takes_back(lexed: Lexed, clause: Clause) -> bool:
     for token in lexed.tokens[clause.first : clause.last + 1]:
         if token.kind != WORD:
             continue
-        if token.classes & _ASK:
+        if token.classes & (_ASK | _OTHERS):
             return False
         denied = denied or bool(token.classes & _NOT)
         if token.classes & (_THIS | _ANSWER | _RETRACT):

@@ -55,6 +55,7 @@ _TOKEN: Final = re.compile(
 )
 _KIND: Final = {name: place for place, name in enumerate(KINDS)} | {"sign": OTHER, "pause": COMMA, "power": OTHER}
 _TEXT: Final = re.compile(rf"{WORD_PATTERN}|\d+|\S")
+_OPENS_IN_WORDS: Final = re.compile(r"\s*\\(?:text|textbf|mathrm)\s?\{[^{}\n]*[a-z]{3}")
 _CLOSES: Final = {"\\[": "\\]", "\\(": "\\)", "$$": "$$", "$": "$"}
 _LONGEST: Final = 2_000
 """No formula or box that states an answer has more characters."""
@@ -109,6 +110,8 @@ def lex(text: str, start: int, end: int, choices: Mapping[str, str] | None = Non
             tokens.append(Token(LETTER, found.start(), at, words.classes(found[0].lower())))
         else:
             kind = _KIND[name]
+            if kind == STOP and _follows_label(text, found, end, tokens):
+                kind = OTHER  # B. The bottom one
             if name == "power" and at - found.start() == 2 and text.count("**", max(start, found.start() - 80), found.start()) % 2:
                 kind = EMPHASIS  # the end of bold type
             tokens.append(Token(kind, found.start(), at))
@@ -119,10 +122,18 @@ def lex(text: str, start: int, end: int, choices: Mapping[str, str] | None = Non
     return Lexed(text, tokens, words, language, labels)
 
 
+def _follows_label(text: str, stop: re.Match[str], end: int, tokens: list[Token]) -> bool:
+    """Whether a full stop belongs to the label of a choice at the head of a line, with its text after it."""
+    if not tokens or tokens[-1].kind != LETTER or stop.end() - stop.start() > 1 or tokens[-1].end != stop.start():
+        return False
+    head = all(token.kind in (EMPHASIS, OPEN) for token in tokens[-3:-1]) or tokens[-2].kind in (LINE, EMPHASIS, COLON)
+    return head and text[stop.end() : min(end, stop.end() + 3)].strip() != "" and text[stop.end() : stop.end() + 1] == " "
+
+
 def _with_choices(text: str, tokens: list[Token], choices: Mapping[str, str], labels: dict[str, str]) -> list[Token]:
     """The words of a choice, wherever they are said, joined into one token; `labels` gets its letter."""
     wanted = {tuple(_TEXT.findall(said.lower())): letter for letter, said in choices.items()}
-    letters = {letter.lower() for letter in choices} - {"".join(words) for words in wanted}
+    letters = {letter.lower() for letter in choices}
     lengths = sorted({len(words) for words in wanted if words}, reverse=True)
     said = [text[token.start : token.end].lower() for token in tokens]
     joined: list[Token] = []
@@ -154,7 +165,7 @@ def _formula(text: str, opened: re.Match[str], end: int, tokens: list[Token]) ->
     if close < 0:
         tokens.append(Token(OTHER, begin, opened.end()))
         return opened.end()
-    if text.find("boxed", begin, close) >= 0 or text.find("\\fbox", begin, close) >= 0:
+    if _OPENS_IN_WORDS.match(text, opened.end(), close) or text.find("boxed", begin, close) >= 0 or text.find("\\fbox", begin, close) >= 0:
         return opened.end()  # the box is read next, and the sign that closes the formula is an opening one to nobody
     tokens.append(Token(FORMULA, begin, close + len(closing)))
     return close + len(closing)

@@ -160,11 +160,11 @@ def _by_choice(sections: ResponseSections, kind: Kind, reading: Reading | None, 
         if reading is None or letter not in texts:
             return reading
         return reading._replace(answer=texts[letter], alternative=reading.alternative or letter)
+    if reading is not None and set(reading.answer) <= texts.keys():
+        return reading
     named = _choice_said(reading, texts)
     if named is not None and reading is not None:
         return reading._replace(answer=named)
-    if reading is not None and _LETTER_SET.fullmatch(reading.answer):
-        return reading
     other = _read(sections, VALUE, {})
     named = _choice_said(other, texts)
     return other._replace(answer=named) if other is not None and named is not None else reading
