@@ -65,11 +65,13 @@ def _word_asked(answer: str, bare: str) -> Asked | None:
     """What a gold asks for that is one of a few words, such as yes, odd or Monday."""
     english = languages()["english"]
     classes = english.classes(bare)
+    if (group := next((words for words in english.groups if bare in words), None)) is not None:
+        if not classes & (BIT["YES"] | BIT["NO"] | BIT["TRUE"] | BIT["FALSE"]):
+            return Asked(answer, Kind("word", 0, group), word=bare)
     for names in _GROUPS:
         if name := next((name for name in names if classes & BIT[name]), None):
             return Asked(answer, Kind("word", sum(BIT[each] for each in names)), word=name.lower())
-    group = next((words for words in english.groups if bare in words), None)
-    return None if group is None else Asked(answer, Kind("word", 0, group), word=bare)
+    return None
 
 
 def gold_answer(gold: str) -> str:
@@ -85,19 +87,26 @@ def gold_answer(gold: str) -> str:
 def judge(sections: ResponseSections, gold: Gold) -> Assessment:
     """Correct, wrong, or why neither can be said."""
     right = asked(str(gold))
-    reading = read_answer(sections, right.kind)
+    found = _judged(sections, right, right.kind)
+    if found.verdict is not Verdict.CORRECT and right.letter is not None and right.answer.islower() and len(right.answer) == 1:
+        named = _judged(sections, right, VALUE)  # `e` may be a choice or a number
+        found = named if named.verdict is Verdict.CORRECT else found
+    if found.verdict is Verdict.CORRECT and sections.statement and _is_restated(sections, found, right.answer):
+        return found._replace(
+            verdict=Verdict.WRONG, why="repeats a formula of the statement", flags=(*found.flags, "restated")
+        )
+    return found
+
+
+def _judged(sections: ResponseSections, right: Asked, kind: Kind) -> Assessment:
+    reading = read_answer(sections, kind)
     if reading is not None and reading.rank < STATED and is_cut_off(sections):
         reading = None
     if reading is None:
         return _NOTHING
     if is_endless(reading.answer):
         return Assessment(Verdict.WRONG, reading.answer, "longer than any answer", reading.span)
-    found = _compared(sections, reading, right)
-    if found.verdict is Verdict.CORRECT and sections.statement and _is_restated(sections, found, right.answer):
-        return found._replace(
-            verdict=Verdict.WRONG, why="repeats a formula of the statement", flags=(*found.flags, "restated")
-        )
-    return found
+    return _compared(sections, reading, right)
 
 
 def _compared(sections: ResponseSections, reading: Reading, right: Asked) -> Assessment:

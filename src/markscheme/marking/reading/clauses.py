@@ -128,6 +128,8 @@ def mood_of(lexed: Lexed, clause: Clause, at: int, last: int) -> str:
         return OPERATED
     if _is_denied(tokens, clause.first, at) or is_called_bad(tokens, last + 1, clause.last):
         return DENIED
+    if after & _NOT and not any(token.kind in _VALUES for token in tokens[last + 2 : clause.last + 1]):
+        return DENIED  # where the verb comes last: Aではない
     if _is_sought(tokens, clause.first, at):
         return ASKED
     if _is_hedged(tokens, clause.first, at):
@@ -163,7 +165,7 @@ def _is_sought(tokens: list[Token], first: int, at: int) -> bool:
         token = tokens[place]
         if token.kind in (EQUALS, COLON) or (token.kind == WORD and token.classes & (_IS | _ANSWER)):
             return False
-        if token.kind == WORD and token.classes & _ASK:
+        if token.kind == WORD and token.classes & _ASK and (place == first or tokens[place - 1].kind != COMMA):
             return True
     return False
 

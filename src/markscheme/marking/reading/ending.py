@@ -55,8 +55,12 @@ _OPERATORS: Final = frozenset("+-*/×·÷^_&\\<>≤≥∈|−=")
 _CONCLUDES: Final = sum(BIT[name] for name in ("SO", "ANSWER", "FINAL", "GOOD", "CHOOSE", "UNKNOWN", "YES", "NO"))
 _DOUBTS: Final = BIT["RETRACT"] | BIT["HEDGE"]
 _CONNECT, _THINK, _STEP, _ASK, _REMARK, _IS = (BIT[name] for name in ("CONNECT", "THINK", "STEP", "ASK", "REMARK", "IS"))
+_NAMES: Final = BIT["ANSWER"] | BIT["OPTION"]
+_ENDS_WHOLE: Final = re.compile(r"(?:[.!?。！？।)\]}”\"'`$*>]|\\\])\s*\Z")
 _COMMAND: Final = re.compile(r"\\[a-zA-Z]{1,12}\Z|<<[^<>\n]{0,80}\Z")
-_WHOLE_COMMAND: Final = re.compile(r"\\(?:pi|infty|alpha|beta|theta|circ|%|emptyset|checkmark|blacksquare|square|Box)\Z")
+_WHOLE_NAMES: Final = BIT["ANSWER"] | BIT["OPTION"]
+_ENDS_WHOLE: Final = re.compile(r"(?:[.!?。！？।)\]}”\"'`$*>]|\\\])\s*\Z")
+_COMMAND: Final = re.compile(r"\\(?:pi|infty|alpha|beta|theta|circ|%|emptyset|checkmark|blacksquare|square|Box)\Z")
 _LIST_MARK: Final = re.compile(r"\s*(?:[-*•]|\*{0,2}\d{1,2}[.)]|#{1,6}|\*\*)\s?\*{0,2}")
 _STRUCTURED: Final = re.compile(
     r"\\\(|\\\[|\*\*[A-Z\d]|^[ \t]{0,12}\d{1,2}\.\s|^#{1,6}\s|\$\$|\$[a-zA-Z\\(]", re.MULTILINE
@@ -103,6 +107,8 @@ def breaks_off(text: str, start: int, end: int, *, ended: bool = False) -> bool:
         return True
     if len(tail) < _SHORT and not start:
         return not stated and _is_begun(lexed, parts)
+    if len(tail) < _SHORT and "\n" not in tail and lexed.tokens[parts[0].first].kind in _TELLING:
+        return False  # a bare last line after closed thinking
     if start == 0 and _is_thinking(text, end, lexed):
         return not ends_with_answer(text, start, end)
     if not _is_complete(lexed, tail, stated):
@@ -123,13 +129,16 @@ def ends_with_answer(text: str, start: int, end: int) -> bool:
     if _TAG.search(tail):
         return True
     lexed = lex(tail, 0, len(tail))
-    if not lexed.tokens or not (lexed.tokens[-1].kind in (STOP, EMPHASIS, CLOSE, FORMULA, BOX) or _is_lone_answer(lexed)):
+    if not lexed.tokens or not (_ENDS_WHOLE.search(tail) or _is_lone_answer(lexed)):
         return False
-    at = -1
-    for kind in (LETTERS, VALUE):
+    at, last = -1, clauses(lexed)[-1].first
+    paragraph = tail.rfind("\n\n")
+    for kind in _KINDS:
         for each in candidates(lexed, kind):
-            if each.mood == ASSERTED and (each.rank >= CHOSEN or each.rule in ANNOUNCED):
-                at = max(at, lexed.tokens[each.value.first].start)
+            begins = lexed.tokens[each.value.first].start
+            ends = each.value.first >= last and 0 <= paragraph < begins and each.rank >= CONCLUDED
+            if each.mood == ASSERTED and (each.rank >= CHOSEN or each.rule in ANNOUNCED or ends):
+                at = max(at, begins)
     at = max([at, *(token.start for token in lexed.tokens if token.kind == BOX)])
     return at >= 0 and not any(
         token.kind == WORD and token.classes & _DOUBTS for token in lexed.tokens if token.start >= at
@@ -139,9 +148,11 @@ def ends_with_answer(text: str, start: int, end: int) -> bool:
 def _is_lone_answer(lexed: Lexed) -> bool:
     """Whether a text ends in a line such as "Answer: B"."""
     last = clauses(lexed)[-1]
-    return last.last - last.first < 8 and any(
-        token.kind == WORD and token.classes & BIT["ANSWER"] for token in lexed.tokens[last.first : last.last + 1]
-    )
+    tokens = lexed.tokens[last.first : last.last + 1]
+    if lexed.text[: tokens[0].start].rstrip(" *_#>\"")[-1:] not in ("\n", ""):
+        return False  # "… so the answer is 12" within a line may be any thought
+    lone = len(tokens) == 1 and tokens[0].kind in (LETTER, NUMBER)
+    return lone or (len(tokens) < 8 and any(each.kind == WORD and each.classes & _NAMES for each in tokens))
 
 
 def _is_open(text: str, start: int, end: int, tail: str) -> bool:
@@ -214,6 +225,8 @@ def _stated_at_end(lexed: Lexed, parts: list[Clause], *, trailing: int, long: bo
                 continue
             if each.rank >= CHOSEN or (each.rule in ANNOUNCED and tokens[-1].kind == STOP):
                 return True
+            if each.rule == "a label" and each.value.first >= parts[-1].first and each.clause in (0, len(parts) - 1):
+                return True  # "C. The bottom one"
             if each.value.first < first or (each.rule == "a line of its own" and long and _is_formula(tokens, each)):
                 continue  # a formula on a line of its own may be any step
             trails = sum(token.kind == WORD for token in tokens[each.value.last + 1 :])
@@ -244,6 +257,8 @@ def _is_begun(lexed: Lexed, parts: list[Clause]) -> bool:
         return False
     if any(token.kind == EQUALS or token.classes & (_CONCLUDES | _IS) for token in tokens):
         return bool(words[0].classes & (_CONNECT | _STEP)) and len(words) < 3
+    if words[-1].classes & BIT["UNIT"] and any(token.classes & BIT["NUMBER"] for token in words):
+        return False
     opens = lexed.text[tokens[0].start].isupper() and tokens[0].kind == WORD
     return opens and len(words) > (1 if any(token.kind == NUMBER for token in tokens) else 2)
 
@@ -261,8 +276,12 @@ def _is_thinking(text: str, end: int, lexed: Lexed) -> bool:
 def _is_complete(lexed: Lexed, tail: str, stated: bool) -> bool:
     """Whether the last sentence has its full stop, or says its value and the text sets no full stops."""
     last = lexed.tokens[-1]
-    if last.kind in (STOP, ASKS, BOX) or tail.endswith(("\\]", "$$", "```", "**", "</answer>")):
+    if _is_fragment(lexed, tail):
+        return False
+    if last.kind in (STOP, ASKS, BOX) or tail.endswith(("\\]", "$$", "```", "**", "</answer>", ".$", ".\\)")):
         return tail.count("**") % 2 == 0 or not tail.endswith("**")
+    if tail.endswith("}") and "\\end{" in tail[-20:]:
+        return True
     sentence = tail[max(tail.rfind("\n"), *(tail.rfind(stop + " ") for stop in _STOPS[:3])) + 1 :]
     if sum(map(sentence.count, "([{")) > sum(map(sentence.count, ")]}")):
         return False
@@ -271,6 +290,15 @@ def _is_complete(lexed: Lexed, tail: str, stated: bool) -> bool:
     if last.kind == CLOSE and tail[-1] not in ")]":
         return True
     return "\n" in tail and not _sets_stops(tail) and last.kind in (*_TELLING, CLOSE)
+
+
+def _is_fragment(lexed: Lexed, tail: str) -> bool:
+    """Whether the last line is a part of a word that opens sentences: "Therefor", "Th"."""
+    line = tail[tail.rfind("\n") + 1 :].strip()
+    if "\n" not in tail or not line.isalpha() or not line[0].isupper() or (len(line) == 1 and line in "ABCDEFGHIJ"):
+        return False
+    opening, word = BIT["SO"] | _CONNECT | _STEP | BIT["THIS"], line.lower()
+    return any(classes & opening and entry.startswith(word) for entry, classes in lexed.words.words.items())
 
 
 def _concludes_nothing(lexed: Lexed, parts: list[Clause], tail: str, *, after: bool) -> bool:

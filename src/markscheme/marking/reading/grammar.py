@@ -46,6 +46,8 @@ _FINAL, _REMARK, _RETRACT, _THIS, _STEP, _WITHIN, _FILLER, _UNKNOWN, _ASK, _LABE
     BIT[name]
     for name in ("FINAL", "REMARK", "RETRACT", "THIS", "STEP", "WITHIN", "FILLER", "UNKNOWN", "ASK", "LABEL")
 )
+_RESULT_OF: Final = BIT["RESULT"]
+_OTHERS: Final = BIT["OTHERS"]
 _LIGHT: Final = sum(
     BIT[name]
     for name in (
@@ -92,13 +94,14 @@ def candidates(lexed: Lexed, kind: Kind, *, plainly: bool = False) -> list[Candi
         if failed:
             found[-1] = found[-1]._replace(mood=RETRACTED)  # the check failed
         remarking = not failed and (
-            (remarking and not classes & (_SO | _ANSWER | _FINAL)) or _is_remark(lexed, clause)
+            (remarking and not classes & (_SO | _ANSWER | _FINAL) and not _is_alone(lexed, clause, kind))
+            or _is_remark(lexed, clause)
         )
         said = [] if remarking else list(_of_clause(lexed, clause, number, kind, heading, plainly))
         heading = (not remarking and _is_heading(lexed, clause)) or (
             heading and not said and clause.last - clause.first < 3
         )
-        if said and found and classes & (_RETRACT | _NO) and _opens_with(lexed, clause, _RETRACT | _NO):
+        if said and found and classes & (_RETRACT | _NO) and _takes_another(lexed, clause):
             said = [each._replace(rank=max(each.rank, found[-1].rank)) for each in said]
             found[-1] = found[-1]._replace(mood=RETRACTED)
         elif not said and found and takes_back(lexed, clause):
@@ -115,11 +118,13 @@ def best(found: list[Candidate]) -> Candidate | None:
     asserted = [each for each in found if each.mood == ASSERTED]
     if not asserted:
         asserted = [each for each in found if each.mood == REASON and each.rank > SAID]
-    if not asserted or _lists_choices(asserted):
+    if not asserted:
+        return None
+    top = max(each.rank for each in asserted)
+    if top == SAID and _lists_choices(asserted):
         return None
     if found[-1].mood == ASKED and all(each.rank == SAID for each in asserted):
         return None
-    top = max(each.rank for each in asserted)
     return asserted[-1] if top < CHOSEN else [each for each in asserted if each.rank == top][-1]
 
 
@@ -140,9 +145,10 @@ def _classes(lexed: Lexed, clause: Clause) -> int:
     return classes
 
 
-def _opens_with(lexed: Lexed, clause: Clause, classes: int) -> bool:
-    """Whether one of the first words of a clause is of a class."""
-    return any(token.classes & classes for token in lexed.tokens[clause.first : min(clause.last, clause.first + 4) + 1])
+def _takes_another(lexed: Lexed, clause: Clause) -> bool:
+    """Whether a clause opens with "actually", "wait" or "no": what it gives replaces the answer before it."""
+    opening = lexed.tokens[clause.first : min(clause.last, clause.first + 4) + 1]
+    return bool(opening[0].classes & _NO) or any(token.classes & _RETRACT for token in opening)
 
 
 def _is_unsaid(lexed: Lexed, clause: Clause, said: Candidate) -> bool:
@@ -202,12 +208,14 @@ def _announced(lexed: Lexed, clause: Clause, kind: Kind, plainly: bool) -> Itera
     """ANSWER IS VALUE."""
     tokens, last = lexed.tokens, clause.last
     for at in range(clause.first, last + 1):
-        if tokens[at].kind == WORD and tokens[at].classes & _ANSWER:
+        named = tokens[at].classes & (_ANSWER | _RESULT_OF) if tokens[at].kind == WORD else 0
+        if named and not (plainly and not named & _ANSWER):
             slot = _slot_after(lexed, at, last)
             if slot is not None and (value := _in_slot(lexed, kind, clause, slot, plainly)) is not None:
                 words = _content_words(lexed, slot, value.first)
                 sentence = kind.name == "value" and tokens[slot - 1].kind == COLON and words > 1
-                yield (CONCLUDED if sentence else STATED), "the answer is", value
+                weak = sentence or not named & _ANSWER  # a "result" may be that of a step
+                yield (CONCLUDED if weak else STATED), "the answer is", value
                 return
 
 
@@ -245,7 +253,7 @@ def _slot_after(lexed: Lexed, at: int, last: int) -> int | None:
             return place + 1 if place < last else None
         if token.kind == COMMA or (token.kind in (NUMBER, FORMULA, BOX) and place > at + 2):
             return None
-        if token.kind in (BOX, NUMBER) or (token.kind == LETTER and is_choice(lexed, place)):
+        if token.kind in (BOX, NUMBER) or (token.kind in (LETTER, FORMULA) and is_choice(lexed, place)):
             return place if tokens[at].classes & _ANSWER else None
     return None
 
@@ -317,6 +325,14 @@ def _is_lone(lexed: Lexed, clause: Clause, value: Value) -> bool:
     )
 
 
+def _is_alone(lexed: Lexed, clause: Clause, kind: Kind) -> bool:
+    """Whether a line is a choice or a word of a small class and nothing else, `[Yes]`: no remark has such a line."""
+    if kind.name not in ("letter", "word") or clause.last - clause.first > 4:
+        return False
+    value = value_in(lexed, kind, clause.first, clause.last)
+    return value is not None and _is_lone(lexed, clause, value)
+
+
 def _is_label(lexed: Lexed, value: Value) -> bool:
     """Whether a choice is at the head of its line as in a list of options: `B) 12`."""
     end = lexed.tokens[value.last].end
@@ -333,6 +349,8 @@ def _meant(lexed: Lexed, kind: Kind, clause: Clause, first: int, last: int) -> V
         found.append(value)
         at = value.last + 1
     if kind.name == "word" and found and found[0].first - first < 2:
+        return found[0]
+    if kind.name == "letter" and found and found[0].first - first < 2 and _is_label(lexed, found[0]):
         return found[0]
     if len(found) > 1 and kind.name == "value":
         asserted = [each for each in found if mood_of(lexed, clause, each.first, each.last) == ASSERTED]
@@ -379,12 +397,12 @@ def _weight(lexed: Lexed, value: Value, first: int, last: int, results: list[str
         place -= 1
     near = tokens[place] if place >= first else None
     if near is not None:
-        if near.kind == WORD and near.classes & _SO:
+        if near.kind == WORD and near.classes & _SO and place > first:
             weight += 5
         elif near.kind == EQUALS or (near.kind == WORD and near.classes & _IS):
             weight += 4
         elif near.kind == COLON:
-            weight += 3
+            weight += -2 if any(token.kind == NUMBER for token in tokens[first:place]) else 3
     if weight == 0:
         weight -= _circumstance(lexed, value.first, first)
     said = _DIGITS.search(value.content)
@@ -426,8 +444,8 @@ def _is_heading(lexed: Lexed, clause: Clause) -> bool:
     tokens = lexed.tokens[clause.first : clause.last + 1]
     return (
         clause.ender == LINE
-        and any(token.kind == WORD and token.classes & _ANSWER for token in tokens)
-        and not any(token.kind in (NUMBER, FORMULA, BOX, LETTER) for token in tokens)
+        and any(token.kind == WORD and token.classes & (_ANSWER | _RESULT_OF) for token in tokens)
+        and not any(token.kind in (NUMBER, FORMULA, BOX, LETTER, EQUALS) for token in tokens)
         and tokens[-1].kind in (WORD, COLON, EMPHASIS)
         and sum(1 for token in tokens if token.kind == WORD) <= _HEADING
     )
@@ -439,7 +457,7 @@ def takes_back(lexed: Lexed, clause: Clause) -> bool:
     for token in lexed.tokens[clause.first : clause.last + 1]:
         if token.kind != WORD:
             continue
-        if token.classes & _ASK:
+        if token.classes & (_ASK | _OTHERS):
             return False
         denied = denied or bool(token.classes & _NOT)
         if token.classes & (_THIS | _ANSWER | _RETRACT):

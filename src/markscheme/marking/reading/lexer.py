@@ -31,10 +31,10 @@ class Token(NamedTuple):
     classes: int = 0
 
 
-_AMOUNT: Final = r"[-−–+△]?(?:\\?[$€£¥₹₩]\s?|Rs\.?\s?|(?:USD|EUR|GBP|CHF|CAD|AUD|INR|RMB|CNY|SGD|RM)(?=\d))?[-−]?(?:\d{1,3}(?>(?:[ \u00a0\u202f]\d{3})+)(?!\d)(?:[.,]\d+)?|\d(?>(?:[,.'’]?\d)*)|\.\d+)(?:/\d+)?"
+_AMOUNT: Final = r"[-−–+△]?(?:\\?[$€£¥₹₩]\s?|Rs\.?\s?|(?:USD|EUR|GBP|CHF|CAD|AUD|INR|RMB|CNY|SGD|RM)(?=\d))?[-−]?(?:\d{1,2}:\d\d(?::\d\d)?(?:\s?[AaPp]\.?[Mm]\b(?:\.(?!\s+[A-Z]))?)?(?!\d)|\d{1,3}(?>(?:[ \u00a0\u202f]\d{3})+)(?!\d)(?:[.,]\d+)?|\d(?>(?:[,.'’]?\d)*)|\.\d+)(?:/\d+){0,2}"
 _TOKEN: Final = re.compile(
     rf"(?P<box>\\?boxed\s?\{{|\\fbox\s?\{{|\\boxed(?=\s?[\w\\]))"
-    r"|(?P<other>\\(?:begin|end)\s?\{[a-zA-Z]+\*?\})|\\(?:text|mathrm|mbox|textbf|textrm|operatorname|mathbf)\s?\{"
+    r"|(?P<other>\\(?:begin|end)\s?\{[a-zA-Z]+\*?\})|(?P<inside>\\(?:text|mathrm|mbox|textbf|textrm|operatorname|mathbf)\s?\{)"
     r"|(?P<formula>\\\[|\\\(|\$\$|\$(?=[^\s$\d.]|\.\D|\d[^$\n]{0,400}?\$(?!\d)))"
     rf"|(?P<number>(?<![A-Za-z0-9_.\\])(?:{_AMOUNT})(?:\s?(?:%|\\%|°))?)"
     r"|(?P<letter>(?<![A-Za-z0-9\\])[A-J](?![A-Za-z0-9'’]|\.[A-Za-z])|(?<=[(\[])[a-j](?=[)\]]))"
@@ -42,7 +42,7 @@ _TOKEN: Final = re.compile(
     rf"|(?P<word>{WORD_PATTERN})"
     r"|(?P<hashes>####\s)"
     r"|(?P<line>\s*\n\s*|\\n(?=[A-Z\\\d$*\-#]|\s|\Z))"
-    r"|(?P<power>(?<=[\w)])\*\*(?=[\d(])|(?<=[\d)])\*(?=[\d(]))"
+    r"|(?P<power>(?<=[A-Za-z0-9)])\*\*(?=[\d(])|(?<=[\d)])\*(?=[\d(]))"
     r"|(?P<emphasis>\*{1,3}|_{2,3}|`+)"
     r"|(?P<stop>(?<!\\)[.!]+(?=[\s*_)\]\"'”’`$]|\Z)|[。！।؛]|[;；](?=\s*[^\W\d_]{2})|\.{3}|…)"
     r"|(?P<asks>[?？؟])"
@@ -55,6 +55,7 @@ _TOKEN: Final = re.compile(
 )
 _KIND: Final = {name: place for place, name in enumerate(KINDS)} | {"sign": OTHER, "pause": COMMA, "power": OTHER}
 _TEXT: Final = re.compile(rf"{WORD_PATTERN}|\d+|\S")
+_OPENS_IN_WORDS: Final = re.compile(r"\s*\\(?:text|textbf|mathrm)\s?\{[^{}\n]*[a-z]{3}")
 _CLOSES: Final = {"\\[": "\\]", "\\(": "\\)", "$$": "$$", "$": "$"}
 _LONGEST: Final = 2_000
 """No formula or box that states an answer has more characters."""
@@ -80,9 +81,13 @@ def lex(text: str, start: int, end: int, choices: Mapping[str, str] | None = Non
     words = vocabulary(language)
     unspaced = unspaced_words(language)
     tokens: list[Token] = []
+    closes: set[int] = set()  # braces that close \\text{…}
     at = start
     match = _TOKEN.match
     while at < end:
+        if at in closes:
+            at += 1
+            continue
         found = match(text, at, end)
         if found is None:
             break
@@ -92,6 +97,8 @@ def lex(text: str, start: int, end: int, choices: Mapping[str, str] | None = Non
             continue
         if name == "formula":
             at = _formula(text, found, end, tokens)
+        elif name == "inside":
+            closes.add(closing_brace(text, at, min(end, at + _LONGEST)))
         elif name == "box":
             at = _box(text, found, end, tokens)
         elif name == "word":
@@ -103,6 +110,8 @@ def lex(text: str, start: int, end: int, choices: Mapping[str, str] | None = Non
             tokens.append(Token(LETTER, found.start(), at, words.classes(found[0].lower())))
         else:
             kind = _KIND[name]
+            if kind == STOP and _follows_label(text, found, end, tokens):
+                kind = OTHER  # B. The bottom one
             if name == "power" and at - found.start() == 2 and text.count("**", max(start, found.start() - 80), found.start()) % 2:
                 kind = EMPHASIS  # the end of bold type
             tokens.append(Token(kind, found.start(), at))
@@ -113,10 +122,18 @@ def lex(text: str, start: int, end: int, choices: Mapping[str, str] | None = Non
     return Lexed(text, tokens, words, language, labels)
 
 
+def _follows_label(text: str, stop: re.Match[str], end: int, tokens: list[Token]) -> bool:
+    """Whether a full stop belongs to the label of a choice at the head of a line, with its text after it."""
+    if not tokens or tokens[-1].kind != LETTER or stop.end() - stop.start() > 1 or tokens[-1].end != stop.start():
+        return False
+    head = all(token.kind in (EMPHASIS, OPEN) for token in tokens[-3:-1]) or tokens[-2].kind in (LINE, EMPHASIS, COLON)
+    return head and text[stop.end() : min(end, stop.end() + 3)].strip() != "" and text[stop.end() : stop.end() + 1] == " "
+
+
 def _with_choices(text: str, tokens: list[Token], choices: Mapping[str, str], labels: dict[str, str]) -> list[Token]:
     """The words of a choice, wherever they are said, joined into one token; `labels` gets its letter."""
     wanted = {tuple(_TEXT.findall(said.lower())): letter for letter, said in choices.items()}
-    letters = {letter.lower() for letter in choices} - {"".join(words) for words in wanted}
+    letters = {letter.lower() for letter in choices}
     lengths = sorted({len(words) for words in wanted if words}, reverse=True)
     said = [text[token.start : token.end].lower() for token in tokens]
     joined: list[Token] = []
@@ -148,7 +165,7 @@ def _formula(text: str, opened: re.Match[str], end: int, tokens: list[Token]) ->
     if close < 0:
         tokens.append(Token(OTHER, begin, opened.end()))
         return opened.end()
-    if text.find("boxed", begin, close) >= 0 or text.find("\\fbox", begin, close) >= 0:
+    if _OPENS_IN_WORDS.match(text, opened.end(), close) or text.find("boxed", begin, close) >= 0 or text.find("\\fbox", begin, close) >= 0:
         return opened.end()  # the box is read next, and the sign that closes the formula is an opening one to nobody
     tokens.append(Token(FORMULA, begin, close + len(closing)))
     return close + len(closing)

@@ -14,9 +14,10 @@ from markscheme.marking.extraction.numbers import ascii_digits
 from markscheme.marking.extraction.sections import ResponseSections
 from markscheme.marking.reading.boxes import boxed_answer
 from markscheme.marking.reading.clauses import ASSERTED, DENIED, HEDGED, OPERATED, RETRACTED, clauses, mood_of
-from markscheme.marking.reading.grammar import CHOSEN, STATED, TYPESET, Candidate, best, candidates, takes_back
-from markscheme.marking.reading.lexer import Lexed, lex
+from markscheme.marking.reading.grammar import CHOSEN, CONCLUDED, SAID, STATED, TYPESET, Candidate, best, candidates, takes_back
+from markscheme.marking.reading.lexer import EQUALS, LETTER, NUMBER, WORD, Lexed, lex
 from markscheme.marking.reading.values import LETTERS, VALUE, Kind, inside
+from markscheme.marking.reading.words import BIT, WORD_PATTERN, languages
 
 _TYPESET: Final = (json_answer, boxed_answer, tagged_answer, finished_answer)
 _TAIL: Final = 1_500
@@ -30,9 +31,11 @@ _WORDS_INSIDE: Final = re.compile(r"\\(?:text|textbf|textit|textrm|mathrm|mathbf
 _ROWS: Final = re.compile(r"\\begin\{[a-z]+\*?\}|\\end\{[a-z]+\*?\}|\\\\(?:\[[^\]]{0,9}\])?|&")
 _IN_PROSE: Final = re.compile(r"\\text\s?\{[^{}]*[a-z]{2}|\\Rightarrow|\\implies|⇒")
 _LETTER_SET: Final = re.compile(r"[A-J]{1,6}")
+_NOT_ALL: Final = sum(BIT[name] for name in ("NOT", "BAD", "HEDGE", "BOUND", "OPERATE", "ASK", "RETRACT", "REMARK", "STEP", "IS"))
 _BARE: Final = 300
-_COMMANDS: Final = re.compile(r"\\(?:begin|end)\s?\{[a-z]+\}|\\[a-zA-Z]+")
-_PROSE: Final = re.compile(r"[^\W\d_]{3}|[^\W\d_]{2}\s[^\W\d_]{2}|__|[.!?]\s|\sor\s|[:#？。]|\d,?\s\d|[(\[][A-J][)\]]")
+_COMMANDS: Final = re.compile(r"\\(?:begin|end)\s?\{[a-z]+\}|\\text\s?\{[^{}]*\}|\\[a-zA-Z]+")
+_MARKED: Final = re.compile(r"__|[.!?]\s|[:#？。]|\d\s\d|[(\[][A-J][)\]]")
+_WORD: Final = re.compile(WORD_PATTERN)
 _LABEL: Final = re.compile(r"\(?[A-J]\)?")
 _LETTERED: Final = re.compile(r"[^\W\d_]")
 _NOTE: Final = re.compile(r"<<[^<>\n]{0,200}>>")
@@ -87,7 +90,8 @@ def _read(sections: ResponseSections, kind: Kind, texts: Mapping[str, str]) -> R
     if typeset is None:
         if end - start < _BARE and kind.name in ("value", "text") and (bare := _bare_answer(text, start, end)) is not None:
             return bare
-        return _in_prose(text, start, end, kind, texts=texts)
+        reading = _in_prose(text, start, end, kind, texts=texts)
+        return reading or (_all_of_it(text, start, end) if kind.name in ("value", "text") and not texts else None)
     outer = typeset.outer_end or typeset.end
     mood = _mood_around(text, start, end, typeset, outer)
     later = None
@@ -100,20 +104,36 @@ def _read(sections: ResponseSections, kind: Kind, texts: Mapping[str, str]) -> R
         return _in_prose(text, outer, end, kind)
     if mood != ASSERTED:
         return None
-    reading = _of_typeset(typeset, kind)
+    reading = _of_typeset(typeset, kind, quoted=text[typeset.start - 1 : typeset.start] in ("'", '"'))
     if kind.name == "letter" and not _LETTER_SET.fullmatch(reading.answer):
-        return _in_prose(text, start, end, kind, CHOSEN) or reading
+        return _in_prose(text, start, end, kind, CONCLUDED) or reading
     return reading
 
 
 def _bare_answer(text: str, start: int, end: int) -> Reading | None:
     """A response that is one line of mathematics and nothing else is its answer."""
     said = text[start:end].strip().rstrip("\\")
-    if not said or "\n" in said.strip() or _PROSE.search(_COMMANDS.sub(" ", said)) or _LABEL.fullmatch(said):
+    if not said or "\n" in said or _LABEL.fullmatch(said) or _MARKED.search(said):
         return None
+    english = languages()["english"]
+    for word in _WORD.findall(_COMMANDS.sub(" ", said).lower()):
+        if len(word) > 2 or word > "\u0400" or (len(word) == 2 and english.classes(word)):
+            return None
     at = text.find(said, start)
     alternative = _other_writing(said, "prose", said.endswith("!")) if said[0] != "(" else None
     return Reading(inside(said.strip("*` ")), at, at + len(said), "all of it", ASSERTED, alternative)
+
+
+def _all_of_it(text: str, start: int, end: int) -> Reading | None:
+    """A few words that say nothing else are the answer, "The empty set"."""
+    said = text[start:end].strip(" \n*`.")
+    if not said or len(said) > 40 or "\n" in said or _MARKED.search(said):
+        return None
+    lexed = lex(said, 0, len(said))
+    if any(token.kind == WORD and token.classes & _NOT_ALL for token in lexed.tokens):
+        return None
+    at = text.find(said, start)
+    return Reading(said, at, at + len(said), "all of it", rank=SAID)
 
 
 def before_loop(text: str, start: int, end: int) -> int:
@@ -133,13 +153,18 @@ def before_loop(text: str, start: int, end: int) -> int:
 def _by_choice(sections: ResponseSections, kind: Kind, reading: Reading | None, texts: dict[str, str]) -> Reading | None:
     """Letter and text of a choice are the same answer, where the choices are known."""
     if kind.name != "letter":
+        if reading is None or kind.name == "word":
+            lettered = _read(sections, LETTERS, {})
+            reading = lettered if reading is None or (lettered and lettered.rank > reading.rank) else reading
         letter = reading.answer.strip("()[]. ") if reading is not None else ""
-        return reading._replace(answer=texts[letter], alternative=reading.alternative or letter) if reading and letter in texts else reading
+        if reading is None or letter not in texts:
+            return reading
+        return reading._replace(answer=texts[letter], alternative=reading.alternative or letter)
+    if reading is not None and set(reading.answer) <= texts.keys():
+        return reading
     named = _choice_said(reading, texts)
     if named is not None and reading is not None:
         return reading._replace(answer=named)
-    if reading is not None and _LETTER_SET.fullmatch(reading.answer):
-        return reading
     other = _read(sections, VALUE, {})
     named = _choice_said(other, texts)
     return other._replace(answer=named) if other is not None and named is not None else reading
@@ -156,9 +181,9 @@ def _choice_said(reading: Reading | None, texts: Mapping[str, str]) -> str | Non
     return None
 
 
-def _of_typeset(typeset: ExtractedAnswer, kind: Kind) -> Reading:
+def _of_typeset(typeset: ExtractedAnswer, kind: Kind, *, quoted: bool) -> Reading:
     content, start, end, form, *_ = typeset
-    if form == "json" and content.startswith("[") and "," in content:
+    if form == "json" and not quoted and content.startswith("[") and "," in content:
         items = content[1:-1].replace(",", ";")
         return Reading(content, start, end, "json", ASSERTED, items)
     worded = content
@@ -167,13 +192,27 @@ def _of_typeset(typeset: ExtractedAnswer, kind: Kind) -> Reading:
     alternative = _other_writing(content, form) if kind.name == "value" else None
     if form != "boxed" or kind.name in ("letter", "word") or worded is not content:
         inner = _in_prose(worded, 0, len(worded), kind)
-        if inner is not None and inner.answer != content:
+        if inner is not None and inner.answer != content and not (kind is VALUE and _says_two(worded)):
             alternative = alternative or inner.alternative or inner.answer
     if kind.name != "value":
         content = worded
     if kind.name in ("letter", "word") and alternative is not None:
         content, alternative = alternative, content
     return Reading(content, start, end, form, ASSERTED, alternative, typeset.parts)
+
+
+def _says_two(text: str) -> bool:
+    """Whether a text says two values of two things: "p is 3 and q is 35"."""
+    lexed = lex(text, 0, len(text))
+    said = {
+        lexed.said(at + 1, at + 1)
+        for at, token in enumerate(lexed.tokens[:-1])
+        if (token.kind == EQUALS or (token.kind == WORD and token.classes & BIT["IS"]))
+        and lexed.tokens[at + 1].kind == NUMBER
+        and at
+        and lexed.tokens[at - 1].kind in (WORD, LETTER)
+    }
+    return len(said) > 1
 
 
 def _mood_around(text: str, start: int, end: int, typeset: ExtractedAnswer, outer: int) -> str:

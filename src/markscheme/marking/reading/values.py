@@ -50,6 +50,7 @@ _AND, _OR, _IS, _NUMBERS, _SCALE, _UNIT, _ANSWER, _OPTION, _NOT, _BAD, _WITHIN =
     BIT[name]
     for name in ("AND", "OR", "IS", "NUMBER", "SCALE", "UNIT", "ANSWER", "OPTION", "NOT", "BAD", "WITHIN")
 )
+_MINUS: Final = BIT["MINUS"]
 _ARTICLE: Final = BIT["FILLER"] | BIT["WITHIN"]
 _AFTER_LABEL: Final = _IS | _AND | _OR | _NOT | sum(BIT[name] for name in ("BUT", "BECAUSE", "IF", "WITHIN"))
 """Words that may follow the label A; another one follows the article."""
@@ -64,6 +65,7 @@ _BRACKETS: Final = ((OPEN, "(["), (CLOSE, ")]"))
 _SIGNS: Final = (EMPHASIS, COLON, COMMA)
 _EDGES: Final = ("#### ", "####", "|", "~", "•", '"', "“", "”", "'", "‘", "’", "`", "「", "」", "『", "』", "【", "】")
 _PAIRS: Final = {")": "(", "]": "[", "}": "{", ">": "<"}
+_COMMAND: Final = re.compile(r"\\(?:text|mathrm|mbox|textbf|textrm|operatorname|mathbf)\s?\{")
 _GROUPED: Final = re.compile(r"(\D*)(\d{1,3}(?:[. \u00a0\u202f]\d{3})+|\d+)(?:,(\d+))?(\D*)")
 
 
@@ -121,7 +123,7 @@ def _letters(lexed: Lexed, first: int, last: int) -> Value | None:
         between = lexed.tokens[end + 1 : at]
         joined = len(between) <= 4 and all(_joins(lexed, token) for token in between)
         labelled = listed and (_in_brackets(lexed, at) or _has_text(lexed, at)) and not _denies(between)
-        if not joined and not labelled:
+        if (not joined and not labelled) or _is_refused(lexed, at, last):
             break
         if label(lexed, at) not in letters:
             letters.append(label(lexed, at))
@@ -142,6 +144,12 @@ def _has_text(lexed: Lexed, at: int) -> bool:
 
 def _denies(between: list[Token]) -> bool:
     return any(token.kind == WORD and token.classes & (_NOT | _BAD | _IS) for token in between)
+
+
+def _is_refused(lexed: Lexed, at: int, last: int) -> bool:
+    """Whether the words right after a label take it out of the list: "(D) is wrong", "(D) does not"."""
+    following = lexed.tokens[at + 1 : min(last, at + 4) + 1]
+    return any(token.kind == WORD and token.classes & (_NOT | _BAD) for token in following)
 
 
 def _joins(lexed: Lexed, token: Token) -> bool:
@@ -228,7 +236,10 @@ def _words(lexed: Lexed, first: int, last: int) -> Value | None:
             break
     if not any(token.kind in (WORD, NUMBER, LETTER, FORMULA) for token in tokens[first : last + 1]):
         return Value(first, last, lexed.said(first, last).strip()) if first <= last else None  # brackets: ) }
-    while first <= last and (tokens[first].kind in (EMPHASIS, COLON, EQUALS, OPEN) or tokens[first].classes & _ARTICLE):
+    while first < last and (
+        tokens[first].kind in (EMPHASIS, COLON, EQUALS, OPEN)
+        or (tokens[first].classes & _ARTICLE and tokens[first].end - tokens[first].start < 5)
+    ):
         first += 1
     while last >= first and tokens[last].kind in (EMPHASIS, COMMA, CLOSE, OPEN):
         last -= 1
@@ -248,7 +259,10 @@ def _number_or_formula(lexed: Lexed, first: int, last: int) -> Value | None:
         if kind in (FORMULA, BOX):
             return _formulas(lexed, at, last)
         if kind == NUMBER or (kind in (WORD, LETTER) and _opens_expression(lexed, at, last)):
-            return _plain(lexed, at, last)
+            rooted = at > first and lexed.said(at - 1, at - 1) == "√"
+            value = _plain(lexed, at - rooted, last)
+            negative = at > first and tokens[at - 1].kind == WORD and tokens[at - 1].classes & _MINUS
+            return value._replace(content=f"-{value.content}") if negative else value
         if kind == WORD and tokens[at].classes & _NUMBERS:
             return _spelled(lexed, at, last)
     return None
@@ -263,7 +277,7 @@ def _mathematics(lexed: Lexed, first: int, last: int) -> Value | None:
         tokens[last].kind in _SIGNS or lexed.said(last, last) in _EDGES or _unmatched(lexed, first, last)
     ):
         last -= 1
-    if last == first + 2 and tokens[first + 1].kind == NUMBER and (lexed.said(first, first), lexed.said(last, last)) == ("<", ">"):
+    if last == first + 2 and lexed.said(first + 1, first + 1).isdecimal() and (lexed.said(first, first), lexed.said(last, last)) == ("<", ">"):
         first = last = first + 1  # a template taken literally: <16>
     if last < first:
         return None
@@ -291,7 +305,8 @@ def _said(lexed: Lexed, first: int, last: int) -> str:
         if token.kind == EMPHASIS or (token.kind == NUMBER and lexed.words.decimal == ","):
             pieces += [lexed.text[at : token.start], _one(lexed, place) if token.kind == NUMBER else ""]
             at = token.end
-    return ("".join(pieces) + lexed.text[at : lexed.tokens[last].end]).strip(" *_`")
+    said = ("".join(pieces) + lexed.text[at : lexed.tokens[last].end]).strip(" *_`")
+    return said if said.count("{") == said.count("}") else _COMMAND.sub("", said).strip("{} ")
 
 
 def _unmatched(lexed: Lexed, first: int, last: int) -> bool:
@@ -415,7 +430,7 @@ def _is_measured(lexed: Lexed, at: int, last: int) -> bool:
 
 def _is_symbol(said: str, gap: int) -> bool:
     return (
-        said.lower() in _FUNCTIONS
+        (len(said) > 1 and said.lower() in _FUNCTIONS)
         or (len(said) == 1 and said < "\u0400" and said not in ("a", "A", "I", "à"))
         or (len(said) == 2 and gap == 0)
     )

@@ -17,7 +17,7 @@ CLASSES: Final = (
     "ANSWER", "IS", "SO", "CHOOSE", "GOOD", "BAD", "NOT", "HEDGE", "LIKELY", "IF", "BECAUSE", "BUT", "RETRACT", "AND",
     "OR", "OPTION", "BOUND", "OPERATE", "RESCALE", "APPROX", "ASK", "REMARK", "YES", "NO", "TRUE", "FALSE", "NONE", "ALL",
     "UNKNOWN", "QUESTION", "ROLE", "STEP", "LABEL", "FINAL", "THIS", "UNIT", "WITHIN", "FILLER", "NUMBER", "SCALE", "CONNECT",
-    "THINK", "REFUSE",
+    "THINK", "REFUSE", "MINUS", "RESULT", "OTHERS",
 )  # fmt: skip
 BIT: Final = {name: 1 << place for place, name in enumerate(CLASSES)}
 _UNSPACED: Final = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
@@ -50,6 +50,12 @@ class Vocabulary:
             found = next((self.stems[word[:cut]] for cut in range(len(word), 2, -1) if word[:cut] in self.stems), 0)
             self.words[word] = found if len(self.words) < _REMEMBERED else 0
         return found or 0
+
+    def announces(self, words: tuple[str, ...]) -> int:
+        """The class ANSWER where words are in it: "the correct answer" announces what "correct answer" does."""
+        listed = self.phrases.get(words[0], []) if words else []
+        bits = self.words.get(words[0], 0) if len(words) == 1 else 0
+        return (bits | sum(bit for each, bit in listed if each == words)) & BIT["ANSWER"]
 
     def add(self, entry: str, bit: int) -> None:
         """One entry of the data: a word, a phrase or, with `*`, a stem."""
@@ -103,6 +109,7 @@ def read_language(text: str) -> Vocabulary:
         if group:
             found.groups.append(tuple(group))
     for phrases in found.phrases.values():
+        phrases[:] = [(words, bits | found.announces(words[1:])) for words, bits in phrases]
         phrases.sort(key=lambda phrase: -len(phrase[0]))
     return found
 
@@ -154,6 +161,8 @@ _SCRIPTS: Final = (
     (re.compile("[\u0e00-\u0e7f]"), "thai"),
     (re.compile("[\u3400-\u9fff]"), "chinese"),
 )
+_OWN: Final = 0.1
+"""The least share of its own signs in a text of a language with a script of its own: less is a word among others."""
 _SURE: Final = 1.3
 """A language other than English must know this many times as many words of a text: names and loans are in both."""
 
@@ -162,11 +171,12 @@ def language_of(text: str) -> str:
     """The language of a short text, by the words that it shares with the lexicon."""
     if not text.isascii():
         for script, name in _SCRIPTS:
-            if script.search(text) and name in languages():
+            if len(script.findall(text)) > _OWN * len(text) and name in languages():
                 return name
-    speakers, tally = _speakers(), {"english": 0.5}
+    speakers, tally = _speakers(), {"english": 0.2}
     for word in _WORD.findall(text.lower()):
-        for name in speakers.get(word, ()):
-            tally[name] = tally.get(name, 0) + 1
+        names = speakers.get(word, ())
+        for name in names:
+            tally[name] = tally.get(name, 0.0) + 1 / len(names)  # a word of few languages tells more
     best = max(tally, key=lambda name: tally[name])
     return best if tally[best] > _SURE * tally["english"] else "english"
