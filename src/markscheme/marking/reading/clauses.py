@@ -41,6 +41,8 @@ _BOUND, _OPERATE, _IS, _ANSWER, _OPTION, _FILLER, _AND, _OR = (
 _CUTS: Final = _BUT | _BECAUSE | _IF
 _ASK: Final = BIT["ASK"]
 _WITHIN: Final = BIT["WITHIN"]
+_THAT: Final = BIT["THIS"]
+_WOULD: Final = BIT["WOULD"]
 _SO: Final = BIT["SO"]
 _RESCALE: Final = BIT["RESCALE"]
 _TAKES_BACK: Final = BIT["RETRACT"] | BIT["NO"]
@@ -60,12 +62,13 @@ class Clause(NamedTuple):
     opener: int  # classes of the word that begins it, of those that cut
     ender: int  # kind of the token that ends it
     line: int  # number of its line
+    supposed: bool = False  # whether a condition goes before it
 
 
 def clauses(lexed: Lexed) -> list[Clause]:
     """The clauses of a text, in order."""
     found: list[Clause] = []
-    first, opener, line, depth = 0, 0, 0, 0
+    first, opener, line, depth, supposed = 0, 0, 0, 0, False
     tokens = lexed.tokens
     for at, token in enumerate(tokens):
         depth = max(0, depth + (token.kind == OPEN) - (token.kind == CLOSE)) if token.kind not in (STOP, LINE) else 0
@@ -73,7 +76,7 @@ def clauses(lexed: Lexed) -> list[Clause]:
             first = at + 1
         elif token.kind in (STOP, ASKS, LINE):
             if at > first:
-                found.append(Clause(first, at - 1, opener, token.kind, line))
+                found.append(Clause(first, at - 1, opener, token.kind, line, supposed))
             elif token.kind == ASKS and found:
                 found[-1] = found[-1]._replace(ender=ASKS)
             first, opener = at + 1, 0
@@ -85,7 +88,7 @@ def clauses(lexed: Lexed) -> list[Clause]:
             opener = token.classes & _CUTS
         elif token.kind == COMMA and opener & (_IF | _BECAUSE):
             found.append(Clause(first, at - 1, opener, COMMA, line))
-            first, opener = at + 1, 0
+            first, opener, supposed = at + 1, 0, bool(opener & _IF)
     if first < len(tokens):
         found.append(Clause(first, len(tokens) - 1, opener, LINE, line))
     return found
@@ -123,12 +126,18 @@ def mood_of(lexed: Lexed, clause: Clause, at: int, last: int) -> str:
     near = _before(tokens, clause.first, at)
     if near & _BOUND and not _goes_on(tokens, last, clause.last):
         return BOUNDED
-    after = tokens[last + 1].classes if last < clause.last and tokens[last + 1].kind == WORD else 0
-    if near & _OPERATE or after & _RESCALE:
+    following = tokens[last + 1 : min(last + 2, clause.last) + 1]
+    after = following[0].classes if following and following[0].kind == WORD else 0
+    compared = after & _BOUND and len(following) > 1 and following[1].kind in _VALUES  # 5 more than 3
+    if near & _OPERATE or after & _RESCALE or compared:
         return OPERATED
+    if clause.supposed and any(token.classes & _WOULD for token in tokens[clause.first : at]):
+        return CONDITIONAL  # "If x were 2, the answer would be 5"
     if _is_denied(tokens, clause.first, at) or is_called_bad(tokens, last + 1, clause.last):
         return DENIED
-    if after & _NOT and not any(token.kind in _VALUES for token in tokens[last + 2 : clause.last + 1]):
+    if any(token.classes & _NOT for token in following) and not any(
+        token.kind in _VALUES or token.kind == COMMA for token in tokens[last + 1 : clause.last + 1]
+    ):
         return DENIED  # where the verb comes last: Aではない
     if _is_sought(tokens, clause.first, at):
         return ASKED
@@ -149,6 +158,8 @@ def _is_denied(tokens: list[Token], first: int, at: int) -> bool:
         token = tokens[place]
         if token.kind != WORD:
             continue
+        if token.classes & (_BAD | _NOT) and tokens[place + 1].classes & (_THAT | _ANSWER) and token.classes & _BAD:
+            return True  # "it is impossible that", "the wrong answer is"
         if token.classes & _BAD and not copula and (place >= at - 3 or tokens[place + 1].classes & _WITHIN):
             return True
         if token.classes & _NOT:
@@ -182,13 +193,17 @@ def _is_hedged(tokens: list[Token], first: int, at: int) -> bool:
 
 
 def _before(tokens: list[Token], first: int, at: int) -> int:
-    """The classes of the word right before a value, past emphasis, brackets and fillers."""
+    """The classes of the word right before a value, past emphasis, brackets and fillers; of "is" and the one before it."""
+    found = 0
     for token in reversed(tokens[first:at]):
         if token.kind == WORD and not token.classes & _FILLER:
-            return token.classes
+            found |= token.classes
+            if not token.classes & _IS or found != token.classes:
+                return found
+            continue
         if token.kind not in (EMPHASIS, OPEN, WORD):
-            return 0
-    return 0
+            return found
+    return found
 
 
 def is_called_bad(tokens: list[Token], first: int, last: int) -> bool:

@@ -86,7 +86,7 @@ def candidates(lexed: Lexed, kind: Kind, *, plainly: bool = False) -> list[Candi
 
     `plainly` asks for a value right after "the answer is": after a box, a remark is likelier than a second answer."""
     found: list[Candidate] = []
-    heading = remarking = False
+    heading = remarking = reconsidered = False
     for number, clause in enumerate(clauses(lexed)):
         classes = _classes(lexed, clause)
         wrong = classes & _BAD or (classes & _NOT and classes & _GOOD)
@@ -106,6 +106,9 @@ def candidates(lexed: Lexed, kind: Kind, *, plainly: bool = False) -> list[Candi
             found[-1] = found[-1]._replace(mood=RETRACTED)
         elif not said and found and takes_back(lexed, clause):
             found[-1] = found[-1]._replace(mood=RETRACTED)
+        elif said and found and reconsidered:
+            said = [each._replace(rank=max(each.rank, found[-1].rank)) for each in said]
+        reconsidered = not said and (reconsidered or bool(classes & _RETRACT))
         if kind.name == "value" and classes & _UNKNOWN and (not said or _is_unsaid(lexed, clause, said[0])):
             whole = Value(clause.first, clause.last, lexed.said(clause.first, clause.last))
             said = [Candidate(CONCLUDED, "cannot be said", whole, ASSERTED, number)]
@@ -192,7 +195,7 @@ def _stated(lexed: Lexed, clause: Clause, kind: Kind, heading: bool, plainly: bo
     yield from _announced(lexed, clause, kind, plainly)
     yield from _chosen(lexed, clause, kind)
     value = _meant(lexed, kind, clause, first, last)
-    if value is None:
+    if value is None or (kind.name == "value" and _is_named(lexed, value, first)):
         return
     concludes = any(token.kind == WORD and token.classes & _SO for token in tokens[first : last + 1])
     apart = value.first > first and tokens[value.first - 1].kind == EMPHASIS
@@ -272,6 +275,8 @@ def _in_slot(lexed: Lexed, kind: Kind, clause: Clause, slot: int, plainly: bool 
     value = value_in(lexed, kind, slot, last)
     if value is None or kind.name == "text":
         return value
+    if kind.name == "value" and value.first > slot and _is_named(lexed, value, slot):
+        return None
     words = _content_words(lexed, slot, value.first)
     if plainly or kind.name == "letter":
         return value if words <= (0 if plainly else 3) else None
@@ -331,6 +336,12 @@ def _is_alone(lexed: Lexed, clause: Clause, kind: Kind) -> bool:
         return False
     value = value_in(lexed, kind, clause.first, clause.last)
     return value is not None and _is_lone(lexed, clause, value)
+
+
+def _is_named(lexed: Lexed, value: Value, first: int) -> bool:
+    """Whether a number only names something: page 34, step 2."""
+    before = lexed.tokens[value.first - 1] if value.first > first else None
+    return before is not None and before.kind == WORD and bool(before.classes & _LABEL)
 
 
 def _is_label(lexed: Lexed, value: Value) -> bool:
@@ -453,7 +464,7 @@ def _is_heading(lexed: Lexed, clause: Clause) -> bool:
 
 def takes_back(lexed: Lexed, clause: Clause) -> bool:
     """Whether a clause without a value says that the answer before it is wrong: "This answer is wrong", "That is not right"."""
-    subject = denied = False
+    subject, denied = True, False
     for token in lexed.tokens[clause.first : clause.last + 1]:
         if token.kind != WORD:
             continue

@@ -35,7 +35,7 @@ _AMOUNT: Final = r"[-−–+△]?(?:\\?[$€£¥₹₩]\s?|Rs\.?\s?|(?:USD|EUR|G
 _TOKEN: Final = re.compile(
     rf"(?P<box>\\?boxed\s?\{{|\\fbox\s?\{{|\\boxed(?=\s?[\w\\]))"
     r"|(?P<other>\\(?:begin|end)\s?\{[a-zA-Z]+\*?\})|(?P<inside>\\(?:text|mathrm|mbox|textbf|textrm|operatorname|mathbf)\s?\{)"
-    r"|(?P<formula>\\\[|\\\(|\$\$|\$(?=[^\s$\d.]|\.\D|\d[^$\n]{0,400}?\$(?!\d)))"
+    r"|(?P<formula>\\\[|\\\(|\$\$|\$(?=[^\s$\d.]|\.[^\d\s]|\d[^$\n]{0,400}?\$(?!\d)))"
     rf"|(?P<number>(?<![A-Za-z0-9_.\\])(?:{_AMOUNT})(?:\s?(?:%|\\%|°))?)"
     r"|(?P<letter>(?<![A-Za-z0-9\\])[A-J](?![A-Za-z0-9'’]|\.[A-Za-z])|(?<=[(\[])[a-j](?=[)\]]))"
     r"|(?P<comma>(?<![A-Za-z])[a-z]\.[a-z]\.,?)"

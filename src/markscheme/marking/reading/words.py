@@ -17,7 +17,7 @@ CLASSES: Final = (
     "ANSWER", "IS", "SO", "CHOOSE", "GOOD", "BAD", "NOT", "HEDGE", "LIKELY", "IF", "BECAUSE", "BUT", "RETRACT", "AND",
     "OR", "OPTION", "BOUND", "OPERATE", "RESCALE", "APPROX", "ASK", "REMARK", "YES", "NO", "TRUE", "FALSE", "NONE", "ALL",
     "UNKNOWN", "QUESTION", "ROLE", "STEP", "LABEL", "FINAL", "THIS", "UNIT", "WITHIN", "FILLER", "NUMBER", "SCALE", "CONNECT",
-    "THINK", "REFUSE", "MINUS", "RESULT", "OTHERS",
+    "THINK", "REFUSE", "MINUS", "RESULT", "OTHERS", "WOULD",
 )  # fmt: skip
 BIT: Final = {name: 1 << place for place, name in enumerate(CLASSES)}
 _UNSPACED: Final = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
