@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from markscheme.marking import mark
-from markscheme.marking.extraction.answer_forms import ANSWER_FORMS
-from markscheme.marking.extraction.endings import breaks_off
+from markscheme.marking.reading.answer_forms import ANSWER_FORMS
+from markscheme.marking.reading.ending import breaks_off
 
 VALUES = st.integers(-99_999, 99_999)
 FRAMES = st.sampled_from(

@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 
 from markscheme.errors import JournalError, UsageError
-from markscheme.marking.extraction.absences import ABSENCES
+from markscheme.marking.reading.absences import ABSENCES
 from markscheme.runs.columns import FINISH, VERDICTS
 from markscheme.runs.files import file_sizes
 from markscheme.runs.flags import flag_counts

@@ -11,14 +11,12 @@ from typing import Final, NamedTuple
 
 from markscheme.marking.equality import AnswerComparison, compare
 from markscheme.marking.equality.units import unit_asked
-from markscheme.marking.reading.ending import is_cut_off
-from markscheme.marking.extraction.numbers import ascii_digits
-from markscheme.marking.extraction.rounding import places_asked
-from markscheme.marking.extraction.sections import ResponseSections
 from markscheme.marking.protocol import Assessment
 from markscheme.marking.protocols._numeric import is_endless
-from markscheme.marking.reading.grammar import STATED
-from markscheme.marking.reading.reader import Reading, read_answer, typeset_answer
+from markscheme.marking.reading.numbers import ascii_digits
+from markscheme.marking.reading.reader import Reading, final_answer, typeset_answer
+from markscheme.marking.reading.rounding import places_asked
+from markscheme.marking.reading.sections import ResponseSections
 from markscheme.marking.reading.values import LETTERS, TEXT, VALUE, Kind
 from markscheme.marking.reading.words import BIT, languages
 from markscheme.marking.restating import asks_to_work_out, is_same_writing, restates
@@ -65,9 +63,9 @@ def _word_asked(answer: str, bare: str) -> Asked | None:
     """What a gold asks for that is one of a few words, such as yes, odd or Monday."""
     english = languages()["english"]
     classes = english.classes(bare)
-    if (group := next((words for words in english.groups if bare in words), None)) is not None:
-        if not classes & (BIT["YES"] | BIT["NO"] | BIT["TRUE"] | BIT["FALSE"]):
-            return Asked(answer, Kind("word", 0, group), word=bare)
+    group = next((words for words in english.groups if bare in words), None)
+    if group is not None and not classes & (BIT["YES"] | BIT["NO"] | BIT["TRUE"] | BIT["FALSE"]):
+        return Asked(answer, Kind("word", 0, group), word=bare)
     for names in _GROUPS:
         if name := next((name for name in names if classes & BIT[name]), None):
             return Asked(answer, Kind("word", sum(BIT[each] for each in names)), word=name.lower())
@@ -88,7 +86,12 @@ def judge(sections: ResponseSections, gold: Gold) -> Assessment:
     """Correct, wrong, or why neither can be said."""
     right = asked(str(gold))
     found = _judged(sections, right, right.kind)
-    if found.verdict is not Verdict.CORRECT and right.letter is not None and right.answer.islower() and len(right.answer) == 1:
+    if (
+        found.verdict is not Verdict.CORRECT
+        and right.letter is not None
+        and right.answer.islower()
+        and len(right.answer) == 1
+    ):
         named = _judged(sections, right, VALUE)  # `e` may be a choice or a number
         found = named if named.verdict is Verdict.CORRECT else found
     if found.verdict is Verdict.CORRECT and sections.statement and _is_restated(sections, found, right.answer):
@@ -99,9 +102,7 @@ def judge(sections: ResponseSections, gold: Gold) -> Assessment:
 
 
 def _judged(sections: ResponseSections, right: Asked, kind: Kind) -> Assessment:
-    reading = read_answer(sections, kind)
-    if reading is not None and reading.rank < STATED and is_cut_off(sections):
-        reading = None
+    reading = final_answer(sections, kind)
     if reading is None:
         return _NOTHING
     if is_endless(reading.answer):
@@ -127,9 +128,9 @@ def _comparison(sections: ResponseSections, reading: Reading, right: str) -> Ans
     result = compare(reading.answer, right)
     if result.equal:
         return result
-    if reading.parts and (same := compare(reading.parts[0], right)).equal:
-        if all(compare(part, right).equal or compare(part, reading.parts[0]).equal for part in reading.parts[1:]):
-            return same
+    one = compare(reading.parts[0], right) if reading.parts else None
+    if one is not None and one.equal and all(_is_same(part, reading.parts[0], right) for part in reading.parts[1:]):
+        return one
     places = places_asked(sections.statement) if sections.statement else None
     unit = unit_asked(sections.statement) if sections.statement else None
     for said in filter(None, (reading.answer, reading.alternative)):
@@ -140,6 +141,11 @@ def _comparison(sections: ResponseSections, reading: Reading, right: str) -> Ans
         if unit and (same := compare(said, right, unit=unit)).equal:
             return same
     return result
+
+
+def _is_same(part: str, first: str, right: str) -> bool:
+    """Whether one of several values says the same: "95 minutes or 1 hour and 35 minutes"."""
+    return bool(compare(part, right).equal or compare(part, first).equal)
 
 
 def _is_restated(sections: ResponseSections, found: Assessment, gold: str) -> bool:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from markscheme.marking.extraction.sections import ResponseSections
 from markscheme.marking.reading.boxes import last_box
 from markscheme.marking.reading.clauses import ASSERTED, Clause, clauses
 from markscheme.marking.reading.grammar import ANNOUNCED, CHOSEN, CONCLUDED, Candidate, candidates
@@ -34,6 +33,7 @@ from markscheme.marking.reading.lexer import (
     lex,
 )  # fmt: skip
 from markscheme.marking.reading.open_formulas import WINDOW, in_box, in_brackets, in_formula
+from markscheme.marking.reading.sections import ResponseSections
 from markscheme.marking.reading.values import LETTERS, VALUE, WORD_CLASSES, Kind
 from markscheme.marking.reading.words import BIT
 
@@ -54,21 +54,27 @@ _TELLING: Final = (NUMBER, FORMULA, BOX, LETTER)
 _OPERATORS: Final = frozenset("+-*/×·÷^_&\\<>≤≥∈|−=")
 _CONCLUDES: Final = sum(BIT[name] for name in ("SO", "ANSWER", "FINAL", "GOOD", "CHOOSE", "UNKNOWN", "YES", "NO"))
 _DOUBTS: Final = BIT["RETRACT"] | BIT["HEDGE"]
-_CONNECT, _THINK, _STEP, _ASK, _REMARK, _IS = (BIT[name] for name in ("CONNECT", "THINK", "STEP", "ASK", "REMARK", "IS"))
+_CONNECT, _THINK, _STEP, _ASK, _REMARK, _IS = (
+    BIT[name] for name in ("CONNECT", "THINK", "STEP", "ASK", "REMARK", "IS")
+)
 _NAMES: Final = BIT["ANSWER"] | BIT["OPTION"]
 _ENDS_WHOLE: Final = re.compile(r"(?:[.!?。！？।)\]}”\"'`$*>]|\\\])\s*\Z")
 _COMMAND: Final = re.compile(r"\\[a-zA-Z]{1,12}\Z|<<[^<>\n]{0,80}\Z")
-_WHOLE_NAMES: Final = BIT["ANSWER"] | BIT["OPTION"]
-_ENDS_WHOLE: Final = re.compile(r"(?:[.!?。！？।)\]}”\"'`$*>]|\\\])\s*\Z")
-_COMMAND: Final = re.compile(r"\\(?:pi|infty|alpha|beta|theta|circ|%|emptyset|checkmark|blacksquare|square|Box)\Z")
+_WHOLE_COMMAND: Final = re.compile(
+    r"\\(?:pi|infty|alpha|beta|theta|circ|%|emptyset|checkmark|blacksquare|square|Box)\Z"
+)
 _LIST_MARK: Final = re.compile(r"\s*(?:[-*•]|\*{0,2}\d{1,2}[.)]|#{1,6}|\*\*)\s?\*{0,2}")
 _STRUCTURED: Final = re.compile(
     r"\\\(|\\\[|\*\*[A-Z\d]|^[ \t]{0,12}\d{1,2}\.\s|^#{1,6}\s|\$\$|\$[a-zA-Z\\(]", re.MULTILINE
 )
-_JSON: Final = re.compile(r"[^\n{]{0,120}\s{0,4}(?:```\s?(?:json)?\s{0,4})?\{\s{0,20}\"[a-z_ ]{1,30}\"\s?:", re.IGNORECASE)
+_JSON: Final = re.compile(
+    r"[^\n{]{0,120}\s{0,4}(?:```\s?(?:json)?\s{0,4})?\{\s{0,20}\"[a-z_ ]{1,30}\"\s?:", re.IGNORECASE
+)
 _STOPS: Final = (".", "!", "?", "。", "！", "？", "।", ":", "：")
 _TAG: Final = re.compile(r"<(answer|ans|solution)>[^<>]{1,200}</\1>\W{0,8}\Z|\"answer\"\s?:")
-_AFTER_BOX: Final = re.compile(r"[\s$\\)\]]{0,4}(?:\\?text\{[^{}\n]{0,20}\}|[^\W\d_]{1,12})?[\s$\\\])}.*_。।!|✅-]{0,30}\Z")
+_AFTER_BOX: Final = re.compile(
+    r"[\s$\\)\]]{0,4}(?:\\?text\{[^{}\n]{0,20}\}|[^\W\d_]{1,12})?[\s$\\\])}.*_。।!|✅-]{0,30}\Z"
+)
 
 
 def is_cut_off(sections: ResponseSections) -> bool:
@@ -149,7 +155,7 @@ def _is_lone_answer(lexed: Lexed) -> bool:
     """Whether a text ends in a line such as "Answer: B"."""
     last = clauses(lexed)[-1]
     tokens = lexed.tokens[last.first : last.last + 1]
-    if lexed.text[: tokens[0].start].rstrip(" *_#>\"")[-1:] not in ("\n", ""):
+    if lexed.text[: tokens[0].start].rstrip(' *_#>"')[-1:] not in ("\n", ""):
         return False  # "… so the answer is 12" within a line may be any thought
     lone = len(tokens) == 1 and tokens[0].kind in (LETTER, NUMBER)
     return lone or (len(tokens) < 8 and any(each.kind == WORD and each.classes & _NAMES for each in tokens))

@@ -32,7 +32,6 @@ from markscheme.marking.reading.lexer import (
     LINE,
     NUMBER,
     OPEN,
-    OTHER,
     WORD,
     Lexed,
 )  # fmt: skip
@@ -43,8 +42,7 @@ _ANSWER, _IS, _SO, _CHOOSE, _GOOD, _BAD, _NOT, _OPTION, _NO, _UNIT = (
     BIT[name] for name in ("ANSWER", "IS", "SO", "CHOOSE", "GOOD", "BAD", "NOT", "OPTION", "NO", "UNIT")
 )
 _FINAL, _REMARK, _RETRACT, _THIS, _STEP, _WITHIN, _FILLER, _UNKNOWN, _ASK, _LABEL = (
-    BIT[name]
-    for name in ("FINAL", "REMARK", "RETRACT", "THIS", "STEP", "WITHIN", "FILLER", "UNKNOWN", "ASK", "LABEL")
+    BIT[name] for name in ("FINAL", "REMARK", "RETRACT", "THIS", "STEP", "WITHIN", "FILLER", "UNKNOWN", "ASK", "LABEL")
 )
 _RESULT_OF: Final = BIT["RESULT"]
 _OTHERS: Final = BIT["OTHERS"]
@@ -183,9 +181,12 @@ def _stated(lexed: Lexed, clause: Clause, kind: Kind, heading: bool, plainly: bo
     """What each rule finds in a clause, the strongest first."""
     tokens, first, last = lexed.tokens, clause.first, clause.last
     for at in range(first, last + 1):
-        heads = clause.ender != LINE and last + 2 < len(tokens) and tokens[last + 2].kind != LINE  # "#### 2. The sum"
-        if tokens[at].kind == HASHES and not heads and (value := value_in(lexed, kind, at + 1, last)) is not None:
-            if _content_words(lexed, at + 1, value.first) == 0:
+        if tokens[at].kind == HASHES:
+            heads = (
+                clause.ender != LINE and last + 2 < len(tokens) and tokens[last + 2].kind != LINE
+            )  # "#### 2. The sum"
+            value = None if heads else value_in(lexed, kind, at + 1, last)
+            if value is not None and _content_words(lexed, at + 1, value.first) == 0:
                 yield STATED, "after ####", value
                 return
     if heading and (value := _meant(lexed, kind, clause, first, last)) is not None:
@@ -230,14 +231,14 @@ def _chosen(lexed: Lexed, clause: Clause, kind: Kind) -> Iterator[tuple[int, str
         if token.kind != WORD:
             continue
         named = token.classes & _GOOD or (kind.name == "letter" and token.classes & _OPTION)
-        if named and (slot := _slot_after(lexed, at, last)) is not None:
-            if (value := _in_slot(lexed, kind, clause, slot)) is not None:
-                yield CHOSEN, "the right one is", value
-                return
-        if token.classes & _CHOOSE and kind.name != "value":
-            if (value := value_in(lexed, kind, at + 1, last)) is not None:
-                yield CHOSEN, "chosen", value
-                return
+        slot = _slot_after(lexed, at, last) if named else None
+        value = _in_slot(lexed, kind, clause, slot) if slot is not None else None
+        rule = "the right one is"
+        if value is None and token.classes & _CHOOSE and kind.name != "value":
+            value, rule = value_in(lexed, kind, at + 1, last), "chosen"
+        if value is not None:
+            yield CHOSEN, rule, value
+            return
     if (value := _called_good(lexed, clause, kind)) is not None:
         yield CHOSEN, "called right", value
 

@@ -68,7 +68,7 @@ class Lexed(NamedTuple):
     tokens: list[Token]
     words: Vocabulary
     language: str
-    labels: dict[str, str] = {}  # the letter of a choice by its text, as it is written here
+    labels: dict[str, str]  # the letter of a choice by its text, as it is written here
 
     def said(self, first: int, last: int) -> str:
         """The text from one token to another, both included."""
@@ -112,7 +112,11 @@ def lex(text: str, start: int, end: int, choices: Mapping[str, str] | None = Non
             kind = _KIND[name]
             if kind == STOP and _follows_label(text, found, end, tokens):
                 kind = OTHER  # B. The bottom one
-            if name == "power" and at - found.start() == 2 and text.count("**", max(start, found.start() - 80), found.start()) % 2:
+            if (
+                name == "power"
+                and at - found.start() == 2
+                and text.count("**", max(start, found.start() - 80), found.start()) % 2
+            ):
                 kind = EMPHASIS  # the end of bold type
             tokens.append(Token(kind, found.start(), at))
     tokens = _with_phrases(text, tokens, words)
@@ -127,7 +131,9 @@ def _follows_label(text: str, stop: re.Match[str], end: int, tokens: list[Token]
     if not tokens or tokens[-1].kind != LETTER or stop.end() - stop.start() > 1 or tokens[-1].end != stop.start():
         return False
     head = all(token.kind in (EMPHASIS, OPEN) for token in tokens[-3:-1]) or tokens[-2].kind in (LINE, EMPHASIS, COLON)
-    return head and text[stop.end() : min(end, stop.end() + 3)].strip() != "" and text[stop.end() : stop.end() + 1] == " "
+    return (
+        head and text[stop.end() : min(end, stop.end() + 3)].strip() != "" and text[stop.end() : stop.end() + 1] == " "
+    )
 
 
 def _with_choices(text: str, tokens: list[Token], choices: Mapping[str, str], labels: dict[str, str]) -> list[Token]:
@@ -141,7 +147,11 @@ def _with_choices(text: str, tokens: list[Token], choices: Mapping[str, str], la
     while at < len(tokens):
         for length in lengths:
             letter = wanted.get(tuple(said[at : at + length]))
-            if letter is not None and at + length <= len(tokens) and (tokens[at].kind == WORD or (tokens[at].kind == LETTER and said[at] not in letters)):
+            if (
+                letter is not None
+                and at + length <= len(tokens)
+                and (tokens[at].kind == WORD or (tokens[at].kind == LETTER and said[at] not in letters))
+            ):
                 span = Token(WORD, tokens[at].start, tokens[at + length - 1].end)
                 labels[text[span.start : span.end]] = letter
                 joined.append(span)
@@ -165,7 +175,11 @@ def _formula(text: str, opened: re.Match[str], end: int, tokens: list[Token]) ->
     if close < 0:
         tokens.append(Token(OTHER, begin, opened.end()))
         return opened.end()
-    if _OPENS_IN_WORDS.match(text, opened.end(), close) or text.find("boxed", begin, close) >= 0 or text.find("\\fbox", begin, close) >= 0:
+    if (
+        _OPENS_IN_WORDS.match(text, opened.end(), close)
+        or text.find("boxed", begin, close) >= 0
+        or text.find("\\fbox", begin, close) >= 0
+    ):
         return opened.end()  # the box is read next, and the sign that closes the formula is an opening one to nobody
     tokens.append(Token(FORMULA, begin, close + len(closing)))
     return close + len(closing)

@@ -6,16 +6,27 @@ import re
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from markscheme.marking.extraction.choices import choice_texts
-from markscheme.marking.extraction.extracted import ExtractedAnswer
-from markscheme.marking.extraction.json_replies import json_answer
-from markscheme.marking.extraction.marked import closed_answer, finished_answer, tagged_answer
-from markscheme.marking.extraction.numbers import ascii_digits
-from markscheme.marking.extraction.sections import ResponseSections
 from markscheme.marking.reading.boxes import boxed_answer
+from markscheme.marking.reading.choices import choice_texts
 from markscheme.marking.reading.clauses import ASSERTED, DENIED, HEDGED, OPERATED, RETRACTED, clauses, mood_of
-from markscheme.marking.reading.grammar import CHOSEN, CONCLUDED, SAID, STATED, TYPESET, Candidate, best, candidates, takes_back
+from markscheme.marking.reading.ending import is_cut_off
+from markscheme.marking.reading.extracted import ExtractedAnswer
+from markscheme.marking.reading.fields import json_answer
+from markscheme.marking.reading.grammar import (
+    CHOSEN,
+    CONCLUDED,
+    SAID,
+    STATED,
+    TYPESET,
+    Candidate,
+    best,
+    candidates,
+    takes_back,
+)
 from markscheme.marking.reading.lexer import EQUALS, LETTER, NUMBER, WORD, Lexed, lex
+from markscheme.marking.reading.numbers import ascii_digits
+from markscheme.marking.reading.sections import ResponseSections
+from markscheme.marking.reading.tags import closed_answer, finished_answer, tagged_answer
 from markscheme.marking.reading.values import LETTERS, VALUE, Kind, inside
 from markscheme.marking.reading.words import BIT, WORD_PATTERN, languages
 
@@ -31,7 +42,9 @@ _WORDS_INSIDE: Final = re.compile(r"\\(?:text|textbf|textit|textrm|mathrm|mathbf
 _ROWS: Final = re.compile(r"\\begin\{[a-z]+\*?\}|\\end\{[a-z]+\*?\}|\\\\(?:\[[^\]]{0,9}\])?|&")
 _IN_PROSE: Final = re.compile(r"\\text\s?\{[^{}]*[a-z]{2}|\\Rightarrow|\\implies|⇒")
 _LETTER_SET: Final = re.compile(r"[A-J]{1,6}")
-_NOT_ALL: Final = sum(BIT[name] for name in ("NOT", "BAD", "HEDGE", "BOUND", "OPERATE", "ASK", "RETRACT", "REMARK", "STEP", "IS"))
+_NOT_ALL: Final = sum(
+    BIT[name] for name in ("NOT", "BAD", "HEDGE", "BOUND", "OPERATE", "ASK", "RETRACT", "REMARK", "STEP", "IS")
+)
 _BARE: Final = 300
 _COMMANDS: Final = re.compile(r"\\(?:begin|end)\s?\{[a-z]+\}|\\text\s?\{[^{}]*\}|\\[a-zA-Z]+")
 _MARKED: Final = re.compile(r"__|[.!?]\s|[:#？。]|\d\s\d|[(\[][A-J][)\]]")
@@ -74,6 +87,12 @@ def typeset_answer(text: str, start: int, end: int) -> ExtractedAnswer | None:
     return found or closed_answer(text, start, end)
 
 
+def final_answer(sections: ResponseSections, kind: Kind) -> Reading | None:
+    """The answer that a response gives; of one that was cut off, only if it was stated before."""
+    reading = read_answer(sections, kind)
+    return None if reading is not None and reading.rank < STATED and is_cut_off(sections) else reading
+
+
 def read_answer(sections: ResponseSections, kind: Kind) -> Reading | None:
     """The answer that a response gives, or `None`."""
     if not sections.text.isascii():
@@ -88,7 +107,11 @@ def _read(sections: ResponseSections, kind: Kind, texts: Mapping[str, str]) -> R
     text, start, end = sections.text, sections.start, before_loop(sections.text, sections.start, sections.end)
     typeset = typeset_answer(text, start, end)
     if typeset is None:
-        if end - start < _BARE and kind.name in ("value", "text") and (bare := _bare_answer(text, start, end)) is not None:
+        if (
+            end - start < _BARE
+            and kind.name in ("value", "text")
+            and (bare := _bare_answer(text, start, end)) is not None
+        ):
             return bare
         reading = _in_prose(text, start, end, kind, texts=texts)
         return reading or (_all_of_it(text, start, end) if kind.name in ("value", "text") and not texts else None)
@@ -150,7 +173,9 @@ def before_loop(text: str, start: int, end: int) -> int:
     return max(text.find("\n", at, end), at) if not text.startswith(line, at) else at
 
 
-def _by_choice(sections: ResponseSections, kind: Kind, reading: Reading | None, texts: dict[str, str]) -> Reading | None:
+def _by_choice(
+    sections: ResponseSections, kind: Kind, reading: Reading | None, texts: dict[str, str]
+) -> Reading | None:
     """Letter and text of a choice are the same answer, where the choices are known."""
     if kind.name != "letter":
         if reading is None or kind.name == "word":
@@ -188,7 +213,9 @@ def _of_typeset(typeset: ExtractedAnswer, kind: Kind, *, quoted: bool) -> Readin
         return Reading(content, start, end, "json", ASSERTED, items)
     worded = content
     if "\\" in content and (kind.name != "value" or _IN_PROSE.search(content)):
-        worded = _WORDS_INSIDE.sub(r" \1 ", _ROWS.sub("\n", content)).replace("\\;", " ").replace("\\,", " ").strip(" $")
+        worded = (
+            _WORDS_INSIDE.sub(r" \1 ", _ROWS.sub("\n", content)).replace("\\;", " ").replace("\\,", " ").strip(" $")
+        )
     alternative = _other_writing(content, form) if kind.name == "value" else None
     if form != "boxed" or kind.name in ("letter", "word") or worded is not content:
         inner = _in_prose(worded, 0, len(worded), kind)
@@ -318,6 +345,3 @@ def _result(content: str) -> str | None:
     if computed or (len(unknowns) > 1 and "^" not in content) or (len(sides) > 2 and not unknowns):
         return sides[-1].strip(" $.\\")
     return None
-
-
-__all__ = ["LETTERS", "Reading", "before_loop", "read_answer", "typeset_answer"]

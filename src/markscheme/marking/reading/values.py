@@ -47,15 +47,40 @@ class Kind(NamedTuple):
 
 VALUE, LETTERS, TEXT = Kind("value"), Kind("letter"), Kind("text")
 _AND, _OR, _IS, _NUMBERS, _SCALE, _UNIT, _ANSWER, _OPTION, _NOT, _BAD, _WITHIN = (
-    BIT[name]
-    for name in ("AND", "OR", "IS", "NUMBER", "SCALE", "UNIT", "ANSWER", "OPTION", "NOT", "BAD", "WITHIN")
+    BIT[name] for name in ("AND", "OR", "IS", "NUMBER", "SCALE", "UNIT", "ANSWER", "OPTION", "NOT", "BAD", "WITHIN")
 )
 _MINUS: Final = BIT["MINUS"]
 _ARTICLE: Final = BIT["FILLER"] | BIT["WITHIN"]
 _AFTER_LABEL: Final = _IS | _AND | _OR | _NOT | sum(BIT[name] for name in ("BUT", "BECAUSE", "IF", "WITHIN"))
 """Words that may follow the label A; another one follows the article."""
 _FUNCTIONS: Final = frozenset(
-    "sqrt pi sin cos tan cot sec csc log ln exp infinity inf mod max min gcd lcm i e oo frac dfrac cdot times".split()
+    [
+        "sqrt",
+        "pi",
+        "sin",
+        "cos",
+        "tan",
+        "cot",
+        "sec",
+        "csc",
+        "log",
+        "ln",
+        "exp",
+        "infinity",
+        "inf",
+        "mod",
+        "max",
+        "min",
+        "gcd",
+        "lcm",
+        "i",
+        "e",
+        "oo",
+        "frac",
+        "dfrac",
+        "cdot",
+        "times",
+    ]
 )
 _SMALL: Final = frozenset("abcdefghij")
 _TYPESET_LABEL: Final = re.compile(r"(?:\\[a-z]+\s?\{)?[\s(]*[A-J][\s).]*\}?")
@@ -277,7 +302,11 @@ def _mathematics(lexed: Lexed, first: int, last: int) -> Value | None:
         tokens[last].kind in _SIGNS or lexed.said(last, last) in _EDGES or _unmatched(lexed, first, last)
     ):
         last -= 1
-    if last == first + 2 and lexed.said(first + 1, first + 1).isdecimal() and (lexed.said(first, first), lexed.said(last, last)) == ("<", ">"):
+    if (
+        last == first + 2
+        and lexed.said(first + 1, first + 1).isdecimal()
+        and (lexed.said(first, first), lexed.said(last, last)) == ("<", ">")
+    ):
         first = last = first + 1  # a template taken literally: <16>
     if last < first:
         return None
@@ -409,7 +438,9 @@ def _plain(lexed: Lexed, at: int, last: int) -> Value:
         elif token.kind == CLOSE:
             counted = lexed.said(at, place)
             end = place if said in ")]}" and counted.count("(") >= counted.count(")") else end
-        elif token.kind not in (OTHER, EQUALS, OPEN, COMMA, EMPHASIS, COLON) or (measured and token.kind in (COMMA, EQUALS)):
+        elif token.kind not in (OTHER, EQUALS, OPEN, COMMA, EMPHASIS, COLON) or (
+            measured and token.kind in (COMMA, EQUALS)
+        ):
             break
         elif token.kind == OPEN and token.start > before.end and before.kind in (NUMBER, WORD):
             break  # 127 (58 + 23 + 46)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from markscheme.marking.extraction.extracted import TRIES, ExtractedAnswer, trimmed
+from markscheme.marking.reading.extracted import TRIES, ExtractedAnswer, trimmed
 
 _KEYS = (
     # `answer` is what ZeroEval, OpenAI's structured outputs and most prompts ask for; the others are its usual variants.
