@@ -7,15 +7,13 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from markscheme.marking.protocol import Assessment
-from markscheme.marking.reading.numbers import MAX_LENGTH, Number, number, undress, unscaled
+from markscheme.marking.reading.numbers import Number, number, unscaled
 from markscheme.types import Gold, Verdict
 
 if TYPE_CHECKING:  # reading numbers alone needs no algebra
     from markscheme.marking.equality import AnswerComparison
     from markscheme.marking.reading.reader import Reading
 
-_OPERATION = re.compile(r"\\(?:[dt]?frac|times|cdot|sqrt|div|binom)|\d\s*[-+*/^]\s*[\d(]")
-_TWO = re.compile(r"\W*+[\d.,]++\s*+(?:\w{2,3}|[-–])\s*+\W?[\d.,]++\W*+")
 _NESTING = re.compile(r"[()\[\]{}]+|\\(?:frac|left|right|sqrt)(?![a-zA-Z])")
 MAX_COMPARED = 4_000
 """Characters of an answer that are worth comparing, nesting aside: ten thousand brackets around a 1 are still a 1."""
@@ -44,13 +42,6 @@ def number_or_side(content: str) -> Number | None:
         value = number(rest.rpartition("=")[2])
         return number(first) if value is None else value
     return value
-
-
-def is_formula(content: str) -> bool:
-    r"""Whether an answer is mathematics to be worked out (`\frac{84}{2}`), or two numbers (`18 or 19`), not words around one."""
-    if len(content) > MAX_LENGTH:
-        return False
-    return _OPERATION.search(content) is not None or _TWO.fullmatch(undress(content)) is not None
 
 
 def is_endless(content: str) -> bool:

@@ -112,7 +112,8 @@ def _judged(sections: ResponseSections, right: Asked, kind: Kind) -> Assessment:
 
 def _compared(sections: ResponseSections, reading: Reading, right: Asked) -> Assessment:
     if right.letter is not None and (len(right.answer) > 1 or not right.answer.islower()):
-        return Assessment.of(reading.answer.strip() == right.letter, reading.answer, right.letter, reading.span)
+        same = sorted(reading.answer.strip()) == sorted(right.letter)
+        return Assessment.of(same, reading.answer, right.letter, reading.span)
     if right.letter is not None and reading.answer.strip() == right.letter:
         return Assessment.of(True, reading.answer, right.letter, reading.span)
     if right.word is not None and reading.answer == right.word:

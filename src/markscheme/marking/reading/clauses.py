@@ -128,17 +128,17 @@ def mood_of(lexed: Lexed, clause: Clause, at: int, last: int) -> str:
         return BOUNDED
     following = tokens[last + 1 : min(last + 2, clause.last) + 1]
     after = following[0].classes if following and following[0].kind == WORD else 0
-    compared = after & _BOUND and len(following) > 1 and following[1].kind in _VALUES  # 5 more than 3
+    compared = after & _BOUND and len(following) > 1 and following[1].kind == NUMBER  # 5 more than 3
     if near & _OPERATE or after & _RESCALE or compared:
         return OPERATED
     if clause.supposed and any(token.classes & _WOULD for token in tokens[clause.first : at]):
         return CONDITIONAL  # "If x were 2, the answer would be 5"
     if _is_denied(tokens, clause.first, at) or is_called_bad(tokens, last + 1, clause.last):
         return DENIED
-    if any(token.classes & _NOT for token in following) and not any(
+    if _is_refused(lexed, following) and not any(
         token.kind in _VALUES or token.kind == COMMA for token in tokens[last + 1 : clause.last + 1]
     ):
-        return DENIED  # where the verb comes last: Aではない
+        return DENIED
     if _is_sought(tokens, clause.first, at):
         return ASKED
     if _is_hedged(tokens, clause.first, at):
@@ -146,8 +146,18 @@ def mood_of(lexed: Lexed, clause: Clause, at: int, last: int) -> str:
     return REASON if clause.opener & _BECAUSE else ASSERTED
 
 
+def _is_refused(lexed: Lexed, following: list[Token]) -> bool:
+    """Whether the word right after a value denies it, as where the verb comes last: Aではない, 5이 아닙니다."""
+    if not following or following[0].kind != WORD:
+        return False
+    particle = not lexed.text[following[0].start].isascii() and following[0].end - following[0].start < 3
+    return any(token.kind == WORD and token.classes & _NOT for token in following[: 1 + particle])
+
+
 def _goes_on(tokens: list[Token], last: int, end: int) -> bool:
     """Whether more of a sentence follows a value, as in "she needs at least 34 boxes", which says how many."""
+    if tokens[last].kind == WORD and not tokens[last].classes & BIT["NUMBER"]:
+        return True  # a unit is a part of the value
     return last < end and tokens[last + 1].kind == WORD and not tokens[last + 1].classes & (_AND | _OR)
 
 
@@ -196,7 +206,7 @@ def _before(tokens: list[Token], first: int, at: int) -> int:
     """The classes of the word right before a value, past emphasis, brackets and fillers; of "is" and the one before it."""
     found = 0
     for token in reversed(tokens[first:at]):
-        if token.kind == WORD and not token.classes & _FILLER:
+        if token.kind == WORD and not token.classes & (_FILLER | BIT["MINUS"]):
             found |= token.classes
             if not token.classes & _IS or found != token.classes:
                 return found

@@ -54,7 +54,7 @@ _OPEN_KINDS: Final = (COMMA, COLON, EQUALS, OPEN, HASHES)
 _KINDS: Final = (LETTERS, VALUE, Kind("word", sum(BIT[name] for name in WORD_CLASSES)))
 _TELLING: Final = (NUMBER, FORMULA, BOX, LETTER)
 _OPERATORS: Final = frozenset("+-*/×·÷^_&\\<>≤≥∈|−=")
-_CONCLUDES: Final = sum(BIT[name] for name in ("SO", "ANSWER", "FINAL", "GOOD", "CHOOSE", "UNKNOWN", "YES", "NO"))
+_CONCLUDES: Final = sum(BIT[name] for name in ("SO", "ANSWER", "RESULT", "FINAL", "GOOD", "CHOOSE", "UNKNOWN", "YES", "NO"))
 _DOUBTS: Final = BIT["RETRACT"] | BIT["HEDGE"]
 _CONNECT, _THINK, _STEP, _ASK, _REMARK, _IS = (
     BIT[name] for name in ("CONNECT", "THINK", "STEP", "ASK", "REMARK", "IS")
@@ -151,6 +151,8 @@ def ends_with_answer(text: str, start: int, end: int) -> bool:
     if box is not None and tail[box.outer_end - 1] == "}" and _AFTER_BOX.match(tail, box.outer_end):
         return True
     if _TAG.search(tail):
+        return True
+    if _states_in_last_line(text, start, begin + len(tail)):
         return True
     lexed = lex(tail, 0, len(tail))
     if not lexed.tokens or not (_ENDS_WHOLE.search(tail) or _is_lone_answer(lexed)):

@@ -41,9 +41,9 @@ _TOKEN: Final = re.compile(
     r"|(?P<letter>(?<![A-Za-z0-9\\])[A-J](?![A-Za-z0-9'’]|\.[A-Za-z])|(?<=[(\[])[a-j](?=[)\]]))"
     r"|(?P<comma>(?<![A-Za-z])[a-z]\.[a-z]\.,?)"
     rf"|(?P<word>{WORD_PATTERN})"
-    r"|(?P<hashes>####\s)"
+    r"|(?P<hashes>####(?=[\s\d$*-])\s?)"
     r"|(?P<line>\s*\n\s*|\\n(?=[A-Z\\\d$*\-#]|\s|\Z))"
-    r"|(?P<power>(?<=[A-Za-z0-9)])\*\*(?=[\d(])|(?<=[\d)])\*(?=[\d(]))"
+    r"|(?P<power>(?<=[A-Za-z0-9)])\*\*(?=[\d(])|(?<=[\d)])\*(?=[\d(])|(?<=[\d)]\s)\*(?=\s[\d(]))"
     r"|(?P<emphasis>\*{1,3}|_{2,3}|`+)"
     r"|(?P<stop>(?<!\\)[.!]+(?=[\s*_)\]\"'”’`$]|\Z)|[。！।؛]|[;；](?=\s*[^\W\d_]{2})|\.{3}|…)"
     r"|(?P<asks>[?？؟])"
@@ -90,6 +90,8 @@ def lex(text: str, start: int, end: int, choices: Mapping[str, str] | None = Non
 @lru_cache(maxsize=8)  # the ending of a response is read where its answer was
 def _lex(text: str, start: int, end: int) -> Lexed:
     language = language_of(text[start:end])
+    if language == "english" and start:  # a line says little: "Answer: 2.750 Euro"
+        language = language_of(text[max(0, start - NEAR) : end])
     words = vocabulary(language)
     unspaced = unspaced_words(language)
     tokens: list[Token] = []

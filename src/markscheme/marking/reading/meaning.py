@@ -81,6 +81,8 @@ def _weight(lexed: Lexed, value: Value, first: int, last: int, results: list[str
     if near is not None:
         if near.kind == WORD and near.classes & _SO and place > first:
             weight += 5
+        elif near.kind == WORD and near.classes & _IS and place > first and tokens[place - 1].classes & _WITHIN:
+            weight -= 2  # "to make 4 beds"
         elif near.kind == EQUALS or (near.kind == WORD and near.classes & _IS):
             weight += 4
         elif near.kind == COLON:

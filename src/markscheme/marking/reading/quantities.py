@@ -57,6 +57,8 @@ _FUNCTIONS: Final = frozenset(
 _SIGNS: Final = (EMPHASIS, COLON, COMMA)
 EDGES: Final = ("#### ", "####", "|", "~", "•", '"', "“", "”", "'", "‘", "’", "`", "「", "」", "『", "』", "【", "】")
 _PAIRS: Final = {")": "(", "]": "[", "}": "{", ">": "<"}
+_NOTE: Final = re.compile(r"<<[^<>\n]{0,200}>>")  # GSM8K's notes for a calculator
+_SPACED: Final = re.compile(r"\d[ \u00a0\u202f]\d")
 _GROUPED: Final = re.compile(r"(\D*)(\d{1,3}(?:[. \u00a0\u202f]\d{3})+|\d+)(?:,(\d+))?(\D*)")
 _COMMAND: Final = re.compile(r"\\(?:text|mathrm|mbox|textbf|textrm|operatorname|mathbf)\s?\{")
 _MINUS: Final = BIT["MINUS"]
@@ -99,7 +101,11 @@ def number_or_formula(lexed: Lexed, first: int, last: int) -> Value | None:
 def _mathematics(lexed: Lexed, first: int, last: int) -> Value | None:
     """All of a slot, where it holds no word of prose."""
     tokens, telling = lexed.tokens, False
-    while first <= last and (tokens[first].kind in (*_SIGNS, EQUALS, HASHES) or lexed.said(first, first) in EDGES):
+    while first <= last and (
+        tokens[first].kind in (*_SIGNS, EQUALS, HASHES)
+        or lexed.said(first, first) in EDGES
+        or (tokens[first].kind == WORD and tokens[first].classes & (_AND | _OR))
+    ):
         first += 1
     while last >= first and (
         tokens[last].kind in _SIGNS or lexed.said(last, last) in EDGES or _unmatched(lexed, first, last)
@@ -137,7 +143,7 @@ def _said(lexed: Lexed, first: int, last: int) -> str:
         if token.kind == EMPHASIS or (token.kind == NUMBER and lexed.words.decimal == ","):
             pieces += [lexed.text[at : token.start], _one(lexed, place) if token.kind == NUMBER else ""]
             at = token.end
-    said = ("".join(pieces) + lexed.text[at : lexed.tokens[last].end]).strip(" *_`")
+    said = _NOTE.sub("", "".join(pieces) + lexed.text[at : lexed.tokens[last].end]).strip(" *_`")
     return said if said.count("{") == said.count("}") else _COMMAND.sub("", said).strip("{} ")
 
 
@@ -155,7 +161,7 @@ def _one(lexed: Lexed, at: int) -> str:
     said = lexed.text[token.start : token.end]
     if token.kind == FORMULA:
         return inside(said)
-    if token.kind == NUMBER and (lexed.words.decimal == "," or " " in said):
+    if token.kind == NUMBER and (lexed.words.decimal == "," or _SPACED.search(said)):
         grouped = _GROUPED.fullmatch(said)
         if grouped is not None and (grouped[3] or len(grouped[2]) > 4 or "." in grouped[2]):
             whole = re.sub(r"\D", "", grouped[2])
@@ -255,7 +261,7 @@ def _plain(lexed: Lexed, at: int, last: int) -> Value:
 
 def _measures(lexed: Lexed, at: int, last: int) -> bool:
     """Whether a word after a number is its unit: "8 in" is not, where "the bag" follows."""
-    return not lexed.tokens[at].classes & _WITHIN or at == last or lexed.tokens[at + 1].kind != WORD
+    return not lexed.tokens[at].classes & _WITHIN or at == last or lexed.tokens[at + 1].kind not in (WORD, NUMBER)
 
 
 def _is_measured(lexed: Lexed, at: int, last: int) -> bool:

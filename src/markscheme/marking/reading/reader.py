@@ -52,8 +52,9 @@ _NOT_ALL: Final = sum(
 )
 _NOT_PLAIN: Final = sum(BIT[name] for name in ("NOT", "BAD", "HEDGE", "BOUND", "OPERATE", "IF", "RETRACT"))
 _ASCII_WORD: Final = re.compile(r"[a-z']+")
+_CODE: Final = re.compile(r"__\w+__")
 _BARE: Final = 300
-_COMMANDS: Final = re.compile(r"\\(?:begin|end)\s?\{[a-z]+\}|\\text\s?\{[^{}]*\}|\\[a-zA-Z]+")
+_COMMANDS: Final = re.compile(r"\\(?:begin|end)\s?\{[a-z]+\}|\\text\s?\{\s?[^{}\s]*\s?\}|\\[a-zA-Z]+")
 _MARKED: Final = re.compile(r"__|[.!?]\s|[:#？。]|\d\s\d|[(\[][A-J][)\]]")
 _WORD: Final = re.compile(WORD_PATTERN)
 _LABEL: Final = re.compile(r"\(?[A-J]\)?")
@@ -61,6 +62,7 @@ _LETTERED: Final = re.compile(r"[^\W\d_]")
 _NOTE: Final = re.compile(r"<<[^<>\n]{0,200}>>")
 _EQUALS: Final = re.compile(r"(?<![<>!\\=])=(?!=)|\\approx|≈")
 _UNKNOWN: Final = re.compile(r"(?<![\\a-zA-Z])[a-zA-Z](?:_\{?\w\}?)?(?![a-zA-Z])")
+_TIMES: Final = re.compile(r"\d\s?x\s?\d")
 _COMPUTED: Final = re.compile(r"\d[^=]{0,80}?(?:[-+*/×÷·x^(]|\\times|\\cdot|\\div|\\frac)|\\frac|\\log|\\binom")
 _MEASURED: Final = re.compile(
     r"([-−]?(?:\\?[$€£¥₹])?[-−]?\d[\d,]*+(?:\.\d+)?(?:/\d+)?)\s?((?:[^\W\d_π]+|/[^\W\d_]{2,})(?:[\s/][^\W\d_]+){0,3})\.?"
@@ -116,6 +118,8 @@ def _read(sections: ResponseSections, kind: Kind, texts: Mapping[str, str]) -> R
     text, start, end = sections.text, sections.start, sections.end
     typeset = typeset_answer(text, start, end)
     if typeset is None:
+        if _CODE.search(text, max(start, end - 200), end):
+            return None
         end = before_loop(text, start, start + len(text[start:end].rstrip()))
         if (
             end - start < _BARE
@@ -363,8 +367,8 @@ def _result(content: str) -> str | None:
     if len(sides) < 2 or "," in sides[-1]:
         return None
     unknowns = set(_UNKNOWN.findall(sides[-2]))
-    if " x " in sides[-2]:
-        unknowns -= {"x"}  # a sign of multiplication
+    if _TIMES.search(sides[-2]):
+        unknowns -= {"x"}
     computed = not unknowns and _COMPUTED.search(sides[-2])
     if computed or (len(unknowns) > 1 and "^" not in content) or (len(sides) > 2 and not unknowns):
         return sides[-1].strip(" $.\\")
