@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from markscheme.marking.reading.boxes import closing_brace
-from markscheme.marking.reading.words import BIT, WORD_PATTERN, Vocabulary, language_of, unspaced_words, vocabulary
+from markscheme.marking.reading.words import WORD_PATTERN, Vocabulary, language_of, unspaced_words, vocabulary
 
 NUMBER, LETTER, FORMULA, BOX, WORD, STOP, LINE, COMMA, COLON, EQUALS, EMPHASIS, OPEN, CLOSE, HASHES, ASKS, OTHER = (
     range(16)
@@ -57,6 +58,8 @@ _KIND: Final = {name: place for place, name in enumerate(KINDS)} | {"sign": OTHE
 _TEXT: Final = re.compile(rf"{WORD_PATTERN}|\d+|\S")
 _OPENS_IN_WORDS: Final = re.compile(r"\s*\\(?:text|textbf|mathrm)\s?\{[^{}\n]*[a-z]{3}")
 _CLOSES: Final = {"\\[": "\\]", "\\(": "\\)", "$$": "$$", "$": "$"}
+NEAR: Final = 500
+"""Characters from the end that are read first."""
 _LONGEST: Final = 2_000
 """No formula or box that states an answer has more characters."""
 
@@ -77,6 +80,15 @@ class Lexed(NamedTuple):
 
 def lex(text: str, start: int, end: int, choices: Mapping[str, str] | None = None) -> Lexed:
     """The tokens of `text[start:end]`; the text of a choice, by its letter in `choices`, is one token."""
+    lexed = _lex(text, start, end)
+    if not choices:
+        return lexed
+    labels: dict[str, str] = {}
+    return lexed._replace(tokens=_with_choices(text, lexed.tokens, choices, labels), labels=labels)
+
+
+@lru_cache(maxsize=8)  # the ending of a response is read where its answer was
+def _lex(text: str, start: int, end: int) -> Lexed:
     language = language_of(text[start:end])
     words = vocabulary(language)
     unspaced = unspaced_words(language)
@@ -119,11 +131,16 @@ def lex(text: str, start: int, end: int, choices: Mapping[str, str] | None = Non
             ):
                 kind = EMPHASIS  # the end of bold type
             tokens.append(Token(kind, found.start(), at))
-    tokens = _with_phrases(text, tokens, words)
-    labels: dict[str, str] = {}
-    if choices:
-        tokens = _with_choices(text, tokens, choices, labels)
-    return Lexed(text, tokens, words, language, labels)
+    return Lexed(text, _with_phrases(text, tokens, words), words, language, {})
+
+
+def near_end(text: str, start: int, end: int) -> int:
+    """Where the last lines of `text[start:end]` begin, which mostly say all that there is to know."""
+    begin = max(start, end - NEAR)
+    if begin > start:
+        line = text.find("\n", begin, end - 1)
+        return line if 0 <= line < end - 200 else begin
+    return start
 
 
 def _follows_label(text: str, stop: re.Match[str], end: int, tokens: list[Token]) -> bool:
@@ -209,46 +226,19 @@ def _unspaced(text: str, run: re.Match[str], pattern: re.Pattern[str], words: Vo
 
 def _with_phrases(text: str, tokens: list[Token], words: Vocabulary) -> list[Token]:
     """Words that are known only together ("at least", "the square of") joined into one token."""
-    phrases = words.phrases
+    longest, phrases = words.longest, words.phrases
+    said = [text[start:end].lower() if kind in (WORD, LETTER) else "" for kind, start, end, _ in tokens]
     joined: list[Token] = []
     at, count = 0, len(tokens)
     while at < count:
-        token = tokens[at]
-        if token.kind == WORD or token.kind == LETTER:
-            listed = phrases.get(text[token.start : token.end].lower())
-            length = _phrase_at(text, tokens, at, listed) if listed else None
-            if length is not None:
-                places, bit = length
-                joined.append(Token(WORD, token.start, tokens[at + places - 1].end, bit))
-                at += places
-                continue
-        joined.append(token)
-        at += 1
+        most = longest.get(said[at], 0) if said[at] else 0
+        for length in range(min(most, count - at), 1, -1):
+            bits = phrases.get(tuple(said[at : at + length]))
+            if bits is not None:
+                joined.append(Token(WORD, tokens[at].start, tokens[at + length - 1].end, bits))
+                at += length
+                break
+        else:
+            joined.append(tokens[at])
+            at += 1
     return joined
-
-
-def _phrase_at(
-    text: str, tokens: list[Token], at: int, listed: list[tuple[tuple[str, ...], int]]
-) -> tuple[int, int] | None:
-    """How many tokens the longest phrase at a place has, and its classes."""
-    for phrase, bit in listed:
-        if at + len(phrase) <= len(tokens) and all(
-            tokens[at + place].kind in (WORD, LETTER)
-            and text[tokens[at + place].start : tokens[at + place].end].lower() == word
-            for place, word in enumerate(phrase)
-        ):
-            return len(phrase), bit | _same(listed, phrase)
-    return None
-
-
-def _same(listed: list[tuple[tuple[str, ...], int]], phrase: tuple[str, ...]) -> int:
-    classes = 0
-    for other, bit in listed:
-        if other == phrase:
-            classes |= bit
-    return classes
-
-
-def has(token: Token, *names: str) -> bool:
-    """Whether a word is of one of the classes."""
-    return any(token.classes & BIT[name] for name in names)

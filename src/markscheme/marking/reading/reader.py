@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import cache
 from typing import Final, NamedTuple
 
 from markscheme.marking.reading.boxes import boxed_answer
@@ -23,7 +24,7 @@ from markscheme.marking.reading.grammar import (
     candidates,
     takes_back,
 )
-from markscheme.marking.reading.lexer import EQUALS, LETTER, NUMBER, WORD, Lexed, lex
+from markscheme.marking.reading.lexer import EQUALS, LETTER, NUMBER, WORD, Lexed, lex, near_end
 from markscheme.marking.reading.numbers import ascii_digits
 from markscheme.marking.reading.sections import ResponseSections
 from markscheme.marking.reading.tags import closed_answer, finished_answer, tagged_answer
@@ -33,9 +34,11 @@ from markscheme.marking.reading.words import BIT, WORD_PATTERN, languages
 _TYPESET: Final = (json_answer, boxed_answer, tagged_answer, finished_answer)
 _TAIL: Final = 1_500
 """Characters from the end in which an answer in prose is looked for."""
-_NEAR: Final = 500
-"""And those in which it is looked for first."""
 _AROUND: Final = 300
+_SHORTEST: Final = 6
+"""Nothing that states an answer after another one is shorter."""
+_LAST_LINE: Final = 120
+"""Characters of a last line that is read by itself first: "ANSWER: 72"."""
 _LONGEST_LINE: Final = 200
 _LOOP: Final = 4
 _WORDS_INSIDE: Final = re.compile(r"\\(?:text|textbf|textit|textrm|mathrm|mathbf|mbox|operatorname)\s?\{([^{}]*)\}")
@@ -45,6 +48,8 @@ _LETTER_SET: Final = re.compile(r"[A-J]{1,6}")
 _NOT_ALL: Final = sum(
     BIT[name] for name in ("NOT", "BAD", "HEDGE", "BOUND", "OPERATE", "ASK", "RETRACT", "REMARK", "STEP", "IS")
 )
+_NOT_PLAIN: Final = sum(BIT[name] for name in ("NOT", "BAD", "HEDGE", "BOUND", "OPERATE", "IF", "RETRACT"))
+_ASCII_WORD: Final = re.compile(r"[a-z']+")
 _BARE: Final = 300
 _COMMANDS: Final = re.compile(r"\\(?:begin|end)\s?\{[a-z]+\}|\\text\s?\{[^{}]*\}|\\[a-zA-Z]+")
 _MARKED: Final = re.compile(r"__|[.!?]\s|[:#？。]|\d\s\d|[(\[][A-J][)\]]")
@@ -84,6 +89,8 @@ def typeset_answer(text: str, start: int, end: int) -> ExtractedAnswer | None:
     for find in _TYPESET:
         if (answer := find(text, begin, end)) is not None:
             found, begin = answer, answer.outer_end
+            if end - begin < _SHORTEST:
+                break
     return found or closed_answer(text, start, end)
 
 
@@ -104,9 +111,10 @@ def read_answer(sections: ResponseSections, kind: Kind) -> Reading | None:
 
 
 def _read(sections: ResponseSections, kind: Kind, texts: Mapping[str, str]) -> Reading | None:
-    text, start, end = sections.text, sections.start, before_loop(sections.text, sections.start, sections.end)
+    text, start, end = sections.text, sections.start, sections.end
     typeset = typeset_answer(text, start, end)
     if typeset is None:
+        end = before_loop(text, start, start + len(text[start:end].rstrip()))
         if (
             end - start < _BARE
             and kind.name in ("value", "text")
@@ -118,7 +126,7 @@ def _read(sections: ResponseSections, kind: Kind, texts: Mapping[str, str]) -> R
     outer = typeset.outer_end or typeset.end
     mood = _mood_around(text, start, end, typeset, outer)
     later = None
-    if end - outer >= 6 and _LETTERED.search(text, outer, end):
+    if end - outer >= _SHORTEST and _LETTERED.search(text, outer, end):
         least = STATED if mood == ASSERTED else CHOSEN
         later = _in_prose(text, outer, end, kind, least, plainly=mood == ASSERTED)
     if later is not None:
@@ -228,6 +236,21 @@ def _of_typeset(typeset: ExtractedAnswer, kind: Kind, *, quoted: bool) -> Readin
     return Reading(content, start, end, form, ASSERTED, alternative, typeset.parts)
 
 
+def _is_plain(lead: str) -> bool:
+    """Whether no word of what leads to an answer could change how it is meant."""
+    words = _ASCII_WORD.findall(lead.lower())
+    moody, pairs = _moody()
+    return lead.isascii() and moody.isdisjoint(words) and pairs.isdisjoint(zip(words, words[1:], strict=False))
+
+
+@cache
+def _moody() -> tuple[frozenset[str], frozenset[tuple[str, str]]]:
+    """The English words with which anything but an assertion is said, and the first two words of such phrases."""
+    english, bits = languages()["english"], _NOT_PLAIN
+    single = {word for word, classes in english.words.items() if classes & bits}
+    return frozenset(single), frozenset(words[:2] for words, classes in english.phrases.items() if classes & bits)
+
+
 def _says_two(text: str) -> bool:
     """Whether a text says two values of two things: "p is 3 and q is 35"."""
     lexed = lex(text, 0, len(text))
@@ -245,6 +268,8 @@ def _says_two(text: str) -> bool:
 def _mood_around(text: str, start: int, end: int, typeset: ExtractedAnswer, outer: int) -> str:
     """The mood of the sentence around a typeset answer, and whether what follows takes it back."""
     opens = max(start, typeset.start - 12)
+    if end - outer < _SHORTEST and _is_plain(text[max(start, opens - 100, text.rfind("\n", start, opens)) : opens]):
+        return ASSERTED  # nearly every box
     line = max(start, text.rfind("\n", max(start, opens - _AROUND), opens) + 1, opens - _AROUND)
     lexed = lex(text, line, min(end, outer + _AROUND))
     found = [at for at, token in enumerate(lexed.tokens) if token.start <= typeset.start < token.end]
@@ -274,12 +299,9 @@ def _in_prose(
     texts: Mapping[str, str] | None = None,
 ) -> Reading | None:
     """The answer that sentences give, at least of a rank; looked for near the end first."""
-    begin = max(start, end - _NEAR)
-    if begin > start:
-        line = text.find("\n", begin, end - 1)
-        begin = line if 0 <= line < end - 200 else start
-    if begin > start:
-        reading = _in_tail(text, begin, end, kind, least, plainly, texts)
+    line = text.rfind("\n", max(start, end - _LAST_LINE), end) + 1
+    for begin in (line if line > start else start, near_end(text, start, end)):
+        reading = _in_tail(text, begin, end, kind, least, plainly, texts) if begin > start else None
         if reading is not None and reading.rank >= STATED:
             return reading
     return _in_tail(text, max(start, end - _TAIL), end, kind, least, plainly, texts)

@@ -36,7 +36,8 @@ class Vocabulary:
     """The words and phrases of one language, or of two."""
 
     words: dict[str, int] = field(default_factory=dict)
-    phrases: dict[str, list[tuple[tuple[str, ...], int]]] = field(default_factory=dict)  # by first word, longest first
+    phrases: dict[tuple[str, ...], int] = field(default_factory=dict)
+    longest: dict[str, int] = field(default_factory=dict)  # words of the longest phrase that begins with a word
     stems: dict[str, int] = field(default_factory=dict)
     values: dict[str, Fraction] = field(default_factory=dict)
     letters: dict[str, str] = field(default_factory=dict)
@@ -53,9 +54,8 @@ class Vocabulary:
 
     def announces(self, words: tuple[str, ...]) -> int:
         """The class ANSWER where words are in it: "the correct answer" announces what "correct answer" does."""
-        listed = self.phrases.get(words[0], []) if words else []
-        bits = self.words.get(words[0], 0) if len(words) == 1 else 0
-        return (bits | sum(bit for each, bit in listed if each == words)) & BIT["ANSWER"]
+        bits = self.words.get(words[0], 0) if len(words) == 1 else self.phrases.get(words, 0)
+        return bits & BIT["ANSWER"]
 
     def add(self, entry: str, bit: int) -> None:
         """One entry of the data: a word, a phrase or, with `*`, a stem."""
@@ -66,7 +66,8 @@ class Vocabulary:
         if len(words) < 2:
             self.words[entry] = self.words.get(entry, 0) | bit
         else:
-            self.phrases.setdefault(words[0], []).append((words, bit))
+            self.phrases[words] = self.phrases.get(words, 0) | bit
+            self.longest[words[0]] = max(self.longest.get(words[0], 0), len(words))
 
 
 _REMEMBERED: Final = 50_000
@@ -108,9 +109,7 @@ def read_language(text: str) -> Vocabulary:
                 found.add(entry, BIT[name])
         if group:
             found.groups.append(tuple(group))
-    for phrases in found.phrases.values():
-        phrases[:] = [(words, bits | found.announces(words[1:])) for words, bits in phrases]
-        phrases.sort(key=lambda phrase: -len(phrase[0]))
+    found.phrases = {words: bits | found.announces(words[1:]) for words, bits in found.phrases.items()}
     return found
 
 
@@ -120,12 +119,11 @@ def vocabulary(language: str) -> Vocabulary:
     english, own = languages()["english"], languages()[language]
     if own is english:
         return english
-    phrases = dict(english.phrases)
-    for first, listed in own.phrases.items():
-        phrases[first] = sorted([*listed, *phrases.get(first, [])], key=lambda phrase: -len(phrase[0]))
+    firsts = english.longest.keys() | own.longest.keys()
     return Vocabulary(
         {**english.words, **own.words},
-        phrases,
+        {**english.phrases, **own.phrases},
+        {word: max(english.longest.get(word, 0), own.longest.get(word, 0)) for word in firsts},
         {**english.stems, **own.stems},
         {**english.values, **own.values},
         {**english.letters, **own.letters},
@@ -139,7 +137,7 @@ def _speakers() -> dict[str, tuple[str, ...]]:
     """Which languages have a word."""
     speakers: dict[str, list[str]] = {}
     for name, language in languages().items():
-        for word in {*language.words, *(words[0] for listed in language.phrases.values() for words, _ in listed)}:
+        for word in language.words.keys() | language.longest.keys():
             speakers.setdefault(word, []).append(name)
     return {word: tuple(names) for word, names in speakers.items()}
 
