@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import cache
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 from markscheme.marking.reading.boxes import boxed_answer
@@ -26,9 +27,10 @@ from markscheme.marking.reading.grammar import (
 )
 from markscheme.marking.reading.lexer import EQUALS, LETTER, NUMBER, WORD, Lexed, lex, near_end
 from markscheme.marking.reading.numbers import ascii_digits
+from markscheme.marking.reading.quantities import inside
 from markscheme.marking.reading.sections import ResponseSections
 from markscheme.marking.reading.tags import closed_answer, finished_answer, tagged_answer
-from markscheme.marking.reading.values import LETTERS, VALUE, Kind, inside
+from markscheme.marking.reading.values import LETTERS, VALUE, Kind
 from markscheme.marking.reading.words import BIT, WORD_PATTERN, languages
 
 _TYPESET: Final = (json_answer, boxed_answer, tagged_answer, finished_answer)
@@ -240,7 +242,7 @@ def _is_plain(lead: str) -> bool:
     """Whether no word of what leads to an answer could change how it is meant."""
     words = _ASCII_WORD.findall(lead.lower())
     moody, pairs = _moody()
-    return lead.isascii() and moody.isdisjoint(words) and pairs.isdisjoint(zip(words, words[1:], strict=False))
+    return lead.isascii() and moody.isdisjoint(words) and pairs.isdisjoint(pairwise(words))
 
 
 @cache

@@ -95,8 +95,10 @@ def _last_turn(text: str) -> int:
     if text[:1] not in "<[SUHI#\n " or _OPENS_TRANSCRIPT.match(text) is None:
         return 0
     turns = [turn.end() for turn in _ASSISTANT_TURN.finditer(text)]
-    said = [begin for begin, finish in zip(turns, [*turns[1:], len(text)], strict=True) if text[begin:finish].strip()]
-    return said[-1] if said else 0
+    for begin, finish in zip(reversed(turns), [len(text), *reversed(turns[1:])], strict=False):
+        if text[begin:finish].strip():
+            return begin
+    return 0
 
 
 def _behind_thinking(
