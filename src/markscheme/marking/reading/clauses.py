@@ -101,6 +101,9 @@ def _begins_clause(lexed: Lexed, at: int, first: int) -> bool:
     tokens, token = lexed.tokens, lexed.tokens[at]
     if token.kind == EQUALS:
         return at > first and lexed.text.startswith(_ARROWS, token.start)
+    if token.kind == LETTER and at > first and tokens[at - 1].kind == COMMA:
+        judged = [each for each in tokens[first:at] if each.kind == WORD and each.classes & (_GOOD | _BAD)]
+        return bool(judged) and any(each.kind == LETTER for each in tokens[first:at])  # A is wrong, B is right
     if token.kind != WORD:
         return False
     if token.classes & _CUTS:
@@ -139,6 +142,8 @@ def mood_of(lexed: Lexed, clause: Clause, at: int, last: int) -> str:
         token.kind in _VALUES or token.kind == COMMA for token in tokens[last + 1 : clause.last + 1]
     ):
         return DENIED
+    if any(token.kind == WORD and token.classes & _HEDGE for token in following):
+        return HEDGED  # where the verb comes last
     if _is_sought(tokens, clause.first, at):
         return ASKED
     if _is_hedged(tokens, clause.first, at):
@@ -158,7 +163,7 @@ def _goes_on(tokens: list[Token], last: int, end: int) -> bool:
     """Whether more of a sentence follows a value, as in "she needs at least 34 boxes", which says how many."""
     if tokens[last].kind == WORD and not tokens[last].classes & BIT["NUMBER"]:
         return True  # a unit is a part of the value
-    return last < end and tokens[last + 1].kind == WORD and not tokens[last + 1].classes & (_AND | _OR)
+    return last < end and tokens[last + 1].kind == WORD and not tokens[last + 1].classes & (_AND | _OR | _IS)
 
 
 def _is_denied(tokens: list[Token], first: int, at: int) -> bool:

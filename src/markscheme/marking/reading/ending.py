@@ -54,7 +54,9 @@ _OPEN_KINDS: Final = (COMMA, COLON, EQUALS, OPEN, HASHES)
 _KINDS: Final = (LETTERS, VALUE, Kind("word", sum(BIT[name] for name in WORD_CLASSES)))
 _TELLING: Final = (NUMBER, FORMULA, BOX, LETTER)
 _OPERATORS: Final = frozenset("+-*/×·÷^_&\\<>≤≥∈|−=")
-_CONCLUDES: Final = sum(BIT[name] for name in ("SO", "ANSWER", "RESULT", "FINAL", "GOOD", "CHOOSE", "UNKNOWN", "YES", "NO"))
+_CONCLUDES: Final = sum(
+    BIT[name] for name in ("SO", "ANSWER", "RESULT", "FINAL", "GOOD", "CHOOSE", "UNKNOWN", "YES", "NO")
+)
 _DOUBTS: Final = BIT["RETRACT"] | BIT["HEDGE"]
 _CONNECT, _THINK, _STEP, _ASK, _REMARK, _IS = (
     BIT[name] for name in ("CONNECT", "THINK", "STEP", "ASK", "REMARK", "IS")

@@ -3,6 +3,7 @@ r"""Numbers and expressions in a stretch of tokens, with what belongs to them: a
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 from typing import Final, NamedTuple
 
 from markscheme.marking.reading.lexer import (
@@ -231,6 +232,8 @@ def _plain(lexed: Lexed, at: int, last: int) -> Value:
         said = lexed.text[token.start : token.end]
         if token.kind == NUMBER and before.kind == NUMBER and "/" not in said:
             break  # 3 7 dollar books
+        if token.kind == NUMBER and measured and before.kind == WORD and not before.classes & (_AND | _OR):
+            break  # 3 Tagen 12 Äpfel
         if token.kind in (NUMBER, FORMULA) or (
             token.kind in (WORD, LETTER) and _is_symbol(said, token.start - before.end)
         ):
@@ -277,16 +280,31 @@ def _is_symbol(said: str, gap: int) -> bool:
 
 
 def _spelled(lexed: Lexed, at: int, last: int) -> Value:
-    """A number in words: "two hundred and five"."""
+    """A number in words: "two hundred and five", "zwölf"; in digits where the language is not English, which equality knows."""
     end = place = at
+    values = [_worth(lexed, at)]
     while place < last:
         place += 1
         token = lexed.tokens[place]
         if token.kind == WORD and token.classes & (_NUMBERS | _SCALE):
             end = place
-        elif lexed.said(place, place) != "-":
+            values.append(_worth(lexed, place))
+        elif lexed.said(place, place) != "-" and not (token.kind == WORD and token.classes & _AND):
             break
-    return Value(at, end, lexed.said(at, end))
+    said = lexed.said(at, end)
+    if lexed.language == "english" or None in values:
+        return Value(at, end, said)
+    total = group = Fraction(0)
+    for value in values:
+        if value is not None and value >= 100 and group:
+            group, total = (group * value, total) if value < 1000 else (Fraction(0), total + group * value)
+        elif value is not None:
+            group += value
+    return Value(at, end, str(total + group))
+
+
+def _worth(lexed: Lexed, at: int) -> Fraction | None:
+    return lexed.words.values.get(lexed.said(at, at).lower())
 
 
 def _with_other(lexed: Lexed, value: Value, last: int) -> Value:

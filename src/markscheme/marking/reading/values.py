@@ -130,7 +130,7 @@ def label(lexed: Lexed, at: int) -> str:
         return lexed.labels[said]
     if token.kind in (OTHER, FORMULA):
         said = _LETTER_INSIDE.sub(r"\1", inside(said))
-    return lexed.words.letters.get(said, said).upper()
+    return lexed.words.letters.get(said.lower() if said > "\u0370" else said, said).upper()
 
 
 def is_choice(lexed: Lexed, at: int) -> bool:
@@ -143,7 +143,8 @@ def is_choice(lexed: Lexed, at: int) -> bool:
         return _TYPESET_LABEL.fullmatch(inside(said)) is not None
     if token.kind != LETTER:
         joined = 1 < len(said) < 6 and _SET.fullmatch(said) is not None
-        return token.kind == WORD and (said in lexed.words.letters or joined)
+        native = said.lower() in lexed.words.letters and (said != said.lower() or said == said.upper())
+        return token.kind == WORD and (native or joined)
     following = lexed.tokens[at + 1] if at + 1 < len(lexed.tokens) else None
     after = token.end + (lexed.text[token.end : token.end + 1] == "}")
     if lexed.text[after : after + 1] in ("*", "^", "_") and not lexed.text.startswith("**", after):

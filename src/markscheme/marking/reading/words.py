@@ -79,7 +79,7 @@ def languages() -> dict[str, Vocabulary]:
     folder = files("markscheme.marking.reading.lexicon")
     return {
         path.name.removesuffix(".txt"): read_language(path.read_text("utf-8"))
-        for path in folder.iterdir()
+        for path in sorted(folder.iterdir(), key=lambda path: path.name)
         if path.name.endswith(".txt")
     }
 
@@ -171,10 +171,12 @@ def language_of(text: str) -> str:
         for script, name in _SCRIPTS:
             if len(script.findall(text)) > _OWN * len(text) and name in languages():
                 return name
-    speakers, tally = _speakers(), {"english": 0.2}
+    speakers, tally = _speakers(), {"english": 0.3}
     for word in _WORD.findall(text.lower()):
         names = speakers.get(word, ())
         for name in names:
-            tally[name] = tally.get(name, 0.0) + 1 / len(names)  # a word of few languages tells more
+            answers = languages()[name].words.get(word, 0) & (BIT["YES"] | BIT["NO"])
+            told = 1 if answers or not word.isascii() else min(1, len(word) / 6)  # a short word tells less
+            tally[name] = tally.get(name, 0.0) + told / len(names)  # and one of few languages more
     best = max(tally, key=lambda name: tally[name])
     return best if tally[best] > _SURE * tally["english"] else "english"
