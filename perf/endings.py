@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from markscheme.benchmarks import benchmark
 from markscheme.errors import DataError
 from markscheme.marking import mark
-from markscheme.marking.extraction.boxes import last_box
+from markscheme.marking.reading.boxes import last_box
 
 Case = tuple[str, str]  # response, gold
 

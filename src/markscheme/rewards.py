@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from markscheme.errors import UsageError
-from markscheme.marking.extraction.sections import THINK_END
 from markscheme.marking.marker import as_gold, judge_many
 from markscheme.marking.protocol import get_protocol, protocol_names
+from markscheme.marking.reading.sections import THINK_END
 from markscheme.types import Mark, Verdict
 
 GOLD_COLUMNS = ("gold", "ground_truth", "answer", "solution")

@@ -6,8 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from markscheme.marking import mark
-from markscheme.marking.extraction.answer_forms import ANSWER_FORMS
-from markscheme.marking.extraction.endings import breaks_off
+from markscheme.marking.reading.ending import breaks_off
+from markscheme.marking.reading.reader import read_answer
+from markscheme.marking.reading.sections import read
+from markscheme.marking.reading.values import LETTERS, TEXT, VALUE
 
 VALUES = st.integers(-99_999, 99_999)
 FRAMES = st.sampled_from(
@@ -42,7 +44,7 @@ def test_mark_when_a_letter_is_chosen_then_it_and_no_other_is_right(letter, fram
 @given(st.text(max_size=400))
 def test_forms_when_given_any_text_then_they_point_into_it(text):
     breaks_off(text, 0, len(text))
-    for form in ANSWER_FORMS:
-        answer = form.find(text, 0, len(text))
-        if answer is not None:
-            assert 0 <= answer.start <= answer.end <= len(text)
+    for kind in (VALUE, LETTERS, TEXT):
+        reading = read_answer(read(text), kind)
+        if reading is not None:
+            assert 0 <= reading.start <= reading.end <= len(text)

@@ -3,7 +3,7 @@
 import pytest
 
 from markscheme.marking import mark
-from markscheme.marking.extraction.rounding import places_asked
+from markscheme.marking.reading.rounding import places_asked
 from markscheme.types import Problem
 
 

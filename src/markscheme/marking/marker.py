@@ -17,10 +17,10 @@ from typing import Any
 import msgspec
 
 from markscheme.errors import MarkingError, MarkschemeError, UsageError
-from markscheme.marking.extraction.absences import absence
-from markscheme.marking.extraction.endings import is_cut_off
-from markscheme.marking.extraction.sections import THINK_END, ResponseSections, read
 from markscheme.marking.protocol import Assessment, Protocol, get_protocol
+from markscheme.marking.reading.absences import absence
+from markscheme.marking.reading.ending import is_cut_off
+from markscheme.marking.reading.sections import THINK_END, ResponseSections, read
 from markscheme.types import CountdownGold, Gold, Mark, Problem, Response, Verdict
 
 

@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from typing import Literal, NamedTuple
 
 from markscheme.errors import UsageError
-from markscheme.marking.extraction.sections import ResponseSections
+from markscheme.marking.reading.sections import ResponseSections
 from markscheme.types import Gold, Verdict
 
 GoldKind = Literal["text", "number", "countdown", "opinion"]

@@ -12,8 +12,8 @@ import msgspec
 
 from markscheme.benchmarks.errata import Erratum
 from markscheme.errors import JournalError, UsageError
-from markscheme.marking.extraction.absences import ABSENCES
 from markscheme.marking.marker import FAILED
+from markscheme.marking.reading.absences import ABSENCES
 from markscheme.runs.archive import origin
 from markscheme.runs.files import file_sizes
 from markscheme.runs.flags import flag_counts

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from markscheme.errors import MarkingError
-from markscheme.marking.extraction.sections import THINK_END
 from markscheme.marking.marker import as_gold, judge_many
 from markscheme.marking.protocol import Protocol, get_protocol, protocol_names
+from markscheme.marking.reading.sections import THINK_END
 from markscheme.types import CountdownGold, Gold, Mark, Problem, Response, Verdict
 
 if TYPE_CHECKING:

@@ -36,8 +36,8 @@ from markscheme.marking.bulk.shard_worker import (
     raised,
 )
 from markscheme.marking.bulk.shards import PLAN_FILE, Shard, find, rows_of, shards_of
-from markscheme.marking.extraction.sections import THINK_END
 from markscheme.marking.marker import FAILED
+from markscheme.marking.reading.sections import THINK_END
 from markscheme.runs.folder import write_atomically
 
 SAY_EVERY = 10.0

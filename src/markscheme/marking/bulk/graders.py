@@ -18,11 +18,12 @@ from markscheme.datasets.stored import rows
 from markscheme.errors import DataError
 from markscheme.marking.bulk.audit import applicable_protocols
 from markscheme.marking.bulk.outputs import Matcher, response_of
-from markscheme.marking.extraction.answer_forms import extract_answer
-from markscheme.marking.extraction.sections import THINK_END
-from markscheme.marking.extraction.sections import read as read_sections
 from markscheme.marking.marker import as_gold, judge_many
 from markscheme.marking.protocol import get_protocol
+from markscheme.marking.reading.reader import final_answer
+from markscheme.marking.reading.sections import THINK_END
+from markscheme.marking.reading.sections import read as read_sections
+from markscheme.marking.reading.values import VALUE
 from markscheme.runs.adjudications import consensus, read_labels
 from markscheme.runs.columns import UNMARKED, VERDICTS
 from markscheme.runs.folder import Run
@@ -181,8 +182,8 @@ def grade_graders(
     by_grader: dict[str, list[_Graded]] = {}
     for each in cases:
         opinions = {(mark := next(marks)).protocol: mark.verdict for _ in known[each.problem.gold]}
-        answer = extract_answer(read_sections(each.response.text, problem=each.problem))
-        kind, form = kind_of_gold(each.problem.gold), answer.form if answer is not None else "none"
+        answer = final_answer(read_sections(each.response.text, problem=each.problem), VALUE)
+        kind, form = kind_of_gold(each.problem.gold), answer.rule if answer is not None else "none"
         opinions |= {name: each.opinions[name] for name in each.opinions if name not in opinions}
         for name, verdict in opinions.items():
             if verdict is not Verdict.ERROR:

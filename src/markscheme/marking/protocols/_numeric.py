@@ -6,14 +6,17 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from markscheme.marking.extraction.extracted import ExtractedAnswer
-from markscheme.marking.extraction.numbers import MAX_LENGTH, Number, number, undress, unscaled
-from markscheme.marking.extraction.sentences import is_prose, stated_value
 from markscheme.marking.protocol import Assessment
+from markscheme.marking.reading.numbers import Number, number, unscaled
 from markscheme.types import Gold, Verdict
 
 if TYPE_CHECKING:  # reading numbers alone needs no algebra
     from markscheme.marking.equality import AnswerComparison
+    from markscheme.marking.reading.reader import Reading
+
+_NESTING = re.compile(r"[()\[\]{}]+|\\(?:frac|left|right|sqrt)(?![a-zA-Z])")
+MAX_COMPARED = 4_000
+"""Characters of an answer that are worth comparing, nesting aside: ten thousand brackets around a 1 are still a 1."""
 
 
 @lru_cache(maxsize=16384)
@@ -22,16 +25,13 @@ def gold_number(gold: str) -> Number | None:
     return number(gold[gold.rfind("####") + 4 :] if "####" in gold else gold)
 
 
-def number_in(text: str, answer: ExtractedAnswer) -> tuple[Number, ExtractedAnswer] | None:
-    """The number an answer comes to: itself, the plain side of its equation, or the one its sentence states."""
-    value = number_or_side(answer.content)
-    if value is not None:
-        return value, answer
-    if is_formula(answer.content):
-        return None
-    meant = stated_value(text, answer.start, answer.end)
-    value = number_or_side(meant.content)
-    return None if value is None else (value, meant)
+def number_in(reading: Reading) -> Number | None:
+    """The number that a reading comes to: its answer, the plain side of its equation, or its other writing."""
+    if reading.parts:
+        values = {number_or_side(part) for part in reading.parts}
+        return values.pop() if len(values) == 1 else None
+    value = number_or_side(reading.answer)
+    return number_or_side(reading.alternative) if value is None and reading.alternative else value
 
 
 def number_or_side(content: str) -> Number | None:
@@ -44,25 +44,6 @@ def number_or_side(content: str) -> Number | None:
     return value
 
 
-def is_formula(content: str) -> bool:
-    r"""Whether an answer is mathematics to be worked out (`\frac{84}{2}`), or two numbers (`18 or 19`), not words around one."""
-    if len(content) > MAX_LENGTH:
-        return False
-    if _OPERATION.search(content) is not None and not is_prose(content):
-        return True
-    return _TWO.fullmatch(undress(content)) is not None or _DOLLARS_AND_CENTS.fullmatch(content) is not None
-
-
-_OPERATION = re.compile(r"\\(?:[dt]?frac|times|cdot|sqrt|div|binom)|\d\s*[-+*/^]\s*[\d(]")
-_DOLLARS_AND_CENTS = re.compile(r"\W*\d[\d,]*\s+dollars?\s+(?:and\s+)?\d+\s+cents?\W*")
-_TWO = re.compile(r"\W*+[\d.,]++\s*+(?:or|and|to|[-–])\s*+\W?[\d.,]++\W*+")
-
-
-MAX_COMPARED = 4_000
-"""Characters of an answer that are worth comparing, nesting aside: ten thousand brackets around a 1 are still a 1."""
-_NESTING = re.compile(r"[()\[\]{}]+|\\(?:frac|left|right|sqrt)(?![a-zA-Z])")
-
-
 def is_endless(content: str) -> bool:
     """Whether an answer is longer than anyone states one, so that reading it would only cost time."""
     if len(content) <= MAX_COMPARED:
@@ -71,20 +52,23 @@ def is_endless(content: str) -> bool:
     return unbalanced or len(content) > 25_000 or len(_NESTING.sub("", content)) > MAX_COMPARED
 
 
-def by_equality(answer: ExtractedAnswer, right: Number) -> Assessment:
-    """The verdict of mathematical equality on an answer that is no plain number."""
+def by_equality(reading: Reading, right: Number) -> Assessment:
+    """The verdict of mathematical equality on an answer that is not a plain number."""
     from markscheme.marking.equality import compare
 
-    if is_endless(answer.content):
-        return Assessment(Verdict.WRONG, answer.content, "longer than any answer", (answer.start, answer.end))
-    return judged(answer, compare(answer.content, str(right)))
+    if is_endless(reading.answer):
+        return Assessment(Verdict.WRONG, reading.answer, "longer than any answer", reading.span)
+    result = compare(reading.answer, str(right))
+    if not result.equal and reading.alternative and (other := compare(reading.alternative, str(right))).equal:
+        result = other
+    return judged(reading, result)
 
 
-def judged(answer: ExtractedAnswer, result: AnswerComparison) -> Assessment:
+def judged(reading: Reading, result: AnswerComparison) -> Assessment:
     """What a comparison says of an answer. One that cannot be read is wrong: the response's fault, not the marker's."""
     undecided = result.equal is None and not result.why.startswith("the answer cannot be read")
     verdict = Verdict.UNMARKABLE if undecided else Verdict.CORRECT if result.equal else Verdict.WRONG
-    return Assessment(verdict, answer.content, result.why, (answer.start, answer.end), result.flags)
+    return Assessment(verdict, reading.answer, result.why, reading.span, result.flags)
 
 
 def compared(value: Number | None, content: str, span: tuple[int, int], gold: Gold) -> Assessment:

@@ -10,13 +10,13 @@ import re
 
 from markscheme.countdown.judging import Judgement, literals_of_sides
 from markscheme.countdown.judging import judge as judge_answer
-from markscheme.marking.extraction.boxes import last_box
-from markscheme.marking.extraction.endings import breaks_off, is_cut_off
-from markscheme.marking.extraction.equations import equations
-from markscheme.marking.extraction.extracted import ExtractedAnswer, trimmed
-from markscheme.marking.extraction.marked import tagged_answer
-from markscheme.marking.extraction.sections import ResponseSections
 from markscheme.marking.protocol import Assessment
+from markscheme.marking.reading.boxes import last_box
+from markscheme.marking.reading.ending import breaks_off, is_cut_off
+from markscheme.marking.reading.equations import equations
+from markscheme.marking.reading.extracted import ExtractedAnswer, trimmed
+from markscheme.marking.reading.sections import ResponseSections
+from markscheme.marking.reading.tags import tagged_answer
 from markscheme.types import CountdownGold, Gold, Verdict
 
 _ANSWER = re.compile(r"(?:answer|Answer|ANSWER)\b[*_]{0,3}\s?(?:is)?[*_\s]{0,3}[:：]?")

@@ -6,21 +6,21 @@ from __future__ import annotations
 
 import re
 
-from markscheme.marking.extraction.answer_forms import NUMERIC_FORMS, explicit_answer, implied_answer
-from markscheme.marking.extraction.boxes import last_box
-from markscheme.marking.extraction.extracted import ExtractedAnswer, trimmed
-from markscheme.marking.extraction.marked import hashed_answer
-from markscheme.marking.extraction.numbers import last_number_run, number, run_value
-from markscheme.marking.extraction.sections import ResponseSections
 from markscheme.marking.protocol import Assessment
 from markscheme.marking.protocols._numeric import (
     by_equality,
     compared,
     gold_number,
-    is_formula,
     number_in,
     number_or_side,
 )
+from markscheme.marking.reading.boxes import last_box
+from markscheme.marking.reading.extracted import trimmed
+from markscheme.marking.reading.numbers import last_number_run, number, run_value
+from markscheme.marking.reading.reader import final_answer
+from markscheme.marking.reading.sections import ResponseSections
+from markscheme.marking.reading.tags import hashed_answer
+from markscheme.marking.reading.values import VALUE
 from markscheme.types import Gold, Verdict
 
 # `18 dollars for 9 eggs` answers 18; `18 or 19` does not say which.
@@ -58,27 +58,19 @@ def flexible(sections: ResponseSections, gold: Gold) -> Assessment:
 
 
 def numeric(sections: ResponseSections, gold: Gold) -> Assessment:
-    """The most explicit place that holds a number decides: a box, `####`, "the answer is", else the number that the closing
-    sentence states, else the last one, which is the fallback of Inspect's numeric match."""
-    text, start, end = sections.text, sections.start, sections.end
-    stated = explicit_answer(text, start, end, NUMERIC_FORMS)
-    found = _of(text, stated, gold) if stated else None
-    if found is None and sections.cut_off:
+    """The number of the answer that the response states or concludes, else the last number, which is the fallback of
+    Inspect's numeric match."""
+    reading = final_answer(sections, VALUE)
+    if reading is not None:
+        value = number_in(reading)
+        if value is not None:
+            return compared(value, reading.answer, reading.span, gold)
+        right = gold_number(str(gold))
+        if right is not None and any(map(str.isdigit, reading.answer)):
+            return by_equality(reading, right)
+    if sections.cut_off:
         return Assessment(Verdict.NO_ANSWER, why="no answer was stated")
-    if found is None:
-        concluded = implied_answer(sections)
-        found = _of(text, concluded, gold) if concluded else None
-    return found or _last_number(text, start, end, gold)
-
-
-def _of(text: str, answer: ExtractedAnswer, gold: Gold) -> Assessment | None:
-    """The verdict on an answer that comes to a number, plain or worked out; `None` for mere words."""
-    found = number_in(text, answer)
-    if found is not None:
-        value, meant = found
-        return compared(value, meant.content, (meant.start, meant.end), gold)
-    right = gold_number(str(gold))
-    return by_equality(answer, right) if right is not None and is_formula(answer.content) else None
+    return _last_number(sections.text, sections.start, sections.end, gold)
 
 
 def _last_number(text: str, start: int, end: int, gold: Gold) -> Assessment:

@@ -7,8 +7,8 @@ the last line. Whatever else is said, or two different verdicts, is no opinion.
 
 from __future__ import annotations
 
-from markscheme.marking.extraction.sections import ResponseSections
 from markscheme.marking.protocol import Assessment
+from markscheme.marking.reading.sections import ResponseSections
 from markscheme.types import Gold, Verdict
 
 _DECORATION = " \t*_`\"'.[]"

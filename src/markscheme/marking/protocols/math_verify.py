@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 from markscheme.errors import UsageError
-from markscheme.marking.extraction.sections import ResponseSections
 from markscheme.marking.protocol import Assessment, get_protocol
+from markscheme.marking.reading.sections import ResponseSections
 from markscheme.types import Gold, Verdict
 
 TIME_LIMIT = 30.0

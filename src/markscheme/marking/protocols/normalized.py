@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from markscheme.marking.extraction.boxes import last_box
-from markscheme.marking.extraction.numbers import plain
-from markscheme.marking.extraction.sections import ResponseSections
 from markscheme.marking.protocol import Assessment
+from markscheme.marking.reading.boxes import last_box
+from markscheme.marking.reading.numbers import plain
+from markscheme.marking.reading.sections import ResponseSections
 from markscheme.types import Gold, Verdict
 
 _MARKERS = re.compile(

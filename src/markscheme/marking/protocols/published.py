@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 
-from markscheme.marking.extraction.boxes import last_box
-from markscheme.marking.extraction.sections import ResponseSections
 from markscheme.marking.protocol import Assessment
+from markscheme.marking.reading.boxes import last_box
+from markscheme.marking.reading.sections import ResponseSections
 from markscheme.types import Gold, Verdict
 
 _STRICT = re.compile(r"#### (\-?[0-9\.\,]+)")

@@ -10,8 +10,8 @@ from functools import cache
 from importlib import import_module
 from typing import Final
 
-from markscheme.marking.extraction.sections import ResponseSections
 from markscheme.marking.protocol import Assessment, Judge, Protocol
+from markscheme.marking.reading.sections import ResponseSections
 from markscheme.types import Gold
 
 

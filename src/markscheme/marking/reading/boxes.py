@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from markscheme.marking.extraction.extracted import MAX_CONTENT, TRIES, ExtractedAnswer
+from markscheme.marking.reading.extracted import MAX_CONTENT, TRIES, ExtractedAnswer
 
 _BRACE = re.compile(r"[{}]|\\[^a-zA-Z\s]?")
 _BARE = re.compile(

@@ -6,14 +6,20 @@ statement of the highest rank wins.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from markscheme.marking.reading.clauses import ASSERTED, REASON, Clause, clauses, mood_of
+from markscheme.marking.reading.clauses import (
+    ASKED,
+    ASSERTED,
+    REASON,
+    RETRACTED,
+    Clause,
+    clauses,
+    mood_of,
+)
 from markscheme.marking.reading.lexer import (
     BOX,
-    CLOSE,
     COLON,
     COMMA,
     EMPHASIS,
@@ -27,23 +33,36 @@ from markscheme.marking.reading.lexer import (
     WORD,
     Lexed,
 )  # fmt: skip
-from markscheme.marking.reading.values import Kind, Value, is_choice, value_in
+from markscheme.marking.reading.meaning import is_label, is_named, meant_value
+from markscheme.marking.reading.quantities import Value
+from markscheme.marking.reading.values import Kind, is_choice, value_in
 from markscheme.marking.reading.words import BIT
 
-_B = BIT
-_ANSWER, _IS, _SO, _CHOOSE, _GOOD, _BAD, _NOT, _OPTION = (
-    BIT[name] for name in ("ANSWER", "IS", "SO", "CHOOSE", "GOOD", "BAD", "NOT", "OPTION")
+_ANSWER, _IS, _SO, _CHOOSE, _GOOD, _BAD, _NOT, _OPTION, _NO, _UNIT = (
+    BIT[name] for name in ("ANSWER", "IS", "SO", "CHOOSE", "GOOD", "BAD", "NOT", "OPTION", "NO", "UNIT")
 )
-_NO: Final = BIT["NO"]
-_FINAL, _REMARK, _RETRACT, _THIS, _STEP, _WITHIN, _FILLER, _UNKNOWN, _LIKELY, _ASK = (
-    BIT[name] for name in ("FINAL", "REMARK", "RETRACT", "THIS", "STEP", "WITHIN", "FILLER", "UNKNOWN", "LIKELY", "ASK")
+_FINAL, _REMARK, _RETRACT, _THIS, _STEP, _WITHIN, _FILLER, _UNKNOWN, _ASK, _LABEL = (
+    BIT[name] for name in ("FINAL", "REMARK", "RETRACT", "THIS", "STEP", "WITHIN", "FILLER", "UNKNOWN", "ASK", "LABEL")
 )
+_RESULT_OF: Final = BIT["RESULT"]
+_OTHERS: Final = BIT["OTHERS"]
+_LIGHT: Final = sum(
+    BIT[name]
+    for name in (
+        "FILLER", "SO", "LIKELY", "THIS", "OPTION", "NOT", "HEDGE", "BOUND", "OPERATE", "APPROX", "ANSWER", "GOOD", "BAD",
+    )
+)  # fmt: skip
+"""Classes of words that add nothing to a value that follows them."""
 TYPESET, STATED, CHOSEN, CONCLUDED, SAID = 5, 4, 3, 2, 1
 """The ranks: in a form made for it; announced as the answer; called right or chosen; concluded or set apart; merely said."""
-
-
 ANNOUNCED: Final = ("the answer is", "below a heading")
 """Rules by which an answer is announced, whether a value or a sentence follows."""
+_TELLING: Final = (WORD, NUMBER, LETTER, FORMULA, BOX)
+_LEADS: Final = (COLON, EQUALS)
+_PHRASE: Final = 10
+"""Tokens between "answer" and "is": "the answer to the second part of the problem is"."""
+_HEADING: Final = 6
+"""Words of a line that only announces the answer."""
 
 
 class Candidate(NamedTuple):
@@ -61,33 +80,59 @@ def candidates(lexed: Lexed, kind: Kind, *, plainly: bool = False) -> list[Candi
 
     `plainly` asks for a value right after "the answer is": after a box, a remark is likelier than a second answer."""
     found: list[Candidate] = []
-    heading = remarking = False
+    heading = remarking = reconsidered = False
     for number, clause in enumerate(clauses(lexed)):
         classes = _classes(lexed, clause)
-        if remarking and found and classes & (_BAD | _NOT):
-            found[-1], remarking = found[-1]._replace(mood="retracted"), False  # the check failed
-        remarking = (remarking and not classes & (_SO | _ANSWER)) or _is_remark(lexed, clause)
+        wrong = classes & _BAD or (classes & _NOT and classes & _GOOD)
+        failed = remarking and bool(found) and bool(wrong)
+        if failed:
+            found[-1] = found[-1]._replace(mood=RETRACTED)  # the check failed
+        remarking = not failed and (
+            (remarking and not classes & (_SO | _ANSWER | _FINAL) and not _is_alone(lexed, clause, kind))
+            or _is_remark(lexed, clause)
+        )
         said = [] if remarking else list(_of_clause(lexed, clause, number, kind, heading, plainly))
         heading = (not remarking and _is_heading(lexed, clause)) or (
             heading and not said and clause.last - clause.first < 3
         )
-        if said and found and classes & (_RETRACT | _NO) and _opens_with(lexed, clause, _RETRACT | _NO):
+        if said and found and classes & (_RETRACT | _NO) and _takes_another(lexed, clause):
             said = [each._replace(rank=max(each.rank, found[-1].rank)) for each in said]
-            found[-1] = found[-1]._replace(mood="retracted")
+            found[-1] = found[-1]._replace(mood=RETRACTED)
         elif not said and found and takes_back(lexed, clause):
-            found[-1] = found[-1]._replace(mood="retracted")
-        if kind == "value" and classes & _UNKNOWN and not said:
-            said = [
-                Candidate(
-                    CONCLUDED,
-                    "cannot be said",
-                    Value(clause.first, clause.last, lexed.said(clause.first, clause.last)),
-                    ASSERTED,
-                    number,
-                )
-            ]
+            found[-1] = found[-1]._replace(mood=RETRACTED)
+        elif said and found and reconsidered:
+            said = [each._replace(rank=max(each.rank, found[-1].rank)) for each in said]
+        reconsidered = not said and (reconsidered or bool(classes & _RETRACT))
+        if kind.name == "value" and classes & _UNKNOWN and (not said or _is_unsaid(lexed, clause, said[0])):
+            whole = Value(clause.first, clause.last, lexed.said(clause.first, clause.last))
+            said = [Candidate(CONCLUDED, "cannot be said", whole, ASSERTED, number)]
         found.extend(said)
     return found
+
+
+def best(found: list[Candidate]) -> Candidate | None:
+    """The last asserted candidate of the highest rank; of those that are not announced or chosen, the last."""
+    asserted = [each for each in found if each.mood == ASSERTED]
+    if not asserted:
+        asserted = [each for each in found if each.mood == REASON and each.rank > SAID]
+    if not asserted:
+        return None
+    top = max(each.rank for each in asserted)
+    if top == SAID and _lists_choices(asserted):
+        return None
+    if found[-1].mood == ASKED and all(each.rank == SAID for each in asserted):
+        return None
+    return asserted[-1] if top < CHOSEN else [each for each in asserted if each.rank == top][-1]
+
+
+def _lists_choices(asserted: list[Candidate]) -> bool:
+    """Whether a text ends in several choices, each at the head of its line or clause, and chooses none."""
+    last = asserted[-2:]
+    return (
+        len(last) == 2
+        and all(each.rule == "a label" for each in last)
+        and last[0].value.content != last[1].value.content
+    )
 
 
 def _classes(lexed: Lexed, clause: Clause) -> int:
@@ -97,12 +142,18 @@ def _classes(lexed: Lexed, clause: Clause) -> int:
     return classes
 
 
-_TELLING: Final = (WORD, NUMBER, LETTER, FORMULA, BOX)
+def _takes_another(lexed: Lexed, clause: Clause) -> bool:
+    """Whether a clause opens with "actually", "wait" or "no": what it gives replaces the answer before it."""
+    opening = lexed.tokens[clause.first : min(clause.last, clause.first + 4) + 1]
+    return bool(opening[0].classes & _NO) or any(token.classes & _RETRACT for token in opening)
 
 
-def _opens_with(lexed: Lexed, clause: Clause, classes: int) -> bool:
-    """Whether one of the first words of a clause is of a class."""
-    return any(token.classes & classes for token in lexed.tokens[clause.first : min(clause.last, clause.first + 4) + 1])
+def _is_unsaid(lexed: Lexed, clause: Clause, said: Candidate) -> bool:
+    """Whether a value is only what cannot be found: "it is impossible to find f(0)"."""
+    unknown = False
+    for token in lexed.tokens[clause.first : said.value.first]:
+        unknown = (unknown or bool(token.classes & _UNKNOWN)) and not (unknown and token.classes & _IS)
+    return unknown
 
 
 def _is_remark(lexed: Lexed, clause: Clause) -> bool:
@@ -125,63 +176,67 @@ def _of_clause(
 def _stated(lexed: Lexed, clause: Clause, kind: Kind, heading: bool, plainly: bool) -> Iterator[tuple[int, str, Value]]:
     """What each rule finds in a clause, the strongest first."""
     tokens, first, last = lexed.tokens, clause.first, clause.last
-    if tokens[first].kind == HASHES and (value := value_in(lexed, kind, first + 1, last)) is not None:
-        yield STATED, "after ####", value
-        return
-    if heading and (value := _meant(lexed, kind, first, last)) is not None:
-        direct = _is_lone(lexed, clause, value) or kind != "value" or tokens[value.first - 1].kind == EMPHASIS
+    for at in range(first, last + 1):
+        if tokens[at].kind == HASHES:
+            heads = (
+                clause.ender != LINE and last + 2 < len(tokens) and tokens[last + 2].kind != LINE
+            )  # "#### 2. The sum"
+            value = None if heads else value_in(lexed, kind, at + 1, last)
+            if value is not None and _content_words(lexed, at + 1, value.first) == 0:
+                yield STATED, "after ####", value
+                return
+    if heading and (value := meant_value(lexed, kind, clause, first, last)) is not None:
+        direct = _is_lone(lexed, clause, value) or kind.name != "value" or tokens[value.first - 1].kind == EMPHASIS
         yield (STATED if direct else CONCLUDED), "below a heading", value
         return
-    for at in range(first, last + 1):
-        token = tokens[at]
-        if token.kind == HASHES and (value := value_in(lexed, kind, at + 1, last)) is not None:
-            yield STATED, "after ####", value
-            return
-        if token.kind == WORD and token.classes & _ANSWER:
-            slot = _slot_after(lexed, at, last)
-            if slot is not None and (value := _in_slot(lexed, kind, slot, last, plainly)) is not None:
-                sentence = kind == "value" and tokens[slot - 1].kind == COLON and _words(lexed, slot, value.first) > 1
-                yield (CONCLUDED if sentence else STATED), "the answer is", value
-                return
-    for at in range(first, last + 1):
-        token = tokens[at]
-        if (
-            (
-                token.kind == WORD
-                and token.classes & (_GOOD | _OPTION)
-                and (slot := _slot_after(lexed, at, last)) is not None
-            )
-            and (value := _in_slot(lexed, kind, slot, last)) is not None
-            and (kind == "letter" or token.classes & _GOOD)
-        ):
-            yield CHOSEN, "the right one is", value
-            return
-        if (
-            token.kind == WORD
-            and token.classes & _CHOOSE
-            and (value := value_in(lexed, kind, at + 1, last)) is not None
-        ) and kind != "value":
-            yield CHOSEN, "chosen", value
-            return
-    if (value := _called_good(lexed, clause, kind)) is not None:
-        yield CHOSEN, "called right", value
-        return
-    value = _meant(lexed, kind, first, last)
-    if value is None:
+    yield from _announced(lexed, clause, kind, plainly)
+    yield from _chosen(lexed, clause, kind)
+    value = meant_value(lexed, kind, clause, first, last)
+    if value is None or (kind.name == "value" and is_named(lexed, value, first)):
         return
     concludes = any(token.kind == WORD and token.classes & _SO for token in tokens[first : last + 1])
     apart = value.first > first and tokens[value.first - 1].kind == EMPHASIS
     lone = _is_lone(lexed, clause, value)
-    if kind == "letter" and value.first - first < 2 and not lone:
-        following = lexed.text[tokens[value.last].end : tokens[value.last].end + 1]
-        if following in (")", ".", ":", "]"):
-            yield SAID, "a label", value
-            return
+    if kind.name == "letter" and value.first - first < 2 and not lone and is_label(lexed, value):
+        yield SAID, "a label", value
+        return
     rule = "concluded" if concludes else "set apart" if apart else "a line of its own" if lone else "said"
     yield (CONCLUDED if concludes or apart or lone else SAID), rule, value
 
 
-_LEADS: Final = (COLON, EQUALS)
+def _announced(lexed: Lexed, clause: Clause, kind: Kind, plainly: bool) -> Iterator[tuple[int, str, Value]]:
+    """ANSWER IS VALUE."""
+    tokens, last = lexed.tokens, clause.last
+    for at in range(clause.first, last + 1):
+        named = tokens[at].classes & (_ANSWER | _RESULT_OF) if tokens[at].kind == WORD else 0
+        if named and not (plainly and not named & _ANSWER):
+            slot = _slot_after(lexed, at, last)
+            if slot is not None and (value := _in_slot(lexed, kind, clause, slot, plainly)) is not None:
+                words = _content_words(lexed, slot, value.first)
+                sentence = kind.name == "value" and tokens[slot - 1].kind == COLON and words > 1
+                weak = sentence or not named & _ANSWER  # a "result" may be that of a step
+                yield (CONCLUDED if weak else STATED), "the answer is", value
+                return
+
+
+def _chosen(lexed: Lexed, clause: Clause, kind: Kind) -> Iterator[tuple[int, str, Value]]:
+    """GOOD IS VALUE, CHOOSE VALUE, VALUE IS GOOD."""
+    tokens, last = lexed.tokens, clause.last
+    for at in range(clause.first, last + 1):
+        token = tokens[at]
+        if token.kind != WORD:
+            continue
+        named = token.classes & _GOOD or (kind.name == "letter" and token.classes & _OPTION)
+        slot = _slot_after(lexed, at, last) if named else None
+        value = _in_slot(lexed, kind, clause, slot) if slot is not None else None
+        rule = "the right one is"
+        if value is None and token.classes & _CHOOSE and kind.name != "value":
+            value, rule = value_in(lexed, kind, at + 1, last), "chosen"
+        if value is not None:
+            yield CHOSEN, rule, value
+            return
+    if (value := _called_good(lexed, clause, kind)) is not None:
+        yield CHOSEN, "called right", value
 
 
 def _slot_after(lexed: Lexed, at: int, last: int) -> int | None:
@@ -198,54 +253,49 @@ def _slot_after(lexed: Lexed, at: int, last: int) -> int | None:
             return place + 1 if place < last else None
         if token.kind == COMMA or (token.kind in (NUMBER, FORMULA, BOX) and place > at + 2):
             return None
-        if token.kind in (BOX, NUMBER) or (token.kind == LETTER and is_choice(lexed, place)):
+        if token.kind in (BOX, NUMBER) or (token.kind in (LETTER, FORMULA) and is_choice(lexed, place)):
             return place if tokens[at].classes & _ANSWER else None
     return None
 
 
-_PHRASE: Final = 10
-"""Tokens between "answer" and "is": "the answer to the second part of the problem is"."""
-
-
-def _in_slot(lexed: Lexed, kind: Kind, slot: int, last: int, plainly: bool = False) -> Value | None:
+def _in_slot(lexed: Lexed, kind: Kind, clause: Clause, slot: int, plainly: bool = False) -> Value | None:
     """The value that a slot gives: near its beginning, else what its sentence means."""
-    tokens = lexed.tokens
-    if kind == "value" and not plainly:
+    tokens, last = lexed.tokens, clause.last
+    if kind.name == "value" and not plainly:
         for at in range(last - 1, slot, -1):  # "the answer is that the coefficient of x is 15"
             if tokens[at].kind == WORD and tokens[at].classes & _IS and tokens[at - 1].kind == WORD:
                 if (value := value_in(lexed, kind, at + 1, last)) is not None:
                     slot = at + 1
                 break
+    if kind.name == "value":
+        slot = _after_label(lexed, slot, last)
     value = value_in(lexed, kind, slot, last)
-    if value is None or kind == "text":
+    if value is None or kind.name == "text":
         return value
-    words = _words(lexed, slot, value.first)
-    if plainly or kind == "letter":
+    if kind.name == "value" and value.first > slot and is_named(lexed, value, slot):
+        return None
+    words = _content_words(lexed, slot, value.first)
+    if plainly or kind.name == "letter":
         return value if words <= (0 if plainly else 3) else None
-    return value if words <= 2 else _meant(lexed, kind, slot, last)
+    return value if words <= 2 else meant_value(lexed, kind, clause, slot, last)
 
 
-_LIGHT: Final = sum(
-    BIT[name]
-    for name in (
-        "FILLER",
-        "SO",
-        "LIKELY",
-        "THIS",
-        "OPTION",
-        "NOT",
-        "HEDGE",
-        "BOUND",
-        "OPERATE",
-        "APPROX",
-        "ANSWER",
-        "GOOD",
-        "BAD",
-    )
-)
+def _after_label(lexed: Lexed, slot: int, last: int) -> int:
+    """Where the value of `(B) 12`, `B. 12` or `C (8.5)` begins: after its label."""
+    tokens, at = lexed.tokens, slot
+    while at < last and tokens[at].kind in (EMPHASIS, OPEN):
+        at += 1
+    if tokens[at].kind != LETTER or at == last:
+        return slot
+    following, gap = lexed.said(at + 1, at + 1), tokens[at + 1].start - tokens[at].end
+    if following == "(" and gap == 1:
+        return at + 2 if at + 2 <= last else slot
+    if gap or not (following in (")", "]", ":") or (following == "." and at == slot)):
+        return slot
+    return at + 2 if at + 2 <= last and tokens[at + 2].kind not in (COMMA, EQUALS) else slot
 
 
-def _words(lexed: Lexed, first: int, end: int) -> int:
+def _content_words(lexed: Lexed, first: int, end: int) -> int:
     """How many words of content are in tokens `first` up to `end`."""
     return sum(1 for token in lexed.tokens[first:end] if token.kind == WORD and not token.classes & _LIGHT)
 
@@ -253,14 +303,14 @@ def _words(lexed: Lexed, first: int, end: int) -> int:
 def _called_good(lexed: Lexed, clause: Clause, kind: Kind) -> Value | None:
     """A value that is said to be right: "B is correct", "12 is the answer"."""
     value = value_in(lexed, kind, clause.first, clause.last)
-    if value is None or kind == "text":
+    if value is None or kind.name == "text":
         return None
     copula = False
     for token in lexed.tokens[value.last + 1 : clause.last + 1]:
         if token.kind == WORD and token.classes & _IS:
             copula = True
         elif token.kind == WORD and token.classes & (_GOOD | _ANSWER):
-            return value if copula or kind == "letter" else None
+            return value if copula or kind.name == "letter" else None
         elif token.kind in (NUMBER, FORMULA, COMMA, LETTER):
             return None
     return None
@@ -268,78 +318,21 @@ def _called_good(lexed: Lexed, clause: Clause, kind: Kind) -> Value | None:
 
 def _is_lone(lexed: Lexed, clause: Clause, value: Value) -> bool:
     """Whether a value is all that its line says."""
-    return (
-        not any(
-            token.kind == WORD and not token.classes & (_OPTION | _FILLER | _B["UNIT"])
-            for place, token in enumerate(lexed.tokens[clause.first : clause.last + 1], clause.first)
-            if not value.first <= place <= value.last
-        )
-        and clause.last - clause.first < 12
+    if clause.last - clause.first >= 12:
+        return False
+    return not any(
+        token.kind == WORD and not token.classes & (_OPTION | _FILLER | _UNIT)
+        for place, token in enumerate(lexed.tokens[clause.first : clause.last + 1], clause.first)
+        if not value.first <= place <= value.last
     )
 
 
-def _meant(lexed: Lexed, kind: Kind, first: int, last: int) -> Value | None:
-    """The value that a clause means, of several: the one it ends in, unless that is a circumstance."""
-    if kind == "word" and (value := value_in(lexed, kind, first, last)) is not None and value.first - first < 2:
-        return value
-    if kind == "text":
-        for at in range(last, first - 1, -1):
-            if lexed.tokens[at].kind == WORD and lexed.tokens[at].classes & _IS and at < last:
-                return value_in(lexed, kind, at + 1, last)
-        return value_in(lexed, kind, first, last)
-    found: list[tuple[int, Value]] = []
-    at = first
-    while at <= last and (value := value_in(lexed, kind, at, last)) is not None:
-        found.append((_weight(lexed, value, first, last) if kind == "value" else len(found), value))
-        at = value.last + 1
-    if not found:
-        return None
-    best = max(weight for weight, _ in found)
-    return [value for weight, value in found if weight == best][-1]
-
-
-_RESULT: Final = re.compile(r"=\s?\\?[$€£]?(\d[\d,]*(?:\.\d+)?)")
-
-
-def _weight(lexed: Lexed, value: Value, first: int, last: int) -> int:
-    """How likely a number in a clause is what the clause is about."""
-    tokens = lexed.tokens
-    before = tokens[value.first - 1] if value.first > first else None
-    after = tokens[value.last + 1] if value.last < last else None
-    weight = 0
-    place = value.first - 1
-    while place >= first and (
-        tokens[place].kind in (EMPHASIS, OPEN) or (tokens[place].kind == WORD and tokens[place].classes & _FILLER)
-    ):
-        place -= 1
-    near = tokens[place] if place >= first else None
-    if near is not None:
-        if near.kind == EQUALS or (near.kind == WORD and near.classes & _IS):
-            weight += 4
-        elif near.kind == COLON or (near.kind == WORD and near.classes & _SO):
-            weight += 3
-    if weight == 0:
-        weight -= _circumstance(lexed, value.first, first)
-    if tokens[value.first].kind == WORD and tokens[value.first].classes & BIT["NUMBER"]:
-        weight -= 1
-    if before is not None and before.kind == EMPHASIS:
-        weight += 3
-    if after is not None and after.kind == EQUALS:
-        weight -= 5
-    if before is not None and before.kind == OPEN and after is not None and after.kind == CLOSE:
-        weight -= 2
-    return weight
-
-
-def _circumstance(lexed: Lexed, at: int, first: int) -> int:
-    """How much a number belongs to a phrase such as "for 3" or "after giving away 40", or is listed with one that does."""
-    for place in range(at - 1, max(first, at - 8) - 1, -1):
-        token = lexed.tokens[place]
-        if token.kind == WORD and token.classes & (_WITHIN | _STEP) and not token.classes & (_IS | _FILLER):
-            return 3 if place == at - 1 else 2
-        if token.kind in (EQUALS, COLON, COMMA) or (token.kind == WORD and token.classes & _IS):
-            return 0
-    return 0
+def _is_alone(lexed: Lexed, clause: Clause, kind: Kind) -> bool:
+    """Whether a line is a choice or a word of a small class and nothing else, `[Yes]`: no remark has such a line."""
+    if kind.name not in ("letter", "word") or clause.last - clause.first > 4:
+        return False
+    value = value_in(lexed, kind, clause.first, clause.last)
+    return value is not None and _is_lone(lexed, clause, value)
 
 
 def _is_heading(lexed: Lexed, clause: Clause) -> bool:
@@ -347,23 +340,20 @@ def _is_heading(lexed: Lexed, clause: Clause) -> bool:
     tokens = lexed.tokens[clause.first : clause.last + 1]
     return (
         clause.ender == LINE
-        and any(token.kind == WORD and token.classes & _ANSWER for token in tokens)
-        and not any(token.kind in (NUMBER, FORMULA, BOX, LETTER) for token in tokens)
+        and any(token.kind == WORD and token.classes & (_ANSWER | _RESULT_OF) for token in tokens)
+        and not any(token.kind in (NUMBER, FORMULA, BOX, LETTER, EQUALS) for token in tokens)
         and tokens[-1].kind in (WORD, COLON, EMPHASIS)
         and sum(1 for token in tokens if token.kind == WORD) <= _HEADING
     )
 
 
-_HEADING: Final = 6
-
-
 def takes_back(lexed: Lexed, clause: Clause) -> bool:
     """Whether a clause without a value says that the answer before it is wrong: "This answer is wrong", "That is not right"."""
-    subject = denied = False
+    subject, denied = True, False
     for token in lexed.tokens[clause.first : clause.last + 1]:
         if token.kind != WORD:
             continue
-        if token.classes & _ASK:
+        if token.classes & (_ASK | _OTHERS):
             return False
         denied = denied or bool(token.classes & _NOT)
         if token.classes & (_THIS | _ANSWER | _RETRACT):
@@ -373,30 +363,3 @@ def takes_back(lexed: Lexed, clause: Clause) -> bool:
         elif not token.classes & (_IS | _NOT | _LIGHT):
             subject = False
     return False
-
-
-def _lists_choices(asserted: list[Candidate]) -> bool:
-    """Whether a text ends in several choices, each at the head of its line."""
-    last = asserted[-2:]
-    return (
-        len(last) == 2
-        and all(each.rule == "a label" for each in last)
-        and last[0].value.content != last[1].value.content
-    )
-
-
-def best(found: list[Candidate]) -> Candidate | None:
-    """The last asserted candidate of the highest rank."""
-    asserted = [each for each in found if each.mood in (ASSERTED, REASON)]
-    if _lists_choices(asserted):
-        return None
-    if not asserted or (found[-1].mood == "asked" and all(each.rank == SAID for each in asserted)):
-        return None
-    top = (
-        max(each.rank for each in asserted if each.mood == ASSERTED)
-        if any(each.mood == ASSERTED for each in asserted)
-        else 0
-    )
-    if top >= CHOSEN:
-        return [each for each in asserted if each.rank == top and each.mood == ASSERTED][-1]
-    return [each for each in asserted if each.mood == ASSERTED or top == 0][-1]

@@ -3,17 +3,70 @@ r"""The answer of a response: one reading and at most one alternative, made with
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from functools import cache
+from itertools import pairwise
 from typing import Final, NamedTuple
 
-from markscheme.marking.extraction.extracted import ExtractedAnswer
-from markscheme.marking.extraction.json_replies import json_answer
-from markscheme.marking.extraction.marked import closed_answer, finished_answer, tagged_answer
-from markscheme.marking.extraction.sections import ResponseSections
 from markscheme.marking.reading.boxes import boxed_answer
-from markscheme.marking.reading.clauses import ASSERTED, clauses, mood_of
-from markscheme.marking.reading.grammar import CHOSEN, STATED, TYPESET, Candidate, best, candidates, takes_back
-from markscheme.marking.reading.lexer import Lexed, lex
-from markscheme.marking.reading.values import Kind
+from markscheme.marking.reading.choices import choice_texts
+from markscheme.marking.reading.clauses import ASSERTED, DENIED, HEDGED, OPERATED, RETRACTED, clauses, mood_of
+from markscheme.marking.reading.ending import is_cut_off
+from markscheme.marking.reading.extracted import ExtractedAnswer
+from markscheme.marking.reading.fields import json_answer
+from markscheme.marking.reading.grammar import (
+    CHOSEN,
+    CONCLUDED,
+    SAID,
+    STATED,
+    TYPESET,
+    Candidate,
+    best,
+    candidates,
+    takes_back,
+)
+from markscheme.marking.reading.lexer import EQUALS, LETTER, NUMBER, WORD, Lexed, lex, near_end
+from markscheme.marking.reading.numbers import ascii_digits
+from markscheme.marking.reading.quantities import inside
+from markscheme.marking.reading.sections import ResponseSections
+from markscheme.marking.reading.tags import closed_answer, finished_answer, tagged_answer
+from markscheme.marking.reading.values import LETTERS, VALUE, Kind
+from markscheme.marking.reading.words import BIT, WORD_PATTERN, languages
+
+_TYPESET: Final = (json_answer, boxed_answer, tagged_answer, finished_answer)
+_TAIL: Final = 1_500
+"""Characters from the end in which an answer in prose is looked for."""
+_AROUND: Final = 300
+_SHORTEST: Final = 6
+"""Nothing that states an answer after another one is shorter."""
+_LAST_LINE: Final = 120
+"""Characters of a last line that is read by itself first: "ANSWER: 72"."""
+_LONGEST_LINE: Final = 200
+_LOOP: Final = 4
+_WORDS_INSIDE: Final = re.compile(r"\\(?:text|textbf|textit|textrm|mathrm|mathbf|mbox|operatorname)\s?\{([^{}]*)\}")
+_ROWS: Final = re.compile(r"\\begin\{[a-z]+\*?\}|\\end\{[a-z]+\*?\}|\\\\(?:\[[^\]]{0,9}\])?|&")
+_IN_PROSE: Final = re.compile(r"\\text\s?\{[^{}]*[a-z]{2}|\\Rightarrow|\\implies|⇒")
+_LETTER_SET: Final = re.compile(r"[A-J]{1,6}")
+_NOT_ALL: Final = sum(
+    BIT[name] for name in ("NOT", "BAD", "HEDGE", "BOUND", "OPERATE", "ASK", "RETRACT", "REMARK", "STEP", "IS")
+)
+_NOT_PLAIN: Final = sum(BIT[name] for name in ("NOT", "BAD", "HEDGE", "BOUND", "OPERATE", "IF", "RETRACT"))
+_ASCII_WORD: Final = re.compile(r"[a-z']+")
+_CODE: Final = re.compile(r"__\w+__")
+_BARE: Final = 300
+_COMMANDS: Final = re.compile(r"\\(?:begin|end)\s?\{[a-z]+\}|\\text\s?\{\s?[^{}\s]*\s?\}|\\[a-zA-Z]+")
+_MARKED: Final = re.compile(r"__|[.!?]\s|[:#？。]|\d\s\d|[(\[][A-J][)\]]")
+_WORD: Final = re.compile(WORD_PATTERN)
+_LABEL: Final = re.compile(r"\(?[A-J]\)?")
+_LETTERED: Final = re.compile(r"[^\W\d_]")
+_NOTE: Final = re.compile(r"<<[^<>\n]{0,200}>>")
+_EQUALS: Final = re.compile(r"(?<![<>!\\=])=(?!=)|\\approx|≈")
+_UNKNOWN: Final = re.compile(r"(?<![\\a-zA-Z])[a-zA-Z](?:_\{?\w\}?)?(?![a-zA-Z])")
+_TIMES: Final = re.compile(r"\d\s?x\s?\d")
+_COMPUTED: Final = re.compile(r"\d[^=]{0,80}?(?:[-+*/×÷·x^(]|\\times|\\cdot|\\div|\\frac)|\\frac|\\log|\\binom")
+_MEASURED: Final = re.compile(
+    r"([-−]?(?:\\?[$€£¥₹])?[-−]?\d[\d,]*+(?:\.\d+)?(?:/\d+)?)\s?((?:[^\W\d_π]+|/[^\W\d_]{2,})(?:[\s/][^\W\d_]+){0,3})\.?"
+)
 
 
 class Reading(NamedTuple):
@@ -34,75 +87,195 @@ class Reading(NamedTuple):
         return self.start, self.end
 
 
-_TYPESET: Final = (json_answer, boxed_answer, tagged_answer, finished_answer)
-_TAIL: Final = 1_500
-_AROUND: Final = 300
-_COMMAND: Final = re.compile(r"\\(?:text|textbf|textit|textrm|mathrm|mathbf|mbox|operatorname)\s?\{([^{}]*)\}")
-_LETTER_SET: Final = re.compile(r"[A-J]{1,6}")
-_LABEL: Final = re.compile(r"\(?[A-J]\)?")
-_LETTERS: Final = re.compile(r"[^\W\d_]")
-
-
 def typeset_answer(text: str, start: int, end: int) -> ExtractedAnswer | None:
     """The last answer in a form made for it: a JSON field, a box, a tag, `Finish[…]`."""
     found, begin = None, start
     for find in _TYPESET:
         if (answer := find(text, begin, end)) is not None:
             found, begin = answer, answer.outer_end
+            if end - begin < _SHORTEST:
+                break
     return found or closed_answer(text, start, end)
+
+
+def final_answer(sections: ResponseSections, kind: Kind) -> Reading | None:
+    """The answer that a response gives; of one that was cut off, only if it was stated before."""
+    reading = read_answer(sections, kind)
+    return None if reading is not None and reading.rank < STATED and is_cut_off(sections) else reading
 
 
 def read_answer(sections: ResponseSections, kind: Kind) -> Reading | None:
     """The answer that a response gives, or `None`."""
+    if not sections.text.isascii():
+        sections = sections.undecorated()
+        sections = sections._replace(text=ascii_digits(sections.text))
+    texts = choice_texts(sections.choices, sections.statement) if sections.statement or sections.choices else {}
+    reading = _read(sections, kind, texts if kind.name == "letter" else {})
+    return _by_choice(sections, kind, reading, texts) if texts else reading
+
+
+def _read(sections: ResponseSections, kind: Kind, texts: Mapping[str, str]) -> Reading | None:
     text, start, end = sections.text, sections.start, sections.end
     typeset = typeset_answer(text, start, end)
     if typeset is None:
-        return _in_prose(text, max(start, end - _TAIL), end, kind)
+        if _CODE.search(text, max(start, end - 200), end):
+            return None
+        end = before_loop(text, start, start + len(text[start:end].rstrip()))
+        if (
+            end - start < _BARE
+            and kind.name in ("value", "text")
+            and (bare := _bare_answer(text, start, end)) is not None
+        ):
+            return bare
+        reading = _in_prose(text, start, end, kind, texts=texts)
+        return reading or (_all_of_it(text, start, end) if kind.name in ("value", "text") and not texts else None)
     outer = typeset.outer_end or typeset.end
     mood = _mood_around(text, start, end, typeset, outer)
     later = None
-    if end - outer >= 6 and _LETTERS.search(text, outer, end):
-        later = _in_prose(
-            text,
-            max(outer, end - _TAIL),
-            end,
-            kind,
-            least=STATED if mood == ASSERTED else CHOSEN,
-            plainly=mood == ASSERTED,
-        )
+    if end - outer >= _SHORTEST and _LETTERED.search(text, outer, end):
+        least = STATED if mood == ASSERTED else CHOSEN
+        later = _in_prose(text, outer, end, kind, least, plainly=mood == ASSERTED)
     if later is not None:
         return later
+    if mood in (RETRACTED, DENIED):
+        return _in_prose(text, outer, end, kind)
     if mood != ASSERTED:
-        if mood == "retracted" or mood == "denied":
-            return _in_prose(text, max(outer, end - _TAIL), end, kind)
         return None
-    reading = _of_typeset(typeset, kind)
-    if kind == "letter" and not _LETTER_SET.fullmatch(reading.answer):
-        return _in_prose(text, max(start, end - _TAIL), end, kind, least=CHOSEN) or reading
+    reading = _of_typeset(typeset, kind, quoted=text[typeset.start - 1 : typeset.start] in ("'", '"'))
+    if kind.name == "letter" and not _LETTER_SET.fullmatch(reading.answer):
+        return _in_prose(text, start, end, kind, CONCLUDED) or reading
     return reading
 
 
-def _of_typeset(typeset: ExtractedAnswer, kind: Kind) -> Reading:
-    content = typeset.content
-    alternative = None
-    if typeset.form == "json" and content.startswith("[") and "," in content:
-        return Reading(content[1:-1], typeset.start, typeset.end, "json", ASSERTED, f"({content[1:-1]})")
-    if kind == "value" and (result := _result(content)) is not None:
-        alternative = result
-    if kind != "value":
-        content = _COMMAND.sub(r" \1 ", content).replace("\\;", " ").replace("\\,", " ").strip(" $")
-    if typeset.form != "boxed" or kind in ("letter", "word") or "\\text" in content:
-        inner = _in_prose(content, 0, len(content), kind)
-        if inner is not None:
-            alternative = alternative or inner.answer
-    if kind in ("letter", "word") and alternative is not None:
+def _bare_answer(text: str, start: int, end: int) -> Reading | None:
+    """A response that is one line of mathematics and nothing else is its answer."""
+    said = text[start:end].strip().rstrip("\\")
+    if not said or "\n" in said or _LABEL.fullmatch(said) or _MARKED.search(said):
+        return None
+    english = languages()["english"]
+    for word in _WORD.findall(_COMMANDS.sub(" ", said).lower()):
+        if len(word) > 2 or word > "\u0400" or (len(word) == 2 and english.classes(word)):
+            return None
+    at = text.find(said, start)
+    alternative = _other_writing(said, "prose", said.endswith("!")) if said[0] != "(" else None
+    return Reading(inside(said.strip("*` ")), at, at + len(said), "all of it", ASSERTED, alternative)
+
+
+def _all_of_it(text: str, start: int, end: int) -> Reading | None:
+    """A few words that say nothing else are the answer, "The empty set"."""
+    said = text[start:end].strip(" \n*`.")
+    if not said or len(said) > 40 or "\n" in said or _MARKED.search(said):
+        return None
+    lexed = lex(said, 0, len(said))
+    if any(token.kind == WORD and token.classes & _NOT_ALL for token in lexed.tokens):
+        return None
+    at = text.find(said, start)
+    return Reading(said, at, at + len(said), "all of it", rank=SAID)
+
+
+def before_loop(text: str, start: int, end: int) -> int:
+    """Where a text ends that says its last line over and over: before the loop, if that line says nothing new."""
+    tail = text[max(start, end - _LONGEST_LINE * 3) : end].rstrip()
+    line = tail[tail.rfind("\n") + 1 :]
+    if not line or len(line) > _LONGEST_LINE or any(map(str.isdigit, line)) or "boxed" in line:
+        return end
+    if tail.count("\n" + line) < _LOOP:
+        return end
+    at = start + len(text[start:end].rstrip()) - len(line)
+    while at > start and text.startswith(line, at):
+        at = text.rfind("\n", start, max(start, at - 1)) + 1 if at > start + 1 else start
+    return max(text.find("\n", at, end), at) if not text.startswith(line, at) else at
+
+
+def _by_choice(
+    sections: ResponseSections, kind: Kind, reading: Reading | None, texts: dict[str, str]
+) -> Reading | None:
+    """Letter and text of a choice are the same answer, where the choices are known."""
+    if kind.name != "letter":
+        if reading is None or kind.name == "word":
+            lettered = _read(sections, LETTERS, {})
+            reading = lettered if reading is None or (lettered and lettered.rank > reading.rank) else reading
+        letter = reading.answer.strip("()[]. ") if reading is not None else ""
+        if reading is None or letter not in texts:
+            return reading
+        return reading._replace(answer=texts[letter], alternative=reading.alternative or letter)
+    if reading is not None and set(reading.answer) <= texts.keys():
+        return reading
+    named = _choice_said(reading, texts)
+    if named is not None and reading is not None:
+        return reading._replace(answer=named)
+    other = _read(sections, VALUE, {})
+    named = _choice_said(other, texts)
+    return other._replace(answer=named) if other is not None and named is not None else reading
+
+
+def _choice_said(reading: Reading | None, texts: Mapping[str, str]) -> str | None:
+    """The letter of the one choice whose text a reading gives: `III` may be the text of C."""
+    from markscheme.marking.equality import compare
+
+    for said in (reading.answer, reading.alternative) if reading is not None else ():
+        letters = [letter for letter, text in texts.items() if said and (said == text or compare(said, text).equal)]
+        if len(letters) == 1:
+            return letters[0]
+    return None
+
+
+def _of_typeset(typeset: ExtractedAnswer, kind: Kind, *, quoted: bool) -> Reading:
+    content, start, end, form, *_ = typeset
+    if form == "json" and not quoted and content.startswith("[") and "," in content:
+        items = content[1:-1].replace(",", ";")
+        return Reading(content, start, end, "json", ASSERTED, items)
+    worded = content
+    if "\\" in content and (kind.name != "value" or _IN_PROSE.search(content)):
+        worded = (
+            _WORDS_INSIDE.sub(r" \1 ", _ROWS.sub("\n", content)).replace("\\;", " ").replace("\\,", " ").strip(" $")
+        )
+    alternative = _other_writing(content, form) if kind.name == "value" else None
+    if form != "boxed" or kind.name in ("letter", "word") or worded is not content:
+        inner = _in_prose(worded, 0, len(worded), kind)
+        if inner is not None and inner.answer != content and not (kind is VALUE and _says_two(worded)):
+            alternative = alternative or inner.alternative or inner.answer
+    if kind.name != "value":
+        content = worded
+    if kind.name in ("letter", "word") and alternative is not None:
         content, alternative = alternative, content
-    return Reading(content, typeset.start, typeset.end, typeset.form, ASSERTED, alternative, typeset.parts)
+    return Reading(content, start, end, form, ASSERTED, alternative, typeset.parts)
+
+
+def _is_plain(lead: str) -> bool:
+    """Whether no word of what leads to an answer could change how it is meant."""
+    words = _ASCII_WORD.findall(lead.lower())
+    moody, pairs = _moody()
+    return lead.isascii() and moody.isdisjoint(words) and pairs.isdisjoint(pairwise(words))
+
+
+@cache
+def _moody() -> tuple[frozenset[str], frozenset[tuple[str, str]]]:
+    """The English words with which anything but an assertion is said, and the first two words of such phrases."""
+    english, bits = languages()["english"], _NOT_PLAIN
+    single = {word for word, classes in english.words.items() if classes & bits}
+    return frozenset(single), frozenset(words[:2] for words, classes in english.phrases.items() if classes & bits)
+
+
+def _says_two(text: str) -> bool:
+    """Whether a text says two values of two things: "p is 3 and q is 35"."""
+    lexed = lex(text, 0, len(text))
+    said = {
+        lexed.said(at + 1, at + 1)
+        for at, token in enumerate(lexed.tokens[:-1])
+        if (token.kind == EQUALS or (token.kind == WORD and token.classes & BIT["IS"]))
+        and lexed.tokens[at + 1].kind == NUMBER
+        and at
+        and lexed.tokens[at - 1].kind in (WORD, LETTER)
+    }
+    return len(said) > 1
 
 
 def _mood_around(text: str, start: int, end: int, typeset: ExtractedAnswer, outer: int) -> str:
     """The mood of the sentence around a typeset answer, and whether what follows takes it back."""
     opens = max(start, typeset.start - 12)
+    if end - outer < _SHORTEST and _is_plain(text[max(start, opens - 100, text.rfind("\n", start, opens)) : opens]):
+        return ASSERTED  # nearly every box
     line = max(start, text.rfind("\n", max(start, opens - _AROUND), opens) + 1, opens - _AROUND)
     lexed = lex(text, line, min(end, outer + _AROUND))
     found = [at for at, token in enumerate(lexed.tokens) if token.start <= typeset.start < token.end]
@@ -113,59 +286,90 @@ def _mood_around(text: str, start: int, end: int, typeset: ExtractedAnswer, oute
     for number, clause in enumerate(parts):
         if clause.first <= at <= clause.last:
             mood = mood_of(lexed, clause, at, at)
-            if mood in ("denied", "operated", "hedged"):
+            if mood in (DENIED, OPERATED, HEDGED):
                 return mood
             if any(takes_back(lexed, each) for each in parts[number + 1 : number + 3]):
-                return "retracted"
+                return RETRACTED
             break
     return ASSERTED
 
 
-def _in_prose(text: str, start: int, end: int, kind: Kind, least: int = 0, *, plainly: bool = False) -> Reading | None:
-    lexed = lex(text, start, end)
+def _in_prose(
+    text: str,
+    start: int,
+    end: int,
+    kind: Kind,
+    least: int = 0,
+    *,
+    plainly: bool = False,
+    texts: Mapping[str, str] | None = None,
+) -> Reading | None:
+    """The answer that sentences give, at least of a rank; looked for near the end first."""
+    line = text.rfind("\n", max(start, end - _LAST_LINE), end) + 1
+    for begin in (line if line > start else start, near_end(text, start, end)):
+        reading = _in_tail(text, begin, end, kind, least, plainly, texts) if begin > start else None
+        if reading is not None and reading.rank >= STATED:
+            return reading
+    return _in_tail(text, max(start, end - _TAIL), end, kind, least, plainly, texts)
+
+
+def _in_tail(
+    text: str, start: int, end: int, kind: Kind, least: int, plainly: bool, texts: Mapping[str, str] | None
+) -> Reading | None:
+    lexed = lex(text, start, end, texts)
     found = [each for each in candidates(lexed, kind, plainly=plainly) if each.rank >= least]
     chosen = best(found)
     if chosen is None:
         return None
     reading = _reading(lexed, chosen, kind)
-    if kind != "letter" and _LABEL.fullmatch(reading.answer):  # "d = 26. So the answer is (C)."
+    if kind.name != "letter" and _LABEL.fullmatch(reading.answer):  # "d = 26. So the answer is (C)."
         before = [each for each in found if each.mood == ASSERTED and each.value.last < chosen.value.first]
         if before and (said := before[-1].value.content) and not _LABEL.fullmatch(said):
             return reading._replace(alternative=said)
     return reading
 
 
-_NOTE: Final = re.compile(r"<<[^<>\n]{0,200}>>")
-_EQUALS: Final = re.compile(r"(?<![<>!\\=])=(?!=)|\\approx|≈")
-_UNKNOWN: Final = re.compile(r"(?<![\\a-zA-Z])[a-zA-Z](?:_\{?\w\}?)?(?![a-zA-Z])")
-_COMPUTED: Final = re.compile(r"\d[^=]{0,80}?(?:[-+*/×÷·x^(]|\\times|\\cdot|\\div|\\frac)|\\frac|\\log|\\binom")
+def _reading(lexed: Lexed, chosen: Candidate, kind: Kind) -> Reading:
+    value, tokens = chosen.value, lexed.tokens
+    start, end = tokens[value.first].start, tokens[value.last].end
+    alternative = value.parts[0] if kind.name == "text" and value.parts else None
+    if kind.name == "value":
+        alternative = _other_writing(value.content, "prose", lexed.text[end : end + 1] == "!")
+    parts = value.parts if kind.name != "text" else ()
+    return Reading(value.content, start, end, chosen.rule, chosen.mood, alternative, parts, chosen.rank)
+
+
+def _other_writing(content: str, form: str, exclaimed: bool = False) -> str | None:
+    """The same answer in another writing: what a calculation comes to, a number without its unit, `100!`."""
+    if exclaimed and content.isdecimal():
+        return content + "!"
+    if len(content) > 400:
+        return None
+    result = _result(content)
+    if form == "boxed":
+        return result
+    measured = _MEASURED.fullmatch(result or content)
+    return measured[1] if measured is not None and not _is_known_unit(measured[2]) else result
+
+
+def _is_known_unit(unit: str) -> bool:
+    """Whether equality knows a unit, and so tells 3 hours from 3 minutes."""
+    from markscheme.marking.equality.units import read_unit
+
+    measure = read_unit(unit.strip(" ./"))
+    return measure is not None and not measure.word
 
 
 def _result(content: str) -> str | None:
     """What a calculation comes to: of `21 + 49 = 70` the 70. `2x = 10` is an equation, and does not say 10."""
     content = _NOTE.sub("", content)
     sides = _EQUALS.split(content)
-    if len(sides) < 2 or len(content) > 400 or "," in sides[-1]:
+    if len(sides) < 2 or "," in sides[-1]:
         return None
-    unknowns = (
-        set(_UNKNOWN.findall(sides[-2])) - {"x"}
-        if "x" in sides[-2] and " x " in sides[-2]
-        else set(_UNKNOWN.findall(sides[-2]))
-    )
-    if (not unknowns and _COMPUTED.search(sides[-2])) or len(unknowns) > 1 or (len(sides) > 2 and not unknowns):
+    unknowns = set(_UNKNOWN.findall(sides[-2]))
+    if _TIMES.search(sides[-2]):
+        unknowns -= {"x"}
+    computed = not unknowns and _COMPUTED.search(sides[-2])
+    if computed or (len(unknowns) > 1 and "^" not in content) or (len(sides) > 2 and not unknowns):
         return sides[-1].strip(" $.\\")
     return None
-
-
-def _reading(lexed: Lexed, chosen: Candidate, kind: Kind) -> Reading:
-    value = chosen.value
-    tokens = lexed.tokens
-    return Reading(
-        value.content,
-        tokens[value.first].start,
-        tokens[value.last].end,
-        chosen.rule,
-        chosen.mood,
-        _result(value.content) if kind == "value" else None,
-        rank=chosen.rank,
-    )

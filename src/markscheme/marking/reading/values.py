@@ -6,14 +6,12 @@ import re
 from typing import Final, Literal, NamedTuple
 
 from markscheme.marking.reading.lexer import (
-    BOX,
     CLOSE,
     COLON,
     COMMA,
     EMPHASIS,
     EQUALS,
     FORMULA,
-    HASHES,
     LETTER,
     NUMBER,
     OPEN,
@@ -22,93 +20,99 @@ from markscheme.marking.reading.lexer import (
     Lexed,
     Token,
 )  # fmt: skip
+from markscheme.marking.reading.quantities import EDGES, Value, inside, quantity_in
 from markscheme.marking.reading.words import BIT
 
-Kind = Literal["value", "letter", "word", "text"]
-"""What is asked for: a number or expression, a choice, a word of a small class (yes, true, none …), or words."""
-_AND, _OR, _IS, _GOOD, _NUMBERS, _SCALE, _UNIT, _ANSWER, _OPTION, _NOT = (
-    BIT[name] for name in ("AND", "OR", "IS", "GOOD", "NUMBER", "SCALE", "UNIT", "ANSWER", "OPTION", "NOT")
-)
 WORD_CLASSES: Final = ("YES", "NO", "TRUE", "FALSE", "NONE", "ALL", "UNKNOWN")
-_ARTICLE: Final = BIT["FILLER"] | BIT["WITHIN"]
-_CLOSED: Final = sum(BIT[name] for name in WORD_CLASSES)
-_MATHEMATICS: Final = frozenset(
-    [
-        "sqrt",
-        "pi",
-        "sin",
-        "cos",
-        "tan",
-        "cot",
-        "sec",
-        "csc",
-        "log",
-        "ln",
-        "exp",
-        "infinity",
-        "inf",
-        "mod",
-        "max",
-        "min",
-        "gcd",
-        "lcm",
-        "i",
-        "e",
-        "oo",
-    ]
+
+
+class Kind(NamedTuple):
+    """What is asked for: a value (number or expression), a letter (choice), a word of a small class, or free words."""
+
+    name: Literal["value", "letter", "word", "text"]
+    classes: int = 0  # of the words that may be the answer
+    words: tuple[str, ...] = ()  # the words themselves, where no class of the lexicon holds them
+
+    def word(self, lexed: Lexed, at: int) -> str | None:
+        """The word of the small class that a token is."""
+        token = lexed.tokens[at]
+        if token.kind != WORD:
+            return None
+        if token.classes & self.classes:
+            return next(name for name in WORD_CLASSES if token.classes & self.classes & BIT[name]).lower()
+        said = lexed.text[token.start : token.end].lower()
+        return said if said in self.words else None
+
+
+VALUE, LETTERS, TEXT = Kind("value"), Kind("letter"), Kind("text")
+_AND, _OR, _IS, _NUMBERS, _SCALE, _UNIT, _ANSWER, _OPTION, _NOT, _BAD, _WITHIN = (
+    BIT[name] for name in ("AND", "OR", "IS", "NUMBER", "SCALE", "UNIT", "ANSWER", "OPTION", "NOT", "BAD", "WITHIN")
 )
-
-
-class Value(NamedTuple):
-    """A value: the tokens it is made of, and what it says."""
-
-    first: int
-    last: int
-    content: str
+_ARTICLE: Final = BIT["FILLER"] | BIT["WITHIN"]
+_AFTER_LABEL: Final = _IS | _AND | _OR | _NOT | sum(BIT[name] for name in ("BUT", "BECAUSE", "IF", "WITHIN"))
+"""Words that may follow the label A; another one follows the article."""
+_SMALL: Final = frozenset("abcdefghij")
+_TYPESET_LABEL: Final = re.compile(r"(?:\\[a-z]+\s?\{)?[\s(]*[A-J][\s).]*\}?")
+_LETTER_INSIDE: Final = re.compile(r"\A.*?([A-J])[\s).]*\}?\Z")
+_SET: Final = re.compile(r"A?B?C?D?E?F?G?H?I?J?")
+_BRACKETS: Final = ((OPEN, "(["), (CLOSE, ")]"))
 
 
 def value_in(lexed: Lexed, kind: Kind, first: int, last: int) -> Value | None:
     """The first value of a kind in tokens `first` to `last`."""
-    if kind == "letter":
-        return letter_in(lexed, first, last)
-    if kind == "word":
-        return word_in(lexed, first, last)
-    if kind == "text":
-        return text_in(lexed, first, last)
-    value = number_or_formula(lexed, first, last)
-    return _with_other(lexed, value, last) if value is not None else None
+    if kind.name == "letter":
+        return _letters(lexed, first, last)
+    if kind.name == "word":
+        return _word(lexed, kind, first, last)
+    if kind.name == "text":
+        return _words(lexed, first, last)
+    return quantity_in(lexed, first, last)
 
 
-def _with_other(lexed: Lexed, value: Value, last: int) -> Value:
-    """A value with the one that is offered beside it: "34 (or possibly 35)" gives two."""
-    for at in range(value.last + 1, min(last, value.last + 7)):
-        token = lexed.tokens[at]
-        if token.kind == WORD and token.classes & _OR:
-            for other in range(at + 1, min(last, at + 3) + 1):
-                if lexed.tokens[other].kind in (NUMBER, FORMULA):
-                    return Value(value.first, other, lexed.said(value.first, other))
-            return value
-        if token.kind in (NUMBER, FORMULA, COMMA):
-            return value
-    return value
+# Choices
 
 
-def letter_in(lexed: Lexed, first: int, last: int) -> Value | None:
+def _letters(lexed: Lexed, first: int, last: int) -> Value | None:
     """The choice that a slot names; several of them are one answer."""
     found = [at for at in range(first, last + 1) if is_choice(lexed, at)]
     if not found:
         words = [at for at in range(first, last + 1) if lexed.tokens[at].kind == WORD]
         small = len(words) == 1 and lexed.said(words[0], words[0]) in _SMALL and last - first < 5
-        return Value(words[0], words[0], _label(lexed, words[0])) if small else None
-    begin, end = found[0], found[0]
-    letters = [_label(lexed, begin)]
+        return Value(words[0], words[0], label(lexed, words[0])) if small else None
+    begin = end = found[0]
+    letters = [label(lexed, begin)]
+    listed = _in_brackets(lexed, begin) or _has_text(lexed, begin)
     for at in found[1:]:
         between = lexed.tokens[end + 1 : at]
-        if len(between) > 4 or not all(_joins(lexed, token) for token in between):
+        joined = len(between) <= 4 and all(_joins(lexed, token) for token in between)
+        labelled = listed and (_in_brackets(lexed, at) or _has_text(lexed, at)) and not _denies(between)
+        if (not joined and not labelled) or _is_refused(lexed, at, last):
             break
-        letters.append(_label(lexed, at))
+        if label(lexed, at) not in letters:
+            letters.append(label(lexed, at))
         end = at
     return Value(begin, end, "".join(letters))
+
+
+def _in_brackets(lexed: Lexed, at: int) -> bool:
+    """Whether a letter is set as a label of its own: `(C)`."""
+    text, token = lexed.text, lexed.tokens[at]
+    return text[token.start - 1 : token.start] in ("(", "[") and text[token.end : token.end + 1] in (")", "]")
+
+
+def _has_text(lexed: Lexed, at: int) -> bool:
+    """Whether the text of the choice follows its letter in brackets: `B (a wall)`."""
+    return lexed.text[lexed.tokens[at].end : lexed.tokens[at].end + 2] == " ("
+
+
+def _denies(between: list[Token]) -> bool:
+    return any(token.kind == WORD and token.classes & (_NOT | _BAD | _IS) for token in between)
+
+
+def _is_refused(lexed: Lexed, at: int, last: int) -> bool:
+    """Whether the words right after a label take it out of the list: "(D) is wrong", "(D) does not"."""
+    following = lexed.tokens[at + 1 : min(last, at + 4) + 1]
+    return any(token.kind == WORD and token.classes & (_NOT | _BAD) for token in following)
 
 
 def _joins(lexed: Lexed, token: Token) -> bool:
@@ -118,33 +122,33 @@ def _joins(lexed: Lexed, token: Token) -> bool:
     return token.kind in (COMMA, OPEN, CLOSE, EMPHASIS) or lexed.text[token.start : token.end] in "/&+"
 
 
-def _label(lexed: Lexed, at: int) -> str:
+def label(lexed: Lexed, at: int) -> str:
+    """The letter that a token names."""
     token = lexed.tokens[at]
     said = lexed.text[token.start : token.end]
+    if said in lexed.labels:
+        return lexed.labels[said]
     if token.kind in (OTHER, FORMULA):
         said = _LETTER_INSIDE.sub(r"\1", inside(said))
-    return lexed.words.letters.get(said, said).upper()
-
-
-_AFTER_LABEL: Final = _IS | _AND | _OR | _NOT | sum(BIT[name] for name in ("BUT", "BECAUSE", "IF", "WITHIN"))
-"""Words that may follow the label A; another one follows the article."""
-_SMALL: Final = frozenset("abcdefghij")
-_TYPESET_LABEL: Final = re.compile(r"(?:\\[a-z]+\s?\{)?[\s(]*[A-J][\s).]*\}?")
-_LETTER_INSIDE: Final = re.compile(r"\A.*?([A-J])[\s).]*\}?\Z")
-_SET: Final = re.compile(r"A?B?C?D?E?F?G?H?I?J?")
+    return lexed.words.letters.get(said.lower() if said > "\u0370" else said, said).upper()
 
 
 def is_choice(lexed: Lexed, at: int) -> bool:
     """Whether a letter is the label of a choice: not the article, the pronoun or a name in a formula."""
     token = lexed.tokens[at]
     said = lexed.text[token.start : token.end]
+    if said in lexed.labels:
+        return True
     if token.kind in (OTHER, FORMULA):
-        said = inside(said)
-        return _TYPESET_LABEL.fullmatch(said) is not None
+        return _TYPESET_LABEL.fullmatch(inside(said)) is not None
     if token.kind != LETTER:
         joined = 1 < len(said) < 6 and _SET.fullmatch(said) is not None
-        return token.kind == WORD and (said in lexed.words.letters or joined)
+        native = said.lower() in lexed.words.letters and (said != said.lower() or said == said.upper())
+        return token.kind == WORD and (native or joined)
     following = lexed.tokens[at + 1] if at + 1 < len(lexed.tokens) else None
+    after = token.end + (lexed.text[token.end : token.end + 1] == "}")
+    if lexed.text[after : after + 1] in ("*", "^", "_") and not lexed.text.startswith("**", after):
+        return False  # E*2
     if following is None or following.kind != WORD or following.start > token.end + 1:
         return True
     before = lexed.tokens[at - 1] if at else None
@@ -153,211 +157,54 @@ def is_choice(lexed: Lexed, at: int) -> bool:
     return said not in "AI" or bool(following.classes & _AFTER_LABEL)
 
 
-def word_in(lexed: Lexed, first: int, last: int) -> Value | None:
+# Words
+
+
+def _word(lexed: Lexed, kind: Kind, first: int, last: int) -> Value | None:
     for at in range(first, last + 1):
-        token = lexed.tokens[at]
-        if token.kind == WORD and token.classes & _CLOSED and not _is_determiner(lexed, at, last):
-            return Value(at, at, next(name for name in WORD_CLASSES if token.classes & BIT[name]).lower())
+        word = kind.word(lexed, at)
+        if word is not None and not (kind.classes and _is_determiner(lexed, at, first, last)):
+            other = kind.word(lexed, at + 2) if at + 2 <= last and _offers(lexed, at + 1) else None
+            return Value(at, at, word) if other in (None, word) else None
     return None
 
 
-def _is_determiner(lexed: Lexed, at: int, last: int) -> bool:
-    """Whether a "no" belongs to the word after it: "no button was pressed"."""
-    if not lexed.tokens[at].classes & _NOT or at == last:
+def _offers(lexed: Lexed, at: int) -> bool:
+    """Whether a token is the "or" of "yes or no", "yes/no"."""
+    token = lexed.tokens[at]
+    return lexed.text[token.start : token.end] == "/" or (token.kind == WORD and bool(token.classes & _OR))
+
+
+def _is_determiner(lexed: Lexed, at: int, first: int, last: int) -> bool:
+    """Whether a "no" belongs to the word after it: "no button was pressed"; as the first word of a slot it answers."""
+    if not lexed.tokens[at].classes & _NOT or at in (first, last):
         return False
     following = lexed.tokens[at + 1]
-    return following.kind == WORD and not following.classes & (_IS | _AND | _OR)
+    return following.kind == WORD and not following.classes & (_IS | _AND | _OR | _WITHIN)
 
 
-def text_in(lexed: Lexed, first: int, last: int) -> Value | None:
+def _words(lexed: Lexed, first: int, last: int) -> Value | None:
+    """Free words: what is set apart or quoted within the slot, else all of it without its articles and label."""
     tokens = lexed.tokens
-    label = next((at for at in range(first, min(last, first + 2) + 1) if tokens[at].kind == LETTER), None)
-    if label is not None and label < last and lexed.said(label + 1, label + 1) in (")", "]", ".", ":"):
-        first = label + 2  # (A) moss
-    for kind in (EMPHASIS, OPEN):  # what is set apart or quoted within the slot
+    letter = next((at for at in range(first, min(last, first + 2) + 1) if tokens[at].kind == LETTER), None)
+    if letter is not None and letter < last and lexed.said(letter + 1, letter + 1) in (")", "]", ".", ":"):
+        first = letter + 2  # (A) moss
+    for kind in (EMPHASIS, OPEN):
         marks = [
             at
             for at in range(first, last + 1)
-            if tokens[at].kind == kind and (kind == EMPHASIS or lexed.said(at, at) in _EDGES)
+            if tokens[at].kind == kind and (kind == EMPHASIS or lexed.said(at, at) in EDGES)
         ]
         if len(marks) >= 2 and marks[1] > marks[0] + 1:
             first, last = marks[0] + 1, marks[1] - 1
             break
-    while first <= last and (tokens[first].kind in (EMPHASIS, COLON, EQUALS, OPEN) or tokens[first].classes & _ARTICLE):
+    if not any(token.kind in (WORD, NUMBER, LETTER, FORMULA) for token in tokens[first : last + 1]):
+        return Value(first, last, lexed.said(first, last).strip()) if first <= last else None  # brackets: ) }
+    while first < last and (
+        tokens[first].kind in (EMPHASIS, COLON, EQUALS, OPEN)
+        or (tokens[first].classes & _ARTICLE and tokens[first].end - tokens[first].start < 5)
+    ):
         first += 1
     while last >= first and tokens[last].kind in (EMPHASIS, COMMA, CLOSE, OPEN):
         last -= 1
     return Value(first, last, lexed.said(first, last).strip()) if first <= last else None
-
-
-def number_or_formula(lexed: Lexed, first: int, last: int) -> Value | None:
-    """The first formula or number with what belongs to it: a list of them, a sum, an equation, a unit."""
-    tokens = lexed.tokens
-    if (whole := _mathematics(lexed, first, last)) is not None:
-        return whole
-    for at in range(first, last + 1):
-        kind = tokens[at].kind
-        if kind in (FORMULA, BOX):
-            return _formulas(lexed, at, last)
-        if kind == NUMBER or (kind in (WORD, LETTER) and _opens_expression(lexed, at, last)):
-            return _plain(lexed, at, last)
-        if kind == WORD and tokens[at].classes & _NUMBERS:
-            return _spelled(lexed, at, last)
-    return None
-
-
-_SIGNS: Final = (EMPHASIS, COLON, COMMA)
-_EDGES: Final = ("#### ", "####", "|", "~", "•", '"', "“", "”", "'", "‘", "’", "`", "「", "」", "『", "』", "【", "】")
-_PAIRS: Final = {")": "(", "]": "[", "}": "{", ">": "<"}
-
-
-def _mathematics(lexed: Lexed, first: int, last: int) -> Value | None:
-    """All of a slot, where it holds no word of prose."""
-    tokens, telling = lexed.tokens, False
-    while first <= last and (tokens[first].kind in (*_SIGNS, EQUALS, HASHES) or lexed.said(first, first) in _EDGES):
-        first += 1
-    while last >= first and (
-        tokens[last].kind in _SIGNS or lexed.said(last, last) in _EDGES or _unmatched(lexed, first, last)
-    ):
-        last -= 1
-    if last == first + 2 and lexed.said(first, first) == "<" and lexed.said(last, last) == ">":
-        first, last = first + 1, last - 1
-    if last < first:
-        return None
-    for token in tokens[first : last + 1]:
-        if token.kind == WORD and not _is_mathematical(lexed, token):
-            return None
-        telling = telling or token.kind in (NUMBER, FORMULA, BOX, LETTER) or token.kind == WORD
-    if not telling:
-        return None
-    if first == last:
-        return Value(first, last, _one(lexed, first))
-    if tokens[first].kind == NUMBER and tokens[first + 1].kind == OPEN and tokens[first + 1].start > tokens[first].end:
-        return Value(first, first, _one(lexed, first))  # 56 (20 + 36)
-    return Value(first, last, lexed.said(first, last).replace("**", "").strip(" *_`"))
-
-
-def _unmatched(lexed: Lexed, first: int, last: int) -> bool:
-    """Whether the last sign closes a bracket that was opened before the slot."""
-    closing = lexed.said(last, last)
-    if closing not in _PAIRS:
-        return False
-    said = lexed.said(first, last)
-    return sum(map(said.count, "([{<")) < sum(map(said.count, ")]}>"))
-
-
-_GROUPED: Final = re.compile(r"(\D*)(\d{1,3}(?:[. \u00a0\u202f]\d{3})+|\d+)(?:,(\d+))?(\D*)")
-
-
-def _one(lexed: Lexed, at: int) -> str:
-    """One formula without its signs; one number with the decimal mark of its language as a point."""
-    token = lexed.tokens[at]
-    said = lexed.text[token.start : token.end]
-    if token.kind == FORMULA:
-        return inside(said)
-    if token.kind == NUMBER and (lexed.words.decimal == "," or " " in said):
-        grouped = _GROUPED.fullmatch(said)
-        if grouped is not None and (grouped[3] or len(grouped[2]) > 4 or "." in grouped[2]):
-            whole = re.sub(r"\D", "", grouped[2])
-            return f"{grouped[1]}{whole}{'.' + grouped[3] if grouped[3] else ''}{grouped[4]}".strip()
-    return said
-
-
-def _is_mathematical(lexed: Lexed, token: Token) -> bool:
-    said = lexed.text[token.start : token.end]
-    if lexed.text[token.start - 1 : token.start] == "\\" and token.start:
-        return True
-    return (
-        len(said) == 1
-        or (len(said) == 2 and said.isascii() and not token.classes & ~(_AND | _OR | _UNIT | _NUMBERS))
-        or said.lower() in _MATHEMATICS
-        or bool(token.classes & (_AND | _OR))
-    )
-
-
-def _opens_expression(lexed: Lexed, at: int, last: int) -> bool:
-    token = lexed.tokens[at]
-    said = lexed.text[token.start : token.end].lower()
-    if said in _MATHEMATICS and len(said) > 1:
-        return True
-    return len(said) == 1 and at < last and lexed.tokens[at + 1].kind in (EQUALS, OTHER)
-
-
-def _formulas(lexed: Lexed, at: int, last: int) -> Value:
-    """A formula and those that it is listed with."""
-    tokens, end = lexed.tokens, at
-    place = at + 1
-    while place <= last:
-        token = tokens[place]
-        if token.kind in (FORMULA, BOX, NUMBER):
-            end = place
-        elif not (
-            token.kind in (COMMA, EQUALS, OTHER, EMPHASIS) or (token.kind == WORD and token.classes & (_AND | _OR))
-        ):
-            break
-        place += 1
-    if end != at and tokens[end].kind == FORMULA and _names_another(lexed, at, end):
-        at = end
-    if end == at:
-        return Value(at, at, inside(lexed.text[tokens[at].start : tokens[at].end]))
-    return Value(at, end, lexed.said(at, end))
-
-
-def _names_another(lexed: Lexed, first: int, last: int) -> bool:
-    """Whether the last of several equations gives something else than the first: `$c = 14$ and $a = 2c = 28$`."""
-    left, equals, _ = lexed.said(last, last).partition("=")
-    return bool(equals) and left.strip(" $\\(") != lexed.said(first, first).partition("=")[0].strip(" $\\(")
-
-
-def inside(formula: str) -> str:
-    """A formula without the signs around it."""
-    for opened, closed in (("$$", "$$"), ("\\[", "\\]"), ("\\(", "\\)"), ("$", "$")):
-        if formula.startswith(opened) and formula.endswith(closed) and len(formula) > len(opened) + len(closed):
-            return formula[len(opened) : -len(closed)].strip(" .,\n")
-    return formula
-
-
-def _plain(lexed: Lexed, at: int, last: int) -> Value:
-    """An expression in plain characters, up to the first word of prose."""
-    tokens, end, place = lexed.tokens, at, at + 1
-    while place <= last:
-        token = tokens[place]
-        said = lexed.text[token.start : token.end]
-        if (
-            token.kind in (NUMBER, FORMULA)
-            or (token.kind in (WORD, LETTER) and _is_symbol(said, token.start - tokens[place - 1].end))
-            or (token.kind == WORD and token.classes & (_SCALE | _UNIT) and end == place - 1)
-        ):
-            end = place
-        elif token.kind == WORD and token.classes & (_AND | _OR) and place < last and tokens[place + 1].kind == NUMBER:
-            pass
-        elif token.kind == CLOSE:
-            end = (
-                place if said in ")]}" and lexed.said(at, place).count("(") >= lexed.said(at, place).count(")") else end
-            )
-        elif token.kind not in (OTHER, EQUALS, OPEN, COMMA, EMPHASIS, COLON):
-            break
-        elif token.kind == OPEN and token.start > tokens[place - 1].end and tokens[place - 1].kind in (NUMBER, WORD):
-            break  # 127 (58 + 23 + 46)
-        place += 1
-    return Value(at, end, _one(lexed, at) if at == end else lexed.said(at, end).replace("**", "").strip())
-
-
-def _is_symbol(said: str, gap: int) -> bool:
-    return (
-        said.lower() in _MATHEMATICS
-        or (len(said) == 1 and said not in ("a", "A", "I"))
-        or (len(said) == 2 and gap == 0)
-    )
-
-
-def _spelled(lexed: Lexed, at: int, last: int) -> Value:
-    end = place = at
-    while place < last:
-        place += 1
-        token = lexed.tokens[place]
-        if token.kind == WORD and token.classes & (_NUMBERS | _SCALE):
-            end = place
-        elif lexed.said(place, place) != "-":
-            break
-    return Value(at, end, lexed.said(at, end))

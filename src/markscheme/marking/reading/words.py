@@ -15,8 +15,9 @@ from typing import Final
 
 CLASSES: Final = (
     "ANSWER", "IS", "SO", "CHOOSE", "GOOD", "BAD", "NOT", "HEDGE", "LIKELY", "IF", "BECAUSE", "BUT", "RETRACT", "AND",
-    "OR", "OPTION", "BOUND", "OPERATE", "APPROX", "ASK", "REMARK", "YES", "NO", "TRUE", "FALSE", "NONE", "ALL",
-    "UNKNOWN", "QUESTION", "ROLE", "STEP", "FINAL", "THIS", "UNIT", "WITHIN", "FILLER", "NUMBER", "SCALE",
+    "OR", "OPTION", "BOUND", "OPERATE", "RESCALE", "APPROX", "ASK", "REMARK", "YES", "NO", "TRUE", "FALSE", "NONE", "ALL",
+    "UNKNOWN", "QUESTION", "ROLE", "STEP", "LABEL", "FINAL", "THIS", "UNIT", "WITHIN", "FILLER", "NUMBER", "SCALE", "CONNECT",
+    "THINK", "REFUSE", "MINUS", "RESULT", "OTHERS", "WOULD",
 )  # fmt: skip
 BIT: Final = {name: 1 << place for place, name in enumerate(CLASSES)}
 _UNSPACED: Final = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
@@ -35,10 +36,12 @@ class Vocabulary:
     """The words and phrases of one language, or of two."""
 
     words: dict[str, int] = field(default_factory=dict)
-    phrases: dict[str, list[tuple[tuple[str, ...], int]]] = field(default_factory=dict)  # by first word, longest first
+    phrases: dict[tuple[str, ...], int] = field(default_factory=dict)
+    longest: dict[str, int] = field(default_factory=dict)  # words of the longest phrase that begins with a word
     stems: dict[str, int] = field(default_factory=dict)
     values: dict[str, Fraction] = field(default_factory=dict)
     letters: dict[str, str] = field(default_factory=dict)
+    groups: list[tuple[str, ...]] = field(default_factory=list)
     decimal: str = "."
 
     def classes(self, word: str) -> int:
@@ -49,6 +52,11 @@ class Vocabulary:
             self.words[word] = found if len(self.words) < _REMEMBERED else 0
         return found or 0
 
+    def announces(self, words: tuple[str, ...]) -> int:
+        """The class ANSWER where words are in it: "the correct answer" announces what "correct answer" does."""
+        bits = self.words.get(words[0], 0) if len(words) == 1 else self.phrases.get(words, 0)
+        return bits & BIT["ANSWER"]
+
     def add(self, entry: str, bit: int) -> None:
         """One entry of the data: a word, a phrase or, with `*`, a stem."""
         if entry.endswith("*") and " " not in entry:
@@ -58,7 +66,8 @@ class Vocabulary:
         if len(words) < 2:
             self.words[entry] = self.words.get(entry, 0) | bit
         else:
-            self.phrases.setdefault(words[0], []).append((words, bit))
+            self.phrases[words] = self.phrases.get(words, 0) | bit
+            self.longest[words[0]] = max(self.longest.get(words[0], 0), len(words))
 
 
 _REMEMBERED: Final = 50_000
@@ -70,7 +79,7 @@ def languages() -> dict[str, Vocabulary]:
     folder = files("markscheme.marking.reading.lexicon")
     return {
         path.name.removesuffix(".txt"): read_language(path.read_text("utf-8"))
-        for path in folder.iterdir()
+        for path in sorted(folder.iterdir(), key=lambda path: path.name)
         if path.name.endswith(".txt")
     }
 
@@ -83,9 +92,12 @@ def read_language(text: str) -> Vocabulary:
         if line.startswith("#") or not colon:
             continue
         name = name.strip()
+        group: list[str] = []
         for entry in filter(None, (each.strip() for each in entries.split(" | " if name != "IS" else "|"))):
             if name == "DECIMAL":
                 found.decimal = entry
+            elif name == "WORDS":
+                group.append(entry)
             elif name == "OPTION_LETTERS":
                 label, _, letter = entry.partition("=")
                 found.letters[label] = letter
@@ -95,8 +107,9 @@ def read_language(text: str) -> Vocabulary:
                 found.add(word, BIT[name])
             elif name in BIT:
                 found.add(entry, BIT[name])
-    for phrases in found.phrases.values():
-        phrases.sort(key=lambda phrase: -len(phrase[0]))
+        if group:
+            found.groups.append(tuple(group))
+    found.phrases = {words: bits | found.announces(words[1:]) for words, bits in found.phrases.items()}
     return found
 
 
@@ -106,15 +119,15 @@ def vocabulary(language: str) -> Vocabulary:
     english, own = languages()["english"], languages()[language]
     if own is english:
         return english
-    phrases = dict(english.phrases)
-    for first, listed in own.phrases.items():
-        phrases[first] = sorted([*listed, *phrases.get(first, [])], key=lambda phrase: -len(phrase[0]))
+    firsts = english.longest.keys() | own.longest.keys()
     return Vocabulary(
         {**english.words, **own.words},
-        phrases,
+        {**english.phrases, **own.phrases},
+        {word: max(english.longest.get(word, 0), own.longest.get(word, 0)) for word in firsts},
         {**english.stems, **own.stems},
         {**english.values, **own.values},
         {**english.letters, **own.letters},
+        english.groups,
         own.decimal,
     )
 
@@ -124,7 +137,7 @@ def _speakers() -> dict[str, tuple[str, ...]]:
     """Which languages have a word."""
     speakers: dict[str, list[str]] = {}
     for name, language in languages().items():
-        for word in {*language.words, *(words[0] for listed in language.phrases.values() for words, _ in listed)}:
+        for word in language.words.keys() | language.longest.keys():
             speakers.setdefault(word, []).append(name)
     return {word: tuple(names) for word, names in speakers.items()}
 
@@ -146,6 +159,8 @@ _SCRIPTS: Final = (
     (re.compile("[\u0e00-\u0e7f]"), "thai"),
     (re.compile("[\u3400-\u9fff]"), "chinese"),
 )
+_OWN: Final = 0.1
+"""The least share of its own signs in a text of a language with a script of its own: less is a word among others."""
 _SURE: Final = 1.3
 """A language other than English must know this many times as many words of a text: names and loans are in both."""
 
@@ -154,11 +169,14 @@ def language_of(text: str) -> str:
     """The language of a short text, by the words that it shares with the lexicon."""
     if not text.isascii():
         for script, name in _SCRIPTS:
-            if script.search(text) and name in languages():
+            if len(script.findall(text)) > _OWN * len(text) and name in languages():
                 return name
-    speakers, tally = _speakers(), {"english": 0.5}
+    speakers, tally = _speakers(), {"english": 0.3}
     for word in _WORD.findall(text.lower()):
-        for name in speakers.get(word, ()):
-            tally[name] = tally.get(name, 0) + 1
+        names = speakers.get(word, ())
+        for name in names:
+            answers = languages()[name].words.get(word, 0) & (BIT["YES"] | BIT["NO"])
+            told = 1 if answers or not word.isascii() else min(1, len(word) / 6)  # a short word tells less
+            tally[name] = tally.get(name, 0.0) + told / len(names)  # and one of few languages more
     best = max(tally, key=lambda name: tally[name])
     return best if tally[best] > _SURE * tally["english"] else "english"

@@ -16,7 +16,7 @@ import msgspec
 from markscheme.datasets.small_texts import read_toml
 from markscheme.errors import UsageError, first_line
 from markscheme.marking.bulk.graders import content_key
-from markscheme.marking.extraction.sections import read
+from markscheme.marking.reading.sections import read
 from markscheme.types import CountdownGold, Message, Problem, Prompt, Question, Response
 
 LONGEST = 8_000

@@ -16,8 +16,8 @@ import numpy as np
 from markscheme.errors import MarkingError
 from markscheme.marking import get_protocol
 from markscheme.marking.bulk.audit import applicable_protocols
-from markscheme.marking.extraction.sections import THINK_END
 from markscheme.marking.marker import Job, as_gold, judge_many
+from markscheme.marking.reading.sections import THINK_END
 from markscheme.runs.columns import CODE, CORRECT, ERROR, UNMARKED, Mask
 from markscheme.runs.snapshot import Codes
 from markscheme.view import figures

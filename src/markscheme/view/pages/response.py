@@ -16,7 +16,7 @@ from markupsafe import Markup
 from markscheme.errors import MarkingError
 from markscheme.marking import mark
 from markscheme.marking.bulk.audit import applicable_protocols
-from markscheme.marking.extraction.sections import THINK_END
+from markscheme.marking.reading.sections import THINK_END
 from markscheme.runs.columns import CORRECT, ERROR, UNMARKED, Ints, Mask
 from markscheme.types import Mark, Question, Response
 from markscheme.view.filters import Filter

@@ -10,7 +10,7 @@ from markscheme.marking.equality.kinds import Choice, Clock, ParsedAnswer, Scala
 from markscheme.marking.equality.letters import SIGNS
 from markscheme.marking.equality.read.wording import MONTHS, meaning, numeric_date, undressed, words_of
 from markscheme.marking.equality.units import read_unit
-from markscheme.marking.extraction.number_words import NUMBER_WORDS, number_from_words
+from markscheme.marking.reading.number_words import NUMBER_WORDS, number_from_words
 
 _HALF: Final = r"(?:(?P<half>[ap])\.?\s*m\b\.?|in the (?P<part>morning|afternoon|evening)|o'clock)"
 _CLOCK: Final = re.compile(

@@ -17,7 +17,7 @@ from markscheme.marking.equality.read.tree import HEDGES, Group, Node, Nodes, fl
 from markscheme.marking.equality.read.vocabulary import CONNECTIVES
 from markscheme.marking.equality.read.wording import in_words
 from markscheme.marking.equality.units import Unit, read_unit
-from markscheme.marking.extraction.number_words import SCALE_WORDS, number_from_words
+from markscheme.marking.reading.number_words import SCALE_WORDS, number_from_words
 
 _DEGREES: Final = Unit((("deg", 1),), Fraction(1))
 _DOLLARS: Final = Unit((("usd", 1),), Fraction(1))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from markscheme.marking.extraction.number_words import NUMBER_WORDS
+from markscheme.marking.reading.number_words import NUMBER_WORDS
 
 
 def words(text: str) -> frozenset[str]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from markscheme.marking.extraction.boxes import last_box
-from markscheme.marking.extraction.extracted import MAX_CONTENT, TRIES, ExtractedAnswer, trimmed
+from markscheme.marking.reading.boxes import last_box
+from markscheme.marking.reading.extracted import MAX_CONTENT, TRIES, ExtractedAnswer, trimmed
 
 
 def tagged_answer(text: str, start: int, end: int) -> ExtractedAnswer | None:

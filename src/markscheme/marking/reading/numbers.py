@@ -119,7 +119,7 @@ def number(text: str, *, units: bool = True) -> Number | None:
 def _in_words(text: str) -> Number | None:
     if len(text) > 60 or not text[:1].isalpha():
         return None
-    from markscheme.marking.extraction.number_words import number_from_words
+    from markscheme.marking.reading.number_words import number_from_words
 
     return number_from_words(text)
 

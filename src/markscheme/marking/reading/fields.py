@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 
-from markscheme.marking.extraction.extracted import TRIES, ExtractedAnswer, trimmed
+from markscheme.marking.reading.extracted import TRIES, ExtractedAnswer, trimmed
 
 _KEYS = (
     # `answer` is what ZeroEval, OpenAI's structured outputs and most prompts ask for; the others are its usual variants.
-    r"(?:the |your |my )?(?:final|correct|best|short|numerical)?[ _-]?answers?(?:[ _-](?:choice|letter|option|value|index))?"
+    r"(?:the |your |my )?(?:final|correct|best|short|numerical)?[ _-]?answers?(?:[ _-](?:choice|letter|option|value|text|index))?"
     r"|(?:final|correct|selected|chosen)[ _-]?(?:result|choice|option|value|solution)|result|choice|option|solution|value|output"
     r"|答案|最终答案|正确答案|选项|respuesta(?:[ _]final)?|réponse(?:[ _]finale)?|antwort|ответ"
 )
@@ -37,6 +37,7 @@ def json_answer(text: str, start: int, end: int) -> ExtractedAnswer | None:
         return None
     fields = list(_FIELD.finditer(text, max(start, end - _REACH), end))[-TRIES:]
     primary = [field for field in fields if not _SECONDARY.fullmatch(field["key"])]
+    primary = [field for field in primary if not field["key"].endswith("index")] or primary
     for field in reversed(primary or fields):
         value = _value(text, field.end(), end)
         if value is None or _PLACEHOLDER.fullmatch(value.content):

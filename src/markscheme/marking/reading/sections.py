@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
-from markscheme.marking.extraction.closing_answers import closing_answer
 from markscheme.types import Problem
 
 THINK_END = "</think>"
@@ -96,8 +95,10 @@ def _last_turn(text: str) -> int:
     if text[:1] not in "<[SUHI#\n " or _OPENS_TRANSCRIPT.match(text) is None:
         return 0
     turns = [turn.end() for turn in _ASSISTANT_TURN.finditer(text)]
-    said = [begin for begin, finish in zip(turns, [*turns[1:], len(text)], strict=True) if text[begin:finish].strip()]
-    return said[-1] if said else 0
+    for begin, finish in zip(reversed(turns), [len(text), *reversed(turns[1:])], strict=False):
+        if text[begin:finish].strip():
+            return begin
+    return 0
 
 
 def _behind_thinking(
@@ -120,10 +121,8 @@ def _behind_thinking(
         return mistyped + len(_MISTYPED), end, cut_off
     again = text.rfind(opening, opened + 1, end)
     for finish in () if cut_off else (end, again) if again > 0 else (end,):
-        if (answer := closing_answer(text, opened, finish)) is not None:
-            return answer, finish, False
-    if not cut_off and _ends_with_answer(text, opened + len(opening), end):
-        return opened + len(opening), end, False
+        if _ends_with_answer(text, opened + len(opening), finish):
+            return opened + len(opening), finish, False
     return start, opened, True  # thinking that never ends; what stands before it may still be an answer
 
 
@@ -136,9 +135,9 @@ def _ends_with_answer(text: str, start: int, end: int) -> bool:
 def _within(text: str, opening: str, closing: str, start: int, closed: int) -> tuple[int, int] | None:
     """Where the answer of a response stands that says nothing behind its thinking: at the end of it, or before it."""
     opened = text.rfind(opening, start, closed) if opening else -1
-    answer = closing_answer(text, max(start, opened), closed, closed=True)
-    if answer is not None:
-        return answer, closed
+    begin = max(start, opened + len(opening))
+    if _ends_with_answer(text, begin, closed):
+        return begin, closed
     earlier = text.rfind(closing, start, max(opened, start))
     start = earlier + len(closing) if earlier >= 0 else start
     return (start, opened) if opened > start and _STATED.search(text, start, opened) else None

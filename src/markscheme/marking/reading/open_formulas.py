@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from markscheme.marking.extraction.boxes import FORGOTTEN, closing_brace
+from markscheme.marking.reading.boxes import FORGOTTEN, closing_brace
 
 WINDOW: Final = 2_000
 """Characters at the end of a response that are looked at."""

@@ -1,1 +1,0 @@
-"""Where a response states its answer."""
