@@ -163,6 +163,6 @@ def test_run_when_the_model_calls_without_end_then_max_turns_ends_it(markscheme,
         tools = ("--tools", "python", "--max-turns", 3)
         done = markscheme("run", sums(1), *fast, "--base-url", server.url, *tools, "--out", tmp_path / "run", "--json")
         assert len(server.seen) == 3
-    assert json.loads(done.stdout)["verdicts"] == {"no_answer": 1}
+    assert json.loads(done.stdout)["verdicts"] == {"truncated": 1}
     [response] = Run.open(tmp_path / "run").responses()
     assert "there is no tool" in response.turns[1].text
