@@ -150,6 +150,10 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     reasoning_effort: Annotated[
         str | None, _fixed("how long the model should think, in the server's words: low, high …", "EFFORT")
     ] = None
+    reasoning_summary: Annotated[
+        Literal["auto", "concise", "detailed"] | None,
+        _fixed("ask for a summary of what the model thought (--api responses)"),
+    ] = None
     thinking_budget: Annotated[Count | None, _fixed("tokens that the model may think (anthropic/)")] = None
     response_field: Annotated[str, _fixed("where http/ finds the text in the answer")] = "answer"
     max_tokens_field: Annotated[

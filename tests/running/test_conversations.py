@@ -1,9 +1,11 @@
 """Several turns: each is kept before the next begins, and none is asked twice."""
 
 import json
+import random
 import shutil
 
 import pytest
+import talks
 from kept_runs import answers, wait_until
 from loopback import Loopback, Plan
 
@@ -63,6 +65,24 @@ def test_resume_when_killed_between_two_turns_then_no_turn_is_lost_and_none_aske
         assert sum(server.answered.values()) - sum(before.values()) == missing
     assert set(server.answered.values()) == {1}
     assert all(len(response.turns) == 3 for response in Run.open(folder).responses())
+
+
+@pytest.mark.skipif(shutil.which("bwrap") is None, reason="needs bubblewrap")
+def test_conversations_when_killed_again_and_again_then_no_turn_is_lost_and_none_asked_twice(
+    process, sums, fast, tmp_path
+):
+    folder = tmp_path / "run"
+    with Loopback(script := talks.Script()) as server:
+        command = ("run", sums(8), *fast, "--base-url", server.url, "--tools", "python", "--then", talks.THEN)
+        command += ("--max-turns", talks.MOST_TURNS, "--concurrency", 4, "--retry-delay", 0.01, "--out", folder)
+        wrong, counts = talks.kill_again_and_again(lambda: process(*command), folder, script, 4, random.Random(1))
+    assert wrong == []
+    assert counts["broken streams"]
+    assert counts["turns"] == 7 * 5 + talks.MOST_TURNS
+    responses = list(Run.open(folder).responses())
+    assert sum(response.cut_off_by_turns for response in responses) == 1
+    assert {response.tool_errors for response in responses} == {2, 0}
+    assert {response.cached_tokens for response in responses} == {60 * 5, 60 * talks.MOST_TURNS}
 
 
 def test_resume_when_a_turn_is_torn_or_strange_then_the_conversation_goes_on_before_it(

@@ -34,13 +34,14 @@ COLUMNS: Columns = {
     **dict.fromkeys(("problem_id", "statement", "gold", "protocol", "verdict"), str),
     "correct": float,
     **dict.fromkeys(("answer", "why", "flags", "text", "reasoning", "finish_reason"), str),
-    **dict.fromkeys(("prompt_tokens", "completion_tokens", "reasoning_tokens"), int | None),
+    **dict.fromkeys(("prompt_tokens", "completion_tokens", "reasoning_tokens", "cached_tokens"), int | None),
     **dict.fromkeys(("latency", "first_token", "tokens_per_second"), float),
     "attempts": int,
-    **dict.fromkeys(("error", "error_kind"), str),
+    **dict.fromkeys(("calls", "tool_errors", "tool_tokens"), int | None),
+    **dict.fromkeys(("error", "error_kind", "earlier"), str),
 }
 """What is known of every response. `correct` is a number, so that its mean over responses that came is a share."""
-FACTS = tuple(COLUMNS)[tuple(COLUMNS).index("text") :]
+FACTS = tuple(COLUMNS)[tuple(COLUMNS).index("text") : -1]
 """Those that are fields of the response itself."""
 
 
@@ -285,5 +286,6 @@ def _flat(answer: Answer) -> dict[str, Any]:
         "answer": mark.answer if mark else None,
         "why": mark.why if mark else None,
         "flags": ", ".join(mark.flags) if mark else None,
+        "earlier": ", ".join(mark.earlier) if mark and mark.earlier else None,
         **{name: getattr(response, name) for name in FACTS},
     }

@@ -59,7 +59,7 @@ class Completion(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Model(ABC):
-    """Answers requests. A backend derives from this; `answer` is all it must write, the rest has a default.
+    """Answers requests. A backend derives from this; `generate` is all it must write, the rest has a default.
 
     Make one with `markscheme.models.load_model`.
     """
@@ -122,7 +122,7 @@ class Model(ABC):
         return ""
 
     @abstractmethod
-    async def answer(self, request: Request) -> Sequence[Completion]:
+    async def generate(self, request: Request) -> Sequence[Completion]:
         """Completions for `request.samples`, in that order; raises `RequestFailed`.
 
         Fewer than asked for is allowed (not every server knows `n`): the rest is asked again.

@@ -69,7 +69,7 @@ class Replay(Model):
             places = self._places.setdefault(name, {})
             places[len(places) if sample is None else sample] = offset
 
-    async def answer(self, request: Request) -> Sequence[Completion]:
+    async def generate(self, request: Request) -> Sequence[Completion]:
         # The content decides before the id: files of other tools number their questions as they like.
         whole, bare = squeezed(request.statement), squeezed(without_choices(request.statement))
         names = (request.key, whole, bare, request.problem_id)

@@ -195,6 +195,7 @@ class Asking:
 
     def _scheduler(self, recorder: Recorder) -> Scheduler:
         work, config, model = self._work, self._work.config, self._model
+        lasting = model.streams or config.background  # which end a silent try themselves
         scheduler = Scheduler(
             model,
             self._requests(),
@@ -202,7 +203,7 @@ class Asking:
             limit=choose_limit(config, model, self._live.total - self._live.done),
             pace=Pace(config),
             retry=RetryPolicy(config.max_retries, config.retry_delay),
-            timeout=None if model.in_process else config.total_timeout if model.streams else config.request_timeout,
+            timeout=None if model.in_process else config.total_timeout if lasting else config.request_timeout,
             live=self._live,
             affordable=work.budget.affordable,
             conversation=self._talk,

@@ -199,7 +199,7 @@ class Scheduler:
         job.epoch = self._limit.epoch
         try:
             async with asyncio.timeout(self._timeout):
-                completions = await self._model.answer(job.request)
+                completions = await self._model.generate(job.request)
         except RequestFailed as failure:
             self._failed(job, failure)
         except TimeoutError:
