@@ -196,6 +196,12 @@ class Response(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return added if self.turns else None
 
     @property
+    def earlier_answers(self) -> tuple[Turn, ...]:
+        """What the model said each time before the user went on."""
+        pairs = zip(self.turns, self.turns[1:], strict=False)
+        return tuple(turn for turn, after in pairs if turn.role == "assistant" and after.role == "user")
+
+    @property
     def cut_off_by_turns(self) -> bool:
         """Whether the model still called a tool when its turns were used up."""
         return bool(self.turns and self.turns[-1].tool_calls)

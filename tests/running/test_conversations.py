@@ -9,6 +9,7 @@ import talks
 from kept_runs import answers, wait_until
 from loopback import Loopback, Plan
 
+import markscheme as ms
 from markscheme.runs.folder import Run
 
 
@@ -23,7 +24,18 @@ def test_run_when_the_user_asks_on_then_the_last_answer_counts_and_every_turn_is
         done = markscheme(
             *("run", sums(1), *fast, "--base-url", server.url, "--then", "Are you sure?", "--out", folder, "--json")
         )
-    assert json.loads(done.stdout)["verdicts"] == {"correct": 1}
+    report = json.loads(done.stdout)
+    assert report["verdicts"] == {"correct": 1}
+    doubted = report["doubted"]
+    assert [doubted[name]["value"] for name in ("right_at_once", "mended", "spoiled")] == [0, 1, 0]
+    assert [each["value"] for each in doubted["answers"].values()] == [0, 1]
+    assert any("mended 100.0 %" in note for note in report["warnings"])
+    assert [mark.earlier for mark in Run.open(folder).marks("gsm8k-numeric")] == [("wrong",)]
+    assert markscheme("mark", folder, "--protocol", "gsm8k-flexible").returncode == 0
+    assert [mark.earlier for mark in Run.open(folder).marks("gsm8k-flexible")] == [("wrong",)]
+    assert markscheme("verify", folder).returncode == 0
+    [row] = ms.load(folder).rows()
+    assert (row["earlier"], row["calls"]) == ("wrong", 0)
     [response] = Run.open(folder).responses()
     said = [(turn.role, turn.text) for turn in response.turns]
     assert said == [("assistant", "ANSWER: 1"), ("user", "Are you sure?"), ("assistant", "ANSWER: 7")]
@@ -103,6 +115,61 @@ def test_resume_when_a_turn_is_torn_or_strange_then_the_conversation_goes_on_bef
     assert {len(response.turns) for response in Run.open(folder).responses()} == {3}
 
 
+def test_benchmark_when_it_has_further_turns_and_tools_of_its_own_then_they_are_used(markscheme, fast, tmp_path):
+    rows = [{"question": "What is 0 + 7?", "answer": "7", "hint": "count {on}"}]
+    (tmp_path / "sums.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (tmp_path / "own.toml").write_text(
+        'tools = ["python"]\n[data.test]\nfile = "sums.jsonl"\n[fields]\nstatement = "question"\ngold = "answer"\n'
+        'metadata = ["hint"]\n'
+        '[prompts.hinted]\nuser = "{statement}"\nthen = ["Hint: {hint}. What is {statement}", "Sure {really}?"]\n'
+    )
+    with Loopback(Plan(answer=lambda body: f"ANSWER: {len(body['messages'])}"), keep=True) as server:
+        options = (*fast, "--base-url", server.url, "--unsafe-tools")
+        done = markscheme("run", tmp_path / "own.toml", *options, "--out", tmp_path / "run")
+        bodies = [json.loads(body) for _, body in server.seen]
+        assert markscheme("run", tmp_path / "own.toml", *options, "--out", tmp_path / "run").returncode == 0
+        assert len(server.seen) == 3
+        without = markscheme("run", tmp_path / "own.toml", *options, "--tools", "none", "--out", tmp_path / "other")
+        assert without.returncode == 0
+        assert "tools" not in json.loads(server.seen[3][1])
+    assert done.returncode == 0
+    assert {body["tools"][0]["function"]["name"] for body in bodies} == {"python"}
+    said = [message["content"] for message in bodies[-1]["messages"] if message["role"] == "user"]
+    assert said[1:] == ["Hint: count {on}. What is What is 0 + 7?", "Sure {really}?"]
+    assert list(json.loads(done.stdout)["doubted"]["answers"]) == ["1", "2", "3"]
+    assert "python" in Run.open(tmp_path / "run").manifest.tools
+
+
+def test_further_turn_when_it_would_give_the_answer_away_then_refused(markscheme, sums, fast, tmp_path):
+    done = markscheme(
+        "run", sums(1), *fast, "--base-url", "http://127.0.0.1:9/v1", "--then", "It is {gold}, is it not?"
+    )
+    assert done.returncode == 2
+    assert "give the answer away" in done.stderr
+
+
+def test_run_when_the_model_uses_the_tags_of_nanochat_then_expressions_are_answered_in_the_text(
+    markscheme, sums, fast, tmp_path
+):
+    def answer(body):
+        prompt = body["prompt"]
+        if "<|output_start|>7<|output_end|>" in prompt:
+            return " so ANSWER: 7"
+        if "1/0<|python_end|>" in prompt:
+            return "<|python_start|>3+4"  # the server leaves out the text at which it stops
+        return "Let me see <|python_start|>1/0<|python_end|>"
+
+    with Loopback(Plan(answer=answer), keep=True) as server:
+        tags = ("--tools", "python", "--tool-format", "nanochat", "--api", "completions", "--unsafe-tools")
+        done = markscheme("run", sums(1), *fast, "--base-url", server.url, *tags, "--out", tmp_path / "run")
+        last = json.loads(server.seen[-1][1])
+    assert json.loads(done.stdout)["verdicts"] == {"correct": 1}
+    assert last["stop"] == ["<|python_end|>"]
+    assert last["prompt"].endswith(
+        "<|python_start|>1/0<|python_end|><|python_start|>3+4<|python_end|><|output_start|>7<|output_end|>"
+    )
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
@@ -149,7 +216,13 @@ def test_run_when_the_model_calls_python_then_its_results_are_handed_back_and_ke
             *("run", sums(1), *fast, "--base-url", server.url, "--tools", "python", "--out", folder, "--json")
         )
         first, second = (json.loads(body) for _, body in server.seen)
-    assert json.loads(done.stdout)["verdicts"] == {"correct": 1}
+    report = json.loads(done.stdout)
+    assert report["verdicts"] == {"correct": 1}
+    tools = report["tools"]
+    assert (tools["calls"], tools["used"]["value"], tools["failed"]["value"], tools["tokens"]) == (2, 1, 0, None)
+    assert tools["where"] == {"python": "bubblewrap"}
+    assert any("2.0 calls per response" in note for note in report["warnings"])
+    assert "tool_calls" in markscheme("report", folder, "--format", "csv").stdout
     assert first["tools"][0]["function"]["name"] == "python"
     assert [(one["role"], one.get("tool_call_id"), one["content"]) for one in second["messages"][2:]] == [
         ("tool", "c0", ""),

@@ -101,13 +101,14 @@ class Run(folder.Run, Frames):
 
     def mark(self, protocol: str | Sequence[str]) -> Self:
         """Judge every response again under a protocol, or several; the marks stand beside the others."""
-        from markscheme.marking import get_protocol, mark_many
+        from markscheme.marking import get_protocol
+        from markscheme.runs.judging import judge_all
 
         rules = [get_protocol(name) for name in ([protocol] if isinstance(protocol, str) else protocol)]
         problems = {question.problem.key: question.problem for question in self.questions()}
         for rule in rules:
             pairs = ((response, problems[response.key]) for response in self.responses())
-            self.mark_again(rule.label, mark_many(pairs, rule.name))
+            self.mark_again(rule.label, judge_all(pairs, rule.name))
         return self
 
     def resume(self, *, progress: bool = True, track: str | Sequence[str] = (), **options: Any) -> Self:

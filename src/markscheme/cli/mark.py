@@ -99,14 +99,15 @@ def _mark_run(args: argparse.Namespace) -> None:
 def _mark_responses(outputs: Outputs, protocol: str, args: argparse.Namespace) -> Score:
     import msgspec
 
-    from markscheme.marking import get_protocol, mark_many
+    from markscheme.marking import get_protocol
     from markscheme.marking.bulk.audit import score
     from markscheme.runs.folder import write_atomically
+    from markscheme.runs.judging import judge_all
 
     label, responses = get_protocol(protocol).label, Counter[tuple[str, "Verdict"]]()
 
     def marks() -> Iterator[Mark]:
-        for mark in mark_many(outputs, protocol, workers=args.workers, think_end=args.think_end):
+        for mark in judge_all(outputs, protocol, workers=args.workers, think_end=args.think_end):
             responses[mark.key, mark.verdict] += 1
             yield mark
 

@@ -70,9 +70,9 @@ class Price(msgspec.Struct, frozen=True):
 
     input: float
     output: float
+    as_of: str = ""
     cached: float | None = None
     """Of the prompt's tokens that the provider had in its cache; without it they cost as much as the others."""
-    as_of: str = ""
 
     def of(self, prompt_tokens: int, completion_tokens: int, cached_tokens: int = 0) -> float:
         """The cost."""
