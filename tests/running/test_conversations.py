@@ -232,6 +232,29 @@ def test_run_when_the_model_calls_python_then_its_results_are_handed_back_and_ke
     assert [turn.role for turn in response.turns] == ["assistant", "tool", "tool", "assistant"]
 
 
+def test_replay_when_conversations_are_stored_then_all_of_them_or_turn_by_turn_with_tools_called_again(
+    markscheme, sums, fast, tmp_path
+):
+    first, whole, anew = (tmp_path / name for name in ("first", "whole", "anew"))
+    tools = ("--tools", "python", "--unsafe-tools")
+    with Loopback(called("x = 3", "2 * x + 1")) as server:
+        markscheme("run", sums(2), *fast, "--base-url", server.url, *tools, "--out", first)
+    stored = list(Run.open(first).responses())
+    replay = ("run", sums(2), *fast[:2], "--model", f"replay/{first / 'responses.jsonl'}", "--json")
+    assert markscheme(*replay, "--out", whole).returncode == 0
+    assert markscheme(*replay, *tools, "--out", anew).returncode == 0
+    for folder in (whole, anew):
+        again = list(Run.open(folder).responses())
+        assert [[(turn.role, turn.text, turn.tool_calls) for turn in one.turns] for one in again] == [
+            [(turn.role, turn.text, turn.tool_calls) for turn in one.turns] for one in stored
+        ]
+        assert [one.text for one in again] == [one.text for one in stored]
+    assert (anew / "turns.jsonl").exists()
+    assert not (whole / "turns.jsonl").exists()
+    short = markscheme(*replay, "--then", "Sure?", "--then", "Really?", "--out", tmp_path / "more")
+    assert "and more are asked for" in short.stdout + short.stderr
+
+
 @pytest.mark.skipif(shutil.which("bwrap") is None, reason="needs bubblewrap")
 def test_run_when_code_is_a_block_of_the_text_then_it_is_answered_in_the_text(markscheme, sums, fast, tmp_path):
     def answer(body):

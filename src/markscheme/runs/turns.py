@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -28,8 +29,10 @@ class Begun(msgspec.Struct, frozen=True):
     ticket: str = ""  # of the answer that was asked for last
 
 
-def begun(folder: Path, wanted: Callable[[str, int], bool]) -> dict[tuple[str, int], Begun]:
-    """The conversations that were left before their end, by problem and sample.
+def begun(
+    folder: Path, wanted: Callable[[str, int], bool], key: str = "", seconds: float = float("inf")
+) -> dict[tuple[str, int], Begun]:
+    """The conversations that have not come to their end, by problem and sample; with a `key` only those of one problem.
 
     Turns count from the first up to the first that is missing: a damaged line ends what can be gone on with.
     """
@@ -38,7 +41,9 @@ def begun(folder: Path, wanted: Callable[[str, int], bool]) -> dict[tuple[str, i
     for file in sorted(folder.glob("turns*.jsonl")):
         reader = LineReader(file, folder.resolve())
         reader.look()
-        for _, line in () if reader.refused else reader.lines(float("inf")):
+        for _, line in () if reader.refused else reader.lines(time.monotonic() + seconds):
+            if key and key.encode() not in line:
+                continue
             one = decode_or_none(line, TurnLine, TurnLine.__struct_fields__)
             if one is None or one.sample < 0 or not wanted(one.key, one.sample):
                 continue
