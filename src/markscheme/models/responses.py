@@ -7,6 +7,7 @@ of a turn are handed back as they came. In the background a request has a name, 
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
@@ -32,6 +33,8 @@ LOOK_AGAIN = (1.0, 2.0, 5.0, 10.0)  # seconds between looks at a request in the 
 
 class ResponseFold(Fold):
     """The stream of a response: its last event holds all of it, but for encrypted reasoning, which comes with each item."""
+
+    unneeded = re.compile(rb'^(?:event:.*|data: ?\{"type": ?"response\.[a-z_.]+\.delta".*)\n', re.MULTILINE)
 
     def __init__(self) -> None:
         super().__init__()
