@@ -11,7 +11,9 @@ from markscheme.config import RunConfig
 from markscheme.errors import UsageError, nearest
 from markscheme.types import ToolSpec
 
-TOOLS = {"python": "runs Python in a sandbox"}
+TOOLS = {
+    "python": "runs Python in a sandbox",
+}
 """The tools by name; `markscheme.tools.NAME` has a function `create(config) -> Tool`."""
 
 
