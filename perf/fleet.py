@@ -102,7 +102,7 @@ class _Server:
         self._running: dict[asyncio.Future[None], float] = {}  # with the moments they began
         self.group: Group | None = None
 
-    async def answer(self, request: Request) -> Sequence[Completion]:
+    async def generate(self, request: Request) -> Sequence[Completion]:
         """Take a slot, generate, give the answer; or die trying."""
         loop = asyncio.get_running_loop()
         await self._up.wait()
@@ -151,8 +151,8 @@ class _Model(Model):
     def __init__(self, group: Group) -> None:
         self._group = group
 
-    async def answer(self, request: Request) -> Sequence[Completion]:
-        return await self._group.answer(request)
+    async def generate(self, request: Request) -> Sequence[Completion]:
+        return await self._group.generate(request)
 
 
 def lengths_of(fleet: Fleet) -> list[int]:

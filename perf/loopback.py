@@ -47,6 +47,8 @@ class Plan:
         hold: bool = False,
         events: Callable[[dict[str, Any]], Sequence[object]] | None = None,
         event_delay: float = 0.0,
+        tokens: int = 0,
+        writes: int = 1,
     ) -> None:
         self.latency = latency
         self.answer = answer
@@ -60,6 +62,8 @@ class Plan:
         self.events = events
         """The events of a request that asks for a stream, each with its own write: JSON, or text as it is; `BREAK` hangs up."""
         self.event_delay = event_delay
+        self.bursts = _bursts(text, tokens, writes) if tokens else []
+        """The text as so many events, in so many writes: for measurements, encoded once."""
         # Encoded once: the server's work must not hide the client's.
         self.fixed = self.encode(text, "loopback") if answer is None else b""
 
@@ -84,6 +88,26 @@ class Plan:
             if point < 0:
                 return fault
         return None
+
+
+def _bursts(text: str, tokens: int, writes: int) -> list[bytes]:
+    """A stream as vLLM sends it, an event a token, cut into chunks of HTTP."""
+    size = max(1, len(text) // tokens)
+    letters = [text[at : at + size] for at in range(0, len(text), size)]
+    about = {
+        "id": "chatcmpl-0123456789abcdef0123456789abcdef",
+        "object": "chat.completion.chunk",
+        "created": 1700000000,
+    }
+    about["model"] = "loopback"
+    choices = [{"index": 0, "delta": {"content": part}, "logprobs": None, "finish_reason": None} for part in letters]
+    choices.append({"index": 0, "delta": {"content": ""}, "logprobs": None, "finish_reason": "stop"})
+    events = [{**about, "choices": [choice]} for choice in choices]
+    events.append({**about, "choices": [], "usage": {"prompt_tokens": 200, "completion_tokens": len(letters)}})
+    lines = [f"data: {json.dumps(event)}\n\n".encode() for event in events] + [b"data: [DONE]\n\n"]
+    step = -(-len(lines) // writes)
+    chunks = [b"".join(lines[at : at + step]) for at in range(0, len(lines), step)]
+    return [f"{len(chunk):x}\r\n".encode() + chunk + b"\r\n" for chunk in chunks]
 
 
 class _Connection(asyncio.Protocol):
@@ -131,6 +155,9 @@ class _Connection(asyncio.Protocol):
         asked: dict[str, Any] = json.loads(body) if plan.answer or plan.status or plan.events or server.count else {}
         if server.count:
             server.asked[server.identity(asked)] += 1
+        if plan.bursts and b'"stream":true' in body:
+            asyncio.get_running_loop().call_later(plan.latency, self._burst, 0)
+            return
         fault = plan.draw() if plan.faults else None
         if plan.capacity is not None and server.in_flight > plan.capacity:
             fault = "429"
@@ -184,6 +211,19 @@ class _Connection(asyncio.Protocol):
         data = first if isinstance(first, str) else f"data: {json.dumps(first)}\n\n"
         self._transport.write(f"{len(data.encode()):x}\r\n{data}\r\n".encode())
         asyncio.get_running_loop().call_later(self._plan.event_delay, self._stream, rest, asked)
+
+    def _burst(self, number: int) -> None:
+        assert self._transport is not None
+        if self._transport.is_closing():
+            return
+        if number == 0:
+            self._send(b"", headers="Transfer-Encoding: chunked\r\n", kind="text/event-stream")
+        self._transport.write(self._plan.bursts[number])
+        if number + 1 == len(self._plan.bursts):
+            self._done()
+            self._transport.write(b"0\r\n\r\n")
+        else:
+            asyncio.get_running_loop().call_later(self._plan.event_delay, self._burst, number + 1)
 
     def _refuse(self, status: int, body: dict[str, Any]) -> None:
         self._done()
@@ -300,13 +340,24 @@ def main() -> None:
     parser.add_argument("--latency", type=float, default=0.0, help="seconds before each answer")
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--size", type=int, help="characters of each answer")
+    parser.add_argument("--tokens", type=int, default=0, help="events of each streamed answer")
+    parser.add_argument("--writes", type=int, default=1, help="and the writes that send them")
+    parser.add_argument("--event-delay", type=float, default=0.0, help="seconds between two writes")
     parser.add_argument("--fault", action="append", default=[], metavar="KIND=SHARE", help=", ".join(FAULTS))
     options = parser.parse_args()
     faults = {kind: float(share) for kind, _, share in (fault.partition("=") for fault in options.fault)}
     text = DEFAULT_TEXT
     if options.size:
         text = (DEFAULT_TEXT * (options.size // len(DEFAULT_TEXT) + 1))[-options.size :]
-    server = Loopback(Plan(latency=options.latency, text=text, faults=faults), port=options.port)
+    plan = Plan(
+        latency=options.latency,
+        text=text,
+        faults=faults,
+        tokens=options.tokens,
+        writes=options.writes,
+        event_delay=options.event_delay,
+    )
+    server = Loopback(plan, port=options.port)
     with contextlib.suppress(KeyboardInterrupt):
         asyncio.run(server.serve(lambda: print(server.url, flush=True)))
 

@@ -3,6 +3,7 @@
     python perf/overhead.py                       bare aiohttp client and markscheme, 1,319 requests and 8 × 1,319
     python perf/overhead.py --peers DIR           with lm_eval and inspect_ai, in virtual environments below DIR
     python perf/overhead.py --clients             HTTP clients by themselves: why aiohttp
+    python perf/overhead.py --streams             streamed answers of 1,000 events against the same without a stream
     python perf/overhead.py --memory              peak memory at 1,000 and 100,000 responses of 20 kB
 
 Every client runs in a process of its own against a loopback server in another, with real GSM8K questions where the
@@ -287,6 +288,31 @@ def memory(asked: Questions, scratch: Path) -> None:
     table(rows)
 
 
+def streams(options: argparse.Namespace, asked: Questions, scratch: Path) -> None:
+    """CPU of the whole command for the same text in one piece and as 1,000 events, in ever smaller writes."""
+    rows: list[dict[str, str]] = []
+    first = 0.0
+    samples = asked.count * options.times[0]
+    for name, more in {
+        "one piece": (),
+        "1,000 events, 4 writes": ("--tokens", "1000", "--writes", "4", "--event-delay", "0.02"),
+        "1,000 events, 30 writes": ("--tokens", "1000", "--writes", "30", "--event-delay", "0.02"),
+        "1,000 events, 1,000 writes": ("--tokens", "1000", "--writes", "1000", "--event-delay", "0.002"),
+    }.items():
+        costs = []
+        for number in range(options.repeat):
+            folder = scratch / f"stream {name} {number}"
+            folder.mkdir()
+            with server(options.latency, "--size", "4000", *more) as url:
+                costs.append(ours(asked, url, options.times[0], options.concurrency, folder))
+        cpu = min(cost.cpu for cost in costs)
+        first = first or cpu
+        each = {"answer": name, "requests": f"{samples:,}", "CPU s": f"{cpu:.2f}"}
+        rows.append({**each, "CPU ms per sample": f"{1000 * cpu / samples:.2f}", "× one piece": f"{cpu / first:.2f}"})
+    print(f"{options.concurrency} in flight, least of {options.repeat}")
+    table(rows)
+
+
 def clients(options: argparse.Namespace, asked: Questions, scratch: Path) -> None:
     """The HTTP clients by themselves."""
     rows, base = [], None
@@ -321,12 +347,15 @@ def main() -> None:
     parser.add_argument("--install", action="store_true", help="make the missing ones")
     parser.add_argument("--memory", action="store_true")
     parser.add_argument("--clients", action="store_true")
+    parser.add_argument("--streams", action="store_true")
     options = parser.parse_args()
     # A checkout under PYTHONDONTWRITEBYTECODE has none, and compiling all modules again took a fifth of our time.
     compileall.compile_dir(HERE.parent / "src", quiet=2)
     with tempfile.TemporaryDirectory() as folder:
         asked = Questions(Path(folder))
-        if options.memory:
+        if options.streams:
+            streams(options, asked, Path(folder))
+        elif options.memory:
             memory(asked, Path(folder))
         elif options.clients:
             clients(options, asked, Path(folder))

@@ -106,3 +106,61 @@ def test_contributing_when_its_metric_is_written_then_reported_and_compared_with
     compared = json.loads(copy.run("compare", "runs/1", "runs/2", "--metric", "fail@2", "--json"))["comparison"]
     assert compared["a"]["estimate"] == pytest.approx(failed["value"])
     assert compared["difference"]["low"] <= compared["difference"]["estimate"] <= compared["difference"]["high"]
+
+
+CALCULATOR = """
+import ast, json, operator
+from markscheme.tools.base import Result, Tool
+from markscheme.types import ToolSpec
+
+DO = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv}
+
+
+class Calculator(Tool):
+    spec = ToolSpec(name="calculator", description="Calculate.", parameters={
+        "type": "object", "properties": {"expression": {"type": "string"}}, "required": ["expression"]})
+
+    async def run(self, arguments, earlier):
+        try:
+            return Result(f"{value(ast.parse(json.loads(arguments)['expression'], mode='eval').body):g}")
+        except (ValueError, TypeError, KeyError, SyntaxError, ZeroDivisionError, OverflowError, RecursionError):
+            return Result("that cannot be calculated", failed=True)
+
+
+def value(node):
+    if isinstance(node, ast.BinOp):
+        return DO[type(node.op)](value(node.left), value(node.right))
+    return float(node.value)
+
+
+def create(config):
+    return Calculator()
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "arguments", "answer"),
+    [
+        ("factor", None, {"number": 84}, "2 * 2 * 3 * 7"),
+        ("calculator", CALCULATOR, {"expression": "12 * (3 + 4)"}, "84"),
+    ],
+)
+def test_contributing_when_a_tool_is_written_by_it_then_a_model_calls_it(copy, name, code, arguments, answer):
+    """The one that it shows, and a calculator as somebody else would write it: two files each."""
+    (copy.package / "tools" / f"{name}.py").write_text(code or blocks("Add a tool")["python"])
+    table = copy.package / "tools" / "base.py"
+    row = blocks("Add a tool")["text"].replace("factor", name, 1)
+    table.write_text(table.read_text().replace("TOOLS = {\n", f"TOOLS = {{\n{row}"))
+    work = copy.package.parents[1] / "work"
+    (work / "problems.jsonl").write_text(
+        json.dumps({"question": "What is it?", "answer": answer.split(" ")[-1]}) + "\n"
+    )
+    call = {"id": "c", "name": name, "arguments": json.dumps(arguments)}
+    turns = [{"role": "assistant", "tool_calls": [call]}, {"role": "assistant", "text": "done"}]
+    stored = {"question": "What is it?", "text": "done", "turns": turns}
+    (work / "stored.jsonl").write_text(json.dumps(stored) + "\n")
+    asked = ("run", "problems.jsonl", "--model", "replay/stored.jsonl", "--tools", name, "--out", "runs/one", "--json")
+    report = json.loads(copy.run(*asked))
+    assert report["tools"]["calls"] == 1
+    [response] = map(json.loads, (work / "runs" / "one" / "responses.jsonl").read_text().splitlines())
+    assert response["turns"][1]["text"] == answer

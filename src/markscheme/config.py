@@ -96,18 +96,35 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         _fixed("what the model may call while it answers: python; may be repeated", "TOOL", group="tools"),
     ] = ()
     tool_format: Annotated[
-        Literal["native", "fenced"],
-        _fixed("tool calls of the server's API, or a ```python block in the text that is answered by ```output"),
+        Literal["native", "fenced", "nanochat"],
+        _fixed("tool calls of the server's API, ```python blocks in the text, or nanochat's tags in the text"),
     ] = "native"
     max_turns: Annotated[Count, _fixed("with --tools: at most N turns of the model for one response", "N")] = 16
     tool_timeout: Annotated[Positive, _fixed("seconds that one call of a tool may take", "SECONDS")] = 30.0
     tool_memory: Annotated[Count, _fixed("megabytes of memory for one call of a tool", "MB")] = 2048
+    tool_state: Annotated[
+        Literal["session", "none"],
+        _fixed("whether a call of a tool finds the variables of earlier calls of the same response"),
+    ] = "session"
+    sandbox: Annotated[
+        str,
+        _free(
+            "where tools run: bubblewrap, nsjail, podman, docker or landlock (default: the first that works)", "NAME"
+        ),
+    ] = "auto"
+    tool_image: Annotated[str, _free("the image of podman's and docker's containers, which must be there", "IMAGE")] = (
+        "python:3.12-slim"
+    )
     unsafe_tools: Annotated[bool, _free("run tools without a sandbox where there is none")] = False
 
     base_url: Annotated[tuple[str, ...], _free("server address; repeat it for replicas", "URL", group="model")] = ()
     api: Annotated[
-        Literal["chat", "completions"], _fixed("chat messages, or plain text for base models (openai/ only)")
+        Literal["chat", "completions", "responses"],
+        _fixed("chat messages, plain text for base models, or OpenAI's Responses API (openai/ only)"),
     ] = "chat"
+    background: Annotated[
+        bool, _free("have the provider work on each request by itself and fetch the answer (--api responses)")
+    ] = False
     api_key_env: Annotated[
         str | None,
         _free(
@@ -132,6 +149,10 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     ] = ()
     reasoning_effort: Annotated[
         str | None, _fixed("how long the model should think, in the server's words: low, high …", "EFFORT")
+    ] = None
+    reasoning_summary: Annotated[
+        Literal["auto", "concise", "detailed"] | None,
+        _fixed("ask for a summary of what the model thought (--api responses)"),
     ] = None
     thinking_budget: Annotated[Count | None, _fixed("tokens that the model may think (anthropic/)")] = None
     response_field: Annotated[str, _fixed("where http/ finds the text in the answer")] = "answer"
@@ -260,7 +281,7 @@ def fixed_options() -> tuple[str, ...]:
 NOT_FOR_JUDGES = (
     "samples", "pass_k", "until", "max_samples", "stop", "prompt", "fewshot", "fewshot_pool", "fewshot_seed", "limit",
     "limit_seed", "system_prompt", "then", "protocol", "data_dir",
-    "tools", "tool_format", "max_turns", "tool_timeout", "tool_memory", "unsafe_tools",
+    "tools", "tool_format", "max_turns", "tool_timeout", "tool_memory", "tool_state", "sandbox", "tool_image", "unsafe_tools",
 )  # fmt: skip
 """Options that would change what a judge is asked."""
 

@@ -19,6 +19,7 @@ from markscheme.errors import UsageError
 from markscheme.types import Message, Problem, Prompt
 
 _PLACEHOLDER = re.compile(r"\{(statement|solution|gold|answer)\}")
+_FIELD = re.compile(r"\{(\w+)\}")
 
 Wording = str | dict[str, str]
 """A text, or one for each language (`en`, `de` …) that problems name in their metadata."""
@@ -44,6 +45,8 @@ class Template(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Worked examples unless the user says otherwise (default: the benchmark's)."""
     examples: tuple[str, ...] = ()
     """The pool's problems that are the examples, in this order, by id, key or hash; else they are drawn."""
+    then: tuple[str, ...] = ()
+    """What the user says after each answer; `{statement}` and `{FIELD}` of the problem's metadata are filled in."""
     stop: tuple[str, ...] = ()
     """Ends a response, unless the user says otherwise: where a base model would begin the next question."""
 
@@ -60,6 +63,9 @@ def check_template(template: Template) -> None:
             raise ValueError("`user` has no {statement}, so nothing would be asked")
         if placeholder := _PLACEHOLDER.search(text.replace("{statement}", "")):
             raise ValueError(f"`user` has {placeholder[0]}, which would give the answer away")
+    for text in template.then:
+        if placeholder := _PLACEHOLDER.search(text.replace("{statement}", "")):
+            raise ValueError(f"`then` has {placeholder[0]}, which would give the answer away")
     if template.example is None and template.where != "turns":
         raise ValueError(f"examples in the {template.where} message need `example`: how one of them reads")
 
@@ -71,6 +77,16 @@ def custom_template(user: str) -> Template:
         check_template(template)
     except ValueError as problem:
         raise UsageError(f"this prompt cannot be used: {problem}") from None
+    return template
+
+
+def further_turns(template: Template, then: tuple[str, ...]) -> Template:
+    """The template with other turns of the user after the answer."""
+    template = msgspec.structs.replace(template, then=then)
+    try:
+        check_template(template)
+    except ValueError as problem:
+        raise UsageError(f"--then cannot be used: {problem}") from None
     return template
 
 
@@ -124,7 +140,8 @@ def build_prompts(
             written[language] = (_worded(template.user, language), *_before(template, examples, language))
         user, messages, prefix = written[language]
         last = Message("user", prefix + _fill(user, problem))
-        yield Prompt(messages=(*messages, last), fewshot_ids=ids, fewshot_seed=drawn)
+        then = tuple(_said_next(text, problem) for text in template.then)
+        yield Prompt(messages=(*messages, last), fewshot_ids=ids, fewshot_seed=drawn, then=then)
 
 
 def _before(template: Template, examples: Sequence[Problem], language: str) -> tuple[tuple[Message, ...], str]:
@@ -149,7 +166,8 @@ def prompts_sha256(prompts: Iterable[Prompt]) -> str:
     """One hash over every message of every prompt, in order: equal hashes mean the same questions in the same words."""
     digest = hashlib.sha256()
     for prompt in prompts:
-        digest.update(msgspec.json.encode(prompt.messages) + b"\n")
+        asked = (prompt.messages, prompt.then) if prompt.then else prompt.messages
+        digest.update(msgspec.json.encode(asked) + b"\n")
     return digest.hexdigest()
 
 
@@ -159,6 +177,11 @@ def _worded(wording: Wording, language: str) -> str:
     if language not in wording:
         raise UsageError(f"this prompt has no wording for the language {language!r}; it has {', '.join(wording)}")
     return wording[language]
+
+
+def _said_next(text: str, problem: Problem) -> str:
+    known = {**problem.metadata, "statement": problem.statement}
+    return _FIELD.sub(lambda match: str(known.get(match[1], match[0])), text)
 
 
 def _fill(text: str, problem: Problem) -> str:

@@ -68,6 +68,8 @@ class Prompt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     messages: tuple[Message, ...]
     fewshot_ids: tuple[str, ...] = ()
     fewshot_seed: int | None = None
+    then: tuple[str, ...] = ()
+    """What the user says after the first answer, after the second …"""
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
@@ -91,7 +93,7 @@ class Sampling(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 FinishReason = Literal["stop", "length", "content_filter", "other"]
-"""Why generation ended; `length` means the token limit cut it off."""
+"""Why generation ended; `length` means that a limit cut it off: of tokens, or of the turns of a conversation."""
 
 
 class ToolSpec(msgspec.Struct, frozen=True, kw_only=True):
@@ -119,10 +121,12 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     tool_calls: tuple[ToolCall, ...] = ()
     call_id: str = ""  # the call that a tool answers
     failed: bool = False  # the tool reports an error
+    lost: bool = False  # and what earlier calls left for later ones is gone
     finish_reason: FinishReason | None = None
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     reasoning_tokens: int | None = None
+    cached_tokens: int | None = None
     latency: float | None = None
     first_token: float | None = None
     raw: tuple[dict[str, Any], ...] = ()
@@ -144,6 +148,7 @@ class Response(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     reasoning_tokens: int | None = None
+    cached_tokens: int | None = None  # of the prompt's tokens, those that the provider had in its cache
     latency: float | None = None  # seconds of the attempt that succeeded
     first_token: float | None = None  # seconds until it came, where the answer was streamed
     seed: int | None = None
@@ -163,6 +168,43 @@ class Response(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             return None
         seconds = self.latency - self.first_token
         return (self.completion_tokens - 1) / seconds if seconds > 0 else None
+
+    @property
+    def calls(self) -> int | None:
+        """Calls of tools that were answered, of a conversation."""
+        return sum(turn.role == "tool" for turn in self.turns) if self.turns else None
+
+    @property
+    def tool_errors(self) -> int | None:
+        """Calls that failed."""
+        return sum(turn.failed for turn in self.turns) if self.turns else None
+
+    @property
+    def tool_tokens(self) -> int | None:
+        """Tokens that tools added to the prompts: about, by how much longer each prompt is than what was there before."""
+        added, before, called = 0, None, False
+        for turn in self.turns:
+            called = called or turn.role == "tool"
+            if turn.role != "assistant":
+                continue
+            if turn.prompt_tokens is None or turn.completion_tokens is None:
+                return None
+            if called and before is not None:
+                added += max(0, turn.prompt_tokens - before)
+            before = turn.prompt_tokens + turn.completion_tokens - (turn.reasoning_tokens or 0)
+            called = False
+        return added if self.turns else None
+
+    @property
+    def earlier_answers(self) -> tuple[Turn, ...]:
+        """What the model said each time before the user went on."""
+        pairs = zip(self.turns, self.turns[1:], strict=False)
+        return tuple(turn for turn, after in pairs if turn.role == "assistant" and after.role == "user")
+
+    @property
+    def cut_off_by_turns(self) -> bool:
+        """Whether the model still called a tool when its turns were used up."""
+        return bool(self.turns and self.turns[-1].tool_calls)
 
 
 class Verdict(StrEnum):
@@ -191,6 +233,7 @@ class Mark(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     why: str = ""  # one clause a person can check: "gives 47, not 46"
     span: tuple[int, int] | None = None  # where the answer stands in the response text, in characters
     flags: tuple[str, ...] = ()  # what a sceptic should know: "rounded", "unit ignored", …
+    earlier: tuple[Verdict, ...] = ()  # of the answers before the last, where the user went on asking
     key: str = ""
     sample: int = msgspec.field(default_factory=int)  # not `= 0`, which would be left out of the line it identifies
 

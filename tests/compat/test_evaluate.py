@@ -10,7 +10,8 @@ from loopback import Loopback, Plan
 import markscheme as ms
 from markscheme.plugins.doors.evaluate import _config, _parser, main
 from markscheme.plugins.doors.evaluate_records import normalize_answer
-from markscheme.reporting.summary import Estimate, Summary
+from markscheme.reporting.estimates import Estimate
+from markscheme.reporting.summary import Summary
 from markscheme.reporting.table import macro_average
 
 COMPAT = Path(__file__).parents[2] / "compat"

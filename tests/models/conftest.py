@@ -19,8 +19,8 @@ def ask():
             model = load_model(spec, make_config(benchmark="b", model=spec, **options))
             try:
                 for _ in range(times - 1):
-                    await model.answer(request)
-                return list(await model.answer(request))
+                    await model.generate(request)
+                return list(await model.generate(request))
             finally:
                 await model.close()
 

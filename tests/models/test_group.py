@@ -24,7 +24,7 @@ class Copy:
         self.answering = asyncio.Event()
         self.answering.set()
 
-    async def answer(self, request):
+    async def generate(self, request):
         self.asked += 1
         await self.answering.wait()
         if self.failure is not None:
@@ -44,7 +44,7 @@ def down(group, *copies, gone=None):
 
 
 async def ask(group, times=1):
-    answers = await asyncio.gather(*(group.answer(REQUEST) for _ in range(times)))
+    answers = await asyncio.gather(*(group.generate(REQUEST) for _ in range(times)))
     return {answer.text for (answer,) in answers}
 
 

@@ -36,7 +36,7 @@ def request(text, *seeds, **sampling):
 
 def ask(model, *requests):
     async def asking():
-        return await asyncio.gather(*(model.answer(one) for one in requests), return_exceptions=True)
+        return await asyncio.gather(*(model.generate(one) for one in requests), return_exceptions=True)
 
     return asyncio.run(asking())
 

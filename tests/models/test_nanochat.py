@@ -131,8 +131,8 @@ def test_answer_when_it_is_cancelled_then_it_stops_at_the_next_token_and_answers
     )  # fmt: skip
 
     async def asking():
-        dropped = asyncio.create_task(model.answer(request))
-        waiting = asyncio.create_task(model.answer(request))
+        dropped = asyncio.create_task(model.generate(request))
+        waiting = asyncio.create_task(model.generate(request))
         await asyncio.sleep(0)
         dropped.cancel()
         return await asyncio.gather(dropped, waiting, return_exceptions=True)

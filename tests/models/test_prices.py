@@ -22,7 +22,7 @@ def test_price_when_the_model_is_known_then_its_own_with_the_date():
     known = price("openai/gpt-4.1")
     assert (known.input, known.output) == (2.0, 8.0)
     assert known.of(1_000_000, 500_000) == 2.0 + 4.0
-    assert str(known) == "2 / 8 USD per million tokens in / out (as of 2025-08-07)"
+    assert str(known) == "2 / 0.5 / 8 USD per million tokens in / cached / out (as of 2025-08-07)"
 
 
 @pytest.mark.parametrize("dated", ["openai/gpt-4.1-2025-04-14", "openai/gpt-4.1-latest"])

@@ -32,7 +32,7 @@ def replay(tmp_path, *lines, raw=None):
 
 
 def answers(model, asked):
-    return asyncio.run(model.answer(asked))
+    return asyncio.run(model.generate(asked))
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from loopback import BREAK, Loopback, Plan
 
 from markscheme.models.base import RequestFailed
 from markscheme.models.fields import LARGEST_REST
+from markscheme.models.streams import ChatFold
 
 DONE = "data: [DONE]\n\n"
 
@@ -111,6 +112,28 @@ def test_stream_when_it_is_long_then_it_is_folded_on_the_way_and_whole(ask):
     with streaming(*(delta(content=word) for word in words), delta("stop"), DONE) as server:
         [one] = ask("openai/m", base_url=(server.url,))
     assert one.text == "".join(words)
+
+
+@pytest.mark.parametrize("gap", ["\n\n", "\r\n\r\n", "\n\nevent: piece\n"])
+def test_events_when_runs_of_them_are_put_together_then_they_say_what_they_said_one_by_one(gap):
+    words = ["a", 'b"c', "\\", '\\"', "\n", "é", "😀", "", '","content":"x', "data:"] * 3
+    kinds = [*({"content": word} for word in words), *({"reasoning_content": word} for word in words)]
+    kinds += [{"content": "x", "reasoning_content": word} for word in words]  # two texts in one event
+    kinds += [piece for word in words for piece in ({"reasoning_content": word}, {"content": word})]
+    kinds += [{"content": word, "tool_calls": [{"index": 0, "function": {"arguments": "{"}}]} for word in words]
+    events = [delta(**kind) for kind in kinds]
+    events += [
+        {"choices": [{"index": 0, "text": word, "logprobs": {"tokens": ["t"]}, "delta": {"content": word}}]}
+        for word in words
+    ]
+    events += [{**delta(content=word), "extra": [1]} for word in words]
+    written = [json.dumps(event, ensure_ascii=number % 2 == 0) for number, event in enumerate(events)]
+    together, one_by_one = ChatFold(), ChatFold()
+    together.take("".join(f"data: {line}{gap}" for line in written).encode())
+    for line in written:
+        one_by_one.take(f"data: {line}\n".encode())
+    together.ended = one_by_one.ended = True
+    assert together.answer() == one_by_one.answer()
 
 
 def test_stream_when_a_line_never_ends_then_it_is_not_held(ask, monkeypatch):

@@ -230,6 +230,58 @@ def test_log_when_samples_failed_or_were_cut_off_then_so_in_the_run(tmp_path):
         import_log(Path(log.location.removeprefix("file://")), tmp_path / "run")
 
 
+def test_log_when_the_model_had_tools_then_every_turn_is_kept(tmp_path):
+    from inspect_ai import Task, eval
+    from inspect_ai.dataset import Sample
+    from inspect_ai.model import ChatMessageAssistant, ChatMessageTool, ChatMessageUser, ModelOutput
+    from inspect_ai.scorer import match
+    from inspect_ai.solver import solver
+    from inspect_ai.tool import ToolCall, ToolCallError
+
+    from markscheme.plugins.logs import import_log
+
+    @solver
+    def talking():
+        async def solve(state, generate):
+            def call(number, x, text=""):
+                made = ToolCall(id=f"c{number}", function="add", arguments={"x": x, "y": 2})
+                return ChatMessageAssistant(content=text, tool_calls=[made], source="generate")
+
+            failed = ToolCallError("unknown", "only from 0 up")
+            state.messages += [call(1, -1), ChatMessageTool(content="", tool_call_id="c1", error=failed)]
+            state.messages += [call(2, 2, "Once more."), ChatMessageTool(content="4", tool_call_id="c2")]
+            state.output = ModelOutput.from_content("mock", "ANSWER: 4")
+            state.output.message.source = "generate"
+            state.messages.append(state.output.message)
+            return state
+
+        return solve
+
+    shown = [
+        ChatMessageUser(content="1+1?"),
+        ChatMessageAssistant(content="ANSWER: 2"),
+        ChatMessageUser(content="2+2?"),
+    ]
+    dataset, scorer = [Sample(id=1, input=shown, target="4")], match(numeric=True)
+    task = Task(name="sums", dataset=dataset, solver=talking(), scorer=scorer)
+    (log,) = eval(task, model="mockllm/model", display="none", log_dir=str(tmp_path / "logs"))
+    run = import_log(Path(log.location.removeprefix("file://")), tmp_path / "run", protocol="gsm8k-numeric")
+    [response], [question] = run.responses(), run.questions()
+    assert response.error is None
+    assert [message.content for message in question.prompt.messages] == ["1+1?", "ANSWER: 2", "2+2?"]
+    assert [turn.role for turn in response.turns] == ["assistant", "tool", "assistant", "tool", "assistant"]
+    assert [call.arguments for turn in response.turns for call in turn.tool_calls] == [
+        '{"x":-1,"y":2}',
+        '{"x":2,"y":2}',
+    ]
+    assert [(turn.text, turn.failed) for turn in response.turns if turn.role == "tool"] == [
+        ("only from 0 up", True),
+        ("4", False),
+    ]
+    assert (response.calls, response.tool_errors, response.text) == (2, 1, "ANSWER: 4")
+    assert [str(mark.verdict) for mark in run.marks("gsm8k-numeric")] == ["correct"]
+
+
 def test_scorers_when_a_foreign_log_is_scored_again_then_by_the_protocol_named(tmp_path):
     from inspect_ai import Task, eval, score
     from inspect_ai.dataset import Sample

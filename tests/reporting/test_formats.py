@@ -9,8 +9,9 @@ import pytest
 
 from markscheme.cli import main
 from markscheme.errors import UsageError
+from markscheme.reporting.estimates import Estimate
 from markscheme.reporting.figures import caveats, plus_minus
-from markscheme.reporting.summary import Estimate, summarize
+from markscheme.reporting.summary import summarize
 from markscheme.reporting.table import (
     Table,
     macro_average,

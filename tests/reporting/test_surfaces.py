@@ -9,8 +9,8 @@ import re
 import pytest
 
 from markscheme.cli import main
+from markscheme.reporting.estimates import Estimate
 from markscheme.reporting.figures import plus_minus
-from markscheme.reporting.summary import Estimate
 
 FORMS = ("table", "markdown", "latex", "csv", "json")
 NAMES = ("whole", "lost", "silent", "too few", "families", "contests", "all at once")

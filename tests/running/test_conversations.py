@@ -1,12 +1,15 @@
 """Several turns: each is kept before the next begins, and none is asked twice."""
 
 import json
+import random
 import shutil
 
 import pytest
+import talks
 from kept_runs import answers, wait_until
 from loopback import Loopback, Plan
 
+import markscheme as ms
 from markscheme.runs.folder import Run
 
 
@@ -21,7 +24,18 @@ def test_run_when_the_user_asks_on_then_the_last_answer_counts_and_every_turn_is
         done = markscheme(
             *("run", sums(1), *fast, "--base-url", server.url, "--then", "Are you sure?", "--out", folder, "--json")
         )
-    assert json.loads(done.stdout)["verdicts"] == {"correct": 1}
+    report = json.loads(done.stdout)
+    assert report["verdicts"] == {"correct": 1}
+    doubted = report["doubted"]
+    assert [doubted[name]["value"] for name in ("right_at_once", "mended", "spoiled")] == [0, 1, 0]
+    assert [each["value"] for each in doubted["answers"].values()] == [0, 1]
+    assert any("mended 100.0 %" in note for note in report["warnings"])
+    assert [mark.earlier for mark in Run.open(folder).marks("gsm8k-numeric")] == [("wrong",)]
+    assert markscheme("mark", folder, "--protocol", "gsm8k-flexible").returncode == 0
+    assert [mark.earlier for mark in Run.open(folder).marks("gsm8k-flexible")] == [("wrong",)]
+    assert markscheme("verify", folder).returncode == 0
+    [row] = ms.load(folder).rows()
+    assert (row["earlier"], row["calls"]) == ("wrong", 0)
     [response] = Run.open(folder).responses()
     said = [(turn.role, turn.text) for turn in response.turns]
     assert said == [("assistant", "ANSWER: 1"), ("user", "Are you sure?"), ("assistant", "ANSWER: 7")]
@@ -65,6 +79,24 @@ def test_resume_when_killed_between_two_turns_then_no_turn_is_lost_and_none_aske
     assert all(len(response.turns) == 3 for response in Run.open(folder).responses())
 
 
+@pytest.mark.skipif(shutil.which("bwrap") is None, reason="needs bubblewrap")
+def test_conversations_when_killed_again_and_again_then_no_turn_is_lost_and_none_asked_twice(
+    process, sums, fast, tmp_path
+):
+    folder = tmp_path / "run"
+    with Loopback(script := talks.Script()) as server:
+        command = ("run", sums(8), *fast, "--base-url", server.url, "--tools", "python", "--then", talks.THEN)
+        command += ("--max-turns", talks.MOST_TURNS, "--concurrency", 4, "--retry-delay", 0.01, "--out", folder)
+        wrong, counts = talks.kill_again_and_again(lambda: process(*command), folder, script, 4, random.Random(1))
+    assert wrong == []
+    assert counts["broken streams"]
+    assert counts["turns"] == 7 * 5 + talks.MOST_TURNS
+    responses = list(Run.open(folder).responses())
+    assert sum(response.cut_off_by_turns for response in responses) == 1
+    assert {response.tool_errors for response in responses} == {2, 0}
+    assert {response.cached_tokens for response in responses} == {60 * 5, 60 * talks.MOST_TURNS}
+
+
 def test_resume_when_a_turn_is_torn_or_strange_then_the_conversation_goes_on_before_it(
     markscheme, sums, fast, tmp_path
 ):
@@ -81,6 +113,61 @@ def test_resume_when_a_turn_is_torn_or_strange_then_the_conversation_goes_on_bef
         assert markscheme("resume", folder, "--json").returncode == 0
         assert len(server.seen) == 3  # the second turn of one problem, both of the other
     assert {len(response.turns) for response in Run.open(folder).responses()} == {3}
+
+
+def test_benchmark_when_it_has_further_turns_and_tools_of_its_own_then_they_are_used(markscheme, fast, tmp_path):
+    rows = [{"question": "What is 0 + 7?", "answer": "7", "hint": "count {on}"}]
+    (tmp_path / "sums.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (tmp_path / "own.toml").write_text(
+        'tools = ["python"]\n[data.test]\nfile = "sums.jsonl"\n[fields]\nstatement = "question"\ngold = "answer"\n'
+        'metadata = ["hint"]\n'
+        '[prompts.hinted]\nuser = "{statement}"\nthen = ["Hint: {hint}. What is {statement}", "Sure {really}?"]\n'
+    )
+    with Loopback(Plan(answer=lambda body: f"ANSWER: {len(body['messages'])}"), keep=True) as server:
+        options = (*fast, "--base-url", server.url, "--unsafe-tools")
+        done = markscheme("run", tmp_path / "own.toml", *options, "--out", tmp_path / "run")
+        bodies = [json.loads(body) for _, body in server.seen]
+        assert markscheme("run", tmp_path / "own.toml", *options, "--out", tmp_path / "run").returncode == 0
+        assert len(server.seen) == 3
+        without = markscheme("run", tmp_path / "own.toml", *options, "--tools", "none", "--out", tmp_path / "other")
+        assert without.returncode == 0
+        assert "tools" not in json.loads(server.seen[3][1])
+    assert done.returncode == 0
+    assert {body["tools"][0]["function"]["name"] for body in bodies} == {"python"}
+    said = [message["content"] for message in bodies[-1]["messages"] if message["role"] == "user"]
+    assert said[1:] == ["Hint: count {on}. What is What is 0 + 7?", "Sure {really}?"]
+    assert list(json.loads(done.stdout)["doubted"]["answers"]) == ["1", "2", "3"]
+    assert "python" in Run.open(tmp_path / "run").manifest.tools
+
+
+def test_further_turn_when_it_would_give_the_answer_away_then_refused(markscheme, sums, fast, tmp_path):
+    done = markscheme(
+        "run", sums(1), *fast, "--base-url", "http://127.0.0.1:9/v1", "--then", "It is {gold}, is it not?"
+    )
+    assert done.returncode == 2
+    assert "give the answer away" in done.stderr
+
+
+def test_run_when_the_model_uses_the_tags_of_nanochat_then_expressions_are_answered_in_the_text(
+    markscheme, sums, fast, tmp_path
+):
+    def answer(body):
+        prompt = body["prompt"]
+        if "<|output_start|>7<|output_end|>" in prompt:
+            return " so ANSWER: 7"
+        if "1/0<|python_end|>" in prompt:
+            return "<|python_start|>3+4"  # the server leaves out the text at which it stops
+        return "Let me see <|python_start|>1/0<|python_end|>"
+
+    with Loopback(Plan(answer=answer), keep=True) as server:
+        tags = ("--tools", "python", "--tool-format", "nanochat", "--api", "completions", "--unsafe-tools")
+        done = markscheme("run", sums(1), *fast, "--base-url", server.url, *tags, "--out", tmp_path / "run")
+        last = json.loads(server.seen[-1][1])
+    assert json.loads(done.stdout)["verdicts"] == {"correct": 1}
+    assert last["stop"] == ["<|python_end|>"]
+    assert last["prompt"].endswith(
+        "<|python_start|>1/0<|python_end|><|python_start|>3+4<|python_end|><|output_start|>7<|output_end|>"
+    )
 
 
 @pytest.mark.parametrize(
@@ -129,7 +216,13 @@ def test_run_when_the_model_calls_python_then_its_results_are_handed_back_and_ke
             *("run", sums(1), *fast, "--base-url", server.url, "--tools", "python", "--out", folder, "--json")
         )
         first, second = (json.loads(body) for _, body in server.seen)
-    assert json.loads(done.stdout)["verdicts"] == {"correct": 1}
+    report = json.loads(done.stdout)
+    assert report["verdicts"] == {"correct": 1}
+    tools = report["tools"]
+    assert (tools["calls"], tools["used"]["value"], tools["failed"]["value"], tools["tokens"]) == (2, 1, 0, None)
+    assert tools["where"] == {"python": "bubblewrap"}
+    assert any("2.0 calls per response" in note for note in report["warnings"])
+    assert "tool_calls" in markscheme("report", folder, "--format", "csv").stdout
     assert first["tools"][0]["function"]["name"] == "python"
     assert [(one["role"], one.get("tool_call_id"), one["content"]) for one in second["messages"][2:]] == [
         ("tool", "c0", ""),
@@ -137,6 +230,29 @@ def test_run_when_the_model_calls_python_then_its_results_are_handed_back_and_ke
     ]
     [response] = Run.open(folder).responses()
     assert [turn.role for turn in response.turns] == ["assistant", "tool", "tool", "assistant"]
+
+
+def test_replay_when_conversations_are_stored_then_all_of_them_or_turn_by_turn_with_tools_called_again(
+    markscheme, sums, fast, tmp_path
+):
+    first, whole, anew = (tmp_path / name for name in ("first", "whole", "anew"))
+    tools = ("--tools", "python", "--unsafe-tools")
+    with Loopback(called("x = 3", "2 * x + 1")) as server:
+        markscheme("run", sums(2), *fast, "--base-url", server.url, *tools, "--out", first)
+    stored = list(Run.open(first).responses())
+    replay = ("run", sums(2), *fast[:2], "--model", f"replay/{first / 'responses.jsonl'}", "--json")
+    assert markscheme(*replay, "--out", whole).returncode == 0
+    assert markscheme(*replay, *tools, "--out", anew).returncode == 0
+    for folder in (whole, anew):
+        again = list(Run.open(folder).responses())
+        assert [[(turn.role, turn.text, turn.tool_calls) for turn in one.turns] for one in again] == [
+            [(turn.role, turn.text, turn.tool_calls) for turn in one.turns] for one in stored
+        ]
+        assert [one.text for one in again] == [one.text for one in stored]
+    assert (anew / "turns.jsonl").exists()
+    assert not (whole / "turns.jsonl").exists()
+    short = markscheme(*replay, "--then", "Sure?", "--then", "Really?", "--out", tmp_path / "more")
+    assert "and more are asked for" in short.stdout + short.stderr
 
 
 @pytest.mark.skipif(shutil.which("bwrap") is None, reason="needs bubblewrap")
@@ -163,6 +279,6 @@ def test_run_when_the_model_calls_without_end_then_max_turns_ends_it(markscheme,
         tools = ("--tools", "python", "--max-turns", 3)
         done = markscheme("run", sums(1), *fast, "--base-url", server.url, *tools, "--out", tmp_path / "run", "--json")
         assert len(server.seen) == 3
-    assert json.loads(done.stdout)["verdicts"] == {"no_answer": 1}
+    assert json.loads(done.stdout)["verdicts"] == {"truncated": 1}
     [response] = Run.open(tmp_path / "run").responses()
     assert "there is no tool" in response.turns[1].text

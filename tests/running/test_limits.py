@@ -120,7 +120,7 @@ def test_room_when_the_hard_limit_is_too_low_then_says_what_to_raise(file_limit,
 class Anything(Model):
     name, replicas = "anything", 64
 
-    async def answer(self, request):
+    async def generate(self, request):
         raise AssertionError("nothing is asked here")
 
 

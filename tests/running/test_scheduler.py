@@ -41,7 +41,7 @@ class Fake(Model):
         self.attempts: dict[str, int] = {}
         self.in_flight = self.most = 0
 
-    async def answer(self, asked):
+    async def generate(self, asked):
         attempt = self.attempts[asked.problem_id] = self.attempts.get(asked.problem_id, 0) + 1
         self.in_flight += 1
         self.most = max(self.most, self.in_flight)
@@ -99,10 +99,10 @@ def test_queue_when_all_is_well_then_each_is_answered_once_and_never_more_at_onc
 
 def test_queue_when_one_is_slow_then_the_others_do_not_wait_for_it():
     class Slow(Fake):
-        async def answer(self, asked):
+        async def generate(self, asked):
             while asked.problem_id == "0" and len(self.attempts) < 59:
                 await asyncio.sleep(0.001)
-            return await super().answer(asked)
+            return await super().generate(asked)
 
     asked = Asked(Slow(), [request(number) for number in range(60)], limit=4, timeout=60.0)
     assert len(asked.kept) == 60
@@ -278,7 +278,7 @@ def test_samples_when_the_server_gives_fewer_than_asked_then_the_rest_is_asked()
 
 def test_samples_when_the_server_gives_none_at_all_then_an_error_in_the_end():
     class Mute(Fake):
-        async def answer(self, asked):
+        async def generate(self, asked):
             return []
 
     asked = Asked(Mute(), [request(0, samples=2)], retries=1, max_tpm=1e9)
@@ -287,7 +287,7 @@ def test_samples_when_the_server_gives_none_at_all_then_an_error_in_the_end():
 
 def test_samples_when_a_backend_gives_more_than_asked_then_the_rest_is_dropped():
     class Generous(Fake):
-        async def answer(self, asked):
+        async def generate(self, asked):
             return [Completion(text="t")] * 5
 
     assert Asked(Generous(), [request(0, samples=2)]).keys == [("k0", 0), ("k0", 1)]
@@ -339,10 +339,10 @@ def test_many_at_once_when_they_begin_then_the_event_loop_looks_after_the_first_
     model, begun = Fake(), []
 
     class Answering(Fake):
-        async def answer(self, asked):
+        async def generate(self, asked):
             begun.append(len(model.attempts))  # how many had begun when this one had waited for one turn
             await asyncio.sleep(0)
-            return await model.answer(asked)
+            return await model.generate(asked)
 
     done = Asked(Answering(), map(request, range(1000)), limit=1000)
     assert len(done.kept) == 1000

@@ -52,7 +52,7 @@ class Served:
         return asyncio.run_coroutine_threadsafe(awaitable, self._loop).result(600)
 
     def ask(self, question, *seeds, **sampling):
-        return self.call(self.model.answer(request(question, *seeds, **sampling)))
+        return self.call(self.model.generate(request(question, *seeds, **sampling)))
 
     def ask_patiently(self, question, *seeds, **sampling):
         """As the scheduler does: another try where one can help."""
@@ -108,7 +108,7 @@ def in_numpy(questions, **sampling):
     nano = load_model("nano", make_config(benchmark="b", model="nano"))
 
     async def answers():
-        return [(await nano.answer(request(one, 1, temperature=0.0, **sampling)))[0] for one in questions]
+        return [(await nano.generate(request(one, 1, temperature=0.0, **sampling)))[0] for one in questions]
 
     found = asyncio.run(answers())
     asyncio.run(nano.close())

@@ -533,3 +533,41 @@ def test_csv_when_its_reader_goes_away_then_nothing_is_complained_about(server, 
             reader.recv(100)
     assert get(server.url + "/run/first/responses.csv")[0] == 200  # the others have been dealt with by then
     assert not [record for record in caplog.records if record.exc_info]
+
+
+def test_conversation_when_shown_then_turns_calls_and_errors_are_folded_and_inert(serve, tmp_path):
+    from markscheme.runs.journal import Journal
+    from markscheme.runs.turns import TurnLine
+    from markscheme.types import ToolCall, Turn
+
+    path = folders.running(tmp_path / "live", done=6)
+    lines = (path / "responses.jsonl").read_text().splitlines(keepends=True)
+    first = json.loads(lines[0])
+    hostile = "<script>alert(1)</script>"
+    turns = (
+        Turn(
+            role="assistant",
+            text=hostile,
+            tool_calls=(ToolCall(id="c", name="python", arguments=json.dumps({"code": f"x = 1 # {hostile}"})),),
+        ),
+        Turn(role="tool", call_id="c", text=f"NameError {hostile}", failed=True, latency=0.25),
+    )
+    with Journal(path / "turns.jsonl") as journal:
+        cell = {"key": first["key"], "sample": first.get("sample", 0)}
+        journal.write([TurnLine(**cell, number=number, turn=turn) for number, turn in enumerate(turns)])
+    url = serve(tmp_path).url + "/run/live/response/1/0"
+    (path / "responses.jsonl").write_text("".join(lines[1:]))
+    _, _, going_on = get(url)
+    last = Turn(role="assistant", text=first["text"])
+    whole = {**first, "turns": msgspec.to_builtins((*turns, last))}
+    (path / "responses.jsonl").write_text("".join([json.dumps(whole) + "\n", *lines[1:]]))
+    _, _, done = get(url)
+    for text in (going_on, done):
+        Inert().feed(text)
+        shown = unescape(text)
+        assert "Turn 1: the model" in shown
+        assert "x = 1 # " in shown
+        assert 'class="pill">error' in text
+        assert hostile not in text
+    assert "The conversation so far" in going_on
+    assert "Failed calls" in done

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from markscheme.reporting.estimates import Estimate
 from markscheme.reporting.figures import bounds
-from markscheme.reporting.summary import Estimate
 from markscheme.reporting.terminal import gold_line
 
 if TYPE_CHECKING:

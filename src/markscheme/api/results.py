@@ -13,10 +13,11 @@ from markscheme.api.notebook import Shift
 from markscheme.api.python_words import in_python
 from markscheme.errors import UsageError
 from markscheme.reporting.comparing import Compared, MacroCompared, differences, margin_line, shown_worse
+from markscheme.reporting.estimates import Estimate
 from markscheme.reporting.figures import bounds, figures_of, percent
 from markscheme.reporting.planning import plan_range, plan_rows
 from markscheme.reporting.plots import distinct
-from markscheme.reporting.summary import Estimate, Summary
+from markscheme.reporting.summary import Summary
 from markscheme.reporting.table import TEXT_FORMATS, Table, flat_kinds, flat_rows, intervals, named_notes, shown_rows
 
 if TYPE_CHECKING:

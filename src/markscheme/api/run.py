@@ -34,13 +34,14 @@ COLUMNS: Columns = {
     **dict.fromkeys(("problem_id", "statement", "gold", "protocol", "verdict"), str),
     "correct": float,
     **dict.fromkeys(("answer", "why", "flags", "text", "reasoning", "finish_reason"), str),
-    **dict.fromkeys(("prompt_tokens", "completion_tokens", "reasoning_tokens"), int | None),
+    **dict.fromkeys(("prompt_tokens", "completion_tokens", "reasoning_tokens", "cached_tokens"), int | None),
     **dict.fromkeys(("latency", "first_token", "tokens_per_second"), float),
     "attempts": int,
-    **dict.fromkeys(("error", "error_kind"), str),
+    **dict.fromkeys(("calls", "tool_errors", "tool_tokens"), int | None),
+    **dict.fromkeys(("error", "error_kind", "earlier"), str),
 }
 """What is known of every response. `correct` is a number, so that its mean over responses that came is a share."""
-FACTS = tuple(COLUMNS)[tuple(COLUMNS).index("text") :]
+FACTS = tuple(COLUMNS)[tuple(COLUMNS).index("text") : -1]
 """Those that are fields of the response itself."""
 
 
@@ -100,13 +101,14 @@ class Run(folder.Run, Frames):
 
     def mark(self, protocol: str | Sequence[str]) -> Self:
         """Judge every response again under a protocol, or several; the marks stand beside the others."""
-        from markscheme.marking import get_protocol, mark_many
+        from markscheme.marking import get_protocol
+        from markscheme.runs.judging import judge_all
 
         rules = [get_protocol(name) for name in ([protocol] if isinstance(protocol, str) else protocol)]
         problems = {question.problem.key: question.problem for question in self.questions()}
         for rule in rules:
             pairs = ((response, problems[response.key]) for response in self.responses())
-            self.mark_again(rule.label, mark_many(pairs, rule.name))
+            self.mark_again(rule.label, judge_all(pairs, rule.name))
         return self
 
     def resume(self, *, progress: bool = True, track: str | Sequence[str] = (), **options: Any) -> Self:
@@ -285,5 +287,6 @@ def _flat(answer: Answer) -> dict[str, Any]:
         "answer": mark.answer if mark else None,
         "why": mark.why if mark else None,
         "flags": ", ".join(mark.flags) if mark else None,
+        "earlier": ", ".join(mark.earlier) if mark and mark.earlier else None,
         **{name: getattr(response, name) for name in FACTS},
     }

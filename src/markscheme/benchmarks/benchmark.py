@@ -19,7 +19,7 @@ from markscheme.benchmarks.fields import ProblemMaker
 from markscheme.datasets import DataFile, Source, SourceRows, locate
 from markscheme.datasets.files import LazySequence, Row
 from markscheme.errors import DataError, UsageError
-from markscheme.prompts import Template, build_prompts, custom_template, draw_examples, fixed_examples
+from markscheme.prompts import Template, build_prompts, custom_template, draw_examples, fixed_examples, further_turns
 from markscheme.types import Problem, Question, Sampling
 
 BOXED = Template(
@@ -49,6 +49,8 @@ class Benchmark:
     """It was checked for the pinned rows that no question of the pool is evaluated: it need not be checked again."""
     sampling: Sampling = field(default_factory=Sampling)
     """How to sample where the user says nothing."""
+    tools: tuple[str, ...] = ()
+    """What the model may call where the user says nothing."""
     definition: Definition | None = None
     reading: str = ""
     """What was inferred from the rows, for the user to check; empty where the benchmark states everything."""
@@ -116,11 +118,14 @@ class Benchmark:
         limit: int | None = None,
         limit_seed: int | None = None,
         system_prompt: str | None = None,
+        then: tuple[str, ...] = (),
     ) -> list[Question]:
         """The problems with the prompts really sent; with `limit_seed`, `limit` of them drawn at random, in order."""
         template = self.template(variant)
         if system_prompt is not None:
             template = msgspec.structs.replace(template, system=system_prompt)
+        if then:
+            template = further_turns(template, then)
         examples = self._examples(template, fewshot, fewshot_seed)
         asked = _some(self.problems, limit, limit_seed)
         prompts = build_prompts(template, asked, examples, fewshot_seed)

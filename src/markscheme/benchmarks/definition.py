@@ -61,7 +61,8 @@ class Definition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     prompts: dict[str, Template] = {}
     fewshot: FewShot | None = None
     sampling: Sampling = Sampling()
-    """Used where the user says nothing."""
+    """Used where the user says nothing; so are the tools that the model may call."""
+    tools: tuple[str, ...] = ()
     plain_prompts: bool = False
     """Set where the file has no prompts of its own: choices and chats are then asked as such."""
 

@@ -106,6 +106,7 @@ def _benchmarks(definition: Definition, data_dir: Path | None) -> Iterator[Bench
             fewshot=few.count if few else 0,
             disjoint=few.disjoint if few else False,
             sampling=definition.sampling,
+            tools=definition.tools,
             definition=definition,
         )
 

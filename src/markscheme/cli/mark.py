@@ -108,14 +108,15 @@ def _mark_run(args: argparse.Namespace) -> list[Score]:
 def _mark_responses(outputs: Outputs, protocol: str, args: argparse.Namespace) -> Score:
     import msgspec
 
-    from markscheme.marking import get_protocol, mark_many
+    from markscheme.marking import get_protocol
     from markscheme.marking.bulk.audit import score
     from markscheme.runs.folder import write_atomically
+    from markscheme.runs.judging import judge_all
 
     label, responses, flags = get_protocol(protocol).label, Counter[tuple[str, "Verdict"]](), Counter[str]()
 
     def marks() -> Iterator[Mark]:
-        for mark in mark_many(outputs, protocol, workers=args.workers, think_end=args.think_end):
+        for mark in judge_all(outputs, protocol, workers=args.workers, think_end=args.think_end):
             responses[mark.key, mark.verdict] += 1
             flags.update(mark.flags)
             yield mark

@@ -110,6 +110,7 @@ def _completion(answer: dict[str, Any]) -> Completion:
         finish_reason=finish_reason(answer.get("stop_reason")),
         prompt_tokens=None if read[0] is None else sum(number or 0 for number in read),
         completion_tokens=count(usage.get("output_tokens")),
+        cached_tokens=read[2],
         model=answer.get("model") if isinstance(answer.get("model"), str) else None,
         metadata=rest_of(others),
         tool_calls=anthropic_calls(blocks),

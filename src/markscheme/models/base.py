@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from markscheme.types import FinishReason, Prompt, Sampling, ToolCall, ToolSpec, Turn
+from markscheme.types import FinishReason, Message, Prompt, Sampling, ToolCall, ToolSpec, Turn
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -31,6 +31,13 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What was said after the prompt, in a conversation that goes on; then there is one sample."""
     tools: tuple[ToolSpec, ...] = ()
     """What the model may call."""
+    ticket: str = ""
+    """By which a server knows it, where an earlier process has asked and left before the answer."""
+
+    @property
+    def messages(self) -> tuple[Message | Turn, ...]:
+        """The whole conversation so far."""
+        return (*self.prompt.messages, *self.turns)
 
 
 class Completion(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,15 +49,17 @@ class Completion(msgspec.Struct, frozen=True, kw_only=True):
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     reasoning_tokens: int | None = None
+    cached_tokens: int | None = None
     model: str | None = None
     metadata: dict[str, Any] = {}
     first_token: float | None = None  # seconds until it came, where the answer was streamed
     tool_calls: tuple[ToolCall, ...] = ()
     raw: tuple[dict[str, Any], ...] = ()  # see `Turn.raw`
+    turns: tuple[Turn, ...] = ()  # of a whole conversation that came at once (a replay)
 
 
 class Model(ABC):
-    """Answers requests. A backend derives from this; `answer` is all it must write, the rest has a default.
+    """Answers requests. A backend derives from this; `generate` is all it must write, the rest has a default.
 
     Make one with `markscheme.models.load_model`.
     """
@@ -82,6 +91,9 @@ class Model(ABC):
     replicas: int = 1
     """Copies of the model that answer side by side."""
 
+    keep_ticket: Callable[[Request, str], None] | None = None
+    """Is told under which name a server works on a request: by it a later process can fetch the answer."""
+
     first_log: int = 0
     """Number of its first server's log; set before `start`, where others log into the same folder."""
 
@@ -110,7 +122,7 @@ class Model(ABC):
         return ""
 
     @abstractmethod
-    async def answer(self, request: Request) -> Sequence[Completion]:
+    async def generate(self, request: Request) -> Sequence[Completion]:
         """Completions for `request.samples`, in that order; raises `RequestFailed`.
 
         Fewer than asked for is allowed (not every server knows `n`): the rest is asked again.

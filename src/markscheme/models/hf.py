@@ -63,7 +63,7 @@ class HuggingFace(Model):
         """Nothing to start; says how the model is computed."""
         return self._loaded.said
 
-    async def answer(self, request: Request) -> Sequence[Completion]:
+    async def generate(self, request: Request) -> Sequence[Completion]:
         """One completion a sample."""
         tokens, context = self._encode(request.prompt), self._loaded.context
         if len(tokens) >= context:

@@ -61,7 +61,7 @@ class Nano(Model):
         """With the limit that holds, whatever was asked for."""
         return msgspec.structs.replace(sampling, max_tokens=_limit(sampling))
 
-    async def answer(self, request: Request) -> Sequence[Completion]:
+    async def generate(self, request: Request) -> Sequence[Completion]:
         tokens = read_puzzle(request)
         longest = self._loaded().longest
         if len(tokens) >= longest:

@@ -108,7 +108,7 @@ class NanoChat(Model):
         )
         self._turn = asyncio.Lock()
 
-    async def answer(self, request: Request) -> Sequence[Completion]:
+    async def generate(self, request: Request) -> Sequence[Completion]:
         """One completion a sample, from one batch."""
         tokens = self._tokenizer.render_for_completion(conversation(request.prompt))
         if len(tokens) > LONGEST_PROMPT:

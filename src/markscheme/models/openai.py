@@ -1,4 +1,4 @@
-"""`openai/NAME`: chat completions and plain completions of OpenAI and everything compatible.
+"""`openai/NAME`: chat completions and plain completions of OpenAI and everything compatible; `responses.py` has the third API.
 
 vLLM, SGLang, llama.cpp, TGI, Together and others speak this, each with small differences: fields that are missing,
 null or of another type are taken as not said, never as a reason to drop an answer.
@@ -27,6 +27,7 @@ from markscheme.models.fields import (
     share_tokens,
     with_path,
 )
+from markscheme.models.responses import Responses
 from markscheme.models.served import Served, present, same_names
 from markscheme.models.streams import ChatFold
 from markscheme.models.turns import chat_calls, chat_messages, chat_tools, plain_turns
@@ -34,11 +35,23 @@ from markscheme.models.turns import chat_calls, chat_messages, chat_tools, plain
 KEY_VARIABLE = "OPENAI_API_KEY"
 
 
-def create(target: str, config: RunConfig) -> OpenAI:
+def create(target: str, config: RunConfig) -> Served:
     """A model behind one or more servers; without `--base-url`, OpenAI's own."""
     if not target:
         raise UsageError("openai needs a model name, such as openai/gpt-4.1 or openai/Qwen3-8B with --base-url")
-    return OpenAI(target, config)
+    return asks(target, config)
+
+
+def asks(name: str, config: RunConfig, *, key: str | None = None) -> Served:
+    """The client for the API that the options name; `key` is that of a server which we have started."""
+    if config.api == "responses":
+        variable = _key_variable(config.base_url or (OFFICIAL["openai"],))
+        return Responses(name, config, key=key, key_variable=variable)
+    if config.background:
+        raise UsageError("--background needs --api responses")
+    if config.reasoning_summary is not None:
+        raise UsageError("--reasoning-summary needs --api responses; chat servers give what they thought, or nothing")
+    return OpenAI(name, config, key=key)
 
 
 class OpenAI(Served):
@@ -116,6 +129,7 @@ class OpenAI(Served):
             prompt_tokens=count(usage.get("prompt_tokens")),
             completion_tokens=count(usage.get("completion_tokens")),
             reasoning_tokens=count(details.get("reasoning_tokens", usage.get("reasoning_tokens"))),
+            cached_tokens=count(as_object(usage.get("prompt_tokens_details")).get("cached_tokens")),
             model=answer.get("model") if isinstance(answer.get("model"), str) else None,
             tool_calls=chat_calls(message) if self._chat else (),
             metadata=_logprobs(as_object(choice.get("logprobs"))) | (_rest(message) if self._chat else {}),

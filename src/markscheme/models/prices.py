@@ -31,7 +31,8 @@ def price_of(config: RunConfig) -> Price | None:
     price = _listed(config)
     if price is None or not config.batch:
         return price
-    return msgspec.structs.replace(price, input=price.input / 2, output=price.output / 2)
+    cached = None if price.cached is None else price.cached / 2
+    return msgspec.structs.replace(price, input=price.input / 2, output=price.output / 2, cached=cached)
 
 
 def _listed(config: RunConfig) -> Price | None:

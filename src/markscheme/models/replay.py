@@ -1,8 +1,9 @@
 """`replay/FILE.jsonl`: stored outputs answer again, so that they can be marked and reported like a live run.
 
 Reads our own `responses.jsonl`, and lines that name their question (by `key`, `question`/`problem` text, or
-`question_id`/`problem_id`/`id`) and hold an output (`text`, `response`, `output`, `completion` or `answer`). Only the
-place of each output is kept in memory. A question without a stored output is an error, never a wrong answer.
+`question_id`/`problem_id`/`id`) and hold an output (`text`, `response`, `output`, `completion` or `answer`). Of a
+conversation all turns are kept. Only the place of each output is in memory. A question without a stored output is an
+error, never a wrong answer.
 """
 
 from __future__ import annotations
@@ -28,13 +29,14 @@ from markscheme.errors import ModelError, UsageError
 from markscheme.models.base import Completion, Model, Request, RequestFailed
 from markscheme.models.fields import count
 from markscheme.runs.lines import convert_or_none
+from markscheme.types import Turn
 
 
-def create(target: str, config: RunConfig) -> Replay:  # noqa: ARG001 - the signature of every backend
-    """A replay of one file."""
+def create(target: str, config: RunConfig) -> Replay:
+    """A replay of one file; with `--tools` or `--then` turn by turn, so that tools are really called again."""
     if not target:
         raise UsageError("replay needs a file of stored outputs: replay/FILE.jsonl")
-    return Replay(Path(target))
+    return Replay(Path(target), turn_by_turn=bool(config.tools or config.then))
 
 
 class Replay(Model):
@@ -42,10 +44,11 @@ class Replay(Model):
 
     concurrency = 16
     own_sampling = True
+    converses = True
 
-    def __init__(self, file: Path) -> None:
+    def __init__(self, file: Path, *, turn_by_turn: bool = False) -> None:
         self.name = f"replay/{file}"
-        self._file = file
+        self._file, self._turn_by_turn = file, turn_by_turn
         self._places: dict[str, dict[int, int]] = {}
         self._asked: dict[str, str] = {}
         """The key of the problem that a question without its choices was taken for."""
@@ -69,7 +72,7 @@ class Replay(Model):
             places = self._places.setdefault(name, {})
             places[len(places) if sample is None else sample] = offset
 
-    async def answer(self, request: Request) -> Sequence[Completion]:
+    async def generate(self, request: Request) -> Sequence[Completion]:
         # The content decides before the id: files of other tools number their questions as they like.
         whole, bare = squeezed(request.statement), squeezed(without_choices(request.statement))
         names = (request.key, whole, bare, request.problem_id)
@@ -87,7 +90,21 @@ class Replay(Model):
                 retryable=False,
             )
         with self._file.open("rb") as lines:
-            return [_completion(lines, places[sample]) for sample in request.samples]
+            stored = [_completion(lines, places[sample]) for sample in request.samples]
+        return [self._turn(one, request) for one in stored] if self._turn_by_turn else stored
+
+    def _turn(self, stored: Completion, request: Request) -> Completion:
+        """What the model said next in a stored conversation."""
+        spoken = [turn for turn in stored.turns if turn.role == "assistant"]
+        number = sum(turn.role == "assistant" for turn in request.turns)
+        if not spoken and not number:
+            return stored
+        if number >= len(spoken):
+            reason = f"{self._file} holds {max(1, len(spoken))} turns of problem {request.problem_id}, and more are asked for"
+            raise RequestFailed("not stored", reason, retryable=False)
+        turn = spoken[number]
+        names = set(Completion.__struct_fields__) & set(Turn.__struct_fields__)
+        return Completion(model=stored.model, **{name: getattr(turn, name) for name in names})
 
 
 def _completion(lines: Any, offset: int) -> Completion:

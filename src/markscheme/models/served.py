@@ -60,8 +60,8 @@ class Served(Model):
 
     def options(self, config: RunConfig) -> dict[str, Any]:
         """The request's fields for options that only some backends know; here none of them."""
-        for name in ("chat_template_kwarg", "reasoning_effort", "thinking_budget"):
-            if getattr(config, name) not in (None, ()):
+        for name in ("chat_template_kwarg", "reasoning_effort", "reasoning_summary", "thinking_budget", "background"):
+            if getattr(config, name) not in (None, (), False):
                 raise UsageError(
                     f"{self.name} knows no --{name.replace('_', '-')}; what the server calls it can be an --extra-field"
                 )
@@ -87,7 +87,7 @@ class Served(Model):
         names = self._sampling_names.items()
         return {theirs: value for ours, theirs in names if (value := getattr(sampling, ours)) not in (None, ())}
 
-    async def answer(self, request: Request) -> Sequence[Completion]:
+    async def generate(self, request: Request) -> Sequence[Completion]:
         # Encoding 8 kB of prompt takes 3 µs and the rest of a request some 250: a cache of bodies would buy nothing.
         body, stream = self.body(request), None
         if self.streams and self.fold is not None:
@@ -100,7 +100,7 @@ class Served(Model):
             if stream is None or failure.kind != "bad_request" or "stream" not in str(failure):
                 raise
             self.streams = False  # a server that offers none, or not with these fields
-            return await self.answer(request)
+            return await self.generate(request)
         if stream is None or stream.first_token is None:
             return completions
         return [msgspec.structs.replace(one, first_token=stream.first_token) for one in completions]

@@ -30,7 +30,7 @@ class Solver(Model):
     concurrency = 4
     own_sampling = True
 
-    async def answer(self, request: Request) -> Sequence[Completion]:
+    async def generate(self, request: Request) -> Sequence[Completion]:
         """The same solution for every sample: an exact solver has no luck."""
         try:
             text = await asyncio.to_thread(_solve, request.statement)

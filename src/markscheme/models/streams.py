@@ -21,32 +21,43 @@ from markscheme.models.failures import failed_body, malformed
 from markscheme.models.fields import as_object
 
 TYPE = "text/event-stream"
-FOLD_AT = 2**15  # bytes of events that are kept before they are folded
+FOLD_AT = 2**17  # bytes of events that are kept before they are folded
 LARGEST_STREAM = 2**29  # bytes of a whole stream, which is never held: a token of a chat takes 200 to 300
 LARGEST_TEXT = 2**24
 """Characters of everything that a stream says: two million tokens, several times what any model writes."""
+MOST_RUNS = 8  # kinds of events in one portion that are put together before they are decoded
+LONGEST_GAP = 100  # bytes between two events: a blank line, and the name of the second
 DEEPEST = 6  # objects within objects that are put together piece by piece: a tool call in a list in a delta has four
 
 _TOKEN = re.compile(rb'"(?:content|text|reasoning|reasoning_content|thinking|arguments|partial_json|delta)": ?"[^"]')
+_ADDS_UP = re.compile(rb"""[\[{]|": ?"[^"]""")  # in an event: a list, an object or another text
+_BODY = re.compile(rb'[^"\\]*(?:\\.[^"\\]*)*')
+_PIECE = re.compile(
+    rb'"(?:content|reasoning|reasoning_content|text|thinking|partial_json)": ?"([^"\\]*(?:\\.[^"\\]*)*)"'
+)
 _NAMES = {"id", "type", "role", "name"}  # said once, or again with every piece
 
 
 class Fold(ABC):
     """Puts the events of one answer together."""
 
+    unneeded: re.Pattern[bytes] | None = None
+    """Lines that say nothing which a later event does not say again."""
+
     def __init__(self) -> None:
         self.size = 0
         self.ended = False
 
-    def take(self, lines: list[bytes]) -> None:
-        """The next events, as the lines of the stream."""
+    def take(self, events: bytes) -> None:
+        """The next events, as whole lines of the stream."""
+        lines = condensed(self.unneeded.sub(b"", events) if self.unneeded else events).split(b"\n")
         data = [line[5:].strip() for line in lines if line.startswith(b"data:")]
-        events = [one for one in data if one and one != b"[DONE]"]
-        self.ended = self.ended or (len(events) < len(data) and b"[DONE]" in data)
+        written = [one for one in data if one and one != b"[DONE]"]
+        self.ended = self.ended or (len(written) < len(data) and b"[DONE]" in data)
         try:
-            decoded = msgspec.json.decode(b"[" + b",".join(events) + b"]")
+            decoded = msgspec.json.decode(b"[" + b",".join(written) + b"]")
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            decoded = [decode(one) for one in events]
+            decoded = [decode(one) for one in written]
         for event in decoded:
             if isinstance(event, dict):
                 if event.get("error"):
@@ -84,6 +95,44 @@ class Fold(ABC):
                 self.merge(into.setdefault(name, {}), value, depth + 1)
             elif value not in (None, ""):
                 into[name] = value
+
+
+def condensed(events: bytes) -> bytes:
+    """Runs of events that differ in one piece of text only, each run as one event with all of its text.
+
+    An answer of 1,000 tokens is 1,000 events of 200 bytes, of which four say something. What stands between the texts of
+    two such events is always the same, and is taken out without decoding it, at a fifth of the cost.
+    """
+    at = 0
+    for _ in range(MOST_RUNS):
+        found = _PIECE.search(events, at)
+        end = -1 if found is None else events.find(b"\n", found.end())
+        if found is None or end < 0:
+            break
+        text = found.start(1)
+        before = events[events.rfind(b"\n", 0, text) + 1 : text]
+        following = events.find(before, end, end + len(before) + LONGEST_GAP)
+        after = events[found.end(1) : end]
+        alike = following >= 0 and b"data:" not in events[end:following] and before.count(b"[") < 2
+        if alike and not _ADDS_UP.search(after):
+            name = events[found.start() : text]
+            between = events[found.end(1) : following] + before.removesuffix(name)
+            events = events[:text] + _run(events[text:].split(name), name, between)
+        at = events.find(b"\n", text)
+    return events
+
+
+def _run(parts: list[bytes], name: bytes, between: bytes) -> bytes:
+    """The texts of a run, and everything behind it; `parts` are what stands between the names of the field."""
+    length = len(between)
+    texts = [part[:-length] for part in parts[:-1]]
+    if texts and between.join(texts) + between != b"".join(parts[:-1]):  # another kind of event comes within
+        own = (part.endswith(between) for part in parts)
+        texts = texts[: next((number for number, same in enumerate(own) if not same), len(texts))]
+    if b'"' in b"".join(texts):  # part of a text, or the end of one and something else behind it
+        whole = (_BODY.fullmatch(text) for text in texts)
+        texts = texts[: next((number for number, same in enumerate(whole) if not same), len(texts))]
+    return b"".join(texts) + name.join(parts[len(texts) :])
 
 
 class ChatFold(Fold):
@@ -162,7 +211,7 @@ class Stream:
 
     async def read(self, answer: aiohttp.ClientResponse, sent: float) -> dict[str, Any]:
         """The whole answer, of a request that was sent at a `time.monotonic()`; raises `RequestFailed`."""
-        fold, rest, read = self._fold(), b"", 0
+        fold, read = self._fold(), 0
         kept: list[bytes] = []
         size = 0
         self.first_token = None
@@ -174,12 +223,13 @@ class Stream:
                 if self.first_token is None and _TOKEN.search(piece):
                     self.first_token = round(time.monotonic() - sent, 4)
                 if size > FOLD_AT and b"\n" in piece:
-                    *lines, rest = b"".join(kept).split(b"\n")
-                    fold.take(lines)
-                    kept, size = [rest], len(rest)
+                    together = b"".join(kept)
+                    cut = together.rfind(b"\n") + 1
+                    fold.take(together[:cut])
+                    kept, size = [together[cut:]], len(together) - cut
                 if read > LARGEST_STREAM or size > LARGEST_TEXT:
                     raise malformed(f"the stream is longer than {LARGEST_STREAM >> 20} MB, or a line of it without end")
-            fold.take(b"".join(kept).split(b"\n"))
+            fold.take(b"".join(kept))
             return fold.answer()
         except (KeyError, IndexError, TypeError, ValueError, AttributeError):
             raise malformed("an event of the stream has not the promised form") from None

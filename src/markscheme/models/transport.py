@@ -170,7 +170,8 @@ class Transport:
             raise self._for_people(failure) from None
         await asyncio.sleep(failure.retry_after or delay)
 
-    def _read(self, answer: Any, read: Callable[[Any], T]) -> T:
+    def read(self, answer: Any, read: Callable[[Any], T]) -> T:
+        """What `read` makes of a decoded answer, also of one without the promised form."""
         try:
             return read(answer)
         except (KeyError, IndexError, TypeError, ValueError, AttributeError):
@@ -196,7 +197,7 @@ class Transport:
                 timeout=self._usual if self.reached else self._earliest,
             ) as answer:
                 if stream is not None and answer.status == 200 and answer.content_type == STREAM_TYPE:
-                    return self._read(await stream.read(answer, sent), read)
+                    return self.read(await stream.read(answer, sent), read)
                 content = await self._reader.read(answer)
         except aiohttp.SocketTimeoutError:
             silent = f"{hide_url(url)} sent nothing for {self._usual.sock_read:g} s"
@@ -205,7 +206,7 @@ class Transport:
             raise _failed_connection(hide_url(url), error, self.reached) from None
         if not 200 <= answer.status < 300:
             raise self._failed_status(answer, content)
-        return self._read(decode(content), read)
+        return self.read(decode(content), read)
 
     def _failed_status(self, answer: aiohttp.ClientResponse, content: bytes) -> RequestFailed:
         headers: Mapping[str, str] = answer.headers

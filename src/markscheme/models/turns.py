@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
 
+import msgspec
+
 from markscheme.models.base import Request
 from markscheme.models.fields import as_json, as_object
 from markscheme.models.served import present
@@ -28,12 +30,21 @@ def _chat_turn(turn: Turn) -> Message | dict[str, Any]:
     if not called:
         return Message("assistant", turn.text)
     calls = [
-        {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+        {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": as_arguments(call.arguments)}}
         for call in called
     ]
     # Models that think between calls go on from their reasoning: DeepSeek's API and vLLM take it under this name.
     said = {"content": turn.text or None, "reasoning_content": turn.reasoning, "tool_calls": calls}
     return {"role": "assistant", **present(said)}
+
+
+def as_arguments(written: str) -> str:
+    """Arguments as every server takes them back: some read them, and refuse the conversation if they are not JSON."""
+    try:
+        read = isinstance(msgspec.json.decode(written), dict)
+    except (msgspec.DecodeError, RecursionError):
+        read = False
+    return written if read else as_json({"invalid": written})
 
 
 def chat_tools(request: Request) -> list[dict[str, Any]] | None:
@@ -69,10 +80,15 @@ def anthropic_messages(request: Request) -> list[Any]:
     messages: list[Any] = [message for message in request.prompt.messages if message.role != "system"]
     for role, turns in groupby(request.turns, key=lambda turn: turn.role):
         if role == "assistant":
-            messages += [{"role": "assistant", "content": list(turn.raw) or turn.text} for turn in turns]
+            messages += [{"role": "assistant", "content": list(map(_block, turn.raw)) or turn.text} for turn in turns]
         else:
             messages.append({"role": "user", "content": [_anthropic_block(turn) for turn in turns]})
     return messages
+
+
+def _block(block: dict[str, Any]) -> dict[str, Any]:
+    broken = block["type"] == "tool_use" and not isinstance(block["input"], dict)
+    return {**block, "input": {"invalid": block["input"]}} if broken else block
 
 
 def _anthropic_block(turn: Turn) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from markscheme.errors import DataError, first_line, needed
 from markscheme.plugins.inspect_types import response_of
 from markscheme.plugins.logs import Entry, Log
 from markscheme.plugins.records import is_record
-from markscheme.types import Message, Prompt, Response
+from markscheme.types import Message, Prompt, Response, ToolCall, Turn
 
 if TYPE_CHECKING:
     from inspect_ai.log import EvalSample
@@ -62,7 +62,7 @@ def _response(sample: EvalSample) -> Response:
             key="", sample=sample.epoch - 1, error=message[-1][:500], error_kind="inspect", created=sample.completed_at
         )
     response = response_of(sample.output, sample.epoch - 1)
-    return msgspec.structs.replace(response, created=sample.completed_at)
+    return msgspec.structs.replace(response, created=sample.completed_at, turns=_turns(sample))
 
 
 def _fields(sample: EvalSample) -> dict[str, Any]:
@@ -75,16 +75,51 @@ def _fields(sample: EvalSample) -> dict[str, Any]:
 
 
 def _prompt(sample: EvalSample) -> Prompt:
-    """Everything before the model's last message."""
-    sent = list(sample.messages)
-    while sent and sent[-1].role == "assistant":
-        sent.pop()
+    """Everything before the first message that the model wrote."""
+    sent = list(sample.messages[: _begins(sample)])
     if not sent and not isinstance(sample.input, str):
         sent = list(sample.input)
     messages = [Message(one.role, one.text) for one in sent if one.role != "tool"]
     if not messages:
         messages = [Message("user", _last_user_text(sent) if sent else str(sample.input))]
     return Prompt(messages=tuple(messages))
+
+
+def _begins(sample: EvalSample) -> int:
+    """Where the model began to speak. Worked examples have assistant messages too; Inspect says which it generated."""
+    said = [at for at, one in enumerate(sample.messages) if one.role == "assistant" and one.source == "generate"]
+    if said:
+        return said[0]
+    at = len(sample.messages)
+    while at and sample.messages[at - 1].role == "assistant":
+        at -= 1
+    return at
+
+
+def _turns(sample: EvalSample) -> tuple[Turn, ...]:
+    """The turns of a conversation; none of a sample that was asked once."""
+    said = sample.messages[_begins(sample) :]
+    if sum(one.role == "assistant" for one in said) < 2 and not any(one.role == "tool" for one in said):
+        return ()
+    return tuple(_turn(one) for one in said if one.role != "system")
+
+
+def _turn(one: ChatMessage) -> Turn:
+    if one.role == "tool":
+        text = one.text or (one.error.message if one.error else "")
+        return Turn(role="tool", text=text, call_id=one.tool_call_id or "", failed=one.error is not None)
+    if one.role != "assistant":
+        return Turn(role="user", text=one.text)
+    calls = [
+        ToolCall(
+            id=call.id,
+            name=call.function,
+            arguments=call.parse_error or msgspec.json.encode(call.arguments, enc_hook=str).decode(),
+        )
+        for call in one.tool_calls or ()
+    ]
+    parts = [] if isinstance(one.content, str) else [part.reasoning for part in one.content if part.type == "reasoning"]
+    return Turn(role="assistant", text=one.text, reasoning="\n".join(parts) or None, tool_calls=tuple(calls))
 
 
 def _last_user_text(messages: list[ChatMessage]) -> str:

@@ -10,8 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from markscheme.reporting.estimates import as_estimate
 from markscheme.reporting.figures import error_rates
-from markscheme.reporting.summary import Corrected, as_estimate
+from markscheme.reporting.summary import Corrected
 from markscheme.runs.adjudications import Drawn, Opinion, Place, consensus, read_labels, read_order
 from markscheme.runs.columns import CORRECT, UNMARKED
 from markscheme.runs.snapshot import Snapshot

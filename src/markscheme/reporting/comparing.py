@@ -16,9 +16,10 @@ import msgspec
 from markscheme.config import fixed_options
 from markscheme.errors import UsageError
 from markscheme.reporting.adjudicated import adjudicated
+from markscheme.reporting.estimates import Estimate
 from markscheme.reporting.picks import with_picks
 from markscheme.reporting.plots import distinct, shortened
-from markscheme.reporting.summary import Estimate, clustered, marked_label
+from markscheme.reporting.summary import clustered, marked_label
 from markscheme.runs.archive import origin
 from markscheme.runs.folder import IMPORTED, Manifest, Run, find_runs
 from markscheme.statistics import Comparison, Counts, Interval, Population, Ranking, compare, rank

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from markscheme.reporting.summary import Corrected, Estimate, Summary, Until
+from markscheme.reporting.estimates import Estimate
+from markscheme.reporting.summary import Corrected, Summary, Until
+from markscheme.reporting.talks import doubt_line, tool_line
 from markscheme.statistics import VarianceTable
 from markscheme.statistics.planning import MORE
 
@@ -100,7 +102,8 @@ def _by_people(people: Corrected) -> str:
 
 def caveats(summary: Summary) -> list[str]:
     """What a reader must know before quoting a figure, as far as the figures tell it; the same in every format."""
-    notes = []
+    notes = [tool_line(summary.tools)] if summary.tools is not None else []
+    notes += [doubt_line(summary.doubted)] if summary.doubted is not None else []
     if summary.corrected is not None:
         notes.append(_by_people(summary.corrected))
     if (known := summary.errata) is not None:

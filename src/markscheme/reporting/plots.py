@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from markscheme.errors import UsageError, needed
-from markscheme.reporting.summary import Estimate, Summary
+from markscheme.reporting.estimates import Estimate
+from markscheme.reporting.summary import Summary
 from markscheme.reporting.table import provenance
 from markscheme.reporting.verdicts import LOOKS
 from markscheme.types import Verdict

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from markscheme.reporting.estimates import Estimate
 from markscheme.reporting.figures import (
     bar,
     bounds,
@@ -12,7 +13,7 @@ from markscheme.reporting.figures import (
     value_and_interval,
     variance_rows,
 )
-from markscheme.reporting.summary import Estimate, Summary
+from markscheme.reporting.summary import Summary
 from markscheme.reporting.table import Table, interval_of, intervals, named_notes, provenance, shown_rows
 from markscheme.reporting.terminal import console, literal, print_notes, print_table
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from markscheme.errors import UsageError
 from markscheme.reporting import plots
-from markscheme.reporting.summary import Estimate, Summary, estimate
+from markscheme.reporting.estimates import Estimate, estimate
+from markscheme.reporting.summary import Summary
 from markscheme.runs.folder import Run
 from markscheme.statistics import Counts, accuracy
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -14,6 +13,8 @@ from markscheme.benchmarks.errata import Erratum
 from markscheme.errors import JournalError, UsageError
 from markscheme.marking.marker import FAILED
 from markscheme.marking.reading.absences import ABSENCES
+from markscheme.reporting.estimates import Estimate, as_estimate, estimate, rate
+from markscheme.reporting.talks import Doubted, Tools, doubted_of, tools_of
 from markscheme.runs.archive import origin
 from markscheme.runs.files import file_sizes
 from markscheme.runs.flags import flag_counts
@@ -22,14 +23,12 @@ from markscheme.runs.snapshot import Snapshot
 from markscheme.runs.usage import Usage
 from markscheme.statistics import (
     Counts,
-    Interval,
     Population,
     VarianceTable,
     interval,
     sequential,
     variance_table,
 )
-from markscheme.statistics.metrics import metric
 from markscheme.types import Verdict
 
 GROUPED_BY = ("subject", "level", "part", "kind", "numbers")
@@ -38,27 +37,6 @@ GROUPED_BY = ("subject", "level", "part", "kind", "numbers")
 
 RATES = (Verdict.TRUNCATED, *(verdict for verdict in Verdict if verdict is not Verdict.TRUNCATED))
 """Truncation first: a token limit that is too low looks like a bad model."""
-
-
-class Estimate(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A figure with its interval; the value is `null` where it is undefined, never 0 in its place."""
-
-    value: float | None
-    low: float | None = None
-    high: float | None = None
-    level: float = 0.95
-    problems: int = 0
-    """Problems that have all the samples it needs."""
-    undefined: int = 0
-    """Problems that have fewer; they count with what these let one expect, and without any not at all."""
-    if_wrong: float | None = None
-    """Over all problems, if every missing response were wrong; and if every one were right."""
-    if_right: float | None = None
-    lowest: float | None = None
-    """Bounds that hold whatever the missing responses were."""
-    highest: float | None = None
-    drawn_error: float = 0.0
-    """Standard error of the random draws behind the value; 0 where it is exact."""
 
 
 class Corrected(msgspec.Struct, frozen=True, kw_only=True):
@@ -159,6 +137,10 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     prompt_sha256: str
     warnings: tuple[str, ...] = ()
     """What a reader must know before quoting a figure."""
+    tools: Tools | None = None
+    """How tools were used, where the model had any."""
+    doubted: Doubted | None = None
+    """What became of answers after which the user went on."""
     usage: Usage | None = None
     failures: dict[str, Failure] = {}
     """Why responses are missing, by kind of failure. What is missing beyond these was never asked."""
@@ -225,6 +207,8 @@ def summarize(
         population=population,
         cluster=cluster,
         variance=variance_table(counts),
+        tools=tools_of(snapshot, counts, population),
+        doubted=doubted_of(snapshot, label, counts, population),
         failures=snapshot.failures(),
         **_how_it_was_made(manifest),
     )
@@ -311,36 +295,6 @@ def marked_label(snapshot: Snapshot, protocol: str | None = None) -> str:
 def protocol_parts(label: str) -> list[str]:
     """The bare names of the protocols in a label: two in `math@5+judge:NAME@1`."""
     return [part.partition("@")[0] for part in label.split("+")]
-
-
-def estimate(name: str, counts: Counts, population: Population = "problems drawn") -> Estimate:
-    """A metric by name (`accuracy`, `pass@4` …) with its interval."""
-    of = metric(name)
-    # A problem has an accuracy after a single answer; without one it failed for reasons of its own.
-    estimated = as_estimate(interval(name, counts, population=population), chosen=bool(counts.rounds) and of.k > 1)
-    error = of.drawn_error(counts)
-    return msgspec.structs.replace(estimated, drawn_error=error) if error else estimated
-
-
-def as_estimate(figure: Interval, *, chosen: bool = False) -> Estimate:
-    """An interval as reports have it.
-
-    `chosen` says that how often a problem was asked depended on its answers. Then those without a value are not a
-    random part of all, and the mean over the others would be of easier or harder ones: it is undefined.
-    """
-    same = ["if_wrong", "if_right", "lowest", "highest"]  # what an undefined figure has too
-    value = None if math.isnan(figure.estimate) or (chosen and figure.undefined) else figure.estimate
-    same += ["low", "high", "level", "problems", "undefined"] if value is not None else []
-    return Estimate(value, **{name: getattr(figure, name) for name in same})
-
-
-def rate(counts: Counts, verdict: Verdict, population: Population = "problems drawn") -> Estimate:
-    """The share of a verdict among responses; that of `correct` is the accuracy, with the same interval."""
-    if verdict is Verdict.CORRECT:
-        return estimate("accuracy", counts, population)
-    return as_estimate(
-        msgspec.structs.replace(interval("accuracy", counts.of(verdict), population=population), undefined=0)
-    )
 
 
 def clustered(counts: Counts, snapshot: Snapshot, field: str | None) -> tuple[Counts, str | None, tuple[str, ...]]:

@@ -17,8 +17,9 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from markscheme.errors import UsageError, needed
+from markscheme.reporting.estimates import Estimate, as_estimate
 from markscheme.reporting.figures import bounds, figures_of, plus_minus, size, variance_rows
-from markscheme.reporting.summary import RATES, Estimate, Summary, as_estimate
+from markscheme.reporting.summary import RATES, Summary
 from markscheme.runs.usage import Usage
 from markscheme.statistics import Interval, Population, macro
 
@@ -41,6 +42,16 @@ def _used(summary: Summary) -> Usage:
     return summary.usage or Usage()
 
 
+def _of(part: str, name: str) -> Callable[[Summary], Any]:
+    """A number of a part that only some summaries have; of an estimate its value."""
+
+    def value(summary: Summary) -> Any:
+        found = getattr(getattr(summary, part), name, None)
+        return found.value if isinstance(found, Estimate) else found
+
+    return value
+
+
 FIRST = (
     *(Column(name, str, attrgetter(name)) for name in ("run", "benchmark", "model", "protocol")),
     *(Column(name, int | None, attrgetter(name)) for name in ("problems", "samples", "responses")),
@@ -50,6 +61,9 @@ FIRST = (
 """Columns before the figures, from left to right."""
 LAST = (
     Column("completion_tokens", int | None, lambda summary: summary.usage.completion_tokens if summary.usage else None),
+    Column("cached_tokens", int | None, lambda summary: _used(summary).cached_tokens),
+    *(Column(f"tool_{name}", float, _of("tools", name)) for name in ("calls", "used", "failed", "tokens", "cut_off")),
+    *(Column(name, float, _of("doubted", name)) for name in ("right_at_once", "mended", "spoiled")),
     Column("first_token", float, lambda summary: first.p50 if (first := _used(summary).first_token) else None),
     Column("tokens_per_second", float, lambda summary: _used(summary).tokens_per_second),
     Column("data_sha256", str, lambda summary: " ".join(summary.data.values())),

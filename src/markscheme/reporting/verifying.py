@@ -9,13 +9,14 @@ from typing import Any
 import msgspec
 
 from markscheme.errors import JournalError, MarkschemeError, UsageError
-from markscheme.marking import get_protocol, mark_many
+from markscheme.marking import get_protocol
 from markscheme.prompts import prompts_sha256
 from markscheme.reporting.summary import Summary, summarize
 from markscheme.runs.archive import origin
 from markscheme.runs.digests import MOST_NAMED, differences, uncovered
 from markscheme.runs.files import file_sizes, read_inside
 from markscheme.runs.folder import Run
+from markscheme.runs.judging import judge_all
 from markscheme.runs.ledger import ledger
 from markscheme.runs.lines import UNREADABLE
 from markscheme.runs.signing import signatures, signer
@@ -146,7 +147,7 @@ def _marks(snapshot: Snapshot, name: str, workers: int | None) -> Check:
     stored = {(mark.key, mark.sample): mark for mark in snapshot.marks(label)}
     pairs = ((response, problems[response.key]) for response in snapshot.responses())
     same, other = 0, []
-    for mark in mark_many(pairs, rule.name, workers=workers):
+    for mark in judge_all(pairs, rule.name, workers=workers):
         there = stored.pop((mark.key, mark.sample), None)
         if there == mark:
             same += 1

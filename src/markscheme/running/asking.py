@@ -8,7 +8,7 @@ from collections.abc import Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import wait
 from contextlib import nullcontext, suppress
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, Protocol, TypeVar
 
@@ -20,7 +20,7 @@ from markscheme.models.fleet.ranks import Ranks
 from markscheme.models.fleet.threads import in_thread
 from markscheme.running.batch_asking import BatchAsking, open_batches
 from markscheme.running.budget import Budget
-from markscheme.running.conversation import Talk, begun, talks
+from markscheme.running.conversation import Talk, talks
 from markscheme.running.interrupts import Interrupts
 from markscheme.running.limits import FIRST, AutoLimit, FixedLimit, Limit, make_room, most_connections
 from markscheme.running.live import Live
@@ -33,7 +33,9 @@ from markscheme.running.rounds import Rounds
 from markscheme.running.scheduler import Scheduler
 from markscheme.runs.folder import Run
 from markscheme.runs.journal import Journal
+from markscheme.runs.turns import begun
 from markscheme.runs.usage import Price
+from markscheme.tools import Tool
 from markscheme.types import Question, Sampling
 
 MOST_AUTOMATIC = 1024
@@ -67,6 +69,7 @@ class Work:
     display: Display | None
     ranks: Ranks
     budget: Budget
+    tools: dict[str, Tool] = field(default_factory=dict)
     rounds: Rounds | None = None
 
 
@@ -134,15 +137,18 @@ class Asking:
         # A rank's marks are for its display; rank 0 marks everything at the end, since marks have one file.
         opinions = self._run.marks_journal(protocol) if not self._work.ranks.several else None
         turns = Journal(self._run.path / self._writer.replace("responses", "turns"))
-        talking = talks(self._work.config)
-        self._talk = Talk(turns, self._work.config) if talking else None
-        if self._talk is not None and self._work.display is not None:
-            for name, tool in self._talk.tools.items():
-                self._work.display.say(f"tool {name}: runs in {tool.where}")
+        talking = talks(self._questions, self._work.tools) or self._work.config.background
+        self._talk = Talk(turns, self._work.config, self._work.tools) if talking else None
+        if self._talk is not None:
+            self._model.keep_ticket = self._talk.ticket
+        if (display := self._work.display) is not None:
+            for name, tool in self._work.tools.items():
+                display.say(f"tool {name}: runs in {tool.where}")
         with facts, opinions or nullcontext(), turns if talking else nullcontext():
+            self._journals = [facts, *([turns] if talking else [])]
             for phase in self._phases():
                 recorder = Recorder(facts, opinions, self._problems, protocol, self._live)
-                await self._ask_through(phase(recorder), facts, recorder, interrupts)
+                await self._ask_through(phase(recorder), recorder, interrupts)
                 if self._ended(interrupts):
                     break
 
@@ -154,11 +160,12 @@ class Asking:
             yield self._scheduler
 
     async def _ask_through(
-        self, scheduler: Scheduler | BatchAsking, facts: Journal, recorder: Recorder, interrupts: Interrupts
+        self, scheduler: Scheduler | BatchAsking, recorder: Recorder, interrupts: Interrupts
     ) -> None:
         recorder.on_failure = scheduler.stop
         self._model.watch_room(scheduler.more_room)
-        beside = [asyncio.create_task(facts.keep_synced(scheduler.stop)), asyncio.create_task(_load_counting())]
+        synced = (journal.keep_synced(scheduler.stop) for journal in self._journals)
+        beside = [asyncio.create_task(each) for each in (*synced, _load_counting())]
         try:
             with interrupts.stopping(scheduler.stop, scheduler.drain):
                 await scheduler.run()
@@ -183,11 +190,12 @@ class Asking:
         step = step or self._work.config.samples_per_request or usual
         wanted = self._rounds.missing() if self._rounds is not None else None
         done = self._live.answered
-        left = begun(self._run.path, done) if self._talk is not None else None
+        left = begun(self._run.path, lambda *cell: not done.has(*cell)) if self._talk is not None else None
         return requests(self._run.manifest, self._questions, self._sampling, done, step, wanted, left)
 
     def _scheduler(self, recorder: Recorder) -> Scheduler:
         work, config, model = self._work, self._work.config, self._model
+        lasting = model.streams or config.background  # which end a silent try themselves
         scheduler = Scheduler(
             model,
             self._requests(),
@@ -195,7 +203,7 @@ class Asking:
             limit=choose_limit(config, model, self._live.total - self._live.done),
             pace=Pace(config),
             retry=RetryPolicy(config.max_retries, config.retry_delay),
-            timeout=None if model.in_process else config.total_timeout if model.streams else config.request_timeout,
+            timeout=None if model.in_process else config.total_timeout if lasting else config.request_timeout,
             live=self._live,
             affordable=work.budget.affordable,
             conversation=self._talk,

@@ -52,7 +52,7 @@ class Budget:
         prompt, completion = tokens.prompt_tokens or 0, tokens.completion_tokens or 0
         self.tokens += prompt + completion
         if price is not None:
-            self.cost += price.of(prompt, completion)
+            self.cost += price.of(prompt, completion, tokens.cached_tokens or 0)
 
     def watching(
         self, sink: Callable[[list[Response]], None], price: Price | None, stop: Callable[[], None]

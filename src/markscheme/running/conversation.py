@@ -8,37 +8,26 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Sequence
-from pathlib import Path
+import time
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from markscheme.config import RunConfig
 from markscheme.errors import UsageError
 from markscheme.models.base import Model, Request
-from markscheme.running.live import SampleSet
 from markscheme.runs.journal import Journal
-from markscheme.runs.lines import LineReader, decode_or_none
-from markscheme.tools import Result, make_tools
-from markscheme.types import ToolCall, Turn
-
-FENCE, OUTPUT = "```python\n", "```output"  # as ToRA and NeMo-Skills have it
-
-
-class TurnLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A line of `turns.jsonl`: turn `number` (from 0) of the conversation about a sample."""
-
-    key: str
-    sample: int = msgspec.field(default_factory=int)  # always written
-    number: int = msgspec.field(default_factory=int)
-    turn: Turn
+from markscheme.runs.turns import TurnLine
+from markscheme.tools import Result, Tool
+from markscheme.tools.formats import FORMATS
+from markscheme.types import Question, ToolCall, Turn
 
 
-def check_talk(config: RunConfig, model: Model) -> None:
-    """Refuse a conversation that the model, another option or this machine does not allow."""
-    flag = "--then" if config.then else "--tools"
-    if not talks(config):
+def check_talk(config: RunConfig, model: Model, questions: Sequence[Question], tools: Mapping[str, Tool]) -> None:
+    """Refuse a conversation that the model or another option does not allow."""
+    if not talks(questions, tools):
         return
+    flag = "--tools" if tools else "--then"
     if not model.converses:
         raise UsageError(
             f"{flag} needs a model that takes several turns (openai/, anthropic/, vllm/ …), not {model.name}"
@@ -46,72 +35,79 @@ def check_talk(config: RunConfig, model: Model) -> None:
     if config.batch or (config.samples_per_request or 1) > 1:
         once = "--batch" if config.batch else "--samples-per-request"
         raise UsageError(f"{once} asks once, and {flag} goes on after the answer: leave one of them out")
-    if config.tools and config.tool_format == "native" and config.api == "completions":
+    if tools and config.tool_format == "native" and config.api == "completions":
         raise UsageError("--api completions has no tool calls of its own; give --tool-format fenced")
-    make_tools(config)
+    if len(tools) > 1 and config.tool_format != "native":
+        raise UsageError(f"--tool-format {config.tool_format} has calls of one tool; leave the others out")
 
 
-def talks(config: RunConfig) -> bool:
+def talks(questions: Sequence[Question], tools: Mapping[str, Tool]) -> bool:
     """Whether a response may take several turns."""
-    return bool(config.then or config.tools)
+    return bool(tools) or any(question.prompt.then for question in questions)
 
 
 class Talk:
-    """A conversation: calls of tools are answered, and then the user says the same further things to every answer."""
+    """A conversation: calls of tools are answered, and then the user says what the prompt has for after each answer."""
 
-    def __init__(self, journal: Journal, config: RunConfig) -> None:
-        self._journal, self._then, self._most = journal, config.then, config.max_turns
-        self.tools = make_tools(config)
-        self._fenced = config.tool_format == "fenced"
+    def __init__(self, journal: Journal, config: RunConfig, tools: Mapping[str, Tool]) -> None:
+        self._journal, self._most, self._tools = journal, config.max_turns, tools
+        self._format = FORMATS.get(config.tool_format)
         self._at_once = asyncio.Semaphore(os.cpu_count() or 1)
 
     async def ready(self, request: Request) -> Request:
         """With the results of tools or what the user says next, where the model spoke last."""
-        if self.tools and self._fenced:
-            if OUTPUT not in request.sampling.stop:
-                stopping = msgspec.structs.replace(request.sampling, stop=(*request.sampling.stop, OUTPUT))
-                request = msgspec.structs.replace(request, sampling=stopping)
-        elif self.tools and not request.tools:
-            request = msgspec.structs.replace(request, tools=tuple(tool.spec for tool in self.tools.values()))
+        if self._tools and self._format is not None:
+            if self._format.stop not in request.sampling.stop:
+                stop = (*request.sampling.stop, self._format.stop)
+                request = msgspec.structs.replace(
+                    request, sampling=msgspec.structs.replace(request.sampling, stop=stop)
+                )
+        elif self._tools and not request.tools:
+            request = msgspec.structs.replace(request, tools=tuple(tool.spec for tool in self._tools.values()))
         if not request.turns or request.turns[-1].role != "assistant":
             return request
         if calls := request.turns[-1].tool_calls:
             return self._with(request, *[await self._called(request.turns, call) for call in calls])
-        said = sum(turn.role == "user" for turn in request.turns)
-        return self._with(request, Turn(role="user", text=self._then[said]))
+        return self._with(request, Turn(role="user", text=request.prompt.then[_said(request, "user")]))
+
+    def heard(self, turn: Turn) -> Turn:
+        """What the model said, with the calls in it: those of the API, or the one that ends the text.
+
+        Nobody calls in a turn that the token limit cut off: what is there of a call is not what was meant.
+        """
+        if not self._tools or turn.finish_reason == "length":
+            return msgspec.structs.replace(turn, tool_calls=())
+        if self._format is None:
+            return turn
+        code = self._format.call(turn.text)
+        named = next(iter(self._tools))
+        calls = () if code is None else (ToolCall(id="", name=named, arguments=code),)
+        return msgspec.structs.replace(turn, tool_calls=calls)
 
     def further(self, request: Request, turn: Turn) -> Request | None:
         """Goes on while a tool is called or the user has more to say; the last answer needs no line of its own."""
-        called = self._calls(turn)
-        if called:
-            spoken = 1 + sum(turn.role == "assistant" for turn in request.turns)
-            more = spoken < self._most
+        if turn.tool_calls:
+            more = _said(request, "assistant") + 1 < self._most
         else:
-            more = sum(turn.role == "user" for turn in request.turns) < len(self._then)
-        return self._with(request, msgspec.structs.replace(turn, tool_calls=called)) if more else None
+            more = _said(request, "user") < len(request.prompt.then)
+        return self._with(request, turn) if more else None
 
-    def _calls(self, turn: Turn) -> tuple[ToolCall, ...]:
-        """The calls of a turn: those of the API, or the block of code that ends the text."""
-        if not self.tools or not self._fenced:
-            return turn.tool_calls if self.tools else ()
-        opened = turn.text.rfind(FENCE)
-        code, closed, after = turn.text[opened + len(FENCE) :].partition("\n```")
-        if opened < 0 or not closed or after.strip():
-            return ()
-        return (ToolCall(id="", name="python", arguments=code),)
+    def ticket(self, request: Request, ticket: str) -> None:
+        """Keep under which name a server works on the answer."""
+        line = TurnLine(key=request.key, sample=request.samples[0], number=len(request.turns), ticket=ticket)
+        self._journal.write([line])
 
     async def _called(self, turns: Sequence[Turn], call: ToolCall) -> Turn:
         """The result of a call of the last turn. What the same tool was told before goes with it."""
-        tool = self.tools.get(call.name)
+        tool, begun = self._tools.get(call.name), time.monotonic()
         if tool is None:
-            result = Result(f"there is no tool {call.name[:80]!r}; there are {', '.join(self.tools)}", failed=True)
+            result = Result(f"there is no tool {call.name[:80]!r}; there are {', '.join(self._tools)}", failed=True)
         else:
-            before = [one for turn in turns for one in turn.tool_calls]
-            before = before[: next(place for place, one in enumerate(before) if one is call)]
             async with self._at_once:
-                result = await tool.run(call.arguments, [one.arguments for one in before if one.name == call.name])
-        text = f"\n{OUTPUT}\n{result.text}\n```\n" if self._fenced else result.text
-        return Turn(role="tool", text=text, call_id=call.id, failed=result.failed)
+                result = await tool.run(call.arguments, _before(turns, call))
+        text = result.text if self._format is None else self._format.answered(turns[-1].text, result)
+        took = round(time.monotonic() - begun, 4)
+        return Turn(role="tool", text=text, call_id=call.id, failed=result.failed, lost=result.lost, latency=took)
 
     def _with(self, request: Request, *turns: Turn) -> Request:
         first = len(request.turns)
@@ -120,23 +116,21 @@ class Talk:
             for place, turn in enumerate(turns)
         ]
         self._journal.write(lines)
-        return msgspec.structs.replace(request, turns=(*request.turns, *turns))
+        return msgspec.structs.replace(request, turns=(*request.turns, *turns), ticket="")
 
 
-def begun(folder: Path, answered: SampleSet) -> dict[tuple[str, int], tuple[Turn, ...]]:
-    """The turns of every conversation that was left before its end, by problem and sample.
+def _said(request: Request, role: str) -> int:
+    return sum(turn.role == role for turn in request.turns)
 
-    Turns count from the first up to the first that is missing: a damaged line ends what can be gone on with.
-    """
-    found: dict[tuple[str, int], list[Turn]] = {}
-    for file in sorted(folder.glob("turns*.jsonl")):
-        reader = LineReader(file, folder)
-        reader.look()
-        for _, line in () if reader.refused else reader.lines(float("inf")):
-            one = decode_or_none(line, TurnLine, TurnLine.__struct_fields__)
-            if one is None or one.sample < 0 or answered.has(one.key, one.sample):
-                continue
-            turns = found.setdefault((one.key, one.sample), [])
-            if one.number == len(turns):
-                turns.append(one.turn)
-    return {cell: tuple(turns) for cell, turns in found.items() if turns}
+
+def _before(turns: Sequence[Turn], call: ToolCall) -> list[str]:
+    """The arguments of the calls of the same tool before this one, from the last that lost everything on."""
+    before: list[str] = []
+    for number, turn in enumerate(turns):
+        for place, one in enumerate(turn.tool_calls):
+            if one is call:
+                return before
+            if one.name == call.name:
+                result = turns[number + 1 + place] if number + 1 + place < len(turns) else None
+                before = [] if result is not None and result.lost else [*before, one.arguments]
+    return before

@@ -39,6 +39,7 @@ from markscheme.running.rounds import Rounds, first_round
 from markscheme.runs.folder import Manifest, Run, disk_reserve
 from markscheme.runs.lock import RunLock
 from markscheme.runs.usage import Price, Usage
+from markscheme.tools import make_tools
 from markscheme.types import Question, Sampling
 
 if TYPE_CHECKING:
@@ -69,30 +70,23 @@ def execute(
     # Whatever is wrong with the options is said before there is a folder.
     samples = _check_ranks(config, ranks)
     model = load_model(config.model, config)
-    check_talk(config, model)
+    tools = make_tools(config, bench.tools)
+    check_talk(config, model, questions, tools)
     sampling = _sampling(config, samples, model, bench.default_sampling(config.prompt))
     manifest = _manifest(config, bench, questions, protocol.label, samples, sampling)
+    manifest = msgspec.structs.replace(manifest, tools={name: tool.where for name, tool in tools.items()})
     price, budget = _budget(config, budget)
     choose_limit(config, model, len(questions) * samples)
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise JournalError(f"cannot make the run folder {out}: {error.strerror}") from None
-    with _lock(out, ranks), signals_kept(ranks):
-        if ranks.first:
-            run = Run.create(out, manifest, questions)
-        if ranks.several:
-            _meet(ranks)
-            run = Run.open(out)
-        live = Live(len(questions) * samples)
-        if reuse and reuse_answers(run, questions, reuse):
-            live = Live.resumed(run.snapshot(), run.manifest.protocol)
-        work = Work(run, config, questions, live, price, display, ranks, budget)
-        if config.until is not None:
-            work.rounds = Rounds(run, config, questions, live)
-        asked = live.missing or work.rounds is not None or ranks.several
-        run_async(_carry_out(work, model if asked else None, sampling))
-    return run
+    with _lock(out, ranks):
+        run = Run.create(out, manifest, questions) if ranks.first else Run(out, manifest)
+        copied = bool(reuse) and reuse_answers(run, questions, reuse)
+        # Without answers nothing is counted, which would need numpy before the first request.
+        live = Live.resumed(run.snapshot(), manifest.protocol) if copied else Live(len(questions) * samples)
+        return _go(Work(run, config, questions, live, price, display, ranks, budget, tools), model)
 
 
 def resume(
@@ -129,24 +123,33 @@ def resume(
         if ranks.first:
             _tell_damage(snapshot)
         live = Live.resumed(snapshot, run.manifest.protocol)
-        work = Work(run, config, questions, live, price, display, ranks, budget)
-        if config.until is not None:
-            work.rounds = Rounds(run, config, questions, live, snapshot.planned)
-        model: Model | None = None
-        more = live.missing or (work.rounds is not None and run_async(work.rounds.advance()))
-        if ranks.several or more:  # with nothing missing no model is needed, and no key for one
-            model = load_model(config.model, config)
-            check_talk(config, model)
-            choose_limit(config, model, live.missing)
-        with signals_kept(ranks):
-            if ranks.first:  # only now: options that the model refuses are not kept
-                run.save_manifest(run.manifest)
-                if live.missing:
-                    forget_stale_marks(run)
-            if ranks.several:
-                _meet(ranks)  # nobody writes before everybody has read what is there
-                work.run = run = Run.open(run.path)
-            run_async(_carry_out(work, model, msgspec.convert(run.manifest.sampling, Sampling)))
+        return _go(Work(run, config, questions, live, price, display, ranks, budget), None, snapshot)
+
+
+def _go(work: Work, model: Model | None, snapshot: Snapshot | None = None) -> Run:
+    """The one way of every run: ask for what is missing. A resumed one comes with its snapshot, and without a model yet."""
+    run, config, live, ranks = work.run, work.config, work.live, work.ranks
+    if config.until is not None:
+        work.rounds = Rounds(run, config, work.questions, live, snapshot.planned if snapshot else ())
+    asked = ranks.several or live.missing
+    if not asked and work.rounds is not None:
+        asked = snapshot is None or run_async(work.rounds.advance())
+    if not asked:
+        model = None  # with nothing missing no model is needed, and no key for one
+    elif model is None:
+        model = load_model(config.model, config)
+        work.tools = make_tools(config, tuple(run.manifest.tools))
+        check_talk(config, model, work.questions, work.tools)
+        choose_limit(config, model, live.missing)
+    with signals_kept(ranks):
+        if snapshot is not None and ranks.first:  # only now: options that the model refuses are not kept
+            run.save_manifest(run.manifest)
+            if live.missing:
+                forget_stale_marks(run)
+        if ranks.several:
+            _meet(ranks)  # nobody writes before everybody has read what is there
+            work.run = run = Run.open(run.path)
+        run_async(_carry_out(work, model, msgspec.convert(run.manifest.sampling, Sampling)))
     return run
 
 

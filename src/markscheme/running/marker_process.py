@@ -24,10 +24,11 @@ from typing import IO, NoReturn
 import msgspec
 from msgspec.structs import replace
 
-from markscheme.marking import get_protocol, mark, mark_many
+from markscheme.marking import get_protocol
 from markscheme.marking._worker import serve
 from markscheme.marking.sandbox import Pool, Process, spawn
 from markscheme.running.interrupts import Interrupts
+from markscheme.runs.judging import Pair, judge_all
 from markscheme.types import Mark, Problem, Response, Verdict
 
 SECONDS = 5.0  # of processor time for one batch, and so for one response
@@ -37,8 +38,6 @@ LINGER = 0.05  # seconds in which responses gather to a batch: handing one over 
 MANY, FEW = 256, 8  # responses of a batch, and of one under a protocol that may wait
 BACKLOG = 16 << 20
 """Characters that may wait for the process: more is left for the end of the run, so that memory stays flat."""
-
-Pair = tuple[Response, Problem]
 
 _decoder = msgspec.msgpack.Decoder(list[Mark])
 _stops = 0
@@ -145,7 +144,7 @@ def mark_apart(pairs: Sequence[Pair], protocol: str) -> list[Mark]:
     if stops != _stops:
         return []
     if outcome.status == "failed" and "memory" not in outcome.why:  # a protocol that only this process knows
-        return [mark(response, problem, protocol=protocol) for response, problem in pairs]
+        return list(judge_all(pairs, protocol))
     if len(pairs) > 1:
         return [one for pair in pairs for one in mark_apart([pair], protocol)]
     why = f"the marker {outcome.why}" if outcome.status == "timeout" else f"the marker failed: {outcome.why}"
@@ -155,7 +154,7 @@ def mark_apart(pairs: Sequence[Pair], protocol: str) -> list[Mark]:
 
 def judge_encoded(pairs: bytes, protocol: str) -> bytes:
     decoded = msgspec.json.decode(pairs, type=list[Pair])
-    return msgspec.msgpack.encode(list(mark_many(decoded, protocol)))
+    return msgspec.msgpack.encode(list(judge_all(decoded, protocol)))
 
 
 def start_marking() -> None:

@@ -46,6 +46,7 @@ def prepare(config: RunConfig, bench: Benchmark | None = None) -> Prepared:
         limit=config.limit,
         limit_seed=config.limit_seed,
         system_prompt=config.system_prompt,
+        then=config.then,
     )
     if not questions:
         raise DataError(f"{bench.name} has no problems: {', '.join(file.path for file in bench.files)} is empty")

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from markscheme.models.base import Request
 from markscheme.running.live import SampleSet
 from markscheme.runs.folder import Manifest
-from markscheme.types import Question, Sampling, Turn
+from markscheme.runs.turns import Begun
+from markscheme.types import Question, Sampling
 
 
 def requests(
@@ -18,7 +19,7 @@ def requests(
     done: SampleSet,
     step: int = 1,
     wanted: Mapping[str, range] | None = None,
-    begun: Mapping[tuple[str, int], tuple[Turn, ...]] | None = None,
+    begun: Mapping[tuple[str, int], Begun] | None = None,
 ) -> Iterator[Request]:
     """Every problem once (with `step` samples) before any twice, so that early figures already mean something.
 
@@ -33,6 +34,7 @@ def requests(
             missing = tuple(sample for sample in group if not done.has(problem.key, sample))
             if not missing:
                 continue
+            left = (begun or {}).get((problem.key, missing[0]), Begun(()))
             yield Request(
                 benchmark=manifest.benchmark,
                 problem_id=problem.id,
@@ -42,7 +44,8 @@ def requests(
                 samples=missing,
                 seeds=tuple(derive_seed(manifest.config.seed, problem.key, sample) for sample in missing),
                 sampling=sampling,
-                turns=begun.get((problem.key, missing[0]), ()) if begun else (),
+                turns=left.turns,
+                ticket=left.ticket,
             )
 
 

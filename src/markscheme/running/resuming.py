@@ -20,7 +20,7 @@ from markscheme.prompts import prompts_sha256
 from markscheme.redaction import HIDDEN
 from markscheme.running.prepare import prepare
 from markscheme.runs.folder import IMPORTED, Manifest, Run
-from markscheme.types import Problem, Question, content_key
+from markscheme.types import Problem, Prompt, Question, content_key
 
 GROWING = ("samples", "limit")
 """Options that may change when a run is resumed, though they are part of what is asked: they only add to it."""
@@ -86,6 +86,10 @@ def _promised(manifest: Manifest, questions: Sequence[Question]) -> bool:
     return len(questions) == manifest.problems and manifest.prompt_sha256 in (_hash(questions), "")
 
 
+def _hash_of(prompt: Prompt | None) -> str:
+    return prompts_sha256([prompt]) if prompt else ""
+
+
 def _hash(questions: Sequence[Question]) -> str:
     return prompts_sha256(question.prompt for question in questions)
 
@@ -120,9 +124,9 @@ def grow(run: Run, config: RunConfig) -> None:
     questions = None
     if config.limit != manifest.config.limit:
         questions = prepare(config).questions
-        prompts = {question.problem.key: question.prompt.messages for question in questions}
+        prompts = {question.problem.key: question.prompt for question in questions}
         there = run.questions()
-        if any(prompts.get(each.problem.key) != each.prompt.messages for each in there):
+        if any(_hash_of(prompts.get(each.problem.key)) != _hash_of(each.prompt) for each in there):
             raise UsageError(
                 f"{run.path} cannot be extended: its problems or prompts are not among those of {config.benchmark} as it is "
                 "now; start a new run"

@@ -14,13 +14,13 @@ from markscheme.types import Question, Response
 # What may differ between two runs that send the same request: the messages themselves are compared.
 _OTHERWISE = {
     "benchmark", "samples", "limit", "limit_seed", "prompt", "fewshot", "fewshot_pool", "fewshot_seed", "system_prompt",
-    "protocol", "temperature", "top_p", "top_k", "max_tokens", "stop",  # sampling is compared as it was sent
+    "then", "tools", "protocol", "temperature", "top_p", "top_k", "max_tokens", "stop",  # sampling is compared as it was sent
 }  # fmt: skip
 
 
 def reuse_answers(run: Run, questions: Sequence[Question], others: Iterable[Run]) -> int:
     """Copy into a run what other runs got for the same messages, options, sample number and seed; how many it were."""
-    prompts = {question.problem.key: question.prompt.messages for question in questions}
+    prompts = {question.problem.key: _said(question) for question in questions}
     snapshot = run.snapshot()
     have = {(response.key, response.sample) for response in snapshot.responses() if response.error is None}
     copied = 0
@@ -39,12 +39,17 @@ def reuse_answers(run: Run, questions: Sequence[Question], others: Iterable[Run]
 
 
 def _same(other: Run, prompts: Mapping[str, object]) -> Iterator[Response]:
-    shared = {each.problem.key for each in other.questions() if prompts.get(each.problem.key) == each.prompt.messages}
+    shared = {each.problem.key for each in other.questions() if prompts.get(each.problem.key) == _said(each)}
     return (one for one in (other.responses() if shared else ()) if one.key in shared and one.error is None)
+
+
+def _said(question: Question) -> tuple[object, ...]:
+    return question.prompt.messages, question.prompt.then
 
 
 def _asked(manifest: Manifest) -> tuple[object, ...]:
     """Everything about the requests of a run but their messages."""
     config: RunConfig = manifest.config
     fixed = tuple(getattr(config, name) for name in fixed_options() if name not in _OTHERWISE)
-    return (manifest.model, config.base_url, msgspec.json.encode(manifest.sampling, order="sorted"), *fixed)
+    tools = tuple(sorted(manifest.tools))
+    return (manifest.model, tools, config.base_url, msgspec.json.encode(manifest.sampling, order="sorted"), *fixed)

@@ -48,6 +48,9 @@ class Conversation(Protocol):
     async def ready(self, request: Request) -> Request:
         """The request with everything that must be said before the model is asked: results of tools, a user's turn."""
 
+    def heard(self, turn: Turn) -> Turn:
+        """What the model said, with the calls of tools that are in it."""
+
     def further(self, request: Request, turn: Turn) -> Request | None:
         """The request that goes on after a turn of the model, which is kept; `None` where that turn is the last."""
 
@@ -196,7 +199,7 @@ class Scheduler:
         job.epoch = self._limit.epoch
         try:
             async with asyncio.timeout(self._timeout):
-                completions = await self._model.answer(job.request)
+                completions = await self._model.generate(job.request)
         except RequestFailed as failure:
             self._failed(job, failure)
         except TimeoutError:
@@ -219,11 +222,14 @@ class Scheduler:
         if not completions:
             self._failed(job, RequestFailed("empty", "the model gave no completion at all", retryable=True))
             return
-        turn = turn_of(completions[0], latency)
-        if self._conversation is not None and (more := self._conversation.further(request, turn)) is not None:
-            if not self._draining:  # else `resume` goes on
-                self._due.appendleft(_Job(more))
-            return
+        if self._conversation is not None and not completions[0].turns:
+            turn = self._conversation.heard(turn_of(completions[0], latency))
+            if (more := self._conversation.further(request, turn)) is not None:
+                if not self._draining:  # else `resume` goes on
+                    self._due.appendleft(_Job(more))
+                return
+            if request.turns or turn.tool_calls:
+                completions = [as_conversation(completions[0], (*request.turns, turn))]
         self._keep(job, completions, latency)
         if len(completions) < len(request.samples) and not self._draining:  # not every server knows `n`
             given = len(completions)
@@ -337,14 +343,8 @@ def make_response(
     else:
         fields = msgspec.structs.asdict(outcome)
         del fields["tool_calls"], fields["raw"]  # a single turn has them in its metadata
-        if request.turns:
-            turns = (*request.turns, turn_of(outcome, latency))
-            fields |= {
-                "turns": turns,
-                "first_token": turns[0].first_token,
-                **{name: _total(turns, name) for name in _ADDED},
-            }
-            latency = _total(turns, "latency")
+        if outcome.turns:
+            latency = _total(outcome.turns, "latency")
     return Response(
         key=request.key,
         sample=request.samples[index],
@@ -357,12 +357,20 @@ def make_response(
     )
 
 
-_ADDED = ("prompt_tokens", "completion_tokens", "reasoning_tokens")
+_ADDED = ("prompt_tokens", "completion_tokens", "reasoning_tokens", "cached_tokens")
+
+
+def as_conversation(last: Completion, turns: tuple[Turn, ...]) -> Completion:
+    """The last answer with everything before it; tokens are those of all turns."""
+    cut_off = {"finish_reason": "length"} if turns[-1].tool_calls else {}  # and nobody answers the calls
+    totals = {name: _total(turns, name) for name in _ADDED}
+    return msgspec.structs.replace(last, turns=turns, first_token=turns[0].first_token, **totals, **cut_off)
 
 
 def _total(turns: Sequence[Turn], name: str) -> Any:
-    """A number of a conversation: the sum over its turns, where any has it."""
-    numbers = [number for turn in turns if (number := getattr(turn, name)) is not None]
+    """A number of a conversation: the sum over the model's turns, where any has it."""
+    said = (turn for turn in turns if turn.role == "assistant")
+    numbers = [number for turn in said if (number := getattr(turn, name)) is not None]
     return sum(numbers) if numbers else None
 
 

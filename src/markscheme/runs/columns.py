@@ -1,6 +1,6 @@
 """Columns: a few numbers about every line of a run's journals and where the line stands. Never a text.
 
-A table only grows, so what a `Snapshot` took of it never changes. 50 bytes a response and 19 a mark.
+A table only grows, so what a `Snapshot` took of it never changes. 65 bytes a response and 19 a mark.
 """
 
 from __future__ import annotations
@@ -48,6 +48,12 @@ _RESPONSE_COLUMNS = (
     ("file", "h", "<i2"),
     ("kind", "b", "i1"),  # of the error: 0 is an answer
     ("finish", "b", "i1"),
+    ("cached_tokens", "i", "<i4"),
+    ("turns", "H", "<u2"),  # of the model, in a conversation; else 0
+    ("calls", "H", "<u2"),  # of tools
+    ("tool_errors", "H", "<u2"),
+    ("tool_tokens", "i", "<i4"),
+    ("cut", "b", "i1"),  # still calling when its turns were used up
 )
 _RANGES = {"q": 2**63 - 1, "i": 2**31 - 1, "H": 2**16 - 1, "h": 2**15 - 1, "b": 2**7 - 1, "f": 1e38}
 _LIMITS = [(0 if letter == "H" else -1, _RANGES[letter]) for _, letter, _ in _RESPONSE_COLUMNS]
@@ -57,7 +63,8 @@ _MARK_COLUMNS = (("cell", "q", "<i8"), ("offset", "q", "<i8"), ("label", "h", "<
 
 _RESPONSE_TYPE = np.dtype([(name, kind) for name, _, kind in _RESPONSE_COLUMNS])
 ABSENT: Table = np.array(
-    (0, UNKNOWN, 0, 0, UNKNOWN, UNKNOWN, UNKNOWN, _NAN, _NAN, 0, UNKNOWN, 0, UNKNOWN), _RESPONSE_TYPE
+    (0, UNKNOWN, 0, 0, UNKNOWN, UNKNOWN, UNKNOWN, _NAN, _NAN, 0, UNKNOWN, 0, UNKNOWN, UNKNOWN, 0, 0, 0, UNKNOWN, 0),
+    _RESPONSE_TYPE,
 )
 """The numbers of a response that has not been read yet."""
 
@@ -123,6 +130,8 @@ class ResponseLines(_Lines):
             file,
             kind,
             _FINISH_CODE.get(one.finish_reason, UNKNOWN),
+            UNKNOWN if one.cached_tokens is None else one.cached_tokens,
+            *(_talk(one) if one.turns else _ONE_TURN),
         )
 
     def _append(self, *numbers: float) -> None:
@@ -131,6 +140,15 @@ class ResponseLines(_Lines):
         except (struct.error, OverflowError):  # what does not fit is cut to what does
             fitting = (min(max(each, low), high) for each, (low, high) in zip(numbers, _LIMITS, strict=True))
             self._new += self._pack(*fitting)
+
+
+_ONE_TURN = (0, 0, 0, UNKNOWN, 0)
+
+
+def _talk(one: Response) -> tuple[int, ...]:
+    spoken = sum(turn.role == "assistant" for turn in one.turns)
+    tokens = one.tool_tokens
+    return spoken, one.calls or 0, one.tool_errors or 0, UNKNOWN if tokens is None else tokens, one.cut_off_by_turns
 
 
 class MarkLines(_Lines):

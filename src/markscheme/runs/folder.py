@@ -81,6 +81,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     platform: str = ""
     git_revision: str | None = None
     sampling: dict[str, Any] = {}  # as sent, benchmark defaults filled in
+    tools: dict[str, str] = {}  # what the model may call, and where that runs
     usage: Usage | None = None  # tokens, latency, attempts, cost
     resumed: int = 0  # how many times
     digests: dict[str, FileDigest] = {}  # of each file, when the run ended or was marked again

@@ -33,6 +33,7 @@ def ledger(snapshot: Snapshot, price: Price | None = None) -> Ledger:
         "prompt_tokens": summed(reported, "prompt_tokens"),
         "completion_tokens": summed(reported, "tokens"),
         "reasoning_tokens": summed(reported, "reasoning_tokens"),
+        "cached_tokens": summed(reported, "cached_tokens"),
         "attempts": summed(slice(None), "attempts"),
         "truncated": summed(answered & (lines["finish"] == FINISH.index("length"))),
     }
@@ -51,7 +52,8 @@ def ledger(snapshot: Snapshot, price: Price | None = None) -> Ledger:
     whole = {name: sum(column) for name, column in sums.items()}
     usage = _usage(whole, sum(counted), seconds[timed].tolist(), errors, price)
     first = lines["first_token"]
-    streamed = answered & (seconds > first) & (lines["tokens"] > 0)  # false where either is not known
+    # False where either is not known. Of a conversation, all but the first part of the time is not only the model's.
+    streamed = answered & (seconds > first) & (lines["tokens"] > 0) & (lines["turns"] == 0)
     speeds = (lines["tokens"][streamed] - 1) / (seconds[streamed] - first[streamed])
     speed = round(float(np.median(speeds)), 2) if len(speeds) else None
     usage = replace(usage, first_token=_latency(first[answered & ~np.isnan(first)].tolist()), tokens_per_second=speed)
@@ -67,6 +69,7 @@ def _usage(
         prompt_tokens=sums["prompt_tokens"] if complete else None,
         completion_tokens=sums["completion_tokens"] if complete else None,
         reasoning_tokens=(sums["reasoning_tokens"] or None) if complete else None,
+        cached_tokens=(sums["cached_tokens"] or None) if complete else None,
         attempts=sums["attempts"],
         truncated=sums["truncated"],
         latency=_latency(seconds),
@@ -80,7 +83,7 @@ def _cost(sums: dict[str, int], counted: int, price: Price | None) -> float | No
     """What it cost, where all of `counted` responses told their tokens."""
     if price is None or not 0 < counted == sums["responses"]:
         return None
-    return price.of(sums["prompt_tokens"], sums["completion_tokens"])
+    return price.of(sums["prompt_tokens"], sums["completion_tokens"], sums["cached_tokens"])
 
 
 def _latency(seconds: list[float]) -> Latency | None:

@@ -12,6 +12,7 @@ class Tokens(msgspec.Struct, kw_only=True, omit_defaults=True):
     prompt_tokens: int = 0
     completion_tokens: int = 0
     reasoning_tokens: int = 0
+    cached_tokens: int = 0
     attempts: int = 0
     """Tries of all samples, the failed ones included."""
     truncated: int = 0
@@ -40,6 +41,8 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     reasoning_tokens: int | None = None
+    cached_tokens: int | None = None
+    """Of the prompts' tokens, those that came from the provider's cache, where it says so."""
     attempts: int = 0
     truncated: int = 0
     latency: Latency | None = None
@@ -68,11 +71,17 @@ class Price(msgspec.Struct, frozen=True):
     input: float
     output: float
     as_of: str = ""
+    cached: float | None = None
+    """Of the prompt's tokens that the provider had in its cache; without it they cost as much as the others."""
 
-    def of(self, prompt_tokens: int, completion_tokens: int) -> float:
-        """The cost; tokens read from a cache count in full, so this is an upper bound."""
-        return (prompt_tokens * self.input + completion_tokens * self.output) / 1e6
+    def of(self, prompt_tokens: int, completion_tokens: int, cached_tokens: int = 0) -> float:
+        """The cost."""
+        cached = min(cached_tokens, prompt_tokens)
+        rate = self.input if self.cached is None else self.cached
+        return ((prompt_tokens - cached) * self.input + cached * rate + completion_tokens * self.output) / 1e6
 
     def __str__(self) -> str:
         when = f" (as of {self.as_of})" if self.as_of else ""
-        return f"{self.input:g} / {self.output:g} USD per million tokens in / out{when}"
+        if self.cached is None:
+            return f"{self.input:g} / {self.output:g} USD per million tokens in / out{when}"
+        return f"{self.input:g} / {self.cached:g} / {self.output:g} USD per million tokens in / cached / out{when}"

@@ -1,11 +1,16 @@
-"""Runs inside the sandbox, as text: the code of earlier calls in silence, then the last one, whose value is shown."""
+"""Runs inside the sandbox, as text: the code of earlier calls in silence, then the last one, whose value is shown.
+
+A zero byte is printed before the last code begins and one after it has ended by itself.
+"""
 
 import ast
 import contextlib
-import io
 import json
+import os
+import random
 import sys
 import traceback
+from collections.abc import Iterator
 
 
 def run(code: str, names: dict[str, object]) -> None:
@@ -19,25 +24,47 @@ def run(code: str, names: dict[str, object]) -> None:
             print(repr(value))
 
 
+@contextlib.contextmanager
+def silence() -> Iterator[None]:
+    """Nothing is printed, not even by those who write to the descriptor itself."""
+    kept, nowhere = os.dup(1), os.open(os.devnull, os.O_WRONLY)
+    for stream in (1, 2):
+        os.dup2(nowhere, stream)
+    yield
+    with contextlib.suppress(BaseException):
+        sys.stdout.flush()
+    for stream in (1, 2):
+        os.dup2(kept, stream)
+    os.close(kept)
+    os.close(nowhere)
+
+
 def main() -> int:
     """Everything on standard input; 1 where the last code raised."""
     *earlier, code = json.load(sys.stdin)
     names: dict[str, object] = {"__name__": "__main__"}
-    for one in earlier:
-        silent = io.StringIO()
-        with contextlib.suppress(BaseException), contextlib.redirect_stdout(silent), contextlib.redirect_stderr(silent):
-            run(one, names)
+    random.seed(0)  # code that is run again draws what it drew before
+    with silence():
+        for one in earlier:
+            with contextlib.suppress(BaseException):
+                run(one, names)
+    os.write(1, b"\0")
+    status = 0
     try:
         run(code, names)
-    except SystemExit:
-        return 0
+    except SystemExit as end:
+        if isinstance(end.code, str):
+            print(end.code)
     except BaseException as error:  # noqa: BLE001 - whatever the model's code raises is its result
         frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == "<code>"]
         where = f"line {frames[-1].lineno}: " if frames else ""
         print(f"{where}{type(error).__name__}: {error}")
-        return 1
-    return 0
+        status = 1
+    with contextlib.suppress(BaseException):
+        sys.stdout.flush()
+    os.write(1, b"\0")
+    return status
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    os._exit(main())  # at once: threads that the code has left behind are not waited for

@@ -11,7 +11,9 @@ from markscheme.config import RunConfig
 from markscheme.errors import UsageError, nearest
 from markscheme.types import ToolSpec
 
-TOOLS = {"python": "runs Python in a sandbox"}
+TOOLS = {
+    "python": "runs Python in a sandbox",
+}
 """The tools by name; `markscheme.tools.NAME` has a function `create(config) -> Tool`."""
 
 
@@ -20,6 +22,7 @@ class Result(NamedTuple):
 
     text: str
     failed: bool = False
+    lost: bool = False  # what earlier calls left for later ones is gone
 
 
 class Tool(ABC):
@@ -31,15 +34,19 @@ class Tool(ABC):
 
     @abstractmethod
     async def run(self, arguments: str, earlier: Sequence[str]) -> Result:
-        """The result of a call; `earlier` are the arguments of the calls of this tool before it in the conversation.
+        """The result of a call; `earlier` are the arguments of the calls of this tool before it, since one that lost everything.
 
         Whatever the model wrote is answered, with `failed` where it cannot be done: only a bug is raised.
         """
 
 
-def make_tools(config: RunConfig) -> dict[str, Tool]:
-    """The tools that a run offers, ready to be called; refuses one that there is not, or that cannot run here."""
-    for name in config.tools:
+def make_tools(config: RunConfig, usual: tuple[str, ...] = ()) -> dict[str, Tool]:
+    """The tools that a run offers, ready to be called; refuses one that there is not, or that cannot run here.
+
+    `usual` are those of the benchmark, for when the user names none; the name `none` stands for none at all.
+    """
+    wanted = [name for name in dict.fromkeys(config.tools or usual) if name != "none"]
+    for name in wanted:
         if name not in TOOLS:
             raise UsageError(f"there is no tool {name!r}; {nearest(name, TOOLS, 'there are ' + ', '.join(TOOLS))}")
-    return {name: import_module(f"markscheme.tools.{name}").create(config) for name in dict.fromkeys(config.tools)}
+    return {name: import_module(f"markscheme.tools.{name}").create(config) for name in wanted}

@@ -1,143 +1,179 @@
-"""Runs a program that nobody trusts: in bubblewrap, with no network, no files but its own, and limits on everything.
+"""Runs a Python script that nobody trusts: in the first sandbox that works here, with limits on everything.
 
-The program sees the Python installation read-only and an empty temporary folder. It has no environment of ours, sees no
-process of ours and cannot start another: a filter of system calls refuses that, since a limit on processes does not hold
-for root. Its time is counted by us, not by it.
+Its time is counted by us, not by it. The script prints a zero byte when it begins with what counts, and another when it
+has ended by itself; what never begins is the sandbox's fault, not the script's.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
-import platform
-import shutil
-import struct
-import sys
+import subprocess
 import tempfile
-from collections.abc import Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
-from markscheme.errors import UsageError
+from markscheme.errors import ModelError, UsageError, nearest
+from markscheme.tools.boxes import BOXES, ENVIRONMENT, FILTER, Box, Limits, Start, nothing
 
 LARGEST_OUTPUT = 2**16  # bytes that are read; a program that prints more is ended
-FILES = 2**26  # bytes of its temporary folder
-_ENVIRONMENT = {
-    "PATH": "/usr/bin:/bin",
-    "HOME": "/tmp",
-    "LANG": "C.UTF-8",
-    "PYTHONHASHSEED": "0",
-    "OMP_NUM_THREADS": "1",
-}
-_LIMITED = 'ulimit -v "$0"; ulimit -f 65536; ulimit -c 0; ulimit -n 64; exec "$@"'
-"""Kilobytes of memory come as the first argument. Files count in blocks of 512 bytes."""
+TRIES = 3  # to start a sandbox that has worked before: a machine may be out of processes for a moment
+_PROBE = "import os; os.write(1, b'\\0' + str(6 * 7).encode())"
 
 
 class Ended(NamedTuple):
-    """How a program ended."""
+    """How a script ended."""
 
     output: bytes
     status: int | None  # None where it was ended by us
     why: str = ""  # why it was
+    begun: bool = True
+    whole: bool = True  # it came to its own end
 
 
 class Sandbox:
-    """Runs programs, each in a sandbox of its own; refuses to be made where there is none."""
+    """Runs scripts, each in a sandbox of its own."""
 
-    def __init__(self, seconds: float, megabytes: int, *, unsafe: bool = False) -> None:
-        self._seconds, self._kilobytes = seconds, megabytes * 1024
-        self._bwrap = shutil.which("bwrap")
-        if self._bwrap is None and not unsafe:
-            raise UsageError(
-                "tools run code that the model writes, and there is no sandbox for it: install bubblewrap (`bwrap`), or "
-                "give --unsafe-tools to run it without one"
-            )
-        self.name = "bubblewrap" if self._bwrap else "no sandbox"
+    def __init__(self, name: str, box: Box, limits: Limits) -> None:
+        self.name, self._box, self._limits = name, box, limits
 
-    async def run(self, command: Sequence[str], given: bytes) -> Ended:
-        """Run a program with `given` on its standard input until it ends, prints too much or its time is up."""
-        with tempfile.TemporaryDirectory(prefix="markscheme-tool-") as folder, tempfile.TemporaryFile() as calls:
-            calls.write(_call_filter())
-            calls.seek(0)
-            limited = ("/bin/sh", "-c", _LIMITED, str(self._kilobytes), *command)
-            process = await asyncio.create_subprocess_exec(
-                *(self._inside(calls.fileno()) if self._bwrap else ()),
-                *limited,
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.STDOUT,
-                env=_ENVIRONMENT,
-                cwd=folder,
-                pass_fds=(calls.fileno(),) if self._bwrap else (),
-                start_new_session=True,
+    async def run(self, script: str, given: bytes, before: int = 0) -> Ended:
+        """Run a script with `given` on its standard input until it ends, prints too much or its time is up.
+
+        It has as much time again for each of the steps that come before what counts.
+        """
+        for attempt in range(TRIES):
+            try:
+                ended = await self._once(script, given, before)
+            except OSError as error:
+                ended = Ended((error.strerror or str(error)).encode(), None, begun=False)
+            if ended.begun or before:
+                return ended
+            await asyncio.sleep(attempt)
+        raise ModelError(f"the sandbox of tools ({self.name}) does not start: {_first_line(ended.output)}")
+
+    async def _once(self, script: str, given: bytes, before: int) -> Ended:
+        start = self._box(self._limits, script)
+        assert start is not None, "it was there when it was chosen"
+        loop, output = asyncio.get_running_loop(), asyncio.StreamReader()
+        with tempfile.TemporaryDirectory(prefix="markscheme-tool-") as folder:
+            words, calls = _with_filter(start)
+            reading, writing = os.pipe()
+            # Not the process's own pipe: waiting for the process would wait for everybody who holds its other end.
+            pipe, _ = await loop.connect_read_pipe(
+                lambda: asyncio.StreamReaderProtocol(output), os.fdopen(reading, "rb", 0)
             )
             try:
-                return await self._watched(process, given)
+                process = await asyncio.create_subprocess_exec(
+                    *words,
+                    stdin=asyncio.subprocess.PIPE,
+                    stdout=writing,
+                    stderr=asyncio.subprocess.STDOUT,
+                    env=ENVIRONMENT,
+                    cwd=folder,
+                    pass_fds=calls,
+                    start_new_session=True,
+                )
+            except BaseException:
+                pipe.close()
+                raise
             finally:
-                with suppress(ProcessLookupError):
-                    os.killpg(process.pid, 9)  # bubblewrap's end is that of everything inside
-                assert process.stdout is not None
-                while await process.stdout.read(LARGEST_OUTPUT):  # `wait` returns only after the pipe is empty
-                    pass
-                await process.wait()
+                for handle in (writing, *calls):
+                    os.close(handle)
+            try:
+                return await self._watched(process, output, given, before)
+            finally:
+                await _end(process, start)
+                pipe.close()
 
-    async def _watched(self, process: asyncio.subprocess.Process, given: bytes) -> Ended:
+    async def _watched(
+        self, process: asyncio.subprocess.Process, output: asyncio.StreamReader, given: bytes, before: int
+    ) -> Ended:
         assert process.stdin is not None
-        assert process.stdout is not None
-        output = bytearray()
+        seconds = self._limits.seconds
+        kept = bytearray()
+
+        def ended(status: int | None, why: str = "") -> Ended:
+            begun = kept.startswith(b"\0")
+            whole = begun and len(kept) > 1 and kept.endswith(b"\0") and not why
+            return Ended(bytes(kept[begun : len(kept) - whole][:LARGEST_OUTPUT]), status, why, begun, whole)
+
         try:
-            async with asyncio.timeout(self._seconds):
+            async with asyncio.timeout(seconds * (1 + before)) as limit:
                 with suppress(ConnectionError):
                     process.stdin.write(given)
                     process.stdin.close()
-                while piece := await process.stdout.read(LARGEST_OUTPUT):
-                    output += piece
-                    if len(output) > LARGEST_OUTPUT:
-                        return Ended(bytes(output[:LARGEST_OUTPUT]), None, "it printed too much")
-                return Ended(bytes(output), await process.wait())
+                while piece := await output.read(LARGEST_OUTPUT):
+                    if not kept:
+                        limit.reschedule(asyncio.get_running_loop().time() + seconds)
+                    kept += piece
+                    if len(kept) > LARGEST_OUTPUT:
+                        return ended(None, "it printed too much")
+                return ended(await process.wait())
         except TimeoutError:
-            return Ended(bytes(output), None, f"it took longer than {self._seconds:g} s")
-
-    def _inside(self, calls: int) -> list[str]:
-        assert self._bwrap is not None
-        words = [
-            self._bwrap,
-            "--unshare-all",
-            "--unshare-user",
-            "--disable-userns",
-            "--die-with-parent",
-            "--new-session",
-        ]
-        words += ["--cap-drop", "ALL", "--clearenv", "--seccomp", str(calls), "--ro-bind", "/usr", "/usr"]
-        for name in ("bin", "lib", "lib64"):
-            words += ["--ro-bind-try", f"/{name}", f"/{name}"]
-        for folder in dict.fromkeys((sys.base_prefix, sys.prefix)):
-            words += ["--ro-bind", folder, folder] if not folder.startswith("/usr") else []
-        words += ["--proc", "/proc", "--dev", "/dev", "--size", str(FILES), "--tmpfs", "/tmp", "--chdir", "/tmp"]
-        for name, value in _ENVIRONMENT.items():
-            words += ["--setenv", name, value]
-        return [*words, "--"]
+            return ended(None, f"it took longer than {seconds:g} s")
 
 
-_MACHINES = {
-    # audit number of the machine, calls that start a process, and the one that may also start a thread
-    "x86_64": (0xC000003E, (57, 58), 56),
-    "aarch64": (0xC00000B7, (), 220),
-}
-_CLONE3, _CLONE_THREAD = 435, 0x10000
-_ALLOW, _REFUSE, _UNKNOWN, _KILL = 0x7FFF0000, 0x00050001, 0x00050026, 0x80000000  # EPERM, ENOSYS
+async def _end(process: asyncio.subprocess.Process, start: Start) -> None:
+    """Whatever is left of it. The end of a sandbox is that of everything inside."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, 9)
+    assert process.stdin is not None
+    if process.stdin.transport.get_write_buffer_size():
+        process.stdin.transport.abort()  # else whoever inherited the other end would hold up the waiting
+    if start.end:
+        cleaning = await asyncio.create_subprocess_exec(
+            *start.end, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL
+        )
+        await cleaning.wait()
+    await process.wait()
 
 
-def _call_filter() -> bytes:
-    """A program of the kernel's filter that refuses new processes and allows threads and everything else."""
-    machine, forks, clone = _MACHINES.get(platform.machine(), (0, (), 0))
-    if not machine:
-        raise UsageError(f"the sandbox of tools does not know machines of the kind {platform.machine()}")
-    steps = [(0x20, 0, 0, 4), (0x15, 1, 0, machine), (0x06, 0, 0, _KILL), (0x20, 0, 0, 0)]
-    steps += [(0x35, 0, 1, 0x40000000), (0x06, 0, 0, _REFUSE)]  # calls by another numbering
-    for number in forks:
-        steps += [(0x15, 0, 1, number), (0x06, 0, 0, _REFUSE)]
-    steps += [(0x15, 0, 1, _CLONE3), (0x06, 0, 0, _UNKNOWN)]  # glibc then takes the older call, which shows its flags
-    steps += [(0x15, 0, 3, clone), (0x20, 0, 0, 16), (0x45, 1, 0, _CLONE_THREAD), (0x06, 0, 0, _REFUSE)]
-    steps += [(0x06, 0, 0, _ALLOW)]
-    return b"".join(struct.pack("HBBI", *step) for step in steps)
+def choose_sandbox(name: str, limits: Limits, *, unsafe: bool) -> Sandbox:
+    """The sandbox of that name, or with `auto` the first that works here; refuses where none does."""
+    if name not in ("auto", *BOXES):
+        raise UsageError(f"there is no sandbox {name!r}; {nearest(name, BOXES, 'there are ' + ', '.join(BOXES))}")
+    reasons = []
+    for each, box in BOXES.items() if name == "auto" else [(name, BOXES[name])]:
+        why = _why_not(box, limits)
+        if not why:
+            return Sandbox(each, box, limits)
+        reasons.append(f"{each}: {why}")
+    if unsafe:
+        return Sandbox("no sandbox", nothing, limits)
+    raise UsageError(
+        f"tools run code that the model writes, and there is no sandbox for it ({'; '.join(reasons)}): install bubblewrap "
+        "(`bwrap`), or give --unsafe-tools to run it without one"
+    )
+
+
+def _why_not(box: Box, limits: Limits) -> str:
+    """Why a sandbox cannot be used, from really using it once: many machines have one that they do not allow."""
+    start = box(limits, _PROBE)
+    if start is None:
+        return "not installed"
+    words, calls = _with_filter(start)
+    try:
+        done = subprocess.run(
+            words, input=b"", capture_output=True, env=ENVIRONMENT, pass_fds=calls, timeout=60, check=False, cwd="/"
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return getattr(error, "strerror", None) or "it does not answer"
+    finally:
+        for handle in calls:
+            os.close(handle)
+    return "" if done.stdout == b"\x0042" else _first_line(done.stderr or done.stdout) or "it does not start"
+
+
+def _with_filter(start: Start) -> tuple[list[str], tuple[int, ...]]:
+    """The words with the descriptor of the filter in them, for those that read one."""
+    if not start.calls:
+        return start.words, ()
+    reading, writing = os.pipe()
+    os.write(writing, start.calls)
+    os.close(writing)
+    return [str(reading) if word == FILTER else word for word in start.words], (reading,)
+
+
+def _first_line(output: bytes) -> str:
+    return output.decode("utf-8", "replace").strip("\0 \n").partition("\n")[0][:200]

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from markscheme.errors import MarkschemeError, UsageError, first_line, needed
 
 if TYPE_CHECKING:
-    from markscheme.reporting.summary import Estimate, Summary
+    from markscheme.reporting.estimates import Estimate
+    from markscheme.reporting.summary import Summary
     from markscheme.running.progress import Quiet
     from markscheme.runs.folder import Run
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from markscheme.reporting.summary import Estimate, estimate
+from markscheme.reporting.estimates import Estimate, estimate
 from markscheme.runs.columns import ERROR, UNMARKED, VERDICTS
 from markscheme.runs.snapshot import Snapshot
 from markscheme.statistics import Counts

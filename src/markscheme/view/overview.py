@@ -9,8 +9,9 @@ import msgspec
 import numpy as np
 
 from markscheme.errors import JournalError
+from markscheme.reporting.estimates import Estimate, estimate, rate
 from markscheme.reporting.figures import variance_rows
-from markscheme.reporting.summary import Corrected, Estimate, estimate, rate, summarize
+from markscheme.reporting.summary import Corrected, summarize
 from markscheme.runs.files import read_inside
 from markscheme.runs.folder import Manifest
 from markscheme.runs.lines import UNREADABLE

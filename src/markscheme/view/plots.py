@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from markupsafe import Markup
 
-from markscheme.reporting.summary import Estimate
+from markscheme.reporting.estimates import Estimate
 from markscheme.reporting.verdicts import LOOKS
 from markscheme.statistics import Interval
 from markscheme.view.figures import Bin

@@ -51,7 +51,7 @@ class Scripted(Model):
         if self.place in self.starts:
             await self.starts[self.place](say)
 
-    async def answer(self, asked):
+    async def generate(self, asked):
         if self.place in self.does:
             await self.does[self.place](asked)
         return [Completion(text=f"replica {self.place}")]
@@ -91,7 +91,7 @@ async def until(condition):
 
 
 async def ask(model, number=0):
-    (answer,) = await model.answer(request(number))
+    (answer,) = await model.generate(request(number))
     return answer.text
 
 

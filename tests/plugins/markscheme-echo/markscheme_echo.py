@@ -15,7 +15,7 @@ class Echo(Model):
         self.name = f"echo/{text}"
         self._text = text
 
-    async def answer(self, request):
+    async def generate(self, request):
         if "refuse" in request.statement:
             raise RequestFailed("unwilling", "I would rather not", retryable=False)
         return [Completion(text=self._text, finish_reason="stop") for _ in request.samples]
@@ -31,7 +31,7 @@ class Unrelated:
     name = "unrelated"
     concurrency = 8
 
-    async def answer(self, request):
+    async def generate(self, request):
         return [Completion(text="") for _ in request.samples]
 
     async def close(self):

@@ -23,8 +23,8 @@ class Member(Protocol):
     def gone(self) -> str | None:
         """Why it will never answer again; `None` while there is hope."""
 
-    async def answer(self, request: Request) -> Sequence[Completion]:
-        """As `Model.answer`; only called while it is up."""
+    async def generate(self, request: Request) -> Sequence[Completion]:
+        """As `Model.generate`; only called while it is up."""
 
 
 class Group:
@@ -38,14 +38,14 @@ class Group:
         self._settled = asyncio.Event()  # one is up, or none ever will be
         self._settled.set()
 
-    async def answer(self, request: Request) -> Sequence[Completion]:
+    async def generate(self, request: Request) -> Sequence[Completion]:
         """The answer of one member; raises `RequestFailed`, which is fatal when no member is left."""
         while not self._settled.is_set():
             await self._settled.wait()
         self._check()
         replica = self._replicas.choose()
         try:
-            completions = await self._replicas.asked(replica, self._members[int(replica.url)].answer(request))
+            completions = await self._replicas.asked(replica, self._members[int(replica.url)].generate(request))
         except RequestFailed:
             self._check()
             raise

@@ -23,8 +23,9 @@ from markscheme.models.base import Completion, Model, Request
 from markscheme.models.fleet.devices import device_groups, gpus_of_server, visible_devices
 from markscheme.models.fleet.group import Group
 from markscheme.models.fleet.servers import LOOPBACK, Program, Server
-from markscheme.models.openai import OpenAI
+from markscheme.models.openai import asks
 from markscheme.models.secrets import known_secrets
+from markscheme.models.served import Served
 from markscheme.redaction import Scrubber, variable
 from markscheme.types import Sampling
 
@@ -65,22 +66,22 @@ def as_flags(arguments: Iterable[tuple[str, str]]) -> list[str]:
 class _Copy:
     """One server with the client that asks it."""
 
-    def __init__(self, server: Server, connect: Callable[[str], OpenAI]) -> None:
+    def __init__(self, server: Server, connect: Callable[[str], Served]) -> None:
         self.server, self._connect = server, connect
-        self._client: OpenAI | None = None
+        self._client: Served | None = None
         self._url = ""
 
     @property
     def gone(self) -> str | None:
         return self.server.gone
 
-    async def answer(self, request: Request) -> Sequence[Completion]:
+    async def generate(self, request: Request) -> Sequence[Completion]:
         if self._client is None or self._url != self.server.url:
             former, self._url = self._client, self.server.url
             self._client = self._connect(self._url)
             if former is not None:
                 await former.close()
-        return await self._client.answer(request)
+        return await self._client.generate(request)
 
     async def close(self) -> None:
         client, self._client = self._client, None
@@ -152,9 +153,9 @@ class Managed(Model):
             if failure is not None:
                 raise failure
 
-    async def answer(self, request: Request) -> Sequence[Completion]:
+    async def generate(self, request: Request) -> Sequence[Completion]:
         assert self._group is not None, "the servers have not been started"
-        return await self._group.answer(request)
+        return await self._group.generate(request)
 
     async def close(self) -> None:
         try:
@@ -165,8 +166,8 @@ class Managed(Model):
     def as_sent(self, sampling: Sampling) -> Sampling:
         return self._client.as_sent(sampling)
 
-    def _connect(self, url: str) -> OpenAI:
-        return OpenAI(self._asked_for, msgspec.structs.replace(self._config, base_url=(url,)), key=self._key)
+    def _connect(self, url: str) -> Served:
+        return asks(self._asked_for, msgspec.structs.replace(self._config, base_url=(url,)), key=self._key)
 
 
 def _group_size(config: RunConfig, spreads: bool) -> int | None:

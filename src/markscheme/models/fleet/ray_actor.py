@@ -140,7 +140,7 @@ class ReplicaActor:
     async def _ask(self, number: int, request: Request) -> None:
         assert self._model is not None
         try:
-            completions: Sequence[Completion] = await self._model.answer(request)
+            completions: Sequence[Completion] = await self._model.generate(request)
         except RequestFailed as failure:
             then = {"retryable": failure.retryable, "fatal": failure.fatal, "retry_after": failure.retry_after}
             reply = Reply(number, [], failure.kind, str(failure), then)

@@ -87,10 +87,10 @@ class RayModel(Model):
         self.in_process, self.samples_per_request = traits.in_process, traits.samples_per_request
         return self._standing()
 
-    async def answer(self, request: Request) -> Sequence[Completion]:
+    async def generate(self, request: Request) -> Sequence[Completion]:
         which = request.key, request.samples[0]
         try:
-            completions = await self._group.answer(request)
+            completions = await self._group.generate(request)
         except RequestFailed as failure:
             if failure.kind != "bug":
                 raise

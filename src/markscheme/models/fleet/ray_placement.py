@@ -17,7 +17,7 @@ from markscheme.models.backends import ELSEWHERE, STARTED, WITHOUT_GPU, check_ba
 from markscheme.models.fleet.devices import gpus_of_server
 from markscheme.models.fleet.managed import server_arguments
 from markscheme.models.fleet.ray_actor import ReplicaActor
-from markscheme.models.openai import OpenAI
+from markscheme.models.openai import asks
 from markscheme.models.secrets import hide_spec
 from markscheme.types import Sampling
 
@@ -69,7 +69,7 @@ def _check_server(spec: str, config: RunConfig) -> None:
         raise UsageError(f"--gpus-per-replica {gpus:g}: a server needs whole GPUs")
     gpus_of_server(server_arguments(config))
     # Made to be refused: its options are those with which a replica will ask its server.
-    OpenAI(target, msgspec.structs.replace(config, base_url=("http://127.0.0.1/v1",))).as_sent(Sampling())
+    asks(target, msgspec.structs.replace(config, base_url=("http://127.0.0.1/v1",))).as_sent(Sampling())
 
 
 def on_one_node(config: RunConfig) -> RunConfig:

@@ -69,7 +69,7 @@ class RayReplica:
             self._line.end("gone", why)
         self._become("waiting", why)
 
-    async def answer(self, request: Request) -> Sequence[Completion]:
+    async def generate(self, request: Request) -> Sequence[Completion]:
         assert self._line is not None
         reply = await self._line.ask(request)
         if reply.kind:

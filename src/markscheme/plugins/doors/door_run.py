@@ -13,7 +13,8 @@ from markscheme.experiments import begin_or_extend
 from markscheme.experiments.plan import asked
 from markscheme.marking import mark_many, protocol_names
 from markscheme.models.fleet.ranks import ALONE, Ranks
-from markscheme.reporting.summary import Estimate, Summary, finish, summarize
+from markscheme.reporting.estimates import Estimate
+from markscheme.reporting.summary import Summary, finish, summarize
 from markscheme.running import Prepared, prepare
 from markscheme.running.progress import progress
 from markscheme.runs import Run

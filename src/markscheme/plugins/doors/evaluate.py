@@ -45,8 +45,9 @@ from markscheme.plugins.doors.evaluate_records import (
     normalize_answer,
     problem_records,
 )
+from markscheme.reporting.estimates import Estimate
 from markscheme.reporting.figures import figures_of
-from markscheme.reporting.summary import Estimate, Summary
+from markscheme.reporting.summary import Summary
 from markscheme.reporting.table import macro_average
 from markscheme.running import Prepared, new_folder, prepare
 from markscheme.runs.folder import Run, write_atomically

@@ -24,6 +24,7 @@ from markscheme.view.library import OpenRun
 from markscheme.view.pages.problem import FORMULA_SECONDS, shown_problem
 from markscheme.view.pages.responses import select
 from markscheme.view.pages.run import header
+from markscheme.view.pages.turns import spoken, turns_so_far
 from markscheme.view.site import NotThereError, Page, Site, live
 from markscheme.view.text import Span, blocks, clock, overlap, render, render_plain
 
@@ -63,7 +64,8 @@ def response_page(site: Site, slug: str, problem: int, sample: int, query: Mappi
         if not live(run) or problem >= run.snapshot.problems or sample >= run.snapshot.wanted[problem]:
             raise NotThereError(f"{run.entry.name} has no sample {sample} of problem {problem + 1}.")
         waiting = "The response itself is not there yet; this page shows it when it comes."
-        return Page("missing.html", "Not there yet", {"message": waiting}, again=live(run))
+        turns = spoken(turns_so_far(run, problem, sample))
+        return Page("missing.html", "Not there yet", {"message": waiting, "turns": turns}, again=live(run))
     response = run.snapshot.response(row)
     question = run.snapshot.question(problem)
     marks = stored_marks(run, row)
@@ -83,7 +85,7 @@ def response_page(site: Site, slug: str, problem: int, sample: int, query: Mappi
             "body": body(site, response, own.span if own else None) if response else None,
             "facts": _facts(response),
             "beside": _beside(response),
-            "earlier": _earlier(response),
+            "earlier": spoken(response.turns[:-1] if response else ()),
             "command": mark_command(run, row, question, response),
             "filter": filter,
             "moves": _moves(site, run, row, filter),
@@ -215,10 +217,15 @@ def _facts(response: Response | None) -> list[tuple[str, str]]:
         "Prompt tokens": response.prompt_tokens,
         "Completion tokens": response.completion_tokens,
         "Reasoning tokens": response.reasoning_tokens,
+        "Cached tokens": response.cached_tokens,
         "Characters": len(response.text) + len(response.reasoning or ""),
         "Latency": None if response.latency is None else f"{response.latency:.3g} s",
         "First token": None if response.first_token is None else f"{response.first_token:.3g} s",
         "Tokens a second": None if response.tokens_per_second is None else f"{response.tokens_per_second:.3g}",
+        "Turns": sum(turn.role == "assistant" for turn in response.turns) or None,
+        "Tool calls": response.calls or None,
+        "Failed calls": response.tool_errors or None,
+        "Cut off": "still calling when its turns were used up" if response.cut_off_by_turns else None,
         "Attempts": response.attempts,
         "Seed": response.seed,
         "Finish reason": response.finish_reason,
@@ -237,17 +244,6 @@ def _beside(response: Response | None) -> list[tuple[str, str, int]]:
     kept = response.metadata if response else {}
     texts = {name: json.dumps(value, ensure_ascii=False, indent=2) for name, value in kept.items() if value is not None}
     return [(name[:100], text[:AT_ONCE], len(text)) for name, text in texts.items()]
-
-
-def _earlier(response: Response | None) -> list[tuple[str, str, int]]:
-    """The turns before the last: who spoke, the beginning of what was said, and its length."""
-    shown = []
-    for number, turn in enumerate(response.turns[:-1] if response else (), 1):
-        calls = [f"{call.name}({call.arguments})" for call in turn.tool_calls if call.id]
-        text = "\n\n".join(filter(None, [turn.reasoning, turn.text, *calls]))
-        failed = " (an error)" if turn.failed else ""
-        shown.append((f"Turn {number}: {turn.role}{failed}", text[:AT_ONCE], len(text)))
-    return shown
 
 
 def _moves(site: Site, run: OpenRun, row: int, filter: Filter) -> dict[str, str | None]:

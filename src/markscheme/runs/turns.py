@@ -1,0 +1,61 @@
+"""`turns.jsonl`: every turn of a conversation, before the next begins. The last one is in the response."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from markscheme.runs.lines import LineReader, decode_or_none
+from markscheme.types import Turn
+
+
+class TurnLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Turn `number` (from 0) of the conversation about a sample, or the ticket by which its answer can be fetched."""
+
+    key: str
+    sample: int = msgspec.field(default_factory=int)  # always written
+    number: int = msgspec.field(default_factory=int)
+    turn: Turn | None = None
+    ticket: str = ""  # under which a server works on it
+
+
+class Begun(msgspec.Struct, frozen=True):
+    """How far a conversation had come."""
+
+    turns: tuple[Turn, ...]
+    ticket: str = ""  # of the answer that was asked for last
+
+
+def begun(
+    folder: Path, wanted: Callable[[str, int], bool], key: str = "", seconds: float = float("inf")
+) -> dict[tuple[str, int], Begun]:
+    """The conversations that have not come to their end, by problem and sample; with a `key` only those of one problem.
+
+    Turns count from the first up to the first that is missing: a damaged line ends what can be gone on with.
+    """
+    found: dict[tuple[str, int], list[Turn]] = {}
+    tickets: dict[tuple[str, int], tuple[int, str]] = {}
+    for file in sorted(folder.glob("turns*.jsonl")):
+        reader = LineReader(file, folder.resolve())
+        reader.look()
+        for _, line in () if reader.refused else reader.lines(time.monotonic() + seconds):
+            if key and key.encode() not in line:
+                continue
+            one = decode_or_none(line, TurnLine, TurnLine.__struct_fields__)
+            if one is None or one.sample < 0 or not wanted(one.key, one.sample):
+                continue
+            cell = (one.key, one.sample)
+            turns = found.setdefault(cell, [])
+            if one.ticket:
+                tickets[cell] = (one.number, one.ticket)
+            elif one.turn is not None and one.number == len(turns):
+                turns.append(one.turn)
+    return {
+        cell: Begun(tuple(turns), ticket if number == len(turns) else "")
+        for cell, turns in found.items()
+        if turns or cell in tickets
+        for number, ticket in [tickets.get(cell, (-1, ""))]
+    }
