@@ -13,6 +13,7 @@ import numpy as np
 
 from markscheme.errors import JournalError, UsageError
 from markscheme.marking.extraction.absences import ABSENCES
+from markscheme.reporting.drawing import dependence, part_of_whole
 from markscheme.runs.columns import FINISH, VERDICTS
 from markscheme.runs.files import file_sizes
 from markscheme.runs.flags import flag_counts
@@ -172,7 +173,7 @@ def summarize(
     label = marked_label(snapshot, protocol)
     counts, cluster, notes = clustered(snapshot.counts(label), snapshot, cluster)
     if population == "the whole benchmark":
-        counts, drawn = _part_of_whole(counts, manifest)
+        counts, drawn = part_of_whole(counts, manifest)
         notes = (*notes, drawn)
     if metrics:
         from markscheme.reporting.picks import with_picks
@@ -204,24 +205,11 @@ def summarize(
         failures=snapshot.failures(),
         **_how_it_was_made(manifest),
     )
+    notes = (*notes, *dependence(snapshot, counts, [*(f"pass@{k}" for k in passes), *metrics]))
     absent = [f"{count:,} × {name}" for name, count in summary.absences.items()]
     absences = [f"responses with something else in the place of an answer: {', '.join(absent)}"] if absent else []
     warnings = (*_warnings(snapshot, label), *absences, *notes, *caveats(summary))
     return msgspec.structs.replace(summary, warnings=warnings)
-
-
-def _part_of_whole(counts: Counts, manifest: Manifest) -> tuple[Counts, str]:
-    """The counts with the size of the benchmark they are a random part of, and what that makes the intervals about."""
-    if not manifest.drawn_from:
-        raise UsageError(
-            f"the {manifest.problems:,} problems of this {manifest.benchmark} run were not drawn at random, as far as it "
-            "says: --whole-benchmark needs a run with --limit and --limit-seed"
-        )
-    said = (
-        f"{manifest.problems:,} of {manifest.drawn_from:,} problems were drawn at random: the intervals are about what the "
-        "same number of samples on all of them would give (those of groups: about problems like these)"
-    )
-    return replace(counts, whole=manifest.drawn_from), said
 
 
 def _how_it_was_made(manifest: Manifest) -> dict[str, Any]:

@@ -179,7 +179,7 @@ class Asking:
         return BatchAsking(self._model, asked, recorder, self._run.path, self._live)
 
     def _requests(self, step: int | None = None) -> Iterator[Request]:
-        usual = 1 if self._talk is not None else self._model.samples_per_request
+        usual = 1 if self._talk is not None or self._rounds is not None else self._model.samples_per_request
         step = step or self._work.config.samples_per_request or usual
         wanted = self._rounds.missing() if self._rounds is not None else None
         done = self._live.answered

@@ -28,6 +28,8 @@ def first_round(config: RunConfig, ranks: Ranks = ALONE) -> int:
         raise UsageError(
             "--until looks at all answers after each round, so one process must ask: start it without torchrun"
         )
+    if (config.samples_per_request or 1) > 1:
+        raise UsageError("--until takes every sample as drawn by itself: leave out --samples-per-request")
     first = config.samples if config.samples > 1 else FIRST_ROUND
     if config.temperature == 0:
         raise UsageError("--until asks the same again, and at temperature 0 the answer is the same again; raise it")

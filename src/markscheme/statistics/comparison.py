@@ -130,7 +130,7 @@ def difference_of(name: str, one: Counts, two: Counts, population: Population) -
         return drawn
     a, b = (metric(name).on_these(part) for part in (one, two))
     # Where samples show the noise, two tests would be two chances of a false alarm.
-    shown = min(one.n.min(), two.n.min()) >= 2 * metric(name).k or one.rounds or two.rounds
+    shown = min(one.independent.min(), two.independent.min()) >= 2 * metric(name).k or one.rounds or two.rounds
     return FixedDifference(a, b, None if shown else drawn)
 
 

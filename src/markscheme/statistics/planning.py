@@ -117,11 +117,11 @@ def from_pilot(*pilots: Counts) -> AnswerVariance:
     mean = float(rates.mean())
     # Nothing wrong (or right) in a pilot does not make it certain: half a problem of each is added.
     guarded = (float(rates.sum()) + 0.5) / (rates.size + 1)
-    repeated = n >= 2
+    repeated = pilots[0].independent >= 2
     if repeated.sum() < 2:
         return msgspec.structs.replace(assumed(guarded), mean=mean, source="pilot, with an assumed split")
     m, k = n[repeated], c[repeated]
-    singles = k * (m - k) / (m * (m - 1))
+    singles = m * metric("accuracy").noise(pilots[0])[repeated]  # k (m - k) / (m (m - 1)) where samples are independent
     within = max(float(singles.mean()), 0.05 * guarded * (1 - guarded))
     between = max(0.0, float(np.var(k / m, ddof=1) - np.mean(singles / m)))
     return AnswerVariance(mean, within, between, "pilot")
@@ -142,12 +142,12 @@ def difference_between(a: Counts, b: Counts) -> BetweenProblems:
     theirs = set(b.keys)
     shared = [key for key in a.keys if key in theirs]
     one, two = a.select(shared), b.select(shared)
-    enough = (one.n >= 2) & (two.n >= 2)
+    enough = (one.independent >= 2) & (two.independent >= 2)
     if enough.sum() < 2:
         raise UsageError("two pilots need at least two shared problems with two samples each")
     kept = [key for key, has in zip(shared, enough, strict=True) if has]
     one, two = one.select(kept), two.select(kept)
-    noise = sum(float(np.mean(part.c * (part.n - part.c) / (part.n**2 * (part.n - 1)))) for part in (one, two))
+    noise = sum(float(np.mean(metric("accuracy").noise(part))) for part in (one, two))
     change = two.c / two.n - one.c / one.n
     labels = one.clusters or two.clusters
     error, freedom = standard_error(change, labels)

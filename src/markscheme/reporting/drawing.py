@@ -1,0 +1,54 @@
+"""How what a run asked was drawn: problems from a benchmark, samples with a request; what a reader must know of either."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from markscheme.errors import UsageError
+from markscheme.runs.folder import IMPORTED, Manifest
+from markscheme.runs.snapshot import Snapshot
+from markscheme.runs.units import repeated
+from markscheme.statistics import Counts
+from markscheme.statistics.metrics import metric
+
+
+def part_of_whole(counts: Counts, manifest: Manifest) -> tuple[Counts, str]:
+    """The counts with the size of the benchmark they are a random part of, and what that makes the intervals about."""
+    if not manifest.drawn_from:
+        raise UsageError(
+            f"the {manifest.problems:,} problems of this {manifest.benchmark} run were not drawn at random, as far as it "
+            "says: --whole-benchmark needs a run with --limit and --limit-seed"
+        )
+    said = (
+        f"{manifest.problems:,} of {manifest.drawn_from:,} problems were drawn at random: the intervals are about what the "
+        "same number of samples on all of them would give (those of groups: about problems like these)"
+    )
+    return replace(counts, whole=manifest.drawn_from), said
+
+
+def dependence(snapshot: Snapshot, counts: Counts, figures: Sequence[str]) -> list[str]:
+    """What is known, or taken for granted, about samples of a problem that are not independent of each other."""
+    manifest, notes = snapshot.manifest, []
+    assert manifest is not None
+    if counts.requests:
+        units = int(counts.independent.max())
+        most = max(int(n.max(initial=0)) for n, _ in counts.batches())
+        notes.append(
+            f"a request brought up to {most} samples, which may depend on each other: intervals take the request as drawn, of "
+            f"which a problem has {units} at most, and pass@k takes k samples of k requests"
+        )
+        if short := [name for name in figures if metric(name).k > max(units, 1)]:
+            notes.append(f"{', '.join(short)} would need more requests per problem: about samples as they were asked")
+    elif manifest.config.model == IMPORTED and manifest.samples > 1 and (snapshot.rows["unit"] < 0).all():
+        notes.append(
+            "how the samples of a problem were drawn is not recorded: they are taken as independent of each other, which "
+            "several of one request need not be"
+        )
+    if manifest.samples > 1 and manifest.sampling.get("temperature") and (same := repeated(snapshot)):
+        notes.append(
+            f"{same:,} of {snapshot.answered:,} responses repeat another one to the same problem word for word at temperature "
+            f"{manifest.sampling['temperature']:g}: a cache before the server, or a model that hardly varies. They count as "
+            "drawn anew; if a cache gave them, intervals are too narrow"
+        )
+    return notes
