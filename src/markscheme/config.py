@@ -61,7 +61,18 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
             "±POINTS",
         ),
     ] = None
-    max_samples: Annotated[Count, _free("with --until: at most so many samples per problem, on average")] = 64
+    until_better: Annotated[
+        str | None,
+        _free(
+            "add samples until the model is shown to be better than this run, or a gain of --margin points is not in "
+            "sight; of two models in one experiment, the name of the first",
+            "BASELINE",
+        ),
+    ] = None
+    margin: Annotated[Points | None, _free("with --until-better: the smallest gain that matters", "POINTS")] = None
+    max_samples: Annotated[
+        Count, _free("with --until and --until-better: at most N samples per problem, on average", "N")
+    ] = 64
     stop: Annotated[tuple[str, ...], _fixed("end a response at this text; may be repeated")] = ()
     seed: Annotated[Whole, _fixed("every sample's own seed is derived from this one")] = 0
 
@@ -258,7 +269,7 @@ def fixed_options() -> tuple[str, ...]:
 
 
 NOT_FOR_JUDGES = (
-    "samples", "pass_k", "until", "max_samples", "stop", "prompt", "fewshot", "fewshot_pool", "fewshot_seed", "limit",
+    "samples", "pass_k", "until", "until_better", "margin", "max_samples", "stop", "prompt", "fewshot", "fewshot_pool", "fewshot_seed", "limit",
     "limit_seed", "system_prompt", "then", "protocol", "data_dir",
     "tools", "tool_format", "max_turns", "tool_timeout", "tool_memory", "unsafe_tools",
 )  # fmt: skip

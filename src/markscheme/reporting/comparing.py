@@ -20,8 +20,9 @@ from markscheme.reporting.picks import with_picks
 from markscheme.reporting.plots import distinct, shortened
 from markscheme.reporting.summary import Estimate, clustered, marked_label
 from markscheme.runs.folder import IMPORTED, Manifest, Run, find_runs
-from markscheme.statistics import Comparison, Counts, Interval, Population, Ranking, compare, rank
+from markscheme.statistics import Comparison, Counts, Interval, Population, Ranking, compare, looking, rank
 from markscheme.statistics.comparison import Margin, macro_comparison
+from markscheme.statistics.looking import Looked
 from markscheme.statistics.marker_errors import corrected
 from markscheme.statistics.metrics import metric
 from markscheme.statistics.ranking import Ranked
@@ -52,6 +53,8 @@ class Compared(msgspec.Struct, frozen=True, kw_only=True):
     """Set for two runs."""
     corrected: Interval | None = None
     """The difference corrected for the marker's errors, where people have judged a sample of both runs."""
+    looked: Looked | None = None
+    """Set where samples were added while the difference was looked at: the interval that allows for that."""
     ranking: Ranking | None = None
     """Set for more than two runs."""
     problems: dict[str, str] = {}
@@ -108,6 +111,8 @@ def compare_folders(named: Sequence[str | Path], terms: Terms) -> list[Compared 
     if len(sides) == 2 and max(map(len, sides)) > 1:
         return [compare_macro(sides[0], sides[1], terms)]
     runs = [run for side in sides for run in side]
+    if len(sides) == 1:  # of an experiment that asked until one model was better, the one to beat is A
+        runs.sort(key=lambda run: run.manifest.config.until_better not in (None, run.manifest.model))
     if len(sides) > 1:
         return [compare_runs(runs, terms)]
     if pair := _two_sides(runs):
@@ -190,7 +195,20 @@ def compare_runs(runs: Sequence[Run], terms: Terms) -> Compared:
     ids = dict(zip(runs[0].snapshot().keys, runs[0].snapshot().ids, strict=True))
     moved = {each.key: ids.get(each.key, each.key) for each in pair.moved}
     people = _corrected(terms.metric, pair.difference, [(run, protocols[name]) for name, run in named.items()])
-    return msgspec.structs.replace(compared, comparison=pair, problems=moved, corrected=people)
+    looked = _looked(*runs, counts[first], counts[second]) if terms.metric == "accuracy" else None
+    return msgspec.structs.replace(compared, comparison=pair, problems=moved, corrected=people, looked=looked)
+
+
+def _looked(a: Run, b: Run, one: Counts, two: Counts) -> Looked | None:
+    """What asking until B is better came to, where B, or both models in one experiment, were asked so."""
+    config = b.manifest.config
+    if config.until_better is None or config.margin is None:
+        return None
+    both = a.manifest.config.until_better == config.until_better
+    if both and b.manifest.model == config.until_better != a.manifest.model:  # named the other way round
+        return None
+    first = looking.FIRST if both or config.samples < looking.FIRST else config.samples
+    return looking.look(one, two, config.margin / 100, first, both)
 
 
 def _corrected(name: str, difference: Interval, runs: Sequence[tuple[Run, str]]) -> Interval | None:

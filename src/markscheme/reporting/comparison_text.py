@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from markscheme.reporting.comparing import Compared, MacroCompared, labels, margin_line, ranks
+from markscheme.reporting.drawing import looked_line
 from markscheme.reporting.figures import counted
 from markscheme.reporting.table import about
 from markscheme.reporting.terminal import console, literal, print_notes, print_table
@@ -54,6 +55,9 @@ def _print_pair(compared: Compared, pair: Comparison) -> None:
     screen.print(f"p = {pair.p_value:.3g} · B is better with probability {100 * better:.1f} %")
     if pair.margin is not None:
         screen.print(margin_line(pair.margin), soft_wrap=True)
+    if compared.looked is not None:
+        screen.print(f"B against A while it was asked: {looked_line(compared.looked)}", soft_wrap=True)
+        print_notes(screen, ["the interval and p above do not allow for having looked; the always-valid one does"])
     print_notes(screen, pair.caveats)
     screen.print(
         f"{pair.better} problems better, {pair.worse} worse, {pair.problems - pair.better - pair.worse} alike; "

@@ -1,15 +1,16 @@
-"""How what a run asked was drawn: problems from a benchmark, samples with a request; what a reader must know of either."""
+"""How what a run asked was drawn: problems from a benchmark, samples with a request or until one was better; what to know."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
 
-from markscheme.errors import UsageError
-from markscheme.runs.folder import IMPORTED, Manifest
+from markscheme.errors import MarkschemeError, UsageError
+from markscheme.runs.folder import IMPORTED, Manifest, Run
 from markscheme.runs.snapshot import Snapshot
 from markscheme.runs.units import repeated
-from markscheme.statistics import Counts
+from markscheme.statistics import Counts, looking
+from markscheme.statistics.looking import Looked
 from markscheme.statistics.metrics import metric
 
 
@@ -52,3 +53,39 @@ def dependence(snapshot: Snapshot, counts: Counts, figures: Sequence[str]) -> li
             "drawn anew; if a cache gave them, intervals are too narrow"
         )
     return notes
+
+
+def looked_at(snapshot: Snapshot, counts: Counts) -> tuple[Looked | None, list[str]]:
+    """How asking until the model is better than another run ended, as far as that run is there; nothing of it is stored."""
+    manifest = snapshot.manifest
+    assert manifest is not None
+    config = manifest.config
+    if config.until_better is None or config.margin is None or not counts.n.any():
+        return None, []
+    try:
+        baseline = Run.open(config.until_better)
+        others = baseline.snapshot().counts(manifest.protocol)
+    except MarkschemeError:  # a model of the same experiment, or a folder that was moved
+        return None, [
+            f"samples were added while its difference from {config.until_better} was looked at: `markscheme compare` of "
+            "both runs gives the interval that allows for it"
+        ]
+    first = config.samples if config.samples > 1 else looking.FIRST
+    found = looking.look(others, counts, config.margin / 100, first)
+    return found, [f"compared with {config.until_better} while it was asked: {looked_line(found)}"]
+
+
+def looked_line(looked: Looked) -> str:
+    """What may be said after so many looks, in one line."""
+    d, points = looked.difference, 100 * looked.margin
+    said = {
+        "better": "better",
+        "not better by the margin": f"not better, or by less than {points:g} points (given up; a gain of {points:g} is missed "
+        f"in at most {100 * looking.MISSED:.0f} % of runs)",
+        "open": "not decided",
+    }[looked.outcome]
+    return (
+        f"{said}, after {looked.looks} looks and {looked.samples} samples per problem; {100 * d.estimate:+.1f} points on exactly "
+        f"these problems, always-valid interval {100 * d.low:+.1f} to {100 * d.high:+.1f} (each end wrong in at most "
+        f"{100 * looking.ERROR:.0f} % of runs, whenever one stops)"
+    )

@@ -13,7 +13,7 @@ import numpy as np
 
 from markscheme.errors import JournalError, UsageError
 from markscheme.marking.extraction.absences import ABSENCES
-from markscheme.reporting.drawing import dependence, part_of_whole
+from markscheme.reporting.drawing import dependence, looked_at, part_of_whole
 from markscheme.runs.columns import FINISH, VERDICTS
 from markscheme.runs.files import file_sizes
 from markscheme.runs.flags import flag_counts
@@ -30,6 +30,7 @@ from markscheme.statistics import (
     sequential,
     variance_table,
 )
+from markscheme.statistics.looking import Looked
 from markscheme.statistics.metrics import metric
 from markscheme.types import Verdict
 
@@ -131,6 +132,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """Set where people have judged a sample of the responses."""
     until: Until | None = None
     """Set where samples were added until the score was known; `samples` is then an average."""
+    looked: Looked | None = None
+    """Set where samples were added until the model was shown to be better than another run, or not."""
     population: Population = "problems drawn"
     """What the intervals are about: problems like these, or exactly these."""
     cluster: str | None = None
@@ -184,6 +187,7 @@ def summarize(
     from markscheme.reporting.figures import caveats
 
     passes = pass_k or usual_k(manifest)
+    looked, looks = looked_at(snapshot, counts)
     summary = Summary(
         run=str(snapshot.folder),
         protocol=label,
@@ -199,13 +203,14 @@ def summarize(
         metrics={name: estimate(name, counts, population) for name in metrics},
         corrected=corrected_figures(snapshot, label, counts, population, passes),
         until=_until(snapshot, counts),
+        looked=looked,
         population=population,
         cluster=cluster,
         variance=variance_table(counts),
         failures=snapshot.failures(),
         **_how_it_was_made(manifest),
     )
-    notes = (*notes, *dependence(snapshot, counts, [*(f"pass@{k}" for k in passes), *metrics]))
+    notes = (*notes, *looks, *dependence(snapshot, counts, [*(f"pass@{k}" for k in passes), *metrics]))
     absent = [f"{count:,} × {name}" for name, count in summary.absences.items()]
     absences = [f"responses with something else in the place of an answer: {', '.join(absent)}"] if absent else []
     warnings = (*_warnings(snapshot, label), *absences, *notes, *caveats(summary))

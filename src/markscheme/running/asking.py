@@ -29,7 +29,7 @@ from markscheme.running.pace import Pace
 from markscheme.running.recorder import Recorder
 from markscheme.running.requests import requests
 from markscheme.running.retry import RetryPolicy
-from markscheme.running.rounds import Rounds
+from markscheme.running.rounds import Looks, Rounds
 from markscheme.running.scheduler import Scheduler
 from markscheme.runs.folder import Run
 from markscheme.runs.journal import Journal
@@ -67,7 +67,7 @@ class Work:
     display: Display | None
     ranks: Ranks
     budget: Budget
-    rounds: Rounds | None = None
+    rounds: Rounds | Looks | None = None
 
 
 class Asking:

@@ -35,7 +35,7 @@ from markscheme.running.live import Live
 from markscheme.running.prepare import Prepared, git_revision, package_versions, prepare
 from markscheme.running.resuming import checked_questions, grow, resumed_config
 from markscheme.running.reuse import reuse_answers
-from markscheme.running.rounds import Rounds, first_round
+from markscheme.running.rounds import Looks, Rounds, baseline_of, first_round
 from markscheme.runs.folder import Manifest, Run, disk_reserve
 from markscheme.runs.lock import RunLock
 from markscheme.runs.usage import Price, Usage
@@ -56,6 +56,7 @@ def execute(
     ranks: Ranks = ALONE,
     budget: Budget | None = None,
     reuse: Sequence[Run] = (),
+    driven: bool = False,
 ) -> Run:
     """Ask, mark and keep everything; returns the finished run.
 
@@ -63,6 +64,7 @@ def execute(
     for good (a refused key, a full disk) is raised, after everything that came back has been kept and counted.
     With several `ranks`, which all of them must call this with, this process asks its share; the first marks and closes.
     `budget` is shared with other runs; what runs of `reuse` have got for the same request is copied, not asked.
+    `driven` says that whoever calls looks at the answers and comes back for more samples.
     """
     config = with_environment(config)
     bench, questions, protocol = prepared or prepare(config)
@@ -73,6 +75,7 @@ def execute(
     sampling = _sampling(config, samples, model, bench.default_sampling(config.prompt))
     manifest = _manifest(config, bench, questions, protocol.label, samples, sampling)
     price, budget = _budget(config, budget)
+    baseline = None if driven else baseline_of(config, questions, protocol.label)
     choose_limit(config, model, len(questions) * samples)
     try:
         out.mkdir(parents=True, exist_ok=True)
@@ -90,6 +93,8 @@ def execute(
         work = Work(run, config, questions, live, price, display, ranks, budget)
         if config.until is not None:
             work.rounds = Rounds(run, config, questions, live)
+        elif baseline is not None:
+            work.rounds = Looks(run, config, questions, live, baseline)
         asked = live.missing or work.rounds is not None or ranks.several
         run_async(_carry_out(work, model if asked else None, sampling))
     return run
@@ -102,6 +107,7 @@ def resume(
     ranks: Ranks = ALONE,
     budget: Budget | None = None,
     reuse: Sequence[Run] = (),
+    driven: bool = False,
 ) -> Run:
     """Finish what is missing or errored; what is there is never asked again.
 
@@ -132,6 +138,8 @@ def resume(
         work = Work(run, config, questions, live, price, display, ranks, budget)
         if config.until is not None:
             work.rounds = Rounds(run, config, questions, live, snapshot.planned)
+        elif not driven and (baseline := baseline_of(config, questions, run.manifest.protocol)) is not None:
+            work.rounds = Looks(run, config, questions, live, baseline)
         model: Model | None = None
         more = live.missing or (work.rounds is not None and run_async(work.rounds.advance()))
         if ranks.several or more:  # with nothing missing no model is needed, and no key for one
