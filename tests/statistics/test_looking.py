@@ -22,7 +22,7 @@ def test_look_when_the_gain_is_large_then_better_exactly_where_the_interval_is_a
     rng = np.random.default_rng(1)
     rates = rng.random(40) * 0.5
     outcomes = set()
-    for samples, gain in ((2, 0.0), (4, 0.1), (16, 0.2), (32, 0.3), (40, 0.0)):
+    for samples, gain in ((2, 0.0), (3, 0.05), (4, 0.06), (16, 0.2), (32, 0.3), (40, 0.0)):
         made = look(draw(rng, rates, 16), draw(rng, rates + gain, samples), 0.1)
         assert (made.outcome == "better") is (made.difference.low > 0)
         assert made.difference.low <= made.difference.estimate <= made.difference.high

@@ -11,7 +11,8 @@ from markscheme.api.opinions import Adjudication, Audit, Graders
 from markscheme.api.results import Comparison, Plan, Report
 from markscheme.api.run import Run
 from markscheme.errors import JournalError, UsageError
-from markscheme.reporting.comparing import compare_folders, terms_of
+from markscheme.reporting.comparing import Compared, terms_of
+from markscheme.reporting.family import compare_folders
 from markscheme.reporting.planning import plan_from
 from markscheme.reporting.summary import summarize
 from markscheme.reporting.table import make_table
@@ -74,6 +75,9 @@ def compare(
     options = {"metric": metric, "protocol": protocol, "level": level, "seed": seed, "anyway": anyway}
     terms = terms_of(margin=margin, these_problems=these_problems, cluster=cluster, **options)
     compared = compare_folders(list(paths_of(runs)), terms)
+    last = compared[-1]
+    if isinstance(last, Compared) and last.average:
+        return Comparison(last, tuple(each for each in compared if isinstance(each, Compared)))
     if len(compared) > 1:
         raise UsageError(f"these are runs of {len(compared)} benchmarks: compare those of one, or two folders of runs")
     return Comparison(compared[0])

@@ -12,7 +12,8 @@ from markscheme.api.frames import Columns, Listing, Result, Rows, text_table
 from markscheme.api.notebook import Shift
 from markscheme.api.python_words import in_python
 from markscheme.errors import UsageError
-from markscheme.reporting.comparing import Compared, MacroCompared, differences, margin_line, shown_worse
+from markscheme.reporting.comparing import Compared, differences, margin_line, shown_worse
+from markscheme.reporting.family import MacroCompared
 from markscheme.reporting.figures import bounds, figures_of, percent
 from markscheme.reporting.planning import plan_range, plan_rows
 from markscheme.reporting.plots import distinct
@@ -141,12 +142,15 @@ class Comparison(Result):
         **dict.fromkeys(("difference", "low", "high", "level", "p_value"), float),
     }
 
-    def __init__(self, compared: Compared | MacroCompared) -> None:
+    def __init__(self, compared: Compared | MacroCompared, parts: tuple[Compared, ...] = ()) -> None:
         self.compared = compared
+        self._ranked = parts
 
     @property
     def parts(self) -> tuple[Compared, ...]:
-        """The comparison of each benchmark."""
+        """The comparison of each benchmark; of several models, also of their averages, which come last."""
+        if self._ranked:
+            return self._ranked
         return self.compared.parts if isinstance(self.compared, MacroCompared) else (self.compared,)
 
     @property
@@ -162,7 +166,7 @@ class Comparison(Result):
     @property
     def worse(self) -> bool:
         """Whether B is shown to be worse than A: what `compare --fail-if-worse` exits by."""
-        return shown_worse(self.compared)
+        return shown_worse(self._pair)
 
     @property
     def margin(self) -> Margin | None:
@@ -252,8 +256,9 @@ def _difference_rows(part: Compared) -> list[dict[str, Any]]:
     measured = part.comparison or part.ranking
     assert measured is not None
     about = {"benchmark": part.benchmark, "metric": measured.metric}
-    p_value = part.comparison.p_value if part.comparison else None  # a ranking has none
-    return [{**about, "b": b, "a": a, **_points(each), "p_value": p_value} for b, a, each in differences(part)]
+    p_values = [part.comparison.p_value] if part.comparison else [each.p_value for each in part.ranking.pairs]  # type: ignore[union-attr]
+    rows = zip(differences(part), p_values, strict=True)
+    return [{**about, "b": b, "a": a, **_points(each), "p_value": p_value} for (b, a, each), p_value in rows]
 
 
 def _points(interval: Interval) -> dict[str, float]:

@@ -14,6 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from markscheme.errors import UsageError
+from markscheme.statistics import quantiles
+from markscheme.statistics.clusters import standard_error
 from markscheme.statistics.counts import Counts
 from markscheme.statistics.difference import (
     Difference,
@@ -29,6 +31,9 @@ from markscheme.statistics.metrics import interval, metric, per_problem
 
 Floats = npt.NDArray[np.float64]
 
+POWER = 0.8
+NEAR_END = 0.1
+"""A score nearer than this to 0 or 1 has an odds ratio beside its difference."""
 FEW_MOVED = 5
 """With fewer problems that carry a difference, the output says that problems like none of those seen are not allowed for."""
 UNSEEN, JUMP = 0.95, 0.8
@@ -83,6 +88,10 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     moved: tuple[Moved, ...]
     """Largest change first."""
     margin: Margin | None = None
+    detectable: float | None = None
+    """The smallest true difference that this design had 80 % power to find; None where none up to 100 points is."""
+    odds_ratio: Interval | None = None
+    """B's odds of a correct answer over A's, where a score is near 0 or 100 %: there points say little."""
     caveats: tuple[str, ...] = ()
     """What the interval does not allow for."""
 
@@ -116,6 +125,8 @@ def compare(
         worse=int(np.sum(change < 0)),
         moved=_moved(one, two),
         margin=None if margin is None else within(difference, margin, level),
+        detectable=detectable(difference, level),
+        odds_ratio=_odds_ratio(name, one, two, difference, level, scores),
         caveats=_caveats(change, population, bounds, *scores),
     )
 
@@ -132,6 +143,38 @@ def difference_of(name: str, one: Counts, two: Counts, population: Population) -
     # Where samples show the noise, two tests would be two chances of a false alarm.
     shown = min(one.independent.min(), two.independent.min()) >= 2 * metric(name).k or one.rounds or two.rounds
     return FixedDifference(a, b, None if shown else drawn)
+
+
+def detectable(difference: Difference, level: float, power: float = POWER) -> float | None:
+    """The smallest true difference that is found with this power, by the noncentral t distribution (approximated)."""
+    freedom = max(1.0, difference.freedom)
+    critical = quantiles.student((1 + level) / 2, freedom)
+    factor = critical * (1 - 1 / (4 * freedom)) + quantiles.normal(power) * math.sqrt(1 + critical**2 / (2 * freedom))
+    found = factor * difference.error
+    return found if found < 1 else None
+
+
+def _odds_ratio(
+    name: str, one: Counts, two: Counts, difference: Difference, level: float, scores: Sequence[Interval]
+) -> Interval | None:
+    """The ratio of the odds of both means, each as if half a problem more were right and half a problem wrong."""
+    if all(NEAR_END < score.estimate < 1 - NEAR_END for score in scores):
+        return None
+    problems = len(one.keys)
+    a, b = ((problems * score.estimate + 0.5) / (problems + 1) for score in scores)
+    centre = math.log(b / (1 - b)) - math.log(a / (1 - a))
+    if isinstance(difference, FixedDifference):
+        # Distances on the scale of the odds; scores are independent.
+        spans = [score.half_width / quantiles.normal((1 + level) / 2) for score in scores]
+        error, freedom = math.hypot(*(w / (p * (1 - p)) for w, p in zip(spans, (a, b), strict=True))), math.inf
+    else:
+        # What each problem adds to the difference of both logarithms (the delta method), problems in pairs.
+        change = per_problem(name, two) / (b * (1 - b)) - per_problem(name, one) / (a * (1 - a))
+        error, freedom = standard_error(change, one.clusters or two.clusters)
+        error = error or difference.error / math.sqrt(a * (1 - a) * b * (1 - b))  # where no problem differs
+    away = quantiles.student((1 + level) / 2, min(freedom, 1e6)) * error if math.isfinite(error) else math.inf
+    low, ratio, high = (math.exp(min(700.0, max(-700.0, at))) for at in (centre - away, centre, centre + away))
+    return Interval(estimate=ratio, low=low, high=high, level=level, method="odds ratio", problems=problems)
 
 
 def as_interval(difference: Difference, level: float, problems: int) -> Interval:

@@ -27,6 +27,7 @@ MISSED = 0.2
 """Of giving up though B is better by the margin: the power of a usual plan is the rest."""
 FIRST, GROWTH = 2, 1 / 8
 _JUMP = 0.583  # standard deviations of a step by which a sum of normal steps goes beyond a bound, on average
+_TRUSTED = 0.7  # of that, where an error would be to call B better: variances are estimated too
 
 Outcome = Literal["better", "not better by the margin", "open"]
 
@@ -78,7 +79,7 @@ def look(a: Counts, b: Counts, margin: float, first: int = FIRST, both: bool = F
 
     def reach(information: float, step: float) -> float:
         """How far the end of the interval is from d: where the ratio of a shift by the margin would reach its bound."""
-        return (math.log(1 / ERROR) - _JUMP * margin * math.sqrt(step)) / (margin * information) + margin / 2
+        return (math.log(1 / ERROR) - _TRUSTED * _JUMP * margin * math.sqrt(step)) / (margin * information) + margin / 2
 
     low, high = d - reach(*below), d + reach(*above)
     given_up = ratio(above[0]) <= _JUMP * margin * math.sqrt(above[1]) - math.log(1 / MISSED)
