@@ -13,7 +13,7 @@ from markscheme.api.run import Run
 from markscheme.errors import JournalError, UsageError
 from markscheme.reporting.comparing import Compared, terms_of
 from markscheme.reporting.family import compare_folders
-from markscheme.reporting.planning import plan_from
+from markscheme.reporting.planning import designs_from, plan_from
 from markscheme.reporting.summary import summarize
 from markscheme.reporting.table import make_table
 from markscheme.runs import folder
@@ -119,7 +119,10 @@ def adjudicate(run: Runs, *, who: str, limit: int | None = None, seed: int = 0) 
 
 def plan(
     *,
-    detect: float,
+    detect: float | None = None,
+    half_width: float | None = None,
+    metric: str = "accuracy",
+    models: int = 2,
     benchmark: str | None = None,
     problems: int | None = None,
     power: float = 0.8,
@@ -130,16 +133,23 @@ def plan(
     cluster: str | None = None,
     data_dir: str | None = None,
 ) -> Plan:
-    """How many samples show a difference of `detect` points, learnt from one or two pilot runs where there are some."""
+    """How many samples show a difference of `detect` points, learnt from one or two pilot runs where there are some.
+
+    With `half_width` instead: the fewest requests that tell one score on the whole benchmark to ± so many points.
+    """
     from markscheme.benchmarks import benchmark as find_benchmark
 
-    if not isinstance(detect, int | float):
+    if (detect is None) == (half_width is None):
+        raise UsageError("say what to find out: --detect POINTS for a difference, or --half-width POINTS for one score")
+    if half_width is None and not isinstance(detect, int | float):
         raise UsageError(f"--detect is a difference in points, such as 5, not {detect!r}")
     opened = [Run.open(each) for each in paths_of([pilot])]
     if problems is None and (name := named_benchmark(benchmark)) is not None:
         problems = len(find_benchmark(name, data_dir).problems)
+    if detect is None:
+        return Plan(designs_from(opened, problems, half_width or 0.0, level, solve_rate))
     population = _population(these_problems)
-    return Plan(plan_from(opened, problems, detect, power, level, solve_rate, population, cluster))
+    return Plan(plan_from(opened, problems, detect, power, level, solve_rate, population, cluster, metric, models))
 
 
 def path_of(run: Any) -> Path:

@@ -15,10 +15,11 @@ from markscheme.errors import UsageError
 from markscheme.reporting.comparing import Compared, differences, margin_line, shown_worse
 from markscheme.reporting.family import MacroCompared
 from markscheme.reporting.figures import bounds, figures_of, percent
-from markscheme.reporting.planning import plan_range, plan_rows
+from markscheme.reporting.planning import design_line, design_rows, plan_range, plan_rows
 from markscheme.reporting.plots import distinct
 from markscheme.reporting.summary import Estimate, Summary
 from markscheme.reporting.table import TEXT_FORMATS, Table, flat_kinds, flat_rows, intervals, named_notes, shown_rows
+from markscheme.statistics.designs import Designs
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -273,37 +274,42 @@ def _difference_line(row: dict[str, Any]) -> str:
 
 
 class Plan(Result):
-    """What n samples per problem buy."""
+    """What n samples per problem buy, or the ways to know one score well enough."""
 
-    def __init__(self, plan: Planned) -> None:
+    def __init__(self, plan: Planned | Designs) -> None:
         self.plan = plan
 
     @property
     def samples(self) -> int | None:
-        """Samples per problem that show the difference; None where no number does."""
-        return self.plan.samples
+        """Samples per problem that show the difference, None where no number does; of one score, those of the cheapest way."""
+        return self.plan.designs[0].samples if isinstance(self.plan, Designs) else self.plan.samples
 
     def rows(self) -> Rows:
         """One record a number of samples."""
-        return [msgspec.structs.asdict(row) for row in self.plan.rows]
+        rows = self.plan.designs if isinstance(self.plan, Designs) else self.plan.rows
+        return [msgspec.structs.asdict(row) for row in rows]
 
     def columns(self) -> Columns:
         """The type of each column."""
-        return {name: int if name == "samples" else float for name in self.rows()[0]}
+        return {name: int if name in ("samples", "problems", "requests") else float for name in self.rows()[0]}
 
     def plot(self) -> Figure:
         """The chance to find the difference against the number of samples."""
         from markscheme.reporting.plots import power_curve
 
+        if isinstance(self.plan, Designs):
+            raise UsageError("a plot is of the chance to find a difference: plan with detect=")
         return power_curve(self.plan)
 
     def _shown(self) -> Rows:
-        return plan_rows(self.plan)
+        return design_rows(self.plan) if isinstance(self.plan, Designs) else plan_rows(self.plan)
 
     def _title(self) -> str:
         plan = self.plan
+        if isinstance(plan, Designs):
+            return design_line(plan)
         shown = "no number of samples shows" if plan.samples is None else f"{plan.samples} samples per problem show"
         return f"{shown} {100 * plan.detect:g} points on {plan.problems} problems with power {plan.power:g}"
 
     def _notes(self) -> list[str]:
-        return plan_range(self.plan)
+        return [] if isinstance(self.plan, Designs) else plan_range(self.plan)

@@ -76,7 +76,7 @@ def run_cells(
         if samples:  # the baseline by what is asked, which a run's manifest tells
             config = msgspec.structs.replace(config, samples=samples, until_better=hide_spec(cells[0].config.model))
         others = [*reuse, *(run for one in paths if one != path and (run := _there(one)))]
-        shared = {"budget": budget, "reuse": others, "driven": bool(samples)}
+        shared: dict[str, Any] = {"budget": budget, "reuse": others, "driven": bool(samples)}
         return begin_or_extend(config, path, displays(number, cell), ready[number], **shared)
 
     if any(cell.config.until_better for cell in cells):

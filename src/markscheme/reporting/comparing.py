@@ -130,7 +130,7 @@ def compare_runs(
     ids = dict(zip(runs[0].snapshot().keys, runs[0].snapshot().ids, strict=True))
     moved = {each.key: ids.get(each.key, each.key) for each in pair.moved}
     people = _corrected(terms.metric, pair.difference, [(run, protocols[name]) for name, run in named.items()])
-    looked = _looked(*runs, counts[first], counts[second]) if terms.metric == "accuracy" else None
+    looked = _looked(runs[0], runs[1], counts[first], counts[second]) if terms.metric == "accuracy" else None
     return msgspec.structs.replace(compared, comparison=pair, problems=moved, corrected=people, looked=looked)
 
 

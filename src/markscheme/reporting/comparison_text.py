@@ -22,11 +22,11 @@ def print_compared(compared: Compared | MacroCompared) -> None:
             print_compared(part)
         screen.print(f"[bold]mean over {len(compared.parts)} benchmarks, each weighing the same[/] · {compared.metric}")
         screen.print(f"[bold]B − A  {_points(compared.difference)}[/]   p = {compared.p_value:.3g}")
-        each = ", ".join(
+        adjusted = ", ".join(
             f"{literal(name)} {p:.3g}"
             for name, p in zip([*(part.benchmark for part in compared.parts), "mean"], compared.adjusted, strict=False)
         )
-        screen.print(f"p adjusted for these {len(compared.adjusted)} comparisons together: {each}", soft_wrap=True)
+        screen.print(f"p adjusted for these {len(compared.adjusted)} comparisons together: {adjusted}", soft_wrap=True)
         if compared.margin is not None:
             screen.print(margin_line(compared.margin), soft_wrap=True)
         return

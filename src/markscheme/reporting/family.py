@@ -42,7 +42,9 @@ def compare_folders(named: Sequence[str | Path], terms: Terms) -> list[Compared 
     # Of an experiment that asked until one model was better, the one to beat is A.
     runs.sort(key=lambda run: run.manifest.config.until_better not in (None, run.manifest.model))
     settings = _settings(runs)
-    return [compare_macro(*settings, terms)] if len(settings) == 2 else [*compare_by_benchmark(runs, terms)]
+    return (
+        [compare_macro(settings[0], settings[1], terms)] if len(settings) == 2 else [*compare_by_benchmark(runs, terms)]
+    )
 
 
 def compare_by_benchmark(runs: Sequence[Run], terms: Terms) -> list[Compared]:

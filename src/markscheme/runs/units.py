@@ -35,4 +35,4 @@ def repeated(snapshot: Snapshot) -> int:
     """Long answers that are the same, word for word, as an earlier one to the same problem."""
     long = np.flatnonzero(snapshot.arrived & ~snapshot.failed & (snapshot.rows["size"] >= LONG))
     texts = np.stack([snapshot.problem[long], snapshot.rows["text"][long], snapshot.rows["size"][long]])
-    return len(long) - np.unique(texts, axis=1).shape[1]
+    return len(long) - int(np.unique(texts, axis=1).shape[1])

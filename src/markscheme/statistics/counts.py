@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -187,7 +188,7 @@ def from_correct(n: npt.ArrayLike, c: npt.ArrayLike, keys: Iterable[str] | None 
     return Counts(names, _table(samples, correct))
 
 
-def _table(n: Ints, c: npt.NDArray[np.generic]) -> Ints:
+def _table(n: Ints, c: npt.NDArray[Any]) -> Ints:
     """Verdicts, where only right and wrong are known."""
     table = np.zeros((n.size, len(VERDICTS)), dtype=np.int64)
     table[:, _COLUMN[Verdict.CORRECT]] = c
