@@ -15,9 +15,10 @@ import msgspec
 from markscheme.config import fixed_options
 from markscheme.errors import UsageError
 from markscheme.reporting.adjudicated import adjudicated
+from markscheme.reporting.drawing import clustered
 from markscheme.reporting.picks import with_picks
 from markscheme.reporting.plots import distinct, shortened
-from markscheme.reporting.summary import Estimate, clustered, marked_label
+from markscheme.reporting.summary import Estimate, marked_label
 from markscheme.runs.folder import IMPORTED, Manifest, Run
 from markscheme.statistics import Comparison, Counts, Interval, Population, Ranking, compare, looking, rank
 from markscheme.statistics.comparison import Margin

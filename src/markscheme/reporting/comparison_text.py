@@ -54,6 +54,9 @@ def _print_pair(compared: Compared, pair: Comparison) -> None:
     screen.print(f"A  {literal(_score(pair.a))}   {name_a}", soft_wrap=True)
     screen.print(f"B  {literal(_score(pair.b))}   {name_b}", soft_wrap=True)
     screen.print(f"[bold]B − A  {_points(pair.difference)}[/]")
+    if (unseen := pair.unseen) is not None:
+        span = f"{100 * unseen.low:+.1f} to {100 * unseen.high:+.1f}"
+        screen.print(f"allowing for a kind of problem that was not seen, one in twenty: {span}")
     if compared.corrected is not None:
         screen.print(f"B − A  {_points(compared.corrected)}   corrected by what people say of a sample")
     # Never certain: at most 99.9 %, at least 0.1 %.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from markscheme.errors import MarkschemeError, UsageError
 from markscheme.runs.folder import IMPORTED, Manifest, Run
@@ -26,6 +27,26 @@ def part_of_whole(counts: Counts, manifest: Manifest) -> tuple[Counts, str]:
         "same number of samples on all of them would give (those of groups: about problems like these)"
     )
     return replace(counts, whole=manifest.drawn_from), said
+
+
+def clustered(counts: Counts, snapshot: Snapshot, field: str | None) -> tuple[Counts, str | None, tuple[str, ...]]:
+    """The counts with a cluster label per problem, what it is called, and what a reader must know about it.
+
+    A benchmark may name its own clusters (AIME its contests). They are used unasked where there are enough of them.
+    """
+    if field is None:
+        kinds = len({*snapshot.clusters})
+        if counts.clusters or None in snapshot.clusters or kinds in (1, len(snapshot.clusters)):
+            return counts, "cluster" if counts.clusters else None, ()
+        few = f"the problems come from {kinds} contests or families, too few to tell how these differ: "
+        return counts, None, (f"{few}intervals take the problems as independent (--cluster cluster does not)",)
+    values: Sequence[Any] = snapshot.clusters
+    if field != "cluster":
+        values = [question.problem.metadata.get(field) for question in snapshot.questions()]
+    if any(value is None for value in values):
+        known = sorted({name for question in snapshot.questions() for name in question.problem.metadata})
+        raise UsageError(f"not every problem has a {field!r} to cluster by; their fields: {', '.join(known) or 'none'}")
+    return replace(counts, clusters=tuple(str(value) for value in values)), field, ()
 
 
 def dependence(snapshot: Snapshot, counts: Counts, figures: Sequence[str]) -> list[str]:

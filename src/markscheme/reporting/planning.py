@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from markscheme.errors import UsageError
-from markscheme.reporting.summary import clustered, marked_label
+from markscheme.reporting.drawing import clustered
+from markscheme.reporting.summary import marked_label
 from markscheme.runs.folder import Run
 from markscheme.statistics import Counts, Plan, Population, plan, planning
 from markscheme.statistics.designs import Designs, designs

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -13,7 +12,7 @@ import numpy as np
 
 from markscheme.errors import JournalError, UsageError
 from markscheme.marking.extraction.absences import ABSENCES
-from markscheme.reporting.drawing import dependence, looked_at, part_of_whole
+from markscheme.reporting.drawing import clustered, dependence, looked_at, part_of_whole
 from markscheme.runs.columns import FINISH, VERDICTS
 from markscheme.runs.files import file_sizes
 from markscheme.runs.flags import flag_counts
@@ -80,7 +79,11 @@ class Corrected(msgspec.Struct, frozen=True, kw_only=True):
     """pass@k if the errors in a problem come all together, and if they fall on problems as by chance."""
     judged: int
     unsure: int
-    """Responses on which people were unsure or divided: they count as not judged."""
+    """Responses on which people were unsure or divided: intervals hold whatever these are."""
+    skipped: int = 0
+    """Responses that people left out; the same holds of them."""
+    picked: int = 0
+    """Labels that were not given in the order drawn, and do not count."""
     people: int
     agreement: float | None = None
     """The share of pairs of people who agree on a response that both judged."""
@@ -310,26 +313,6 @@ def rate(counts: Counts, verdict: Verdict, population: Population = "problems dr
     return as_estimate(
         msgspec.structs.replace(interval("accuracy", counts.of(verdict), population=population), undefined=0)
     )
-
-
-def clustered(counts: Counts, snapshot: Snapshot, field: str | None) -> tuple[Counts, str | None, tuple[str, ...]]:
-    """The counts with a cluster label per problem, what it is called, and what a reader must know about it.
-
-    A benchmark may name its own clusters (AIME its contests). They are used unasked where there are enough of them.
-    """
-    if field is None:
-        kinds = len({*snapshot.clusters})
-        if counts.clusters or None in snapshot.clusters or kinds in (1, len(snapshot.clusters)):
-            return counts, "cluster" if counts.clusters else None, ()
-        few = f"the problems come from {kinds} contests or families, too few to tell how these differ: "
-        return counts, None, (f"{few}intervals take the problems as independent (--cluster cluster does not)",)
-    values: Sequence[Any] = snapshot.clusters
-    if field != "cluster":
-        values = [question.problem.metadata.get(field) for question in snapshot.questions()]
-    if any(value is None for value in values):
-        known = sorted({name for question in snapshot.questions() for name in question.problem.metadata})
-        raise UsageError(f"not every problem has a {field!r} to cluster by; their fields: {', '.join(known) or 'none'}")
-    return replace(counts, clusters=tuple(str(value) for value in values)), field, ()
 
 
 def _until(snapshot: Snapshot, counts: Counts) -> Until | None:

@@ -20,10 +20,11 @@ from markscheme.statistics.counts import Counts
 from markscheme.statistics.difference import (
     Difference,
     FixedDifference,
-    carrying,
+    PairedDifference,
     macro_difference,
     p_value,
     paired,
+    with_unseen,
 )
 from markscheme.statistics.estimators import hypergeometric
 from markscheme.statistics.intervals import Interval, Population, check_level
@@ -34,10 +35,6 @@ Floats = npt.NDArray[np.float64]
 POWER = 0.8
 NEAR_END = 0.1
 """A score nearer than this to 0 or 1 has an odds ratio beside its difference."""
-FEW_MOVED = 5
-"""With fewer problems that carry a difference, the output says that problems like none of those seen are not allowed for."""
-UNSEEN, JUMP = 0.95, 0.8
-"""It says so too where problems of which there is one in twenty may well be missing, and would change much if they jump."""
 
 
 class Moved(msgspec.Struct, frozen=True):
@@ -88,6 +85,8 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     moved: tuple[Moved, ...]
     """Largest change first."""
     margin: Margin | None = None
+    unseen: Interval | None = None
+    """For problems drawn, also allowing for a kind of problem that was not seen and makes up one in twenty."""
     detectable: float | None = None
     """The smallest true difference that this design had 80 % power to find; None where none up to 100 points is."""
     odds_ratio: Interval | None = None
@@ -125,9 +124,10 @@ def compare(
         worse=int(np.sum(change < 0)),
         moved=_moved(one, two),
         margin=None if margin is None else within(difference, margin, level),
+        unseen=None if population == "these problems" else _with_unseen(name, one, two, difference, bounds),
         detectable=detectable(difference, level),
         odds_ratio=_odds_ratio(name, one, two, difference, level, scores),
-        caveats=_caveats(change, population, bounds, *scores),
+        caveats=_caveats(*scores),
     )
 
 
@@ -143,6 +143,13 @@ def difference_of(name: str, one: Counts, two: Counts, population: Population) -
     # Where samples show the noise, two tests would be two chances of a false alarm.
     shown = min(one.independent.min(), two.independent.min()) >= 2 * metric(name).k or one.rounds or two.rounds
     return FixedDifference(a, b, None if shown else drawn)
+
+
+def _with_unseen(name: str, one: Counts, two: Counts, difference: Difference, bounds: Interval) -> Interval:
+    assert isinstance(difference, PairedDifference)
+    families = len(set(one.clusters or two.clusters))
+    low, high = with_unseen(per_problem(name, one), per_problem(name, two), difference, bounds.level, families)
+    return msgspec.structs.replace(bounds, low=max(-1.0, low), high=min(1.0, high), method="difference, unseen kinds")
 
 
 def detectable(difference: Difference, level: float, power: float = POWER) -> float | None:
@@ -210,21 +217,9 @@ def macro_comparison(
     return as_interval(difference, level, sum(len(one.keys) for one, _ in both)), p_value(difference), tested
 
 
-def _caveats(change: Floats, population: Population, difference: Interval, a: Interval, b: Interval) -> tuple[str, ...]:
-    """What the interval does not know: a kind of problem that was not seen, and what missing responses would have said."""
+def _caveats(a: Interval, b: Interval) -> tuple[str, ...]:
+    """What the interval does not know: what missing responses would have said."""
     caveats = []
-    resting = carrying(change)
-    if population == "problems drawn" and resting < FEW_MOVED:
-        caveats.append(
-            f"the difference rests on about {math.ceil(resting)} of {change.size} problems; if one problem in twenty of "
-            "a kind not seen here could carry a large difference, the interval does not allow for it"
-        )
-    elif population == "problems drawn" and UNSEEN**change.size > 0.05 and difference.half_width < JUMP * (1 - UNSEEN):
-        caveats.append(
-            f"a kind of problem that makes up one in twenty is missing among {change.size} with a chance of "
-            f"{100 * UNSEEN**change.size:.0f} %; if it moved by {100 * JUMP:.0f} points the difference would be "
-            f"{100 * JUMP * (1 - UNSEEN):.0f} points another, which the interval does not allow for"
-        )
     if (a.if_wrong, b.if_wrong) != (None, None):
         (a_low, a_high), (b_low, b_high) = map(_extremes, (a, b))
         caveats.append(
