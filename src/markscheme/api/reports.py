@@ -12,7 +12,7 @@ from markscheme.api.results import Comparison, Plan, Report
 from markscheme.api.run import Run
 from markscheme.errors import JournalError, UsageError
 from markscheme.reporting.comparing import Compared, terms_of
-from markscheme.reporting.family import compare_folders
+from markscheme.reporting.family import compare_folders, repeated
 from markscheme.reporting.planning import designs_from, plan_from
 from markscheme.reporting.summary import summarize
 from markscheme.reporting.table import make_table
@@ -41,8 +41,12 @@ def report(
     these_problems: bool = False,
     whole_benchmark: bool = False,
     cluster: str | None = None,
+    repeats: bool = False,
 ) -> Report:
-    """The figures of runs with their intervals; further `metric`s by name: `maj@4`, `pass^4`, `best-of-4:SCORE`."""
+    """The figures of runs with their intervals; further `metric`s by name: `maj@4`, `pass^4`, `best-of-4:SCORE`.
+
+    With `repeats` the runs are repeats of one setting, and their mean has an interval for further runs too.
+    """
     opened = folder.find_runs(paths_of(runs))
     if not opened:
         raise UsageError("name a run, or a folder of runs: ms.report(run), ms.report('runs')")
@@ -54,7 +58,12 @@ def report(
         raise UsageError("an interval is about exactly these problems or the whole benchmark: leave one of the two out")
     population: Population = "the whole benchmark" if whole_benchmark else _population(these_problems)
     summaries = [summarize(each, protocol, ks, names, population, cluster) for each in opened]
-    return Report(make_table(summaries), opened)
+    over = (
+        repeated(opened, terms_of(these_problems=these_problems, cluster=cluster, protocol=protocol))
+        if repeats
+        else None
+    )
+    return Report(make_table(summaries, over), opened)
 
 
 def compare(

@@ -41,6 +41,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--cluster", metavar="FIELD", help="problems that share this field (contest, template) are not independent"
     )
+    parser.add_argument(
+        "--repeats",
+        action="store_true",
+        help="the runs are repeats of one setting (other seeds, servers, prompts): their mean, for further runs too",
+    )
     parser.add_argument("--format", choices=FORMATS, default="table", help="form of the report (default: table)")
     parser.add_argument("-o", "--output", metavar="FILE", help="write the report there instead of printing it")
     parser.add_argument("--plots", metavar="DIR", help="also write plots there (needs markscheme[plots])")
@@ -53,7 +58,8 @@ def run(args: argparse.Namespace) -> int:
     from markscheme.api.reports import report
 
     options = {
-        name: getattr(args, name) for name in ("protocol", "metric", "these_problems", "whole_benchmark", "cluster")
+        name: getattr(args, name)
+        for name in ("protocol", "metric", "these_problems", "whole_benchmark", "cluster", "repeats")
     }
     made = report(*args.runs, pass_k=_pass_k(args.pass_k), **options)
     tell_alterations(made.opened)

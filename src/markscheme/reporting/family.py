@@ -13,9 +13,11 @@ from markscheme.reporting.comparing import Compared, Terms, compare_runs, counts
 from markscheme.reporting.plots import distinct
 from markscheme.reporting.summary import marked_label
 from markscheme.runs.folder import Run, find_runs
-from markscheme.statistics import Interval, Population
-from markscheme.statistics.comparison import Margin, macro_comparison
+from markscheme.statistics import Counts, Interval, Population
+from markscheme.statistics.comparison import Margin, as_interval, detectable, macro_comparison, within
+from markscheme.statistics.difference import p_value
 from markscheme.statistics.ranking import Ranking, rank_over
+from markscheme.statistics.repeats import Repeated, difference_over_runs, over_runs
 
 
 class MacroCompared(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,6 +36,8 @@ class MacroCompared(msgspec.Struct, frozen=True, kw_only=True):
 def compare_folders(named: Sequence[str | Path], terms: Terms) -> list[Compared | MacroCompared]:
     """What is meant by these names: the runs that they are, two folders of runs, or the runs of an experiment by benchmark."""
     sides = [find_runs([folder]) for folder in named]
+    if len(sides) == 2 and max(map(len, sides)) > 1 and len(_benchmarks([*sides[0], *sides[1]])) == 1:
+        return [compare_repeats(sides[0], sides[1], terms)]
     if len(sides) == 2 and max(map(len, sides)) > 1:
         return [compare_macro(sides[0], sides[1], terms)]
     runs = [run for side in sides for run in side]
@@ -53,6 +57,48 @@ def compare_by_benchmark(runs: Sequence[Run], terms: Terms) -> list[Compared]:
         return _rank_experiment(settings, terms)
     groups = [[run for run in runs if run.manifest.benchmark == name] for name in _benchmarks(runs)]
     return [compare_runs(group, terms) for group in groups if len(group) > 1] or [compare_runs(runs, terms)]
+
+
+def repeated(runs: Sequence[Run], terms: Terms) -> Repeated:
+    """The score of one setting over its runs, which must be of one benchmark."""
+    if len(_benchmarks(runs)) > 1:
+        raise UsageError(f"repeats are runs of one benchmark, and these are of {', '.join(_benchmarks(runs))}")
+    return over_runs(terms.metric, [_tallied(run, terms) for run in runs], terms.level, terms.population)
+
+
+def _tallied(run: Run, terms: Terms) -> Counts:
+    return counts_of(run, marked_label(run.snapshot(), terms.protocol), terms)[0]
+
+
+def compare_repeats(first: Sequence[Run], second: Sequence[Run], terms: Terms) -> Compared:
+    """Two settings with several runs of one benchmark: the difference of their means, for further runs too."""
+    pair = compare_runs([first[0], second[0]], terms, ("A", "B"))
+    a, b = ([_tallied(run, terms) for run in side] for side in (first, second))
+    difference = difference_over_runs(terms.metric, a, b, terms.population)
+    assert pair.comparison is not None
+    both = [
+        over_runs(terms.metric, each, terms.level, terms.population).score if len(each) > 1 else None for each in (a, b)
+    ]
+    comparison = msgspec.structs.replace(
+        pair.comparison,
+        a=both[0] or pair.comparison.a,
+        b=both[1] or pair.comparison.b,
+        difference=as_interval(difference, terms.level, pair.comparison.problems),
+        p_value=p_value(difference),
+        probability_better=difference.chance_above(0.0),
+        margin=None if terms.margin is None else within(difference, terms.margin, terms.level),
+        detectable=detectable(difference, terms.level),
+        unseen=None,
+        odds_ratio=None,
+    )
+    single = [name for name, side in (("A", a), ("B", b)) if len(side) == 1]
+    known = f"; {single[0]} has one run, and is taken to vary as the other does" if single else ""
+    note = (
+        f"{len(a)} runs of A and {len(b)} of B: the difference is that of their means, and its interval holds for further runs "
+        f"too{known}. The problems that moved are those of the first run of each"
+    )
+    runs = {f"{name}, {len(side)} runs": str(side[0].path.parent) for name, side in (("A", first), ("B", second))}
+    return msgspec.structs.replace(pair, runs=runs, comparison=comparison, corrected=None, notes=(*pair.notes, note))
 
 
 def _settings(runs: Sequence[Run]) -> list[list[Run]]:
@@ -90,13 +136,7 @@ def _rank_experiment(settings: Sequence[Sequence[Run]], terms: Terms) -> list[Co
 
 
 def _ranked(groups: Sequence[Sequence[Run]], names: Sequence[str], terms: Terms) -> list[Ranking]:
-    counts = [
-        {
-            name: counts_of(run, marked_label(run.snapshot(), terms.protocol), terms)[0]
-            for name, run in zip(names, group, strict=True)
-        }
-        for group in groups
-    ]
+    counts = [{name: _tallied(run, terms) for name, run in zip(names, group, strict=True)} for group in groups]
     return rank_over(terms.metric, counts, terms.level, terms.seed, terms.population)
 
 
