@@ -95,6 +95,14 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     fewshot_seed: Annotated[Whole, _fixed("which examples are drawn")] = 42
     limit: Annotated[Count | None, _fixed("only the first L problems")] = None
     limit_seed: Annotated[Whole | None, _fixed("with --limit: L problems drawn with this seed, not the first L")] = None
+    stratify: Annotated[
+        tuple[str, ...],
+        _fixed(
+            "with --limit and --limit-seed: as large a part of each value of a field of the problems, such as level, or of "
+            "each solve rate in stored runs; may be repeated for more runs",
+            "FIELD|RUN",
+        ),
+    ] = ()
     system_prompt: Annotated[str | None, _fixed("system message before every question", "TEXT")] = None
     then: Annotated[
         tuple[str, ...],
@@ -270,7 +278,7 @@ def fixed_options() -> tuple[str, ...]:
 
 NOT_FOR_JUDGES = (
     "samples", "pass_k", "until", "until_better", "margin", "max_samples", "stop", "prompt", "fewshot", "fewshot_pool", "fewshot_seed", "limit",
-    "limit_seed", "system_prompt", "then", "protocol", "data_dir",
+    "limit_seed", "stratify", "system_prompt", "then", "protocol", "data_dir",
     "tools", "tool_format", "max_turns", "tool_timeout", "tool_memory", "unsafe_tools",
 )  # fmt: skip
 """Options that would change what a judge is asked."""

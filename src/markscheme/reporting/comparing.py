@@ -196,7 +196,7 @@ def find_differences(manifests: Mapping[str, Manifest], protocols: Mapping[str, 
 
 
 SHOWN_ELSEWHERE = {
-    *("benchmark", "model", "protocol", "samples", "limit", "limit_seed"),
+    *("benchmark", "model", "protocol", "samples", "limit", "limit_seed", "stratify"),
     *("prompt", "fewshot", "fewshot_pool", "fewshot_seed", "system_prompt"),  # in the hash of the prompts
     *("temperature", "top_p", "top_k", "max_tokens", "stop"),  # in the sampling as it was sent
 }

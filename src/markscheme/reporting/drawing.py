@@ -22,8 +22,11 @@ def part_of_whole(counts: Counts, manifest: Manifest) -> tuple[Counts, str]:
             f"the {manifest.problems:,} problems of this {manifest.benchmark} run were not drawn at random, as far as it "
             "says: --whole-benchmark needs a run with --limit and --limit-seed"
         )
+    if manifest.strata and len(manifest.stratum) == len(counts.keys):
+        counts = replace(counts, strata=manifest.stratum, strata_sizes=manifest.strata)
+    how = f", as large a part of each of {len(manifest.strata)} strata" if counts.strata else ""
     said = (
-        f"{manifest.problems:,} of {manifest.drawn_from:,} problems were drawn at random: the intervals are about what the "
+        f"{manifest.problems:,} of {manifest.drawn_from:,} problems were drawn at random{how}: the intervals are about what the "
         "same number of samples on all of them would give (those of groups: about problems like these)"
     )
     return replace(counts, whole=manifest.drawn_from), said

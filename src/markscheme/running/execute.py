@@ -6,6 +6,7 @@ import asyncio
 import platform
 import re
 import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext, suppress
 from datetime import datetime
@@ -67,13 +68,17 @@ def execute(
     `driven` says that whoever calls looks at the answers and comes back for more samples.
     """
     config = with_environment(config)
-    bench, questions, protocol = prepared or prepare(config)
+    bench, questions, protocol, strata = prepared or prepare(config)
     # Whatever is wrong with the options is said before there is a folder.
     samples = _check_ranks(config, ranks)
     model = load_model(config.model, config)
     check_talk(config, model)
     sampling = _sampling(config, samples, model, bench.default_sampling(config.prompt))
     manifest = _manifest(config, bench, questions, protocol.label, samples, sampling)
+    if strata:
+        of = dict(zip((problem.key for problem in bench.problems), strata, strict=True))
+        drawn = tuple(of[question.problem.key] for question in questions)
+        manifest = msgspec.structs.replace(manifest, strata=dict(Counter(strata)), stratum=drawn)
     price, budget = _budget(config, budget)
     baseline = None if driven else baseline_of(config, questions, protocol.label)
     choose_limit(config, model, len(questions) * samples)

@@ -59,6 +59,9 @@ class Counts:
     """By problem key, where a metric needs more than counts."""
     requests: tuple[Ints, ...] = ()
     """Of each problem, verdicts by request (a row each), where a request brought several samples: these may be dependent."""
+    strata: tuple[str, ...] = ()
+    """The stratum of each problem, where a part of each was drawn; and how many the whole benchmark has of each."""
+    strata_sizes: Mapping[str, int] | None = None
     whole: int = 0
     """Problems of the benchmark that these were drawn from at random, where that is known; no selection of them keeps it."""
 
@@ -146,6 +149,7 @@ class Counts:
         if verdict is Verdict.ERROR:
             part, whole = self.missing, self.n + self.missing
         made = replace(from_correct(whole, part, self.keys), clusters=self.clusters, whole=self.whole)
+        made = replace(made, strata=self.strata, strata_sizes=self.strata_sizes)
         if verdict is Verdict.ERROR or not self.requests:
             return made
         parts = ((table[:, _SCORED].sum(axis=1), table[:, _COLUMN[verdict]]) for table in self.requests)
