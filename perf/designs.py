@@ -5,15 +5,22 @@ Markdown table. All parts together take about twenty minutes on one core; `RUNS=
 """
 
 import os
+import random
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
 
+import marker_coverage
 import numpy as np
 from audit import Floats, Row, curves, truth
+from difficulties import CHANGES, SETS
+from scipy import special
 
-from markscheme.statistics import Counts, from_correct, interval
+from markscheme.benchmarks.benchmark import _from_each
+from markscheme.statistics import Counts, compare, from_correct, interval
 from markscheme.statistics.looking import look, schedule
+from markscheme.statistics.marker_errors import corrected
+from markscheme.statistics.repeats import difference_over_runs, over_runs
 
 RUNS = float(os.environ.get("RUNS", "1"))
 
@@ -132,7 +139,130 @@ def _asked(
     return (*(stop or (most / plan, False)), plan, ever, held)
 
 
-PARTS = {"dependent": dependent, "looking": looking}
+def sparse(rng: np.random.Generator) -> Iterator[Row]:
+    """One problem in twenty jumps by 80 points: the interval that allows for kinds not seen, and its price at no change."""
+    yield (
+        "rates",
+        "problems × samples",
+        "interval holds",
+        "… for unseen kinds",
+        "its width ÷ the interval's, no change",
+    )
+    for rates in ("uniform", "bimodal 2/98", "three camps", "hard, some easy", "U-shaped"):
+        large = SETS[rates](rng, (400_000,))
+        gain = float(np.mean(CHANGES["sparse gains"](large, rng) - large))
+        for problems, samples in ((15, 16), (30, 16), (100, 16), (100, 64)):
+            found = []
+            for _ in times(100):
+                p = SETS[rates](rng, (problems,))
+                a, same, b = (
+                    from_correct(np.full(problems, samples), rng.binomial(samples, chances))
+                    for chances in (p, p, CHANGES["sparse gains"](p, rng))
+                )
+                made, null = compare("accuracy", a, b), compare("accuracy", a, same)
+                assert made.unseen is not None
+                assert null.unseen is not None
+                held = [each.low <= gain <= each.high for each in (made.difference, made.unseen)]
+                found.append((*held, null.unseen.half_width / null.difference.half_width))
+            plain, unseen, price = np.mean(found, axis=0)
+            yield (rates, f"{problems} × {samples}", f"{plain:.1%}", f"{unseen:.1%}", f"{price:.2f}")
+
+
+def unsure(rng: np.random.Generator) -> Iterator[Row]:
+    """Half of the marker's errors look unsure to people, and some other answers: bounds, and as if not judged (300 × 8)."""
+    yield ("marker", "labels", "others unsure", "coverage", "width", "if unsure were not judged", "width", "unsure")
+    for kind in ("FP 5 %, FN 5 %", "FP 2 % only", "misses on hard ones"):
+        for labels, besides in ((300, 0.0), (300, 0.05), (100, 0.0)):
+            found = []
+            for _ in times(100):
+                p = curves(rng, 300, 0.3)
+                run = marker_coverage.draw(rng, kind, p, 8)
+                judged = marker_coverage.adjudicate(rng, run, labels)
+                error = (run.said != run.right).ravel()
+                puzzling = judged.judged & (rng.random(error.size) < np.where(error, 0.5, besides))
+                left = replace(
+                    judged, judged=judged.judged & ~puzzling, overturned=judged.overturned & ~puzzling, unsure=puzzling
+                )
+                counts = from_correct(np.full(300, 8), run.said.sum(axis=1))
+                marked, exact = interval("accuracy", counts, population="these problems"), float(p.mean())
+                row = []
+                for marks in (left, replace(left, unsure=None)):
+                    made = corrected(marked, marks.shift(1, 0.95), spread=marks.spread())
+                    row += [made.low <= exact <= made.high, made.high - made.low]
+                found.append((*row, puzzling.sum() / labels))
+            held, width, other, other_width, share = np.mean(found, axis=0)
+            widths = (f"{100 * width:.1f}", f"{other:.1%}", f"{100 * other_width:.1f}")
+            yield (kind, labels, f"{besides:.0%}", f"{held:.1%}", *widths, f"{share:.0%}")
+
+
+def repeats(rng: np.random.Generator) -> Iterator[Row]:
+    """Runs that differ (heavy-tailed shifts of the log-odds, 60 problems): a setting's score, and two equal settings."""
+    yield ("runs × samples", "shift", "score, drawn", "score, these", "difference, drawn", "difference, these", "width")
+    for runs, samples, shift in ((3, 1, 0.0), (3, 1, 0.3), (5, 4, 0.3), (3, 4, 1.0), (2, 4, 0.3)):
+        shifts = shift * rng.standard_t(4, 400) / 2**0.5
+        large, fixed = curves(rng, 20_000, 0.3), curves(rng, 60, 0.3)
+        whole, these = (float(np.mean([_shifted(p, each).mean() for each in shifts])) for p in (large, fixed))
+
+        def setting(p: Floats, shifts: Floats = shifts, runs: int = runs, samples: int = samples) -> list[Counts]:
+            drawn = rng.choice(shifts, runs)
+            return [from_correct(np.full(60, samples), rng.binomial(samples, _shifted(p, each))) for each in drawn]
+
+        found = []
+        for _ in times(250):
+            p = curves(rng, 60, 0.3)
+            score = over_runs("accuracy", setting(p)).score
+            on_these = over_runs("accuracy", setting(fixed), population="these problems").score
+            drawn = difference_over_runs("accuracy", setting(p), setting(p)).bounds(0.95)
+            both = difference_over_runs("accuracy", setting(fixed), setting(fixed), "these problems").bounds(0.95)
+            held = (score.low <= whole <= score.high, on_these.low <= these <= on_these.high)
+            found.append((*held, drawn[0] <= 0 <= drawn[1], both[0] <= 0 <= both[1], score.high - score.low))
+        *held, width = np.mean(found, axis=0)
+        yield (f"{runs} × {samples}", shift, *(f"{each:.1%}" for each in held), f"{100 * width:.1f}")
+
+
+def _shifted(p: Floats, shift: float) -> Floats:
+    return p / (p + (1 - p) * np.exp(-shift))
+
+
+def whole(rng: np.random.Generator) -> Iterator[Row]:
+    """A random part for the whole benchmark, plain and stratified by three stored runs of other models."""
+    yield ("part", "samples", "plain", "width", "stratified", "width")
+    for size, part, samples, ability in (
+        (1319, 400, 1, 2.5),
+        (1319, 400, 4, 2.5),
+        (500, 150, 1, 0.3),
+        (134, 60, 4, -1.0),
+    ):
+        found = []
+        for _ in times(200):
+            difficulty, slope = rng.standard_t(2, size) * 1.5, rng.lognormal(0, 0.6, size)
+            others = [special.expit(slope * (ability + rng.normal(0, 1) - difficulty)) for _ in range(3)]
+            rate = np.mean([rng.random(size) < each for each in others], axis=0)
+            strata = np.digitize(rate, [0.01, 0.34, 0.67, 0.99]).astype(str)
+            right = rng.binomial(samples, special.expit(slope * (ability - difficulty)))
+            exact, luck = float(right.mean()) / samples, random.Random(int(rng.integers(2**31)))
+            row: list[float] = []
+            for drawn in (luck.sample(range(size), part), _from_each(strata.tolist(), part, luck)):
+                counts = replace(from_correct(np.full(part, samples), right[drawn]), whole=size)
+                if row:
+                    sizes = {label: int((strata == label).sum()) for label in np.unique(strata).tolist()}
+                    counts = replace(counts, strata=tuple(strata[drawn].tolist()), strata_sizes=sizes)
+                made = interval("accuracy", counts, population="the whole benchmark")
+                row += [made.low <= exact <= made.high, made.high - made.low]
+            found.append(row)
+        plain, width, parts, parts_width = np.mean(found, axis=0)
+        widths = (f"{plain:.1%}", f"{100 * width:.1f}", f"{parts:.1%}", f"{100 * parts_width:.1f}")
+        yield (f"{part} of {size:,}", samples, *widths)
+
+
+PARTS = {
+    "dependent": dependent,
+    "looking": looking,
+    "sparse": sparse,
+    "unsure": unsure,
+    "repeats": repeats,
+    "whole": whole,
+}
 
 
 def main(names: list[str]) -> None:

@@ -262,9 +262,9 @@ def named_notes(table: Table) -> list[str]:
 
 def over_runs_line(made: Repeated) -> str:
     """The score of a setting over its runs, in one line."""
-    parts = (("problems", made.from_problems), ("runs", made.from_runs), ("luck in samples", made.from_sampling))
+    parts = [("problems", made.from_problems), ("runs", made.from_runs), ("luck in samples", made.from_sampling)]
     if made.population == "these problems":
-        parts = parts[1:]
+        del parts[0]
     errors = ", ".join(f"{name} {100 * error:.1f}" for name, error in parts)
     return (
         f"{len(made.runs)} runs of one setting: {made.metric} {100 * made.score.estimate:.1f} [{100 * made.score.low:.1f}, "
