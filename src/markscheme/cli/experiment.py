@@ -153,7 +153,7 @@ def print_grid(cells: Sequence[Cell], paths: Sequence[Path]) -> None:
         table.append({"model": model, **setting, **shown})
     if runs:
         about = f"{interval_of('problems drawn')}{', averaged over these benchmarks' * (len(benchmarks) > 1)}"
-        print_table(f"accuracy, %, with {about}" + (" · rank (all ranks hold together)" if ranks else ""), table)
+        print_table(f"accuracy, %, with {about}" + (" · rank" if ranks else ""), table)
 
 
 def _ranks(runs: Sequence[Run]) -> dict[tuple[str, bool], str]:

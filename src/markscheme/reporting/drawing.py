@@ -109,7 +109,7 @@ def looked_line(looked: Looked) -> str:
         "open": "not decided",
     }[looked.outcome]
     return (
-        f"{said}, after {looked.looks} looks and {looked.samples} samples per problem; {100 * d.estimate:+.1f} points on exactly "
+        f"{said}, after {looked.looks} look{'s' * (looked.looks > 1)} and {looked.samples} samples per problem; {100 * d.estimate:+.1f} points on exactly "
         f"these problems, always-valid interval {100 * d.low:+.1f} to {100 * d.high:+.1f} (each end wrong in at most "
         f"{100 * looking.ERROR:.0f} % of runs, whenever one stops)"
     )
