@@ -202,7 +202,8 @@ def _add_difference(tally: Tally, name: str, a: Counts, b: Counts, population: s
     if change in NO_CHANGE:
         other = float(made.chance_above(0.0) <= 0.025 or made.chance_above(0.0) >= 0.975)
     elif population == DRAWN:
-        other = float(low <= truth <= high or bool(compare(name, a, b).caveats))
+        unseen = compare(name, a, b).unseen
+        other = float(unseen is not None and unseen.low <= truth <= unseen.high)
     tally.add(low, high, made.estimate, truth, other)
     moves = per_problem(name, b) - per_problem(name, a)
     error = float(moves.std(ddof=1)) / math.sqrt(moves.size)

@@ -61,7 +61,18 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
             "±POINTS",
         ),
     ] = None
-    max_samples: Annotated[Count, _free("with --until: at most so many samples per problem, on average")] = 64
+    until_better: Annotated[
+        str | None,
+        _free(
+            "add samples until the model is shown to be better than this run, or a gain of --margin points is not in "
+            "sight; of two models in one experiment, the name of the first",
+            "BASELINE",
+        ),
+    ] = None
+    margin: Annotated[Points | None, _free("with --until-better: the smallest gain that matters", "POINTS")] = None
+    max_samples: Annotated[
+        Count, _free("with --until and --until-better: at most N samples per problem, on average", "N")
+    ] = 64
     stop: Annotated[tuple[str, ...], _fixed("end a response at this text; may be repeated")] = ()
     seed: Annotated[Whole, _fixed("every sample's own seed is derived from this one")] = 0
 
@@ -84,6 +95,14 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     fewshot_seed: Annotated[Whole, _fixed("which examples are drawn")] = 42
     limit: Annotated[Count | None, _fixed("only the first L problems")] = None
     limit_seed: Annotated[Whole | None, _fixed("with --limit: L problems drawn with this seed, not the first L")] = None
+    stratify: Annotated[
+        tuple[str, ...],
+        _fixed(
+            "with --limit and --limit-seed: as large a part of each value of a field of the problems, such as level, or of "
+            "each solve rate in stored runs; may be repeated for more runs",
+            "FIELD|RUN",
+        ),
+    ] = ()
     system_prompt: Annotated[str | None, _fixed("system message before every question", "TEXT")] = None
     then: Annotated[
         tuple[str, ...],
@@ -279,8 +298,8 @@ def fixed_options() -> tuple[str, ...]:
 
 
 NOT_FOR_JUDGES = (
-    "samples", "pass_k", "until", "max_samples", "stop", "prompt", "fewshot", "fewshot_pool", "fewshot_seed", "limit",
-    "limit_seed", "system_prompt", "then", "protocol", "data_dir",
+    "samples", "pass_k", "until", "until_better", "margin", "max_samples", "stop", "prompt", "fewshot", "fewshot_pool", "fewshot_seed", "limit",
+    "limit_seed", "stratify", "system_prompt", "then", "protocol", "data_dir",
     "tools", "tool_format", "max_turns", "tool_timeout", "tool_memory", "tool_state", "sandbox", "tool_image", "unsafe_tools",
 )  # fmt: skip
 """Options that would change what a judge is asked."""

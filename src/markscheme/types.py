@@ -152,6 +152,7 @@ class Response(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     latency: float | None = None  # seconds of the attempt that succeeded
     first_token: float | None = None  # seconds until it came, where the answer was streamed
     seed: int | None = None
+    """What it was drawn with. Samples of a problem that share a seed came with one request, and may not be independent."""
     attempts: int = 1
     model: str | None = None  # as the server names itself
     created: str | None = None  # UTC, ISO 8601

@@ -327,3 +327,54 @@ def test_compare_corrects_a_difference_in_pass_at_k(tmp_path, tables, capsys):
     assert told["corrected"]["low"] < 0 < told["corrected"]["high"]
     main(["compare", *pair, "--anyway", "--metric", "pass^4", "--json"])
     assert json.loads(capsys.readouterr().out)["corrected"] is None
+
+
+def test_unsure_labels_widen_the_interval_as_far_as_they_may_go(run, tables, capsys):
+    """Whatever the truth of those that people could not tell, it lies within."""
+    right, marked = tables
+    label(
+        run,
+        60,
+        lambda problem, sample: (
+            "unsure" if right[problem][sample] != marked[problem][sample] else says(right)(problem, sample)
+        ),
+    )
+    figures = summarize(run).corrected
+    assert figures.unsure
+    assert figures.accuracy.low <= right.mean() <= figures.accuracy.high
+    judged = adjudicated(run.snapshot(), "math").marks
+    low, high = (judged.settled(turned, not turned).shift(1, 0.95).low for turned in (True, False))
+    assert low < high
+    assert main(["report", str(run.path)]) == 0
+    assert "intervals hold whatever these are" in " ".join(capsys.readouterr().out.split())
+
+
+def test_labels_that_somebody_picked_are_left_out_and_told(run, tables, capsys):
+    """The order is drawn at random; labels from the middle of it tell of nothing but themselves."""
+    right, _ = tables
+    label(run, 40, says(right))
+    honest = summarize(run).corrected
+    snapshot = run.snapshot()
+    later = draw_order(snapshot)[120:130]
+    with labels_journal(run.path, "ann") as journal:
+        for each in later:
+            content = content_of(snapshot.response(snapshot.row(each.key, each.sample)))
+            journal.write([Label(each.key, each.sample, content, "wrong", "ann", "now")])
+    figures = summarize(run).corrected
+    assert (figures.picked, figures.judged) == (10, honest.judged)
+    assert figures.accuracy == honest.accuracy
+    main(["report", str(run.path)])
+    assert "10 labels picked, not drawn by the order, left out" in " ".join(capsys.readouterr().out.split())
+
+
+def test_responses_that_people_skipped_count_as_unsure(run, tables):
+    """Leaving out the hard ones is no way to a narrow interval."""
+    right, _ = tables
+    label(run, 80, says(right))
+    whole = summarize(run).corrected
+    file = run.path / "adjudications" / "labels.ann.jsonl"
+    lines = file.read_text().splitlines(keepends=True)
+    file.write_text("".join(lines[:30] + lines[33:]))
+    figures = summarize(run).corrected
+    assert figures.skipped == 3
+    assert figures.accuracy.high - figures.accuracy.low > whole.accuracy.high - whole.accuracy.low

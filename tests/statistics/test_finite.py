@@ -59,3 +59,18 @@ def test_interval_when_several_samples_of_a_part_are_drawn_then_the_whole_is_cov
 def test_interval_when_the_part_is_larger_than_the_whole_then_refused():
     with pytest.raises(UsageError, match="12 problems cannot be a part of 10"):
         interval("accuracy", replace(from_correct([4] * 12, [2] * 12), whole=10), population=WHOLE)
+
+
+def test_stratified_when_strata_tell_hard_from_easy_then_narrower_and_the_mean_by_their_sizes():
+    strata = ("hard",) * 20 + ("easy",) * 20
+    right = np.array([1] * 2 + [0] * 18 + [1] * 18 + [0] * 2)
+    plain = replace(from_correct(np.ones(40, int), right), whole=200)
+    parts = replace(plain, strata=strata, strata_sizes={"hard": 150, "easy": 50})
+    one, two = (interval("accuracy", each, population="the whole benchmark") for each in (plain, parts))
+    assert two.estimate == pytest.approx(0.75 * 0.1 + 0.25 * 0.9)
+    even = interval(
+        "accuracy", replace(parts, strata_sizes={"hard": 100, "easy": 100}), population="the whole benchmark"
+    )
+    assert even.estimate == pytest.approx(one.estimate)
+    assert even.high - even.low < 0.8 * (one.high - one.low)
+    assert interval("accuracy", parts) == interval("accuracy", plain), "only the whole benchmark has strata"

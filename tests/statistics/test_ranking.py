@@ -9,7 +9,7 @@ import pytest
 
 from markscheme.errors import UsageError
 from markscheme.statistics import from_correct, interval, macro, mean_interval, rank
-from markscheme.statistics.ranking import joint_level
+from markscheme.statistics.ranking import joint_level, rank_over
 
 
 def test_joint_level_when_two_models_then_the_level_itself():
@@ -104,3 +104,36 @@ def test_rank_when_responses_are_missing_then_it_says_what_they_could_make_of_it
     assert said[1].startswith("responses of holes are missing")
     assert "75.0 if all of them were wrong, 100.0 if right" in said[1]
     assert rank("accuracy", {"whole": whole, "same": whole}).caveats == ()
+
+
+def test_rank_over_when_several_benchmarks_then_all_comparisons_hold_together_and_averages_come_last():
+    rng = np.random.default_rng(5)
+    n = np.full(80, 4)
+    benchmarks = [
+        {name: from_correct(n, rng.binomial(4, rate, 80)) for name, rate in (("a", 0.3), ("b", 0.5), ("c", 0.5))}
+        for _ in range(3)
+    ]
+    *parts, average = rank_over("accuracy", benchmarks)
+    assert len(parts) == 3
+    assert {each.comparisons for each in (*parts, average)} == {12}
+    assert average.models[2].name == "a"
+    assert (average.models[2].best_rank, average.models[2].worst_rank) == (3, 3)
+    assert set(average.best) == {"b", "c"}
+    alone = rank("accuracy", benchmarks[0])
+    assert parts[0].pairs[0].difference.level > alone.pairs[0].difference.level, "more comparisons, wider each"
+    assert all(pair.p_value >= one.p_value for pair, one in zip(parts[0].pairs, alone.pairs, strict=True))
+
+
+def test_rank_when_differences_are_shown_in_steps_then_no_fewer_than_by_intervals():
+    rng = np.random.default_rng(6)
+    n = np.full(60, 4)
+    for _ in range(5):
+        models = {str(at): from_correct(n, rng.binomial(4, 0.3 + 0.08 * at, 60)) for at in range(5)}
+        got = rank("accuracy", models)
+        assert all(pair.p_value <= 0.051 for pair in got.pairs if pair.difference.low > 0)
+
+
+def test_rank_over_when_models_differ_between_benchmarks_then_refused():
+    one = from_correct([4, 4], [1, 2])
+    with pytest.raises(UsageError, match="the same ones on every benchmark"):
+        rank_over("accuracy", [{"a": one, "b": one}, {"a": one, "c": one}])

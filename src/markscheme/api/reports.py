@@ -12,10 +12,11 @@ from markscheme.api.results import Comparison, Plan, Report
 from markscheme.api.run import Run
 from markscheme.benchmarks.errata import Erratum, errata_of, read_errata, shipped_errata
 from markscheme.errors import JournalError, UsageError
-from markscheme.reporting.comparing import compare_folders, terms_of
+from markscheme.reporting.comparing import Compared, terms_of
 from markscheme.reporting.errata import Suspect
 from markscheme.reporting.errata import suspects as find_suspects
-from markscheme.reporting.planning import plan_from
+from markscheme.reporting.family import compare_folders, repeated
+from markscheme.reporting.planning import designs_from, plan_from
 from markscheme.reporting.summary import summarize
 from markscheme.reporting.table import make_table
 from markscheme.reporting.verifying import Verified, verify_run
@@ -46,8 +47,12 @@ def report(
     whole_benchmark: bool = False,
     cluster: str | None = None,
     errata: str | PathLike[str] | None = None,
+    repeats: bool = False,
 ) -> Report:
-    """The figures of runs with their intervals; further `metric`s by name: `maj@4`, `pass^4`, `best-of-4:SCORE`."""
+    """The figures of runs with their intervals; further `metric`s by name: `maj@4`, `pass^4`, `best-of-4:SCORE`.
+
+    With `repeats` the runs are repeats of one setting, and their mean has an interval for further runs too.
+    """
     opened = folder.find_runs(paths_of(runs))
     if not opened:
         raise UsageError("name a run, or a folder of runs: ms.report(run), ms.report('runs')")
@@ -60,7 +65,12 @@ def report(
     population: Population = "the whole benchmark" if whole_benchmark else _population(these_problems)
     known = read_errata(Path(errata)) if errata is not None else ()
     summaries = [summarize(each, protocol, ks, names, population, cluster, known) for each in opened]
-    return Report(make_table(summaries), opened)
+    over = (
+        repeated(opened, terms_of(these_problems=these_problems, cluster=cluster, protocol=protocol))
+        if repeats
+        else None
+    )
+    return Report(make_table(summaries, over), opened)
 
 
 def errata(benchmark: str | None = None) -> dict[str, tuple[Erratum, ...]]:
@@ -119,6 +129,9 @@ def compare(
     options = {"metric": metric, "protocol": protocol, "level": level, "seed": seed, "anyway": anyway}
     terms = terms_of(margin=margin, these_problems=these_problems, cluster=cluster, **options)
     compared = compare_folders(list(paths_of(runs)), terms)
+    last = compared[-1]
+    if isinstance(last, Compared) and last.average:
+        return Comparison(last, tuple(each for each in compared if isinstance(each, Compared)))
     if len(compared) > 1:
         raise UsageError(f"these are runs of {len(compared)} benchmarks: compare those of one, or two folders of runs")
     return Comparison(compared[0])
@@ -160,7 +173,10 @@ def adjudicate(run: Runs, *, who: str, limit: int | None = None, seed: int = 0) 
 
 def plan(
     *,
-    detect: float,
+    detect: float | None = None,
+    half_width: float | None = None,
+    metric: str = "accuracy",
+    models: int = 2,
     benchmark: str | None = None,
     problems: int | None = None,
     power: float = 0.8,
@@ -171,16 +187,23 @@ def plan(
     cluster: str | None = None,
     data_dir: str | None = None,
 ) -> Plan:
-    """How many samples show a difference of `detect` points, learnt from one or two pilot runs where there are some."""
+    """How many samples show a difference of `detect` points, learnt from one or two pilot runs where there are some.
+
+    With `half_width` instead: the fewest requests that tell one score on the whole benchmark to ± so many points.
+    """
     from markscheme.benchmarks import benchmark as find_benchmark
 
-    if not isinstance(detect, int | float):
+    if (detect is None) == (half_width is None):
+        raise UsageError("say what to find out: --detect POINTS for a difference, or --half-width POINTS for one score")
+    if half_width is None and not isinstance(detect, int | float):
         raise UsageError(f"--detect is a difference in points, such as 5, not {detect!r}")
     opened = [Run.open(each) for each in paths_of([pilot])]
     if problems is None and (name := named_benchmark(benchmark)) is not None:
         problems = len(find_benchmark(name, data_dir).problems)
+    if detect is None:
+        return Plan(designs_from(opened, problems, half_width or 0.0, level, solve_rate))
     population = _population(these_problems)
-    return Plan(plan_from(opened, problems, detect, power, level, solve_rate, population, cluster))
+    return Plan(plan_from(opened, problems, detect, power, level, solve_rate, population, cluster, metric, models))
 
 
 def path_of(run: Any) -> Path:

@@ -12,13 +12,15 @@ from markscheme.api.frames import Columns, Listing, Result, Rows, text_table
 from markscheme.api.notebook import Shift
 from markscheme.api.python_words import in_python
 from markscheme.errors import UsageError
-from markscheme.reporting.comparing import Compared, MacroCompared, differences, margin_line, shown_worse
+from markscheme.reporting.comparing import Compared, differences, margin_line, shown_worse
 from markscheme.reporting.estimates import Estimate
+from markscheme.reporting.family import MacroCompared
 from markscheme.reporting.figures import bounds, figures_of, percent
-from markscheme.reporting.planning import plan_range, plan_rows
+from markscheme.reporting.planning import design_line, design_rows, plan_range, plan_rows
 from markscheme.reporting.plots import distinct
 from markscheme.reporting.summary import Summary
 from markscheme.reporting.table import TEXT_FORMATS, Table, flat_kinds, flat_rows, intervals, named_notes, shown_rows
+from markscheme.statistics.designs import Designs
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -142,12 +144,15 @@ class Comparison(Result):
         **dict.fromkeys(("difference", "low", "high", "level", "p_value"), float),
     }
 
-    def __init__(self, compared: Compared | MacroCompared) -> None:
+    def __init__(self, compared: Compared | MacroCompared, parts: tuple[Compared, ...] = ()) -> None:
         self.compared = compared
+        self._ranked = parts
 
     @property
     def parts(self) -> tuple[Compared, ...]:
-        """The comparison of each benchmark."""
+        """The comparison of each benchmark; of several models, also of their averages, which come last."""
+        if self._ranked:
+            return self._ranked
         return self.compared.parts if isinstance(self.compared, MacroCompared) else (self.compared,)
 
     @property
@@ -163,7 +168,7 @@ class Comparison(Result):
     @property
     def worse(self) -> bool:
         """Whether B is shown to be worse than A: what `compare --fail-if-worse` exits by."""
-        return shown_worse(self.compared)
+        return shown_worse(self._pair)
 
     @property
     def margin(self) -> Margin | None:
@@ -253,8 +258,9 @@ def _difference_rows(part: Compared) -> list[dict[str, Any]]:
     measured = part.comparison or part.ranking
     assert measured is not None
     about = {"benchmark": part.benchmark, "metric": measured.metric}
-    p_value = part.comparison.p_value if part.comparison else None  # a ranking has none
-    return [{**about, "b": b, "a": a, **_points(each), "p_value": p_value} for b, a, each in differences(part)]
+    p_values = [part.comparison.p_value] if part.comparison else [each.p_value for each in part.ranking.pairs]  # type: ignore[union-attr]
+    rows = zip(differences(part), p_values, strict=True)
+    return [{**about, "b": b, "a": a, **_points(each), "p_value": p_value} for (b, a, each), p_value in rows]
 
 
 def _points(interval: Interval) -> dict[str, float]:
@@ -269,37 +275,42 @@ def _difference_line(row: dict[str, Any]) -> str:
 
 
 class Plan(Result):
-    """What n samples per problem buy."""
+    """What n samples per problem buy, or the ways to know one score well enough."""
 
-    def __init__(self, plan: Planned) -> None:
+    def __init__(self, plan: Planned | Designs) -> None:
         self.plan = plan
 
     @property
     def samples(self) -> int | None:
-        """Samples per problem that show the difference; None where no number does."""
-        return self.plan.samples
+        """Samples per problem that show the difference, None where no number does; of one score, those of the cheapest way."""
+        return self.plan.designs[0].samples if isinstance(self.plan, Designs) else self.plan.samples
 
     def rows(self) -> Rows:
         """One record a number of samples."""
-        return [msgspec.structs.asdict(row) for row in self.plan.rows]
+        rows = self.plan.designs if isinstance(self.plan, Designs) else self.plan.rows
+        return [msgspec.structs.asdict(row) for row in rows]
 
     def columns(self) -> Columns:
         """The type of each column."""
-        return {name: int if name == "samples" else float for name in self.rows()[0]}
+        return {name: int if name in ("samples", "problems", "requests") else float for name in self.rows()[0]}
 
     def plot(self) -> Figure:
         """The chance to find the difference against the number of samples."""
         from markscheme.reporting.plots import power_curve
 
+        if isinstance(self.plan, Designs):
+            raise UsageError("a plot is of the chance to find a difference: plan with detect=")
         return power_curve(self.plan)
 
     def _shown(self) -> Rows:
-        return plan_rows(self.plan)
+        return design_rows(self.plan) if isinstance(self.plan, Designs) else plan_rows(self.plan)
 
     def _title(self) -> str:
         plan = self.plan
+        if isinstance(plan, Designs):
+            return design_line(plan)
         shown = "no number of samples shows" if plan.samples is None else f"{plan.samples} samples per problem show"
         return f"{shown} {100 * plan.detect:g} points on {plan.problems} problems with power {plan.power:g}"
 
     def _notes(self) -> list[str]:
-        return plan_range(self.plan)
+        return [] if isinstance(self.plan, Designs) else plan_range(self.plan)

@@ -117,17 +117,21 @@ class Benchmark:
         fewshot_seed: int = 42,
         limit: int | None = None,
         limit_seed: int | None = None,
+        strata: Sequence[str] = (),
         system_prompt: str | None = None,
         then: tuple[str, ...] = (),
     ) -> list[Question]:
-        """The problems with the prompts really sent; with `limit_seed`, `limit` of them drawn at random, in order."""
+        """The problems with the prompts really sent; with `limit_seed`, `limit` of them drawn at random, in order.
+
+        `strata` is a label for each problem of the benchmark: as large a part of each is drawn.
+        """
         template = self.template(variant)
         if system_prompt is not None:
             template = msgspec.structs.replace(template, system=system_prompt)
         if then:
             template = further_turns(template, then)
         examples = self._examples(template, fewshot, fewshot_seed)
-        asked = _some(self.problems, limit, limit_seed)
+        asked = _some(self.problems, limit, limit_seed, strata)
         prompts = build_prompts(template, asked, examples, fewshot_seed)
         return [Question(problem=problem, prompt=prompt) for problem, prompt in zip(asked, prompts, strict=True)]
 
@@ -222,8 +226,23 @@ class DataProblems(LazySequence[Problem]):
         return problem if copies == 1 else msgspec.structs.replace(problem, key=f"{problem.key}-{copies}")
 
 
-def _some(problems: Sequence[Problem], limit: int | None, seed: int | None) -> Sequence[Problem]:
+def _some(
+    problems: Sequence[Problem], limit: int | None, seed: int | None, strata: Sequence[str] = ()
+) -> Sequence[Problem]:
     if limit is None or seed is None or limit >= len(problems):
         return problems[:limit]
-    chosen = sorted(random.Random(seed).sample(range(len(problems)), limit))
+    luck = random.Random(seed)
+    chosen = sorted(_from_each(strata, limit, luck) if strata else luck.sample(range(len(problems)), limit))
     return [problems[index] for index in chosen]
+
+
+def _from_each(strata: Sequence[str], limit: int, luck: random.Random) -> list[int]:
+    """As large a part of each stratum, to a whole problem; what is left over goes to those that lack most."""
+    members: dict[str, list[int]] = {}
+    for index, label in enumerate(strata):
+        members.setdefault(label, []).append(index)
+    share = {label: limit * len(each) / len(strata) for label, each in members.items()}
+    take = {label: int(part) for label, part in share.items()}
+    for label in sorted(members, key=lambda label: (take[label] - share[label], label))[: limit - sum(take.values())]:
+        take[label] += 1
+    return [index for label in sorted(members) for index in luck.sample(members[label], take[label])]

@@ -53,8 +53,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from markscheme.cli.report import tell_alterations
-    from markscheme.reporting.comparing import MacroCompared, compare_folders, forest_figure, shown_worse, terms_of
+    from markscheme.reporting.comparing import forest_figure, shown_worse, terms_of
     from markscheme.reporting.comparison_text import print_compared
+    from markscheme.reporting.family import MacroCompared, compare_folders
     from markscheme.runs import find_runs
 
     names = ("metric", "protocol", "level", "seed", "anyway", "cluster", "margin", "these_problems")
@@ -72,7 +73,9 @@ def run(args: argparse.Namespace) -> int:
 
         save(forest_figure(compared[0]), Path(args.plot))
         print(f"wrote {args.plot}", file=sys.stderr)
-    if args.fail_if_worse and any(map(shown_worse, compared)):
+    if args.fail_if_worse and any(
+        shown_worse(each if isinstance(each, MacroCompared) else each.comparison) for each in compared
+    ):
         print("markscheme: B is shown to be worse than A", file=sys.stderr)
         return EXIT_WORSE
     return 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -141,12 +141,14 @@ def print_grid(cells: Sequence[Cell], paths: Sequence[Path]) -> None:
     for (model, variation), summaries in rows.items():
         shown = dict.fromkeys(benchmarks, "")
         for summary in summaries:
-            rank = f" · {ranks[summary.run]}" if summary.run in ranks else ""
+            rank = f" · {ranks[summary.run, False]}" if (summary.run, False) in ranks else ""
             missing = f" ({summary.missing} missing)" if summary.missing else ""
             shown[summary.benchmark] = f"{bounds(summary.accuracy)}{rank}{missing}"
         if len(benchmarks) > 1:
             whole = len(summaries) == len(benchmarks)
+            average = [ranks[each.run, True] for each in summaries if (each.run, True) in ranks]
             shown["macro average"] = bounds(macro_average(summaries)["accuracy"]) if whole else ""
+            shown["macro average"] += f" · {average[0]}" if average else ""
         setting = {"setting": variation} if any(cell.variation for cell in cells) else {}
         table.append({"model": model, **setting, **shown})
     if runs:
@@ -154,16 +156,14 @@ def print_grid(cells: Sequence[Cell], paths: Sequence[Path]) -> None:
         print_table(f"accuracy, %, with {about}" + (" · rank" if ranks else ""), table)
 
 
-def _ranks(runs: Sequence[Run]) -> dict[str, str]:
-    """The ranks among the runs of a benchmark that the differences leave open, such as 1–3, by folder."""
+def _ranks(runs: Sequence[Run]) -> dict[tuple[str, bool], str]:
+    """The ranks that the differences leave open, such as 1–3, by folder; those of averages (True) by the first folder."""
     from markscheme.errors import MarkschemeError
-    from markscheme.reporting.comparing import Terms, compare_runs, open_ranks
+    from markscheme.reporting.comparing import Terms, open_ranks
+    from markscheme.reporting.family import compare_by_benchmark
 
-    by_folder: dict[str, str] = {}
-    for name in dict.fromkeys(run.manifest.benchmark for run in runs):
-        try:
-            compared = compare_runs([run for run in runs if run.manifest.benchmark == name], Terms(anyway=True))
-        except MarkschemeError:  # one run, or no problem that all have a value for
-            continue
-        by_folder |= {compared.runs[each]: rank for each, rank in open_ranks(compared).items()}
+    by_folder: dict[tuple[str, bool], str] = {}
+    with suppress(MarkschemeError):  # one run, or no problem that all have a value for
+        for compared in compare_by_benchmark(runs, Terms(anyway=True)):
+            by_folder |= {(compared.runs[name], compared.average): rank for name, rank in open_ranks(compared).items()}
     return by_folder

@@ -26,7 +26,7 @@ class Reports:
         self._track: list[str] = [] if silent else args.track
         self._quiet = quiet  # all runs are shown together at the end
         self._silent = silent  # another rank does the reporting
-        self._summaries: list[Summary] = []
+        self._summaries: dict[str, Summary] = {}  # by folder: a run that is asked on is reported once
         self._unfinished: list[str] = []
         self.interrupted = False
 
@@ -72,7 +72,8 @@ class Reports:
         if self._silent:
             return
         if self._json and self._summaries:
-            print_json(self._summaries if len(self._summaries) > 1 else self._summaries[0])
+            summaries = [*self._summaries.values()]
+            print_json(summaries if len(summaries) > 1 else summaries[0])
         if self._missing and kind is None:  # a failure's own sentence says how to go on
             again = f"`markscheme resume {' '.join(self._unfinished)}` asks for them"
             print(f"markscheme: {self._missing} responses are missing; {again}", file=sys.stderr)
@@ -87,7 +88,7 @@ class Reports:
 
     @property
     def _missing(self) -> int:
-        return sum(summary.missing for summary in self._summaries)
+        return sum(summary.missing for summary in self._summaries.values())
 
     def _report(self, finished: Run) -> None:
         from markscheme.reporting.report_text import print_summary
@@ -97,7 +98,7 @@ class Reports:
             print(f"markscheme: the report could not be kept: {failure}", file=sys.stderr)
 
         summary = finish(finished, not_kept)  # before it is printed: the terminal may be gone
-        self._summaries.append(summary)
+        self._summaries[summary.run] = summary
         self.interrupted = finished.manifest.status == "interrupted"
         if summary.failed_marks:
             print(

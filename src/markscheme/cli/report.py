@@ -44,6 +44,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--errata", metavar="FILE", help="golds known to be wrong, beside those that come with the package: JSON lines"
     )
+    parser.add_argument(
+        "--repeats",
+        action="store_true",
+        help="the runs are repeats of one setting (other seeds, servers, prompts): their mean, for further runs too",
+    )
     parser.add_argument("--format", choices=FORMATS, default="table", help="form of the report (default: table)")
     parser.add_argument("-o", "--output", metavar="FILE", help="write the report there instead of printing it")
     parser.add_argument("--plots", metavar="DIR", help="also write plots there (needs markscheme[plots])")
@@ -57,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
 
     options = {
         name: getattr(args, name)
-        for name in ("protocol", "metric", "these_problems", "whole_benchmark", "cluster", "errata")
+        for name in ("protocol", "metric", "these_problems", "whole_benchmark", "cluster", "errata", "repeats")
     }
     made = report(*args.runs, pass_k=_pass_k(args.pass_k), **options)
     tell_alterations(made.opened)

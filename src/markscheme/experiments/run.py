@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
 
 from markscheme.config import RunConfig
-from markscheme.errors import JournalError
+from markscheme.errors import JournalError, UsageError
 from markscheme.experiments.plan import Cell, asked
 from markscheme.models.fleet.ranks import ALONE, Ranks
 from markscheme.models.prices import price_of
+from markscheme.models.secrets import hide_spec
 from markscheme.running import Display, Prepared, execute, prepare, resume
 from markscheme.running.budget import Budget
+from markscheme.running.rounds import first_round
 from markscheme.runs import Run
 
 CHARACTERS_PER_TOKEN = 4
@@ -66,15 +69,64 @@ def run_cells(
     paths = places(cells, folder)
     budget = _budget(cells, paths)
     ready = list(prepared) if prepared is not None else [prepare(cell.config) for cell in cells]
-    for number, (cell, path, each) in enumerate(zip(cells, paths, ready, strict=True)):
+
+    def work(number: int, samples: int = 0) -> Run:
+        cell, path = cells[number], paths[number]
+        config = cell.config
+        if samples:  # the baseline by what is asked, which a run's manifest tells
+            config = msgspec.structs.replace(config, samples=samples, until_better=hide_spec(cells[0].config.model))
+        others = [*reuse, *(run for one in paths if one != path and (run := _there(one)))]
+        shared: dict[str, Any] = {"budget": budget, "reuse": others, "driven": bool(samples)}
+        return begin_or_extend(config, path, displays(number, cell), ready[number], **shared)
+
+    if any(cell.config.until_better for cell in cells):
+        for one, two in pairs_to_compare(cells):
+            for samples in _looks(cells[two].config, paths[one], paths[two]):
+                for number in (one, two):
+                    if budget.used_up:
+                        return
+                    yield paths[number], partial(work, number, samples)
+        return
+    for number, path in enumerate(paths):
         if budget.used_up:
             return
+        yield path, partial(work, number)
 
-        def work(cell: Cell = cell, path: Path = path, each: Prepared = each, number: int = number) -> Run:
-            others = [*reuse, *(run for one in paths if one != path and (run := _there(one)))]
-            return begin_or_extend(cell.config, path, displays(number, cell), each, budget=budget, reuse=others)
 
-        yield path, work
+def pairs_to_compare(cells: Sequence[Cell]) -> list[tuple[int, int]]:
+    """The two models of each benchmark and setting, by number, the baseline first; refuses anything but two."""
+    names = list(dict.fromkeys(cell.model for cell in cells))
+    first = cells[0].config.until_better
+    if len(names) != 2 or first not in (names[0], cells[0].config.model):
+        raise UsageError(
+            f"--until-better in an experiment compares two models and names the first ({names[0]}), the one to beat; here "
+            f"are {', '.join(names)}, and it names {first}"
+        )
+    groups: dict[tuple[str, str], list[int]] = {}
+    for number, cell in enumerate(cells):
+        groups.setdefault((cell.config.benchmark, cell.variation), []).append(number)
+    if any(len(group) != 2 for group in groups.values()):
+        raise UsageError("--until-better needs both models with the same settings on every benchmark")
+    return [(one, two) for one, two in groups.values()]
+
+
+def _looks(config: RunConfig, baseline: Path, other: Path) -> Iterator[int]:
+    """Samples per problem, as long as more are needed; looked at whenever both models have them."""
+    from markscheme.statistics import looking
+
+    first = samples = first_round(config)
+    while True:
+        stored = [run.manifest.samples for path in (baseline, other) if (run := _there(path))]
+        samples = max(samples, *stored) if stored else samples
+        yield samples
+        runs = [run for path in (baseline, other) if (run := _there(path)) and run.manifest.status == "complete"]
+        following = looking.next_look(samples, config.max_samples)
+        if len(runs) < 2 or following == samples or config.margin is None:
+            return
+        one, two = (run.snapshot().counts(run.manifest.protocol) for run in runs)
+        if looking.look(one, two, config.margin / 100, first, both=True).outcome != "open":
+            return
+        samples = following
 
 
 def begin_or_extend(
@@ -94,7 +146,8 @@ def begin_or_extend(
     run, changes = Run.open(path), msgspec.structs.asdict(config)
     stored = run.manifest.config
     if run.manifest.status == "complete":
-        changes["samples"] = config.samples if config.until or stored.until else max(config.samples, stored.samples)
+        rounds = config.until or stored.until or (config.until_better and not shared.get("driven"))
+        changes["samples"] = config.samples if rounds else max(config.samples, stored.samples)
         if stored.limit is None or (config.limit is not None and config.limit < stored.limit):
             changes["limit"] = stored.limit
     return resume(run, changes, display, ranks, **shared)

@@ -73,6 +73,9 @@ class Model(ABC):
     samples_per_request: int = 1
     """Samples of one prompt that cost less in one request than one by one; holds unless the user chooses."""
 
+    own_seeds: bool = False
+    """Each sample of a request is drawn with its own seed; else they share the first, and may not be independent."""
+
     own_sampling: bool = False
     """It does not use `Request.sampling`: the manifest then claims no temperature."""
 

@@ -44,7 +44,7 @@ def create(target: str, config: RunConfig) -> HuggingFace:
 class HuggingFace(Model):
     """A loaded model with its tokenizer and a thread that generates."""
 
-    in_process = True
+    in_process = own_seeds = True
     samples_per_request = 16
     """The samples of a prompt share what is computed for it."""
 

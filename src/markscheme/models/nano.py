@@ -48,7 +48,7 @@ class Nano(Model):
     """The transformer, and the threads that it works in."""
 
     name = "nano"
-    in_process = True
+    in_process = own_seeds = True
 
     def __init__(self) -> None:
         self._model: Transformer | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import replace
 from itertools import combinations
 from typing import NamedTuple
@@ -27,8 +27,16 @@ class Adjudicated(NamedTuple):
     places: list[Place]
     """The places of the marks, in the same order."""
     unsure: int
+    skipped: int
+    """Not judged though what comes later in the order was; nothing is known of these either."""
+    picked: int
+    """Labels of responses that were not next in the order: somebody chose them, so they tell of no others."""
     people: int
     agreement: float | None
+
+
+DRAWN = 0.9
+"""The share of a stretch of the order that must have labels for the stretch to count as drawn, and not picked from."""
 
 
 def adjudicated(snapshot: Snapshot, protocol: str) -> Adjudicated | None:
@@ -40,11 +48,12 @@ def adjudicated(snapshot: Snapshot, protocol: str) -> Adjudicated | None:
     if not order or not labels:
         return None
     decided = {place: consensus(people) for place, people in labels.items() if consensus(people) != "unsure"}
+    shown = _shown(order, labels)
     rows = _called(snapshot, order, protocol)
     if not rows:
         return None
     names = sorted({each.stratum for each in order})
-    verdicts = [decided.get((each.key, each.sample)) for each, _ in rows]
+    verdicts = [decided.get((each.key, each.sample)) if (each.key, each.sample) in shown else None for each, _ in rows]
     called = np.array([correct for _, correct in rows], bool)
     judged = np.array([each is not None for each in verdicts], bool)
     marks = JudgedMarks(
@@ -53,10 +62,28 @@ def adjudicated(snapshot: Snapshot, protocol: str) -> Adjudicated | None:
         correct=called,
         judged=judged,
         overturned=judged & (np.array([each == "right" for each in verdicts], bool) != called),
+        unsure=np.array([(each.key, each.sample) in shown for each, _ in rows], bool) & ~judged,
     )
     people = {who for each in labels.values() for who in each}
     places = [(each.key, each.sample) for each, _ in rows]
-    return Adjudicated(marks, places, len(labels) - len(decided), len(people), _agreement(labels))
+    picked = sum(place not in shown for place in labels)
+    unsure = sum(place in shown and place not in decided for place in labels)
+    skipped = sum(place not in labels for place in shown)
+    return Adjudicated(marks, places, unsure, skipped, picked, len(people), _agreement(labels))
+
+
+def _shown(order: list[Drawn], labels: Container[Place]) -> set[Place]:
+    """The beginning of each stratum that people went through; what they left out of it was left open."""
+    strata: dict[str, list[Place]] = {}
+    for each in order:
+        strata.setdefault(each.stratum, []).append((each.key, each.sample))
+    shown: set[Place] = set()
+    for places in strata.values():
+        has = np.array([place in labels for place in places], bool)
+        share = np.cumsum(has) / np.arange(1, len(has) + 1)
+        ends = np.flatnonzero(has & (share >= DRAWN))
+        shown.update(places[: ends[-1] + 1] if ends.size else ())
+    return shown
 
 
 def _called(snapshot: Snapshot, order: list[Drawn], protocol: str) -> list[tuple[Drawn, bool]]:
@@ -100,13 +127,15 @@ def corrected_figures(
         accuracy=as_estimate(corrected(marked, shift, spread=judged.marks.spread())),
         false_positive=as_estimate(judged.marks.rate(True, marked.level)),
         false_negative=as_estimate(judged.marks.rate(False, marked.level)),
-        correction=shift.low,
+        correction=(shift.low + shift.high) / 2,
         pass_at_k={str(k): as_estimate(corrected(each, shifts[k])) for k, each in passes.items()},
         pass_ranges={
             str(k): (each.estimate + shifts[k].low, each.estimate + shifts[k].high) for k, each in passes.items()
         },
         judged=int(judged.marks.judged.sum()),
         unsure=judged.unsure,
+        skipped=judged.skipped,
+        picked=judged.picked,
         people=judged.people,
         agreement=judged.agreement,
     )

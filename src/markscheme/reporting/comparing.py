@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -16,20 +15,24 @@ import msgspec
 from markscheme.config import fixed_options
 from markscheme.errors import UsageError
 from markscheme.reporting.adjudicated import adjudicated
+from markscheme.reporting.drawing import clustered
 from markscheme.reporting.estimates import Estimate
 from markscheme.reporting.picks import with_picks
 from markscheme.reporting.plots import distinct, shortened
-from markscheme.reporting.summary import clustered, marked_label
+from markscheme.reporting.summary import marked_label
 from markscheme.runs.archive import origin
-from markscheme.runs.folder import IMPORTED, Manifest, Run, find_runs
-from markscheme.statistics import Comparison, Counts, Interval, Population, Ranking, compare, rank
-from markscheme.statistics.comparison import Margin, macro_comparison
+from markscheme.runs.folder import IMPORTED, Manifest, Run
+from markscheme.statistics import Comparison, Counts, Interval, Population, Ranking, compare, looking, rank
+from markscheme.statistics.comparison import Margin
+from markscheme.statistics.looking import Looked
 from markscheme.statistics.marker_errors import corrected
 from markscheme.statistics.metrics import metric
 from markscheme.statistics.ranking import Ranked
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from markscheme.reporting.family import MacroCompared
 
 
 class Difference(msgspec.Struct, frozen=True):
@@ -54,6 +57,8 @@ class Compared(msgspec.Struct, frozen=True, kw_only=True):
     """Set for two runs."""
     corrected: Interval | None = None
     """The difference corrected for the marker's errors, where people have judged a sample of both runs."""
+    looked: Looked | None = None
+    """Set where samples were added while the difference was looked at: the interval that allows for that."""
     ranking: Ranking | None = None
     """Set for more than two runs."""
     problems: dict[str, str] = {}
@@ -61,17 +66,8 @@ class Compared(msgspec.Struct, frozen=True, kw_only=True):
     cluster: str | None = None
     """What the intervals take for the unit drawn where it is not the problem."""
     notes: tuple[str, ...] = ()
-
-
-class MacroCompared(msgspec.Struct, frozen=True, kw_only=True):
-    """Two models on several benchmarks: each comparison, and the mean difference with benchmarks weighing the same."""
-
-    metric: str
-    population: Population
-    parts: tuple[Compared, ...]
-    difference: Interval
-    p_value: float
-    margin: Margin | None = None
+    average: bool = False
+    """These are averages over several benchmarks; of the runs only the first is named."""
 
 
 class Terms(msgspec.Struct, frozen=True, kw_only=True):
@@ -104,74 +100,19 @@ def margin_line(margin: Margin) -> str:
     )
 
 
-def compare_folders(named: Sequence[str | Path], terms: Terms) -> list[Compared | MacroCompared]:
-    """What is meant by these names: the runs that they are, two folders of runs, or the runs of an experiment by benchmark."""
-    sides = [find_runs([folder]) for folder in named]
-    if len(sides) == 2 and max(map(len, sides)) > 1:
-        return [compare_macro(sides[0], sides[1], terms)]
-    runs = [run for side in sides for run in side]
-    if len(sides) > 1:
-        return [compare_runs(runs, terms)]
-    if pair := _two_sides(runs):
-        return [compare_macro(*pair, terms)]
-    groups = [[run for run in runs if run.manifest.benchmark == name] for name in _benchmarks(runs)]
-    return [compare_runs(group, terms) for group in groups if len(group) > 1] or [compare_runs(runs, terms)]
-
-
-def _two_sides(runs: Sequence[Run]) -> tuple[list[Run], list[Run]] | None:
-    """The runs of an experiment that asks two models, or one in two ways, the same two benchmarks or more; else nothing."""
-    sides: dict[bytes, list[Run]] = {}
-    asked = [name for name in fixed_options() if name not in ("benchmark", "limit")]
-    for run in runs:
-        options = [getattr(run.manifest.config, name) for name in asked]
-        sides.setdefault(msgspec.json.encode(options, order="sorted"), []).append(run)
-    if len(sides) != 2:
-        return None
-    first, second = sides.values()
-    same = set(_benchmarks(first)) == set(_benchmarks(second))
-    return (first, second) if same and len(_benchmarks(first)) > 1 else None
-
-
-def _benchmarks(runs: Sequence[Run]) -> list[str]:
-    return list(dict.fromkeys(run.manifest.benchmark for run in runs))
-
-
-def compare_macro(first: Sequence[Run], second: Sequence[Run], terms: Terms) -> MacroCompared:
-    """Two models, each with one run per benchmark, benchmark by benchmark and on average."""
-    ours, theirs = ({run.manifest.benchmark: run for run in runs} for runs in (first, second))
-    shared = [name for name in ours if name in theirs]
-    if len(ours) < len(first) or len(theirs) < len(second) or not shared:
-        raise UsageError(
-            "a comparison over several benchmarks takes two folders, with one run of each benchmark in either"
-        )
-    pairs = [(ours[name], theirs[name]) for name in shared]
-    parts = tuple(compare_runs(pair, terms) for pair in pairs)
-    counts = [
-        (_counts(a, part.protocol, terms)[0], _counts(b, part.protocol, terms)[0])
-        for (a, b), part in zip(pairs, parts, strict=True)
-    ]
-    difference, p_value, margin = macro_comparison(terms.metric, counts, terms.level, terms.population, terms.margin)
-    return MacroCompared(
-        metric=terms.metric,
-        population=terms.population,
-        parts=parts,
-        difference=difference,
-        p_value=p_value,
-        margin=margin,
-    )
-
-
-def compare_runs(runs: Sequence[Run], terms: Terms) -> Compared:
-    """Compare two runs, or rank several."""
+def compare_runs(
+    runs: Sequence[Run], terms: Terms, names: Sequence[str] = (), ranked: Ranking | None = None
+) -> Compared:
+    """Compare two runs, or rank several; `ranked` is their ranking where it holds together with others."""
     if len(runs) < 2:
         raise UsageError("a comparison needs two runs or more")
-    named = dict(zip(short_names(runs), runs, strict=True))
+    named = dict(zip(names or short_names(runs), runs, strict=True))
     protocols = {name: marked_label(run.snapshot(), terms.protocol) for name, run in named.items()}
     differences = find_differences({name: run.manifest for name, run in named.items()}, protocols)
     if not terms.anyway and (decisive := [each for each in differences if each.decisive]):
         reasons = "; ".join(f"{each.what}: {', '.join(each.values.values())}" for each in decisive)
         raise UsageError(f"these runs differ in more than the model ({reasons}); --anyway compares them nevertheless")
-    tallied = {name: _counts(run, protocols[name], terms) for name, run in named.items()}
+    tallied = {name: counts_of(run, protocols[name], terms) for name, run in named.items()}
     counts = {name: each for name, (each, _, _) in tallied.items()}
     first, second, *more = named
     _, cluster, notes = tallied[first]
@@ -183,16 +124,29 @@ def compare_runs(runs: Sequence[Run], terms: Terms) -> Compared:
         cluster=cluster,
         notes=() if terms.population == "these problems" else notes,
     )
-    if more:
+    if more or ranked is not None:
         if terms.margin is not None:
             raise UsageError("--margin is for two runs, or two folders of runs")
-        ranking = rank(terms.metric, counts, terms.level, terms.seed, terms.population)
+        ranking = ranked or rank(terms.metric, counts, terms.level, terms.seed, terms.population)
         return msgspec.structs.replace(compared, ranking=ranking)
     pair = compare(terms.metric, counts[first], counts[second], terms.level, terms.population, terms.margin)
     ids = dict(zip(runs[0].snapshot().keys, runs[0].snapshot().ids, strict=True))
     moved = {each.key: ids.get(each.key, each.key) for each in pair.moved}
     people = _corrected(terms.metric, pair.difference, [(run, protocols[name]) for name, run in named.items()])
-    return msgspec.structs.replace(compared, comparison=pair, problems=moved, corrected=people)
+    looked = _looked(runs[0], runs[1], counts[first], counts[second]) if terms.metric == "accuracy" else None
+    return msgspec.structs.replace(compared, comparison=pair, problems=moved, corrected=people, looked=looked)
+
+
+def _looked(a: Run, b: Run, one: Counts, two: Counts) -> Looked | None:
+    """What asking until B is better came to, where B, or both models in one experiment, were asked so."""
+    config = b.manifest.config
+    if config.until_better is None or config.margin is None:
+        return None
+    both = a.manifest.config.until_better == config.until_better
+    if both and b.manifest.model == config.until_better != a.manifest.model:  # named the other way round
+        return None
+    first = looking.FIRST if both or config.samples < looking.FIRST else config.samples
+    return looking.look(one, two, config.margin / 100, first, both)
 
 
 def _corrected(name: str, difference: Interval, runs: Sequence[tuple[Run, str]]) -> Interval | None:
@@ -244,7 +198,7 @@ def find_differences(manifests: Mapping[str, Manifest], protocols: Mapping[str, 
 
 
 SHOWN_ELSEWHERE = {
-    *("benchmark", "model", "protocol", "samples", "limit", "limit_seed"),
+    *("benchmark", "model", "protocol", "samples", "limit", "limit_seed", "stratify"),
     *("prompt", "fewshot", "fewshot_pool", "fewshot_seed", "system_prompt"),  # in the hash of the prompts
     *("temperature", "top_p", "top_k", "max_tokens", "stop"),  # in the sampling as it was sent
 }
@@ -270,16 +224,15 @@ def _sampling(manifest: Manifest) -> str:
     return ", ".join(f"{name} {value}" for name, value in sampling if value not in (None, [], ())) or "default"
 
 
-def _counts(run: Run, protocol: str, terms: Terms) -> tuple[Counts, str | None, tuple[str, ...]]:
+def counts_of(run: Run, protocol: str, terms: Terms) -> tuple[Counts, str | None, tuple[str, ...]]:
     """The counts with what the metric needs and with clusters, what these are called, and notes about them."""
     snapshot = run.snapshot()
     counts = with_picks(snapshot, protocol, snapshot.counts(protocol), [terms.metric])
     return clustered(counts, snapshot, terms.cluster)
 
 
-def shown_worse(compared: Compared | MacroCompared) -> bool:
+def shown_worse(pair: MacroCompared | Comparison | None) -> bool:
     """Whether B is shown to be worse than A: the whole interval of B − A lies below 0, or below −margin if one was given."""
-    pair = compared if isinstance(compared, MacroCompared) else compared.comparison
     if pair is None:
         raise UsageError("three runs or more are ranked: name two of them to ask whether the second is worse")
     return pair.difference.high < -(pair.margin.margin if pair.margin is not None else 0.0)

@@ -88,7 +88,10 @@ def _by_people(people: Corrected) -> str:
     """How wrong the marker is, and how sure people are of it."""
     who = "1 person" if people.people == 1 else f"{people.people} people"
     agreed = f", who say the same in {100 * people.agreement:.0f} % of pairs" if people.agreement is not None else ""
-    unsure = f" ({people.unsure} more unsure or divided)" if people.unsure else ""
+    left = [f"{n} {what}" for n, what in ((people.unsure, "unsure or divided"), (people.skipped, "skipped")) if n]
+    unsure = f" (and {', '.join(left)}: intervals hold whatever these are)" if left else ""
+    if people.picked:
+        unsure += f" ({counted(people.picked, 'label')} picked, not drawn by the order, left out)"
     return (
         f"{who} judged {people.judged} responses{unsure}{agreed}: {error_rates(people.false_positive, people.false_negative)}; "
         f"corrected for that, the accuracy is {bounds(people.accuracy)} %"

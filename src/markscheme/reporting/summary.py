@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -13,6 +12,7 @@ from markscheme.benchmarks.errata import Erratum
 from markscheme.errors import JournalError, UsageError
 from markscheme.marking.marker import FAILED
 from markscheme.marking.reading.absences import ABSENCES
+from markscheme.reporting.drawing import clustered, dependence, looked_at, part_of_whole
 from markscheme.reporting.estimates import Estimate, as_estimate, estimate, rate
 from markscheme.reporting.talks import Doubted, Tools, doubted_of, tools_of
 from markscheme.runs.archive import origin
@@ -29,6 +29,7 @@ from markscheme.statistics import (
     sequential,
     variance_table,
 )
+from markscheme.statistics.looking import Looked
 from markscheme.types import Verdict
 
 GROUPED_BY = ("subject", "level", "part", "kind", "numbers")
@@ -56,7 +57,11 @@ class Corrected(msgspec.Struct, frozen=True, kw_only=True):
     """pass@k if the errors in a problem come all together, and if they fall on problems as by chance."""
     judged: int
     unsure: int
-    """Responses on which people were unsure or divided: they count as not judged."""
+    """Responses on which people were unsure or divided: intervals hold whatever these are."""
+    skipped: int = 0
+    """Responses that people left out; the same holds of them."""
+    picked: int = 0
+    """Labels that were not given in the order drawn, and do not count."""
     people: int
     agreement: float | None = None
     """The share of pairs of people who agree on a response that both judged."""
@@ -126,6 +131,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """Set where golds of these problems are known to be wrong."""
     until: Until | None = None
     """Set where samples were added until the score was known; `samples` is then an average."""
+    looked: Looked | None = None
+    """Set where samples were added until the model was shown to be better than another run, or not."""
     population: Population = "problems drawn"
     """What the intervals are about: problems like these, or exactly these."""
     cluster: str | None = None
@@ -173,7 +180,7 @@ def summarize(
     label = marked_label(snapshot, protocol)
     counts, cluster, notes = clustered(snapshot.counts(label), snapshot, cluster)
     if population == "the whole benchmark":
-        counts, drawn = _part_of_whole(counts, manifest)
+        counts, drawn = part_of_whole(counts, manifest)
         notes = (*notes, drawn)
     if metrics:
         from markscheme.reporting.picks import with_picks
@@ -187,6 +194,7 @@ def summarize(
 
     passes = pass_k or usual_k(manifest)
     known, unread = errata_or_note(snapshot, label, counts, population, errata)
+    looked, looks = looked_at(snapshot, counts)
     summary = Summary(
         run=str(origin(snapshot.folder)),
         protocol=label,
@@ -204,6 +212,7 @@ def summarize(
         corrected=corrected_figures(snapshot, label, counts, population, passes),
         errata=known,
         until=_until(snapshot, counts),
+        looked=looked,
         population=population,
         cluster=cluster,
         variance=variance_table(counts),
@@ -212,24 +221,11 @@ def summarize(
         failures=snapshot.failures(),
         **_how_it_was_made(manifest),
     )
+    notes = (*notes, *looks, *dependence(snapshot, counts, [*(f"pass@{k}" for k in passes), *metrics]))
     absent = [f"{count:,} × {name}" for name, count in summary.absences.items()]
     absences = [f"responses with something else in the place of an answer: {', '.join(absent)}"] if absent else []
     warnings = (*warnings_of(snapshot, label), *absences, *notes, *unread, *caveats(summary))
     return msgspec.structs.replace(summary, warnings=warnings)
-
-
-def _part_of_whole(counts: Counts, manifest: Manifest) -> tuple[Counts, str]:
-    """The counts with the size of the benchmark they are a random part of, and what that makes the intervals about."""
-    if not manifest.drawn_from:
-        raise UsageError(
-            f"the {manifest.problems:,} problems of this {manifest.benchmark} run were not drawn at random, as far as it "
-            "says: --whole-benchmark needs a run with --limit and --limit-seed"
-        )
-    said = (
-        f"{manifest.problems:,} of {manifest.drawn_from:,} problems were drawn at random: the intervals are about what the "
-        "same number of samples on all of them would give (those of groups: about problems like these)"
-    )
-    return replace(counts, whole=manifest.drawn_from), said
 
 
 def _how_it_was_made(manifest: Manifest) -> dict[str, Any]:
@@ -295,26 +291,6 @@ def marked_label(snapshot: Snapshot, protocol: str | None = None) -> str:
 def protocol_parts(label: str) -> list[str]:
     """The bare names of the protocols in a label: two in `math@5+judge:NAME@1`."""
     return [part.partition("@")[0] for part in label.split("+")]
-
-
-def clustered(counts: Counts, snapshot: Snapshot, field: str | None) -> tuple[Counts, str | None, tuple[str, ...]]:
-    """The counts with a cluster label per problem, what it is called, and what a reader must know about it.
-
-    A benchmark may name its own clusters (AIME its contests). They are used unasked where there are enough of them.
-    """
-    if field is None:
-        kinds = len({*snapshot.clusters})
-        if counts.clusters or None in snapshot.clusters or kinds in (1, len(snapshot.clusters)):
-            return counts, "cluster" if counts.clusters else None, ()
-        few = f"the problems come from {kinds} contests or families, too few to tell how these differ: "
-        return counts, None, (f"{few}intervals take the problems as independent (--cluster cluster does not)",)
-    values: Sequence[Any] = snapshot.clusters
-    if field != "cluster":
-        values = [question.problem.metadata.get(field) for question in snapshot.questions()]
-    if any(value is None for value in values):
-        known = sorted({name for question in snapshot.questions() for name in question.problem.metadata})
-        raise UsageError(f"not every problem has a {field!r} to cluster by; their fields: {', '.join(known) or 'none'}")
-    return replace(counts, clusters=tuple(str(value) for value in values)), field, ()
 
 
 def _until(snapshot: Snapshot, counts: Counts) -> Until | None:

@@ -22,6 +22,7 @@ from markscheme.reporting.figures import bounds, figures_of, plus_minus, size, v
 from markscheme.reporting.summary import RATES, Summary
 from markscheme.runs.usage import Usage
 from markscheme.statistics import Interval, Population, macro
+from markscheme.statistics.repeats import Repeated
 
 Rows = list[dict[str, Any]]
 T = TypeVar("T")
@@ -78,14 +79,16 @@ class Table(msgspec.Struct, frozen=True):
 
     runs: list[Summary]
     macro: dict[str, Estimate]
+    repeats: Repeated | None = None
+    """Set where the runs are repeats of one setting."""
 
 
-def make_table(summaries: Sequence[Summary]) -> Table:
+def make_table(summaries: Sequence[Summary], repeats: Repeated | None = None) -> Table:
     """The table of some runs. The macro average is there for two benchmarks or more, asked of one model."""
     benchmarks = [summary.benchmark for summary in summaries]
     several = len(benchmarks) > 1 and len(set(benchmarks)) == len(benchmarks)
     one_model = len({summary.model for summary in summaries}) == 1
-    return Table(list(summaries), macro_average(summaries) if several and one_model else {})
+    return Table(list(summaries), macro_average(summaries) if several and one_model else {}, repeats)
 
 
 def macro_average(summaries: Sequence[Summary]) -> dict[str, Estimate]:
@@ -267,7 +270,21 @@ def named_notes(table: Table) -> list[str]:
     """What a reader must know, of every run; with its name where there are several."""
     several = len(table.runs) > 1
     notes = [(f"{each.benchmark} · {each.model}: " * several, note) for each in table.runs for note in each.warnings]
-    return list(dict.fromkeys(name + note for name, note in notes))
+    over = [] if table.repeats is None else [over_runs_line(table.repeats)]
+    return list(dict.fromkeys([*over, *(name + note for name, note in notes)]))
+
+
+def over_runs_line(made: Repeated) -> str:
+    """The score of a setting over its runs, in one line."""
+    parts = [("problems", made.from_problems), ("runs", made.from_runs), ("luck in samples", made.from_sampling)]
+    if made.population == "these problems":
+        del parts[0]
+    errors = ", ".join(f"{name} {100 * error:.1f}" for name, error in parts)
+    return (
+        f"{len(made.runs)} runs of one setting: {made.metric} {100 * made.score.estimate:.1f} [{100 * made.score.low:.1f}, "
+        f"{100 * made.score.high:.1f}] for {about(made.population)} and further runs; one run's score varies by "
+        f"{100 * made.between_runs:.1f} beyond luck (standard deviation); standard errors of the mean from {errors}"
+    )
 
 
 def intervals(table: Table) -> str:

@@ -29,7 +29,7 @@ from markscheme.running.pace import Pace
 from markscheme.running.recorder import Recorder
 from markscheme.running.requests import requests
 from markscheme.running.retry import RetryPolicy
-from markscheme.running.rounds import Rounds
+from markscheme.running.rounds import Looks, Rounds
 from markscheme.running.scheduler import Scheduler
 from markscheme.runs.folder import Run
 from markscheme.runs.journal import Journal
@@ -70,7 +70,7 @@ class Work:
     ranks: Ranks
     budget: Budget
     tools: dict[str, Tool] = field(default_factory=dict)
-    rounds: Rounds | None = None
+    rounds: Rounds | Looks | None = None
 
 
 class Asking:
@@ -186,7 +186,7 @@ class Asking:
         return BatchAsking(self._model, asked, recorder, self._run.path, self._live)
 
     def _requests(self, step: int | None = None) -> Iterator[Request]:
-        usual = 1 if self._talk is not None else self._model.samples_per_request
+        usual = 1 if self._talk is not None or self._rounds is not None else self._model.samples_per_request
         step = step or self._work.config.samples_per_request or usual
         wanted = self._rounds.missing() if self._rounds is not None else None
         done = self._live.answered

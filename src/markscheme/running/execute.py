@@ -6,6 +6,7 @@ import asyncio
 import platform
 import re
 import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext, suppress
 from datetime import datetime
@@ -35,7 +36,7 @@ from markscheme.running.live import Live
 from markscheme.running.prepare import Prepared, git_revision, package_versions, prepare
 from markscheme.running.resuming import checked_questions, grow, resumed_config
 from markscheme.running.reuse import reuse_answers
-from markscheme.running.rounds import Rounds, first_round
+from markscheme.running.rounds import Looks, Rounds, baseline_of, first_round
 from markscheme.runs.folder import Manifest, Run, disk_reserve
 from markscheme.runs.lock import RunLock
 from markscheme.runs.usage import Price, Usage
@@ -57,6 +58,7 @@ def execute(
     ranks: Ranks = ALONE,
     budget: Budget | None = None,
     reuse: Sequence[Run] = (),
+    driven: bool = False,
 ) -> Run:
     """Ask, mark and keep everything; returns the finished run.
 
@@ -64,9 +66,10 @@ def execute(
     for good (a refused key, a full disk) is raised, after everything that came back has been kept and counted.
     With several `ranks`, which all of them must call this with, this process asks its share; the first marks and closes.
     `budget` is shared with other runs; what runs of `reuse` have got for the same request is copied, not asked.
+    `driven` says that whoever calls looks at the answers and comes back for more samples.
     """
     config = with_environment(config)
-    bench, questions, protocol = prepared or prepare(config)
+    bench, questions, protocol, strata = prepared or prepare(config)
     # Whatever is wrong with the options is said before there is a folder.
     samples = _check_ranks(config, ranks)
     model = load_model(config.model, config)
@@ -75,7 +78,12 @@ def execute(
     sampling = _sampling(config, samples, model, bench.default_sampling(config.prompt))
     manifest = _manifest(config, bench, questions, protocol.label, samples, sampling)
     manifest = msgspec.structs.replace(manifest, tools={name: tool.where for name, tool in tools.items()})
+    if strata:
+        of = dict(zip((problem.key for problem in bench.problems), strata, strict=True))
+        drawn = tuple(of[question.problem.key] for question in questions)
+        manifest = msgspec.structs.replace(manifest, strata=dict(Counter(strata)), stratum=drawn)
     price, budget = _budget(config, budget)
+    baseline = None if driven else baseline_of(config, questions, protocol.label)
     choose_limit(config, model, len(questions) * samples)
     try:
         out.mkdir(parents=True, exist_ok=True)
@@ -86,7 +94,8 @@ def execute(
         copied = bool(reuse) and reuse_answers(run, questions, reuse)
         # Without answers nothing is counted, which would need numpy before the first request.
         live = Live.resumed(run.snapshot(), manifest.protocol) if copied else Live(len(questions) * samples)
-        return _go(Work(run, config, questions, live, price, display, ranks, budget, tools), model)
+        work = Work(run, config, questions, live, price, display, ranks, budget, tools)
+        return _go(work, model, looks=None if baseline is None else Looks(run, config, questions, live, baseline))
 
 
 def resume(
@@ -96,6 +105,7 @@ def resume(
     ranks: Ranks = ALONE,
     budget: Budget | None = None,
     reuse: Sequence[Run] = (),
+    driven: bool = False,
 ) -> Run:
     """Finish what is missing or errored; what is there is never asked again.
 
@@ -123,12 +133,15 @@ def resume(
         if ranks.first:
             _tell_damage(snapshot)
         live = Live.resumed(snapshot, run.manifest.protocol)
-        return _go(Work(run, config, questions, live, price, display, ranks, budget), None, snapshot)
+        baseline = None if driven else baseline_of(config, questions, run.manifest.protocol)
+        looks = None if baseline is None else Looks(run, config, questions, live, baseline)
+        return _go(Work(run, config, questions, live, price, display, ranks, budget), None, snapshot, looks)
 
 
-def _go(work: Work, model: Model | None, snapshot: Snapshot | None = None) -> Run:
+def _go(work: Work, model: Model | None, snapshot: Snapshot | None = None, looks: Looks | None = None) -> Run:
     """The one way of every run: ask for what is missing. A resumed one comes with its snapshot, and without a model yet."""
     run, config, live, ranks = work.run, work.config, work.live, work.ranks
+    work.rounds = looks
     if config.until is not None:
         work.rounds = Rounds(run, config, work.questions, live, snapshot.planned if snapshot else ())
     asked = ranks.several or live.missing

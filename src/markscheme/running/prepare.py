@@ -6,6 +6,7 @@ Also with what it is asked: the versions and the revision that a manifest names.
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import NamedTuple
 
@@ -15,6 +16,7 @@ from markscheme.config import RunConfig, check_pass_k
 from markscheme.errors import DataError
 from markscheme.marking import Protocol, get_protocol, mark
 from markscheme.running.rounds import first_round
+from markscheme.running.strata import strata_of
 from markscheme.types import Question
 
 PACKAGES = ("markscheme", "msgspec", "numpy", "aiohttp", "sympy", "latex2sympy2_extended", "math-verify")
@@ -27,6 +29,8 @@ class Prepared(NamedTuple):
     benchmark: Benchmark
     questions: list[Question]
     protocol: Protocol
+    strata: Sequence[str] = ()
+    """Of each problem of the benchmark, where a part of each is drawn."""
 
 
 def prepare(config: RunConfig, bench: Benchmark | None = None) -> Prepared:
@@ -39,12 +43,14 @@ def prepare(config: RunConfig, bench: Benchmark | None = None) -> Prepared:
     bench = bench or find_benchmark(config.benchmark, config.data_dir)
     if config.fewshot_pool is not None:
         bench = with_examples(bench, config.fewshot_pool, config.data_dir)
+    strata = strata_of(config, bench.problems)
     questions = bench.questions(
         variant=config.prompt,
         fewshot=config.fewshot,
         fewshot_seed=config.fewshot_seed,
         limit=config.limit,
         limit_seed=config.limit_seed,
+        strata=strata,
         system_prompt=config.system_prompt,
         then=config.then,
     )
@@ -52,7 +58,7 @@ def prepare(config: RunConfig, bench: Benchmark | None = None) -> Prepared:
         raise DataError(f"{bench.name} has no problems: {', '.join(file.path for file in bench.files)} is empty")
     protocol = get_protocol(config.protocol or bench.protocol)
     mark("", questions[0].problem, protocol=protocol.name)  # a protocol that cannot judge these problems says so now
-    return Prepared(bench, questions, protocol)
+    return Prepared(bench, questions, protocol, strata)
 
 
 def package_versions() -> dict[str, str]:

@@ -13,7 +13,7 @@ from markscheme.types import Question, Response
 
 # What may differ between two runs that send the same request: the messages themselves are compared.
 _OTHERWISE = {
-    "benchmark", "samples", "limit", "limit_seed", "prompt", "fewshot", "fewshot_pool", "fewshot_seed", "system_prompt",
+    "benchmark", "samples", "limit", "limit_seed", "stratify", "prompt", "fewshot", "fewshot_pool", "fewshot_seed", "system_prompt",
     "then", "tools", "protocol", "temperature", "top_p", "top_k", "max_tokens", "stop",  # sampling is compared as it was sent
 }  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Sampling until it is known: after each round, whether to ask on, and which problem how often.
+"""Sampling until a score, or a difference, is known: after each round, whether to ask on, and which problem how often.
 
 A round is written down before anything of it is asked. A run that breaks off anywhere therefore finishes the same
 round when it is resumed, and the next one is decided from what came back.
@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+import msgspec
+
 from markscheme.config import RunConfig
 from markscheme.errors import UsageError
 from markscheme.models.fleet.ranks import ALONE, Ranks
@@ -17,20 +19,27 @@ from markscheme.running.live import Live
 from markscheme.runs.folder import PlannedRound, Run
 from markscheme.types import Question
 
-FIRST_ROUND = 4  # samples of every problem before the first look, where -n does not say otherwise
+FIRST_ROUND, FIRST_LOOK = 4, 2  # samples of every problem before the first look, where -n does not say otherwise
 
 
 def first_round(config: RunConfig, ranks: Ranks = ALONE) -> int:
     """Samples per problem that a run begins with; refuses what cannot become an adaptive run."""
-    if config.until is None:
+    if (config.until_better is None) != (config.margin is None):
+        raise UsageError("--until-better BASELINE and --margin POINTS go together")
+    if config.until is None and config.until_better is None:
         return config.samples
+    flag = "--until" if config.until is not None else "--until-better"
+    if config.until is not None and config.until_better is not None:
+        raise UsageError("--until looks at one score and --until-better at a difference: leave one of them out")
     if ranks.several:
         raise UsageError(
-            "--until looks at all answers after each round, so one process must ask: start it without torchrun"
+            f"{flag} looks at all answers after each round, so one process must ask: start it without torchrun"
         )
-    first = config.samples if config.samples > 1 else FIRST_ROUND
+    if (config.samples_per_request or 1) > 1:
+        raise UsageError(f"{flag} takes every sample as drawn by itself: leave out --samples-per-request")
+    first = config.samples if config.samples > 1 else FIRST_ROUND if config.until is not None else FIRST_LOOK
     if config.temperature == 0:
-        raise UsageError("--until asks the same again, and at temperature 0 the answer is the same again; raise it")
+        raise UsageError(f"{flag} asks the same again, and at temperature 0 the answer is the same again; raise it")
     if config.max_samples < first:
         raise UsageError(f"--max-samples {config.max_samples} leaves no room for a first round of {first} (-n)")
     return first
@@ -93,3 +102,74 @@ class Rounds:
             f"round {len(self._planned)}: ± {100 * known.half_width:.1f} points so far, until ± {100 * self._target:g}"
         )
         return True
+
+
+class Looks:
+    """Samples of every problem alike, until it is shown whether the model is better than another; see `looking`.
+
+    How many are asked is in the manifest before they are, so a run that breaks off goes on with the same.
+    """
+
+    def __init__(self, run: Run, config: RunConfig, questions: Sequence[Question], live: Live, baseline: Run) -> None:
+        assert config.margin is not None
+        self._run, self._questions, self._live, self._baseline = run, questions, live, baseline
+        self._first, self._margin = first_round(config), config.margin / 100
+        # Beyond twice the other's samples it is the other's luck that hides a difference.
+        self._most = min(config.max_samples, 2 * baseline.manifest.samples)
+        self._from, self._samples = 0, run.manifest.samples
+
+    def missing(self) -> Mapping[str, range]:
+        """The samples of each problem that this pass asks for."""
+        return {each.problem.key: range(self._from, self._samples) for each in self._questions}
+
+    def keep(self) -> None:
+        """Write the number of samples down before they are asked."""
+        if self._run.manifest.samples != self._samples:
+            self._run.save_manifest(msgspec.structs.replace(self._run.manifest, samples=self._samples))
+
+    async def advance(self) -> bool:
+        """Go on to the next look; false when it is known or the most samples are asked."""
+        from markscheme.statistics import looking
+
+        await mark_the_rest(self._run, {one.problem.key: one.problem for one in self._questions})
+        label = self._run.manifest.protocol
+        counts = self._run.snapshot().counts(label)
+        following = looking.next_look(self._samples, self._most)
+        if following == self._samples or not counts.n.any():
+            return False
+        looked = looking.look(self._baseline.snapshot().counts(label), counts, self._margin, self._first)
+        if looked.outcome != "open":
+            return False
+        self._live.total += (following - self._samples) * len(self._questions)
+        self._from, self._samples = self._samples, following
+        d = looked.difference
+        self._live.state = (
+            f"look {looked.looks + 1}: {100 * d.estimate:+.1f} points so far, {100 * d.low:+.1f} to {100 * d.high:+.1f}"
+        )
+        return True
+
+
+def baseline_of(config: RunConfig, questions: Sequence[Question], protocol: str) -> Run | None:
+    """The run that `--until-better` names, which must have answers to the same problems under the same protocol."""
+    if config.until_better is None:
+        return None
+    baseline = Run.open(config.until_better)
+    snapshot = baseline.snapshot()
+    lacking = [each.problem.id for each in questions if each.problem.key not in snapshot.numbers]
+    if lacking:
+        raise UsageError(
+            f"{baseline.path} cannot be the baseline: {len(lacking)} of these {len(questions)} problems are not in it, such "
+            f"as {lacking[0]}"
+        )
+    if protocol not in (snapshot.label_of(name) for name in snapshot.protocols):
+        marked = ", ".join(snapshot.protocols) or "nothing"
+        raise UsageError(
+            f"{baseline.path} cannot be the baseline: it is marked with {marked}, not with {protocol}; "
+            f"`markscheme mark {baseline.path} --protocol {protocol.partition('@')[0]}` does it"
+        )
+    if baseline.manifest.samples < 2 or baseline.manifest.sampling.get("temperature") == 0:
+        raise UsageError(
+            f"{baseline.path} cannot be the baseline: it needs two samples per problem or more, at a temperature above 0, to "
+            "show how much they vary"
+        )
+    return baseline

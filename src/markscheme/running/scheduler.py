@@ -301,7 +301,7 @@ class Scheduler:
         created = now()
         self._sink(
             [
-                make_response(job.request, index, outcome, job.attempt, created, latency)
+                make_response(job.request, index, outcome, job.attempt, created, latency, self._model.own_seeds)
                 for index, outcome in enumerate(outcomes)
             ]
         )
@@ -330,6 +330,7 @@ def make_response(
     attempts: int,
     created: str,
     latency: float | None = None,
+    own_seed: bool = False,
 ) -> Response:
     """What is kept of an answer, or of the failure that came in its place."""
     if isinstance(outcome, RequestFailed) and outcome.kind == "content_filter":
@@ -350,7 +351,7 @@ def make_response(
         sample=request.samples[index],
         problem_id=request.problem_id,
         latency=None if latency is None else round(latency, 4),
-        seed=request.seeds[0],  # what was really sent: several samples of one request share the seed of the first
+        seed=request.seeds[index if own_seed else 0],  # what was really used: it tells which samples are independent
         attempts=attempts,
         created=created,
         **fields,

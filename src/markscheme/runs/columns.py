@@ -1,6 +1,6 @@
 """Columns: a few numbers about every line of a run's journals and where the line stands. Never a text.
 
-A table only grows, so what a `Snapshot` took of it never changes. 65 bytes a response and 19 a mark.
+A table only grows, so what a `Snapshot` took of it never changes. 73 bytes a response and 19 a mark.
 """
 
 from __future__ import annotations
@@ -44,6 +44,8 @@ _RESPONSE_COLUMNS = (
     ("reasoning_tokens", "i", "<i4"),
     ("latency", "f", "<f4"),
     ("first_token", "f", "<f4"),
+    ("unit", "i", "<i4"),  # the seed: samples of a problem that share it came with one request
+    ("text", "i", "<i4"),  # a hash of the text, by which repeated ones are found
     ("attempts", "H", "<u2"),
     ("file", "h", "<i2"),
     ("kind", "b", "i1"),  # of the error: 0 is an answer
@@ -63,7 +65,10 @@ _MARK_COLUMNS = (("cell", "q", "<i8"), ("offset", "q", "<i8"), ("label", "h", "<
 
 _RESPONSE_TYPE = np.dtype([(name, kind) for name, _, kind in _RESPONSE_COLUMNS])
 ABSENT: Table = np.array(
-    (0, UNKNOWN, 0, 0, UNKNOWN, UNKNOWN, UNKNOWN, _NAN, _NAN, 0, UNKNOWN, 0, UNKNOWN, UNKNOWN, 0, 0, 0, UNKNOWN, 0),
+    (
+        *(0, UNKNOWN, 0, 0, UNKNOWN, UNKNOWN, UNKNOWN, _NAN, _NAN, UNKNOWN, 0, 0, UNKNOWN, 0, UNKNOWN),
+        *(UNKNOWN, 0, 0, 0, UNKNOWN, 0),
+    ),
     _RESPONSE_TYPE,
 )
 """The numbers of a response that has not been read yet."""
@@ -126,6 +131,8 @@ class ResponseLines(_Lines):
             UNKNOWN if reasoning is None else reasoning,
             _NAN if one.latency is None else one.latency,
             _NAN if one.first_token is None else one.first_token,
+            UNKNOWN if one.seed is None else one.seed & 0x7FFFFFFF,
+            hash(one.text) & 0x7FFFFFFF,
             one.attempts,
             file,
             kind,

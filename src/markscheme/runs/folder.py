@@ -68,6 +68,8 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     samples: Size
     problems: Size
     drawn_from: Size = 0  # problems of the benchmark, where --limit-seed drew a part of them
+    strata: dict[str, Size] = {}  # problems of the benchmark in each stratum, where --stratify drew a part of each
+    stratum: tuple[str, ...] = ()  # of each problem that was drawn, in order
     data: tuple[DataFile, ...] = ()
     prompt_sha256: str = ""  # over every message of every prompt, in order
     fewshot_ids: tuple[str, ...] = ()

@@ -45,6 +45,7 @@ from markscheme.runs.files import marks_file
 from markscheme.runs.folder import Failure, Manifest, PlannedRound
 from markscheme.runs.lines import decode_or_none, read_line, read_lines, replaced
 from markscheme.runs.settling import Settled, differing, settle
+from markscheme.runs.units import by_request
 from markscheme.types import Mark, Question, Response
 
 if TYPE_CHECKING:
@@ -316,7 +317,8 @@ class Snapshot:
         table = np.bincount(self.problem[keep] * width + verdict[keep], minlength=self.problems * width)
         asked = tuple(self.wanted.tolist()) if chosen is None and self.manifest is not None else ()
         rounds, clusters = self._rounds(verdict) if chosen is None else (), own_clusters(self.clusters)
-        return Counts(self.keys, table.reshape(-1, width), rounds, asked, clusters)
+        requests = by_request(self, np.flatnonzero(keep), verdict)
+        return Counts(self.keys, table.reshape(-1, width), rounds, asked, clusters, requests=requests)
 
     def _rounds(self, verdict: Codes) -> tuple[Round, ...]:
         """What came back in each round; a problem's samples are numbered through its rounds."""

@@ -14,14 +14,17 @@ import numpy as np
 import numpy.typing as npt
 
 from markscheme.errors import UsageError
+from markscheme.statistics import quantiles
+from markscheme.statistics.clusters import standard_error
 from markscheme.statistics.counts import Counts
 from markscheme.statistics.difference import (
     Difference,
     FixedDifference,
-    carrying,
+    PairedDifference,
     macro_difference,
     p_value,
     paired,
+    with_unseen,
 )
 from markscheme.statistics.estimators import hypergeometric
 from markscheme.statistics.intervals import Interval, Population, check_level
@@ -29,10 +32,9 @@ from markscheme.statistics.metrics import interval, metric, per_problem
 
 Floats = npt.NDArray[np.float64]
 
-FEW_MOVED = 5
-"""With fewer problems that carry a difference, the output says that problems like none of those seen are not allowed for."""
-UNSEEN, JUMP = 0.95, 0.8
-"""It says so too where problems of which there is one in twenty may well be missing, and would change much if they jump."""
+POWER = 0.8
+NEAR_END = 0.1
+"""A score nearer than this to 0 or 1 has an odds ratio beside its difference."""
 
 
 class Moved(msgspec.Struct, frozen=True):
@@ -83,6 +85,12 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     moved: tuple[Moved, ...]
     """Largest change first."""
     margin: Margin | None = None
+    unseen: Interval | None = None
+    """For problems drawn, also allowing for a kind of problem that was not seen and makes up one in twenty."""
+    detectable: float | None = None
+    """The smallest true difference that this design had 80 % power to find; None where none up to 100 points is."""
+    odds_ratio: Interval | None = None
+    """B's odds of a correct answer over A's, where a score is near 0 or 100 %: there points say little."""
     caveats: tuple[str, ...] = ()
     """What the interval does not allow for."""
 
@@ -116,7 +124,10 @@ def compare(
         worse=int(np.sum(change < 0)),
         moved=_moved(one, two),
         margin=None if margin is None else within(difference, margin, level),
-        caveats=_caveats(change, population, bounds, *scores),
+        unseen=None if population == "these problems" else _with_unseen(name, one, two, difference, bounds),
+        detectable=detectable(difference, level),
+        odds_ratio=_odds_ratio(name, one, two, difference, level, scores),
+        caveats=_caveats(*scores),
     )
 
 
@@ -130,8 +141,47 @@ def difference_of(name: str, one: Counts, two: Counts, population: Population) -
         return drawn
     a, b = (metric(name).on_these(part) for part in (one, two))
     # Where samples show the noise, two tests would be two chances of a false alarm.
-    shown = min(one.n.min(), two.n.min()) >= 2 * metric(name).k or one.rounds or two.rounds
+    shown = min(one.independent.min(), two.independent.min()) >= 2 * metric(name).k or one.rounds or two.rounds
     return FixedDifference(a, b, None if shown else drawn)
+
+
+def _with_unseen(name: str, one: Counts, two: Counts, difference: Difference, bounds: Interval) -> Interval:
+    assert isinstance(difference, PairedDifference)
+    families = len(set(one.clusters or two.clusters))
+    low, high = with_unseen(per_problem(name, one), per_problem(name, two), difference, bounds.level, families)
+    return msgspec.structs.replace(bounds, low=max(-1.0, low), high=min(1.0, high), method="difference, unseen kinds")
+
+
+def detectable(difference: Difference, level: float, power: float = POWER) -> float | None:
+    """The smallest true difference that is found with this power, by the noncentral t distribution (approximated)."""
+    freedom = max(1.0, difference.freedom)
+    critical = quantiles.student((1 + level) / 2, freedom)
+    factor = critical * (1 - 1 / (4 * freedom)) + quantiles.normal(power) * math.sqrt(1 + critical**2 / (2 * freedom))
+    found = factor * difference.error
+    return found if found < 1 else None
+
+
+def _odds_ratio(
+    name: str, one: Counts, two: Counts, difference: Difference, level: float, scores: Sequence[Interval]
+) -> Interval | None:
+    """The ratio of the odds of both means, each as if half a problem more were right and half a problem wrong."""
+    if all(NEAR_END < score.estimate < 1 - NEAR_END for score in scores):
+        return None
+    problems = len(one.keys)
+    a, b = ((problems * score.estimate + 0.5) / (problems + 1) for score in scores)
+    centre = math.log(b / (1 - b)) - math.log(a / (1 - a))
+    if isinstance(difference, FixedDifference):
+        # Distances on the scale of the odds; scores are independent.
+        spans = [score.half_width / quantiles.normal((1 + level) / 2) for score in scores]
+        error, freedom = math.hypot(*(w / (p * (1 - p)) for w, p in zip(spans, (a, b), strict=True))), math.inf
+    else:
+        # What each problem adds to the difference of both logarithms (the delta method), problems in pairs.
+        change = per_problem(name, two) / (b * (1 - b)) - per_problem(name, one) / (a * (1 - a))
+        error, freedom = standard_error(change, one.clusters or two.clusters)
+        error = error or difference.error / math.sqrt(a * (1 - a) * b * (1 - b))  # where no problem differs
+    away = quantiles.student((1 + level) / 2, min(freedom, 1e6)) * error if math.isfinite(error) else math.inf
+    low, ratio, high = (math.exp(min(700.0, max(-700.0, at))) for at in (centre - away, centre, centre + away))
+    return Interval(estimate=ratio, low=low, high=high, level=level, method="odds ratio", problems=problems)
 
 
 def as_interval(difference: Difference, level: float, problems: int) -> Interval:
@@ -167,21 +217,9 @@ def macro_comparison(
     return as_interval(difference, level, sum(len(one.keys) for one, _ in both)), p_value(difference), tested
 
 
-def _caveats(change: Floats, population: Population, difference: Interval, a: Interval, b: Interval) -> tuple[str, ...]:
-    """What the interval does not know: a kind of problem that was not seen, and what missing responses would have said."""
+def _caveats(a: Interval, b: Interval) -> tuple[str, ...]:
+    """What the interval does not know: what missing responses would have said."""
     caveats = []
-    resting = carrying(change)
-    if population == "problems drawn" and resting < FEW_MOVED:
-        caveats.append(
-            f"the difference rests on about {math.ceil(resting)} of {change.size} problems; if one problem in twenty of "
-            "a kind not seen here could carry a large difference, the interval does not allow for it"
-        )
-    elif population == "problems drawn" and UNSEEN**change.size > 0.05 and difference.half_width < JUMP * (1 - UNSEEN):
-        caveats.append(
-            f"a kind of problem that makes up one in twenty is missing among {change.size} with a chance of "
-            f"{100 * UNSEEN**change.size:.0f} %; if it moved by {100 * JUMP:.0f} points the difference would be "
-            f"{100 * JUMP * (1 - UNSEEN):.0f} points another, which the interval does not allow for"
-        )
     if (a.if_wrong, b.if_wrong) != (None, None):
         (a_low, a_high), (b_low, b_high) = map(_extremes, (a, b))
         caveats.append(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -19,6 +20,7 @@ from markscheme.types import Verdict
 
 VERDICTS = tuple(Verdict)
 _COLUMN = {verdict: column for column, verdict in enumerate(VERDICTS)}
+Ints = npt.NDArray[np.int64]
 _SCORED = [column for verdict, column in _COLUMN.items() if verdict is not Verdict.ERROR]
 
 
@@ -55,6 +57,11 @@ class Counts:
     """A label per problem (contest, template): problems that share one are not independent draws."""
     picks: Mapping[str, Picks] | None = None
     """By problem key, where a metric needs more than counts."""
+    requests: tuple[Ints, ...] = ()
+    """Of each problem, verdicts by request (a row each), where a request brought several samples: these may be dependent."""
+    strata: tuple[str, ...] = ()
+    """The stratum of each problem, where a part of each was drawn; and how many the whole benchmark has of each."""
+    strata_sizes: Mapping[str, int] | None = None
     whole: int = 0
     """Problems of the benchmark that these were drawn from at random, where that is known; no selection of them keeps it."""
 
@@ -76,6 +83,18 @@ class Counts:
         """Correct samples, per problem."""
         return self.table[:, _COLUMN[Verdict.CORRECT]]
 
+    @property
+    def independent(self) -> Ints:
+        """Units per problem that are drawn independently: requests that brought an answer, or samples."""
+        if not self.requests:
+            return self.n
+        return np.array([int((table[:, _SCORED].sum(axis=1) > 0).sum()) for table in self.requests], dtype=np.int64)
+
+    def batches(self) -> list[tuple[Ints, Ints]]:
+        """Of each problem, the samples and the correct ones of each request that brought an answer."""
+        pairs = [(table[:, _SCORED].sum(axis=1), table[:, _COLUMN[Verdict.CORRECT]]) for table in self.requests]
+        return [(n[n > 0], c[n > 0]) for n, c in pairs]
+
     def totals(self) -> dict[Verdict, int]:
         """Responses by verdict, over all problems."""
         return {verdict: int(self.table[:, column].sum()) for verdict, column in _COLUMN.items()}
@@ -96,6 +115,7 @@ class Counts:
             tuple(self.asked[i] for i in rows) if self.asked else (),
             tuple(self.clusters[i] for i in rows) if self.clusters else (),
             self.picks,
+            tuple(self.requests[i] for i in rows) if self.requests else (),
         )
 
     def filled_in(self, right: bool, least: int = 1) -> Counts:
@@ -109,7 +129,11 @@ class Counts:
         if rounds:
             n, c = np.array(rounds[-1].n) + lost, np.array(rounds[-1].c) + (lost if right else 0)
             rounds = (*rounds[:-1], Round(rounds[-1].planned, tuple(n.tolist()), tuple(c.tolist())))
-        return replace(self, table=made.table, rounds=rounds, asked=())
+        requests = tuple(
+            np.concatenate([table, _table(np.ones(more, np.int64), np.full(more, right))])
+            for table, more in zip(self.requests, lost.tolist(), strict=bool(self.requests))
+        )
+        return replace(self, table=made.table, rounds=rounds, asked=(), requests=requests)
 
     def lacking(self, least: int) -> npt.NDArray[np.int64]:
         """Samples missing, or too few for a metric that needs `least` of them, per problem."""
@@ -124,7 +148,12 @@ class Counts:
         part, whole = self.table[:, _COLUMN[verdict]], self.n
         if verdict is Verdict.ERROR:
             part, whole = self.missing, self.n + self.missing
-        return replace(from_correct(whole, part, self.keys), clusters=self.clusters, whole=self.whole)
+        made = replace(from_correct(whole, part, self.keys), clusters=self.clusters, whole=self.whole)
+        made = replace(made, strata=self.strata, strata_sizes=self.strata_sizes)
+        if verdict is Verdict.ERROR or not self.requests:
+            return made
+        parts = ((table[:, _SCORED].sum(axis=1), table[:, _COLUMN[verdict]]) for table in self.requests)
+        return replace(made, requests=tuple(_table(n, c) for n, c in parts))
 
     def by(self, group: Mapping[str, str]) -> dict[str, Counts]:
         """Split by a label per problem (subject, level, contest part); problems without a label are left out."""
@@ -160,7 +189,12 @@ def from_correct(n: npt.ArrayLike, c: npt.ArrayLike, keys: Iterable[str] | None 
     names = tuple(str(index) for index in range(len(samples))) if keys is None else tuple(keys)
     if len(names) != len(samples):
         raise UsageError(f"{len(names)} keys for {len(samples)} problems: they must be as many")
-    table = np.zeros((len(samples), len(VERDICTS)), dtype=np.int64)
-    table[:, _COLUMN[Verdict.CORRECT]] = correct
-    table[:, _COLUMN[Verdict.WRONG]] = samples - correct
-    return Counts(names, table)
+    return Counts(names, _table(samples, correct))
+
+
+def _table(n: Ints, c: npt.NDArray[Any]) -> Ints:
+    """Verdicts, where only right and wrong are known."""
+    table = np.zeros((n.size, len(VERDICTS)), dtype=np.int64)
+    table[:, _COLUMN[Verdict.CORRECT]] = c
+    table[:, _COLUMN[Verdict.WRONG]] = n - c
+    return table

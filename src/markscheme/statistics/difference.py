@@ -23,6 +23,7 @@ Floats = npt.NDArray[np.float64]
 # With few problems moved nothing says how far the unseen ones might: a quarter of a problem is imagined at either end
 # of the largest move. Where many moved it fades, with the square of their effective number beyond seven.
 _IMAGINED, _FEW = 0.25, 7.0
+_UNSEEN, _ROOM = 0.5, 0.9  # problems of a kind not seen, and how far they may jump: as nine in ten could
 
 
 class PairedDifference(NamedTuple):
@@ -60,6 +61,23 @@ def paired(change: Floats, clusters: Sequence[str] = (), unit: float = 0.0) -> P
     imagined = 2 * _IMAGINED * min(1.0, (_FEW / moved) ** 2 if moved else 1.0) * largest**2
     guard = imagined * moves.size / (moves.size - 1) / change.size**2
     return PairedDifference(mean, math.hypot(error, math.sqrt(guard)), freedom)
+
+
+def with_unseen(a: Floats, b: Floats, drawn: PairedDifference, level: float, clusters: int = 0) -> tuple[float, float]:
+    """Low and high that also allow for a kind of problem that was not seen, on which one model is far better.
+
+    The Bayesian bootstrap of the differences with half a problem (or cluster of them) imagined as far off as any is from the
+    end of the scale. Where one problem in twenty jumps by 80 points it holds; by far the wider one where all look alike.
+    """
+    moves, repeated = np.unique(b - a, return_counts=True)
+    weight, tail = _UNSEEN * (a.size / clusters if clusters else 1.0), (1 - level) / 2
+    room = [float(np.quantile(each, _ROOM)) for each in (np.maximum(a, b), 1 - np.minimum(a, b))]
+    ends = [
+        weighted_mean.quantile(q, np.append(moves, far), np.append(repeated.astype(float), weight))
+        for q, far in ((tail, -room[0]), (1 - tail, room[1]))
+    ]
+    low, high = drawn.bounds(level)
+    return min(low, ends[0]), max(high, ends[1])
 
 
 def carrying(moves: Floats) -> float:

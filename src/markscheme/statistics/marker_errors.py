@@ -9,12 +9,15 @@ pass@k depends on how errors fall together, which a few labels cannot tell. Samp
 the same rates of error can do to it has bounds: least is gained and most is lost if the errors of a problem come all
 together; most is gained (by Jensen's inequality) if they fall on problems as by chance, and then little is lost. The
 corrected interval holds for either. For k = 1 both are the same.
+
+People are unsure where marks are doubtful, not at random. So nothing is assumed of what they left open: the interval reaches
+from all of it lowering the score to all of it raising it.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import msgspec
@@ -52,6 +55,8 @@ class JudgedMarks:
     judged: npt.NDArray[np.bool_]
     overturned: npt.NDArray[np.bool_]
     """Judged, and people disagree with the marker."""
+    unsure: npt.NDArray[np.bool_] | None = None
+    """Shown to people who could not say, or did not: right or wrong, for all that is known."""
 
     def __post_init__(self) -> None:
         if not self.problem.size:
@@ -59,8 +64,20 @@ class JudgedMarks:
         if (self.overturned & ~self.judged).any():
             raise UsageError("only a mark that was judged can be overturned")
 
+    def settled(self, correct: bool, others: bool) -> JudgedMarks:
+        """The marks if people had overturned all they were unsure about of those marked correct, and of the others."""
+        unsure = np.zeros(self.judged.shape, bool) if self.unsure is None else self.unsure
+        turned = unsure & np.where(self.correct, correct, others)
+        return replace(self, judged=self.judged | unsure, overturned=self.overturned | turned, unsure=None)
+
     def shift(self, k: int, level: float) -> Shift:
         """What the marker's errors do to accuracy (k = 1) or pass@k, at a level of confidence."""
+        if self.unsure is None or not self.unsure.any():
+            return self._shift(k, level)
+        least, most = (self.settled(turned, not turned)._shift(k, level) for turned in (True, False))
+        return Shift(least.low, least.below, most.high, most.above)
+
+    def _shift(self, k: int, level: float) -> Shift:
         check_level(level)
         n, c = np.bincount(self.problem), np.bincount(self.problem, self.correct)
         solved = pass_at_k(n, c, k)
@@ -85,7 +102,10 @@ class JudgedMarks:
         chosen = self.correct == correct
         rate, low, high = math.nan, 0.0, 1.0
         if chosen.any():
-            rate, low, high = self._rate(chosen / chosen.sum(), level)
+            weights = chosen / chosen.sum()
+            rate = self._rate(weights, level)[0]
+            low, high = (self.settled(all_, all_)._rate(weights, level)[1 + all_] for all_ in (False, True))
+            low, high = min(low, rate), max(high, rate)
         return Interval(
             estimate=rate, low=max(0.0, low), high=min(1.0, high), level=level, method="stratified", problems=0
         )

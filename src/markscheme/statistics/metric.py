@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from markscheme.errors import UsageError
-from markscheme.statistics import sequential
+from markscheme.statistics import batches, sequential
 from markscheme.statistics.counts import Counts
 from markscheme.statistics.fixed_set import ALIKE, Sampled, Spread, completed, sampled, spread
 from markscheme.statistics.solve_rates import Estimator
@@ -74,7 +74,8 @@ class Metric:
     def on_these(self, counts: Counts) -> Sampled | Spread:
         """The mean over exactly these problems, and how far off sampling may have put it."""
         # A value that takes k of n samples is at most as uncertain as n/k independent ones (Hoeffding).
-        return sampled(self.expected(counts), self.noise(counts), np.maximum(counts.n, 1) / self.k)
+        noise = np.full(counts.n.size, np.inf) if counts.requests else self.noise(counts)
+        return sampled(self.expected(counts), noise, np.maximum(counts.independent, 1) / self.k)
 
 
 class CountMetric(Metric):
@@ -88,7 +89,12 @@ class CountMetric(Metric):
         self.estimate, self._every = estimate, every
 
     def values(self, counts: Counts) -> Floats:
-        """See `Metric`; of rounds, free of the bias of having been asked by need."""
+        """See `Metric`; of rounds, free of the bias of having been asked by need; of requests with several, k of k of them.
+
+        With fewer requests than k it is about samples as they were asked.
+        """
+        if self.k > 1 and self._every is not None and counts.requests and counts.independent.max() >= self.k:
+            return batches.pass_rates(counts.batches(), self.k, self._every)
         if not counts.rounds:
             return self.estimate(counts.n, counts.c, self.k)
         if self.k == 1:
@@ -101,6 +107,8 @@ class CountMetric(Metric):
         """By leaving out one sample at a time; for accuracy this is p(1-p)/(n-1) exactly."""
         if counts.rounds:
             return sequential.noise(counts.rounds) if self.k == 1 else np.full(len(counts.keys), np.inf)
+        if counts.requests:
+            return batches.noise(counts.batches()) if self.k == 1 else np.full(len(counts.keys), np.inf)
         n, c = counts.n, counts.c
         fewer = np.maximum(n - 1, 0)
         step = self.estimate(fewer, np.minimum(c, fewer), self.k) - self.estimate(fewer, np.maximum(c - 1, 0), self.k)
@@ -112,7 +120,8 @@ class CountMetric(Metric):
         """See `Metric`; too few samples still tell how often a problem is solved."""
         if counts.rounds:
             return np.full(len(counts.keys), np.nan)
-        return completed(self.estimate, self.k, counts.n, counts.c)
+        plain = self.estimate(counts.n, counts.c, self.k)  # enough samples, of too few requests
+        return np.where(np.isnan(plain), completed(self.estimate, self.k, counts.n, counts.c), plain)
 
     def doubt(self, short: Counts, level: float) -> tuple[float, float]:
         """See `Metric`."""
@@ -129,14 +138,17 @@ class CountMetric(Metric):
         if counts.rounds:
             modelled = spread(self.estimate, self.k, counts.n, counts.c, most=sequential.used(counts.rounds))
             return modelled._replace(estimate=float(np.nanmean(self.values(counts))))
-        modelled = spread(self.estimate, self.k, counts.n, counts.c)
+        units = counts.independent
+        modelled = spread(
+            self.estimate, self.k, counts.n, counts.c, most=batches.worth(counts.batches()) if counts.requests else None
+        )
         if (expected := self.expected(counts)).size and not np.isnan(expected).all():
             modelled = modelled._replace(estimate=float(np.nanmean(expected)))
-        if self._every is None or counts.n.min() < 2 * self.k:
+        if self._every is None or units.min() < 2 * self.k or (counts.requests and self.k > 1):
             return modelled.cautious(1.0)
         # Not where hard problems may have far fewer samples: two that agree show no noise, and it is the hard ones' (78 %).
-        if self.k == 1 and (counts.n.max() <= ALIKE * counts.n.min() or counts.n.min() >= _SHOWING):
-            return sampled(self.values(counts), self.noise(counts), counts.n, modelled.variance)
+        if self.k == 1 and (units.max() <= ALIKE * units.min() or units.min() >= _SHOWING or counts.requests):
+            return sampled(self.values(counts), self.noise(counts), units, modelled.variance)
         # With 2k samples the variance has an unbiased estimate, noisy but free of the mixtures: k hits and k more are
         # independent. Three camps, which are no pair of populations, vary more than these say.
         once, twice = (self.estimate(counts.n, counts.c, k) for k in (self.k, 2 * self.k))

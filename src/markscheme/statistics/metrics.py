@@ -14,7 +14,7 @@ import numpy.typing as npt
 from markscheme.errors import UsageError
 from markscheme.statistics.counts import Counts
 from markscheme.statistics.estimators import g_pass_at_k, pass_at_k, pass_hat_k
-from markscheme.statistics.finite import whole_bounds
+from markscheme.statistics.finite import stratified, whole_bounds
 from markscheme.statistics.fixed_set import Spread
 from markscheme.statistics.intervals import Interval, Population, mean_interval
 from markscheme.statistics.metric import CountMetric, Metric
@@ -107,7 +107,11 @@ def _defined(chosen: Metric, counts: Counts, values: Floats, level: float, popul
         # narrower one where samples do not show the noise: one of each, or k of k.
         low, high = bounds if counts.rounds else (max(low, bounds[0]), min(high, bounds[1]))
     elif population == "the whole benchmark" and counts.whole:
-        low, high = whole_bounds(expected[~np.isnan(expected)], low, high, counts.whole, level)
+        known = ~np.isnan(expected)
+        low, high = whole_bounds(expected[known], low, high, counts.whole, level)
+        if counts.strata and counts.strata_sizes:
+            labels = [label for label, has in zip(counts.strata, known, strict=True) if has]
+            mean, low, high = stratified(expected[known], labels, counts.strata_sizes, low, high)
     return Interval(
         estimate=mean,
         low=min(low, mean),

@@ -18,36 +18,32 @@ import numpy.typing as npt
 
 from markscheme.errors import UsageError
 from markscheme.statistics import quantiles
-from markscheme.statistics.clusters import standard_error
 from markscheme.statistics.counts import Counts
 from markscheme.statistics.intervals import Population, mean_interval
 from markscheme.statistics.metrics import interval, metric
+from markscheme.statistics.ranking import joint_level
+from markscheme.statistics.variances import (
+    AnswerVariance,
+    BetweenProblems,
+    Noise,
+    assumed,
+    assumed_between,
+    difference_between,
+    from_pilot,
+    of_metric,
+)
+
+__all__ = [
+    "AnswerVariance", "BetweenProblems", "Plan", "PlanRow", "VarianceTable", "assumed", "assumed_between",
+    "difference_between", "from_pilot", "of_metric", "plan", "variance_table",
+]  # fmt: skip
 
 Floats = npt.NDArray[np.float64]
 
 MORE = 4
 """Samples a problem that a table of variances adds."""
 ROWS = (1, 2, 4, 8, 16, 32, 64, 128)
-CORRELATION = 0.85
-"""Of two models' solve rates over problems, when nothing better is known; and what it may be, far and near relatives.
-
-Single answers of 43 public models to GSM8K and hard MATH problems, 656 pairs within 8 points: the variance of a difference
-is 0.84 to 1.6 times that of one answer, which these ends come to; the middle is for relatives.
-"""
-CORRELATIONS = (0.4, 0.99)
-BETWEEN_SHARE = 0.6
-"""Without a pilot: how much of the variance of one answer lies between problems (hard or easy) rather than in luck."""
-
-
-class AnswerVariance(msgspec.Struct, frozen=True):
-    """Where the variance of a model's answers lies."""
-
-    mean: float
-    within: float
-    """Of one answer to a given problem, on average: the mean of p(1 - p)."""
-    between: float
-    """Of the solve rate p over problems."""
-    source: str = "assumed"
+MOST = 10**7  # samples of a problem that a plan looks at
 
 
 class PlanRow(msgspec.Struct, frozen=True):
@@ -83,7 +79,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     limit: float
     """The smallest difference that even unlimited samples could show; 1 where none is."""
     problems_needed: int
-    """Problems that would suffice with 16 samples each."""
+    """Problems that would suffice with 16 samples each, or as many as the metric takes."""
     tokens: float | None
     """For one model, at `samples` per problem."""
     spread: AnswerVariance
@@ -93,80 +89,9 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     pilots: int
     """Runs of the models that the plan stands on: two, one, or none."""
     rows: tuple[PlanRow, ...]
-
-
-def assumed(mean: float = 0.5) -> AnswerVariance:
-    """A benchmark of which nothing is known but about how often it is solved; one half is the worst case."""
-    if not 0 < mean < 1:
-        raise UsageError(f"the expected solve rate is a share between 0 and 1, not {mean}")
-    total = mean * (1 - mean)
-    return AnswerVariance(mean, (1 - BETWEEN_SHARE) * total, BETWEEN_SHARE * total)
-
-
-def from_pilot(*pilots: Counts) -> AnswerVariance:
-    """What first runs show, averaged. With one sample per problem the split is assumed: one answer cannot show it."""
-    if len(pilots) > 1:
-        each = [from_pilot(counts) for counts in pilots]
-        mean, within, between = np.mean([(one.mean, one.within, one.between) for one in each], axis=0).tolist()
-        return AnswerVariance(mean, within, between, each[0].source)
-    n, c = pilots[0].n, pilots[0].c
-    seen = n > 0
-    if not seen.any():
-        raise UsageError("the pilot has no responses to learn from")
-    rates = c[seen] / n[seen]
-    mean = float(rates.mean())
-    # Nothing wrong (or right) in a pilot does not make it certain: half a problem of each is added.
-    guarded = (float(rates.sum()) + 0.5) / (rates.size + 1)
-    repeated = n >= 2
-    if repeated.sum() < 2:
-        return msgspec.structs.replace(assumed(guarded), mean=mean, source="pilot, with an assumed split")
-    m, k = n[repeated], c[repeated]
-    singles = k * (m - k) / (m * (m - 1))
-    within = max(float(singles.mean()), 0.05 * guarded * (1 - guarded))
-    between = max(0.0, float(np.var(k / m, ddof=1) - np.mean(singles / m)))
-    return AnswerVariance(mean, within, between, "pilot")
-
-
-class BetweenProblems(msgspec.Struct, frozen=True):
-    """How much the true difference of two models varies over problems, and what it may be."""
-
-    value: float
-    low: float
-    high: float
-    clusters: int | None = None
-    """Independent groups of problems behind it, where problems come in families."""
-
-
-def difference_between(a: Counts, b: Counts) -> BetweenProblems:
-    """From two piloted models, sampling noise taken off, with an 80 % range; clusters count as the units drawn."""
-    theirs = set(b.keys)
-    shared = [key for key in a.keys if key in theirs]
-    one, two = a.select(shared), b.select(shared)
-    enough = (one.n >= 2) & (two.n >= 2)
-    if enough.sum() < 2:
-        raise UsageError("two pilots need at least two shared problems with two samples each")
-    kept = [key for key, has in zip(shared, enough, strict=True) if has]
-    one, two = one.select(kept), two.select(kept)
-    noise = sum(float(np.mean(part.c * (part.n - part.c) / (part.n**2 * (part.n - 1)))) for part in (one, two))
-    change = two.c / two.n - one.c / one.n
-    labels = one.clusters or two.clusters
-    error, freedom = standard_error(change, labels)
-    seen = error**2 * len(kept)
-    # A variance of heavy-tailed differences is known less well than a normal one's; the fourth moment says how much.
-    centred = change - change.mean()
-    tails = float(np.mean(centred**4) / max(np.mean(centred**2), 1e-12) ** 2) if not labels else 3.0
-    effective = max(1.0, 2 * freedom / max(0.5, tails - 1))
-    wide = quantiles.normal(0.9) * math.sqrt(2 / effective)
-    low, high = seen * math.exp(-wide), seen * math.exp(wide)
-    return BetweenProblems(
-        max(0.0, seen - noise), max(0.0, low - noise), max(0.0, high - noise), freedom + 1 if labels else None
-    )
-
-
-def assumed_between(spread: AnswerVariance) -> BetweenProblems:
-    """Without two pilots: models that are near or far relatives."""
-    near, far = (2 * spread.between * (1 - correlation) for correlation in reversed(CORRELATIONS))
-    return BetweenProblems(2 * spread.between * (1 - CORRELATION), near, far)
+    metric: str = "accuracy"
+    models: int = 2
+    """With more than two, every pair is compared, and all comparisons hold together."""
 
 
 class _Question(NamedTuple):
@@ -200,10 +125,23 @@ class _Question(NamedTuple):
         shift = self.detect / max(error, 1e-12) - critical * (1 - 1 / (4 * freedom))
         return NormalDist().cdf(shift / math.sqrt(1 + critical**2 / (2 * freedom)))
 
-    def samples(self, between: float, within: float) -> int | None:
-        """Samples per problem that suffice."""
-        allowed = self.problems * (self.detect / self.factor()) ** 2  # the variance per problem that still shows it
-        return max(1, math.ceil(2 * within / (allowed - between) - 1e-9)) if allowed > between else None
+    def samples(self, between: float, noise: Noise, least: int) -> int | None:
+        """Samples per problem that suffice, from `least` on."""
+        # The variance per problem that still shows it.
+        allowed = self.problems * (self.detect / self.factor()) ** 2 - between + 1e-12
+
+        def enough(n: int) -> bool:
+            return 2 * noise(n) <= allowed
+
+        most = least
+        while not enough(most):
+            if allowed <= 0 or most > MOST:
+                return None
+            least, most = most + 1, 2 * most
+        while least < most:
+            middle = (least + most) // 2
+            least, most = (least, middle) if enough(middle) else (middle + 1, most)
+        return least
 
     def problems_needed(self, variance: float) -> int:
         """Problems that suffice at this variance each; the test then has their degrees of freedom, not today's."""
@@ -225,16 +163,29 @@ def plan(
     between: BetweenProblems | None = None,
     tokens_per_response: float | None = None,
     population: Population = "problems drawn",
+    name: str = "accuracy",
+    models: int = 2,
+    noise: Noise | None = None,
 ) -> Plan:
-    """Plan a comparison of two models on `problems` problems; `detect` is a share (0.05 is five points)."""
+    """Plan a comparison of models on `problems` problems; `detect` is a share (0.05 is five points).
+
+    `spread` and `noise` are those of the metric `name`, as `of_metric` gives them.
+    """
     if problems < 2 or not 0 < detect < 1 or not 0 < power < 1 or not 0 < level < 1:
         raise UsageError("a plan needs at least 2 problems, and shares between 0 and 1 to detect, for power and level")
-    known = spread or assumed()
+    if models < 2:
+        raise UsageError(f"a comparison needs two models or more, not {models}")
+    if spread is None or (noise is None and name != "accuracy"):
+        spread, noise = of_metric(name, ())
+    known, k = spread, metric(name).k
+    luck: Noise = noise or (lambda n: known.within / n)
     varies = between or assumed_between(known)
     if population == "these problems":
         varies = BetweenProblems(0.0, 0.0, 0.0)
-    question = _Question(problems, detect, power, level, population, varies.clusters)
-    samples = question.samples(varies.value, known.within)
+    each = level if models == 2 else joint_level(np.eye(models), level)
+    question = _Question(problems, detect, power, each, population, varies.clusters)
+    samples, fewest, most = (question.samples(b, luck, k) for b in (varies.value, varies.low, varies.high))
+    rows = [n for n in ROWS if n >= k] if k <= ROWS[4] else [k, 2 * k, 4 * k, 8 * k]
     return Plan(
         problems=problems,
         detect=detect,
@@ -242,36 +193,44 @@ def plan(
         level=level,
         population=population,
         samples=samples,
-        samples_range=(question.samples(varies.low, known.within), question.samples(varies.high, known.within)),
+        samples_range=(fewest, most),
         limit=min(1.0, question.factor() * math.sqrt(varies.value / problems)),
-        problems_needed=question.problems_needed(varies.value + 2 * known.within / 16),
+        problems_needed=question.problems_needed(varies.value + 2 * luck(max(16, k))),
         tokens=None if samples is None or tokens_per_response is None else problems * samples * tokens_per_response,
         spread=known,
         between_difference=varies.value,
         between_range=(varies.low, varies.high),
         pilots=2 if between is not None else int("pilot" in known.source),
-        rows=tuple(_row(n, question, known, varies, tokens_per_response) for n in ROWS),
+        rows=tuple(_row(n, question, level, known.between, luck(n), varies, tokens_per_response) for n in rows),
+        metric=name,
+        models=models,
     )
 
 
 def _row(
-    n: int, question: _Question, spread: AnswerVariance, between: BetweenProblems, tokens: float | None
+    n: int,
+    question: _Question,
+    level: float,
+    problems_differ: float,
+    luck: float,
+    between: BetweenProblems,
+    tokens: float | None,
 ) -> PlanRow:
-    problems = question.problems
+    problems, alone = question.problems, question._replace(level=level)  # one score is no comparison
 
     def error(varies: float) -> float:
-        return math.sqrt((varies + 2 * spread.within / n) / problems)
+        return math.sqrt((varies + 2 * luck) / problems)
 
-    drawn = math.sqrt((spread.between + spread.within / n) / problems)
-    these = math.sqrt(spread.within / n / problems)
+    drawn = math.sqrt((problems_differ + luck) / problems)
+    these = math.sqrt(luck / problems)
     return PlanRow(
         samples=n,
         detectable=min(1.0, question.factor() * error(between.value)),
         power=question.chance(error(between.value)),
         power_low=question.chance(error(between.high)),
         power_high=question.chance(error(between.low)),
-        half_width=min(0.5, question.critical("problems drawn")[0] * drawn),
-        half_width_these=min(0.5, question.critical("these problems")[0] * these),
+        half_width=min(0.5, alone.critical("problems drawn")[0] * drawn),
+        half_width_these=min(0.5, alone.critical("these problems")[0] * these),
         tokens=None if tokens is None else problems * n * tokens,
     )
 

@@ -1,15 +1,17 @@
-"""Several models on the same problems: differences that hold all at once, and what each model's rank can be.
+"""Several models on the same problems, of one benchmark or several: differences that hold all at once, and open ranks.
 
-With ten models there are 45 comparisons, and at 95 % each some will be wrong. Here the level of each is raised until
-all of them hold together with the asked probability, no more than their correlation demands.
+With ten models there are 45 comparisons, and at 95 % each some will be wrong. Intervals are raised to a level at which all
+of them hold together, no more than their correlation demands (the largest of all studentised differences). Which
+differences are shown is decided in steps, largest first: those already shown no longer count (Romano and Wolf).
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from statistics import NormalDist
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -18,7 +20,8 @@ import numpy.typing as npt
 from markscheme.errors import UsageError
 from markscheme.statistics.comparison import as_interval, difference_of, shared
 from markscheme.statistics.counts import Counts
-from markscheme.statistics.intervals import Interval, Population, check_level
+from markscheme.statistics.difference import Difference, PairedDifference, macro_difference, p_value
+from markscheme.statistics.intervals import Interval, Population, check_level, macro
 from markscheme.statistics.metrics import interval, per_problem
 
 Floats = npt.NDArray[np.float64]
@@ -41,6 +44,8 @@ class Pair(msgspec.Struct, frozen=True):
     upper: str
     lower: str
     difference: Interval
+    p_value: float = 1.0
+    """Adjusted for all comparisons that hold together."""
 
 
 class Ranking(msgspec.Struct, frozen=True):
@@ -54,6 +59,20 @@ class Ranking(msgspec.Struct, frozen=True):
     population: Population = "problems drawn"
     caveats: tuple[str, ...] = ()
     """What the intervals do not allow for."""
+    best: tuple[str, ...] = ()
+    """Models that may be the best: it is among these with probability `level`."""
+    comparisons: int = 0
+    """Differences that hold together, with those of other benchmarks where there are any."""
+
+
+class _Scored(NamedTuple):
+    """The models of one benchmark, or their averages: scores, the differences of all pairs, and draws of the scores."""
+
+    scores: dict[str, Interval]
+    differences: dict[tuple[str, str], Difference]
+    draws: Floats
+    problems: int
+    caveats: tuple[str, ...] = ()
 
 
 def rank(
@@ -64,23 +83,40 @@ def rank(
     population: Population = "problems drawn",
 ) -> Ranking:
     """Rank models by a metric's name, on the problems that all of them have a value for."""
+    return rank_over(name, [models], level, seed, population)[0]
+
+
+def rank_over(
+    name: str,
+    benchmarks: Sequence[Mapping[str, Counts]],
+    level: float = 0.95,
+    seed: int = 0,
+    population: Population = "problems drawn",
+) -> list[Ranking]:
+    """The ranking of the same models on each benchmark, and of their averages where there are several; all hold together."""
     check_level(level)
-    if len(models) < 2:
-        raise UsageError("a ranking needs at least two models")
+    if any({*models} != {*benchmarks[0]} or len(models) < 2 for models in benchmarks):
+        raise UsageError("a ranking needs at least two models, and the same ones on every benchmark")
+    rng = np.random.default_rng(seed)
+    scored = [_scored(name, models, level, population, rng) for models in benchmarks]
+    if len(scored) > 1:
+        scored.append(_averaged(scored))
+    tests = [(each, pair) for each in scored for pair in each.differences]
+    single, adjusted = _joint(tests, level)
+    shown = iter(adjusted)
+    return [_ranking(name, each, level, single, shown, population, len(tests)) for each in scored]
+
+
+def _scored(
+    name: str, models: Mapping[str, Counts], level: float, population: Population, rng: np.random.Generator
+) -> _Scored:
     parts = dict(zip(models, shared(name, list(models.values())), strict=True))
     scores = {model: interval(name, counts, level, population) for model, counts in parts.items()}
-    names = sorted(parts, key=lambda model: -scores[model].estimate)
-    single = joint_level(_covariance(name, [parts[model] for model in names], population), level, seed)
-    problems = len(parts[names[0]].keys)
-    pairs = tuple(
-        Pair(upper, lower, as_interval(difference_of(name, parts[lower], parts[upper], population), single, problems))
-        for upper, lower in combinations(names, 2)
-    )
-    sure = [pair for pair in pairs if pair.difference.low > 0]
-    above, below = Counter(pair.lower for pair in sure), Counter(pair.upper for pair in sure)
-    ranked = tuple(Ranked(model, scores[model], 1 + above[model], len(names) - below[model]) for model in names)
-    asked = len(set().union(*(counts.keys for counts in models.values())))
-    left_out = asked - problems
+    differences = {
+        (one, two): difference_of(name, parts[two], parts[one], population) for one, two in combinations(parts, 2)
+    }
+    problems = len(next(iter(parts.values())).keys)
+    left_out = len(set().union(*(counts.keys for counts in models.values()))) - problems
     caveats = [f"{left_out} problem{'s' * (left_out > 1)} left out: not every run has a value there"] * (left_out > 0)
     for model, score in scores.items():
         if score.if_wrong is not None and score.if_right is not None:
@@ -88,32 +124,97 @@ def rank(
                 f"responses of {model} are missing: its score would be {100 * score.if_wrong:.1f} if all of them were "
                 f"wrong, {100 * score.if_right:.1f} if right"
             )
-    return Ranking(name, level, problems, ranked, pairs, population, tuple(caveats))
+    draws = _draws(_covariance(name, list(parts.values()), population), rng)
+    return _Scored(scores, differences, draws, problems, tuple(caveats))
+
+
+def _averaged(parts: Sequence[_Scored]) -> _Scored:
+    """The plain means over benchmarks, which are independent of each other."""
+    return _Scored(
+        {model: macro([each.scores[model] for each in parts]) for model in parts[0].scores},
+        {pair: macro_difference([each.differences[pair] for each in parts]) for pair in parts[0].differences},
+        np.mean([each.draws for each in parts], axis=0),
+        sum(each.problems for each in parts),
+    )
+
+
+def _ranking(
+    name: str,
+    scored: _Scored,
+    level: float,
+    single: float,
+    adjusted: Iterator[float],
+    population: Population,
+    all_: int,
+) -> Ranking:
+    pairs = []
+    for (one, two), difference in scored.differences.items():
+        bounds, p = as_interval(difference, single, scored.problems), next(adjusted)
+        if difference.estimate < 0:
+            one, two = two, one
+            bounds = msgspec.structs.replace(bounds, estimate=-bounds.estimate, low=-bounds.high, high=-bounds.low)
+        pairs.append(Pair(one, two, bounds, p))
+    names = sorted(scored.scores, key=lambda model: -scored.scores[model].estimate)
+    place = {model: at for at, model in enumerate(names)}
+    sure = [pair for pair in pairs if pair.p_value <= 1 - level]
+    above, below = Counter(pair.lower for pair in sure), Counter(pair.upper for pair in sure)
+    return Ranking(
+        name,
+        level,
+        scored.problems,
+        tuple(Ranked(model, scored.scores[model], 1 + above[model], len(names) - below[model]) for model in names),
+        tuple(sorted(pairs, key=lambda pair: (place[pair.upper], place[pair.lower]))),
+        population,
+        scored.caveats,
+        tuple(model for model in names if not above[model]),
+        all_,
+    )
 
 
 def _covariance(name: str, models: Sequence[Counts], population: Population) -> Floats:
-    """Of the scores, up to a factor: over problems drawn from what was seen, on these problems from sampling alone."""
+    """Of the scores: over problems drawn from what was seen, on these problems from sampling alone."""
     if population == "these problems":
         widths = [interval(name, counts, population=population).half_width for counts in models]
-        return np.diag(np.square(widths))
+        return np.diag(np.square(np.array(widths) / NormalDist().inv_cdf(0.975)))
     values = np.array([per_problem(name, counts) for counts in models])
-    return np.atleast_2d(np.cov(values)) if values.shape[1] > 1 else np.eye(len(models))
+    return np.atleast_2d(np.cov(values)) / values.shape[1] if values.shape[1] > 1 else np.eye(len(models))
+
+
+def _draws(spread: Floats, rng: np.random.Generator) -> Floats:
+    """Scores of all models, drawn as normal with this covariance; a row a draw."""
+    # Eigenvalues, since models that agree everywhere make the covariance singular.
+    size, direction = np.linalg.eigh(spread)
+    drawn: Floats = rng.standard_normal((_DRAWS, len(spread))) @ (direction * np.sqrt(np.maximum(size, 0))).T
+    return drawn
+
+
+def _joint(tests: Sequence[tuple[_Scored, tuple[str, str]]], level: float) -> tuple[float, list[float]]:
+    """The level at which every interval must be so that all hold together, and each difference's p-value in steps."""
+    sizes = [_size(p_value(scored.differences[pair])) for scored, pair in tests]
+    largest, adjusted = np.zeros(_DRAWS), [1.0] * len(tests)
+    order = sorted(range(len(tests)), key=sizes.__getitem__)
+    for at in order:  # from the smallest: what is shown before it counts no more
+        scored, (one, two) = tests[at]
+        models = list(scored.scores)
+        apart = scored.draws[:, models.index(one)] - scored.draws[:, models.index(two)]
+        if (deviation := float(apart.std())) > 1e-9:
+            largest = np.maximum(largest, np.abs(apart) / deviation)
+        adjusted[at] = max(2 * NormalDist().cdf(-sizes[at]), float(np.mean(largest >= sizes[at])))
+    for less, more in zip(reversed(order[:-1]), reversed(order[1:]), strict=True):
+        adjusted[less] = max(adjusted[less], adjusted[more])
+    needed = 2 * NormalDist().cdf(float(np.quantile(largest, level))) - 1
+    return min(max(needed, level), 1 - 1e-9), adjusted
+
+
+def _size(p: float) -> float:
+    """A two-sided p-value as standard deviations of a normal variable."""
+    return -NormalDist().inv_cdf(min(max(p, 1e-12), 1.0) / 2)
 
 
 def joint_level(spread: Floats, level: float, seed: int = 0) -> float:
-    """The level at which every single pairwise interval must stand so that all of them do at `level` together.
-
-    From the distribution of the largest of all studentised differences, drawn as normal with this covariance between
-    models. Models that agree on most problems cost little.
-    """
-    rng = np.random.default_rng(seed)
-    # Eigenvalues, since models that agree everywhere make the covariance singular.
-    size, direction = np.linalg.eigh(spread)
-    scores = rng.standard_normal((_DRAWS, len(spread))) @ (direction * np.sqrt(np.maximum(size, 0))).T
-    largest = np.zeros(_DRAWS)
-    for i, j in combinations(range(len(spread)), 2):
-        variance = spread[i, i] + spread[j, j] - 2 * spread[i, j]
-        if variance > 1e-12:
-            largest = np.maximum(largest, np.abs(scores[:, i] - scores[:, j]) / np.sqrt(variance))
-    needed = 2 * NormalDist().cdf(float(np.quantile(largest, level))) - 1
-    return min(max(needed, level), 1 - 1e-9)
+    """The level of each pairwise interval at which all of them hold together, for scores with this covariance."""
+    draws = _draws(spread, np.random.default_rng(seed))
+    names = [str(at) for at in range(len(spread))]
+    nothing = dict.fromkeys(combinations(names, 2), PairedDifference(0.0, 1.0, 1e6))
+    whole = _Scored(dict.fromkeys(names), nothing, draws, 0)  # type: ignore[arg-type]  # scores are not looked at
+    return _joint([(whole, pair) for pair in nothing], level)[0]

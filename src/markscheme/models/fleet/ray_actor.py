@@ -61,6 +61,7 @@ class Started(msgspec.Struct, frozen=True):
     concurrency: int | None = None
     in_process: bool = False
     samples_per_request: int = 1
+    own_seeds: bool = False
 
 
 class ReplicaActor:
@@ -106,6 +107,7 @@ class ReplicaActor:
             concurrency=model.concurrency,
             in_process=model.in_process,
             samples_per_request=model.samples_per_request,
+            own_seeds=model.own_seeds,
         )
 
     def _say(self, text: str) -> None:

@@ -84,7 +84,8 @@ class RayModel(Model):
         for task, copy in starts.items():
             task.add_done_callback(partial(_came, copy))
         traits = next(copy.traits for task, copy in starts.items() if _stood(task))
-        self.in_process, self.samples_per_request = traits.in_process, traits.samples_per_request
+        self.in_process, self.own_seeds = traits.in_process, traits.own_seeds
+        self.samples_per_request = traits.samples_per_request
         return self._standing()
 
     async def generate(self, request: Request) -> Sequence[Completion]:

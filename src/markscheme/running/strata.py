@@ -1,0 +1,55 @@
+"""Strata for a random part of a benchmark: by a field of the problems, or by how often stored runs solved each.
+
+They are made before anything is asked and kept in the manifest, so no answer of this run can change what it asks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from markscheme.config import RunConfig
+from markscheme.errors import UsageError
+from markscheme.runs.folder import Run
+from markscheme.types import Problem
+
+STEPS = ((0.0, "never"), (1 / 3, "up to a third"), (2 / 3, "up to two thirds"), (1 - 1e-9, "more"), (1.0, "always"))
+"""Solve rates, up to each number."""
+
+
+def strata_of(config: RunConfig, problems: Sequence[Problem]) -> list[str]:
+    """The stratum of each problem of the benchmark; none where the run is not stratified."""
+    if not config.stratify:
+        return []
+    if config.limit is None or config.limit_seed is None:
+        raise UsageError("--stratify says how a random part is drawn: it needs --limit and --limit-seed")
+    if any((Path(each) / "manifest.json").exists() for each in config.stratify):
+        return _by_solve_rate([Run.open(each) for each in config.stratify], problems)
+    if len(config.stratify) > 1:
+        raise UsageError(f"--stratify takes one field, or runs; none of {', '.join(config.stratify)} is a run folder")
+    field = config.stratify[0]
+    labels = [problem.metadata.get(field) for problem in problems]
+    if None in labels:
+        known = sorted({name for problem in problems[:100] for name in problem.metadata})
+        raise UsageError(
+            f"not every problem has a {field!r}, and there is no run folder of that name; fields: {', '.join(known) or 'none'}"
+        )
+    return list(map(str, labels))
+
+
+def _by_solve_rate(runs: Sequence[Run], problems: Sequence[Problem]) -> list[str]:
+    rates: dict[str, list[float]] = {}
+    for run in runs:
+        counts = run.snapshot().counts(run.manifest.protocol)
+        for key, n, c in zip(counts.keys, counts.n.tolist(), counts.c.tolist(), strict=True):
+            if n:
+                rates.setdefault(key, []).append(c / n)
+    if not any(problem.key in rates for problem in problems):
+        raise UsageError(f"--stratify: {', '.join(str(run.path) for run in runs)} have no answers to these problems")
+    return [_step(rates.get(problem.key)) for problem in problems]
+
+
+def _step(rates: list[float] | None) -> str:
+    if not rates:
+        return "not asked"
+    return next(name for most, name in STEPS if sum(rates) / len(rates) <= most)

@@ -1,0 +1,57 @@
+"""Samples that came together: several of one request may share a seed or a prefix, so the request is what was drawn.
+
+Means over samples stay what they are. Their noise is what requests differ by, and pass@k takes k samples of k requests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Batches = Sequence[tuple[Ints, Ints]]
+"""Of each problem, the samples and correct ones of each request."""
+
+
+def noise(batches: Batches) -> Floats:
+    """The variance of each problem's share of correct samples, from how far its requests lie apart; infinite with one."""
+    return np.array([_noise(n, c) if n.size > 1 else np.inf for n, c in batches])
+
+
+def _noise(n: Ints, c: Ints) -> float:
+    apart = (c - n * c.sum() / n.sum()) / n.sum()  # what each request adds to the error of the mean
+    return float(n.size / (n.size - 1) * (apart @ apart))
+
+
+def worth(batches: Batches) -> int:
+    """As many independent samples a problem as tell about as much: between its requests and its samples.
+
+    From how much more requests differ than samples drawn singly would, over all problems, and a standard deviation more.
+    """
+    units = min((n.size for n, _ in batches), default=0)
+    rows = [(n, c) for n, c in batches if n.size > 1]
+    seen = np.array([_noise(n, c) for n, c in rows])
+    singly = sum(c.sum() * (n.sum() - c.sum()) / (n.sum() ** 2 * (n.sum() - 1)) for n, c in rows)
+    if not seen.any() or not singly:
+        return max(1, units)
+    freedom = seen.sum() ** 2 / sum(v * v / (n.size - 1) for v, (n, _) in zip(seen, rows, strict=True))
+    factor = max(1.0, float(seen.sum() / singly * (1 + np.sqrt(2 / freedom))))
+    return max(1, units, int(min(n.sum() for n, _ in batches) / factor))
+
+
+def pass_rates(batches: Batches, k: int, every: bool) -> Floats:
+    """Each problem's chance that one of k samples (or `every` one) is correct, each of another request; nan with fewer."""
+    return np.array([_pass_rate(n, c, k, every) if n.size >= k else np.nan for n, c in batches])
+
+
+def _pass_rate(n: Ints, c: Ints, k: int, every: bool) -> float:
+    """The mean over all choices of k requests of the product of their rates, request by request."""
+    mean = np.zeros(k + 1)
+    mean[0] = 1.0
+    chosen = np.arange(1, k + 1)
+    for seen, rate in enumerate(((c if every else n - c) / n).tolist(), start=1):
+        mean[1:] = np.maximum(seen - chosen, 0) / seen * mean[1:] + np.minimum(chosen, seen) / seen * rate * mean[:-1]
+    return float(mean[k] if every else 1 - mean[k])

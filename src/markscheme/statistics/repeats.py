@@ -1,0 +1,130 @@
+"""Several runs of one setting (other seeds, servers, prompts): runs are a level of their own beside problems and samples.
+
+Every run has every problem, so what is left after the means of problems and of runs is luck (two-way analysis of variance),
+and runs vary by what their means differ beyond it. With few runs that is hardly known: Student's t for one less than them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from markscheme.errors import UsageError
+from markscheme.statistics import quantiles
+from markscheme.statistics.comparison import shared
+from markscheme.statistics.counts import Counts
+from markscheme.statistics.difference import PairedDifference, paired
+from markscheme.statistics.intervals import Interval, Population, mean_interval
+from markscheme.statistics.metrics import metric, per_problem
+
+Floats = npt.NDArray[np.float64]
+
+
+class Repeated(msgspec.Struct, frozen=True, kw_only=True):
+    """The score of a setting over its runs, and what makes it uncertain."""
+
+    metric: str
+    population: Population
+    score: Interval
+    """For further runs too, not only for these."""
+    runs: tuple[float, ...]
+    """The score of each run."""
+    from_problems: float
+    """Standard errors of the mean over all runs: of which problems were drawn, of how runs differ, and of luck."""
+    from_runs: float
+    from_sampling: float
+    between_runs: float
+    """The standard deviation of one run's score, luck in its samples taken off."""
+
+
+class _Level(msgspec.Struct, frozen=True):
+    """What runs of one setting show."""
+
+    values: Floats
+    """Of each problem, over all runs."""
+    runs: Floats
+    luck: float
+    """The variance of one run's mean by luck."""
+
+    @property
+    def seen(self) -> float:
+        """The variance of the runs' means, with the luck in them."""
+        return float(self.runs.var(ddof=1)) if self.runs.size > 1 else math.nan
+
+    @property
+    def between(self) -> float:
+        """The same without luck."""
+        return max(0.0, self.seen - self.luck)
+
+
+def _level(name: str, runs: Sequence[Counts]) -> _Level:
+    table = np.array([per_problem(name, each) for each in runs])
+    means, problems = table.mean(axis=1), table.shape[1]
+    left = table - table.mean(axis=0) - means[:, None] + table.mean()
+    freedom = (len(runs) - 1) * (problems - 1)
+    luck = float((left**2).sum()) / freedom / problems if freedom else 0.0
+    return _Level(table.mean(axis=0), means, luck)
+
+
+def over_runs(
+    name: str, runs: Sequence[Counts], level: float = 0.95, population: Population = "problems drawn"
+) -> Repeated:
+    """The score of a setting from several of its runs, on the problems that all of them have a value for."""
+    if len(runs) < 2:
+        raise UsageError("how runs of one setting differ takes two of them or more")
+    parts = shared(name, list(runs))
+    of = _level(name, parts)
+    count, problems = len(runs), of.values.size
+    drawn = mean_interval(of.values, level, clusters=parts[0].clusters if population != "these problems" else ())
+    t = quantiles.student((1 + level) / 2, count - 1)
+    low, high = drawn.low, drawn.high
+    if population == "these problems":
+        away = t * math.sqrt(max(of.seen, of.luck) / count)
+        low, high = max(0.0, drawn.estimate - away), min(1.0, drawn.estimate + away)
+    else:
+        away = t * math.sqrt(of.between / count)
+        low = max(0.0, drawn.estimate - math.hypot(drawn.estimate - low, away))
+        high = min(1.0, drawn.estimate + math.hypot(high - drawn.estimate, away))
+    sampling = of.luck / count
+    spread = max(0.0, float(of.values.var(ddof=1)) / problems - sampling) if problems > 1 else math.nan
+    return Repeated(
+        metric=name,
+        population=population,
+        score=msgspec.structs.replace(drawn, low=low, high=high, method="over runs"),
+        runs=tuple(of.runs.tolist()),
+        from_problems=math.sqrt(spread),
+        from_runs=math.sqrt(of.between / count),
+        from_sampling=math.sqrt(sampling),
+        between_runs=math.sqrt(of.between),
+    )
+
+
+def difference_over_runs(
+    name: str, a: Sequence[Counts], b: Sequence[Counts], population: Population = "problems drawn"
+) -> PairedDifference:
+    """B minus A over problems and runs. A setting with a single run is taken to vary as the other one does."""
+    parts = shared(name, [*a, *b])
+    one, two = _level(name, parts[: len(a)]), _level(name, parts[len(a) :])
+    sides = [(one, two), (two, one)]
+    these = population == "these problems"
+
+    def variance(mine: _Level, other: _Level) -> tuple[float, float]:
+        known = mine if mine.runs.size > 1 else other
+        return (max(known.seen, known.luck) if these else known.between) / mine.runs.size, known.runs.size - 1.0
+
+    shares = [variance(*side) for side in sides]
+    if not these:
+        unit = metric(name).k / max(1.0, float(min(each.n.mean() for each in parts)))
+        drawn = paired(two.values - one.values, parts[0].clusters, min(1.0, unit))
+        shares.append((drawn.error**2, drawn.freedom))
+    total = math.fsum(share for share, _ in shares)
+    squares = math.fsum(share**2 / freedom for share, freedom in shares)
+    return PairedDifference(
+        float(two.values.mean() - one.values.mean()),
+        math.sqrt(total),
+        min(1e6, total**2 / squares) if squares else 1e6,
+    )
