@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from markscheme.api.reports import load as load
     from markscheme.api.reports import plan as plan
     from markscheme.api.reports import report as report
+    from markscheme.api.reports import reproduce as reproduce
     from markscheme.api.results import Comparison as Comparison
     from markscheme.api.results import Plan as Plan
     from markscheme.api.results import Report as Report
@@ -64,7 +65,7 @@ _HOMES = {
     "api.exchange": "export import_log list_benchmarks list_models list_protocols push show",
     "api.frames": "Listing",
     "api.opinions": "Adjudication Audit Graders Opinions",
-    "api.reports": "adjudicate audit benchmark_the_graders compare load plan report",
+    "api.reports": "adjudicate audit benchmark_the_graders compare load plan report reproduce",
     "api.results": "Comparison Plan Report",
     "api.run": "Answer Run",
     "benchmarks": "Benchmark benchmark",
