@@ -137,7 +137,8 @@ def reproduce(
         rows.append(made)
         if out is not None:
             write_pages(Path(out), entry.name, differing)
-    return Reproduction(title=chosen.title, source=chosen.source, repository=chosen.repository, rows=rows)
+    head = {name: getattr(chosen, name) for name in ("title", "source", "repository", "note")}
+    return Reproduction(**head, rows=rows)
 
 
 def benchmark_the_graders(source: Runs, *, protocol: str | Iterable[str] | None = None) -> Graders:

@@ -7,6 +7,8 @@
     text after #### of answer                   likewise `text before`; the last mark counts
     without <<…>> of text before #### of answer
     number of answer                            27.0 becomes 27
+    first number of answer                      of "$1,200 in all" 1200; likewise `last number`
+    field answer of reply                       the value of a field in JSON that is part of a text
     letter by text of answer                    the letter of the choice that is named so; see `choices.WAYS`
     letter of answer                            the same, in the one way that fits every row
     user message of prompt                      the question of a chat; likewise `system message`
@@ -231,6 +233,28 @@ def _number(value: Any, name: str) -> str:
     return text.rstrip("0").rstrip(".") if re.fullmatch(r"-?\d+\.\d*", text) else text
 
 
+def _number_in(value: Any, name: str, which: str) -> str:
+    text = re.sub(r"[$,]", "", _text(value, name)).strip()
+    if part := re.fullmatch(r"(-?\d{1,18})/(\d{1,18})", text):
+        found = [str(int(part[1]) / int(part[2]))] if int(part[2]) else []
+    else:
+        found = re.findall(r"-?\d+(?:\.\d+)?", text)
+    if not found:
+        raise MissingFieldError(f"no number in {name}")
+    number = found[0 if which == "first" else -1]
+    return _number(number, name) if len(number) > 15 else f"{float(number):.12g}"
+
+
+def _json_field(value: Any, name: str, field: str) -> str:
+    """The last such field; its value with or without quotation marks, since models forget them."""
+    said = re.findall(
+        rf'"{re.escape(field)}"\s*:\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,{{}}"][^,\n{{}}]*))', _text(value, name)
+    )
+    if not said:
+        raise MissingFieldError(f"no field {field} in {name}")
+    return (said[-1][0] or said[-1][1]).strip()
+
+
 def _letter(value: Any, name: str) -> str:
     raise NotImplementedError("it needs the choices beside the value")
 
@@ -277,6 +301,8 @@ OPERATIONS: Mapping[str, Callable[..., Any]] = {
     r"text before (\S+)": _before,
     r"without (\S+?)…(\S+?)": _without,
     "number": _number,
+    "(first|last) number": _number_in,
+    r"field (\S+)": _json_field,
     "letter": _letter,
     r"letter by (letter|text|place from [01])": _letter,
     "(user|system) message": _message,

@@ -121,7 +121,7 @@ def as_markdown(made: Reproduction) -> list[str]:
     from markscheme.reporting.table import markdown_table
 
     lines = [f"## {made.title}", "", *([f"Source: {made.source}.", ""] if made.source else [])]
-    lines += markdown_table(table_rows(made))
+    lines += [*markdown_table(table_rows(made)), *(["", made.note] if made.note else [])]
     for row in made.rows:
         if reasons := account(row):
             lines += ["", f"{row.name} ({row.samples} samples of {row.problems} problems):", ""]
@@ -156,5 +156,7 @@ def _print(made: Reproduction, show: int) -> None:
             )
             for name, mark in each.marks.items():
                 screen.print(escape(f"      {name:18} {mark.verdict:11} {mark.why}"), soft_wrap=True)
+    if made.note:
+        screen.print(escape(f"\n{made.note}"), soft_wrap=True)
     said = sum(row.reproduced for row in made.rows)
     screen.print(f"\n{said} of {len(made.rows)} published figures are reproduced to their last digit")

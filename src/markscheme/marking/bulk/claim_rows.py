@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,10 +14,11 @@ import msgspec
 from markscheme.benchmarks.fields import Expression, Fields, MissingFieldError, ProblemMaker, Value, several
 from markscheme.datasets.files import PACKED, TABLES, Row, read_rows
 from markscheme.datasets.stored import rows as lines
+from markscheme.datasets.stored import squeezed
 from markscheme.errors import DataError
 from markscheme.marking.bulk.claims import Between, Entry
 from markscheme.marking.equality.comparing import equal
-from markscheme.types import Problem, Response
+from markscheme.types import Gold, Problem, Response
 
 AT_ONCE, MOST = 1 << 20, 256 << 20
 """Characters read at a time of a JSON document, and the most that one element of it may have."""
@@ -50,7 +52,12 @@ class StoredRows:
         columns = entry.fields
         made = Fields(statement=columns.statement, gold=columns.gold, id=columns.id, choices=columns.choices)
         self._closed = ProblemMaker(made, "math")
-        self._open = ProblemMaker(msgspec.structs.replace(made, choices=None), "math")
+        plain = tuple(each for each in several(columns.gold) if not each.startswith("letter "))  # needs choices
+        self._open = ProblemMaker(msgspec.structs.replace(made, choices=None, gold=plain), "math")
+        self._golds = self._gold_table()
+        self._where = {
+            self._open.read(name): each if isinstance(each, list) else [each] for name, each in entry.where.items()
+        }
         self.rows = 0
         self.unread: Counter[str] = Counter()
         """Rows of which no sample could be made, by the reason."""
@@ -63,12 +70,15 @@ class StoredRows:
         for file in self.files:
             ids: set[str] = set()
             for index, row in enumerate(self._documents(file)):
-                self.rows += 1
                 try:
+                    if not all(read(row) in wanted for read, wanted in self._where.items()):
+                        continue
                     problem = self._problem(index, row)
                     samples = list(self._samples(row, problem))
+                    self.rows += 1
                 except (KeyError, TypeError, ValueError) as reason:
                     why = str(reason)
+                    self.rows += 1
                     self.unread[why] += 1
                     self.example_unread = self.example_unread or f"{file}, row {index + 1}: {why}"
                     continue
@@ -85,8 +95,33 @@ class StoredRows:
             reason = self.example_unread or f"{self.files[0]} holds no rows"
             raise DataError(f"nothing could be read for {self.entry.name}: {reason}.")
 
+    def _gold_table(self) -> dict[str, Gold] | None:
+        """Golds by the name of their problem, where they are not in the rows: from a file, or the benchmark's own."""
+        entry, golds = self.entry, self.entry.golds
+        if golds is not None:
+            read = [self._open.read(each) for each in ((golds.id if golds.by == "id" else golds.statement), golds.gold)]
+            found: dict[str, Gold] = {}
+            for file in sorted(self.root.glob(golds.files)):
+                for index, row in enumerate(_json_rows(file, "", self._watch)):
+                    name, gold = (each({"position": f"{index:04d}", **row}) for each in read)
+                    found[squeezed(str(name))] = str(gold)
+            if not found:
+                raise DataError(f"no golds in {golds.files} in {self.root}.")
+            return found
+        if entry.benchmark is not None and entry.fields.gold == "official":
+            from markscheme.benchmarks import benchmark
+
+            return {squeezed(each.statement): each.gold for each in benchmark(entry.benchmark).problems}
+        return None
+
     def _problem(self, index: int, row: Row) -> Problem:
-        choices = self.entry.fields.choices
+        choices, golds = self.entry.fields.choices, self.entry.golds
+        if self._golds is not None:
+            by = self.entry.fields.id if golds is not None and golds.by == "id" else self.entry.fields.statement
+            name = squeezed(str(self._open.read(by)({"position": f"{index:04d}", **row})))
+            if name not in self._golds:
+                raise MissingFieldError(f"no gold for {name[:60]!r}")
+            row = {**row, "gold": self._golds[name], "official": self._golds[name]}
         given = _value(self._open, choices, row) if isinstance(choices, str) else choices
         return (self._closed if given else self._open)(index, row)
 
@@ -111,11 +146,13 @@ class StoredRows:
 
     def _verdict(self, row: Row, problem: Problem) -> Any:
         stated = self.entry.fields.verdict
-        for words, same in ((" is gold", _same), (" equals gold", equal)):
-            if isinstance(stated, str) and stated.endswith(words):
-                given = self._open.read(stated.removesuffix(words))(row)
+        for word, same in ((" is close to ", _close), (" is ", _same), (" equals ", equal)):
+            if isinstance(stated, str) and word in stated:
+                given, right = (
+                    _value(self._open, part, {**row, "gold": problem.gold}) for part in stated.split(word, 1)
+                )
                 said = given if isinstance(given, list) else [given]
-                return [each is not None and same(str(each), str(problem.gold)) for each in said]
+                return [each is not None and right is not None and same(str(each), str(right)) for each in said]
         return _value(self._open, stated, row)
 
     def _documents(self, file: Path) -> Iterator[Row]:
@@ -127,9 +164,13 @@ class StoredRows:
             yield from read_rows(file)
             self._watch(file, file.stat().st_size)
         else:
-            for value in _json_values(file, self._watch):
-                steps = [step for step in entry.records.split(".") if step]
-                yield from _below(value, steps or (["*"] if isinstance(value, _Whole) else []))
+            yield from _json_rows(file, entry.records, self._watch)
+
+
+def _json_rows(file: Path, records: str, watch: Watch) -> Iterator[Row]:
+    steps = [step for step in records.split(".") if step]
+    for value in _json_values(file, watch):
+        yield from _below(value, steps or (["*"] if isinstance(value, _Whole) else []))
 
 
 class _Whole(dict[str, Any]):
@@ -279,6 +320,15 @@ def _each(value: Any, count: int, name: str) -> list[Any]:
 
 def _same(one: str, other: str) -> bool:
     return one.strip() == other.strip()
+
+
+def _close(one: str, other: str) -> bool:
+    """As ToRA's grader and those made from it compare: numbers to four digits, also as percent; else as mathematics."""
+    try:
+        a, b = (float(each.replace(",", "")) for each in (one, other))
+    except ValueError:
+        return equal(one, other)
+    return any(math.isclose(a, b * factor, rel_tol=1e-4) for factor in (1, 100, 0.01))
 
 
 def _truth(value: Any) -> bool:

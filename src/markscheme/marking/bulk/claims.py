@@ -43,11 +43,22 @@ class Columns(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     choices: Expression | None = None
     """Rows without them are open questions."""
     verdict: Expression | None = None
-    """The verdict that is stored; or `FIELD is gold` (the same text) or `FIELD equals gold` (the same mathematics)."""
+    """The verdict that is stored; or `A is B` (the same text), `A equals B` (the same mathematics) or `A is close to B`
+    (numbers to four digits, also as percent), where A and B are expressions, `gold` among them."""
     answer: Expression | None = None
     """The answer that was extracted then, which votes are counted over."""
     score: Expression | None = None
     """A number for each sample, of which `best@K` takes the highest."""
+
+
+class Golds(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Golds that are in a file of their own."""
+
+    files: str
+    by: Literal["id", "statement"] = "id"
+    id: Expression = Columns().id
+    statement: Expression = Columns().statement
+    gold: Expression = Columns().gold
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -64,6 +75,10 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """The line between two records of a text log."""
     log: dict[str, Between] = {}
     fields: Columns = Columns()
+    where: dict[str, str | int | float | bool | list[str | int | float | bool]] = {}
+    """Only rows whose fields have these values count."""
+    golds: Golds | None = None
+    """Where the rows have no golds; without it, `benchmark` has them."""
     figure: str = "accuracy"
     unit: Literal["percent", "share"] = "percent"
     rule: str | None = None
@@ -85,13 +100,14 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
     title: str
     source: str
     repository: str
+    note: str
     rows: tuple[Entry, ...]
 
 
 def load_claim(path: Path) -> Claim:
     """Read a claim file; a mistake is one sentence with its line."""
     raw = read_toml(path, DataError)
-    head = {key: raw.pop(key, "") for key in ("title", "source", "repository")}
+    head = {key: raw.pop(key, "") for key in ("title", "source", "repository", "note")}
     try:
         rows = msgspec.convert(raw.pop("rows", [{}]), list[dict[str, Any]])
         made = tuple(_entry(raw, row, number) for number, row in enumerate(rows, start=1))
@@ -118,7 +134,8 @@ def _entry(common: dict[str, Any], row: dict[str, Any], number: int) -> Entry:
 
 def _names(table: str) -> tuple[str, ...]:
     """What may stand in a table of the file."""
-    known = {"fields": Columns, "rows.fields": Columns, "log.*": Between, "rows.log.*": Between}.get(table, Entry)
+    tables = {"fields": Columns, "log.*": Between, "golds": Golds}
+    known: type[msgspec.Struct] = tables.get(table.removeprefix("rows."), Entry)
     more = ("title", "source", "repository", "rows") if known is Entry else ()
     return (*known.__struct_fields__, *more)
 
@@ -141,7 +158,7 @@ def _check(entry: Entry) -> None:
         raise msgspec.ValidationError("a log needs `separator`, the line between its records - at `$.log`")
     if any(not each.after or not each.before for each in entry.log.values()):
         raise msgspec.ValidationError("`after` and `before` must not be empty - at `$.log`")
-    for pattern in entry.patterns:
+    for pattern in (*entry.patterns, *([entry.golds.files] if entry.golds else [])):
         if Path(pattern).is_absolute() or ".." in Path(pattern).parts or not pattern:
             raise msgspec.ValidationError(f"{pattern!r} is not below the root; --root names it - at `$.files`")
     if entry.rule is not None:

@@ -81,6 +81,7 @@ class Reproduction(msgspec.Struct, frozen=True, kw_only=True):
     title: str
     source: str
     repository: str
+    note: str
     rows: list[Reproduced]
 
     @property
@@ -127,8 +128,8 @@ class _Counts:
         self.samples += 1
         self.unsaid += stored.verdict is None
         right = {name: mark.correct for name, mark in marks.items()}
-        if stored.verdict is not None:
-            right[STORED] = stored.verdict
+        if self.entry.fields.verdict is not None:
+            right[STORED] = stored.verdict or False
         answers = {name: stored.answer or mark.answer for name, mark in marks.items()} | {STORED: stored.answer}
         lean = self.entry.figure in ("accuracy", "first") or self.entry.figure.startswith("pass")
         self.groups[stored.problem.id].append(_Sample(right, {} if lean else answers, stored.score))
@@ -155,12 +156,12 @@ class _Counts:
 
     def made(self, rows: StoredRows) -> Reproduced:
         """The row of the table."""
-        names = [*([STORED] if not self.unsaid else []), *self.labels]
+        names = [*([STORED] if self.entry.fields.verdict is not None else []), *self.labels]
         figures = {name: self._figure(name) for name in names}
         theirs = [figures[name] for name in (STORED, self.entry.rule) if name is not None and name in figures]
         reproduced = any(figure.reproduced for figure in theirs)
         of = next(iter(figures.values())).of
-        remarks = [*_odd(rows, self), *([] if reproduced else self._explained(theirs or [figures[OURS]], rows))]
+        remarks = [*_odd(rows, self), *([] if reproduced else self._explained(theirs, figures[OURS], rows))]
         return Reproduced(
             name=self.entry.name,
             published=self.entry.published,
@@ -203,11 +204,14 @@ class _Counts:
             reproduced=abs(share - published) <= half,
         )
 
-    def _explained(self, figures: Sequence[Figure], rows: StoredRows) -> Iterator[str]:
+    def _explained(self, theirs: Sequence[Figure], ours: Figure, rows: StoredRows) -> Iterator[str]:
         """Other ways to count that give the published figure; without one, how far it is off."""
         published, half = target(self.entry)
         missing = max(0, (self.entry.problems or 0) - len(self.groups))
-        found = False
+        found = ours.reproduced
+        if ours.reproduced:
+            yield f"published by {ours.by}"
+        figures = theirs or [ours]
         for figure in figures:
             right, of = Fraction(figure.right), figure.of
             ways = {
@@ -267,8 +271,8 @@ def _odd(rows: StoredRows, counts: _Counts) -> Iterator[str]:
         yield f"{rows.unread.total()} rows could not be read, the first: {rows.example_unread}"
     if rows.doubled:
         yield f"{len(rows.doubled)} rows are there more than once: {_some(rows.doubled)}"
-    if 0 < counts.unsaid < counts.samples:
-        yield f"{counts.unsaid} samples have no stored verdict, so there is no figure by it"
+    if entry.fields.verdict is not None and counts.unsaid:
+        yield f"{counts.unsaid} samples have no stored verdict and count as not right"
     if entry.benchmark is not None:
         yield from _held_against(entry.benchmark, counts.problems)
     elif entry.problems is not None and entry.problems != len(counts.groups):
