@@ -8,7 +8,7 @@
     without <<…>> of text before #### of answer
     number of answer                            27.0 becomes 27
     first number of answer                      of "$1,200 in all" 1200; likewise `last number`
-    field answer of reply                       the value of a field in JSON that is part of a text
+    field answer of reply                       of JSON that is part of a text, the last such field; likewise `first field`
     letter by text of answer                    the letter of the choice that is named so; see `choices.WAYS`
     letter of answer                            the same, in the one way that fits every row
     user message of prompt                      the question of a chat; likewise `system message`
@@ -241,18 +241,18 @@ def _number_in(value: Any, name: str, which: str) -> str:
         found = re.findall(r"-?\d+(?:\.\d+)?", text)
     if not found:
         raise MissingFieldError(f"no number in {name}")
-    number = found[0 if which == "first" else -1]
+    number: str = found[0 if which == "first" else -1]
     return _number(number, name) if len(number) > 15 else f"{float(number):.12g}"
 
 
-def _json_field(value: Any, name: str, field: str) -> str:
-    """The last such field; its value with or without quotation marks, since models forget them."""
-    said = re.findall(
-        rf'"{re.escape(field)}"\s*:\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,{{}}"][^,\n{{}}]*))', _text(value, name)
-    )
+def _json_field(value: Any, name: str, which: str | None, field: str) -> str:
+    """The value of the last or first such field, with or without quotation marks, since models forget them."""
+    pattern = rf'"{re.escape(field)}"\s*:\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,{{}}"][^,\n{{}}]*))'
+    said = re.findall(pattern, _text(value, name))
     if not said:
         raise MissingFieldError(f"no field {field} in {name}")
-    return (said[-1][0] or said[-1][1]).strip()
+    quoted, bare = said[0 if which else -1]
+    return str(quoted or bare).strip()
 
 
 def _letter(value: Any, name: str) -> str:
@@ -302,7 +302,7 @@ OPERATIONS: Mapping[str, Callable[..., Any]] = {
     r"without (\S+?)…(\S+?)": _without,
     "number": _number,
     "(first|last) number": _number_in,
-    r"field (\S+)": _json_field,
+    r"(first )?field (\S+)": _json_field,
     "letter": _letter,
     r"letter by (letter|text|place from [01])": _letter,
     "(user|system) message": _message,

@@ -76,8 +76,8 @@ class _Progress:
         self._bytes += more
         if time.monotonic() - self._said > SAY_EVERY:
             self._said = time.monotonic()
-            size = max(1, file.stat().st_size)
-            print(f"{file.name}: {self._bytes >> 20} of {size >> 20} MB read", file=sys.stderr, flush=True)
+            share = self._bytes / max(1, file.stat().st_size)
+            print(f"{file}: {min(1.0, share):.0%} read", file=sys.stderr, flush=True)
 
 
 def table_rows(made: Reproduction) -> list[dict[str, str]]:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-import msgspec
+from msgspec.structs import replace
 
 from markscheme.config import make_config
 from markscheme.errors import JournalError
-from markscheme.marking.bulk.reproducing import OURS, STORED, Kept, stored_mark
+from markscheme.marking.bulk.reproducing import OURS, Kept
 from markscheme.marking.protocol import get_protocol
 from markscheme.runs.folder import IMPORTED, Manifest, Run
 from markscheme.runs.journal import Journal
-from markscheme.types import Message, Prompt, Question
+from markscheme.types import Message, Problem, Prompt, Question
 
 
 def write_pages(out: Path, name: str, kinds: dict[str, list[Kept]]) -> list[Path]:
@@ -34,36 +35,32 @@ def write_pages(out: Path, name: str, kinds: dict[str, list[Kept]]) -> list[Path
 
 
 def _write(folder: Path, title: str, kept: Sequence[Kept]) -> None:
-    questions = {each.stored.problem.key: _question(each) for each in kept}
-    numbers: dict[str, int] = {}
-    again = []  # samples count from 0 within a folder
+    questions = {each.problem.key: _question(each.problem) for each in kept}
+    seen: Counter[str] = Counter()
+    numbers = []  # samples count from 0 within a folder
     for each in kept:
-        number = numbers.get(each.stored.problem.key, 0)
-        numbers[each.stored.problem.key] = number + 1
-        again.append((each, number))
+        numbers.append(seen[each.problem.key])
+        seen[each.problem.key] += 1
     with Journal(folder / "responses.jsonl") as journal:
-        journal.write([msgspec.structs.replace(each.stored.response, sample=number) for each, number in again])
-    label, samples = get_protocol(OURS).label, max(numbers.values())
+        journal.write([replace(each.response, sample=number) for each, number in zip(kept, numbers, strict=True)])
+    samples = max(seen.values())
     manifest = Manifest(
         config=make_config(benchmark=title, model=IMPORTED, samples=samples, protocol=OURS),
         benchmark=title,
         model=title.partition(":")[0],
-        protocol=label,
+        protocol=get_protocol(OURS).label,
         samples=samples,
         problems=len(questions),
-        status="complete" if min(numbers.values()) == samples else "incomplete",
+        status="complete" if min(seen.values()) == samples else "incomplete",
     )
     run = Run.create(folder, manifest, questions.values())
-    for name in (STORED, *kept[0].marks):
-        marks = [(stored_mark(each.stored) if name == STORED else each.marks[name], number) for each, number in again]
-        run.save_marks(
-            name, (msgspec.structs.replace(mark, sample=number) for mark, number in marks if mark is not None)
-        )
+    for name in kept[0].marks:
+        marks = zip((each.marks[name] for each in kept), numbers, strict=True)
+        run.save_marks(name, [replace(mark, sample=number) for mark, number in marks])
     run.seal(run.manifest)
 
 
-def _question(kept: Kept) -> Question:
-    problem = kept.stored.problem
+def _question(problem: Problem) -> Question:
     return Question(problem=problem, prompt=Prompt(messages=(Message(role="user", content=problem.statement),)))
 
 

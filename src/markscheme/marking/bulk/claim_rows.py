@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
-from markscheme.benchmarks.fields import Expression, Fields, MissingFieldError, ProblemMaker, Value, several
+from markscheme.benchmarks.fields import Expression, Fields, MissingFieldError, ProblemMaker, several
 from markscheme.datasets.files import PACKED, TABLES, Row, read_rows
 from markscheme.datasets.stored import rows as lines
 from markscheme.datasets.stored import squeezed
@@ -21,17 +22,15 @@ from markscheme.marking.equality.comparing import equal
 from markscheme.types import Gold, Problem, Response
 
 AT_ONCE, MOST = 1 << 20, 256 << 20
-"""Characters read at a time of a JSON document, and the most that one element of it may have."""
-TRUE, FALSE = (
-    {"true", "1", "1.0", "correct", "right", "yes"},
-    {"false", "0", "0.0", "-1", "-1.0", "wrong", "incorrect", "no"},
-)
+"""Characters read at a time of a JSON document, and the most that one row of it may have."""
+RIGHT = {"true", "1", "1.0", "correct", "right", "yes"}
+NOT_RIGHT = {"false", "0", "0.0", "-1", "-1.0", "wrong", "incorrect", "no"}
 
 Watch = Callable[[Path, int], None]
 """Called with the file and the number of its bytes that were read since the last call."""
 
 
-class Stored(msgspec.Struct, frozen=True, kw_only=True):
+class Stored(NamedTuple):
     """One stored sample: what was answered, and what was made of it then."""
 
     response: Response
@@ -51,17 +50,12 @@ class StoredRows:
             raise DataError(f"no file matches {', '.join(entry.patterns)} in {root}; --root names the folder.")
         columns = entry.fields
         made = Fields(statement=columns.statement, gold=columns.gold, id=columns.id, choices=columns.choices)
+        plain = tuple(each for each in several(columns.gold) if not each.startswith("letter "))  # that needs choices
         self._closed = ProblemMaker(made, "math")
-        plain = tuple(each for each in several(columns.gold) if not each.startswith("letter "))  # needs choices
         self._open = ProblemMaker(msgspec.structs.replace(made, choices=None, gold=plain), "math")
         self._golds = self._gold_table()
-        self._where = {
-            self._open.read(name): each if isinstance(each, list) else [each] for name, each in entry.where.items()
-        }
-        self.rows = 0
-        self.unread: Counter[str] = Counter()
-        """Rows of which no sample could be made, by the reason."""
-        self.example_unread = ""
+        self.unread: list[str] = []
+        """Of each row that could not be read, where it is and why."""
         self.doubled: list[str] = []
         """Ids that one file holds more than once, as often as they are too many."""
 
@@ -70,93 +64,100 @@ class StoredRows:
         for file in self.files:
             ids: set[str] = set()
             for index, row in enumerate(self._documents(file)):
+                row.setdefault("position", f"{index:04d}")
                 try:
-                    if not all(read(row) in wanted for read, wanted in self._where.items()):
+                    if not all(self._value(name, row) in _listed(wanted) for name, wanted in self.entry.where.items()):
                         continue
                     problem = self._problem(index, row)
                     samples = list(self._samples(row, problem))
-                    self.rows += 1
                 except (KeyError, TypeError, ValueError) as reason:
-                    why = str(reason)
-                    self.rows += 1
-                    self.unread[why] += 1
-                    self.example_unread = self.example_unread or f"{file}, row {index + 1}: {why}"
+                    self.unread.append(f"{file.name}, row {index + 1}: {reason}")
                     continue
                 if problem.id in ids:
                     self.doubled.append(problem.id)
                 ids.add(problem.id)
                 for text, verdict, answer, score in samples:
-                    told = {"error": "no output is stored"} if text is None else {}
                     number = seen[problem.key]
                     seen[problem.key] += 1
-                    response = Response(key=problem.key, sample=number, problem_id=problem.id, text=text or "", **told)
-                    yield Stored(response=response, problem=problem, verdict=verdict, answer=answer, score=score)
+                    error = "no output is stored" if text is None else None
+                    response = Response(
+                        key=problem.key, sample=number, problem_id=problem.id, text=text or "", error=error
+                    )
+                    yield Stored(response, problem, verdict, answer, score)
         if not seen:
-            reason = self.example_unread or f"{self.files[0]} holds no rows"
-            raise DataError(f"nothing could be read for {self.entry.name}: {reason}.")
+            why = self.unread[0] if self.unread else f"no row of {self.files[0]} counts"
+            raise DataError(f"nothing could be read for {self.entry.name}: {why}.")
 
     def _gold_table(self) -> dict[str, Gold] | None:
         """Golds by the name of their problem, where they are not in the rows: from a file, or the benchmark's own."""
         entry, golds = self.entry, self.entry.golds
-        if golds is not None:
-            read = [self._open.read(each) for each in ((golds.id if golds.by == "id" else golds.statement), golds.gold)]
-            found: dict[str, Gold] = {}
-            for file in sorted(self.root.glob(golds.files)):
-                for index, row in enumerate(_json_rows(file, "", self._watch)):
-                    name, gold = (each({"position": f"{index:04d}", **row}) for each in read)
-                    found[squeezed(str(name))] = str(gold)
-            if not found:
-                raise DataError(f"no golds in {golds.files} in {self.root}.")
-            return found
-        if entry.benchmark is not None and entry.fields.gold == "official":
+        if golds is None and entry.fields.gold == "official" and entry.benchmark is not None:
             from markscheme.benchmarks import benchmark
 
             return {squeezed(each.statement): each.gold for each in benchmark(entry.benchmark).problems}
-        return None
+        if golds is None:
+            return None
+        found: dict[str, Gold] = {}
+        for file in sorted(self.root.glob(golds.files)):
+            for index, row in enumerate(_json_rows(file, "", self._watch)):
+                row.setdefault("position", f"{index:04d}")
+                name = self._value(golds.id if golds.by == "id" else golds.statement, row)
+                found[squeezed(str(name))] = str(self._value(golds.gold, row))
+        if not found:
+            raise DataError(f"there are no golds in {golds.files} in {self.root}.")
+        return found
 
     def _problem(self, index: int, row: Row) -> Problem:
-        choices, golds = self.entry.fields.choices, self.entry.golds
+        columns, golds = self.entry.fields, self.entry.golds
         if self._golds is not None:
-            by = self.entry.fields.id if golds is not None and golds.by == "id" else self.entry.fields.statement
-            name = squeezed(str(self._open.read(by)({"position": f"{index:04d}", **row})))
+            name = squeezed(str(self._value(columns.id if golds and golds.by == "id" else columns.statement, row)))
             if name not in self._golds:
                 raise MissingFieldError(f"no gold for {name[:60]!r}")
-            row = {**row, "gold": self._golds[name], "official": self._golds[name]}
-        given = _value(self._open, choices, row) if isinstance(choices, str) else choices
+            row |= {"gold": self._golds[name], "official": self._golds[name]}
+        given = self._value(columns.choices, row) if isinstance(columns.choices, str) else columns.choices
         return (self._closed if given else self._open)(index, row)
 
     def _samples(
         self, row: Row, problem: Problem
     ) -> Iterator[tuple[str | None, bool | None, str | None, float | None]]:
         columns = self.entry.fields
-        given = self._open.read(columns.response)(row) if _has(self._open, columns.response, row) else None
-        texts = given if isinstance(given, list) else [given]
-        verdicts = _each(self._verdict(row, problem), len(texts), "verdict")
-        answers = _each(_value(self._open, columns.answer, row), len(texts), "answer")
-        scores = _each(_value(self._open, columns.score, row), len(texts), "score")
-        for text, verdict, answer, score in zip(texts, verdicts, answers, scores, strict=True):
-            while isinstance(score, list) and len(score) == 1:
+        texts = _listed(self._value(columns.response, row))
+        others = (self._verdict(row, problem), self._value(columns.answer, row), self._value(columns.score, row))
+        each = zip(texts, *(_each(value, len(texts)) for value in others), strict=True)
+        for text, verdict, answer, score in each:
+            while (
+                isinstance(score, list) and len(score) == 1
+            ):  # a reward model's score of each step, where there is one
                 (score,) = score
             yield (
-                None if text is None else text if isinstance(text, str) else str(text),
+                None if text is None else str(text),
                 None if verdict is None else _truth(verdict),
                 None if answer is None else str(answer),
                 float(score) if isinstance(score, int | float) else None,
             )
 
     def _verdict(self, row: Row, problem: Problem) -> Any:
-        stated = self.entry.fields.verdict
-        for word, same in ((" is close to ", _close), (" is ", _same), (" equals ", equal)):
-            if isinstance(stated, str) and word in stated:
-                given, right = (
-                    _value(self._open, part, {**row, "gold": problem.gold}) for part in stated.split(word, 1)
-                )
-                said = given if isinstance(given, list) else [given]
-                return [each is not None and right is not None and same(str(each), str(right)) for each in said]
-        return _value(self._open, stated, row)
+        """What is stored, or what the first comparison says whose left side the row has; with none, not right."""
+        compared = False
+        for stated in several(self.entry.fields.verdict):
+            word = next((word for word in COMPARED if word in stated), None)
+            parts = stated.split(word, 1) if word else [stated]
+            given, *right = (self._value(part, {**row, "gold": problem.gold}) for part in parts)
+            if word is None and given is not None:
+                return given
+            if word is not None and given is not None:
+                return [each is not None and COMPARED[word](str(each), str(right[0])) for each in _listed(given)]
+            compared |= word is not None
+        return False if compared else None
+
+    def _value(self, expression: Expression | None, row: Row) -> Any:
+        """What an expression gives, `None` where the row does not have it."""
+        try:
+            return self._open.read(expression)(row) if expression else None
+        except MissingFieldError:
+            return None
 
     def _documents(self, file: Path) -> Iterator[Row]:
-        """Every row of a file; one whose value has a name is given it as `key`."""
         entry = self.entry
         if entry.log:
             yield from _records(file, entry.separator, entry.log, self._watch)
@@ -167,34 +168,32 @@ class StoredRows:
             yield from _json_rows(file, entry.records, self._watch)
 
 
-def _json_rows(file: Path, records: str, watch: Watch) -> Iterator[Row]:
-    steps = [step for step in records.split(".") if step]
-    for value in _json_values(file, watch):
-        yield from _below(value, steps or (["*"] if isinstance(value, _Whole) else []))
-
-
 class _Whole(dict[str, Any]):
     """A JSON document that is one object: its values are the rows, unless the claim says otherwise."""
 
 
-def _json_values(file: Path, watch: Watch) -> Iterator[Any]:
-    """The objects of JSON lines, the elements of an array, or the one object that a file is."""
+def _json_rows(file: Path, records: str, watch: Watch) -> Iterator[Row]:
+    """The rows of JSON lines, of an array or of an object; a row with a name is given it as `key`."""
+    steps = [step for step in records.split(".") if step]
     try:
-        with file.open("rb") as opened:
-            start = opened.read(64).lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
+        for value in _json_values(file, watch):
+            yield from _below(value, steps or (["*"] if isinstance(value, _Whole) else []), file)
     except OSError as error:
         raise DataError(f"{file} cannot be read: {error.strerror}.") from None
+
+
+def _json_values(file: Path, watch: Watch) -> Iterator[Any]:
+    with file.open("rb") as opened:
+        start = opened.read(64).lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
     if start == b"[":
         yield from _elements(file, watch)
         return
-    if file.suffix == ".json":
-        whole = None
-        if file.stat().st_size <= MOST:
-            try:
-                whole = msgspec.json.decode(file.read_bytes())
-            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-                whole = None  # JSON lines under another name
-        if whole is not None:
+    if file.suffix == ".json" and file.stat().st_size <= MOST:
+        try:
+            whole = msgspec.json.decode(file.read_bytes())
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            pass  # JSON lines under another name
+        else:
             watch(file, file.stat().st_size)
             yield _Whole(whole) if isinstance(whole, dict) else whole
             return
@@ -207,55 +206,42 @@ def _json_values(file: Path, watch: Watch) -> Iterator[Any]:
 
 def _elements(file: Path, watch: Watch) -> Iterator[Any]:
     """The elements of a JSON array, however long it is: no more than one of them is held."""
-    decoder, text, place, number = json.JSONDecoder(), "", 0, 0
+    decoder, between, number = json.JSONDecoder(), re.compile(r"[\s,]*"), 0
     with file.open(encoding="utf-8-sig", errors="replace") as opened:
-        text = opened.read(AT_ONCE).lstrip()[1:]
-        size = AT_ONCE
+        text, place = opened.read(AT_ONCE).lstrip()[1:], 0
         while True:
-            place = _past(text, place)
-            if place < len(text) and text[place] == "]":
+            place = between.match(text, place).end()  # type: ignore[union-attr]
+            if text.startswith("]", place):
                 return
             try:
-                value, end = decoder.raw_decode(text, place)
+                value, place = decoder.raw_decode(text, place)
             except (ValueError, RecursionError) as problem:
-                more = opened.read(size) if len(text) - place < MOST else ""
+                held = len(text) - place
+                more = opened.read(max(AT_ONCE, held)) if held < MOST else ""  # twice as much: linear in all
                 if not more:
                     raise DataError(f"{file}, element {number + 1}: not valid JSON ({problem}).") from None
                 watch(file, len(more))
-                text, place, size = text[place:] + more, 0, max(AT_ONCE, len(text) - place)
+                text, place = text[place:] + more, 0
                 continue
             number += 1
             yield value
-            place = end
 
 
-def _past(text: str, place: int) -> int:
-    while place < len(text) and text[place] in " \t\r\n,":
-        place += 1
-    return place
-
-
-def _below(value: Any, steps: list[str]) -> Iterator[Row]:
+def _below(value: Any, steps: list[str], file: Path) -> Iterator[Row]:
     """The rows that a path leads to."""
-    if not steps:
-        for row in value if isinstance(value, list) else [value]:
-            if isinstance(row, dict):
-                yield row
-            else:
-                raise DataError(
-                    f"a stored row is {type(row).__name__}, where an object belongs; `records` names the way."
-                )
-        return
-    step, *rest = steps
-    if step == "*":
-        for key, inner in (
-            value.items() if isinstance(value, dict) else enumerate(value if isinstance(value, list) else ())
-        ):
-            yield from _below({"key": key, **inner} if isinstance(inner, dict) else inner, rest)
-    elif isinstance(value, dict) and step in value:
-        yield from _below(value[step], rest)
+    if steps and steps[0] == "*":
+        named = value.items() if isinstance(value, dict) else enumerate(_listed(value))
+        for key, inner in named:
+            yield from _below({"key": key, **inner} if isinstance(inner, dict) else inner, steps[1:], file)
+    elif steps and isinstance(value, dict) and steps[0] in value:
+        yield from _below(value[steps[0]], steps[1:], file)
+    elif steps:
+        raise DataError(f"{file}: `records` leads to {steps[0]!r}, which is not there.")
     else:
-        raise DataError(f"`records` leads to {step!r}, which is not there.")
+        for row in _listed(value):
+            if not isinstance(row, dict):
+                raise DataError(f"{file}: a row is {type(row).__name__}, not an object; `records` says where rows are.")
+            yield row
 
 
 def _records(file: Path, separator: str, fields: dict[str, Between], watch: Watch) -> Iterator[Row]:
@@ -265,56 +251,39 @@ def _records(file: Path, separator: str, fields: dict[str, Between], watch: Watc
     try:
         with file.open(encoding="utf-8", errors="replace") as opened:
             for line in opened:
-                if line.strip() == separator.strip():
-                    yield from _cut(record, fields, file, watch)
-                    record, held = [], 0
+                if line.strip() != separator.strip():
+                    record.append(line)
+                    held += len(line)
+                    if held > MOST:
+                        raise DataError(f"{file}: no line {separator!r} in {MOST >> 20} MB; `separator` ends a record.")
                     continue
-                record.append(line)
-                held += len(line)
-                if held > MOST:
-                    raise DataError(f"{file}: no line {separator!r} in {MOST >> 20} MB; `separator` ends a record.")
+                yield from _cut("".join(record), fields)
+                watch(file, held)
+                record, held = [], 0
     except OSError as error:
         raise DataError(f"{file} cannot be read: {error.strerror}.") from None
-    yield from _cut(record, fields, file, watch)
+    yield from _cut("".join(record), fields)
 
 
-def _cut(record: list[str], fields: dict[str, Between], file: Path, watch: Watch) -> Iterator[Row]:
-    text = "".join(record)
-    watch(file, len(text))
+def _cut(text: str, fields: dict[str, Between]) -> Iterator[Row]:
     row = {}
     for name, marks in fields.items():
-        start = text.rfind(marks.after) if marks.last else text.find(marks.after)
-        if start >= 0:
-            begin = start + len(marks.after)
-            end = text.find(marks.before, begin)
-            row[name] = text[begin : end if end >= 0 else len(text)].strip()
+        _, there, rest = text.rpartition(marks.after) if marks.last else text.partition(marks.after)
+        if there:
+            row[name] = rest.partition(marks.before)[0].strip()
     if row:
         yield row
 
 
-def _has(maker: ProblemMaker, expression: Expression, row: Row) -> bool:
-    try:
-        maker.read(expression)(row)
-    except MissingFieldError:
-        return False
-    return True
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
 
 
-def _value(maker: ProblemMaker, expression: Expression | None, row: Row) -> Any:
-    if not several(expression):
-        return None
-    try:
-        reader: Value = maker.read(expression or ())
-        return reader(row)
-    except MissingFieldError:
-        return None
-
-
-def _each(value: Any, count: int, name: str) -> list[Any]:
+def _each(value: Any, count: int) -> list[Any]:
     """One value for each sample."""
     values = value if isinstance(value, list) else [value] * count
     if len(values) != count:
-        raise ValueError(f"there are {len(values)} of {name} for {count} samples")
+        raise ValueError(f"there are {count} samples and {len(values)} verdicts, answers or scores")
     return values
 
 
@@ -331,8 +300,12 @@ def _close(one: str, other: str) -> bool:
     return any(math.isclose(a, b * factor, rel_tol=1e-4) for factor in (1, 100, 0.01))
 
 
+COMPARED: dict[str, Callable[[str, str], bool]] = {" is close to ": _close, " is ": _same, " equals ": equal}
+"""How two expressions are compared, by the words between them."""
+
+
 def _truth(value: Any) -> bool:
     word = str(value).strip().lower()
-    if word not in TRUE | FALSE:
+    if word not in RIGHT | NOT_RIGHT:
         raise ValueError(f"the stored verdict {value!r} is neither right nor wrong")
-    return word in TRUE
+    return word in RIGHT

@@ -134,8 +134,8 @@ def _entry(common: dict[str, Any], row: dict[str, Any], number: int) -> Entry:
 
 def _names(table: str) -> tuple[str, ...]:
     """What may stand in a table of the file."""
-    tables = {"fields": Columns, "log.*": Between, "golds": Golds}
-    known: type[msgspec.Struct] = tables.get(table.removeprefix("rows."), Entry)
+    tables: dict[str, type[msgspec.Struct]] = {"fields": Columns, "log.*": Between, "golds": Golds}
+    known = tables.get(table.removeprefix("rows."), Entry)
     more = ("title", "source", "repository", "rows") if known is Entry else ()
     return (*known.__struct_fields__, *more)
 

@@ -6,6 +6,7 @@ Streams: of the samples on which the verdicts differ a limited number is kept, o
 from __future__ import annotations
 
 import itertools
+import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
@@ -26,8 +27,9 @@ from markscheme.statistics import mean_interval, pass_at_k
 from markscheme.types import Mark, Problem, Response, Verdict
 
 STORED, OURS = "stored", "math"
-NAMED = 20
-"""Ids that are named of missing and doubled rows, and of golds that differ."""
+NAMED, SHOWN = 20, 3
+"""Ids that are named of missing and doubled rows and of other golds; samples that are shown of each class."""
+FOR, ABSENT = "math accepts, they do not", "no output is stored"
 AGAINST = {
     Verdict.WRONG: "they accept, math reads another answer",
     Verdict.NO_ANSWER: "they accept, math finds no answer",
@@ -35,7 +37,6 @@ AGAINST = {
     Verdict.MALFORMED: "they accept, math says malformed",
     Verdict.UNMARKABLE: "they accept, math cannot decide",
 }
-FOR, ABSENT = "math accepts, they do not", "no output is stored"
 
 
 class Figure(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,7 +44,7 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
 
     by: str  # "stored", or "name@version"
     value: float
-    right: float  # samples, or problems where the figure is one for each problem
+    right: float  # of samples, or of problems where each has one value
     of: int
     low: float
     high: float
@@ -55,7 +56,7 @@ class Differing(msgspec.Struct, frozen=True, kw_only=True):
 
     kind: str
     samples: int
-    points: float  # of the figure, in percent
+    points: float  # percent of all samples
     examples: list[Difference]
 
 
@@ -67,7 +68,6 @@ class Reproduced(msgspec.Struct, frozen=True, kw_only=True):
     figure: str
     figures: dict[str, Figure]
     reproduced: bool
-    rows: int
     samples: int
     problems: int
     differing: list[Differing]
@@ -86,14 +86,22 @@ class Reproduction(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def reproduced(self) -> bool:
+        """Whether every published figure is, to its last digit."""
         return all(row.reproduced for row in self.rows)
 
 
 class Kept(NamedTuple):
-    """A differing sample, whole, for the viewer."""
+    """A differing sample, whole, with what everybody says of it."""
 
-    stored: Stored
+    response: Response
+    problem: Problem
     marks: dict[str, Mark]
+
+
+class _Sample(NamedTuple):
+    right: dict[str, bool]
+    answers: dict[str, str | None]
+    score: float | None
 
 
 def reproduce_entry(
@@ -104,9 +112,8 @@ def reproduce_entry(
     rules = [get_protocol(name) for name in dict.fromkeys([*([entry.rule] if entry.rule else []), OURS])]
     counts = _Counts(entry, rules, keep)
     ours, theirs = itertools.tee(rows)
-    for stored, (_, _, marks) in zip(
-        ours, judged(((each.response, each.problem) for each in theirs), rules, workers, THINK_END), strict=True
-    ):
+    pairs = ((stored.response, stored.problem) for stored in theirs)
+    for stored, (_, _, marks) in zip(ours, judged(pairs, rules, workers, THINK_END), strict=True):
         counts.add(stored, marks)
     return counts.made(rows), counts.kept
 
@@ -116,10 +123,15 @@ class _Counts:
 
     def __init__(self, entry: Entry, rules: Sequence[Protocol], keep: int) -> None:
         self.entry, self.keep = entry, keep
-        self.labels = {rule.name: rule.label for rule in rules}
+        self.judges = {
+            **({STORED: STORED} if entry.fields.verdict else {}),
+            **{rule.name: rule.label for rule in rules},
+        }
+        self.theirs = next((name for name in self.judges if name != OURS), None)
+        self.voted = entry.figure.startswith("maj")
         self.groups: dict[str, list[_Sample]] = defaultdict(list)
         self.kinds: Counter[str] = Counter()
-        self.kept: dict[str, list[Kept]] = {}
+        self.kept: dict[str, list[Kept]] = defaultdict(list)
         self.problems: dict[str, Problem] = {}
         self.samples = self.unsaid = 0
 
@@ -127,121 +139,111 @@ class _Counts:
         """Count one sample."""
         self.samples += 1
         self.unsaid += stored.verdict is None
+        marks = {STORED: _stored_mark(stored), **marks} if STORED in self.judges else marks
         right = {name: mark.correct for name, mark in marks.items()}
-        if self.entry.fields.verdict is not None:
-            right[STORED] = stored.verdict or False
-        answers = {name: stored.answer or mark.answer for name, mark in marks.items()} | {STORED: stored.answer}
-        lean = self.entry.figure in ("accuracy", "first") or self.entry.figure.startswith("pass")
-        self.groups[stored.problem.id].append(_Sample(right, {} if lean else answers, stored.score))
+        answers = {name: stored.answer or mark.answer for name, mark in marks.items()} if self.voted else {}
+        self.groups[stored.problem.id].append(_Sample(right, answers, stored.score))
         if self.entry.benchmark is not None:
             self.problems.setdefault(stored.problem.id, stored.problem)
-        for kind in self._differing(right, marks):
+        for kind in self._differing(right, marks[OURS].verdict):
             self.kinds[kind] += 1
-            if len(kept := self.kept.setdefault(kind, [])) < self.keep:
-                kept.append(Kept(stored, marks))
+            if len(self.kept[kind]) < self.keep:
+                self.kept[kind].append(Kept(stored.response, stored.problem, marks))
 
-    def _differing(self, right: dict[str, bool], marks: dict[str, Mark]) -> Iterator[str]:
+    def _differing(self, right: dict[str, bool], ours: Verdict) -> Iterator[str]:
         """The classes that a sample belongs to: `math` against their verdict, and their rule against what is stored."""
-        base = STORED if STORED in right else self.entry.rule
-        if marks[OURS].verdict is Verdict.ERROR:
+        if ours is Verdict.ERROR:
             yield ABSENT
-        elif base is not None and right[base] != right[OURS]:
-            yield FOR if right[OURS] else AGAINST[marks[OURS].verdict]
-        if base == STORED and (rule := self.entry.rule) not in (None, OURS) and right[STORED] != right[rule or ""]:
+        elif self.theirs is not None and right[self.theirs] != right[OURS]:
+            yield FOR if right[OURS] else AGAINST[ours]
+        rule = self.entry.rule
+        if rule and rule != OURS and self.theirs == STORED and right[STORED] != right[rule]:
             yield (
                 f"{rule} accepts, the stored verdict does not"
-                if right[rule or ""]
-                else (f"the stored verdict accepts, {rule} does not")
+                if right[rule]
+                else f"stored as right, {rule} does not accept"
             )
 
     def made(self, rows: StoredRows) -> Reproduced:
         """The row of the table."""
-        names = [*([STORED] if self.entry.fields.verdict is not None else []), *self.labels]
-        figures = {name: self._figure(name) for name in names}
-        theirs = [figures[name] for name in (STORED, self.entry.rule) if name is not None and name in figures]
+        figures = {name: self._figure(name) for name in self.judges}
+        theirs = [figure for name, figure in figures.items() if name in (STORED, self.entry.rule)]
         reproduced = any(figure.reproduced for figure in theirs)
-        of = next(iter(figures.values())).of
-        remarks = [*_odd(rows, self), *([] if reproduced else self._explained(theirs, figures[OURS], rows))]
         return Reproduced(
             name=self.entry.name,
             published=self.entry.published,
             figure=self.entry.figure,
             figures=figures,
             reproduced=reproduced,
-            rows=rows.rows,
             samples=self.samples,
             problems=len(self.groups),
             differing=[
                 Differing(
-                    kind=kind,
-                    samples=count,
-                    points=100 * count / max(1, of if self.entry.figure == "accuracy" else self.samples),
-                    examples=[_shown(each) for each in self.kept[kind][:3]],
+                    kind=kind, samples=count, points=100 * count / self.samples,
+                    examples=[_shown(each) for each in self.kept[kind][:SHOWN]],
                 )
                 for kind, count in self.kinds.most_common()
             ],
-            remarks=remarks,
+            remarks=[*self._odd(rows), *([] if reproduced else self._explained(theirs, figures[OURS], len(rows.unread)))],
             note=self.entry.note,
-        )
+        )  # fmt: skip
 
     def _figure(self, name: str) -> Figure:
         values = [_value(self.entry.figure, group, name) for group in self.groups.values()]
-        if self.entry.figure == "accuracy":  # over all samples, as tables count where problems have unequal numbers
-            right, of = sum(sample.right[name] for group in self.groups.values() for sample in group), self.samples
-            share = Fraction(right, of)
-        else:
-            right, of = sum(values), len(values)
-            share = Fraction(right) / of
+        right, of = sum(values, Fraction(0)), len(values)
+        if self.entry.figure == "accuracy":  # over samples, as tables count where problems have unequal numbers of them
+            right, of = (
+                Fraction(sum(each.right[name] for group in self.groups.values() for each in group)),
+                self.samples,
+            )
         interval = mean_interval([float(value) for value in values])
         published, half = target(self.entry)
         return Figure(
-            by=self.labels.get(name, name),
-            value=float(share),
+            by=self.judges[name],
+            value=float(right / of),
             right=float(right),
             of=of,
             low=interval.low,
             high=interval.high,
-            reproduced=abs(share - published) <= half,
+            reproduced=abs(right / of - published) <= half,
         )
 
-    def _explained(self, theirs: Sequence[Figure], ours: Figure, rows: StoredRows) -> Iterator[str]:
+    def _odd(self, rows: StoredRows) -> Iterator[str]:
+        """What is missing, doubled, unread or has another gold; each with its number and its first names."""
+        if rows.unread:
+            yield f"{len(rows.unread)} rows could not be read, the first: {rows.unread[0]}"
+        if rows.doubled:
+            yield f"{len(rows.doubled)} rows are there more than once: {_some(rows.doubled)}"
+        if STORED in self.judges and self.unsaid:
+            yield f"{self.unsaid} samples have no stored verdict and count as not right"
+        if self.entry.benchmark is not None:
+            yield from _held_against(self.entry.benchmark, self.problems)
+        elif self.entry.problems not in (None, len(self.groups)):
+            yield f"there are {len(self.groups)} problems, where {self.entry.problems} belong"
+
+    def _explained(self, theirs: Sequence[Figure], ours: Figure, unread: int) -> Iterator[str]:
         """Other ways to count that give the published figure; without one, how far it is off."""
         published, half = target(self.entry)
         missing = max(0, (self.entry.problems or 0) - len(self.groups))
-        found = ours.reproduced
-        if ours.reproduced:
-            yield f"published by {ours.by}"
-        figures = theirs or [ours]
-        for figure in figures:
-            right, of = Fraction(figure.right), figure.of
-            ways = {
-                f"the {missing} missing rows count as wrong": (right, of + missing),
-                f"the {self.kinds[ABSENT]} samples without an output are left out": (right, of - self.kinds[ABSENT]),
-                f"the {rows.unread.total()} rows that could not be read count as wrong": (
-                    right,
-                    of + rows.unread.total(),
-                ),
-            }
-            for way, (top, bottom) in ways.items():
-                if (top, bottom) != (right, of) and bottom > 0 and abs(top / bottom - published) <= half:
-                    found = True
-                    yield f"published if {way} (by {figure.by})"
-            if 0 <= right / of - published < 2 * half:
-                found = True
-                yield f"published if digits are cut off instead of rounded (by {figure.by})"
-        if not found:
-            figure = min(figures, key=lambda each: abs(Fraction(each.right) / each.of - published))
-            gap = published * figure.of - Fraction(figure.right)
-            yield (
-                f"the published figure is {abs(float(gap)):.1f} correct {'more' if gap > 0 else 'fewer'} than these outputs "
-                f"have by {figure.by}: it was not made from them in a way known here"
-            )
-
-
-class _Sample(NamedTuple):
-    right: dict[str, bool]
-    answers: dict[str, str | None]
-    score: float | None
+        absent = self.kinds[ABSENT]
+        ways = {
+            f"the {missing} missing problems count as wrong": missing,
+            f"the {unread} rows that could not be read count as wrong": unread,
+            f"the {absent} samples without an output are left out": -absent,
+        }
+        said = [f"published as {ours.by} counts"] if ours.reproduced else []
+        for figure in theirs or [ours]:
+            right = Fraction(figure.right).limit_denominator(10**9)
+            for way, more in ways.items():
+                if more and figure.of + more > 0 and abs(right / (figure.of + more) - published) <= half:
+                    said.append(f"published if {way} (by {figure.by})")
+            if 0 < right / figure.of - published < 2 * half:
+                said.append(f"published if digits are cut off instead of rounded (by {figure.by})")
+        yield from said
+        if not said:
+            nearest = min(theirs or [ours], key=lambda figure: abs(figure.value - float(published)))
+            gap = float(published) * nearest.of - nearest.right
+            yield f"the published figure has about {abs(gap):.0f} {'more' if gap > 0 else 'fewer'} right than {nearest.by} finds"
 
 
 def _value(figure: str, group: Sequence[_Sample], name: str) -> Fraction:
@@ -254,30 +256,15 @@ def _value(figure: str, group: Sequence[_Sample], name: str) -> Fraction:
     if kind == "pass":
         n, c = len(group), sum(sample.right[name] for sample in group)
         return Fraction(float(pass_at_k(n, c, min(int(k), n)))).limit_denominator(10**9)
+    chosen = 0
     if kind == "best":
-        chosen = max(range(len(first)), key=lambda place: (first[place].score is not None, first[place].score or 0))
-        return Fraction(right[chosen])
-    if kind == "maj":
+        scores = [-math.inf if sample.score is None else sample.score for sample in first]
+        chosen = scores.index(max(scores))
+    elif kind == "maj":
         answers = [sample.answers[name] for sample in first]
         most = Counter(answer for answer in answers if answer).most_common(1)
-        return Fraction(right[answers.index(most[0][0])] if most else 0)
-    return Fraction(right[0])
-
-
-def _odd(rows: StoredRows, counts: _Counts) -> Iterator[str]:
-    """What is missing, doubled, unread or has another gold; each with its number and its first names."""
-    entry = counts.entry
-    if rows.unread:
-        yield f"{rows.unread.total()} rows could not be read, the first: {rows.example_unread}"
-    if rows.doubled:
-        yield f"{len(rows.doubled)} rows are there more than once: {_some(rows.doubled)}"
-    if entry.fields.verdict is not None and counts.unsaid:
-        yield f"{counts.unsaid} samples have no stored verdict and count as not right"
-    if entry.benchmark is not None:
-        yield from _held_against(entry.benchmark, counts.problems)
-    elif entry.problems is not None and entry.problems != len(counts.groups):
-        short = entry.problems - len(counts.groups)
-        yield f"{abs(short)} of {entry.problems} problems are {'missing' if short > 0 else 'too many'}"
+        chosen = answers.index(most[0][0]) if most else 0
+    return Fraction(right[chosen])
 
 
 def _held_against(name: str, stored: dict[str, Problem]) -> Iterator[str]:
@@ -285,29 +272,24 @@ def _held_against(name: str, stored: dict[str, Problem]) -> Iterator[str]:
     from markscheme.benchmarks import benchmark
 
     try:
-        official = benchmark(name).problems
+        official = {squeezed(without_choices(each.statement)): each for each in benchmark(name).problems}
     except MarkschemeError as failure:
         yield f"not compared with the official problems: {failure}"
         return
-    by_text = {squeezed(without_choices(problem.statement)): problem for problem in official}
-    met: set[str] = set()
-    unknown, other = [], []
-    for problem in stored.values():
-        text = squeezed(without_choices(problem.statement))
-        known = by_text.get(text)
-        if known is None:
-            unknown.append(problem.id)
-            continue
-        met.add(known.key)
-        if not equal(str(problem.gold), str(known.gold)):
-            other.append(f"{problem.id} ({problem.gold}, officially {known.gold})")
-    absent = [problem.id for problem in official if problem.key not in met]
-    if absent:
-        yield f"{len(absent)} problems of {name} are missing: {_some(absent)}"
-    if unknown:
-        yield f"{len(unknown)} problems are not in {name}: {_some(unknown)}"
-    if other:
-        yield f"{len(other)} golds differ from the official ones: {_some(other)}"
+    found = {each.id: (each, official.get(squeezed(without_choices(each.statement)))) for each in stored.values()}
+    known = {official.key for _, official in found.values() if official is not None}
+    others = [
+        f"{each.id} ({each.gold}, officially {right.gold})"
+        for each, right in found.values()
+        if right is not None and not equal(str(each.gold), str(right.gold))
+    ]
+    for what, names in {
+        f"problems of {name} are missing": [each.id for each in official.values() if each.key not in known],
+        f"problems are not in {name}": [each for each, (_, right) in found.items() if right is None],
+        "golds differ from the official ones": others,
+    }.items():
+        if names:
+            yield f"{len(names)} {what}: {_some(names)}"
 
 
 def _some(names: Sequence[str]) -> str:
@@ -315,19 +297,12 @@ def _some(names: Sequence[str]) -> str:
 
 
 def _shown(kept: Kept) -> Difference:
-    problem, response = kept.stored.problem, kept.stored.response
-    marks = dict(kept.marks)
-    if (mark := stored_mark(kept.stored)) is not None:
-        marks = {STORED: mark, **marks}
-    return Difference(
-        problem=problem.id, sample=response.sample, gold=problem.gold, ending=response.text[-TAIL:], marks=marks
-    )
+    problem, response = kept.problem, kept.response
+    ending = response.text[-TAIL:]
+    return Difference(problem=problem.id, sample=response.sample, gold=problem.gold, ending=ending, marks=kept.marks)
 
 
-def stored_mark(stored: Stored) -> Mark | None:
-    """The stored verdict as a mark."""
-    if stored.verdict is None:
-        return None
+def _stored_mark(stored: Stored) -> Mark:
     return Mark(
         verdict=Verdict.CORRECT if stored.verdict else Verdict.WRONG,
         protocol=f"{STORED}@1",
@@ -350,7 +325,6 @@ class ClaimOutputs:
         for entry in self.claim.rows:
             rows = StoredRows(entry, self.root)
             for stored in rows:
-                number = seen[stored.problem.key]
+                yield msgspec.structs.replace(stored.response, sample=seen[stored.problem.key]), stored.problem
                 seen[stored.problem.key] += 1
-                yield msgspec.structs.replace(stored.response, sample=number), stored.problem
-            self.unmatched += rows.unread.total()
+            self.unmatched += len(rows.unread)
