@@ -112,7 +112,10 @@ def _cell(row: Reproduced, figure: Figure | None, *, interval: bool = False, lab
 
 def account(row: Reproduced) -> list[str]:
     """Why the figures differ, a line a reason."""
-    classes = [f"{each.kind}: {each.samples} samples, {each.points:.2f} points" for each in row.differing]
+    classes = [
+        f"{each.kind}: {each.samples} sample{'s' * (each.samples > 1)}, {each.points:.2f} points"
+        for each in row.differing
+    ]
     return [*row.remarks, *classes, *([row.note] if row.note else [])]
 
 

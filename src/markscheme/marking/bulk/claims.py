@@ -108,16 +108,16 @@ def load_claim(path: Path) -> Claim:
     """Read a claim file; a mistake is one sentence with its line."""
     raw = read_toml(path, DataError)
     head = {key: raw.pop(key, "") for key in ("title", "source", "repository", "note")}
+    rows = raw.pop("rows", [{"name": raw.pop("name", head["title"]) or path.stem}])
+    if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
+        raise DataError(f"{path} claims nothing: add [[rows]], each with `published` and `files`.")
     try:
-        rows = msgspec.convert(raw.pop("rows", [{}]), list[dict[str, Any]])
         made = tuple(_entry(raw, row, number) for number, row in enumerate(rows, start=1))
         claim = msgspec.convert({**head, "rows": ()}, Claim)
         for entry in made:
             _check(entry)
     except msgspec.ValidationError as error:
         raise DataError(f"{path}, {complaint_of(str(error), read_small_text(path), _names)}.") from None
-    if not made:
-        raise DataError(f"{path} claims nothing: add [[rows]], each with `published` and `files`.")
     return msgspec.structs.replace(claim, title=claim.title or path.stem, rows=made)
 
 
