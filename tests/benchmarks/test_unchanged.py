@@ -1,6 +1,7 @@
 """The shipped benchmarks ask what they asked when they were code: old runs must resume and compare.
 
-`before.json` holds hashes of keys, data and prompts that were computed before benchmarks became files.
+`before.json` holds hashes of keys, data and prompts that were computed before benchmarks became files; Countdown's `plain` prompt got its
+blank line later.
 """
 
 import ast
