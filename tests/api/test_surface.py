@@ -17,6 +17,7 @@ FUNCTIONS = {
     "resume": ["resume"],
     "mark": ["mark"],
     "audit": ["audit", "benchmark_the_graders"],
+    "reproduce": ["reproduce"],
     "judge": ["judge"],
     "adjudicate": ["adjudicate"],
     "report": ["report"],
@@ -37,6 +38,7 @@ NO_FUNCTION = {
     "completion": "for shells",
     "plugins": "paths for the command lines of other tools",
     "lm-eval": "the command line of another tool",
+    "doors": "files for the command lines of other systems",
 }
 
 PRINTING = {
