@@ -70,6 +70,8 @@ def test_results_when_a_task_repeats_then_the_share_of_right_responses():
     assert countdown_results({"nums": [3, 5, 2], "target": 16}, [["(3+5)*2", "3+5"]]) == {
         "countdown_score": 0.5,
         "score": 0.5,
+        "beside": 0.0,  # neither is in tags
+        "differing": 0.5,
     }
     assert process_results({"gold": "18", "protocol": "gsm8k-numeric"}, ["ANSWER: 18"]) == {"score": 1.0}
 
