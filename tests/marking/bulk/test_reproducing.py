@@ -122,21 +122,21 @@ def test_reproduce_when_golds_are_in_another_file_then_they_are_joined(checked, 
     claim = '[golds]\nfiles = "golds.jsonl"\nby = "statement"\ngold = "text after #### of answer"'
     assert figures(checked(bare, claim)) == {"stored": 0.75, "math": 0.75}
     odd = checked([*bare, {"question": "another?", "response": "1", "ok": True}], claim)
-    assert odd.remarks == ["1 rows could not be read, the first: a.jsonl, row 5: no gold for 'another?'"]
+    assert odd.remarks == ["rows that could not be read: 1, the first: a.jsonl, row 5: no gold for 'another?'"]
 
 
 def test_reproduce_when_rows_are_missing_doubled_or_without_output_then_said(checked):
     rows = [*ROWS, ROWS[0], {**ROWS[1], "id": "e", "response": None}, {"id": "f", "question": "?"}]
     row = checked(rows, "problems = 9", published="44.44")
     assert row.remarks[:2] == [
-        "1 rows could not be read, the first: a.jsonl, row 7: no field gold or no field ground_truth or no field gt "
+        "rows that could not be read: 1, the first: a.jsonl, row 7: no field gold or no field ground_truth or no field gt "
         "or no field target or no field answer",
-        "1 rows are there more than once: a",
+        "rows that are there more than once: 1 (a)",
     ]
     assert "there are 5 problems, where 9 belong" in row.remarks
     assert {each.kind: each.samples for each in row.differing}["no output is stored"] == 1
     wrong = checked(ROWS, "problems = 5", published="60.0")
-    assert wrong.remarks[-1] == "published if the 1 missing problems count as wrong (by stored)"
+    assert wrong.remarks[-1] == "published if missing problems (1) count as wrong (by stored)"
 
 
 def test_reproduce_when_a_benchmark_is_named_then_missing_problems_and_other_golds_are_named(checked):
@@ -146,8 +146,10 @@ def test_reproduce_when_a_benchmark_is_named_then_missing_problems_and_other_gol
     ]
     rows[0]["gold"] = "123456"
     row = checked(rows, 'benchmark = "gsm8k-sample"', "", published="99.0")
-    assert row.remarks[0] == f"1 problems of gsm8k-sample are missing: {problems[0].id}"
-    assert row.remarks[1].startswith(f"1 golds differ from the official ones: {problems[1].id} (123456, officially")
+    assert row.remarks[0] == f"problems of gsm8k-sample that are missing: 1 ({problems[0].id})"
+    assert row.remarks[1].startswith(
+        f"golds that differ from the official ones: 1 ({problems[1].id} (123456, officially"
+    )
 
 
 def test_reproduce_when_only_some_rows_count_then_where_chooses_them(checked):

@@ -211,11 +211,11 @@ class _Counts:
     def _odd(self, rows: StoredRows) -> Iterator[str]:
         """What is missing, doubled, unread or has another gold; each with its number and its first names."""
         if rows.unread:
-            yield f"{len(rows.unread)} rows could not be read, the first: {rows.unread[0]}"
+            yield f"rows that could not be read: {len(rows.unread)}, the first: {rows.unread[0]}"
         if rows.doubled:
-            yield f"{len(rows.doubled)} rows are there more than once: {_some(rows.doubled)}"
+            yield f"rows that are there more than once: {len(rows.doubled)} ({_some(rows.doubled)})"
         if STORED in self.judges and self.unsaid:
-            yield f"{self.unsaid} samples have no stored verdict and count as not right"
+            yield f"samples without a stored verdict, which count as not right: {self.unsaid}"
         if self.entry.benchmark is not None:
             yield from _held_against(self.entry.benchmark, self.problems)
         elif self.entry.problems not in (None, len(self.groups)):
@@ -227,9 +227,9 @@ class _Counts:
         missing = max(0, (self.entry.problems or 0) - len(self.groups))
         absent = self.kinds[ABSENT]
         ways = {
-            f"the {missing} missing problems count as wrong": missing,
-            f"the {unread} rows that could not be read count as wrong": unread,
-            f"the {absent} samples without an output are left out": -absent,
+            f"missing problems ({missing}) count as wrong": missing,
+            f"rows that could not be read ({unread}) count as wrong": unread,
+            f"samples without an output ({absent}) are left out": -absent,
         }
         said = [f"published as {ours.by} counts"] if ours.reproduced else []
         for figure in theirs or [ours]:
@@ -284,12 +284,12 @@ def _held_against(name: str, stored: dict[str, Problem]) -> Iterator[str]:
         if right is not None and not equal(str(each.gold), str(right.gold))
     ]
     for what, names in {
-        f"problems of {name} are missing": [each.id for each in official.values() if each.key not in known],
-        f"problems are not in {name}": [each for each, (_, right) in found.items() if right is None],
-        "golds differ from the official ones": others,
+        f"problems of {name} that are missing": [each.id for each in official.values() if each.key not in known],
+        f"problems that are not in {name}": [each for each, (_, right) in found.items() if right is None],
+        "golds that differ from the official ones": others,
     }.items():
         if names:
-            yield f"{len(names)} {what}: {_some(names)}"
+            yield f"{what}: {len(names)} ({_some(names)})"
 
 
 def _some(names: Sequence[str]) -> str:
