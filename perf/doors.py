@@ -4,7 +4,8 @@
 
 Each option is a checkout of a public repository (`--lm-eval-countdown` the folder of its countdown task); nothing of them
 is in this one (`--inspect-evals` may be its unpacked wheel). What is not given is left out. The answers are real ones where a checkout ships some, else written forms
-of right and wrong answers. A difference that docs/doors.md does not explain is a defect: the exit code is then 1.
+of right and wrong answers. An explanation is a `Rule` that names the rows it covers; any
+other difference is a defect, and the exit code is then 1.
 """
 
 from __future__ import annotations
@@ -13,10 +14,12 @@ import argparse
 import importlib.util
 import json
 import random
+import re
 import sys
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import doors_typed
 
@@ -33,7 +36,7 @@ FORMS = {
     "thinking, then a box": r"<think>\boxed{999}</think> \boxed{%s}", "dollars": r"$\boxed{%s}$",
     "stated": "The answer is %s.", "bare": "%s", "leading zero": r"\boxed{0%s}", "decimal": r"\boxed{%s.0}",
 }  # fmt: skip
-"""Ways to write an answer, by name; a difference is counted by form."""
+"""Ways to write an answer, by name."""
 
 
 def module(name: str, file: Path, **stubs: types.ModuleType) -> types.ModuleType:
@@ -48,45 +51,73 @@ def module(name: str, file: Path, **stubs: types.ModuleType) -> types.ModuleType
     return loaded
 
 
-class Table:
-    """Agreements and differences of one door, by the name of a form."""
+class Rule(NamedTuple):
+    """Why a door differs on purpose, and of which rows that is true: (the original's value, ours, the text)."""
 
-    def __init__(self, door: str, explained: Iterable[str]) -> None:
-        self.door, self.explained = door, set(explained)
+    why: str
+    covers: Callable[[Any, Any, str], bool]
+
+
+class Table:
+    """Agreements and differences of one door; a difference that no rule covers is a defect."""
+
+    def __init__(self, door: str, *rules: Rule) -> None:
+        self.door, self.rules = door, rules
         self.same = 0
-        self.differences: dict[str, list[str]] = {}
+        self.explained: dict[str, list[str]] = {}
+        self.unexplained: dict[str, list[str]] = {}
 
     def add(self, form: str, original: object, ours: object, text: str) -> None:
         """Compare one pair."""
         if original == ours:
             self.same += 1
-        else:
-            self.differences.setdefault(form, []).append(f"{original!r} → {ours!r}: {text[:70]!r}")
+            return
+        row = f"{original!r} → {ours!r}: {text[:70]!r}"
+        rule = next((rule for rule in self.rules if rule.covers(original, ours, text)), None)
+        (self.explained if rule else self.unexplained).setdefault(rule.why if rule else form, []).append(row)
 
     def show(self) -> bool:
         """Print it; whether every difference is explained."""
-        total = sum(map(len, self.differences.values()))
+        total = sum(len(rows) for part in (self.explained, self.unexplained) for rows in part.values())
         print(f"\n{self.door}: {self.same + total} compared, {self.same} the same, {total} different")
-        for form, cases in self.differences.items():
-            known = "" if form in self.explained else "  UNEXPLAINED"
-            print(f"  {form}: {len(cases)}, such as {cases[0]}{known}")
-        return set(self.differences) <= self.explained
+        for why, rows in self.explained.items():
+            print(f"  {len(rows)} rows: {why}; such as {rows[0]}")
+        for form, rows in self.unexplained.items():
+            print(f"  UNEXPLAINED, {form}: {len(rows)} rows", *rows[:10], sep="\n    ")
+        return not self.unexplained
+
+
+BRACED = Rule(
+    "the document takes the last \\boxed{…}; the original's code finds none with a brace in it",
+    lambda original, ours, text: (
+        (original, ours) == (False, True) and re.search(r"\\boxed *\{[^}]*\{", text) is not None
+    ),
+)
+SENT = Rule(
+    "the same request, with numbers where the original sends their texts, and with a seed, a temperature and a wish for a stream",
+    lambda original, ours, _: isinstance(ours, dict) and doors_typed.same_request(original, ours),
+)
+SIGNS = Rule(
+    "`×`, `÷` and bold equations, which the original does not read",
+    lambda original, ours, text: (original, ours) == (0.0, 1.0) and re.search(r"[×÷]|\*\*", text) is not None,
+)
+UNTAGGED = Rule(
+    "an equation outside <answer>, which the document allows and the newest code does not read",
+    lambda original, ours, text: (original, ours) == (0.0, 1.0) and "<answer>" not in text,
+)
 
 
 def evaluate_py(checkout: Path) -> list[Table]:
     """`normalize_answer` of `evaluate.py` and of the door, on golds of MATH-500 (or the packaged ones) in every form."""
     original: Callable[[object], str] = module("matheval_original", checkout / "evaluate.py").normalize_answer
-    # Its document says "the last \\boxed{…}", its code finds none with a brace in it: only such rows may differ.
-    table = Table("evaluate.py, normalize_answer(response) == normalize_answer(gold)", ["a brace within the last box"])
+    table = Table("evaluate.py, normalize_answer(response) == normalize_answer(gold)", BRACED)
     for gold in golds("math500"):
         for form, words in FORMS.items():
             if "zero" in form or "decimal" in form:
                 continue
             text = words % gold
-            braced = "{" in gold and form not in ("fbox", "no brace", "unclosed", "stated", "bare")
-            kind = "a brace within the last box" if braced or form == "bold in the box" else form
-            table.add(kind, original(text) == original(gold), normalize_answer(text) == normalize_answer(gold), text)
-    typed = Table("evaluate.py, its documented commands typed", doors_typed.SENT.values())
+            table.add(form, original(text) == original(gold), normalize_answer(text) == normalize_answer(gold), text)
+    typed = Table("evaluate.py, its documented commands typed", SENT)
     doors_typed.evaluate_py(checkout, typed.add)
     return [table, typed]
 
@@ -100,12 +131,12 @@ def gsm8k_benchmark(checkout: Path) -> list[Table]:
     from markscheme.plugins.doors.gsm8k import GSM8KBenchmark
 
     folder = checkout / "benchmarks" / "gsm8k" / "data"
-    door, table = GSM8KBenchmark(folder), Table("GSM8KBenchmark, its documented rule (gsm8k-benchmark)", [])
+    door, table = GSM8KBenchmark(folder), Table("GSM8KBenchmark, its documented rule (gsm8k-benchmark)")
     for line in (folder / "gsm8k_gpt-4.1_answers.jsonl").read_text().splitlines():
         row = json.loads(line)
         expected = original.evaluate(row["question_id"], row["answer"]).score
         table.add("score", expected, door.evaluate(row["question_id"], row["answer"]).score, row["answer"][-70:])
-    tests = Table("GSM8KBenchmark, the original's own tests", [])
+    tests = Table("GSM8KBenchmark, the original's own tests")
     doors_typed.gsm8k_tests(checkout, tests.add)
     return [table, tests]
 
@@ -118,7 +149,7 @@ def nanochat_aime(checkout: Path) -> list[Table]:
         "tasks.aime_2024_original", checkout / "tasks" / "aime_2024.py", tasks=package, **{"tasks.common": common}
     )
     evaluate = original.AIME2024.evaluate
-    table = Table("nanochat's AIME tasks, their documented rule (nanochat-aime)", [])
+    table = Table("nanochat's AIME tasks, their documented rule (nanochat-aime)")
     chance = random.Random(0)
     for gold in (str(chance.randrange(1000)) for _ in range(64)):
         for form, words in FORMS.items():
@@ -138,8 +169,9 @@ def lm_eval_countdown(folder: Path) -> list[Table]:
         "bold": "**%s = %d**", "latex": r"\[%s = %d\]", "times": None, "cut in two": "%s\nThis uses every number.",
     }  # fmt: skip
     newest = "<think>" in original.doc_to_text({"nums": [1, 2], "target": 3})  # reads nothing but tags
-    known = [form for form in wordings if form != "tags"] if newest else ["times", "bold"]
-    table = Table(f"lm_eval's countdown, {'newest' if newest else 'first'} commit, 1.0 or 0.0", known)
+    table = Table(
+        f"lm_eval's countdown, {'newest' if newest else 'first'} commit, 1.0 or 0.0", UNTAGGED if newest else SIGNS
+    )
     original.random = types.SimpleNamespace(randint=lambda *_: 0)  # it prints one in 64
     for problem in ms.benchmark("countdown-sample").problems:
         nums, target = list(problem.gold.nums), problem.gold.target
@@ -165,7 +197,7 @@ def lm_eval_countdown(folder: Path) -> list[Table]:
 
 def inspect_gsm8k(checkout: Path) -> list[Table]:
     """The published task of Inspect and ours, in five settings of few-shot and seed."""
-    table = Table("Inspect's gsm8k", [])
+    table = Table("Inspect's gsm8k")
     doors_typed.inspect_gsm8k(checkout, table.add)
     return [table]
 

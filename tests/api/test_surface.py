@@ -17,6 +17,7 @@ FUNCTIONS = {
     "resume": ["resume"],
     "mark": ["mark"],
     "audit": ["audit", "benchmark_the_graders"],
+    "reproduce": ["reproduce"],
     "judge": ["judge"],
     "adjudicate": ["adjudicate"],
     "report": ["report"],
@@ -40,6 +41,7 @@ NO_FUNCTION = {
     "doors": "files for the command lines of other systems",
     "plugins": "paths for the command lines of other tools",
     "lm-eval": "the command line of another tool",
+    "doors": "files for the command lines of other systems",
 }
 
 PRINTING = {

@@ -59,9 +59,21 @@ def test_wheel_when_built_then_holds_every_door(tmp_path):
 
 def test_readme_when_its_first_screen_is_read_then_each_of_the_five_lines_works(tmp_path, monkeypatch, capsys):
     screen = "\n".join((ROOT / "README.md").read_text().splitlines()[:30])
-    typed = re.findall(r"^\| .* \| `markscheme (doors copy (\S+) \S+?)`", screen, re.MULTILINE)
+    typed = re.findall(r"^\| .* \| `markscheme (doors copy (\S+) \S+?(?: --replace)?)`", screen, re.MULTILINE)
     assert [name for _, name in typed] == list(DOORS)
     monkeypatch.chdir(tmp_path)
     for words, name in typed:
         assert main(words.split()) == 0
         assert DOORS[name].command in capsys.readouterr().out
+
+
+def test_copy_when_into_a_nanochat_checkout_then_its_own_tasks_go_to_the_script_that_was_replaced(door, tmp_path):
+    own = tmp_path / "scripts" / "chat_eval.py"
+    own.parent.mkdir()
+    own.write_text("import sys\nprint('nanochat itself:', *sys.argv[1:])\n")
+    assert main(["doors", "copy", "nanochat", str(tmp_path), "--replace"]) == 0
+    typed = ("python", "-m", "scripts.chat_eval", "-i", "sft")
+    assert "nanochat itself: -i sft -a ARC-Easy|MMLU --new-flag" in door(
+        *typed, "-a", "ARC-Easy|MMLU", "--new-flag", cwd=tmp_path
+    ).stdout  # fmt: skip
+    assert "ask for such tasks without ours" in door(*typed, "-a", "ARC-Easy|AIME-2024", cwd=tmp_path, code=2).stderr

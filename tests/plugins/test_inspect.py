@@ -156,6 +156,43 @@ def test_door_when_typed_as_documented_then_the_published_words_and_draws(tmp_pa
             assert sent == sorted([*system, WORDING.replace("{prompt}", question)] for question in asked)
 
 
+def claude_events(body):
+    """A streamed answer of Anthropic's Messages API, as its client asks for it."""
+    text = Model().say({"messages": body["messages"]})
+    message = {"id": "m", "type": "message", "role": "assistant", "model": body["model"], "content": []}
+    events = [
+        {"type": "message_start", "message": {**message, "usage": {"input_tokens": 9, "output_tokens": 1}}},
+        {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": text}},
+        {"type": "content_block_stop", "index": 0},
+        {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 9}},
+        {"type": "message_stop"},
+    ]
+    return [f"event: {each['type']}\ndata: {json.dumps(each)}\n\n" for each in events]
+
+
+@pytest.mark.parametrize(
+    "model",
+    ["openai/gpt-4.1", pytest.param("anthropic/claude-sonnet-4-0", marks=pytest.mark.needs("anthropic"))],
+)
+def test_door_when_a_provider_is_named_as_in_its_document_then_asked_through_its_own_client(
+    model, tmp_path, monkeypatch
+):
+    plan = Model()
+    plan.events = claude_events if model.startswith("anthropic") else None
+    with Loopback(plan, keep=True) as server:
+        for name, url in (("OPENAI", server.url), ("ANTHROPIC", server.url.removesuffix("/v1"))):
+            monkeypatch.setenv(f"{name}_BASE_URL", url)
+            monkeypatch.setenv(f"{name}_API_KEY", "none")
+        words = ("-T", "sample=true", "--limit", "4", "--display", "none", "--log-dir", tmp_path / "logs")
+        inspect("eval", "gsm8k/task.py", "--model", model, *words, server=server, scratch=tmp_path)
+        assert len(server.seen) == 4
+    ((_, log),) = logs(tmp_path / "logs").values()
+    right = {sample.input: sample.scores["match"].value == "C" for sample in log.samples}
+    statements = [problem.statement for problem in ms.benchmark("gsm8k-sample").problems[:4]]
+    assert right == {statement: len(statement) % 2 == 0 for statement in statements}
+
+
 def test_door_when_a_response_gives_no_answer_then_incorrect_unless_the_setting_says_otherwise(tmp_path):
     from inspect_ai import eval
     from inspect_ai.model import ModelOutput, ModelUsage, get_model

@@ -39,10 +39,39 @@ def test_load_when_the_newer_words_are_asked_for_then_every_puzzle_has_them():
         load("countdown", sample=True, prompt="tinyzero")
 
 
+@pytest.mark.parametrize(
+    ("response", "wide", "tags"),
+    [
+        ("<answer>70 + 35 - 41 - 18</answer>", 1.0, 1.0),
+        ("<answer>1 + 1</answer> no: <answer>(70 + 35) - (41 + 18)</answer>", 1.0, 1.0),
+        ("70 + 35 - 41 - 18 = 46", 1.0, 0.0),
+        (r"<answer>\boxed{70 + 35 - 41 - 18}</answer>", 1.0, 0.0),
+        ("I do not know", 0.0, 0.0),
+        ("</answer><answer>", 0.0, 0.0),
+    ],
+)
+def test_countdown_results_when_the_protocol_is_named_then_the_two_rules_change_places(response, wide, tags):
+    doc = {"nums": [41, 70, 18, 35], "target": 46}
+    found = countdown_results(doc, [response])
+    assert (found["countdown_score"], found["score"], found["beside"]) == (wide, wide, tags)
+    assert found["differing"] == float(wide != tags)
+    other = countdown_results({**doc, "protocol": "answer-tags"}, [response])
+    assert (other["countdown_score"], other["beside"], other["differing"]) == (tags, wide, found["differing"])
+
+
+@pytest.mark.needs("datasets")
+def test_load_when_a_protocol_is_named_then_every_document_has_it_and_an_unknown_one_is_refused():
+    assert load("gsm8k", sample=True, protocol="math")["test"][0]["protocol"] == "math"
+    with pytest.raises(UsageError, match="protocol is one of countdown, answer-tags, not 'math'"):
+        load("countdown", sample=True, protocol="math")
+
+
 def test_results_when_a_task_repeats_then_the_share_of_right_responses():
     assert countdown_results({"nums": [3, 5, 2], "target": 16}, [["(3+5)*2", "3+5"]]) == {
         "countdown_score": 0.5,
         "score": 0.5,
+        "beside": 0.0,  # neither is in tags
+        "differing": 0.5,
     }
     assert process_results({"gold": "18", "protocol": "gsm8k-numeric"}, ["ANSWER: 18"]) == {"score": 1.0}
 

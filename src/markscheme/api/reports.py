@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from markscheme.api.opinions import Adjudication, Audit, Graders
 from markscheme.api.results import Comparison, Plan, Report
@@ -23,6 +23,9 @@ from markscheme.reporting.verifying import Verified, verify_run
 from markscheme.runs import folder
 from markscheme.runs.signing import sign as sign_manifest
 from markscheme.statistics import Population
+
+if TYPE_CHECKING:
+    from markscheme.marking.bulk.reproducing import ClaimOutputs, Reproduction
 
 Runs = str | PathLike[str]
 """A run, or its folder; a folder of runs stands for those in it."""
@@ -146,16 +149,54 @@ def audit(
     think_end: str = "</think>",
     workers: int | None = None,
     show: int = 10,
+    root: Path | None = None,
 ) -> Audit:
-    """Every protocol on the same responses: those of a run, or of a file of stored outputs."""
+    """Every protocol on the same responses: those of a run, of a file of stored outputs, or of a claim, whose files are
+    below `root`."""
     from markscheme.marking.bulk.audit import audit as judge_all
     from markscheme.marking.bulk.outputs import Outputs
 
-    outputs = Outputs(path_of(source), named_benchmark(benchmark), data_dir)
+    place = Path(path_of(source))
+    outputs: Outputs | ClaimOutputs
+    if place.suffix == ".toml":
+        from markscheme.marking.bulk.claims import load_claim
+        from markscheme.marking.bulk.reproducing import ClaimOutputs
+
+        outputs = ClaimOutputs(load_claim(place), root or place.parent)
+    else:
+        outputs = Outputs(place, named_benchmark(benchmark), data_dir)
     made = judge_all(
         outputs, _names(protocol), benchmark=outputs.benchmark, keep=show, workers=workers, think_end=think_end
     )
     return Audit(made, outputs.unmatched)
+
+
+def reproduce(
+    claim: str | Path,
+    *,
+    root: str | Path | None = None,
+    row: str | None = None,
+    workers: int | None = None,
+    out: str | Path | None = None,
+    watch: Callable[[Path, int], None] = lambda *_: None,
+) -> Reproduction:
+    """A published table made again from its stored outputs, which are below `root` (default: beside the claim's file).
+
+    `out` gets the differing samples as run folders; `watch` is told of every file how much of it was read.
+    """
+    from markscheme.marking.bulk.claim_pages import write_pages
+    from markscheme.marking.bulk.claims import load_claim, named
+    from markscheme.marking.bulk.reproducing import Reproduction, reproduce_entry
+
+    chosen = named(load_claim(Path(claim)), row)
+    rows = []
+    for entry in chosen.rows:
+        made, differing = reproduce_entry(entry, Path(root or Path(claim).parent), workers=workers, watch=watch)
+        rows.append(made)
+        if out is not None:
+            write_pages(Path(out), entry.name, differing)
+    head = {name: getattr(chosen, name) for name in ("title", "source", "repository", "note")}
+    return Reproduction(**head, rows=rows)
 
 
 def benchmark_the_graders(source: Runs, *, protocol: str | Iterable[str] | None = None) -> Graders:

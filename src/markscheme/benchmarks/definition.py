@@ -87,7 +87,7 @@ def load_definition(path: Path) -> Definition:
         made = msgspec.convert(merged, Definition)
         _check(made)
     except msgspec.ValidationError as problem:
-        complaint = _complaint(str(problem), read_small_text(path))
+        complaint = complaint_of(str(problem), read_small_text(path))
     except _MistakeError as problem:
         complaint = f"line {_line(read_small_text(path), problem.where)}: {problem}"
     else:
@@ -176,14 +176,14 @@ def _checked(where: str, check: Callable[[Any], None], value: object) -> None:
         raise _MistakeError(where, problem) from None
 
 
-def _complaint(error: str, text: str) -> str:
+def complaint_of(error: str, text: str, names_at: Callable[[str], tuple[str, ...]] | None = None) -> str:
     """msgspec's sentence, with the line of the key it means and the nearest name for one that is unknown."""
     reason, _, path = error.partition(" - at `$")
     where = path.rstrip("`").lstrip(".").replace("[...]", ".*")  # msgspec does not say which
     where = re.sub(r"\[\d+\]", "", where)  # of a list, all of it: it may stand in one line
     if match := re.match(r"Object contains unknown field `(.*)`", reason):
         where = f"{where}.{match[1]}".lstrip(".")
-        known = _names_at(where.rpartition(".")[0])
+        known = (names_at or _names_at)(where.rpartition(".")[0])
         reason = f"there is no `{match[1]}`; {nearest(match[1], known)}"
     elif match := re.match(r"Object missing required field `(.*)`", reason):
         reason = f"`{match[1]}` is missing"

@@ -7,6 +7,8 @@
     text after #### of answer                   likewise `text before`; the last mark counts
     without <<…>> of text before #### of answer
     number of answer                            27.0 becomes 27
+    first number of answer                      of "$1,200 in all" 1200; likewise `last number`
+    field answer of reply                       of JSON that is part of a text, the last such field; likewise `first field`
     letter by text of answer                    the letter of the choice that is named so; see `choices.WAYS`
     letter of answer                            the same, in the one way that fits every row
     user message of prompt                      the question of a chat; likewise `system message`
@@ -232,6 +234,28 @@ def _number(value: Any, name: str) -> str:
     return text.rstrip("0").rstrip(".") if re.fullmatch(r"-?\d+\.\d*", text) else text
 
 
+def _number_in(value: Any, name: str, which: str) -> str:
+    text = re.sub(r"[$,]", "", _text(value, name)).strip()
+    if part := re.fullmatch(r"(-?\d{1,18})/(\d{1,18})", text):
+        found = [str(int(part[1]) / int(part[2]))] if int(part[2]) else []
+    else:
+        found = re.findall(r"-?\d+(?:\.\d+)?", text)
+    if not found:
+        raise MissingFieldError(f"no number in {name}")
+    number: str = found[0 if which == "first" else -1]
+    return _number(number, name) if len(number) > 15 else f"{float(number):.12g}"
+
+
+def _json_field(value: Any, name: str, which: str | None, field: str) -> str:
+    """The value of the last or first such field, with or without quotation marks, since models forget them."""
+    pattern = rf'"{re.escape(field)}"\s*:\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,{{}}"][^,\n{{}}]*))'
+    said = re.findall(pattern, _text(value, name))
+    if not said:
+        raise MissingFieldError(f"no field {field} in {name}")
+    quoted, bare = said[0 if which else -1]
+    return str(quoted or bare).strip()
+
+
 def _letter(value: Any, name: str) -> str:
     raise NotImplementedError("it needs the choices beside the value")
 
@@ -285,6 +309,8 @@ OPERATIONS: Mapping[str, Callable[..., Any]] = {
     r"text before (\S+)": _before,
     r"without (\S+?)…(\S+?)": _without,
     "number": _number,
+    "(first|last) number": _number_in,
+    r"(first )?field (\S+)": _json_field,
     "letter": _letter,
     r"letter by (letter|text|place from [01])": _letter,
     "(user|system) message": _message,

@@ -21,6 +21,7 @@ COMMANDS = {
     "resume": "finish a run: ask for what is missing or failed, nothing twice",
     "mark": "judge stored outputs, by one protocol or several",
     "audit": "every protocol on the same responses, and where they disagree",
+    "reproduce": "a published score from stored outputs, every difference explained",
     "judge": "a model's opinion on what the marker left open, as one more protocol",
     "adjudicate": "your own opinion on a random sample, blind; the report then says how wrong the marker is",
     "report": "tables, plots and export of one run or many",

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_source_arguments(parser)
+    add_source_arguments(parser, "RUN|FILE.jsonl|CLAIM.toml")
+    parser.add_argument("--root", type=Path, metavar="DIR", help="the folder that the files of a claim are below")
     parser.add_argument("--show", type=int, default=10, metavar="N", help="differing responses shown (default: 10)")
     parser.add_argument(
         "--benchmark-the-graders",
@@ -39,7 +40,9 @@ def run(args: argparse.Namespace) -> int:
         return benchmark_graders(args)
     from markscheme.api.reports import audit
 
-    options = {name: getattr(args, name) for name in ("benchmark", "protocol", "data_dir", "workers", "think_end")}
+    options = {
+        name: getattr(args, name) for name in ("benchmark", "protocol", "data_dir", "workers", "think_end", "root")
+    }
     sources = _sources(args.source)
     audits = []
     for source in sources:

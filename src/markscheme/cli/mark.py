@@ -49,10 +49,10 @@ def add_source_arguments(parser: argparse.ArgumentParser, kinds: str = "RUN|FILE
     add("-p", "--protocol", action="append", metavar="P", help="may be repeated; see `markscheme list`")
     add("--data-dir", metavar="DIR", help="the data folder (default: $MARKSCHEME_DATA, else the user cache)")
     add("--think-end", metavar="TOKEN", default="</think>", help="what ends thinking (default: %(default)s)")
-    add("--workers", type=_at_least_one, metavar="N", help="answers worked on side by side")
+    add("--workers", type=at_least_one, metavar="N", help="answers worked on side by side")
 
 
-def _at_least_one(text: str) -> int:
+def at_least_one(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
     return int(text)

@@ -7,6 +7,7 @@ lm-eval …`, which does so, or put the files among lm_eval's own with `marksche
 from __future__ import annotations
 
 import contextlib
+import re
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -16,14 +17,17 @@ from markscheme.benchmarks import Benchmark
 from markscheme.countdown import generate
 from markscheme.countdown.solver import solve
 from markscheme.errors import DataError, UsageError, needed
-from markscheme.marking import mark
+from markscheme.marking import mark, protocol_names
 from markscheme.plugins.data import ready
+from markscheme.plugins.one_sentence import speak_plainly
 from markscheme.plugins.records import record
 from markscheme.prompts import build_prompt
 from markscheme.types import CountdownGold, Problem
 
 if TYPE_CHECKING:
     from datasets import Dataset
+
+speak_plainly()  # lm_eval catches nothing that a task raises
 
 TASKS = Path(__file__).parent / "lm_eval_tasks"
 """The folder to give as `--include_path`."""
@@ -39,8 +43,17 @@ CONVERSATION = (
 """TinyZero's words, to which the code of the published task moved on while its document kept those of `countdown_prompt`."""
 
 
+COUNTDOWN, TAGS = "countdown", "answer-tags"
+"""The documented rule of `countdown`, and what the newest code of the published task reads: the last `<answer>` alone."""
+
+
 def load(
-    benchmark: str, data_dir: str | None = None, sample: bool = False, prompt: str = "documented", **_: Any
+    benchmark: str,
+    data_dir: str | None = None,
+    sample: bool = False,
+    prompt: str = "documented",
+    protocol: str | None = None,
+    **_: Any,
 ) -> dict[str, Dataset]:
     """The splits of a task: `test`, and `train` for the worked examples, which lm_eval draws and formats itself.
 
@@ -50,9 +63,14 @@ def load(
 
     if prompt not in ("documented", "conversation"):
         raise UsageError(f"--metadata prompt is documented or conversation, not {prompt!r}")
+    known = (
+        (COUNTDOWN, TAGS) if benchmark == COUNTDOWN else tuple(name for name in protocol_names() if name != COUNTDOWN)
+    )
+    if protocol is not None and protocol not in known:
+        raise UsageError(f"--metadata protocol is one of {', '.join(known)}, not {protocol!r}")
     bench = ready(benchmark, data_dir, sample=sample)
     documents = {"test": [_document(problem, bench) for problem in bench.problems]}
-    if benchmark == "countdown":
+    if benchmark == COUNTDOWN:
         documents["train"] = _train_puzzles(bench)
         for row in (*documents["test"], *documents["train"]):
             row["wording"] = prompt
@@ -60,6 +78,9 @@ def load(
             row["prompt"] = countdown_prompt(row)  # what is really asked, for the log of samples
     elif bench.pool is not None and bench.fewshot:  # a pool that is only lent need not be at hand
         documents["train"] = [_document(problem, bench) for problem in bench.pool]
+    if protocol is not None:
+        for row in documents["test"]:
+            row["protocol"] = protocol
     return {name: Dataset.from_list(rows) for name, rows in documents.items()}
 
 
@@ -102,9 +123,24 @@ def process_results(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str,
 
 
 def countdown_results(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str, float]:
-    """The same for `countdown`, from the fields of its data set, and under the published task's name too."""
-    scores = _mean([compute_score(text, doc["nums"], doc["target"]) for text in _texts(results)])
-    return {"countdown_score": scores["score"], **scores}
+    """The same for `countdown`, from the fields of its data set, and under the published task's name too.
+
+    `beside` is what the other of the two rules says, `differing` the share of responses of which it says something else.
+    """
+    texts = _texts(results)
+    wide, tags = (
+        [compute_score(text, doc["nums"], doc["target"]) for text in read] for read in (texts, map(_in_tags, texts))
+    )
+    decides, other = (tags, wide) if doc.get("protocol") == TAGS else (wide, tags)
+    score = _mean(decides)["score"]
+    differing = sum(one != two for one, two in zip(wide, tags, strict=True)) / len(texts)
+    return {"countdown_score": score, "score": score, "beside": _mean(other)["score"], "differing": differing}
+
+
+def _in_tags(text: str) -> str:
+    """What the published code evaluates: the last `<answer>…</answer>` of one line, in plain arithmetic."""
+    inside = text.rpartition("</answer>")[0].rpartition("<answer>")[2] if "</answer>" in text else ""
+    return f"<answer>{inside}</answer>" if re.fullmatch(r"[\d+\-*/(). \t]+", inside) else ""
 
 
 def compute_score(response: str, nums: Sequence[int], target: int) -> float:

@@ -198,8 +198,8 @@ def to_latex(table: Table) -> str:
     figures = list(rows[0])[3:]
     lines = [f"% columns: model, benchmark, problems × samples, {', '.join(figures)}; {intervals(table)}"]
     for number, row in enumerate(rows):
-        first, *last = _escape_latex(row["benchmark"]), *(row[name] for name in figures)
-        model = _escape_latex(row["model"] or table.runs[0].model)
+        first, *last = escape_latex(row["benchmark"]), *(row[name] for name in figures)
+        model = escape_latex(row["model"] or table.runs[0].model)
         of = row["problems × samples"].replace("×", r"\times").replace(" on average", "")
         if number < len(table.runs):
             summary = table.runs[number]
@@ -304,5 +304,5 @@ def about(population: Population) -> str:
     return words.get(population, population)
 
 
-def _escape_latex(text: str) -> str:
+def escape_latex(text: str) -> str:
     return "".join(f"\\{character}" if character in "&%$#_{}" else character for character in text)

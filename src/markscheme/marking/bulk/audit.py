@@ -103,7 +103,7 @@ def audit(
         raise MarkingError("there are no responses to audit.")
     rules = [get_protocol(name) for name in protocols] if protocols else _installed(first[1].gold)
     counts = _AuditCounts(rules, keep)
-    for response, problem, marks in _judged(itertools.chain([first], pairs), rules, workers, think_end):
+    for response, problem, marks in judged(itertools.chain([first], pairs), rules, workers, think_end):
         if not protocols and problem.key not in counts.keys:
             counts.note_unread(problem)
         counts.add(response, problem, marks)
@@ -219,7 +219,7 @@ def score_of(
     )
 
 
-def _judged(
+def judged(
     pairs: Iterator[tuple[Response, Problem]], rules: Sequence[Protocol], workers: int | None, think_end: str
 ) -> Iterator[tuple[Response, Problem, dict[str, Mark]]]:
     """Each pair with its marks. The pairs run ahead of the marks by what is being worked on, no more."""

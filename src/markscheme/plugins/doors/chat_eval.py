@@ -6,6 +6,7 @@ The multiple-choice tasks stay with nanochat's own script. Under torchrun each r
 from __future__ import annotations
 
 import argparse
+import runpy
 import sys
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -65,10 +66,13 @@ TASKS = {
 ELSEWHERE = ("ARC-Easy", "ARC-Challenge", "MMLU", "HumanEval", "SpellingBee")
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Evaluate a checkpoint on each task; only rank 0 prints."""
+def main(argv: Sequence[str] | None = None, original: Path | None = None) -> int:
+    """Evaluate a checkpoint on each task; only rank 0 prints. nanochat's own tasks go to its `original` script."""
     parser = _parser()
     words = list(sys.argv[1:] if argv is None else argv)
+    if original is not None and original.is_file() and _elsewhere(words):
+        runpy.run_path(str(original), run_name="__main__")
+        return 0
     # `torchrun … -m scripts.chat_eval -- -i sft` hands the two dashes on.
     args = parser.parse_args(words[1:] if words[:1] == ["--"] else words)
     try:
@@ -86,13 +90,23 @@ def main(argv: Sequence[str] | None = None) -> int:
     return exit_code(summaries)
 
 
+def _elsewhere(words: Sequence[str]) -> bool:
+    """Whether only tasks of nanochat's own script are asked for; its flags may be others than ours."""
+    flags = argparse.ArgumentParser(add_help=False)
+    flags.add_argument("-a", "--task-name", default="")
+    return set(flags.parse_known_args(list(words))[0].task_name.split("|")) <= set(ELSEWHERE)
+
+
 def _tasks(typed: str | None) -> list[str]:
     if typed is None:
         return [name for name, task in TASKS.items() if task.default]
     names = typed.split("|")
     for name in names:
         if name in ELSEWHERE:
-            raise UsageError(f"{name} is a task of nanochat's own scripts.chat_eval; here are {', '.join(TASKS)}")
+            raise UsageError(
+                f"{name} is a task of nanochat's own scripts.chat_eval: ask for such tasks without ours, in its checkout; "
+                f"here are {', '.join(TASKS)}"
+            )
         if name not in TASKS:
             raise UsageError(f"there is no task {name!r}; there are {', '.join(TASKS)}")
     return names

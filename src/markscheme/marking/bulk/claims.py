@@ -1,0 +1,187 @@
+"""A claim: a published table, where its stored outputs are, and how they are read. One TOML file (`docs/claims.md`).
+
+Whatever is said at the top holds for every row of the table; a row may say it otherwise for itself.
+"""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from markscheme.benchmarks.definition import complaint_of
+from markscheme.benchmarks.fields import Expression
+from markscheme.datasets.small_texts import read_small_text, read_toml
+from markscheme.datasets.stored import OUTPUT_FIELDS, QUESTION_FIELDS, SEVERAL_FIELDS
+from markscheme.errors import DataError, nearest
+from markscheme.marking.protocol import get_protocol
+
+FIGURES = re.compile(r"accuracy|first|(pass|maj|best)@([1-9]\d{0,5})")
+"""The mean over samples; the first sample; any of K; the answer given most often; the sample with the highest `score`."""
+
+
+class Between(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A field of a text log: what stands in a record after one mark and before the next occurrence of another."""
+
+    after: str
+    before: str = "\n"
+    last: bool = False
+    """Take the last such mark of the record, not the first."""
+
+
+class Columns(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which parts of a stored row are what, in the expressions of a benchmark's `[fields]`."""
+
+    response: Expression = (*OUTPUT_FIELDS[:-1], *SEVERAL_FIELDS)
+    """A text, or a list of texts: several samples."""
+    gold: Expression = ("gold", "ground_truth", "gt", "target", "answer")
+    statement: Expression = (*QUESTION_FIELDS, "query", "position")
+    id: Expression = ("id", "unique_id", "question_id", "idx", "position")
+    choices: Expression | None = None
+    """Rows without them are open questions."""
+    verdict: Expression | None = None
+    """The verdict that is stored; or `A is B` (the same text), `A equals B` (the same mathematics) or `A is close to B`
+    (numbers to four digits, also as percent), where A and B are expressions, `gold` among them."""
+    answer: Expression | None = None
+    """The answer that was extracted then, which votes are counted over."""
+    score: Expression | None = None
+    """A number for each sample, of which `best@K` takes the highest."""
+
+
+class Golds(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Golds that are in a file of their own."""
+
+    files: str
+    by: Literal["id", "statement"] = "id"
+    id: Expression = Columns().id
+    statement: Expression = Columns().statement
+    gold: Expression = Columns().gold
+
+
+class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One row of the published table."""
+
+    published: str
+    """As printed, in quotes: its last digit counts. `348/1000` is a count."""
+    name: str = ""
+    files: str | tuple[str, ...]
+    """Patterns below the root; each file holds one sample or more of every problem."""
+    records: str = ""
+    """Where a JSON document keeps its rows: a path such as `results.items`; `*` is every value of an object or list."""
+    separator: str = ""
+    """The line between two records of a text log."""
+    log: dict[str, Between] = {}
+    fields: Columns = Columns()
+    where: dict[str, str | int | float | bool | list[str | int | float | bool]] = {}
+    """Only rows whose fields have these values count."""
+    golds: Golds | None = None
+    """Where the rows have no golds; without it, `benchmark` has them."""
+    figure: str = "accuracy"
+    unit: Literal["percent", "share"] = "percent"
+    rule: str | None = None
+    """The published rule, where it is one of the protocols."""
+    benchmark: str | None = None
+    """Whose problems these are: rows that are missing are named then, and golds that differ from the official ones."""
+    problems: int | None = None
+    """How many there should be."""
+    note: str = ""
+
+    @property
+    def patterns(self) -> tuple[str, ...]:
+        return (self.files,) if isinstance(self.files, str) else self.files
+
+
+class Claim(msgspec.Struct, frozen=True, kw_only=True):
+    """A published table."""
+
+    title: str
+    source: str
+    repository: str
+    note: str
+    rows: tuple[Entry, ...]
+
+
+def load_claim(path: Path) -> Claim:
+    """Read a claim file; a mistake is one sentence with its line."""
+    raw = read_toml(path, DataError)
+    head = {key: raw.pop(key, "") for key in ("title", "source", "repository", "note")}
+    rows = raw.pop("rows", [{"name": raw.pop("name", head["title"]) or path.stem}])
+    if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
+        raise DataError(f"{path} claims nothing: add [[rows]], each with `published` and `files`.")
+    try:
+        made = tuple(_entry(raw, row, number) for number, row in enumerate(rows, start=1))
+        claim = msgspec.convert({**head, "rows": ()}, Claim)
+        for entry in made:
+            _check(entry)
+    except msgspec.ValidationError as error:
+        raise DataError(f"{path}, {complaint_of(str(error), read_small_text(path), _names)}.") from None
+    return msgspec.structs.replace(claim, title=claim.title or path.stem, rows=made)
+
+
+def _entry(common: dict[str, Any], row: dict[str, Any], number: int) -> Entry:
+    given = [each.get("fields", {}) for each in (common, row)]
+    fields = {**given[0], **given[1]} if all(isinstance(each, dict) for each in given) else 0
+    merged = {"name": f"row {number}", **common, **row, "fields": fields}
+    if isinstance(merged.get("published"), int | float):
+        raise msgspec.ValidationError(
+            'write it in quotes ("84.30"), so that its last digit is known - at `$.published`'
+        )
+    return msgspec.convert(merged, Entry)
+
+
+def _names(table: str) -> tuple[str, ...]:
+    """What may stand in a table of the file."""
+    tables: dict[str, type[msgspec.Struct]] = {"fields": Columns, "log.*": Between, "golds": Golds}
+    known = tables.get(table.removeprefix("rows."), Entry)
+    more = ("title", "source", "repository", "rows") if known is Entry else ()
+    return (*known.__struct_fields__, *more)
+
+
+def _check(entry: Entry) -> None:
+    """What the types cannot say."""
+    try:
+        target(entry)
+    except (ValueError, ZeroDivisionError):
+        raise msgspec.ValidationError(
+            f"{entry.published!r} is not a figure such as 84.3 or 348/1000 - at `$.published`"
+        ) from None
+    if not FIGURES.fullmatch(entry.figure):
+        raise msgspec.ValidationError(
+            f"there is no figure {entry.figure!r}; there are accuracy, first, pass@K, maj@K and best@K - at `$.figure`"
+        )
+    if entry.figure.startswith("best") and entry.fields.score is None:
+        raise msgspec.ValidationError("best@K needs `score` under [fields] - at `$.figure`")
+    if entry.log and not entry.separator:
+        raise msgspec.ValidationError("a log needs `separator`, the line between its records - at `$.log`")
+    if any(not each.after or not each.before for each in entry.log.values()):
+        raise msgspec.ValidationError("`after` and `before` must not be empty - at `$.log`")
+    for pattern in (*entry.patterns, *([entry.golds.files] if entry.golds else [])):
+        if Path(pattern).is_absolute() or ".." in Path(pattern).parts or not pattern:
+            raise msgspec.ValidationError(f"{pattern!r} is not below the root; --root names it - at `$.files`")
+    if entry.rule is not None:
+        get_protocol(entry.rule)
+
+
+def target(entry: Entry) -> tuple[Fraction, Fraction]:
+    """The published figure as a share, and half of its last printed digit."""
+    text = entry.published.strip().removesuffix("%").strip()
+    if match := re.fullmatch(r"(\d{1,12}) ?/ ?(\d{1,12})", text):
+        return Fraction(int(match[1]), int(match[2])), Fraction(0)
+    if not re.fullmatch(r"\d{1,6}(\.\d{1,20})?", text):
+        raise ValueError(text)
+    scale = 100 if entry.unit == "percent" else 1
+    half = Fraction(1, 2 * 10 ** len(text.partition(".")[2]) * scale)
+    return Fraction(text) / scale, half
+
+
+def named(claim: Claim, wanted: str | None) -> Claim:
+    """The claim with one row alone."""
+    if wanted is None:
+        return claim
+    found = tuple(entry for entry in claim.rows if entry.name == wanted)
+    if not found:
+        raise DataError(f"there is no row {wanted!r}; {nearest(wanted, [entry.name for entry in claim.rows])}.")
+    return msgspec.structs.replace(claim, rows=found)
