@@ -45,6 +45,8 @@ PRINTING = {
     "output",
     "plots",
     "plot_format",
+    "plot_lines",
+    "pivot",
     "plot",
     "save_results",
     "help",

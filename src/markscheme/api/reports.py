@@ -13,6 +13,7 @@ from markscheme.api.run import Run
 from markscheme.errors import JournalError, UsageError
 from markscheme.reporting.comparing import compare_folders, terms_of
 from markscheme.reporting.planning import plan_from
+from markscheme.reporting.settings import chosen, ordered
 from markscheme.reporting.summary import summarize
 from markscheme.reporting.table import make_table
 from markscheme.runs import folder
@@ -40,9 +41,16 @@ def report(
     these_problems: bool = False,
     whole_benchmark: bool = False,
     cluster: str | None = None,
+    where: str | Iterable[str] = (),
 ) -> Report:
-    """The figures of runs with their intervals; further `metric`s by name: `maj@4`, `pass^4`, `best-of-4:SCORE`."""
-    opened = folder.find_runs(paths_of(runs))
+    """The figures of runs with their intervals; further `metric`s by name: `maj@4`, `pass^4`, `best-of-4:SCORE`.
+
+    `where` keeps runs with some settings: `"max_tokens=4096"`.
+    """
+    named = list(paths_of(runs))
+    opened = chosen(_names(where) or (), folder.find_runs(named))
+    if len(opened) > len(named):  # a folder of runs: nobody has put them in order
+        opened = ordered(opened)
     if not opened:
         raise UsageError("name a run, or a folder of runs: ms.report(run), ms.report('runs')")
     names = list(dict.fromkeys(name for text in _names(metric) or () for name in text.split(",")))

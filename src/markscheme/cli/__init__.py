@@ -156,7 +156,10 @@ def _main(arguments: list[str]) -> int:
         hint = nearest(command, COMMANDS, commands) if command else commands
         print(f"markscheme: no command {repr(command) if command else 'given'}; {hint}", file=sys.stderr)
         return EXIT_USAGE
-    return _run(build_parser(command).parse_args(rest))
+    args = build_parser(command).parse_args(rest)
+    if command == "run":
+        args.typed = arguments  # what goes on with an experiment that was stopped
+    return _run(args)
 
 
 def _run(args: argparse.Namespace) -> int:

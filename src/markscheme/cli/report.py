@@ -41,10 +41,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--cluster", metavar="FIELD", help="problems that share this field (contest, template) are not independent"
     )
+    parser.add_argument(
+        "--where",
+        action="append",
+        default=[],
+        metavar="SETTING=VALUE",
+        help="only runs with this benchmark, model, temperature, max_tokens …; several values with commas; may be repeated",
+    )
+    parser.add_argument(
+        "--pivot",
+        nargs="?",
+        const="accuracy",
+        metavar="FIGURE",
+        help="one table with models and settings down and benchmarks across, of accuracy or of this figure",
+    )
     parser.add_argument("--format", choices=FORMATS, default="table", help="form of the report (default: table)")
     parser.add_argument("-o", "--output", metavar="FILE", help="write the report there instead of printing it")
     parser.add_argument("--plots", metavar="DIR", help="also write plots there (needs markscheme[plots])")
     parser.add_argument("--plot-format", choices=("png", "svg", "pdf"), default="png", help="form of the plots")
+    parser.add_argument(
+        "--plot-lines",
+        type=int,
+        default=12,
+        metavar="N",
+        help="runs in one plot, those with the best scores (default: 12)",
+    )
     parser.add_argument("--save-results", metavar="FILE", help="also write every response in full detail as JSON lines")
     parser.add_argument("--json", action="store_true", help="the same as --format json")
 
@@ -55,14 +76,15 @@ def run(args: argparse.Namespace) -> int:
     options = {
         name: getattr(args, name) for name in ("protocol", "metric", "these_problems", "whole_benchmark", "cluster")
     }
-    made = report(*args.runs, pass_k=_pass_k(args.pass_k), **options)
+    made = report(*args.runs, pass_k=_pass_k(args.pass_k), where=args.where, **options)
     tell_alterations(made.opened)
-    _write_or_print(made.table, "json" if args.json else args.format, args.output)
+    _write_or_print(made.table, "json" if args.json else args.format, args.output, args.pivot)
     if args.plots:
         from markscheme.reporting.run_plots import write_plots
 
-        for file in write_plots(made.opened, made.runs, Path(args.plots), args.plot_format):
-            print(f"wrote {file}", file=sys.stderr)
+        files, left_out = write_plots(made.opened, made.runs, Path(args.plots), args.plot_format, args.plot_lines)
+        for line in (*(f"wrote {file}" for file in files), *(f"{line}; --where chooses others" for line in left_out)):
+            print(line, file=sys.stderr)
     if args.save_results:
         _save_results(args.save_results, made.opened, made.runs[0].protocol)
     return 0
@@ -78,27 +100,38 @@ def tell_alterations(runs: Sequence[Run]) -> None:
             complain(line)
 
 
-def _write_or_print(table: Table, form: str, output: str | None) -> None:
-    from markscheme.reporting.report_text import print_comparison_table, print_summary
+def _write_or_print(table: Table, form: str, output: str | None, pivot: str | None) -> None:
+    from markscheme.reporting.pivot import pivot_text
+    from markscheme.reporting.report_text import print_comparison_table, print_pivot, print_summary
+    from markscheme.reporting.sentence import FORMS, report_sentence
     from markscheme.reporting.table import TEXT_FORMATS, write_parquet
+    from markscheme.reporting.terminal import print_sentence
     from markscheme.runs.folder import write_atomically
 
     if form == "parquet":
+        if pivot:
+            raise UsageError("--pivot is for people to read; Parquet has one row a run without it")
         if output is None:
             raise UsageError("Parquet is not for the screen: say where with -o FILE.parquet")
         write_parquet(table, Path(output))
     elif form != "table":
-        text = TEXT_FORMATS[form](table)
+        text = pivot_text(table, pivot, form) if pivot else TEXT_FORMATS[form](table)
+        if form in ("markdown", "latex") and (sentence := report_sentence(table)):
+            text += f"\n{FORMS[form](sentence)}\n"
         if output is None:
             sys.stdout.write(text)
         else:
             write_atomically(Path(output), text.encode())
     elif output is not None:
         raise UsageError("a table is for the screen; choose --format markdown, json, csv, latex or parquet for a file")
-    elif len(table.runs) == 1:
-        print_summary(table.runs[0])
     else:
-        print_comparison_table(table)
+        if pivot:
+            print_pivot(table, pivot)
+        elif len(table.runs) == 1:
+            print_summary(table.runs[0])
+        else:
+            print_comparison_table(table)
+        print_sentence(report_sentence(table))
 
 
 def _save_results(file: str, runs: Sequence[Run], protocol: str) -> None:

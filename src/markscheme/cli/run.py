@@ -107,7 +107,7 @@ def _cells(args: argparse.Namespace, models: list[str], names: list[str]) -> tup
 
     options = typed_options(args)
     options.pop("model", None)
-    if is_experiment(names[0]):
+    if is_experiment(names[0], alone=not models and len(names) == 1):
         if models or len(names) > 1:
             raise UsageError(f"{names[0]} names its models and benchmarks itself; leave the others out")
         return read_cells(Path(names[0]), options), Path(names[0]).stem

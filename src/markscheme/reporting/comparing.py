@@ -16,8 +16,10 @@ import msgspec
 from markscheme.config import fixed_options
 from markscheme.errors import UsageError
 from markscheme.reporting.adjudicated import adjudicated
+from markscheme.reporting.pairing import paired_by
 from markscheme.reporting.picks import with_picks
 from markscheme.reporting.plots import distinct, shortened
+from markscheme.reporting.settings import run_names
 from markscheme.reporting.summary import Estimate, clustered, marked_label
 from markscheme.runs.folder import IMPORTED, Manifest, Run, find_runs
 from markscheme.statistics import Comparison, Counts, Interval, Population, Ranking, compare, rank
@@ -25,6 +27,7 @@ from markscheme.statistics.comparison import Margin, macro_comparison
 from markscheme.statistics.marker_errors import corrected
 from markscheme.statistics.metrics import metric
 from markscheme.statistics.ranking import Ranked
+from markscheme.statistics.unpaired import compare_unpaired
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -59,6 +62,10 @@ class Compared(msgspec.Struct, frozen=True, kw_only=True):
     cluster: str | None = None
     """What the intervals take for the unit drawn where it is not the problem."""
     notes: tuple[str, ...] = ()
+    pairing: str = "problem"
+    """What was compared with each other: the same problems, those with the same `template` …, or nothing (empty)."""
+    sentence: str = ""
+    """What may be written about it."""
 
 
 class MacroCompared(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,6 +77,7 @@ class MacroCompared(msgspec.Struct, frozen=True, kw_only=True):
     difference: Interval
     p_value: float
     margin: Margin | None = None
+    sentence: str = ""
 
 
 class Terms(msgspec.Struct, frozen=True, kw_only=True):
@@ -104,6 +112,12 @@ def margin_line(margin: Margin) -> str:
 
 def compare_folders(named: Sequence[str | Path], terms: Terms) -> list[Compared | MacroCompared]:
     """What is meant by these names: the runs that they are, two folders of runs, or the runs of an experiment by benchmark."""
+    from markscheme.reporting.sentence import comparison_sentence
+
+    return [msgspec.structs.replace(each, sentence=comparison_sentence(each)) for each in _compared(named, terms)]
+
+
+def _compared(named: Sequence[str | Path], terms: Terms) -> Sequence[Compared | MacroCompared]:
     sides = [find_runs([folder]) for folder in named]
     if len(sides) == 2 and max(map(len, sides)) > 1:
         return [compare_macro(sides[0], sides[1], terms)]
@@ -186,7 +200,12 @@ def compare_runs(runs: Sequence[Run], terms: Terms) -> Compared:
             raise UsageError("--margin is for two runs, or two folders of runs")
         ranking = rank(terms.metric, counts, terms.level, terms.seed, terms.population)
         return msgspec.structs.replace(compared, ranking=ranking)
-    pair = compare(terms.metric, counts[first], counts[second], terms.level, terms.population, terms.margin)
+    pairing, (one, two) = "problem", (counts[first], counts[second])
+    if terms.anyway:
+        pairing, (one, two) = paired_by((runs[0], runs[1]), (one, two))
+    how = compare if pairing else compare_unpaired
+    pair = how(terms.metric, one, two, terms.level, terms.population, terms.margin)
+    compared = msgspec.structs.replace(compared, pairing=pairing)
     ids = dict(zip(runs[0].snapshot().keys, runs[0].snapshot().ids, strict=True))
     moved = {each.key: ids.get(each.key, each.key) for each in pair.moved}
     people = _corrected(terms.metric, pair.difference, [(run, protocols[name]) for name, run in named.items()])
@@ -284,11 +303,11 @@ def shown_worse(compared: Compared | MacroCompared) -> bool:
 
 
 def short_names(runs: Sequence[Run]) -> Sequence[str]:
-    """The model's name where it tells the runs apart, else the folder's, else its path."""
+    """The model's name where it tells the runs apart, else with the settings that differ, else the folder's."""
     paths = [str(run.path) for run in runs]
     if len(set(paths)) < len(paths):
         raise UsageError("the same run is named twice; a run does not differ from itself")
-    return distinct([run.manifest.model for run in runs], [run.path.name for run in runs], paths)
+    return distinct([run.manifest.model for run in runs], run_names([run.manifest for run in runs], paths))
 
 
 def labels(compared: Compared) -> dict[str, str]:

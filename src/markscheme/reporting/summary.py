@@ -9,15 +9,12 @@ from datetime import datetime
 from typing import Any
 
 import msgspec
-import numpy as np
 
 from markscheme.errors import JournalError, UsageError
 from markscheme.marking.extraction.absences import ABSENCES
-from markscheme.runs.columns import FINISH, VERDICTS
 from markscheme.runs.files import file_sizes
 from markscheme.runs.flags import flag_counts
 from markscheme.runs.folder import Failure, Manifest, Run, write_atomically
-from markscheme.runs.settling import settlement
 from markscheme.runs.snapshot import Snapshot
 from markscheme.runs.usage import Usage
 from markscheme.statistics import (
@@ -146,6 +143,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """Why responses are missing, by kind of failure. What is missing beyond these was never asked."""
     sampling: dict[str, Any] = {}
     """The sampling options as they were sent."""
+    settings: dict[str, Any] = {}
+    """The options that were set to another value than their default."""
     fewshot: int = 0
     """Worked examples in each prompt."""
     files: dict[str, int] = {}
@@ -181,6 +180,7 @@ def summarize(
     verdicts = counts.totals()
     from markscheme.reporting.adjudicated import corrected_figures
     from markscheme.reporting.figures import caveats
+    from markscheme.reporting.run_warnings import run_warnings
 
     passes = pass_k or usual_k(manifest)
     summary = Summary(
@@ -206,7 +206,7 @@ def summarize(
     )
     absent = [f"{count:,} × {name}" for name, count in summary.absences.items()]
     absences = [f"responses with something else in the place of an answer: {', '.join(absent)}"] if absent else []
-    warnings = (*_warnings(snapshot, label), *absences, *notes, *caveats(summary))
+    warnings = (*run_warnings(snapshot, label), *absences, *notes, *caveats(summary))
     return msgspec.structs.replace(summary, warnings=warnings)
 
 
@@ -226,11 +226,21 @@ def _part_of_whole(counts: Counts, manifest: Manifest) -> tuple[Counts, str]:
 
 def _how_it_was_made(manifest: Manifest) -> dict[str, Any]:
     """The fields of a summary that the manifest tells by itself."""
-    same = ("benchmark", "model", "status", "problems", "samples", "prompt_sha256", "usage", "sampling")
+    same = (
+        "benchmark",
+        "model",
+        "status",
+        "problems",
+        "samples",
+        "prompt_sha256",
+        "usage",
+        "sampling",
+        "settings",
+        "fewshot",
+    )
     return {
         **{name: getattr(manifest, name) for name in same},
         "data": {file.name: file.sha256 for file in manifest.data},
-        "fewshot": len(manifest.fewshot_ids),
         "seconds": _seconds(manifest),
     }
 
@@ -374,34 +384,3 @@ def _groups(snapshot: Snapshot, counts: Counts, population: Population) -> dict[
         if len(set(labels.values())) > 1:
             groups[field] = {label: estimate("accuracy", part, population) for label, part in counts.by(labels).items()}
     return groups
-
-
-def _warnings(snapshot: Snapshot, label: str) -> list[str]:
-    manifest, warnings = snapshot.manifest, []
-    assert manifest is not None
-    if "+" in label:
-        warnings.append(settlement(snapshot, label))
-    running = manifest.status == "running"
-    if len(rows := np.flatnonzero(snapshot.verdict(label) == VERDICTS.index(Verdict.UNMARKABLE))):
-        first = int(rows[0])
-        place = f"{snapshot.ids[snapshot.problem[first]]} sample {snapshot.sample[first]}"
-        why = mark.why if (mark := snapshot.mark(label, first)) else ""
-        warnings.append(f"{len(rows)} responses could not be marked; the first, {place}: {why}")
-    unmarked = int((snapshot.unmarked(label) & ~snapshot.failed).sum())
-    if unmarked > 0 and not running:
-        warnings.append(f"{unmarked} responses have no mark; `markscheme resume {snapshot.folder}` makes it")
-    if damaged := snapshot.damaged + (0 if running else len(snapshot.torn)):
-        where = ", ".join(sorted({*snapshot.damage, *snapshot.torn}))
-        warnings.append(f"{damaged} damaged lines were left out ({where}); `markscheme resume` asks for what they held")
-    if snapshot.unasked:
-        warnings.append(f"{snapshot.unasked} responses to what this run does not ask were left out")
-    if filtered := int((snapshot.rows["finish"] == FINISH.index("content_filter")).sum()):
-        warnings.append(
-            f"{filtered} responses were stopped by a content filter; what it let through is marked, so most count as not right"
-        )
-    for file in manifest.data:
-        if file.check == "differs":
-            warnings.append(f"{file.name} is not the official data: its content differs from the pinned one")
-        elif file.source.startswith("stand-in"):
-            warnings.append(f"{file.name} stands in for the official file, which is not here")
-    return warnings

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
 SEVERAL_SAMPLES_TEMPERATURE = 0.8
 """One sample is greedy by default; several greedy samples would be the same text several times."""
+GREEDY = "at temperature 0 the {} samples of a problem are the same answer again and again; -t 0.8 makes them differ"
 
 
 def execute(
@@ -72,6 +73,8 @@ def execute(
     check_talk(config, model)
     sampling = _sampling(config, samples, model, bench.default_sampling(config.prompt))
     manifest = _manifest(config, bench, questions, protocol.label, samples, sampling)
+    if ranks.first and samples > 1 and sampling.temperature == 0:
+        print(f"markscheme: {GREEDY.format(samples)}", file=sys.stderr)
     price, budget = _budget(config, budget)
     choose_limit(config, model, len(questions) * samples)
     try:
@@ -260,7 +263,8 @@ async def _carry_out(work: Work, model: Model | None, sampling: Sampling) -> Non
 def _close(work: Work, status: str, asking: Asking | None) -> None:
     if not (work.run.path / "problems.jsonl").exists():  # somebody removed it, and we know what it held
         work.run.save_questions(work.questions)
-    close(work.run, status, asking.server_model if asking else None, work.price)
+    before = None if asking is not None else work.run.manifest.ended  # nothing was asked: it took no longer than it did
+    close(work.run, status, asking.server_model if asking else None, work.price, before)
 
 
 def _stopped(run: Run, failure: MarkschemeError) -> MarkschemeError:

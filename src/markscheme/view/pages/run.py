@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from markscheme.reporting.figures import asked_with
 from markscheme.runs.digests import alteration_line
 from markscheme.runs.files import read_inside
 from markscheme.runs.problems import sorted_labels
@@ -19,6 +20,7 @@ from markscheme.view.filters import Filter
 from markscheme.view.library import MANIFEST, OpenRun
 from markscheme.view.overview import overview
 from markscheme.view.pages.grid import ORDERS, grid, legend
+from markscheme.view.pages.pace import pace
 from markscheme.view.site import Page, Site, live
 
 
@@ -53,6 +55,7 @@ def run_page(site: Site, slug: str, query: Mapping[str, str]) -> Page:
         {
             **header(run),
             "line": line.value,
+            "pace": pace(run),
             "verdicts": verdicts,
             "legend": legend(verdicts),
             "bar": plots.verdict_bar(verdicts) if sum(verdicts.values()) else None,
@@ -84,6 +87,7 @@ def header(run: OpenRun) -> dict[str, Any]:
         "protocol": run.protocol,
         "label": run.snapshot.label_of(run.protocol),
         "snapshot": run.snapshot,
+        "asked_with": asked_with(run.entry.manifest) if run.entry.manifest else "",
         "disagreements": int(run.snapshot.disagree.sum()),
         "altered": alteration_line(run.entry.path, run.entry.manifest) if run.entry.manifest else None,
     }
