@@ -21,6 +21,7 @@ FUNCTIONS = {
     "adjudicate": ["adjudicate"],
     "report": ["report"],
     "compare": ["compare"],
+    "gate": ["gate"],
     "plan": ["plan"],
     "push": ["push"],
     "show": ["show"],
@@ -51,6 +52,9 @@ PRINTING = {
     "save_results",
     "help",
     "fail_if_worse",
+    "fail_below",
+    "junit",
+    "markdown",
     "status",
 }
 """What a command prints or writes, a function returns."""

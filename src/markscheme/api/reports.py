@@ -12,6 +12,7 @@ from markscheme.api.results import Comparison, Plan, Report
 from markscheme.api.run import Run
 from markscheme.errors import JournalError, UsageError
 from markscheme.reporting.comparing import compare_folders, terms_of
+from markscheme.reporting.gate import Gate, gate_from
 from markscheme.reporting.planning import plan_from
 from markscheme.reporting.settings import chosen, ordered
 from markscheme.reporting.summary import summarize
@@ -85,6 +86,16 @@ def compare(
     if len(compared) > 1:
         raise UsageError(f"these are runs of {len(compared)} benchmarks: compare those of one, or two folders of runs")
     return Comparison(compared[0])
+
+
+def gate(
+    policy: str | PathLike[str],
+    *runs: Runs | Iterable[Runs],
+    against: Runs | Iterable[Runs] = (),
+    aa: Runs | Iterable[Runs] = (),
+) -> Gate:
+    """Pass, fail or inconclusive by a policy's limits: `.decision`, and `.checks` with what would decide each."""
+    return gate_from(path_of(policy), *(list(paths_of([each])) for each in (runs, against, aa)))
 
 
 def audit(

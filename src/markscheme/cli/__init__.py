@@ -25,6 +25,7 @@ COMMANDS = {
     "adjudicate": "your own opinion on a random sample, blind; the report then says how wrong the marker is",
     "report": "tables, plots and export of one run or many",
     "compare": "two runs problem by problem, or several ranked",
+    "gate": "pass, fail or inconclusive by a policy's limits, for CI",
     "verify": "is a run as it was closed, and do its marks and its report come out again",
     "plan": "how many samples a question needs, and what they cost",
     "view": "see every response in the browser",

@@ -12,6 +12,7 @@ from markscheme.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from markscheme.reporting.summary import Summary
     from markscheme.reporting.table import Table
     from markscheme.runs.folder import Run
 
@@ -67,6 +68,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="runs in one plot, those with the best scores (default: 12)",
     )
     parser.add_argument("--save-results", metavar="FILE", help="also write every response in full detail as JSON lines")
+    parser.add_argument(
+        "--fail-below",
+        type=float,
+        metavar="PERCENT",
+        help="exit with 4 where accuracy is shown to be lower, with 5 where its interval leaves it open",
+    )
     parser.add_argument("--json", action="store_true", help="the same as --format json")
 
 
@@ -87,7 +94,23 @@ def run(args: argparse.Namespace) -> int:
             print(line, file=sys.stderr)
     if args.save_results:
         _save_results(args.save_results, made.opened, made.runs[0].protocol)
-    return 0
+    return 0 if args.fail_below is None else _fail_below(args.fail_below, made.runs)
+
+
+def _fail_below(percent: float, runs: Sequence[Summary]) -> int:
+    """The short form of a gate: its exit code for the worst of these runs, by the intervals that the report shows."""
+    from markscheme.cli import complain
+    from markscheme.reporting.gate import EXIT
+
+    if not 0 <= percent <= 100:
+        raise UsageError(f"--fail-below is in percent, from 0 to 100, not {percent:g}")
+    codes = []
+    for each in runs:
+        low, high = ((bound if bound is not None else -1.0) * 100 for bound in (each.accuracy.low, each.accuracy.high))
+        decision = "pass" if low >= percent else "fail" if high < percent else "inconclusive"
+        codes.append(EXIT[decision])
+        complain(f"{each.benchmark} · {each.model}: accuracy of at least {percent:g} %: {decision}")
+    return next((code for code in (4, 5) if code in codes), 0)
 
 
 def tell_alterations(runs: Sequence[Run]) -> None:
