@@ -12,6 +12,7 @@ from markscheme.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from markscheme.api.results import Report
     from markscheme.reporting.summary import Summary
     from markscheme.reporting.table import Table
     from markscheme.runs.folder import Run
@@ -69,6 +70,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--save-results", metavar="FILE", help="also write every response in full detail as JSON lines")
     parser.add_argument(
+        "--token-limits",
+        metavar="N,N…",
+        help="what the run would have been at smaller token limits (1k,2k,4k; 1k is 1024): responses are cut and marked again",
+    )
+    parser.add_argument("--tokenizer", metavar="NAME|FILE", help="with --token-limits: whose tokens they are")
+    parser.add_argument(
         "--fail-below",
         type=float,
         metavar="PERCENT",
@@ -85,6 +92,8 @@ def run(args: argparse.Namespace) -> int:
     }
     made = report(*args.runs, pass_k=_pass_k(args.pass_k), where=args.where, **options)
     tell_alterations(made.opened)
+    if args.token_limits:
+        return _token_limits(args, made)
     _write_or_print(made.table, "json" if args.json else args.format, args.output, args.pivot)
     if args.plots:
         from markscheme.reporting.run_plots import write_plots
@@ -95,6 +104,40 @@ def run(args: argparse.Namespace) -> int:
     if args.save_results:
         _save_results(args.save_results, made.opened, made.runs[0].protocol)
     return 0 if args.fail_below is None else _fail_below(args.fail_below, made.runs)
+
+
+def _token_limits(args: argparse.Namespace, made: Report) -> int:
+    """The report of smaller limits, in the place of the usual one."""
+    from markscheme.reporting.figures import bounds
+    from markscheme.reporting.terminal import print_table, print_wide
+    from markscheme.reporting.token_limits import (
+        FRONTIER,
+        frontier_rows,
+        limit_rows,
+        limits_text,
+        read_limits,
+        title,
+        token_limits,
+    )
+    from markscheme.runs.folder import write_atomically
+
+    limits, population = read_limits(args.token_limits), made.runs[0].population
+    every = [token_limits(run, limits, args.protocol, population, args.tokenizer) for run in made.opened]
+    form = "json" if args.json else args.format
+    if form == "parquet" or (form == "table" and args.output):
+        raise UsageError("--token-limits writes markdown, json, csv or latex")
+    if form != "table" and args.output:
+        write_atomically(Path(args.output), limits_text(every, form).encode())
+    elif form != "table":
+        sys.stdout.write(limits_text(every, form))
+    for each in every if form == "table" else ():
+        print_wide(title(each), limit_rows(each, bounds), 2)
+        print_table(FRONTIER, frontier_rows(each, bounds))
+    if args.plots:
+        from markscheme.reporting.run_plots import write_limits
+
+        print(f"wrote {write_limits(every, made.runs, Path(args.plots), args.plot_format)}", file=sys.stderr)
+    return 0
 
 
 def _fail_below(percent: float, runs: Sequence[Summary]) -> int:

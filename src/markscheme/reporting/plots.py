@@ -41,17 +41,22 @@ def save(figure: Figure, file: Path) -> None:
         raise UsageError(f"cannot write {file}: {error.strerror}") from None
 
 
-def pass_at_k_curve(
-    curves: Mapping[str, Mapping[int, Estimate]], summaries: Sequence[Summary], title: str = ""
+def curve(
+    curves: Mapping[str, Mapping[int, Estimate]],
+    summaries: Sequence[Summary],
+    title: str = "",
+    across: str = "k",
+    upwards: str = "pass@k (%)",
+    doubling: bool = True,
 ) -> Figure:
-    """pass@k against k, one line a run, with its interval: as a band, or as whiskers where bands would cover each other."""
+    """A figure against a number, one line a run, with its interval: a band, or whiskers where bands would cover each other."""
     figure, axes = _canvas(summaries, 6.4, 4.2, legend=len(curves))
-    ks = sorted({k for curve in curves.values() for k in curve})
+    ks = sorted({k for points in curves.values() for k in points})
     banded = len(curves) <= MOST_BANDS
-    for number, (name, curve) in enumerate(curves.items()):
-        known = [(k, each) for k, each in sorted(curve.items()) if each.value is not None]
+    for number, (name, points) in enumerate(curves.items()):
+        known = [(k, each) for k, each in sorted(points.items()) if each.value is not None]
         colour, marker, line = _style(number)
-        shift = 1.0 if banded else 1.03 ** (number - (len(curves) - 1) / 2)
+        shift = 1.0 if banded or not doubling else 1.03 ** (number - (len(curves) - 1) / 2)
         x = [k * shift for k, _ in known]
         value, low, high = ([100 * (getattr(e, part) or 0) for _, e in known] for part in ("value", "low", "high"))
         if banded:
@@ -59,9 +64,10 @@ def pass_at_k_curve(
         else:
             axes.vlines(x, low, high, color=colour, lw=1.0, alpha=0.7)
         axes.plot(x, value, marker + line, color=colour, label=shortened(name), ms=4.5, lw=1.6)
-    _doublings(axes, ks)
-    limits = _padded([each for curve in curves.values() for each in curve.values()])
-    axes.set(xlabel="k", ylabel="pass@k (%)", ylim=limits)
+    if doubling:
+        _doublings(axes, ks)
+    limits = _padded([each for points in curves.values() for each in points.values()])
+    axes.set(xlabel=across, ylabel=upwards, ylim=limits)
     _name_series(figure, axes, len(curves), summaries, title)
     return figure
 

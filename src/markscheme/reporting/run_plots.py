@@ -16,6 +16,8 @@ from markscheme.statistics import Counts, accuracy
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from markscheme.reporting.token_limits import TokenLimits
+
 MOST_LINES = 12
 """Runs in one figure: more cannot be told apart."""
 
@@ -49,6 +51,19 @@ def write_plots(
     return files, left_out
 
 
+def write_limits(limits: Sequence[TokenLimits], summaries: Sequence[Summary], folder: Path, form: str) -> Path:
+    """Accuracy against the token limit, one line a run."""
+    folder.mkdir(parents=True, exist_ok=True)
+    title, names = _names(summaries)
+    curves = {
+        name: {row.limit: row.figures["accuracy"] for row in each.rows}
+        for name, each in zip(names, limits, strict=True)
+    }
+    file = folder / f"token-limits.{form}"
+    plots.save(plots.curve(curves, summaries, title, "token limit", "accuracy (%)"), file)
+    return file
+
+
 def _figures(runs: Sequence[Run], summaries: Sequence[Summary]) -> Iterator[tuple[str, Figure]]:
     """What more samples buy, what more tokens buy, which problems are hard, and what became of the responses."""
     (title, names), counts = _names(summaries), _counts(runs, summaries)
@@ -77,7 +92,7 @@ def _figures(runs: Sequence[Run], summaries: Sequence[Summary]) -> Iterator[tupl
 def pass_at_k_figure(runs: Sequence[Run], summaries: Sequence[Summary]) -> Figure:
     """pass@k against k, one line a run."""
     title, names = _names(summaries)
-    return plots.pass_at_k_curve(dict(zip(names, map(_curve, _counts(runs, summaries)), strict=True)), summaries, title)
+    return plots.curve(dict(zip(names, map(_curve, _counts(runs, summaries)), strict=True)), summaries, title)
 
 
 def _counts(runs: Sequence[Run], summaries: Sequence[Summary]) -> list[Counts]:

@@ -12,6 +12,7 @@ import msgspec
 
 from markscheme.errors import JournalError, UsageError
 from markscheme.marking.extraction.absences import ABSENCES
+from markscheme.reporting.loops import Loops, find_loops, loops_line
 from markscheme.runs.files import file_sizes
 from markscheme.runs.flags import flag_counts
 from markscheme.runs.folder import Failure, Manifest, Run, write_atomically
@@ -113,6 +114,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     verdicts: dict[str, int]
     absences: dict[str, int] = {}
     """Responses that are not right by what stands in the place of an answer: a refusal, nothing, a tool call …"""
+    loops: Loops | None = None
+    """Responses that repeat themselves to the token limit, where there are any."""
     accuracy: Estimate
     truncation: Estimate
     """Share of responses cut off before an answer: the first suspect when a score is low."""
@@ -189,6 +192,7 @@ def summarize(
         responses=snapshot.answered,
         missing=snapshot.missing,
         verdicts={str(verdict): verdicts[verdict] for verdict in Verdict if verdicts[verdict]},
+        loops=find_loops(snapshot, label),
         absences=flag_counts(snapshot, label, ABSENCES),
         accuracy=estimate("accuracy", counts, population),
         truncation=rate(counts, Verdict.TRUNCATED, population),
@@ -206,6 +210,7 @@ def summarize(
     )
     absent = [f"{count:,} × {name}" for name, count in summary.absences.items()]
     absences = [f"responses with something else in the place of an answer: {', '.join(absent)}"] if absent else []
+    absences += [loops_line(summary.loops)] if summary.loops else []
     warnings = (*run_warnings(snapshot, label), *absences, *notes, *caveats(summary))
     return msgspec.structs.replace(summary, warnings=warnings)
 

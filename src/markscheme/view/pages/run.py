@@ -12,6 +12,7 @@ import numpy as np
 from markscheme.reporting.figures import asked_with
 from markscheme.runs.digests import alteration_line
 from markscheme.runs.files import read_inside
+from markscheme.runs.folder import Run
 from markscheme.runs.problems import sorted_labels
 from markscheme.runs.snapshot import Snapshot
 from markscheme.statistics import accuracy
@@ -41,6 +42,10 @@ def run_page(site: Site, slug: str, query: Mapping[str, str]) -> Page:
     verdicts = figures.verdict_counts(counts)
     line = overview(site, run.entry)
     curve = site.figure(run, ("curve", protocol), lambda: figures.pass_curve(counts))
+    limits = None
+    if run.entry.manifest and run.entry.status == "complete" and not site.links.static:
+        stored = Run(run.entry.path, run.entry.manifest)
+        limits = site.figure(run, ("limits", protocol), lambda: figures.limit_curve(stored, protocol))
     fields = group_labels(run).items()
     groups = site.figure(
         run,
@@ -48,7 +53,7 @@ def run_page(site: Site, slug: str, query: Mapping[str, str]) -> Page:
         lambda: {field: figures.breakdown(counts, snapshot.groups[field], order) for field, order in fields},
     )
     bins = figures.token_bins(snapshot, protocol)
-    pending = not (line.fresh and curve.fresh and groups.fresh)
+    pending = not (line.fresh and curve.fresh and groups.fresh and (limits is None or limits.fresh))
     return Page(
         "run.html",
         run.entry.name,
@@ -60,6 +65,9 @@ def run_page(site: Site, slug: str, query: Mapping[str, str]) -> Page:
             "legend": legend(verdicts),
             "bar": plots.verdict_bar(verdicts) if sum(verdicts.values()) else None,
             "curve": plots.pass_curve(curve.value) if curve.value and len(curve.value) > 1 else None,
+            "limits": plots.pass_curve(limits.value, "accuracy at {}", "token limit")
+            if limits and limits.value
+            else None,
             "histogram": plots.token_histogram(bins) if bins else None,
             "rates": plots.solve_rates(accuracy(counts.n, counts.c).tolist()) if counts.n.max(initial=0) > 1 else None,
             "grid": grid(site.links, run, counts, query),
