@@ -106,6 +106,7 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
     base_url: Annotated[tuple[str, ...], _free("server address; repeat it for replicas", "URL", group="model")] = ()
     name: Annotated[str | None, _free("what reports call the model beside its spec, such as `int4`", "NAME")] = None
+    step: Annotated[Whole | None, _free("training step of the checkpoint, for reports over a training", "N")] = None
     api: Annotated[
         Literal["chat", "completions"], _fixed("chat messages, or plain text for base models (openai/ only)")
     ] = "chat"
@@ -260,6 +261,7 @@ def fixed_options() -> tuple[str, ...]:
 
 SETTINGS = (
     "name",
+    "step",
     *(
         name
         for name in fixed_options()
@@ -279,7 +281,7 @@ def settings(config: RunConfig) -> dict[str, Any]:
 NOT_FOR_JUDGES = (
     "samples", "pass_k", "until", "max_samples", "stop", "prompt", "fewshot", "fewshot_pool", "fewshot_seed", "limit",
     "limit_seed", "system_prompt", "then", "protocol", "data_dir",
-    "tools", "tool_format", "max_turns", "tool_timeout", "tool_memory", "unsafe_tools", "name",
+    "tools", "tool_format", "max_turns", "tool_timeout", "tool_memory", "unsafe_tools", "name", "step",
 )  # fmt: skip
 """Options that would change what a judge is asked."""
 

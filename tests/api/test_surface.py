@@ -60,7 +60,9 @@ PRINTING = {
 """What a command prints or writes, a function returns."""
 
 OTHERWISE = {
-    "run": {"prompt_file", "dry_run"},  # a prompt is a text here, and ms.dry_run a function
+    # A prompt is a text here, and ms.dry_run a function; a list of checkpoints is a loop, with step=N.
+    "run": {"prompt_file", "dry_run", "series", "watch", "until_step"},
+    "report": {"series", "between", "token_limits", "tokenizer"},  # other reports, with functions of their own
     "audit": {"benchmark_the_graders"},
     "show": {"prompt_file"},
     "adjudicate": {"page", "port", "no_browser"},  # a page in the browser

@@ -75,6 +75,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="what the run would have been at smaller token limits (1k,2k,4k; 1k is 1024): responses are cut and marked again",
     )
     parser.add_argument("--tokenizer", metavar="NAME|FILE", help="with --token-limits: whose tokens they are")
+    parser.add_argument("--series", action="store_true", help="scores over the training steps of runs with a step")
+    parser.add_argument(
+        "--between",
+        metavar="STEP,STEP",
+        help="with --series: problems learnt and forgotten between these (default: first, last)",
+    )
     parser.add_argument(
         "--fail-below",
         type=float,
@@ -94,6 +100,8 @@ def run(args: argparse.Namespace) -> int:
     tell_alterations(made.opened)
     if args.token_limits:
         return _token_limits(args, made)
+    if args.series:
+        return _series(args, made)
     _write_or_print(made.table, "json" if args.json else args.format, args.output, args.pivot)
     if args.plots:
         from markscheme.reporting.run_plots import write_plots
@@ -137,6 +145,36 @@ def _token_limits(args: argparse.Namespace, made: Report) -> int:
         from markscheme.reporting.run_plots import write_limits
 
         print(f"wrote {write_limits(every, made.runs, Path(args.plots), args.plot_format)}", file=sys.stderr)
+    return 0
+
+
+def _series(args: argparse.Namespace, made: Report) -> int:
+    """The report over training steps, in the place of the usual one."""
+    from markscheme.reporting.series import print_series, series_figure, series_of, series_text
+    from markscheme.runs.folder import write_atomically
+
+    between = _pass_k(args.between) or ()
+    if len(between) not in (0, 2):
+        raise UsageError(f"--between takes two steps such as 100,400, not {args.between!r}")
+    metric = args.metric[0] if args.metric else "accuracy"
+    every = series_of(made.opened, metric, args.protocol, made.runs[0].population, between)
+    form = "json" if args.json else args.format
+    if form == "parquet" or (form == "table" and args.output):
+        raise UsageError("--series writes markdown, json, csv or latex")
+    if form != "table" and args.output:
+        write_atomically(Path(args.output), series_text(every, form).encode())
+    elif form != "table":
+        sys.stdout.write(series_text(every, form))
+    for each in every:
+        if form == "table":
+            print_series(each)
+        if args.plots:
+            from markscheme.reporting.plots import save
+
+            Path(args.plots).mkdir(parents=True, exist_ok=True)
+            file = Path(args.plots) / f"series-{each.benchmark.replace('/', '-')}.{args.plot_format}"
+            save(series_figure(each), file)
+            print(f"wrote {file}", file=sys.stderr)
     return 0
 
 

@@ -40,6 +40,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--reuse", action="append", default=[], metavar="DIR", help="take answers to the same requests from these runs"
     )
+    series = parser.add_argument_group("a series over training")
+    series.add_argument(
+        "--series",
+        nargs="+",
+        metavar="CHECKPOINT",
+        help="ask every checkpoint: paths, a pattern such as 'ckpt/step-*', names of a server, STEP=NAME, or a file with one a line; "
+        "--model is then the backend (default: hf)",
+    )
+    series.add_argument(
+        "--watch", action="store_true", help="with --series: wait for further checkpoints, until Ctrl-C"
+    )
+    series.add_argument("--until-step", type=int, metavar="N", help="with --watch: end when this step has been asked")
     add_track(parser)
     parser.add_argument("--json", action="store_true", help="print only JSON, one report a benchmark")
 
@@ -53,6 +65,12 @@ def run(args: argparse.Namespace) -> int:
     from markscheme.running import prepare
 
     models, names = _sorted_out(args)
+    if args.series:
+        from markscheme.cli.series import run_series
+
+        return run_series(args, models, names)
+    if args.watch or args.until_step is not None:
+        raise UsageError("--watch and --until-step are for a series: name its checkpoints with --series")
     if cells := _cells(args, models, names):
         from markscheme.cli.experiment import run_experiment
 
