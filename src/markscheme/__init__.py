@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from markscheme.api.reports import benchmark_the_graders as benchmark_the_graders
     from markscheme.api.reports import compare as compare
     from markscheme.api.reports import errata as errata
+    from markscheme.api.reports import gate as gate
     from markscheme.api.reports import load as load
     from markscheme.api.reports import plan as plan
     from markscheme.api.reports import report as report
@@ -68,7 +69,7 @@ _HOMES = {
     "api.exchange": "export import_log list_benchmarks list_models list_protocols push show",
     "api.frames": "Listing",
     "api.opinions": "Adjudication Audit Graders Opinions",
-    "api.reports": "adjudicate audit benchmark_the_graders compare errata load plan report reproduce suspects verify",
+    "api.reports": "adjudicate audit benchmark_the_graders compare errata gate load plan report reproduce suspects verify",
     "api.results": "Comparison Plan Report",
     "api.run": "Answer Run",
     "benchmarks": "Benchmark benchmark",

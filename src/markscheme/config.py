@@ -137,6 +137,8 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     unsafe_tools: Annotated[bool, _free("run tools without a sandbox where there is none")] = False
 
     base_url: Annotated[tuple[str, ...], _free("server address; repeat it for replicas", "URL", group="model")] = ()
+    name: Annotated[str | None, _free("what reports call the model beside its spec, such as `int4`", "NAME")] = None
+    step: Annotated[Whole | None, _free("training step of the checkpoint, for reports over a training", "N")] = None
     api: Annotated[
         Literal["chat", "completions", "responses"],
         _fixed("chat messages, plain text for base models, or OpenAI's Responses API (openai/ only)"),
@@ -297,10 +299,30 @@ def fixed_options() -> tuple[str, ...]:
     return ("benchmark", "model", *(option.name for option in run_options().values() if option.fixed))
 
 
+SETTINGS = (
+    "name",
+    "step",
+    *(
+        name
+        for name in fixed_options()
+        if name not in ("benchmark", "model", "protocol", "samples", "limit", "limit_seed")
+    ),
+    "server_arg",
+)
+"""Options by which runs of the same questions are told apart."""
+
+
+def settings(config: RunConfig) -> dict[str, Any]:
+    """Those of them that somebody set to another value than the default."""
+    values = {name: getattr(config, name) for name in SETTINGS}
+    return {name: value for name, value in values.items() if value != run_options()[name].default}
+
+
 NOT_FOR_JUDGES = (
     "samples", "pass_k", "until", "until_better", "margin", "max_samples", "stop", "prompt", "fewshot", "fewshot_pool", "fewshot_seed", "limit",
     "limit_seed", "stratify", "system_prompt", "then", "protocol", "data_dir",
     "tools", "tool_format", "max_turns", "tool_timeout", "tool_memory", "tool_state", "sandbox", "tool_image", "unsafe_tools",
+    "name", "step",
 )  # fmt: skip
 """Options that would change what a judge is asked."""
 

@@ -24,6 +24,7 @@ FUNCTIONS = {
     "compare": ["compare"],
     "verify": ["verify"],
     "errata": ["errata", "suspects"],
+    "gate": ["gate"],
     "plan": ["plan"],
     "push": ["push"],
     "show": ["show"],
@@ -41,7 +42,6 @@ NO_FUNCTION = {
     "doors": "files for the command lines of other systems",
     "plugins": "paths for the command lines of other tools",
     "lm-eval": "the command line of another tool",
-    "doors": "files for the command lines of other systems",
 }
 
 PRINTING = {
@@ -50,16 +50,23 @@ PRINTING = {
     "output",
     "plots",
     "plot_format",
+    "plot_lines",
+    "pivot",
     "plot",
     "save_results",
     "help",
     "fail_if_worse",
+    "fail_below",
+    "junit",
+    "markdown",
     "status",
 }
 """What a command prints or writes, a function returns."""
 
 OTHERWISE = {
-    "run": {"prompt_file", "dry_run"},  # a prompt is a text here, and ms.dry_run a function
+    # A prompt is a text here, and ms.dry_run a function; a list of checkpoints is a loop, with step=N.
+    "run": {"prompt_file", "dry_run", "series", "watch", "until_step"},
+    "report": {"series", "between", "token_limits", "tokenizer"},  # other reports, with functions of their own
     "audit": {"benchmark_the_graders"},
     "show": {"prompt_file"},
     "adjudicate": {"page", "port", "no_browser"},  # a page in the browser

@@ -54,8 +54,11 @@ def test_experiment_when_run_then_every_combination_is_asked_once(sums, server, 
     assert main(["run", str(experiment(sums, server))]) == 0
     assert len(bodies(server)) == server.requests == SUMS * 4 * 2 * 2 * 2
     shown = capsys.readouterr().out
-    assert "prompt boxed" in shown
-    assert "temperature 0," in shown
+    heading, *rows = shown.splitlines()[1:10]
+    assert heading.split()[:3] == ["model", "temperature", "prompt"]
+    assert [row.split()[:2] for row in rows[::2]] == [["a", "0"], ["a", "1"], ["b", "0"], ["b", "1"]]
+    assert "a is openai/a; b is openai/b" in shown
+    assert f"8 runs, {SUMS * 4 * 8} responses" in shown
     assert len(find_runs(["runs/eval"])) == 8
 
 
@@ -200,7 +203,11 @@ def test_model_when_several_are_typed_then_all_are_asked_whatever_the_order(sums
     ("old", "new", "said"),
     [
         ("samples = 4", "smaples = 4", "line 2: there is no option 'smaples'; did you mean samples?"),
-        ('model = "openai/a"', 'name = "a"', "there is no option 'name'"),
+        ('model = "openai/a"', 'name = "a"', "line 7: [models.a] needs `model`"),
+        ("concurrency = 2", 'reasoning_effort = ["low", 3]', "line 5: --reasoning-effort cannot be 3"),
+        ("concurrency = 2", "thinking_budget = [1024, -1]", "line 5: --thinking-budget cannot be -1"),
+        ('api_key_env = "NONE"', "extra = 4", "line 10: extra is a table of fields, not 4"),
+        ("concurrency = 2", "concurrency = [2", "line 7: not valid TOML"),
         ('benchmarks = ["sums.jsonl"]', "", "names no benchmark"),
         ("samples = 4", 'samples = "four"', "--samples cannot be 'four'"),
         ('"sums.jsonl"', '"nothing"', "no benchmark 'nothing'"),

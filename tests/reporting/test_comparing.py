@@ -1,6 +1,7 @@
 """`markscheme compare` and `markscheme plan` on run folders."""
 
 import json
+import re
 
 import msgspec
 import pytest
@@ -168,3 +169,69 @@ def test_compare_when_it_shall_fail_if_worse_then_only_a_significant_drop_does(r
     assert main(["compare", *named, "--fail-if-worse", *beyond]) == code
     if code != 2:
         assert ms.compare(*named, margin=margin).worse == (code == 4)
+
+
+def test_sentence_when_two_runs_are_compared_then_it_says_interval_pairing_protocol_and_limits(replayed):
+    one, two = replayed(lambda index: 0, limit=12), replayed(lambda index: 3, limit=12, name="better")
+    told = ms.compare(one, two).sentence
+    assert re.search(r"better.jsonl is 75\.0 points higher than outputs.jsonl in accuracy", told)
+    assert "95 % interval +" in told
+    assert "paired by problem, p < 0.001" in told
+    assert "marked by aime@" in told
+    assert "says nothing about other prompts" in told
+    same = ms.compare(one, replayed(lambda index: 0, limit=12, name="again")).sentence
+    assert "no difference in accuracy" in same
+    assert "does not show that they are the same" in same
+
+
+def test_sentence_when_asked_for_in_latex_then_it_is_alone_and_escaped(replayed, capsys):
+    one, two = replayed(lambda index: 1, limit=12), replayed(lambda index: 2, limit=12, name="a_b")
+    assert main(["compare", str(one.path), str(two.path), "--format", "latex"]) == 0
+    told = capsys.readouterr().out
+    assert told.count("\n") == 1
+    assert r"a\_b.jsonl is 25.0 points higher" in told
+    assert r"95\,\% interval" in told
+    assert main(["report", str(one.path), "--format", "markdown"]) == 0
+    assert "has an accuracy of 25.0 % (95 % interval" in capsys.readouterr().out
+
+
+def test_compare_when_problems_differ_then_anyway_compares_the_scores_unpaired(replayed, capsys):
+    one, two = (
+        replayed(lambda index: 1, limit=12),
+        replayed(lambda index: 3, limit=12, benchmark="math-sample", name="two"),
+    )
+    with pytest.raises(UsageError, match="anyway compares"):
+        ms.compare(one, two)
+    compared = ms.compare(one, two, anyway=True)
+    assert compared.compared.pairing == ""
+    a, b = ms.report(one).accuracy, ms.report(two).accuracy
+    assert compared.difference.estimate == pytest.approx(b.value - a.value)
+    assert compared.difference.low == pytest.approx(
+        b.value - a.value - ((b.value - b.low) ** 2 + (a.high - a.value) ** 2) ** 0.5
+    )
+    assert "not paired" in compared.sentence
+    assert "easier problems" in compared.sentence
+    assert main(["compare", str(one.path), str(two.path), "--anyway"]) == 0
+    assert "24 problems, not paired" in capsys.readouterr().out
+
+
+def test_compare_when_problems_name_their_template_then_anyway_pairs_by_it(tmp_path):
+    def run(name, shift, right):
+        rows = [
+            {"question": f"What is {n} + {shift}?", "answer": str(n + shift), "template": f"t{n // 2}"}
+            for n in range(12)
+        ]
+        file, outputs = tmp_path / f"{name}.jsonl", tmp_path / f"{name}-outputs.jsonl"
+        file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        problems = ms.benchmark(str(file)).problems
+        lines = [
+            {"problem_id": p.id, "sample": 0, "text": f"\\boxed{{{p.gold if i % right else 'no'}}}"}
+            for i, p in enumerate(problems)
+        ]
+        outputs.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        return ms.run(str(file), model=f"replay/{outputs}", out=tmp_path / name, progress=False)
+
+    compared = ms.compare(run("one", 1, 2), run("two", 50, 12), anyway=True)
+    assert compared.compared.pairing == "template"
+    assert compared.compared.comparison.problems == 6
+    assert "paired by template" in compared.sentence

@@ -7,10 +7,14 @@ import json
 import msgspec
 import pytest
 
+import markscheme as ms
 from markscheme.cli import main
 from markscheme.errors import UsageError
 from markscheme.reporting.estimates import Estimate
 from markscheme.reporting.figures import caveats, plus_minus
+from markscheme.reporting.pivot import pivot_text
+from markscheme.reporting.report_text import print_comparison_table
+from markscheme.reporting.settings import legend, run_names
 from markscheme.reporting.summary import summarize
 from markscheme.reporting.table import (
     Table,
@@ -56,7 +60,7 @@ def test_markdown_when_printed_then_states_problems_samples_protocol_and_data(ta
 def test_latex_when_model_has_underscores_then_they_are_escaped(table):
     odd = msgspec.structs.replace(table.runs[0], model="a_b&c")
     text = to_latex(Table([odd], {}))
-    assert r"a\_b\&c & aime-sample & $6 \times 4$ & $25.0_{-" in text
+    assert r"aime-sample & a\_b\&c & $6 \times 4$ & $25.0_{-" in text
 
 
 def test_latex_when_the_interval_is_not_symmetric_then_both_distances():
@@ -214,3 +218,83 @@ def test_plots_when_written_then_are_images(replayed, tmp_path, capsys):
     files = {file.name: file.read_bytes() for file in (tmp_path / "p").iterdir()}
     assert set(files) == {"pass-at-k.png", "accuracy-tokens.png", "solve-rates.png", "verdicts.png"}
     assert all(content.startswith(b"\x89PNG") and len(content) > 5000 for content in files.values())
+
+
+@pytest.fixture
+def sweep(table):
+    """Two models at two token limits on two benchmarks, in which one setting is the benchmark's own default."""
+    one = table.runs[0]
+
+    def run(name, benchmark, limit, accuracy):
+        return msgspec.structs.replace(
+            one,
+            run=f"runs/{name}-{benchmark}-{limit}",
+            benchmark=benchmark,
+            model=f"openai/{name}",
+            settings={"name": name, "max_tokens": limit},
+            sampling={"temperature": {"aime": 0.6, "gsm8k": 0.0}[benchmark], "max_tokens": limit},
+            accuracy=Estimate(accuracy, accuracy - 0.1, accuracy + 0.1, problems=6),
+        )
+
+    cells = [(n, b, k) for n in ("small", "large") for b in ("aime", "gsm8k") for k in (1024, 4096)]
+    return make_table([run(*cell, 0.2 + number / 16) for number, cell in enumerate(cells)])
+
+
+def test_table_when_settings_differ_then_they_are_columns_in_every_format(sweep, capsys):
+    assert sweep.differing == ["name", "max_tokens"]  # not the temperature, which each benchmark chose
+    rows = list(csv.DictReader(io.StringIO(to_csv(sweep))))
+    assert [row["max_tokens"] for row in rows[:2]] == ["1024", "4096"]
+    assert rows[0]["name"] == "small"
+    assert rows[0]["model"] == "openai/small"
+    assert to_markdown(sweep).startswith("| benchmark | model | max tokens | problems × samples | accuracy |")
+    assert "| aime | small | 1024 |" in to_markdown(sweep)
+    assert "aime & small & 1024 &" in to_latex(sweep)
+    assert json.loads(to_json(sweep))["differing"] == ["name", "max_tokens"]
+    print_comparison_table(sweep)
+    shown = capsys.readouterr().out
+    assert "max tokens" in shown
+    assert "small is openai/small; large is openai/large" in shown
+
+
+def test_pivot_when_models_and_benchmarks_are_many_then_one_row_a_model_and_setting(sweep):
+    latex = pivot_text(sweep, "accuracy", "latex")
+    assert r"\begin{tabular}{llrrr}" in latex
+    assert r"small & 1024 & $20.0 \pm 10.0$ & $32.5 \pm 10.0$ & $26.2 \pm 7.1$ \\" in latex
+    rows = json.loads(pivot_text(sweep, "accuracy", "json"))
+    assert [(row["model"], row["max_tokens"]) for row in rows] == [
+        ("small", "1024"), ("small", "4096"), ("large", "1024"), ("large", "4096"),
+    ]  # fmt: skip
+    assert rows[0]["aime"] == pytest.approx(0.2)
+    assert rows[0]["macro average_low"] == pytest.approx(0.2625 - 0.1 / 2**0.5)
+    with pytest.raises(UsageError, match="one run"):
+        pivot_text(Table([*sweep.runs, sweep.runs[0]], {}, sweep.differing), "accuracy", "csv")
+
+
+def test_names_when_only_a_setting_differs_then_that_is_the_name(sweep):
+    two = [run for run in sweep.runs if run.benchmark == "aime" and run.model == "openai/small"]
+    assert run_names(two, ["x/a", "x/b"]) == ["max tokens 1024", "max tokens 4096"]
+    assert legend(two, ["x/a", "x/b"]) == ("max tokens", ["1024", "4096"])
+    assert run_names([two[0], two[0]], ["x/a", "x/b"]) == ["a", "b"]
+
+
+def test_where_when_it_names_a_setting_then_only_these_runs_are_left(replayed):
+    one, two = replayed(lambda index: 2), replayed(lambda index: 1, benchmark="math-sample")
+    assert [run.benchmark for run in ms.report(one, two, where="benchmark=math-sample")] == ["math-sample"]
+    assert len(ms.report(one, two, where=["samples=4", "benchmark=math-sample,aime-sample"])) == 2
+    with pytest.raises(UsageError, match="no run has samples 3; there are 4"):
+        ms.report(one, two, where="samples=3")
+    with pytest.raises(UsageError, match="did you mean temperature"):
+        ms.report(one, where="temprature=1")
+
+
+def test_plots_when_runs_are_many_then_one_figure_a_question(replayed, tmp_path, capsys):
+    pytest.importorskip("matplotlib")
+    runs = [replayed(lambda index, right=right: right, name=f"m{right}") for right in range(4)]
+    assert main(["report", *(str(run.path) for run in runs), "--plots", str(tmp_path), "--plot-lines", "3"]) == 0
+    assert sorted(file.stem for file in tmp_path.iterdir()) == [
+        "accuracy-tokens",
+        "pass-at-k",
+        "solve-rates",
+        "verdicts",
+    ]
+    assert "the 3 best of 4 runs" in capsys.readouterr().err

@@ -113,29 +113,34 @@ def export(
 ) -> list[Path]:
     """Runs as logs of another tool (Inspect's, for `inspect view`), or one run as a file to send, `NAME.msz`; the files.
 
+    `to="every-eval-ever"` and `to="lm-eval"` write the figures alone, as those collect them.
+
     `redact` leaves statements, solutions and prompts out of a `.msz`.
     """
     from markscheme.api.reports import paths_of
     from markscheme.plugins.inspect_export import export_inspect
+    from markscheme.plugins.results_export import FORMATS, export_results
     from markscheme.runs.archive import SUFFIX, pack
     from markscheme.runs.folder import find_runs
 
     opened, place = find_runs(paths_of(runs)), Path(output)
     if redact and place.suffix != SUFFIX:
         raise UsageError(f"statements are left out of a run as one file; name it with -o FILE{SUFFIX}")
-    if to != "inspect":
-        raise UsageError(f"a run is exported to inspect, not to {to!r}")
+    if to not in ("inspect", *FORMATS):
+        raise UsageError(f"a run is exported to inspect, {' or '.join(FORMATS)}, not to {to!r}")
     if len(opened) > 1 and place.suffix:
         raise UsageError(f"{len(opened)} runs do not go into one log; name a folder with -o")
     if place.suffix == SUFFIX:
         return [pack(opened[0].path, place, redact)]
+    if to in FORMATS:
+        return [export_results(each, place, to) for each in opened]
     return [export_inspect(each, place) for each in opened]
 
 
 def import_log(
     log: str | Path, *, benchmark: str | None = None, protocol: str | None = None, out: str | Path | None = None
 ) -> Run:
-    """A log of Inspect (`.eval`) or lm-evaluation-harness (`samples_….jsonl`) as a run, marked by us."""
+    """A log of Inspect, lm-evaluation-harness, lighteval, OpenCompass, EvalScope, verifiers or MathArena as a run, marked by us."""
     from markscheme.api.reports import named_benchmark
     from markscheme.api.run import Run
     from markscheme.plugins.logs import import_log as read_log

@@ -16,7 +16,9 @@ from markscheme.reporting.comparing import Compared, terms_of
 from markscheme.reporting.errata import Suspect
 from markscheme.reporting.errata import suspects as find_suspects
 from markscheme.reporting.family import compare_folders, repeated
+from markscheme.reporting.gate import Gate, gate_from
 from markscheme.reporting.planning import designs_from, plan_from
+from markscheme.reporting.settings import chosen, ordered
 from markscheme.reporting.summary import summarize
 from markscheme.reporting.table import make_table
 from markscheme.reporting.verifying import Verified, verify_run
@@ -51,12 +53,17 @@ def report(
     cluster: str | None = None,
     errata: str | PathLike[str] | None = None,
     repeats: bool = False,
+    where: str | Iterable[str] = (),
 ) -> Report:
     """The figures of runs with their intervals; further `metric`s by name: `maj@4`, `pass^4`, `best-of-4:SCORE`.
 
     With `repeats` the runs are repeats of one setting, and their mean has an interval for further runs too.
+    `where` keeps runs with some settings: `"max_tokens=4096"`.
     """
-    opened = folder.find_runs(paths_of(runs))
+    named = list(paths_of(runs))
+    opened = chosen(_names(where) or (), folder.find_runs(named))
+    if len(opened) > len(named):  # a folder of runs: nobody has put them in order
+        opened = ordered(opened)
     if not opened:
         raise UsageError("name a run, or a folder of runs: ms.report(run), ms.report('runs')")
     names = list(dict.fromkeys(name for text in _names(metric) or () for name in text.split(",")))
@@ -138,6 +145,16 @@ def compare(
     if len(compared) > 1:
         raise UsageError(f"these are runs of {len(compared)} benchmarks: compare those of one, or two folders of runs")
     return Comparison(compared[0])
+
+
+def gate(
+    policy: str | PathLike[str],
+    *runs: Runs | Iterable[Runs],
+    against: Runs | Iterable[Runs] = (),
+    aa: Runs | Iterable[Runs] = (),
+) -> Gate:
+    """Pass, fail or inconclusive by a policy's limits: `.decision`, and `.checks` with what would decide each."""
+    return gate_from(path_of(policy), *(list(paths_of([each])) for each in (runs, against, aa)))
 
 
 def audit(

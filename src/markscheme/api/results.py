@@ -76,6 +76,13 @@ class Report(Result):
         texts = dict.fromkeys(("run", "benchmark", "model", "field", "group"), str)
         return Listing(rows, {**texts, "problems": int, "accuracy": float, "low": float, "high": float})
 
+    @property
+    def sentence(self) -> str:
+        """What may be written about the figures: with interval, protocol and version, and what they do not show."""
+        from markscheme.reporting.sentence import report_sentence
+
+        return report_sentence(self.table)
+
     def rows(self) -> Rows:
         """The rows of `report --format csv`."""
         return flat_rows(self.table)
@@ -84,11 +91,13 @@ class Report(Result):
         """The type of each column: shares, but for names and counts."""
         return flat_kinds(self.table)
 
-    def text(self, form: str = "markdown") -> str:
-        """The report as `markscheme report --format markdown|latex|csv|json` prints it."""
+    def text(self, form: str = "markdown", pivot: str | None = None) -> str:
+        """The report as `markscheme report --format markdown|latex|csv|json` prints it; `pivot="accuracy"` as `--pivot` does."""
+        from markscheme.reporting.pivot import pivot_text
+
         if form not in TEXT_FORMATS:
             raise UsageError(f"there is no format {form!r}; there are {', '.join(TEXT_FORMATS)}")
-        return TEXT_FORMATS[form](self.table)
+        return pivot_text(self.table, pivot, form) if pivot else TEXT_FORMATS[form](self.table)
 
     def plot(self) -> Figure:
         """pass@k against k with its interval, one line a run."""
@@ -164,6 +173,11 @@ class Comparison(Result):
     def p_value(self) -> float:
         """The p-value of the test that there is no difference."""
         return self._pair.p_value
+
+    @property
+    def sentence(self) -> str:
+        """What may be written about the difference, and what it does not show."""
+        return self.compared.sentence
 
     @property
     def worse(self) -> bool:

@@ -26,6 +26,7 @@ COMMANDS = {
     "adjudicate": "your own opinion on a random sample, blind; the report then says how wrong the marker is",
     "report": "tables, plots and export of one run or many",
     "compare": "two runs problem by problem, or several ranked",
+    "gate": "pass, fail or inconclusive by a policy's limits, for CI",
     "verify": "is a run as it was closed, and do its marks and its report come out again",
     "errata": "golds that are known to be wrong, and golds that independent runs contradict",
     "plan": "how many samples a question needs, and what they cost",
@@ -35,8 +36,8 @@ COMMANDS = {
     "list": "benchmarks, protocols and model backends",
     "data": "official data: list, prepare (fetch and pin), verify",
     "countdown": "fresh puzzles and exact solutions",
-    "import": "a log of Inspect or lm-evaluation-harness becomes a run",
-    "export": "a run becomes an Inspect log, for `inspect view`",
+    "import": "a log of Inspect, lm-evaluation-harness, lighteval … becomes a run",
+    "export": "a run becomes an Inspect log, or a file of figures for others",
     "lm-eval": "lm-evaluation-harness, with our tasks among its own",
     "doors": "the published commands of five other systems, written into a folder",
     "plugins": "where the task files for other tools lie, and the model in the box",
@@ -158,7 +159,10 @@ def _main(arguments: list[str]) -> int:
         hint = nearest(command, COMMANDS, commands) if command else commands
         print(f"markscheme: no command {repr(command) if command else 'given'}; {hint}", file=sys.stderr)
         return EXIT_USAGE
-    return _run(build_parser(command).parse_args(rest))
+    args = build_parser(command).parse_args(rest)
+    if command == "run":
+        args.typed = arguments  # what goes on with an experiment that was stopped
+    return _run(args)
 
 
 def _run(args: argparse.Namespace) -> int:

@@ -39,7 +39,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="say nothing about other problems: only the sampling is random, and more samples decide",
     )
-    parser.add_argument("--anyway", action="store_true", help="compare runs of different data or protocols too")
+    parser.add_argument(
+        "--anyway",
+        action="store_true",
+        help="compare runs of different data or protocols too: by template or original id where the problems name one, else "
+        "unpaired",
+    )
+    parser.add_argument(
+        "--format",
+        choices=("table", "text", "markdown", "latex"),
+        default="table",
+        help="the whole comparison (default), or only the sentence for a paper in this form",
+    )
     parser.add_argument("--seed", type=int, default=0, help="of p-values that are drawn (default: 0)")
     parser.add_argument("--plot", metavar="FILE", help="also write a forest plot (.png, .svg, .pdf)")
     parser.add_argument(
@@ -63,6 +74,10 @@ def run(args: argparse.Namespace) -> int:
     tell_alterations(find_runs(args.runs))
     if args.json:
         print_json(compared if len(compared) > 1 else compared[0])
+    elif args.format != "table":
+        from markscheme.reporting.sentence import FORMS
+
+        print("\n\n".join(FORMS[args.format](each.sentence) for each in compared))
     else:
         for each in compared:
             print_compared(each)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
@@ -45,7 +46,9 @@ def run_experiment(args: argparse.Namespace, cells: Sequence[Cell], title: str) 
     _say(plan, folder, json=args.json, dry=args.dry_run)
     if args.dry_run:
         return 0
-    reports, failures = Reports(args, quiet=True), list[ModelError]()
+    place = [] if args.out or title != "experiment" else ["--out", str(folder)]
+    again = shlex.join(["markscheme", *args.typed, *place])
+    reports, failures = Reports(args, quiet=True, again=again), list[ModelError]()
     with ExitStack() as stack:
         screen = stack.enter_context(progress(title, quiet=args.json))
         display = _Whole(screen, plan)
@@ -61,7 +64,7 @@ def run_experiment(args: argparse.Namespace, cells: Sequence[Cell], title: str) 
             if reports.interrupted:
                 break
     if not args.json:
-        print_grid(cells, paths)
+        print_grid(paths)
         print(f"experiment folder: {folder}")
     return failures[0].exit_code if failures else reports.exit_code
 
@@ -123,37 +126,23 @@ def _say(plan: Sequence[Forecast], folder: Path, *, json: bool, dry: bool) -> No
     print(line, file=sys.stdout if dry else sys.stderr)
 
 
-def print_grid(cells: Sequence[Cell], paths: Sequence[Path]) -> None:
+def print_grid(paths: Sequence[Path]) -> None:
     """One table: models and settings down, benchmarks and their mean across, each score with its interval and rank."""
-    from markscheme.reporting.figures import bounds
+    from markscheme.reporting.report_text import print_pivot
     from markscheme.reporting.summary import summarize
-    from markscheme.reporting.table import interval_of, macro_average
+    from markscheme.reporting.table import make_table
     from markscheme.runs import Run
 
     runs = [Run.open(path) for path in dict.fromkeys(paths) if (path / "manifest.json").exists()]
-    by_path = {run.path: summarize(run) for run in runs}
-    benchmarks = list(dict.fromkeys(each.benchmark for each in by_path.values()))
+    if not runs:
+        return
     ranks = _ranks(runs)
-    rows: dict[tuple[str, str], list[Summary]] = {}
-    for cell, path in zip(cells, paths, strict=True):
-        rows.setdefault((cell.model, cell.variation), []).extend([by_path[path]] if path in by_path else [])
-    table = []
-    for (model, variation), summaries in rows.items():
-        shown = dict.fromkeys(benchmarks, "")
-        for summary in summaries:
-            rank = f" · {ranks[summary.run, False]}" if (summary.run, False) in ranks else ""
-            missing = f" ({summary.missing} missing)" if summary.missing else ""
-            shown[summary.benchmark] = f"{bounds(summary.accuracy)}{rank}{missing}"
-        if len(benchmarks) > 1:
-            whole = len(summaries) == len(benchmarks)
-            average = [ranks[each.run, True] for each in summaries if (each.run, True) in ranks]
-            shown["macro average"] = bounds(macro_average(summaries)["accuracy"]) if whole else ""
-            shown["macro average"] += f" · {average[0]}" if average else ""
-        setting = {"setting": variation} if any(cell.variation for cell in cells) else {}
-        table.append({"model": model, **setting, **shown})
-    if runs:
-        about = f"{interval_of('problems drawn')}{', averaged over these benchmarks' * (len(benchmarks) > 1)}"
-        print_table(f"accuracy, %, with {about}" + (" · rank" if ranks else ""), table)
+
+    def mark(summary: Summary) -> str:
+        rank = f" · {ranks[summary.run, False]}" if (summary.run, False) in ranks else ""
+        return rank + (f" ({summary.missing} missing)" if summary.missing else "")
+
+    print_pivot(make_table([summarize(run) for run in runs]), "accuracy", mark, " · rank" if ranks else "")
 
 
 def _ranks(runs: Sequence[Run]) -> dict[tuple[str, bool], str]:

@@ -8,7 +8,12 @@ from pathlib import Path
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("runs", nargs="+", metavar="RUN", help="run folders, or folders that hold some")
-    parser.add_argument("--to", choices=("inspect",), default="inspect", help="whose log (default: inspect)")
+    parser.add_argument(
+        "--to",
+        choices=("inspect", "every-eval-ever", "lm-eval"),
+        default="inspect",
+        help="whose log (default: inspect), or the figures alone as those collect them",
+    )
     parser.add_argument(
         "-o",
         "--output",

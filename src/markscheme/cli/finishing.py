@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from markscheme.cli import EXIT_INTERRUPTED
+from markscheme.cli import EXIT_INTERRUPTED, complain
 from markscheme.errors import IncompleteRunError, JournalError, MarkschemeError
 from markscheme.reporting.terminal import print_json
 
@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 class Reports:
     """Writes and prints one report a run folder. Use it as a context manager around all of them."""
 
-    def __init__(self, args: argparse.Namespace, *, silent: bool = False, quiet: bool = False) -> None:
+    def __init__(
+        self, args: argparse.Namespace, *, silent: bool = False, quiet: bool = False, again: str | None = None
+    ) -> None:
+        self._again = again  # the command that goes on, where it is not `resume`
         self._json: bool = args.json
         self._track: list[str] = [] if silent else args.track
         self._quiet = quiet  # all runs are shown together at the end
@@ -74,16 +77,20 @@ class Reports:
         if self._json and self._summaries:
             summaries = [*self._summaries.values()]
             print_json(summaries if len(summaries) > 1 else summaries[0])
-        if self._missing and kind is None:  # a failure's own sentence says how to go on
-            again = f"`markscheme resume {' '.join(self._unfinished)}` asks for them"
-            print(f"markscheme: {self._missing} responses are missing; {again}", file=sys.stderr)
+        if kind is not None:  # a failure's own sentence says how to go on
+            return
+        if self._again and self.interrupted:
+            complain(f"interrupted; `{self._again}` goes on with all of it, and asks nothing twice")
+        elif self._missing:
+            again = self._again or f"markscheme resume {' '.join(self._unfinished)}"
+            complain(f"{self._missing} responses are missing; `{again}` asks for them")
 
     @property
     def exit_code(self) -> int:
         """0 only when every response is there, and the protocol failed on none."""
         if self.interrupted:
             return EXIT_INTERRUPTED
-        failed = any(summary.failed_marks for summary in self._summaries)
+        failed = any(summary.failed_marks for summary in self._summaries.values())
         return IncompleteRunError.exit_code if self._missing else int(failed)
 
     @property

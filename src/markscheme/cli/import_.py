@@ -1,4 +1,4 @@
-"""`markscheme import`: a log of Inspect or lm-evaluation-harness becomes a run, to be marked, audited and compared."""
+"""`markscheme import`: a log of Inspect, lm-evaluation-harness and five others becomes a run, to be marked, audited and compared."""
 
 from __future__ import annotations
 
@@ -9,7 +9,13 @@ from markscheme.reporting.terminal import print_json
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("log", metavar="LOG", type=Path, help="Inspect's .eval, or lm_eval's samples_….jsonl")
+    parser.add_argument(
+        "log",
+        metavar="LOG",
+        type=Path,
+        help="Inspect's .eval, lm_eval's samples_….jsonl, lighteval's details_….parquet, OpenCompass' "
+        "predictions, EvalScope's reviews, verifiers' results.jsonl, or a model's folder of MathArena",
+    )
     parser.add_argument("-b", "--benchmark", metavar="NAME", help="where questions of tasks that are not ours are from")
     parser.add_argument("--protocol", metavar="NAME", help="how to mark (default: the benchmark's)")
     parser.add_argument("--out", type=Path, metavar="DIR", help="run folder (default: a new one below runs/)")

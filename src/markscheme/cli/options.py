@@ -119,11 +119,19 @@ def _separated(read: Callable[[str], T]) -> Callable[[str], tuple[T, ...]]:
     return lambda text: tuple(map(read, text.split(",")))
 
 
-SEVERAL: dict[str, tuple[str, dict[str, Any]]] = {
-    "temperature": (
-        "; several with commas are asked one after the other",
-        {"type": _separated(_number), "metavar": "TEMP[,TEMP…]"},
-    ),
-    "prompt": ("; may be repeated, and each is asked", {"action": "append"}),
-}
+def _several() -> dict[str, tuple[str, dict[str, Any]]]:
+    """Numbers and short words are separated by commas; texts, which hold commas themselves, are typed again."""
+    commas = "; several with commas are asked one after the other"
+    several: dict[str, tuple[str, dict[str, Any]]] = {
+        name: ("; may be repeated, and each is asked", {"action": "append"}) for name in ("prompt", "system_prompt")
+    }
+    for name in ("temperature", "top_k", "top_p", "max_tokens", "seed", "fewshot", "fewshot_seed", "thinking_budget",
+                 "reasoning_effort"):  # fmt: skip
+        (kind,) = _bare_kinds(run_options()[name].kind)
+        read: Callable[[str], Any] = {int: _integer, float: _number}.get(kind, str)
+        several[name] = (commas, {"type": _separated(read)})
+    return several
+
+
+SEVERAL = _several()
 """Options that `run` takes several values of: what their help says, and how they are read."""

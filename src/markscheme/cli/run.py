@@ -40,6 +40,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--reuse", action="append", default=[], metavar="DIR", help="take answers to the same requests from these runs"
     )
+    series = parser.add_argument_group("a series over training")
+    series.add_argument(
+        "--series",
+        nargs="+",
+        metavar="CHECKPOINT",
+        help="ask every checkpoint: paths, a pattern such as 'ckpt/step-*', names of a server, STEP=NAME, or a file with one a line; "
+        "--model is then the backend (default: hf)",
+    )
+    series.add_argument(
+        "--watch", action="store_true", help="with --series: wait for further checkpoints, until Ctrl-C"
+    )
+    series.add_argument("--until-step", type=int, metavar="N", help="with --watch: end when this step has been asked")
     add_track(parser)
     parser.add_argument("--json", action="store_true", help="print only JSON, one report a benchmark")
 
@@ -55,6 +67,12 @@ def run(args: argparse.Namespace) -> int:
     if args.out is not None and not (args.out.strip() and is_text(args.out)):
         raise UsageError("--out needs the name of a folder, in UTF-8")
     models, names = _sorted_out(args)
+    if args.series:
+        from markscheme.cli.series import run_series
+
+        return run_series(args, models, names)
+    if args.watch or args.until_step is not None:
+        raise UsageError("--watch and --until-step are for a series: name its checkpoints with --series")
     if cells := _cells(args, models, names):
         from markscheme.cli.experiment import run_experiment
 
@@ -109,7 +127,7 @@ def _cells(args: argparse.Namespace, models: list[str], names: list[str]) -> tup
 
     options = typed_options(args)
     options.pop("model", None)
-    if is_experiment(names[0]):
+    if is_experiment(names[0], alone=not models and len(names) == 1):
         if models or len(names) > 1:
             raise UsageError(f"{names[0]} names its models and benchmarks itself; leave the others out")
         return read_cells(Path(names[0]), options), Path(names[0]).stem

@@ -15,17 +15,17 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from markscheme.config import RunConfig, fixed_options, make_config
-from markscheme.datasets.small_texts import read_toml
-from markscheme.errors import UsageError, nearest
+from markscheme.config import RunConfig, fixed_options, make_config, run_options
+from markscheme.datasets.small_texts import read_small_text, read_toml
+from markscheme.errors import UsageError
 from markscheme.models.secrets import hide_config, hide_spec
 from markscheme.redaction import redacted_text
+from markscheme.reporting.settings import shown
 from markscheme.running.resuming import GROWING
 
-SWEPT = ("temperature", "prompt", "fewshot", "fewshot_seed", "system_prompt", "top_p", "top_k", "max_tokens", "seed")
-"""Options that may have several values: each combination is asked."""
-
-OWN_KEYS = ("models", "benchmarks", "extra")
+NOT_SWEPT = ("benchmark", "model", "protocol", "samples", "limit", "limit_seed")
+SWEPT = tuple(name for name in fixed_options() if name not in NOT_SWEPT)
+"""Options that may have several values: each combination is asked. What is a list anyway is then a list of lists."""
 
 
 class Cell(NamedTuple):
@@ -39,14 +39,17 @@ class Cell(NamedTuple):
     config: RunConfig
 
 
-def is_experiment(path: str) -> bool:
-    """Whether a file is an experiment's, not a benchmark's."""
+def is_experiment(path: str, *, alone: bool = False) -> bool:
+    """Whether a file is an experiment's, not a benchmark's; one that cannot be read is taken for one if `alone`.
+
+    A benchmark is named with a model, so whoever reads the file then says what is wrong with it.
+    """
     if not path.endswith(".toml"):
         return False
     try:
         raw = read_toml(Path(path))
     except UsageError:
-        return False  # complained of by whoever reads it
+        return alone
     return "models" in raw or "benchmarks" in raw
 
 
@@ -58,14 +61,15 @@ def read_cells(path: Path, typed: Mapping[str, Any]) -> list[Cell]:
         raise UsageError(f'{path} names no model: add [models.NAME] with `model = "backend/name"`')
     if not named:
         raise UsageError(f'{path} names no benchmark: add `benchmarks = ["gsm8k"]`')
-    shared = {key: value for key, value in raw.items() if key not in OWN_KEYS}
-    if "extra" in raw:
-        shared["extra_field"] = _fields(raw["extra"])
-    for options in (shared, *models.values(), *(named.values() if isinstance(named, dict) else ())):
-        _check_names(path, options)
     benchmarks = named if isinstance(named, dict) else {each: {} for each in named}
-    asked = {_beside(path, name): dict(options) for name, options in benchmarks.items()}
-    made = {name: _model_options(path, name, options) for name, options in models.items()}
+    shared = _checked(path, "", {key: value for key, value in raw.items() if key not in ("models", "benchmarks")})
+    asked = {_beside(path, name): _checked(path, f"benchmarks.{name}", options) for name, options in benchmarks.items()}
+    made = {}
+    for name, options in models.items():
+        if not isinstance(options, Mapping) or not isinstance(options.get("model"), str):
+            place = f"{path}, line {_line(path, f'models.{name}', 'model')}"
+            raise UsageError(f'{place}: [models.{name}] needs `model`, such as model = "openai/{name}"')
+        made[name] = {"name": name, **_checked(path, f"models.{name}", options)}
     return list(_cells(made, asked, shared, typed))
 
 
@@ -83,11 +87,11 @@ def _cells(
     seen = set()
     for (name, model), (benchmark, own) in product(models.items(), benchmarks.items()):
         options = {**shared, **own, **model, **typed, "benchmark": benchmark}
-        swept = {key: options[key] for key in SWEPT if isinstance(options.get(key), list | tuple)}
+        swept = {key: options[key] for key in SWEPT if _is_swept(key, options.get(key))}
         for values in product(*swept.values()):
             chosen = dict(zip(swept, values, strict=True))
             config = make_config(**{**options, **chosen})
-            variation = redacted_text(", ".join(f"{key} {_short(value)}" for key, value in chosen.items()))
+            variation = redacted_text(", ".join(f"{key} {shown(value)}" for key, value in chosen.items()))
             folder = _folder(name, config, variation)
             if folder not in seen:  # a value that is named twice is asked once
                 seen.add(folder)
@@ -109,20 +113,8 @@ def asked(config: RunConfig) -> bytes:
     return msgspec.json.encode(fixed, order="sorted")
 
 
-def _short(value: object) -> str:
-    text = f"{value:g}" if isinstance(value, float) else str(value)
-    if len(text) <= 24 and "\n" not in text:
-        return text
-    return f"{' '.join(text.split())[:16]}… {hashlib.sha256(text.encode()).hexdigest()[:4]}"
-
-
-def _model_options(path: Path, name: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    if not isinstance(options.get("model"), str):
-        raise UsageError(f'{path}: [models.{name}] needs `model`, such as model = "openai/{name}"')
-    made = {key: value for key, value in options.items() if key != "extra"}
-    if "extra" in options:
-        made["extra_field"] = _fields(options["extra"])
-    return made
+def _fields_of(extra: Any) -> Any:
+    return [_fields(each) for each in extra] if isinstance(extra, list) else _fields(extra)
 
 
 def _fields(extra: Mapping[str, Any]) -> tuple[str, ...]:
@@ -135,12 +127,41 @@ def _beside(path: Path, name: str) -> str:
     return str(path.parent / name) if name.startswith((".", "/")) or (path.parent / name).is_file() else name
 
 
-def _check_names(path: Path, options: object) -> None:
-    known = {*RunConfig.__struct_fields__, "extra"}
+def _is_swept(name: str, value: object) -> bool:
+    """Whether several values are asked one after the other: a list, and a list of lists of what is one itself."""
+    several = isinstance(value, list | tuple)
+    if run_options()[name].kind == tuple[str, ...]:
+        return several and any(isinstance(each, list | tuple) for each in value)  # type: ignore[attr-defined]
+    return several
+
+
+def _checked(path: Path, table: str, options: object) -> dict[str, Any]:
+    """The options of one table of the file; whatever is wrong with one is said with its line."""
     if not isinstance(options, Mapping):
         raise UsageError(f"{path}: a model or benchmark is a table of options, not {options!r}")
-    for name in options:
-        if name not in known:
-            line = next((number for number, text in enumerate(path.read_text().splitlines(), 1) if name in text), 1)
-            hint = nearest(name, known, "`markscheme run --help` names the options")
-            raise UsageError(f"{path}, line {line}: there is no option {name!r}; {hint}")
+    made = dict(options)
+    for name, value in options.items():
+        try:
+            if name == "extra":
+                name, value = "extra_field", _fields_of(made.pop("extra"))
+                made[name] = value
+            for each in value if name in SWEPT and _is_swept(name, value) else [value]:
+                make_config(**{"benchmark": "", "model": "", name: each})
+        except (UsageError, AttributeError) as problem:
+            reason = problem if isinstance(problem, UsageError) else f"{name} is a table of fields, not {value!r}"
+            raise UsageError(f"{path}, line {_line(path, table, name.removesuffix('_field'))}: {reason}") from None
+    return made
+
+
+def _line(path: Path, table: str, name: str) -> int:
+    """Where an option of a table is in the file, else where the table begins."""
+    bare, begins = table.replace('"', ""), 1
+    here = not table
+    for number, text in enumerate(read_small_text(path).splitlines(), 1):
+        head = re.match(r"\s*\[([^\]]*)\]", text)
+        if head:
+            here = head[1].replace('"', "").replace(" ", "") == bare
+            begins = number if here else begins
+        elif here and re.match(rf"\s*[\"']?{re.escape(name)}[\"']?\s*[=.]", text):
+            return number
+    return begins

@@ -148,7 +148,13 @@ def _rest(message: dict[str, Any]) -> dict[str, Any]:
 def _logprobs(given: dict[str, Any]) -> dict[str, Any]:
     """The log-probability of each token where they were asked for: of chats in objects, of completions in a list."""
     listed = given.get("token_logprobs") or given.get("content")
-    return {"logprobs": [_logprob(one) for one in listed]} if listed and isinstance(listed, list) else {}
+    if not listed or not isinstance(listed, list):
+        return {}
+    tokens = given.get("tokens") or [one.get("token") if isinstance(one, dict) else None for one in listed]
+    kept: dict[str, Any] = {"logprobs": [_logprob(one) for one in listed]}
+    if isinstance(tokens, list) and len(tokens) == len(listed) and all(isinstance(one, str) for one in tokens):
+        kept["token_lengths"] = [len(one) for one in tokens]  # where each token ends, for `report --token-limits`
+    return kept
 
 
 def _logprob(one: object) -> float | None:

@@ -61,9 +61,15 @@ class Log:
 
 
 def open_log(path: Path) -> Log:
-    """`.jsonl` is what lm_eval logs its samples as; everything else is for Inspect to read."""
-    if not path.is_file():
+    """Told by its shape; of the rest `.jsonl` is what lm_eval logs its samples as, and everything else is for Inspect to read."""
+    if not path.exists():
         raise UsageError(f"there is no log {path}")
+    from markscheme.plugins.other_logs import open_other
+
+    if (other := open_other(path)) is not None:
+        return other
+    if path.is_dir():
+        raise UsageError(f"{path} is a folder without a log that could be read; name the log itself")
     if path.suffix == ".jsonl":
         from markscheme.plugins.lm_eval_log import open_samples
 
@@ -152,7 +158,7 @@ class _Questions:
         else:
             problem = self._foreign(entry)
         if self._known is not None:
-            known = self._known.get(squeezed(problem.statement))
+            known = self._known.get(squeezed(problem.statement)) or self._inside(squeezed(problem.statement))
             if known is None:
                 raise DataError(
                     f"question {entry.asked} of the log is not in {self.benchmark}: {problem.statement[:80]!r}"
@@ -163,6 +169,11 @@ class _Questions:
             problem = msgspec.structs.replace(problem, key=f"{problem.key}-{self._keys[problem.key]}")
         return problem
 
+    def _inside(self, prompt: str) -> Problem | None:
+        """Where a log holds the prompt only: the longest statement that stands in it."""
+        held = [statement for statement in self._known or () if statement in prompt]
+        return (self._known or {})[max(held, key=len)] if held else None
+
     @cached_property
     def _make(self) -> Callable[[int, dict[str, Any]], Problem]:
         """Settled over the whole log, each question once: no single row can say how an answer names its choice."""
@@ -170,6 +181,10 @@ class _Questions:
 
     def _foreign(self, entry: Entry) -> Problem:
         """The problem of another's task, as its log has it."""
+        if self._known is not None:  # the benchmark has the gold
+            asked = str(entry.fields.get("question") or entry.fields.get("problem") or "")
+            if asked:
+                return Problem(id=entry.asked, statement=asked, gold="")
         try:
             return self._make(len(self._asked), entry.fields)
         except (KeyError, TypeError, ValueError) as error:
@@ -196,8 +211,11 @@ def _whole_folder(out: Path) -> Iterator[Path]:
 
 
 def _evidence(path: Path, tool: str, responses: int) -> DataFile:
-    with path.open("rb") as log:
-        sha256 = hashlib.file_digest(log, "sha256").hexdigest()
+    digest = hashlib.sha256()
+    for file in sorted(path.iterdir()) if path.is_dir() else [path]:
+        with file.open("rb") as log:
+            digest.update(hashlib.file_digest(log, "sha256").digest() if path.is_dir() else log.read())
+    sha256 = digest.hexdigest()
     return DataFile(
         name=path.name,
         path=str(path.absolute()),

@@ -17,8 +17,10 @@ from markscheme.errors import UsageError
 from markscheme.reporting.adjudicated import adjudicated
 from markscheme.reporting.drawing import clustered
 from markscheme.reporting.estimates import Estimate
+from markscheme.reporting.pairing import paired_by
 from markscheme.reporting.picks import with_picks
 from markscheme.reporting.plots import distinct, shortened
+from markscheme.reporting.settings import run_names
 from markscheme.reporting.summary import marked_label
 from markscheme.runs.archive import origin
 from markscheme.runs.folder import IMPORTED, Manifest, Run
@@ -28,6 +30,7 @@ from markscheme.statistics.looking import Looked
 from markscheme.statistics.marker_errors import corrected
 from markscheme.statistics.metrics import metric
 from markscheme.statistics.ranking import Ranked
+from markscheme.statistics.unpaired import compare_unpaired
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -68,6 +71,10 @@ class Compared(msgspec.Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
     average: bool = False
     """These are averages over several benchmarks; of the runs only the first is named."""
+    pairing: str = "problem"
+    """What was compared with each other: the same problems, those with the same `template` …, or nothing (empty)."""
+    sentence: str = ""
+    """What may be written about it."""
 
 
 class Terms(msgspec.Struct, frozen=True, kw_only=True):
@@ -129,7 +136,12 @@ def compare_runs(
             raise UsageError("--margin is for two runs, or two folders of runs")
         ranking = ranked or rank(terms.metric, counts, terms.level, terms.seed, terms.population)
         return msgspec.structs.replace(compared, ranking=ranking)
-    pair = compare(terms.metric, counts[first], counts[second], terms.level, terms.population, terms.margin)
+    pairing, (one, two) = "problem", (counts[first], counts[second])
+    if terms.anyway:
+        pairing, (one, two) = paired_by((runs[0], runs[1]), (one, two))
+    how = compare if pairing else compare_unpaired
+    pair = how(terms.metric, one, two, terms.level, terms.population, terms.margin)
+    compared = msgspec.structs.replace(compared, pairing=pairing)
     ids = dict(zip(runs[0].snapshot().keys, runs[0].snapshot().ids, strict=True))
     moved = {each.key: ids.get(each.key, each.key) for each in pair.moved}
     people = _corrected(terms.metric, pair.difference, [(run, protocols[name]) for name, run in named.items()])
@@ -239,11 +251,11 @@ def shown_worse(pair: MacroCompared | Comparison | None) -> bool:
 
 
 def short_names(runs: Sequence[Run]) -> Sequence[str]:
-    """The model's name where it tells the runs apart, else the folder's, else its path."""
+    """The model's name where it tells the runs apart, else with the settings that differ, else the folder's."""
     paths = [str(origin(run.path)) for run in runs]
     if len(set(paths)) < len(paths):
         raise UsageError("the same run is named twice; a run does not differ from itself")
-    return distinct([run.manifest.model for run in runs], [run.path.name for run in runs], paths)
+    return distinct([run.manifest.model for run in runs], run_names([run.manifest for run in runs], paths))
 
 
 def labels(compared: Compared) -> dict[str, str]:

@@ -7,7 +7,7 @@ from markscheme.reporting.drawing import looked_line
 from markscheme.reporting.family import MacroCompared
 from markscheme.reporting.figures import counted
 from markscheme.reporting.table import about
-from markscheme.reporting.terminal import console, literal, print_notes, print_table
+from markscheme.reporting.terminal import console, literal, print_notes, print_sentence, print_table
 from markscheme.statistics import Comparison, Interval, Ranking
 
 MOST_MOVED = 10
@@ -29,6 +29,7 @@ def print_compared(compared: Compared | MacroCompared) -> None:
         screen.print(f"p adjusted for these {len(compared.adjusted)} comparisons together: {adjusted}", soft_wrap=True)
         if compared.margin is not None:
             screen.print(margin_line(compared.margin), soft_wrap=True)
+        print_sentence(compared.sentence)
         return
     for each in compared.differences:
         values = " | ".join(f"{name}: {value}" for name, value in each.values.items())
@@ -40,14 +41,16 @@ def print_compared(compared: Compared | MacroCompared) -> None:
         _print_pair(compared, compared.comparison)
     if compared.ranking is not None:
         _print_ranking(compared, compared.ranking)
+    print_sentence(compared.sentence)
 
 
 def _print_pair(compared: Compared, pair: Comparison) -> None:
     screen = console()
     name_a, name_b = map(literal, compared.runs)
+    what = {"problem": "shared problem", "": "problem"}.get(compared.pairing, compared.pairing.replace("_", " "))
     screen.print(
-        f"[bold]{literal(compared.benchmark)}[/] · {pair.metric} · {counted(pair.problems, 'shared problem')} · percent, "
-        f"for {about(pair.population)}"
+        f"[bold]{literal(compared.benchmark)}[/] · {pair.metric} · {counted(pair.problems, what)}{', not paired' * (not compared.pairing)} "
+        f"· percent, for {about(pair.population)}"
     )
     if pair.unshared:
         screen.print(f"{counted(pair.unshared, 'problem')} left out: one of the runs has no value there")
@@ -78,6 +81,8 @@ def _print_pair(compared: Compared, pair: Comparison) -> None:
         screen.print(f"B against A while it was asked: {looked_line(compared.looked)}", soft_wrap=True)
         print_notes(screen, ["the interval and p above do not allow for having looked; the always-valid one does"])
     print_notes(screen, pair.caveats)
+    if not compared.pairing:
+        return
     screen.print(
         f"{pair.better} problems better, {pair.worse} worse, {pair.problems - pair.better - pair.worse} alike; "
         f"beyond chance: {sum(each.beyond_chance for each in pair.moved)}"

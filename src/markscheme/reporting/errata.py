@@ -13,7 +13,8 @@ from markscheme.benchmarks.errata import AMBIGUOUS, Erratum, applying, errata_sh
 from markscheme.errors import DataError, UsageError
 from markscheme.marking import get_protocol, mark_many
 from markscheme.marking.equality import canonical_key
-from markscheme.reporting.summary import Errata, estimate
+from markscheme.reporting.estimates import estimate
+from markscheme.reporting.summary import Errata
 from markscheme.runs.folder import Run
 from markscheme.runs.snapshot import Snapshot
 from markscheme.statistics import Counts, Population

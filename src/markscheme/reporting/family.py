@@ -31,10 +31,18 @@ class MacroCompared(msgspec.Struct, frozen=True, kw_only=True):
     margin: Margin | None = None
     adjusted: tuple[float, ...] = ()
     """The p-value of each part and of the mean, adjusted for all of them together."""
+    sentence: str = ""
+    """What may be written about it."""
 
 
 def compare_folders(named: Sequence[str | Path], terms: Terms) -> list[Compared | MacroCompared]:
     """What is meant by these names: the runs that they are, two folders of runs, or the runs of an experiment by benchmark."""
+    from markscheme.reporting.sentence import comparison_sentence
+
+    return [msgspec.structs.replace(each, sentence=comparison_sentence(each)) for each in _compared(named, terms)]
+
+
+def _compared(named: Sequence[str | Path], terms: Terms) -> list[Compared | MacroCompared]:
     sides = [find_runs([folder]) for folder in named]
     if len(sides) == 2 and max(map(len, sides)) > 1 and len(_benchmarks([*sides[0], *sides[1]])) == 1:
         return [compare_repeats(sides[0], sides[1], terms)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from markscheme.reporting.estimates import Estimate
+from markscheme.reporting.settings import Told, heading, settings_of, shown
 from markscheme.reporting.summary import Corrected, Summary, Until
 from markscheme.reporting.talks import doubt_line, tool_line
 from markscheme.statistics import VarianceTable
@@ -126,8 +127,19 @@ def caveats(summary: Summary) -> list[str]:
             "one sample does not show how often a problem is solved: the interval for exactly these problems is no narrower "
             "than for problems like these (two samples per problem would show it)"
         )
+    if summary.samples > 1 and summary.sampling.get("temperature") == 0:
+        notes.append(
+            f"at temperature 0 the {summary.samples} samples of a problem are the same answer, or differ only as the server "
+            "is not exact: pass@k says nothing more than accuracy"
+        )
     if summary.until is not None:
         notes.append(_until(summary.until))
+    if summary.missing and summary.status == "running":
+        notes.append(
+            f"{counted(summary.missing, 'response')} still to come: the run is going on, or was killed and `markscheme resume` "
+            "asks for them"
+        )
+        return notes
     if summary.missing:
         notes.append(
             f"{summary.missing} responses are missing: figures and intervals take those of a problem for like the others "
@@ -183,14 +195,7 @@ def size(summary: Summary) -> str:
 
 def conditions(summary: Summary) -> str:
     """How it was asked and what it took: `temperature 0.8, 10 examples, 12,345 tokens, $0.12, 41 s`."""
-    names = {"temperature": "temperature", "top_p": "top-p", "top_k": "top-k"}
-    parts = [
-        f"{shown} {summary.sampling[name]:g}" for name, shown in names.items() if summary.sampling.get(name) is not None
-    ]
-    if summary.sampling.get("max_tokens") is not None:
-        parts.append(f"at most {summary.sampling['max_tokens']:,} tokens each")
-    if summary.fewshot:
-        parts.append(f"{summary.fewshot} examples")
+    parts = [asked_with(summary)]
     usage = summary.usage
     if usage is not None and usage.completion_tokens is not None:
         parts.append(f"{(usage.prompt_tokens or 0) + usage.completion_tokens:,} tokens")
@@ -198,7 +203,15 @@ def conditions(summary: Summary) -> str:
         parts.append(f"${usage.cost:,.2f}")
     if summary.seconds is not None:
         parts.append(f"{summary.seconds:,.0f} s")
-    return ", ".join(parts)
+    return ", ".join(filter(None, parts))
+
+
+def asked_with(run: Told) -> str:
+    """Everything that was set, as one line: `temperature 0.8, max tokens 4096, reasoning effort high`."""
+    values = {
+        name: value for name, value in settings_of(run).items() if value not in (None, 0) or name == "temperature"
+    }
+    return ", ".join(f"{heading(name)} {shown(value)}" for name, value in values.items() if value is not None)
 
 
 def plus_minus(estimate: Estimate) -> str:

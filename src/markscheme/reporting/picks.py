@@ -6,8 +6,9 @@ Texts are streamed, never kept; `statistics` gets numbers only.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
 import numpy as np
 
@@ -36,9 +37,16 @@ def with_picks(snapshot: Snapshot, protocol: str, counts: Counts, names: Sequenc
     for mark in snapshot.marks(protocol) if voting else ():
         if mark.verdict is not Verdict.ERROR:
             answers.setdefault(mark.key, {})[mark.sample] = mark.answer
-    classes = _classes(answers) if voting else {}
-    scores = {field: _scores(snapshot, field, marked) for field in fields}
-    picks = {}
+    return replace(counts, picks=picks_of(correct, answers, {f: _scores(snapshot, f, marked) for f in fields}))
+
+
+def picks_of(
+    correct: dict[str, dict[int, bool]],
+    answers: dict[str, dict[int, str | None]],
+    scores: Mapping[str, Mapping[tuple[str, int], float]] = MappingProxyType({}),
+) -> dict[str, Picks]:
+    """The samples of each problem, in order: which are right, which answers are equal, and their scores."""
+    classes, picks = _classes(answers), {}
     for key, marks in correct.items():
         samples = sorted(marks)
         picks[key] = Picks(
@@ -49,7 +57,7 @@ def with_picks(snapshot: Snapshot, protocol: str, counts: Counts, names: Sequenc
                 for field, column in scores.items()
             },
         )
-    return replace(counts, picks=picks)
+    return picks
 
 
 def _classes(answers: dict[str, dict[int, str | None]]) -> dict[str, np.ndarray]:

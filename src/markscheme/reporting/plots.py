@@ -42,15 +42,22 @@ def save(figure: Figure, file: Path) -> None:
         raise UsageError(f"cannot write {file}: {error.strerror}") from None
 
 
-def pass_at_k_curve(curves: Mapping[str, Mapping[int, Estimate]], summaries: Sequence[Summary]) -> Figure:
-    """pass@k against k, one line a run, with its interval: as a band, or as whiskers where bands would cover each other."""
+def curve(
+    curves: Mapping[str, Mapping[int, Estimate]],
+    summaries: Sequence[Summary],
+    title: str = "",
+    across: str = "k",
+    upwards: str = "pass@k (%)",
+    doubling: bool = True,
+) -> Figure:
+    """A figure against a number, one line a run, with its interval: a band, or whiskers where bands would cover each other."""
     figure, axes = _canvas(summaries, 6.4, 4.2, legend=len(curves))
-    ks = sorted({k for curve in curves.values() for k in curve})
+    ks = sorted({k for points in curves.values() for k in points})
     banded = len(curves) <= MOST_BANDS
-    for number, (name, curve) in enumerate(curves.items()):
-        known = [(k, each) for k, each in sorted(curve.items()) if each.value is not None]
+    for number, (name, points) in enumerate(curves.items()):
+        known = [(k, each) for k, each in sorted(points.items()) if each.value is not None]
         colour, marker, line = _style(number)
-        shift = 1.0 if banded else 1.03 ** (number - (len(curves) - 1) / 2)
+        shift = 1.0 if banded or not doubling else 1.03 ** (number - (len(curves) - 1) / 2)
         x = [k * shift for k, _ in known]
         value, low, high = ([100 * (getattr(e, part) or 0) for _, e in known] for part in ("value", "low", "high"))
         if banded:
@@ -58,33 +65,64 @@ def pass_at_k_curve(curves: Mapping[str, Mapping[int, Estimate]], summaries: Seq
         else:
             axes.vlines(x, low, high, color=colour, lw=1.0, alpha=0.7)
         axes.plot(x, value, marker + line, color=colour, label=shortened(name), ms=4.5, lw=1.6)
-    _doublings(axes, ks)
-    limits = _padded([each for curve in curves.values() for each in curve.values()])
-    axes.set(xlabel="k", ylabel="pass@k (%)", ylim=limits)
-    _name_series(figure, axes, len(curves), summaries)
+    if doubling:
+        _doublings(axes, ks)
+    limits = _padded([each for points in curves.values() for each in points.values()])
+    axes.set(xlabel=across, ylabel=upwards, ylim=limits)
+    _name_series(figure, axes, len(curves), summaries, title)
     return figure
 
 
-def solve_rates(rates: Mapping[str, float], summary: Summary) -> Figure:
-    """The share of correct samples of each problem, hardest first; with many problems, as a sorted profile."""
-    figure, axes = _canvas([summary], 7.2, 3.6)
-    ordered = sorted(rates.items(), key=lambda item: (item[1], item[0]))
-    heights = [100 * rate for _, rate in ordered]
-    if len(ordered) <= 40:
-        axes.bar(range(len(ordered)), heights, color=BLUE, width=0.75)
+def solve_rates(rates: Mapping[str, Mapping[str, float]], summaries: Sequence[Summary], title: str = "") -> Figure:
+    """The share of correct samples of each problem, hardest first; with many problems or runs, as sorted profiles."""
+    figure, axes = _canvas(summaries, 7.2, 3.6, legend=len(rates))
+    (first, *more), longest = rates.values(), max(map(len, rates.values()))
+    if not more and len(first) <= 40:
+        ordered = sorted(first.items(), key=lambda item: (item[1], item[0]))
+        axes.bar(range(len(ordered)), [100 * rate for _, rate in ordered], color=BLUE, width=0.75)
         names = [name for name, _ in ordered]
         labels = distinct([name.rpartition("/")[2] for name in names], names)
         axes.set_xticks(range(len(ordered)), labels, rotation=90, fontsize=7)
         axes.set_xlim(-0.7, len(ordered) - 0.3)
     else:
-        axes.fill_between(range(len(ordered)), heights, step="mid", color=BLUE, alpha=0.75, lw=0)
-        axes.set(xlabel=f"{len(ordered)} problems, hardest first", xlim=(0, len(ordered) - 1))
-    axes.set(ylabel="samples correct (%)", ylim=(0, 102))
-    axes.set_title(_title(summary), loc="left", fontsize=10)
+        for number, (name, each) in enumerate(rates.items()):
+            colour, _, line = _style(number)
+            heights = sorted(100 * rate for rate in each.values())
+            if more:
+                axes.step(range(len(heights)), heights, line, where="mid", color=colour, lw=1.6, label=shortened(name))
+            else:
+                axes.fill_between(range(len(heights)), heights, step="mid", color=BLUE, alpha=0.75, lw=0)
+        every = "each run's problems" if more else f"{longest} problems"
+        axes.set(xlabel=f"{every}, hardest first", xlim=(0, max(1, longest - 1)))
+    axes.set(ylabel="samples correct (%)", ylim=(-2 * bool(more), 102))
+    _name_series(figure, axes, len(rates), summaries, title)
     return figure
 
 
-def accuracy_against_tokens(points: Mapping[str, tuple[float, Estimate]], summaries: Sequence[Summary]) -> Figure:
+def verdict_shares(counts: Mapping[str, Mapping[str, int]], summaries: Sequence[Summary], title: str = "") -> Figure:
+    """What became of the responses of each run, a bar a run."""
+    present = [verdict for verdict in Verdict if any(each.get(verdict) for each in counts.values())]
+    longest = max(len(shortened(name)) for name in counts)
+    figure, axes = _canvas(summaries, 5.2 + 0.07 * longest, 1.2 + 0.3 * len(counts), legend=len(present))
+    left = [0.0] * len(counts)
+    for verdict in present:
+        shares = [100 * each.get(verdict, 0) / max(1, sum(each.values())) for each in counts.values()]
+        axes.barh(
+            range(len(counts)), shares, left=left, color=LOOKS[verdict].plot, label=LOOKS[verdict].word, height=0.7
+        )
+        left = [one + other for one, other in zip(left, shares, strict=True)]
+    axes.set_yticks(range(len(counts)), [shortened(name) for name in counts], fontsize=8)
+    axes.set_title(title, loc="left", fontsize=8)
+    axes.invert_yaxis()
+    axes.grid(visible=False, axis="y")
+    axes.set(xlabel="share of responses (%)", xlim=(0, 100))
+    figure.legend(loc="outside upper left", frameon=False, fontsize=8, ncols=min(4, len(present)))
+    return figure
+
+
+def accuracy_against_tokens(
+    points: Mapping[str, tuple[float, Estimate]], summaries: Sequence[Summary], title: str = ""
+) -> Figure:
     """Accuracy against mean completion tokens, one point a run: what the extra tokens bought."""
     figure, axes = _canvas(summaries, 6.4, 4.2, legend=len(points))
     for number, (name, (tokens, each)) in enumerate(points.items()):
@@ -96,7 +134,7 @@ def accuracy_against_tokens(points: Mapping[str, tuple[float, Estimate]], summar
     limits = _padded([each for _, each in points.values()])
     axes.set(xlabel="completion tokens per response, mean", ylabel="accuracy (%)", ylim=limits)
     axes.margins(x=0.2)
-    _name_series(figure, axes, len(points), summaries)
+    _name_series(figure, axes, len(points), summaries, title)
     return figure
 
 
@@ -179,12 +217,20 @@ def _style(number: int) -> tuple[str, str, str]:
     return SERIES[number % len(SERIES)], "os^D"[again % 4], ("-", "--", ":", "-.")[again % 4]
 
 
-def _name_series(figure: Figure, axes: Axes, count: int, summaries: Sequence[Summary]) -> None:
+def _name_series(figure: Figure, axes: Axes, count: int, summaries: Sequence[Summary], title: str) -> None:
     """A legend above the axes, where it can cover nothing; a single series is the title instead."""
     if count == 1:
         axes.set_title(_title(summaries[0]), loc="left", fontsize=10)
         return
-    figure.legend(loc="outside upper left", frameon=False, fontsize=8, ncols=_columns(count))
+    legend = figure.legend(
+        loc="outside upper left",
+        frameon=False,
+        fontsize=8,
+        ncols=_columns(count),
+        title=title or None,
+        title_fontsize=8,
+    )
+    legend.set_alignment("left")
 
 
 def _columns(series: int) -> int:

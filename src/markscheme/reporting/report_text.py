@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from markscheme.reporting.estimates import Estimate
 from markscheme.reporting.figures import (
     bar,
@@ -13,12 +15,10 @@ from markscheme.reporting.figures import (
     value_and_interval,
     variance_rows,
 )
+from markscheme.reporting.pivot import pivot_rows, title
 from markscheme.reporting.summary import Summary
-from markscheme.reporting.table import Table, interval_of, intervals, named_notes, provenance, shown_rows
-from markscheme.reporting.terminal import console, literal, print_notes, print_table
-
-MOST_ACROSS = 6
-"""Figures that fit beside a run's name on a screen."""
+from markscheme.reporting.table import Table, below, interval_of, intervals, named, named_notes, shown_rows
+from markscheme.reporting.terminal import console, literal, print_notes, print_table, print_wide
 
 
 def print_summary(summary: Summary) -> None:
@@ -60,16 +60,26 @@ def print_summary(summary: Summary) -> None:
 def print_comparison_table(table: Table) -> None:
     """Several runs side by side, and their macro average; beside a run's name no more figures than fit."""
     # pass@1 is accuracy by another name; on a screen one of them is enough.
-    rows = [{name: cell for name, cell in row.items() if name != "pass@1"} for row in shown_rows(table, bounds)]
-    names = list(rows[0])
-    for start in range(3, len(names), MOST_ACROSS):
-        shown = names[:3] + names[start : start + MOST_ACROSS]
-        title = f"percent, with {intervals(table)}" if start == 3 else ""
-        print_table(title, [{name: row[name] for name in shown} for row in rows], fold="model")
+    hidden = {"pass@1"} | ({"missing"} if not any(run.missing for run in table.runs) else set())
+    rows = [{name: cell for name, cell in row.items() if name not in hidden} for row in shown_rows(table, bounds)]
+    print_wide(f"percent, with {intervals(table)}", rows, len(named(table.runs[0], table)) + 1)
+    print_below(table)
+    print_notes(console(), named_notes(table))
+
+
+def print_pivot(table: Table, metric: str, mark: Callable[[Summary], str] = lambda _: "", more: str = "") -> None:
+    """Models and settings down, benchmarks across."""
+    print_wide(
+        title(table, metric) + more, pivot_rows(table, metric, bounds, mark), len(named(table.runs[0], table)) - 1
+    )
+    print_below(table)
+
+
+def print_below(table: Table) -> None:
+    """What the rows stand on, and what they took."""
     screen = console()
-    for line in dict.fromkeys(provenance(table.runs)):
+    for line in below(table):
         screen.print(literal(line), style="dim", soft_wrap=True)
-    print_notes(screen, named_notes(table))
 
 
 def _verdict_count(summary: Summary, verdict: str, rate: Estimate) -> str:

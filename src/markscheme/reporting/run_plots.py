@@ -1,14 +1,15 @@
-"""The plots of some runs, written to a folder: what `markscheme report --plots DIR` makes."""
+"""The plots of some runs, written to a folder: what `markscheme report --plots DIR` makes. One figure a question."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from markscheme.errors import UsageError
 from markscheme.reporting import plots
 from markscheme.reporting.estimates import Estimate, estimate
+from markscheme.reporting.settings import legend
 from markscheme.reporting.summary import Summary
 from markscheme.runs.folder import Run
 from markscheme.statistics import Counts, accuracy
@@ -16,48 +17,83 @@ from markscheme.statistics import Counts, accuracy
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from markscheme.reporting.token_limits import TokenLimits
 
-def write_plots(runs: Sequence[Run], summaries: Sequence[Summary], folder: Path, form: str) -> list[Path]:
-    """Every plot that these runs have the data for; returns the files."""
+MOST_LINES = 12
+"""Runs in one figure: more cannot be told apart."""
+
+
+def write_plots(
+    runs: Sequence[Run], summaries: Sequence[Summary], folder: Path, form: str, most: int = MOST_LINES
+) -> tuple[list[Path], list[str]]:
+    """Every plot that these runs have the data for; the files, and which runs were left out of them.
+
+    Runs of several benchmarks that do not fit into one figure have a figure each benchmark.
+    """
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(f"cannot make the folder {folder} for the plots: {error.strerror}") from None
-    files = []
+    pairs = list(zip(runs, summaries, strict=True))
+    benchmarks = list(dict.fromkeys(summary.benchmark for summary in summaries))
+    parts = {"": pairs}
+    if len(pairs) > most and len(benchmarks) > 1:
+        parts = {f"-{name}": [pair for pair in pairs if pair[1].benchmark == name] for name in benchmarks}
+    files, left_out = [], []
+    for tail, part in parts.items():
+        best = sorted(part, key=lambda pair: -(pair[1].accuracy.value or 0))[:most]
+        if len(best) < len(part):
+            left_out.append(f"{tail.removeprefix('-') or 'the plots'}: the {most} best of {len(part)} runs")
+        kept = [pair for pair in part if pair in best]
+        for name, figure in _figures([run for run, _ in kept], [summary for _, summary in kept]):
+            file = folder / f"{name}{tail.replace('/', '-')}.{form}"
+            plots.save(figure, file)
+            files.append(file)
+    return files, left_out
 
-    def keep(name: str, figure: Figure) -> None:
-        file = folder / f"{name}.{form}"
-        plots.save(figure, file)
-        files.append(file)
 
-    names, counts = _names(summaries), _counts(runs, summaries)
+def write_limits(limits: Sequence[TokenLimits], summaries: Sequence[Summary], folder: Path, form: str) -> Path:
+    """Accuracy against the token limit, one line a run."""
+    folder.mkdir(parents=True, exist_ok=True)
+    title, names = _names(summaries)
+    curves = {
+        name: {row.limit: row.figures["accuracy"] for row in each.rows}
+        for name, each in zip(names, limits, strict=True)
+    }
+    file = folder / f"token-limits.{form}"
+    plots.save(plots.curve(curves, summaries, title, "token limit", "accuracy (%)"), file)
+    return file
+
+
+def _figures(runs: Sequence[Run], summaries: Sequence[Summary]) -> Iterator[tuple[str, Figure]]:
+    """What more samples buy, what more tokens buy, which problems are hard, and what became of the responses."""
+    (title, names), counts = _names(summaries), _counts(runs, summaries)
     if any(int(each.n.max(initial=1)) > 1 for each in counts):
-        keep("pass-at-k", pass_at_k_figure(runs, summaries))
+        yield "pass-at-k", pass_at_k_figure(runs, summaries)
     points = {
         name: (summary.usage.completion_tokens / max(1, summary.responses), summary.accuracy)
         for name, summary in zip(names, summaries, strict=True)
         if summary.usage is not None and summary.usage.completion_tokens and summary.accuracy.value is not None
     }
     if points:
-        keep("accuracy-tokens", plots.accuracy_against_tokens(points, summaries))
-    for name, run, summary, each in zip(names, runs, summaries, counts, strict=True):
-        tail = "" if len(runs) == 1 else f"-{name.replace('/', '-').replace(' ', '')}"
-        snapshot = run.snapshot()
-        ids = dict(zip(snapshot.keys, snapshot.ids, strict=True))
-        rates = {ids[key]: float(rate) for key, rate in zip(each.keys, accuracy(each.n, each.c), strict=True)}
-        keep(
-            f"solve-rates{tail}", plots.solve_rates({key: rate for key, rate in rates.items() if rate == rate}, summary)
-        )
-        verdicts = [mark.verdict for mark in snapshot.marks(summary.protocol)]
-        if verdicts:
-            keep(f"verdicts{tail}", plots.verdicts_over_time(verdicts, summary))
-    return files
+        yield "accuracy-tokens", plots.accuracy_against_tokens(points, summaries, title)
+    rates = {}
+    for name, run, each in zip(names, runs, counts, strict=True):
+        ids = dict(zip(run.snapshot().keys, run.snapshot().ids, strict=True))
+        solved = zip(each.keys, accuracy(each.n, each.c).tolist(), strict=True)
+        rates[name] = {ids[key]: rate for key, rate in solved if rate == rate}
+    yield "solve-rates", plots.solve_rates(rates, summaries, title)
+    if len(runs) > 1:
+        counted = {name: each.verdicts for name, each in zip(names, summaries, strict=True)}
+        yield "verdicts", plots.verdict_shares(counted, summaries, title)
+    elif verdicts := [mark.verdict for mark in runs[0].snapshot().marks(summaries[0].protocol)]:
+        yield "verdicts", plots.verdicts_over_time(verdicts, summaries[0])
 
 
 def pass_at_k_figure(runs: Sequence[Run], summaries: Sequence[Summary]) -> Figure:
     """pass@k against k, one line a run."""
-    curves = zip(_names(summaries), map(_curve, _counts(runs, summaries)), strict=True)
-    return plots.pass_at_k_curve(dict(curves), summaries)
+    title, names = _names(summaries)
+    return plots.curve(dict(zip(names, map(_curve, _counts(runs, summaries)), strict=True)), summaries, title)
 
 
 def _counts(runs: Sequence[Run], summaries: Sequence[Summary]) -> list[Counts]:
@@ -71,10 +107,6 @@ def _curve(counts: Counts) -> dict[int, Estimate]:
     return {k: estimate(f"pass@{k}", counts) for k in ks if k <= most}
 
 
-def _names(summaries: Sequence[Summary]) -> Sequence[str]:
-    """Short names that still tell the runs apart."""
-    return plots.distinct(
-        [summary.model for summary in summaries],
-        [f"{summary.model} · {summary.benchmark}" for summary in summaries],
-        [Path(summary.run).name for summary in summaries],
-    )
+def _names(summaries: Sequence[Summary]) -> tuple[str, list[str]]:
+    """What tells the runs apart: settings, not folders."""
+    return legend(summaries, [summary.run for summary in summaries])

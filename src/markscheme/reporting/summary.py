@@ -14,6 +14,7 @@ from markscheme.marking.marker import FAILED
 from markscheme.marking.reading.absences import ABSENCES
 from markscheme.reporting.drawing import clustered, dependence, looked_at, part_of_whole
 from markscheme.reporting.estimates import Estimate, as_estimate, estimate, rate
+from markscheme.reporting.loops import Loops, find_loops, loops_line
 from markscheme.reporting.talks import Doubted, Tools, doubted_of, tools_of
 from markscheme.runs.archive import origin
 from markscheme.runs.files import file_sizes
@@ -115,6 +116,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """Responses that are not right by what stands in the place of an answer: a refusal, nothing, a tool call …"""
     failed_marks: int = 0
     """Responses on which the protocol itself failed; they count as unmarkable."""
+    loops: Loops | None = None
+    """Responses that repeat themselves to the token limit, where there are any."""
     accuracy: Estimate
     truncation: Estimate
     """Share of responses cut off before an answer: the first suspect when a score is low."""
@@ -153,6 +156,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """Why responses are missing, by kind of failure. What is missing beyond these was never asked."""
     sampling: dict[str, Any] = {}
     """The sampling options as they were sent."""
+    settings: dict[str, Any] = {}
+    """The options that were set to another value than their default."""
     fewshot: int = 0
     """Worked examples in each prompt."""
     files: dict[str, int] = {}
@@ -203,6 +208,7 @@ def summarize(
         verdicts={str(verdict): verdicts[verdict] for verdict in Verdict if verdicts[verdict]},
         absences={name: count for name, count in flags.items() if name != FAILED},
         failed_marks=flags.get(FAILED, 0),
+        loops=find_loops(snapshot, label),
         accuracy=estimate("accuracy", counts, population),
         truncation=rate(counts, Verdict.TRUNCATED, population),
         rates={str(verdict): rate(counts, verdict, population) for verdict in RATES if verdicts[verdict]},
@@ -224,17 +230,28 @@ def summarize(
     notes = (*notes, *looks, *dependence(snapshot, counts, [*(f"pass@{k}" for k in passes), *metrics]))
     absent = [f"{count:,} × {name}" for name, count in summary.absences.items()]
     absences = [f"responses with something else in the place of an answer: {', '.join(absent)}"] if absent else []
+    absences += [loops_line(summary.loops)] if summary.loops else []
     warnings = (*warnings_of(snapshot, label), *absences, *notes, *unread, *caveats(summary))
     return msgspec.structs.replace(summary, warnings=warnings)
 
 
 def _how_it_was_made(manifest: Manifest) -> dict[str, Any]:
     """The fields of a summary that the manifest tells by itself."""
-    same = ("benchmark", "model", "status", "problems", "samples", "prompt_sha256", "usage", "sampling")
+    same = (
+        "benchmark",
+        "model",
+        "status",
+        "problems",
+        "samples",
+        "prompt_sha256",
+        "usage",
+        "sampling",
+        "settings",
+        "fewshot",
+    )
     return {
         **{name: getattr(manifest, name) for name in same},
         "data": {file.name: file.sha256 for file in manifest.data},
-        "fewshot": len(manifest.fewshot_ids),
         "seconds": _seconds(manifest),
     }
 

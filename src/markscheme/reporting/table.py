@@ -19,6 +19,7 @@ import msgspec
 from markscheme.errors import UsageError, needed
 from markscheme.reporting.estimates import Estimate, as_estimate
 from markscheme.reporting.figures import bounds, figures_of, plus_minus, size, variance_rows
+from markscheme.reporting.settings import columns, differing, names_tell_models, run_names, settings_of
 from markscheme.reporting.summary import RATES, Summary
 from markscheme.runs.usage import Usage
 from markscheme.statistics import Interval, Population, macro
@@ -61,16 +62,22 @@ FIRST = (
 )
 """Columns before the figures, from left to right."""
 LAST = (
-    Column("completion_tokens", int | None, lambda summary: summary.usage.completion_tokens if summary.usage else None),
+    Column("prompt_tokens", int | None, lambda summary: _used(summary).prompt_tokens),
+    Column("completion_tokens", int | None, lambda summary: _used(summary).completion_tokens),
     Column("cached_tokens", int | None, lambda summary: _used(summary).cached_tokens),
     *(Column(f"tool_{name}", float, _of("tools", name)) for name in ("calls", "used", "failed", "tokens", "cut_off")),
     *(Column(name, float, _of("doubted", name)) for name in ("right_at_once", "mended", "spoiled")),
+    Column("cost", float, lambda summary: _used(summary).cost),
+    Column("seconds", float, attrgetter("seconds")),
     Column("first_token", float, lambda summary: first.p50 if (first := _used(summary).first_token) else None),
     Column("tokens_per_second", float, lambda summary: _used(summary).tokens_per_second),
     Column("data_sha256", str, lambda summary: " ".join(summary.data.values())),
     Column("notes", str, lambda summary: "; ".join(summary.warnings)),
 )
 """Columns behind the figures."""
+SIZE = "problems × samples"
+MOST_IN_FULL = 4
+"""Runs of which each has its table of uncertainties."""
 SHOWN = [column for column in (*FIRST, *LAST) if column.shown]
 
 
@@ -81,6 +88,8 @@ class Table(msgspec.Struct, frozen=True):
     macro: dict[str, Estimate]
     repeats: Repeated | None = None
     """Set where the runs are repeats of one setting."""
+    differing: list[str] = []
+    """The settings in which the runs differ: each is a column."""
 
 
 def make_table(summaries: Sequence[Summary], repeats: Repeated | None = None) -> Table:
@@ -88,7 +97,8 @@ def make_table(summaries: Sequence[Summary], repeats: Repeated | None = None) ->
     benchmarks = [summary.benchmark for summary in summaries]
     several = len(benchmarks) > 1 and len(set(benchmarks)) == len(benchmarks)
     one_model = len({summary.model for summary in summaries}) == 1
-    return Table(list(summaries), macro_average(summaries) if several and one_model else {}, repeats)
+    macro = macro_average(summaries) if several and one_model else {}
+    return Table(list(summaries), macro, repeats, differing(summaries))
 
 
 def macro_average(summaries: Sequence[Summary]) -> dict[str, Estimate]:
@@ -119,20 +129,29 @@ def shown_rows(table: Table, show: Callable[[Estimate], T]) -> list[dict[str, st
         cells: dict[str, str | T] = {name: show(figures[name]) if name in figures else "" for name in names}
         return {**first, **cells, **last}
 
-    rows = []
+    rows: list[dict[str, str | T]] = []
     for summary in table.runs:
         count = f"{summary.problems} × {summary.samples}{' on average' * bool(summary.until)}"
-        first = {"benchmark": summary.benchmark, "model": summary.model, "problems × samples": count}
+        first = {**named(summary, table), SIZE: count}
         rows.append(row(first, figures_of(summary), {each.name: _cell(each.value(summary)) for each in SHOWN}))
     if table.macro:
-        rows.append(
-            row(
-                {"benchmark": "macro average", "model": "", "problems × samples": ""},
-                table.macro,
-                {each.name: "" for each in SHOWN},
-            )
-        )
+        empty = dict.fromkeys([*named(table.runs[0], table), SIZE], "")
+        rows.append(row({**empty, "benchmark": "macro average"}, table.macro, {each.name: "" for each in SHOWN}))
     return rows
+
+
+def named(summary: Summary, table: Table) -> dict[str, str]:
+    """What tells a row from the others: benchmark, model, and the settings that differ."""
+    cells = columns(summary, table.differing)
+    model = cells.pop("name") if "name" in cells and names_tell_models(table.runs) else summary.model
+    return {"benchmark": summary.benchmark, "model": model, **cells}
+
+
+def specs(table: Table) -> list[str]:
+    """Which model each name stands for, where the names are in the place of the specs."""
+    if "name" not in table.differing or not names_tell_models(table.runs):
+        return []
+    return list(dict.fromkeys(f"{summary.settings['name']} is {summary.model}" for summary in table.runs))
 
 
 def flat_rows(table: Table) -> Rows:
@@ -141,6 +160,7 @@ def flat_rows(table: Table) -> Rows:
     rows = []
     for summary in table.runs:
         row: dict[str, Any] = {column.name: column.value(summary) for column in FIRST}
+        row |= {name: _flat_value(value) for name, value in settings_of(summary).items() if name in table.differing}
         row |= {f"rate_{verdict}": _rate(summary, verdict) for verdict in RATES}
         row |= _flat(figures_of(summary), names)
         rows.append(row | {column.name: column.value(summary) for column in LAST})
@@ -152,8 +172,15 @@ def flat_rows(table: Table) -> Rows:
 
 def flat_kinds(table: Table) -> dict[str, Any]:
     """The type of each column of `flat_rows`: figures are shares, and stand on a number of problems."""
-    kinds = {name: int | None if name.endswith("_problems") else float for name in flat_rows(table)[0]}
+    kinds: dict[str, Any] = {name: int | None if name.endswith("_problems") else float for name in flat_rows(table)[0]}
+    for name in table.differing:
+        numbers = [value for run in table.runs if (value := settings_of(run)[name]) is not None]
+        kinds[name] = float if all(isinstance(value, int | float) for value in numbers) else str
     return kinds | {column.name: column.kind for column in (*FIRST, *LAST)}
+
+
+def _flat_value(value: Any) -> Any:
+    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else value
 
 
 def _flat(figures: Mapping[str, Estimate], names: Sequence[str]) -> dict[str, Any]:
@@ -171,18 +198,17 @@ def _flat(figures: Mapping[str, Estimate], names: Sequence[str]) -> dict[str, An
 def to_markdown(table: Table) -> str:
     """A Markdown table in percent with intervals, the provenance below it."""
     lines = markdown_table(shown_rows(table, bounds))
-    for summary in table.runs:
-        named = f"{summary.benchmark} · {summary.model}"
+    for summary, name in zip(table.runs, _names(table), strict=True):
         for field, parts in summary.groups.items():
             rows = [
-                {field: name, "problems": str(each.problems), "accuracy": bounds(each)} for name, each in parts.items()
+                {field: part, "problems": str(each.problems), "accuracy": bounds(each)} for part, each in parts.items()
             ]
-            lines += ["", f"{named}, accuracy by {field}:", "", *markdown_table(rows)]
-        if summary.variance is not None:
-            lines += ["", f"{named}, what the uncertainty is made of (points):", ""]
+            lines += ["", f"{name}, accuracy by {field}:", "", *markdown_table(rows)]
+        if summary.variance is not None and len(table.runs) <= MOST_IN_FULL:
+            lines += ["", f"{name}, what the uncertainty is made of (points):", ""]
             lines += markdown_table(variance_rows(summary.variance))
     lines += ["", f"Percent, with {intervals(table)}.", ""]
-    lines += [f"- {line}" for line in dict.fromkeys(provenance(table.runs))]
+    lines += [f"- {line}" for line in below(table)]
     return "\n".join([*lines, *(f"- note: {line}" for line in named_notes(table))]) + "\n"
 
 
@@ -193,26 +219,42 @@ def markdown_table(rows: Sequence[Mapping[str, str]]) -> list[str]:
 
 
 def to_latex(table: Table) -> str:
-    """One row a run, as papers need it: model, benchmark, n × k, mean and interval; where it comes from stands above."""
+    """One row a run, in a table with the rules of booktabs; what the rows stand on is in comments."""
     rows = shown_rows(table, plus_minus)
-    figures = list(rows[0])[3:]
-    lines = [f"% columns: model, benchmark, problems × samples, {', '.join(figures)}; {intervals(table)}"]
-    for number, row in enumerate(rows):
-        first, *last = escape_latex(row["benchmark"]), *(row[name] for name in figures)
-        model = escape_latex(row["model"] or table.runs[0].model)
-        of = row["problems × samples"].replace("×", r"\times").replace(" on average", "")
-        if number < len(table.runs):
-            summary = table.runs[number]
-            lines.append(f"% {provenance([summary])[0]}")
-            for each in variance_rows(summary.variance) if summary.variance else ():
-                lines.append(f"% uncertainty: {', '.join(f'{name} {value}' for name, value in each.items())}")
-        lines.append(" & ".join([model, first, of and f"${of}$", *last]) + r" \\")
+    for row in rows:
+        row["model"] = row["model"] or table.runs[0].model
+        row[SIZE] = f"${row[SIZE].replace(' on average', '')}$".replace("$$", "")
+    lines = [f"% {intervals(table)}", *(f"% {line}" for line in below(table))]
+    for summary in table.runs if len(table.runs) <= MOST_IN_FULL else ():
+        for each in variance_rows(summary.variance) if summary.variance else ():
+            lines.append(f"% uncertainty: {', '.join(f'{name} {value}' for name, value in each.items())}")
+    lines += latex_table(rows, len(named(table.runs[0], table)))
     return "\n".join([*lines, *(f"% note: {line}" for line in named_notes(table))]) + "\n"
+
+
+def latex_table(rows: Sequence[Mapping[str, str]], texts: int) -> list[str]:
+    """A whole `tabular`; the first columns are plain text, the others hold mathematics."""
+    names = list(rows[0])
+    lines = [r"% needs \usepackage{booktabs}", rf"\begin{{tabular}}{{{'l' * texts}{'r' * (len(names) - texts)}}}"]
+    lines += [
+        r"\toprule",
+        " & ".join(escape_latex(name) for name in names).replace("×", r"$\times$") + r" \\",
+        r"\midrule",
+    ]
+    for row in rows:
+        cells = list(row.values())
+        cells[:texts] = map(escape_latex, cells[:texts])
+        lines.append(" & ".join(cells).replace("×", r"\times") + r" \\")
+    return [*lines, r"\bottomrule", r"\end{tabular}"]
 
 
 def to_csv(table: Table) -> str:
     """Comma-separated, shares from 0 to 1, empty where undefined."""
-    rows = flat_rows(table)
+    return csv_text(flat_rows(table))
+
+
+def csv_text(rows: Rows) -> str:
+    """Rows with the same columns as comma-separated text."""
     out = io.StringIO()
     writer = csv.DictWriter(out, fieldnames=list(rows[0]), lineterminator="\n")
     writer.writeheader()
@@ -251,6 +293,12 @@ def provenance(summaries: Sequence[Summary]) -> list[str]:
     ]
 
 
+def below(table: Table) -> list[str]:
+    """What stands below a table: what the rows stand on, which models the names are, and what all runs took together."""
+    lines = [*dict.fromkeys(provenance(table.runs)), "; ".join(specs(table)), totals(table)]
+    return [line for line in lines if line]
+
+
 def _cell(value: Any) -> str:
     return "" if value is None else str(value)
 
@@ -267,11 +315,16 @@ def _rate(summary: Summary, verdict: str) -> float | None:
 
 
 def named_notes(table: Table) -> list[str]:
-    """What a reader must know, of every run; with its name where there are several."""
-    several = len(table.runs) > 1
-    notes = [(f"{each.benchmark} · {each.model}: " * several, note) for each in table.runs for note in each.warnings]
+    """What a reader must know, of every run; with its name where there are several, or with how many say the same."""
     over = [] if table.repeats is None else [over_runs_line(table.repeats)]
-    return list(dict.fromkeys([*over, *(name + note for name, note in notes)]))
+    if len(table.runs) == 1:
+        return [*over, *dict.fromkeys(table.runs[0].warnings)]
+    by_note: dict[str, list[str]] = {}
+    for each, name in zip(table.runs, _names(table), strict=True):
+        for note in dict.fromkeys(each.warnings):
+            by_note.setdefault(note, []).append(name)
+    told = [f"{names[0] if len(names) == 1 else f'{len(names)} runs'}: {note}" for note, names in by_note.items()]
+    return [*over, *told]
 
 
 def over_runs_line(made: Repeated) -> str:
@@ -285,6 +338,26 @@ def over_runs_line(made: Repeated) -> str:
         f"{100 * made.score.high:.1f}] for {about(made.population)} and further runs; one run's score varies by "
         f"{100 * made.between_runs:.1f} beyond luck (standard deviation); standard errors of the mean from {errors}"
     )
+
+
+def _names(table: Table) -> list[str]:
+    return run_names(table.runs, [summary.run for summary in table.runs], full=True)
+
+
+def totals(table: Table) -> str:
+    """What several runs took together: `24 runs, 1,234,567 tokens, $12.30`."""
+    used = [summary.usage for summary in table.runs if summary.usage is not None]
+    if len(table.runs) < 2 or not used:
+        return ""
+    parts = [f"{len(table.runs)} runs", f"{sum(run.responses for run in table.runs):,} responses"]
+    if tokens := sum((each.prompt_tokens or 0) + (each.completion_tokens or 0) for each in used):
+        parts.append(f"{tokens:,} tokens")
+    if any(each.cost is not None for each in used):
+        unknown = sum(run.usage is None or run.usage.cost is None for run in table.runs)
+        parts.append(
+            f"${sum(each.cost or 0 for each in used):,.2f}{f' ({unknown} without a price)' if unknown else ''}"
+        )
+    return ", ".join(parts)
 
 
 def intervals(table: Table) -> str:
@@ -305,4 +378,5 @@ def about(population: Population) -> str:
 
 
 def escape_latex(text: str) -> str:
+    """A text in which no character means anything to LaTeX."""
     return "".join(f"\\{character}" if character in "&%$#_{}" else character for character in text)

@@ -11,6 +11,9 @@ import msgspec
 
 from markscheme.types import Gold
 
+NAME_WIDTH = 34
+"""Columns of a screen that a model's name may take before it is broken."""
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -39,7 +42,7 @@ def print_table(title: str, rows: Sequence[Mapping[str, Any]], fold: str | None 
     """A plain table, one row a mapping, columns as in the first. Where space is short, only the column `fold` is broken."""
     from rich.table import Table as RichTable
 
-    table = RichTable(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
+    table = RichTable(box=None, pad_edge=False)
     for column in rows[0]:
         table.add_column(
             column,
@@ -50,14 +53,38 @@ def print_table(title: str, rows: Sequence[Mapping[str, Any]], fold: str | None 
         cells = (", ".join(map(str, value)) if isinstance(value, list) else str(value) for value in row.values())
         table.add_row(*(literal(cell) for cell in cells))
     screen = console()
+    if title:
+        screen.print(literal(title), style="bold", soft_wrap=True)
     screen.print(table)
     screen.print()
+
+
+def print_wide(title: str, rows: Sequence[Mapping[str, str]], first: int) -> None:
+    """A table whose first columns name a row; where the others do not fit beside them, they follow in further tables."""
+    names = list(rows[0])
+    width = {name: 2 + max(len(name), *(len(row[name]) for row in rows)) for name in names}
+    width["model"] = min(width.get("model", 0), NAME_WIDTH)
+    room = console().width - sum(width[name] for name in names[:first])
+    parts: list[list[str]] = [[]]
+    for name in names[first:]:
+        if parts[-1] and sum(width[each] for each in (*parts[-1], name)) > room:
+            parts.append([])
+        parts[-1].append(name)
+    for number, part in enumerate(parts):
+        shown = [{name: row[name] for name in (*names[:first], *part)} for row in rows]
+        print_table(title if not number else "", shown, fold="model")
 
 
 def print_notes(screen: Console, notes: Sequence[str]) -> None:
     """What a reader must know, a line each."""
     for note in notes:
         screen.print(f"[bold yellow]note[/]: {literal(note)}", soft_wrap=True)
+
+
+def print_sentence(text: str) -> None:
+    """What may be written about the figures above, apart from them."""
+    if text:
+        console().print(f"\n[bold]in a paper[/]: {literal(text)}", soft_wrap=True)
 
 
 def literal(text: str) -> str:

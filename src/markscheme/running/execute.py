@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 
 SEVERAL_SAMPLES_TEMPERATURE = 0.8
 """One sample is greedy by default; several greedy samples would be the same text several times."""
+GREEDY = "at temperature 0 the {} samples of a problem are the same answer again and again; -t 0.8 makes them differ"
 
 
 def execute(
@@ -82,6 +83,8 @@ def execute(
         of = dict(zip((problem.key for problem in bench.problems), strata, strict=True))
         drawn = tuple(of[question.problem.key] for question in questions)
         manifest = msgspec.structs.replace(manifest, strata=dict(Counter(strata)), stratum=drawn)
+    if ranks.first and samples > 1 and sampling.temperature == 0:
+        print(f"markscheme: {GREEDY.format(samples)}", file=sys.stderr)
     price, budget = _budget(config, budget)
     baseline = None if driven else baseline_of(config, questions, protocol.label)
     choose_limit(config, model, len(questions) * samples)
@@ -276,7 +279,8 @@ async def _carry_out(work: Work, model: Model | None, sampling: Sampling) -> Non
 def _close(work: Work, status: str, asking: Asking | None) -> None:
     if not (work.run.path / "problems.jsonl").exists():  # somebody removed it, and we know what it held
         work.run.save_questions(work.questions)
-    close(work.run, status, asking.server_model if asking else None, work.price)
+    before = None if asking is not None else work.run.manifest.ended  # nothing was asked: it took no longer than it did
+    close(work.run, status, asking.server_model if asking else None, work.price, before)
 
 
 def _stopped(run: Run, failure: MarkschemeError) -> MarkschemeError:

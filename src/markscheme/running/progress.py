@@ -167,7 +167,7 @@ def _figures(live: Live) -> list[str]:
     if live.done:
         speed += f", {live.truncated / live.done:.1%} truncated"
     if fresh and live.done < live.total:
-        speed += f", about {_duration((live.total - live.done) * elapsed / fresh)} left"
+        speed += f", about {duration((live.total - live.done) * elapsed / fresh)} left"
     return [counts, accuracy_so_far(live), speed]
 
 
@@ -190,7 +190,8 @@ def accuracy_so_far(live: Live) -> str:
     return "" if mean is None else f"accuracy {mean:.1%} ± {half:.1%}"
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
+    """`41 s`, `12 min`, `3.5 h`."""
     if seconds < 90:
         return f"{seconds:.0f} s"
     if seconds < 5400:

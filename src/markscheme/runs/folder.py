@@ -24,7 +24,7 @@ from uuid import uuid4
 import msgspec
 from msgspec import Meta
 
-from markscheme.config import MOST_SAMPLES, RunConfig
+from markscheme.config import MOST_SAMPLES, RunConfig, settings
 from markscheme.datasets import DataFile
 from markscheme.errors import JournalError, first_line
 from markscheme.redaction import redacted
@@ -89,6 +89,16 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     digests: dict[str, FileDigest] = {}  # of each file, when the run ended or was marked again
     redacted: str = ""  # sha256 of the problems, where the folder holds them without their statements
     settings_sha256: str = ""  # of everything else here
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The options that were set to another value than their default."""
+        return settings(self.config)
+
+    @property
+    def fewshot(self) -> int:
+        """Worked examples in each prompt."""
+        return len(self.fewshot_ids)
 
 
 class PlannedRound(msgspec.Struct, frozen=True):

@@ -40,7 +40,7 @@ class Tracker(Protocol):
     """One run at one tracker. Its module has `create(run)`, which begins or goes on with what was told of the run earlier."""
 
     def log(self, step: int, figures: Mapping[str, float]) -> None:
-        """Figures at a step; a step is a response that has come."""
+        """Figures at a step: a response that has come, or the training step of a checkpoint."""
 
     def table(self, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
         """The responses."""
@@ -106,7 +106,8 @@ def log_run(tracker: Tracker, run: Run) -> None:
     from markscheme.reporting.summary import summarize
 
     summary = summarize(run)
-    tracker.log(summary.responses, final_figures(summary))
+    step = run.manifest.config.step
+    tracker.log(summary.responses if step is None else step, final_figures(summary))
     lines = islice(result_lines(run, summary.protocol), ROWS)
     tracker.table(COLUMNS, [[_plain(line.get(name)) for name in COLUMNS] for line in lines])
     tracker.artefact(run.path)
@@ -135,10 +136,21 @@ def with_bounds(name: str, figure: Estimate) -> dict[str, float]:
     return {each.replace("@", "_at_"): value for each, value in given.items() if value is not None}
 
 
+def title(run: Run) -> str:
+    """What a tracker calls it: the run's folder, or of a series that of all its checkpoints."""
+    return (
+        run.path.name
+        if run.manifest.config.step is None
+        else f"{run.path.absolute().parent.name}-{run.manifest.benchmark}"
+    )
+
+
 def identity(run: Run) -> str:
-    """The same for the same run, wherever its folder stands: facts twice, it is there once."""
+    """Stable for a run even if its folder moves, so pushing twice updates one record."""
     manifest = run.manifest
-    facts = (manifest.started, manifest.benchmark, manifest.model, manifest.prompt_sha256)
+    facts: tuple[str, ...] = (manifest.started, manifest.benchmark, manifest.model, manifest.prompt_sha256)
+    if manifest.config.step is not None:  # all checkpoints of a series are one curve over steps
+        facts = (run.path.absolute().parent.name, manifest.benchmark, manifest.prompt_sha256)
     return hashlib.sha256("\n".join(facts).encode()).hexdigest()[:16]
 
 

@@ -94,8 +94,10 @@ class _TrackerThread(threading.Thread):
         tracker: Tracker | None = None
         try:
             while (point := self.points.get()) is not None:
-                tracker = tracker or open_tracker(self._tracker_name, Run.open(self._folder))
-                tracker.log(*point)
+                run = Run.open(self._folder)
+                tracker = tracker or open_tracker(self._tracker_name, run)
+                if run.manifest.config.step is None:  # else the axis is that of the training
+                    tracker.log(*point)
             if (self._folder / "manifest.json").exists():
                 run = Run.open(self._folder)
                 log_run(tracker or open_tracker(self._tracker_name, run), run)

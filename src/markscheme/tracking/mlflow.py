@@ -10,7 +10,7 @@ from typing import Any
 import mlflow
 
 from markscheme.runs.folder import Run
-from markscheme.tracking import PROJECT, Tracker, identity, logged_options
+from markscheme.tracking import PROJECT, Tracker, identity, logged_options, title
 
 TAG = "markscheme.run"
 
@@ -28,7 +28,7 @@ class MlflowTracker(Tracker):
 
     def _begin(self, experiment: str, run: Run) -> Any:
         tags = {TAG: identity(run), "benchmark": run.manifest.benchmark, "model": run.manifest.model}
-        begun = self._client.create_run(experiment, run_name=run.path.name, tags=tags)
+        begun = self._client.create_run(experiment, run_name=title(run), tags=tags)
         for name, value in logged_options(run).items():
             self._client.log_param(begun.info.run_id, _allowed(name), str(value)[:500])  # longer ones are refused
         return begun

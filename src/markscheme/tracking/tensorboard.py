@@ -17,7 +17,7 @@ from tensorboard.plugins.text.metadata import create_summary_metadata
 from tensorboard.summary.writer.event_file_writer import EventFileWriter
 
 from markscheme.runs.folder import Run
-from markscheme.tracking import Tracker, identity, logged_options
+from markscheme.tracking import Tracker, identity, logged_options, title
 
 SHOWN = 100
 """Responses in the text tab, which shows them all at once."""
@@ -28,7 +28,7 @@ class TensorboardTracker(Tracker):
 
     def __init__(self, run: Run) -> None:
         home = Path(os.environ.get("TENSORBOARD_LOGDIR", f"{run.path.parent}.tensorboard"))
-        self._writer = EventFileWriter(str(home / f"{run.path.name}-{identity(run)[:6]}"))
+        self._writer = EventFileWriter(str(home / f"{title(run)}-{identity(run)[:6]}"))
         self._text("options", "\n".join(f"    {name}: {value}" for name, value in logged_options(run).items()))
         self._step = 0
 

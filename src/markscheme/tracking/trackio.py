@@ -7,7 +7,7 @@ import os
 import trackio
 
 from markscheme.runs.folder import Run
-from markscheme.tracking import PROJECT, identity, logged_options
+from markscheme.tracking import PROJECT, identity, logged_options, title
 from markscheme.tracking.wandb_calls import WandbCalls
 
 
@@ -15,7 +15,7 @@ def create(run: Run) -> WandbCalls:
     """Begin, or go on with the run of the same name."""
     begun = trackio.init(
         project=os.environ.get("TRACKIO_PROJECT", PROJECT),
-        name=f"{run.path.name}-{identity(run)[:6]}",
+        name=f"{title(run)}-{identity(run)[:6]}",
         resume="allow",
         config=logged_options(run),
         embed=False,

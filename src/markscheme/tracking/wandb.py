@@ -7,7 +7,7 @@ import os
 import wandb
 
 from markscheme.runs.folder import Run
-from markscheme.tracking import PROJECT, identity, logged_options
+from markscheme.tracking import PROJECT, identity, logged_options, title
 from markscheme.tracking.wandb_calls import WandbCalls
 
 
@@ -17,7 +17,7 @@ def create(run: Run) -> WandbCalls:
         project=os.environ.get("WANDB_PROJECT", PROJECT),
         id=identity(run),
         resume="allow",
-        name=run.path.name,
+        name=title(run),
         group=run.manifest.benchmark,
         tags=[run.manifest.benchmark, run.manifest.protocol],
         config=logged_options(run),

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from markscheme.runs.folder import Run
-from markscheme.tracking import Tracker, identity
+from markscheme.tracking import Tracker, identity, title
 
 
 class WandbCalls(Tracker):
@@ -15,11 +15,12 @@ class WandbCalls(Tracker):
 
     def __init__(self, client: Any, begun: Any, run: Run) -> None:
         self._client, self._run = client, begun
-        self._name = f"{run.path.name}-{identity(run)[:6]}"
+        self._name = f"{title(run)}-{identity(run)[:6]}"
+        self._axis = "responses_there" if run.manifest.config.step is None else "training_step"
 
     def log(self, step: int, figures: Mapping[str, float]) -> None:
         """Its own steps only ever grow, also when a run is pushed again, so ours is a figure."""
-        self._run.log({**figures, "responses_there": step})
+        self._run.log({**figures, self._axis: step})
 
     def table(self, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
         table = self._client.Table(columns=list(columns), data=[list(row) for row in rows], allow_mixed_types=True)

@@ -7,10 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from markscheme.errors import MarkschemeError
 from markscheme.reporting.estimates import Estimate, estimate
 from markscheme.runs.columns import ERROR, UNMARKED, VERDICTS
+from markscheme.runs.folder import Run
 from markscheme.runs.snapshot import Snapshot
 from markscheme.statistics import Counts
+
+MOST_CUT = 3_000
+"""Responses that are cut and marked again for a page."""
 
 
 def curve_points(most: int) -> list[int]:
@@ -88,3 +93,17 @@ def token_bins(snapshot: Snapshot, protocol: str, most: int = 24) -> list[Bin]:
         Bin(int(edges[i]), int(edges[i + 1]) - 1, {str(v): int(row[code]) for code, v in enumerate(VERDICTS)})
         for i, row in enumerate(table)
     ]
+
+
+def limit_curve(run: Run, protocol: str) -> list[tuple[int, Estimate]]:
+    """Accuracy at smaller token limits, each half the next; nothing of a run for which that cannot be told."""
+    from markscheme.reporting.token_limits import token_limits
+
+    tokens = run.snapshot().rows["tokens"]
+    if not len(tokens) or len(tokens) > MOST_CUT or tokens.min() < 0 or (most := int(tokens.max())) < 64:
+        return []
+    try:
+        made = token_limits(run, [most // 2**halving for halving in (4, 3, 2, 1)], protocol)
+    except MarkschemeError:  # conversations, rounds
+        return []
+    return [(row.limit, row.figures["accuracy"]) for row in made.rows]

@@ -94,33 +94,37 @@ def verdict_bar(counts: Mapping[str, int], width: int = 600, height: int = 18, k
     ).format(kind, width, height, words, Markup("").join(body))
 
 
-def pass_curve(points: Sequence[tuple[int, Estimate]]) -> Markup:
-    """pass@k against k, from 1 on, on a logarithmic scale, with the band of its intervals."""
+def pass_curve(
+    points: Sequence[tuple[int, Estimate]], figure_of: str = "pass@{}", axis: str = "k samples", *, log: bool = True
+) -> Markup:
+    """pass@k against k (or a figure against token limits) on a logarithmic scale, with the band of its intervals."""
     curve = [(k, *_parts(figure)) for k, figure in points]
     low = min(0.9, math.floor(10 * min(low for *_, low, _ in curve)) / 10)
     high = max(low + 0.1, math.ceil(10 * max(high for *_, high in curve)) / 10)
     if high - low > 0.5:
         low, high = math.floor(5 * low + 1e-9) / 5, math.ceil(5 * high - 1e-9) / 5  # lines stand every 20 % then
-    most = points[-1][0]
+    least, most = points[0][0], points[-1][0]
 
     def x(k: float) -> float:
-        return LEFT + (WIDTH - LEFT - RIGHT) * math.log2(k) / math.log2(most)
+        share = math.log2(k / least) / math.log2(most / least) if log else (k - least) / max(1, most - least)
+        return LEFT + (WIDTH - LEFT - RIGHT) * share
 
     y = _upwards(low, high)
     body = _horizontal_grid(low, high, y)
-    ticks = [2**i for i in range(most.bit_length())]
-    if most > 1.25 * ticks[-1]:
+    ticks = [2**i for i in range(most.bit_length())] if least == 1 and log else [k for k, _ in points]
+    ticks = ticks[:: max(1, len(ticks) // 8)]
+    if log and most > 1.25 * ticks[-1]:
         ticks.append(most)
-    body += [_x_label(x(k), str(k)) for k in ticks]
-    body.append(_axis_title("k samples"))
+    body += [_x_label(x(k), str(k) if k < 1000 else f"{k / 1000:.3g}k") for k in ticks]
+    body.append(_axis_title(axis))
     upper = [f"{x(k):.1f},{y(high):.1f}" for k, _, _, high in curve]
     lower = [f"{x(k):.1f},{y(low):.1f}" for k, _, low, _ in reversed(curve)]
     line = " ".join(f"{x(k):.1f},{y(value):.1f}" for k, value, _, _ in curve)
     body.append(Markup('<polygon class="band" points="{}"/>').format(" ".join(upper + lower)))
     body.append(Markup('<polyline class="line" points="{}"/>').format(line))
     for k, figure in points:
-        body.append(_dot(x(k), y(figure.value or 0.0), 4, tip=f"pass@{k} {interval_text(figure)}"))
-    return _svg(WIDTH, HEIGHT, f"pass@k for k from 1 to {most}, with 95 % band", body)
+        body.append(_dot(x(k), y(figure.value or 0.0), 4, tip=f"{figure_of.format(f'{k:,}')} {interval_text(figure)}"))
+    return _svg(WIDTH, HEIGHT, f"{figure_of.format('k')} for {axis} from {least} to {most}, with 95 % band", body)
 
 
 def token_histogram(bins: Sequence[Bin]) -> Markup:

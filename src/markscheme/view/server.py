@@ -32,6 +32,7 @@ from markscheme.view.pages.compare import compare_page, compare_problem_page, co
 from markscheme.view.pages.response import find_response, full_record, other_marks, text_piece
 from markscheme.view.pages.responses import responses_table
 from markscheme.view.pages.runs import runs_table
+from markscheme.view.pages.series import series_page
 from markscheme.view.site import NotThereError, Page, Site
 
 SITE = web.AppKey("site", Site)
@@ -58,6 +59,7 @@ def make_app(root: Path, host: str) -> web.Application:
         [
             *map(_listed_page, PAGES.values()),
             _csv("/runs.csv", lambda s, r: runs_table(s, r.query)),
+            _page("/series", lambda s, r: series_page(s, r.query)),
             _page("/compare", lambda s, r: compare_page(s, _slugs(r), r.query)),
             _csv("/compare.csv", lambda s, r: compare_table(s, _slugs(r))),
             _page("/compare/problem", lambda s, r: compare_problem_page(s, _slugs(r), r.query)),

@@ -92,7 +92,7 @@
       const words = asked.q.toLowerCase().split(/\s+/).filter(Boolean);
       for (const row of table.tBodies[0].rows) {
         const text = row.textContent.toLowerCase();
-        row.hidden = !(words.every((word) => text.includes(word)) && (!asked.benchmark || row.dataset.benchmark === asked.benchmark) && (!asked.status || row.dataset.status === asked.status));
+        row.hidden = !(words.every((word) => text.includes(word)) && (!asked.benchmark || row.dataset.benchmark === asked.benchmark) && (!asked.status || row.dataset.status === asked.status) && (!asked.experiment || row.dataset.experiment === asked.experiment));
       }
     };
     search.addEventListener("input", narrow);

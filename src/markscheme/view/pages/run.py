@@ -9,8 +9,10 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from markscheme.reporting.figures import asked_with
 from markscheme.runs.digests import alteration_line
 from markscheme.runs.files import read_inside
+from markscheme.runs.folder import Run
 from markscheme.runs.problems import sorted_labels
 from markscheme.runs.snapshot import Snapshot
 from markscheme.statistics import accuracy
@@ -19,6 +21,7 @@ from markscheme.view.filters import Filter
 from markscheme.view.library import MANIFEST, OpenRun
 from markscheme.view.overview import overview
 from markscheme.view.pages.grid import ORDERS, grid, legend
+from markscheme.view.pages.pace import pace
 from markscheme.view.site import Page, Site, live
 
 
@@ -39,6 +42,10 @@ def run_page(site: Site, slug: str, query: Mapping[str, str]) -> Page:
     verdicts = figures.verdict_counts(counts)
     line = overview(site, run.entry)
     curve = site.figure(run, ("curve", protocol), lambda: figures.pass_curve(counts))
+    limits = None
+    if run.entry.manifest and run.entry.status == "complete" and not site.links.static:
+        stored = Run(run.entry.path, run.entry.manifest)
+        limits = site.figure(run, ("limits", protocol), lambda: figures.limit_curve(stored, protocol))
     fields = group_labels(run).items()
     groups = site.figure(
         run,
@@ -46,17 +53,21 @@ def run_page(site: Site, slug: str, query: Mapping[str, str]) -> Page:
         lambda: {field: figures.breakdown(counts, snapshot.groups[field], order) for field, order in fields},
     )
     bins = figures.token_bins(snapshot, protocol)
-    pending = not (line.fresh and curve.fresh and groups.fresh)
+    pending = not (line.fresh and curve.fresh and groups.fresh and (limits is None or limits.fresh))
     return Page(
         "run.html",
         run.entry.name,
         {
             **header(run),
             "line": line.value,
+            "pace": pace(run),
             "verdicts": verdicts,
             "legend": legend(verdicts),
             "bar": plots.verdict_bar(verdicts) if sum(verdicts.values()) else None,
             "curve": plots.pass_curve(curve.value) if curve.value and len(curve.value) > 1 else None,
+            "limits": plots.pass_curve(limits.value, "accuracy at {}", "token limit")
+            if limits and limits.value
+            else None,
             "histogram": plots.token_histogram(bins) if bins else None,
             "rates": plots.solve_rates(accuracy(counts.n, counts.c).tolist()) if counts.n.max(initial=0) > 1 else None,
             "grid": grid(site.links, run, counts, query),
@@ -84,6 +95,7 @@ def header(run: OpenRun) -> dict[str, Any]:
         "protocol": run.protocol,
         "label": run.snapshot.label_of(run.protocol),
         "snapshot": run.snapshot,
+        "asked_with": asked_with(run.entry.manifest) if run.entry.manifest else "",
         "disagreements": int(run.snapshot.disagree.sum()),
         "altered": alteration_line(run.entry.path, run.entry.manifest) if run.entry.manifest else None,
     }

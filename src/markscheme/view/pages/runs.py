@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
 from urllib.parse import urlencode
 
+from markscheme.config import SETTINGS
+from markscheme.reporting.settings import differing, heading, settings_of, shown
 from markscheme.view.library import Entry
 from markscheme.view.overview import Overview, overview
 from markscheme.view.site import Page, Sheet, Site
 
 PER_PAGE = 200
+MOST_SETTINGS = 5
+"""Settings that are columns; more do not fit."""
+MOST_OF_GROUP = 12
+"""Runs of an experiment on the first page; all are one click away."""
 MOST_PAIRS = 45
 """Comparisons in an exported site: all pairs of ten runs."""
 COLUMNS = {
@@ -46,6 +53,20 @@ class Row:
     figures: Overview | None
     fresh: bool
 
+    @property
+    def experiment(self) -> str:
+        """The folder that it shares with other runs, if any."""
+        return self.entry.name.rpartition("/")[0]
+
+    @property
+    def name(self) -> str:
+        """Its own name in that folder."""
+        return self.entry.name.rpartition("/")[2]
+
+    def setting(self, name: str) -> str:
+        """A setting as the table shows it."""
+        return shown(settings_of(self.entry.manifest)[name]) if self.entry.manifest else "–"
+
     def value(self, column: str) -> Any:
         """What a column sorts by; None goes last."""
         manifest, figures = self.entry.manifest, self.figures
@@ -53,6 +74,9 @@ class Row:
             return self.entry.name
         if column in ("benchmark", "model", "started"):
             return getattr(manifest, column, None)
+        if column in SETTINGS:
+            value = settings_of(manifest)[column] if manifest else None
+            return None if value is None else (isinstance(value, str | tuple | list), value)
         if figures is None:
             return None
         if column == "passes":
@@ -72,6 +96,11 @@ def runs_page(site: Site, query: Mapping[str, str]) -> Page:
         "Runs",
         {
             "rows": sheet.rows,
+            "groups": _groups(sheet.rows, asked, whole=site.links.static),
+            "settings": _settings(rows),
+            "priced": any(row.figures and row.figures.cost is not None for row in rows),
+            "heading": heading,
+            "experiments": sorted({name for name, count in _experiments(everything).items() if count > 1}),
             "sheet": sheet,
             "total": len(everything),
             "folder": str(site.library.root),
@@ -80,10 +109,36 @@ def runs_page(site: Site, query: Mapping[str, str]) -> Page:
             "benchmarks": sorted({e.manifest.benchmark for e in everything if e.manifest}),
             "statuses": sorted({e.status for e in everything if e.manifest}),
             "pairs": pairs(everything) if site.links.static else [],
-            "query": lambda **changes: urlencode({n: value for n, value in {**asked, **changes}.items() if value}),
+            "query": lambda **changes: urlencode(
+                {n: value for n, value in {**asked, **changes}.items() if value and n != "sorted"}
+            ),
         },
         again=0.7 if pending else 3.0 if running or not everything else 10.0,  # a new run may appear at any time
     )
+
+
+def _experiments(entries: list[Entry]) -> dict[str, int]:
+    return Counter(folder for entry in entries if (folder := entry.name.rpartition("/")[0]))
+
+
+def _settings(rows: list[Row]) -> list[str]:
+    """The settings that differ between these runs, as columns; of runs that have little in common none is one."""
+    names = differing([row.entry.manifest for row in rows if row.entry.manifest])
+    return names if len(names) <= MOST_SETTINGS else []
+
+
+def _groups(rows: list[Row], asked: Mapping[str, str], *, whole: bool) -> list[tuple[str, list[Row], int]]:
+    """The runs of an experiment below its name, as long as nobody sorts or searches; how many more there are."""
+    if whole or asked["sorted"] or any(asked[name] for name in ("q", "benchmark", "status", "experiment")):
+        return [("", rows, 0)]
+    several = {name for name, count in Counter(row.experiment for row in rows).items() if name and count > 1}
+    groups: dict[str, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(row.experiment if row.experiment in several else f"\0{row.entry.name}", []).append(row)
+    return [
+        ("", each, 0) if name[0] == "\0" else (name, each[:MOST_OF_GROUP], len(each) - MOST_OF_GROUP)
+        for name, each in groups.items()
+    ]
 
 
 def pairs(entries: list[Entry]) -> list[tuple[Entry, Entry]]:
@@ -99,14 +154,17 @@ def pairs(entries: list[Entry]) -> list[tuple[Entry, Entry]]:
 def runs_table(site: Site, query: Mapping[str, str]) -> Iterator[list[object]]:
     """The same rows for a CSV file, all of them."""
     rows, _ = _rows(site, query)
-    yield ["run", "benchmark", "model", "status", "protocol", "accuracy", "low", "high", "pass_at_k", "responses",
+    names = differing([row.entry.manifest for row in rows if row.entry.manifest])
+    yield ["run", "benchmark", "model", *names, "status", "protocol", "accuracy", "low", "high", "pass_at_k", "responses",
            "expected", "truncated", "errors", "completion_tokens", "cost", "started"]  # fmt: skip
     for row in rows:
         manifest, figures = row.entry.manifest, row.figures
         accuracy = figures.accuracy if figures else None
         yield [
             row.entry.name,
-            *((manifest.benchmark, manifest.model, row.entry.status, manifest.protocol) if manifest else [""] * 4),
+            *((manifest.benchmark, manifest.model) if manifest else [""] * 2),
+            *(row.setting(name) for name in names),
+            *((row.entry.status, manifest.protocol) if manifest else [""] * 2),
             *((accuracy.value, accuracy.low, accuracy.high) if accuracy else [""] * 3),
             " ".join(f"{k}:{figure.value:.4f}" for k, figure in figures.passes) if figures else "",
             *((figures.responses, figures.expected, figures.truncation.value, figures.errors) if figures else [""] * 4),
@@ -116,8 +174,9 @@ def runs_table(site: Site, query: Mapping[str, str]) -> Iterator[list[object]]:
 
 
 def _rows(site: Site, query: Mapping[str, str]) -> tuple[list[Row], dict[str, str]]:
-    asked = {name: query.get(name, "")[:200] for name in ("q", "benchmark", "status", "sort", "down")}
-    if asked["sort"] not in COLUMNS:
+    asked = {name: query.get(name, "")[:200] for name in ("q", "benchmark", "status", "experiment", "sort", "down")}
+    asked["sorted"] = "1" if asked["sort"] in (*COLUMNS, *SETTINGS) else ""
+    if not asked["sorted"]:
         asked["sort"], asked["down"] = "started", "1"
     rows = []
     for entry in site.library.entries():
@@ -137,4 +196,5 @@ def _wanted(entry: Entry, asked: Mapping[str, str]) -> bool:
         all(word in words for word in asked["q"].lower().split())
         and asked["benchmark"] in ("", manifest.benchmark if manifest else None)
         and asked["status"] in ("", entry.status)
+        and asked["experiment"] in ("", entry.name.rpartition("/")[0])
     )

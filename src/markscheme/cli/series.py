@@ -1,0 +1,63 @@
+"""`markscheme run --series`: every checkpoint of a training, and with `--watch` those that are still to come."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from markscheme.cli import EXIT_INTERRUPTED
+from markscheme.cli.options import typed_options
+from markscheme.errors import UsageError
+
+POLL = 5.0
+"""Seconds between two looks for a further checkpoint."""
+
+
+def run_series(args: argparse.Namespace, backends: Sequence[str], names: Sequence[str]) -> int:
+    """Ask what is new of every checkpoint; exit codes as those of an experiment."""
+    from markscheme.benchmarks import expand
+    from markscheme.cli.experiment import run_experiment
+    from markscheme.experiments.series import find_checkpoints, series_cells
+
+    if len(backends) > 1 or (backends and "/" in backends[0]):
+        raise UsageError(
+            "with --series, --model is one backend, such as hf, vllm or openai: the checkpoints are its models"
+        )
+    options = typed_options(args)
+    options.pop("model", None)
+    slug = re.sub(r"[^A-Za-z0-9.]+", "-", args.series[0]).strip("-.")[-40:]
+    args.out = args.out or str(Path("runs") / f"series-{slug}")
+    asked: list[int] = []
+    while True:
+        found = find_checkpoints(args.series, backends[0] if backends else None, options, watch=args.watch)
+        code = 0
+        if found and [step for step, _ in found] != asked:
+            asked = [step for step, _ in found]
+            code = run_experiment(args, series_cells(found, expand(names), options), "series")
+            if not args.dry_run and not args.json:
+                show(args.out)
+        ended = args.until_step is not None and asked and asked[-1] >= args.until_step
+        if not args.watch or args.dry_run or ended or code == EXIT_INTERRUPTED:
+            return code
+        try:
+            time.sleep(POLL)
+        except KeyboardInterrupt:
+            print(f"markscheme: no longer watching; {args.out} holds {len(asked)} steps", file=sys.stderr)
+            return code
+
+
+def show(folder: str) -> None:
+    """The series so far, once there are two steps."""
+    from markscheme.reporting.series import print_series, series_of
+    from markscheme.runs import find_runs
+
+    try:
+        made = series_of(find_runs([folder]))
+    except UsageError:  # one step
+        return
+    for each in made:
+        print_series(each)

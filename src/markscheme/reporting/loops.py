@@ -1,0 +1,77 @@
+"""Responses that repeat themselves to the token limit: how many, and where the loop begins. Linear in the text."""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+
+from markscheme.runs.columns import FINISH, TRUNCATED
+from markscheme.runs.snapshot import Snapshot
+
+TAIL = 6_000
+"""Characters at the end in which a loop must show."""
+LEAST, TIMES = 120, 4
+"""A loop is so many characters long, and says the same so many times."""
+MOST = 400
+"""Responses that are looked into; of more, every so manieth."""
+
+
+class Loops(msgspec.Struct, frozen=True):
+    """Of the responses that were cut off, those that ended in a loop."""
+
+    cut_off: int
+    """Responses that the token limit ended."""
+    looked_at: int
+    loops: int
+    """Of those looked at."""
+    begins: float
+    """Where the loop begins, as a share of the response: the median."""
+    example: str
+    """One of them: `aime-2025/07 sample 3`."""
+
+
+def loop_start(text: str) -> int | None:
+    """Where the loop begins that a text ends in, or None: the longest ending that is one piece said again and again."""
+    tail = text[-TAIL:][::-1]
+    if len(tail) < LEAST:
+        return None
+    borders, longest, period = [0] * len(tail), 0, 0
+    k = 0
+    for i in range(1, len(tail)):  # Knuth, Morris and Pratt: the longest border of every ending
+        while k and tail[i] != tail[k]:
+            k = borders[k - 1]
+        k += tail[i] == tail[k]
+        borders[i] = k
+        if i + 1 >= max(LEAST, TIMES * (i + 1 - k)):
+            longest, period = i + 1, i + 1 - k
+    if not longest:
+        return None
+    start = len(text) - longest
+    while start > 0 and text[start - 1] == text[start - 1 + period]:
+        start -= 1
+    return start
+
+
+def find_loops(snapshot: Snapshot, protocol: str) -> Loops | None:
+    """The loops among the responses of a run that were cut off; None where there is none."""
+    cut = snapshot.arrived & ~snapshot.failed
+    cut &= (snapshot.rows["finish"] == FINISH.index("length")) | (snapshot.verdict(protocol) == TRUNCATED)
+    rows = np.flatnonzero(cut)
+    looked = rows[:: max(1, -(-len(rows) // MOST))]
+    starts, example = [], ""
+    for row in looked.tolist():
+        response = snapshot.response(row)
+        text = (response.text or response.reasoning or "") if response else ""
+        if (start := loop_start(text)) is not None:
+            starts.append(start / len(text))
+            example = example or f"{snapshot.ids[snapshot.problem[row]]} sample {snapshot.sample[row]}"
+    return Loops(len(rows), len(looked), len(starts), float(np.median(starts)), example) if starts else None
+
+
+def loops_line(loops: Loops) -> str:
+    """What a reader must know."""
+    part = f" (of {loops.looked_at} that were looked at)" if loops.looked_at < loops.cut_off else ""
+    return (
+        f"{loops.loops} of {loops.cut_off} responses that were cut off repeat themselves to the limit{part}, from {100 * loops.begins:.0f} % of "
+        f"their length on (median); such as {loops.example}"
+    )

@@ -1,0 +1,106 @@
+"""A limit decided by an interval: pass, fail or inconclusive; what would decide it, and the smallest loss it would catch."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Literal
+
+import msgspec
+import numpy as np
+
+from markscheme.statistics import quantiles
+from markscheme.statistics.counts import Counts
+from markscheme.statistics.intervals import Interval, Population
+from markscheme.statistics.metrics import metric, per_problem
+from markscheme.statistics.planning import assumed_between, difference_between, from_pilot
+
+Decision = Literal["pass", "fail", "inconclusive"]
+POWER = 0.8
+
+
+class RunToRun(msgspec.Struct, frozen=True):
+    """How much repeated runs of one model differ beyond the luck of their samples."""
+
+    variance: float = 0.0
+    """Of one run's score, beyond sampling."""
+    runs: int = 0
+
+    def away(self, times: int, level: float) -> float:
+        """The distance that this adds to an interval of one score, or of the difference of two."""
+        if not self.variance:
+            return 0.0
+        return quantiles.student((1 + level) / 2, max(1, self.runs - 1)) * math.sqrt(times * self.variance)
+
+
+def run_to_run(name: str, runs: Sequence[Counts]) -> RunToRun:
+    """From runs of the same model and settings (A/A): the variance of their scores, less what sampling explains.
+
+    Only problems that all of them have are compared, since other problems would be another reason to differ.
+    """
+    keys = [key for key in runs[0].keys if all(key in counts.keys for counts in runs[1:])]
+    values = np.array([per_problem(name, counts.select(keys)) for counts in runs])
+    values = values[:, ~np.isnan(values).any(axis=0)]
+    if len(runs) < 2 or not values.size:
+        return RunToRun(0.0, len(runs))
+    seen = float(values.mean(axis=1).var(ddof=1))
+    # What luck of sampling alone gives: each problem's own variance over the runs.
+    luck = float(values.var(axis=0, ddof=1).mean()) / values.shape[1]
+    return RunToRun(max(0.0, seen - luck), len(runs))
+
+
+def widened(found: Interval, noise: RunToRun, times: int, scale: tuple[float, float]) -> Interval:
+    """An interval with the variance from run to run in it."""
+    extra = noise.away(times, found.level)
+    low = max(scale[0], found.estimate - math.hypot(found.estimate - found.low, extra))
+    high = min(scale[1], found.estimate + math.hypot(found.high - found.estimate, extra))
+    return msgspec.structs.replace(found, low=low, high=high)
+
+
+def decide(found: Interval, limit: float, *, at_least: bool) -> Decision:
+    """Whether a figure is shown to keep a limit, shown to break it, or neither."""
+    kept, broken = (found.low >= limit, found.high < limit) if at_least else (found.high <= limit, found.low > limit)
+    return "pass" if kept else "fail" if broken else "inconclusive"
+
+
+def caught(found: Interval, limit: float, *, at_least: bool) -> float:
+    """The value beyond the limit from which on the gate fails with 80 % power, if the interval stays as wide."""
+    side = found.high - found.estimate if at_least else found.estimate - found.low
+    error = side / quantiles.normal((1 + found.level) / 2)
+    away = (quantiles.normal((1 + found.level) / 2) + quantiles.normal(POWER)) * error
+    return limit - away if at_least else limit + away
+
+
+class Needed(msgspec.Struct, frozen=True):
+    """What would decide a limit if the estimate stays where it is: samples per problem, or else problems."""
+
+    samples: int | None = None
+    problems: int | None = None
+
+
+def needed(
+    name: str,
+    runs: Sequence[Counts],
+    found: Interval,
+    limit: float,
+    population: Population,
+    noise: RunToRun,
+) -> Needed:
+    """For one run, or for the difference of two."""
+    z = quantiles.normal((1 + found.level) / 2)
+    problems, now = len(runs[0].keys), max(1, round(float(np.mean([counts.n.mean() for counts in runs]))))
+    allowed = ((found.estimate - limit) / z) ** 2 - len(runs) * noise.variance
+    if allowed <= 0:
+        return Needed()
+    spread = from_pilot(*runs)
+    between = 0.0
+    if population != "these problems":
+        between = spread.between
+        if len(runs) == 2:
+            enough = min(counts.n.min(initial=0) for counts in runs) >= 2
+            between = (difference_between(runs[0], runs[1]) if enough else assumed_between(spread)).value
+    within = len(runs) * spread.within * metric(name).k
+    left = allowed * problems - between
+    if left > 0 and (samples := math.ceil(within / left)) <= 1024:
+        return Needed(samples=max(samples, now + 1))
+    return Needed(problems=max(problems + 1, math.ceil((between + within / now) / allowed)))
