@@ -255,7 +255,10 @@ def _stated_at_end(lexed: Lexed, parts: list[Clause], *, trailing: int, long: bo
                 return True
             if each.rule == "a label" and each.value.first >= parts[-1].first and each.clause in (0, len(parts) - 1):
                 return True  # "C. The bottom one"
-            if each.value.first < first or (each.rule == "a line of its own" and long and _is_formula(tokens, each)):
+            chained = each.value.content.count("=") > 1
+            if each.value.first < first or (
+                each.rule == "a line of its own" and long and not chained and _is_formula(tokens, each)
+            ):
                 continue  # a formula on a line of its own may be any step
             trails = sum(token.kind == WORD for token in tokens[each.value.last + 1 :])
             equated = each.value.first > first and tokens[each.value.first - 1].kind in (EQUALS, EMPHASIS)
@@ -299,6 +302,14 @@ def _is_thinking(text: str, end: int, lexed: Lexed) -> bool:
     head = lex(text, 0, min(end, 60))
     opens = any(token.kind == WORD and token.classes & _THINK for token in head.tokens[:4])
     return opens and (end > 1_200 or doubts > 0)
+
+
+def thinks_on(sections: ResponseSections, at: int) -> bool:
+    """Whether a text without marks of thinking has second thoughts after a place: what it said there was only a thought."""
+    if sections.start or sections.ended or sections.end < sections.sequel_end:
+        return False
+    lexed = lex(sections.text, near_end(sections.text, sections.start, sections.end), sections.end)
+    return any(token.kind == WORD and token.start > at and token.classes & _THINK for token in lexed.tokens)
 
 
 def _is_complete(lexed: Lexed, tail: str, stated: bool) -> bool:

@@ -168,6 +168,8 @@ def _of_clause(
 ) -> Iterator[Candidate]:
     for rank, rule, value in _stated(lexed, clause, kind, heading, plainly):
         mood = mood_of(lexed, clause, value.first, value.last)
+        if mood == ASKED and rule == "a label":
+            mood = ASSERTED  # a choice whose text is a question
         yield Candidate(rank, rule, value, mood, number)
         if mood == ASSERTED:
             return
@@ -272,9 +274,9 @@ def _in_slot(lexed: Lexed, kind: Kind, clause: Clause, slot: int, plainly: bool 
     value = value_in(lexed, kind, slot, last)
     if value is None or kind.name == "text":
         return value
-    if kind.name == "value" and value.first > slot and is_named(lexed, value, slot):
-        return None
     words = _content_words(lexed, slot, value.first)
+    if kind.name == "value" and words < 3 and value.first > slot and is_named(lexed, value, slot):
+        return None  # "on page 5"; but "the coach lives in house number 2" tells where
     if plainly or kind.name == "letter":
         return value if words <= (0 if plainly else 3) else None
     return value if words <= 2 else meant_value(lexed, kind, clause, slot, last)

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from markscheme.marking.reading.boxes import boxed_answer
 from markscheme.marking.reading.choices import choice_texts
 from markscheme.marking.reading.clauses import ASSERTED, DENIED, HEDGED, OPERATED, RETRACTED, clauses, mood_of
-from markscheme.marking.reading.ending import is_cut_off
+from markscheme.marking.reading.ending import is_cut_off, thinks_on
 from markscheme.marking.reading.extracted import ExtractedAnswer
 from markscheme.marking.reading.fields import json_answer
 from markscheme.marking.reading.grammar import (
@@ -39,6 +39,8 @@ _TAIL: Final = 1_500
 _AROUND: Final = 300
 _SHORTEST: Final = 6
 """Nothing that states an answer after another one is shorter."""
+_GOES_ON: Final = 40
+"""Characters after an answer that are not a farewell."""
 _LAST_LINE: Final = 120
 """Characters of a last line that is read by itself first: "ANSWER: 72"."""
 _LONGEST_LINE: Final = 200
@@ -101,7 +103,11 @@ def typeset_answer(text: str, start: int, end: int) -> ExtractedAnswer | None:
 def final_answer(sections: ResponseSections, kind: Kind) -> Reading | None:
     """The answer that a response gives; of one that was cut off, only if it was stated before."""
     reading = read_answer(sections, kind)
-    return None if reading is not None and reading.rank < STATED and is_cut_off(sections) else reading
+    if reading is None or reading.rank == TYPESET:
+        return reading
+    if reading.rank < STATED or (sections.end - reading.end > _GOES_ON and thinks_on(sections, reading.end)):
+        return None if is_cut_off(sections) else reading
+    return reading
 
 
 def read_answer(sections: ResponseSections, kind: Kind) -> Reading | None:
@@ -128,6 +134,8 @@ def _read(sections: ResponseSections, kind: Kind, texts: Mapping[str, str]) -> R
         ):
             return bare
         reading = _in_prose(text, start, end, kind, texts=texts)
+        if (reading is None or reading.rank < CHOSEN) and kind.name in ("letter", "word"):
+            reading = _in_first_line(text, start, end, kind) or reading
         return reading or (_all_of_it(text, start, end) if kind.name in ("value", "text") and not texts else None)
     outer = typeset.outer_end or typeset.end
     mood = _mood_around(text, start, end, typeset, outer)
@@ -145,6 +153,18 @@ def _read(sections: ResponseSections, kind: Kind, texts: Mapping[str, str]) -> R
     if kind.name == "letter" and not _LETTER_SET.fullmatch(reading.answer):
         return _in_prose(text, start, end, kind, CONCLUDED) or reading
     return reading
+
+
+def _in_first_line(text: str, start: int, end: int, kind: Kind) -> Reading | None:
+    """The choice or word with which a response opens, on a line of its own, before it explains itself."""
+    begin = start + len(text[start : start + _LAST_LINE]) - len(text[start : start + _LAST_LINE].lstrip())
+    line = text.find("\n", begin, min(end, begin + _LAST_LINE))
+    if line < 0 or not text[line:end].strip():
+        return None
+    found = [each for each in candidates(lex(text, begin, line), kind) if each.clause == 0 and each.mood == ASSERTED]
+    if not found or found[0].rule not in ("a line of its own", "a label"):
+        return None
+    return _reading(lex(text, begin, line), found[0], kind)._replace(rule="the first line", rank=STATED)
 
 
 def _bare_answer(text: str, start: int, end: int) -> Reading | None:
