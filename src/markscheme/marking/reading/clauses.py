@@ -41,6 +41,7 @@ _BOUND, _OPERATE, _IS, _ANSWER, _OPTION, _FILLER, _AND, _OR = (
 _CUTS: Final = _BUT | _BECAUSE | _IF
 _ASK: Final = BIT["ASK"]
 _WITHIN: Final = BIT["WITHIN"]
+_UNIT: Final = BIT["UNIT"]
 _THAT: Final = BIT["THIS"]
 _WOULD: Final = BIT["WOULD"]
 _SO: Final = BIT["SO"]
@@ -191,9 +192,17 @@ def _is_sought(tokens: list[Token], first: int, at: int) -> bool:
         token = tokens[place]
         if token.kind in (EQUALS, COLON) or (token.kind == WORD and token.classes & (_IS | _ANSWER)):
             return False
-        if token.kind == WORD and token.classes & _ASK and (place == first or tokens[place - 1].kind != COMMA):
+        if token.kind == WORD and token.classes & _ASK and not _is_relative(tokens, first, place):
             return True
     return False
+
+
+def _is_relative(tokens: list[Token], first: int, place: int) -> bool:
+    """Whether a "who" or "which" belongs to the noun or comma before it, and asks nothing."""
+    if place == first:
+        return False
+    before = tokens[place - 1]
+    return before.kind == COMMA or (before.kind == WORD and not before.classes & ~_UNIT)
 
 
 def _is_hedged(tokens: list[Token], first: int, at: int) -> bool:
