@@ -114,7 +114,9 @@ def difference_over_runs(
 
     def variance(mine: _Level, other: _Level) -> tuple[float, float]:
         known = mine if mine.runs.size > 1 else other
-        return (max(known.seen, known.luck) if these else known.between) / mine.runs.size, known.runs.size - 1.0
+        # Half of the luck stays in: taking all of it off leaves nothing by chance, with few runs every other time.
+        apart = max(known.seen, known.luck) if these else max(0.0, known.seen - known.luck / 2)
+        return apart / mine.runs.size, known.runs.size - 1.0
 
     shares = [variance(*side) for side in sides]
     if not these:
