@@ -20,8 +20,9 @@ SERVER = ("enforce-eager", "dtype=float32", "max-model-len=2048", "enable-auto-t
 
 
 @pytest.mark.needs_program("bwrap")
+@pytest.mark.parametrize("api", ["chat", "responses"])
 def test_vllm_when_it_parses_tool_calls_then_they_are_run_and_handed_back_until_the_turns_are_used_up(
-    tmp_path, monkeypatch, capsys
+    api, tmp_path, monkeypatch, capsys
 ):
     program = environment("MARKSCHEME_VLLM", "vllm", ".ci/vllm")
     # Attention on processors takes only some sizes of a head.
@@ -32,7 +33,19 @@ def test_vllm_when_it_parses_tool_calls_then_they_are_run_and_handed_back_until_
     (tmp_path / "sums.jsonl").write_text('{"question": "What is 3 + 4?", "answer": "7"}\n')
     server = [word for option in SERVER for word in ("--server-arg", option)]
     asked = ["run", str(tmp_path / "sums.jsonl"), "--model", f"vllm/{weights}", *server, "--server-timeout", "600"]
-    asked += ["--tools", "python", "--max-turns", "3", "--max-tokens", "64", "--out", str(tmp_path / "run"), "--json"]
+    asked += [
+        "--api",
+        api,
+        "--tools",
+        "python",
+        "--max-turns",
+        "3",
+        "--max-tokens",
+        "64",
+        "--out",
+        str(tmp_path / "run"),
+        "--json",
+    ]
     assert main(asked) == 0
     report = json.loads(capsys.readouterr().out)
     assert report["tools"]["calls"] == 2
