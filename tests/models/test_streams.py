@@ -127,6 +127,11 @@ def test_events_when_runs_of_them_are_put_together_then_they_say_what_they_said_
         for word in words
     ]
     events += [{**delta(content=word), "extra": [1]} for word in words]
+    events += [{"choices": [{"index": 0, "delta": {"content": word}}], "id": "x", "model": "m"} for word in words]
+    events += [{"choices": [{"index": 0, "delta": {"content": word, "refusal": "no"}}]} for word in words]
+    events += [{"choices": [{"index": 0, "delta": {"content": word}, "text": "t"}]} for word in words]
+    events += [{"choices": [{"index": 0, "delta": {"role": "assistant", "content": word}}]} for word in words]
+    events += [{"choices": [{"index": 0, "delta": {"refusal": "no", "content": word}}]} for word in words]
     written = [json.dumps(event, ensure_ascii=number % 2 == 0) for number, event in enumerate(events)]
     together, one_by_one = ChatFold(), ChatFold()
     together.take("".join(f"data: {line}{gap}" for line in written).encode())

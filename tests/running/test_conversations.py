@@ -140,6 +140,18 @@ def test_benchmark_when_it_has_further_turns_and_tools_of_its_own_then_they_are_
     assert "python" in Run.open(tmp_path / "run").manifest.tools
 
 
+def test_export_when_further_turns_repeat_the_statement_then_it_is_not_called_redacted(
+    markscheme, sums, fast, tmp_path
+):
+    with Loopback(Plan(answer=doubtful)) as server:
+        asked = ("run", sums(1), *fast, "--base-url", server.url, "--out", tmp_path / "run")
+        markscheme(*asked, "--then", "Read again: {statement}")
+    done = markscheme("export", tmp_path / "run", "-o", tmp_path / "run.msz", "--redact")
+    assert done.returncode != 0
+    assert "repeats the statement" in done.stderr
+    assert not (tmp_path / "run.msz").exists()
+
+
 def test_further_turn_when_it_would_give_the_answer_away_then_refused(markscheme, sums, fast, tmp_path):
     done = markscheme(
         "run", sums(1), *fast, "--base-url", "http://127.0.0.1:9/v1", "--then", "It is {gold}, is it not?"

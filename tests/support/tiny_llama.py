@@ -17,12 +17,12 @@ def make_tiny_llama(folder: Path) -> Path:
     return folder
 
 
-def make_scripted_llama(folder: Path, pieces: list[str]) -> Path:
+def make_scripted_llama(folder: Path, pieces: list[str], **shape: int) -> Path:
     """One that answers every chat with the same `pieces`, each a token of its own: what comes next follows from the last token."""
     import torch
 
     fast, size = _tokenizer(pieces)
-    model = _model(size, hidden_size=4 * -(-size // 4))
+    model = _model(size, hidden_size=32 * -(-size // 32), **shape)
     ids = fast.convert_tokens_to_ids
     script = ["<|assistant|>", *pieces, "<|end|>"]
     with torch.no_grad():
@@ -57,7 +57,7 @@ def _tokenizer(pieces):
     return fast, tokenizer.get_vocab_size()
 
 
-def _model(vocab_size, hidden_size):
+def _model(vocab_size, hidden_size, **shape):
     import torch
     from transformers import LlamaConfig, LlamaForCausalLM
 
@@ -75,5 +75,6 @@ def _model(vocab_size, hidden_size):
         pad_token_id=0,
         bos_token_id=None,
         initializer_range=0.6,  # far from uniform, so that greedy and sampled text differ
+        **shape,
     )
     return LlamaForCausalLM(config)

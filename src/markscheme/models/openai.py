@@ -71,6 +71,9 @@ class OpenAI(Served):
         urls = [with_path(base, path) for base in bases]
         names = same_names("temperature", "top_p", "top_k", "stop", max_tokens=self._limit_field)
         self._first_url = urls[0]
+        if host_of(bases[0]) == "api.openai.com":  # which else pads every event with a random text
+            options = {"include_usage": True, "include_obfuscation": False}
+            self.stream_fields = {"stream": True, "stream_options": options}
         super().__init__(
             f"openai/{name}",
             urls,

@@ -30,7 +30,9 @@ LONGEST_GAP = 100  # bytes between two events: a blank line, and the name of the
 DEEPEST = 6  # objects within objects that are put together piece by piece: a tool call in a list in a delta has four
 
 _TOKEN = re.compile(rb'"(?:content|text|reasoning|reasoning_content|thinking|arguments|partial_json|delta)": ?"[^"]')
-_ADDS_UP = re.compile(rb"""[\[{]|": ?"[^"]""")  # in an event: a list, an object or another text
+_ADDS_UP = re.compile(rb"""[\[{]|^[^}]*": ?"[^"]|"text": ?"[^"]""")
+"""After a text: a list, an object, another text of the same object. Names behind it (`"model"`) are said again and again."""
+_OTHER = re.compile(rb'"(?!(?:type|role|id|name)")\w+": ?"[^"]')  # before a text: another one of the same object
 _BODY = re.compile(rb'[^"\\]*(?:\\.[^"\\]*)*')
 _PIECE = re.compile(
     rb'"(?:content|reasoning|reasoning_content|text|thinking|partial_json)": ?"([^"\\]*(?:\\.[^"\\]*)*)"'
@@ -114,7 +116,7 @@ def condensed(events: bytes) -> bytes:
         following = events.find(before, end, end + len(before) + LONGEST_GAP)
         after = events[found.end(1) : end]
         alike = following >= 0 and b"data:" not in events[end:following] and before.count(b"[") < 2
-        if alike and not _ADDS_UP.search(after):
+        if alike and not _ADDS_UP.search(after) and not _OTHER.search(before, before.rfind(b"{")):
             name = events[found.start() : text]
             between = events[found.end(1) : following] + before.removesuffix(name)
             events = events[:text] + _run(events[text:].split(name), name, between)

@@ -92,6 +92,10 @@ def _hidden(file: Path) -> Iterator[Question]:
         labels = {name: value for name, value in question.problem.metadata.items() if label(value) is not None}
         problem = msgspec.structs.replace(question.problem, statement=HIDDEN, solution=None, metadata=labels)
         messages = tuple(Message(each.role, HIDDEN) for each in question.prompt.messages)
+        if any(question.problem.statement in text for text in question.prompt.then):
+            raise JournalError(
+                f"{file.parent} cannot be redacted: what the user said next repeats the statement, and is in every response"
+            )
         prompt = msgspec.structs.replace(question.prompt, messages=messages)
         yield msgspec.structs.replace(question, problem=problem, prompt=prompt)
 
