@@ -31,7 +31,7 @@ from markscheme.marking.reading.quantities import inside
 from markscheme.marking.reading.sections import ResponseSections
 from markscheme.marking.reading.tags import closed_answer, finished_answer, tagged_answer
 from markscheme.marking.reading.values import LETTERS, VALUE, Kind
-from markscheme.marking.reading.words import BIT, WORD_PATTERN, languages
+from markscheme.marking.reading.words import BIT, WORD_PATTERN, announces, languages
 
 _TYPESET: Final = (json_answer, boxed_answer, tagged_answer, finished_answer)
 _TAIL: Final = 1_500
@@ -39,6 +39,7 @@ _TAIL: Final = 1_500
 _AROUND: Final = 300
 _SHORTEST: Final = 6
 """Nothing that states an answer after another one is shorter."""
+_LABELLED: Final = re.compile(r"[:：#]")
 _GOES_ON: Final = 40
 """Characters after an answer that are not a farewell."""
 _LAST_LINE: Final = 120
@@ -328,11 +329,15 @@ def _in_prose(
 ) -> Reading | None:
     """The answer that sentences give, at least of a rank; looked for near the end first."""
     line = text.rfind("\n", max(start, end - _LAST_LINE), end) + 1
-    for begin in (line if line > start else start, near_end(text, start, end)):
-        reading = _in_tail(text, begin, end, kind, least, plainly, texts) if begin > start else None
+    if line > start and _LABELLED.search(text, line, end):
+        reading = _in_tail(text, line, end, kind, least, plainly, texts)
         if reading is not None and reading.rank >= STATED:
             return reading
-    return _in_tail(text, max(start, end - _TAIL), end, kind, least, plainly, texts)
+    begin, far = near_end(text, start, end), max(start, end - _TAIL)
+    reading = _in_tail(text, begin, end, kind, least, plainly, texts)
+    if begin == far or (reading is not None and (reading.rank >= STATED or not announces(text, far, begin))):
+        return reading
+    return _in_tail(text, far, end, kind, least, plainly, texts)
 
 
 def _in_tail(
@@ -363,8 +368,8 @@ def _reading(lexed: Lexed, chosen: Candidate, kind: Kind) -> Reading:
 
 def _other_writing(content: str, form: str, exclaimed: bool = False) -> str | None:
     """The same answer in another writing: what a calculation comes to, a number without its unit, `100!`."""
-    if exclaimed and content.isdecimal():
-        return content + "!"
+    if content.isdecimal():
+        return content + "!" if exclaimed else None
     if len(content) > 400:
         return None
     result = _result(content)
@@ -384,6 +389,8 @@ def _is_known_unit(unit: str) -> bool:
 
 def _result(content: str) -> str | None:
     """What a calculation comes to: of `21 + 49 = 70` the 70. `2x = 10` is an equation, and does not say 10."""
+    if "=" not in content and "≈" not in content and "approx" not in content:
+        return None
     content = _NOTE.sub("", content)
     sides = _EQUALS.split(content)
     if len(sides) < 2 or "," in sides[-1]:

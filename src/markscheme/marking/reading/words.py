@@ -180,3 +180,21 @@ def language_of(text: str) -> str:
             tally[name] = tally.get(name, 0.0) + told / len(names)  # and one of few languages more
     best = max(tally, key=lambda name: tally[name])
     return best if tally[best] > _SURE * tally["english"] else "english"
+
+
+@cache
+def _announcing(language: str) -> frozenset[str]:
+    """The words with which an answer is announced or chosen; of phrases the last words."""
+    bits = BIT["ANSWER"] | BIT["CHOOSE"] | BIT["GOOD"] | BIT["OPTION"] | BIT["RETRACT"]
+    words = vocabulary(language)
+    single = {word for word, classes in words.words.items() if classes & bits}
+    return frozenset(single | {phrase[-1] for phrase, classes in words.phrases.items() if classes & bits})
+
+
+def announces(text: str, start: int, end: int) -> bool:
+    """Whether a stretch has a word that could announce an answer; scripts without blanks always may."""
+    part = text[start:end].lower()
+    language = "english" if part.isascii() else language_of(part)
+    if unspaced_words(language) is not None or "####" in part:
+        return True
+    return not _announcing(language).isdisjoint(_WORD.findall(part))
