@@ -21,6 +21,7 @@ from markscheme.reporting.figures import bounds, plus_minus
 from markscheme.reporting.picks import picks_of
 from markscheme.reporting.summary import Estimate, as_estimate, estimate, marked_label, rate
 from markscheme.reporting.table import csv_text, interval_of, latex_table, markdown_table
+from markscheme.reporting.terminal import print_table, print_wide
 from markscheme.runs.columns import CODE, UNMARKED, VERDICTS
 from markscheme.runs.folder import Run
 from markscheme.statistics import Counts, Population, interval
@@ -261,6 +262,12 @@ def limits_text(made: Sequence[TokenLimits], form: str) -> str:
             lines += [f"{title(each)}:", "", *markdown_table(limit_rows(each, bounds)), "", f"{FRONTIER}:", ""]
             lines += [*markdown_table(frontier_rows(each, bounds)), ""]
     return "\n".join(lines)
+
+
+def print_limits(made: TokenLimits) -> None:
+    """At a terminal."""
+    print_wide(title(made), limit_rows(made, bounds), 2)
+    print_table(FRONTIER, frontier_rows(made, bounds))
 
 
 FRONTIER = "few long or many short samples: the best for so many tokens"
