@@ -20,7 +20,7 @@ REFERENCE = {
             "run", "run_async", "experiment", "experiment_async", "dry_run", "resume", "resume_async", "judge", "judge_async",
         )),
         *(f"markscheme.api.reports.{name}" for name in (
-            "load", "report", "compare", "audit", "benchmark_the_graders", "reproduce", "adjudicate", "plan",
+            "load", "report", "compare", "gate", "audit", "benchmark_the_graders", "reproduce", "adjudicate", "plan",
         )),
         *(f"markscheme.api.exchange.{name}" for name in (
             "list_benchmarks", "list_protocols", "list_models", "show", "push", "export", "import_log",

@@ -79,7 +79,9 @@ def test_experiment_when_stopped_and_grown_then_the_server_sees_no_request_twice
     while server.requests < 30 and time.monotonic() < deadline:
         time.sleep(0.02)
     running.send_signal(signal.SIGINT)
-    assert running.wait(200) == 130
+    said = running.communicate(timeout=200)[1]
+    assert running.returncode == 130
+    assert f"`markscheme run {file}` goes on with all of it" in said
     assert 30 <= server.requests < SUMS * 4 * 8
     server.plan.latency = 0
     experiment(sums, server, samples=16, models=("a", "b", "c"))
@@ -311,3 +313,45 @@ def test_run_when_killed_while_its_limit_grows_then_the_same_command_goes_on(sum
     assert main(grown) == 0
     assert main(["resume", "one"]) == 0
     assert server.requests == len(bodies(server)) == SUMS
+
+
+def test_resume_when_nothing_is_left_to_do_then_the_duration_stays(sums, server, capsys):
+    arguments = [
+        "run",
+        "sums.jsonl",
+        "--model",
+        "openai/a",
+        "--base-url",
+        server.url,
+        "--api-key-env",
+        "NONE",
+        "--out",
+        "run",
+    ]
+    assert main(arguments) == 0
+    before = Run.open("run").manifest.ended
+    time.sleep(1.1)  # manifests tell seconds
+    assert main(["resume", "run"]) == 0
+    assert Run.open("run").manifest.ended == before
+
+
+def test_samples_when_they_are_greedy_then_it_says_that_they_are_the_same(sums, server, capsys):
+    typed = ["--base-url", server.url, "--api-key-env", "NONE", "-n", "3", "-t", "0", "--out", "run"]
+    assert main(["run", "sums.jsonl", "--model", "openai/a", *typed]) == 0
+    shown = capsys.readouterr()
+    assert "at temperature 0 the 3 samples of a problem are the same answer" in shown.err
+    assert "pass@k says nothing more than accuracy" in shown.out
+
+
+def test_experiment_when_its_file_is_missing_then_that_is_said(sums, capsys):
+    assert main(["run", "nothing.toml"]) == 2
+    assert "nothing.toml cannot be read: No such file or directory" in capsys.readouterr().err
+
+
+def test_cells_when_settings_are_lists_then_each_is_asked(sums, server):
+    more = 'reasoning_effort = ["low", "high"]\nextra = [{ seed_mode = 1 }, { seed_mode = 2 }]\n'
+    cells = read_cells(experiment(sums, server, models=("a",), more=more), {})
+    assert len(cells) == 2 * 2 * 2 * 2
+    assert {cell.config.reasoning_effort for cell in cells} == {"low", "high"}
+    assert {cell.config.extra_field for cell in cells} == {("seed_mode=1",), ("seed_mode=2",)}
+    assert {cell.config.name for cell in cells} == {"a"}

@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import os
 import struct
 import threading
 
@@ -242,3 +243,13 @@ def test_tracked_when_no_time_has_passed_then_the_display_still_shows(run, monke
     display.show = shown.append
     Tracked(display, [], run.path).show(Live(1))
     assert len(shown) == 1
+
+
+@pytest.mark.needs("mlflow", "sqlalchemy", "alembic")
+def test_mlflow_when_nothing_is_set_then_its_default_database_takes_the_run(tmp_path, launch):
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("MLFLOW_")}
+    out = tmp_path / "run"
+    assert launch("run", "countdown-sample", "--model", "solver", "--limit", 2, "--out", out, env=kept).wait(200) == 0
+    told = launch("push", out, "--to", "mlflow", env=kept, cwd=tmp_path)
+    assert "told MLflow" in told.communicate(timeout=200)[0]
+    assert (tmp_path / "mlflow.db").exists()

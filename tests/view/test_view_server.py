@@ -571,3 +571,30 @@ def test_conversation_when_shown_then_turns_calls_and_errors_are_folded_and_iner
         assert hostile not in text
     assert "The conversation so far" in going_on
     assert "Failed calls" in done
+
+
+def test_runs_when_they_are_of_an_experiment_then_grouped_with_their_settings_as_columns(serve, tmp_path):
+    import markscheme as ms
+
+    options = {"model": ["solver"], "benchmark": ["countdown-sample"], "limit": 2, "progress": False}
+    ms.experiment(**options, temperature=[0.2, 0.8], out=tmp_path / "runs" / "sweep")
+    address = serve(tmp_path / "runs").url
+    page = get(address + "/")[2]
+    assert '<tr class="group">' in page
+    assert "2 runs" in page
+    assert 'data-column="temperature"' in page
+    chosen = get(address + "/?experiment=sweep&sort=temperature")[2]
+    assert chosen.count('data-experiment="sweep"') == 2
+
+
+def test_series_when_runs_have_steps_then_a_page_over_them(serve, tmp_path):
+    import markscheme as ms
+
+    for step in (10, 20):
+        out = tmp_path / "runs" / "training" / str(step)
+        ms.run("countdown-sample", model="solver", limit=3, step=step, out=out, progress=False)
+    address = serve(tmp_path / "runs").url
+    assert "/series?experiment=training" in get(address + "/")[2]
+    page = get(address + "/series?experiment=training")[2]
+    assert "step 10 has the highest accuracy of 2 steps" in page or "Being worked out" in page
+    assert get(address + "/series?experiment=none")[0] == 404

@@ -197,7 +197,7 @@ class DataProblems(LazySequence[Problem]):
         except FileNotFoundError:
             sample = self._definition.sample
             raise DataError(
-                f"{self._name} needs {source.file}, which is not in {folder}: `markscheme data prepare {self._name}` "
+                f"{self._name} needs {source.file}, which is not in {folder}: `markscheme data prepare {self._definition.typed or self._name}` "
                 f"fetches it{f', and `{sample}` runs now without it' if sample else ''}."
             ) from None
 

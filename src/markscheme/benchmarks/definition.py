@@ -63,6 +63,8 @@ class Definition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     sampling: Sampling = Sampling()
     """Used where the user says nothing; so are the tools that the model may call."""
     tools: tuple[str, ...] = ()
+    typed: str = ""
+    """How it is typed, where that is not its name: `hf/OWNER/NAME`."""
     plain_prompts: bool = False
     """Set where the file has no prompts of its own: choices and chats are then asked as such."""
 

@@ -16,6 +16,7 @@ from markscheme.benchmarks.benchmark import Benchmark, DataProblems
 from markscheme.benchmarks.choices import AmbiguousError
 from markscheme.benchmarks.definition import SHIPPED, Definition, load_definition
 from markscheme.benchmarks.fields import Expression, ProblemMaker, several
+from markscheme.benchmarks.hub_tasks import hub_definition
 from markscheme.benchmarks.inferring import infer, needs_inferring
 from markscheme.datasets import Source, SourceRows, locate
 from markscheme.datasets.files import SUFFIXES, Row
@@ -42,6 +43,8 @@ def benchmark(name: str | Path, data_dir: str | Path | None = None, *, statement
         return _from_rows(Path(typed).absolute(), statement)
     if typed.endswith(".toml"):
         return _understood(load_definition(Path(typed)), folder, typed)
+    if typed.startswith("hf/") and (found := hub_definition(typed, locate(folder), _own_definition(()))) is not None:
+        return _understood(found, folder, found.name)
     squashed = _squash(typed)
     for file in SHIPPED.glob("*.toml"):  # most often the name is a file's, and the others need not be read
         if _squash(file.stem) == squashed and file.stem != OWN:

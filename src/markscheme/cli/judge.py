@@ -49,7 +49,8 @@ def run(args: argparse.Namespace) -> int:
     from markscheme.cli import EXIT_INTERRUPTED
 
     asked = {name: getattr(args, name) for name in ("name", "which", "share", "votes", "swap", "template")}
-    opinions = judge(args.run_folder, **asked, progress=not args.json, **typed_options(args))
+    options = {name: value for name, value in typed_options(args).items() if name not in NOT_FOR_JUDGES}
+    opinions = judge(args.run_folder, **asked, progress=not args.json, **options)
     _print(args, opinions)
     if opinions.run.manifest.status == "interrupted":
         return EXIT_INTERRUPTED

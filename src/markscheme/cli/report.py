@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 import sys
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from markscheme.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from markscheme.api.results import Report
     from markscheme.reporting.summary import Summary
@@ -65,6 +66,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FIGURE",
         help="one table with models and settings down and benchmarks across, of accuracy or of this figure",
     )
+    _add_writing(parser)
+
+
+def _add_writing(parser: argparse.ArgumentParser) -> None:
+    """What is written, and which other reports there are."""
     parser.add_argument("--format", choices=FORMATS, default="table", help="form of the report (default: table)")
     parser.add_argument("-o", "--output", metavar="FILE", help="write the report there instead of printing it")
     parser.add_argument("--plots", metavar="DIR", help="also write plots there (needs markscheme[plots])")
@@ -125,64 +131,49 @@ def run(args: argparse.Namespace) -> int:
 
 def _token_limits(args: argparse.Namespace, made: Report) -> int:
     """The report of smaller limits, in the place of the usual one."""
-    from markscheme.reporting.figures import bounds
-    from markscheme.reporting.terminal import print_table, print_wide
-    from markscheme.reporting.token_limits import (
-        FRONTIER,
-        frontier_rows,
-        limit_rows,
-        limits_text,
-        read_limits,
-        title,
-        token_limits,
-    )
-    from markscheme.runs.folder import write_atomically
+    from markscheme.reporting.run_plots import limits_figure
+    from markscheme.reporting.token_limits import limits_text, print_limits, read_limits, token_limits
 
     limits, population = read_limits(args.token_limits), made.runs[0].population
     every = [token_limits(run, limits, args.protocol, population, args.tokenizer) for run in made.opened]
-    form = "json" if args.json else args.format
-    if form == "parquet" or (form == "table" and args.output):
-        raise UsageError("--token-limits writes markdown, json, csv or latex")
-    if form != "table" and args.output:
-        write_atomically(Path(args.output), limits_text(every, form).encode())
-    elif form != "table":
-        sys.stdout.write(limits_text(every, form))
-    for each in every if form == "table" else ():
-        print_wide(title(each), limit_rows(each, bounds), 2)
-        print_table(FRONTIER, frontier_rows(each, bounds))
-    if args.plots:
-        from markscheme.reporting.run_plots import write_limits
-
-        print(f"wrote {write_limits(every, made.runs, Path(args.plots), args.plot_format)}", file=sys.stderr)
-    return 0
+    figures = {"token-limits": lambda: limits_figure(every, made.runs)}
+    return _other_report(args, every, limits_text, print_limits, figures)
 
 
 def _series(args: argparse.Namespace, made: Report) -> int:
     """The report over training steps, in the place of the usual one."""
     from markscheme.reporting.series import print_series, series_figure, series_of, series_text
-    from markscheme.runs.folder import write_atomically
 
     between = _pass_k(args.between) or ()
     if len(between) not in (0, 2):
         raise UsageError(f"--between takes two steps such as 100,400, not {args.between!r}")
     metric = args.metric[0] if args.metric else "accuracy"
     every = series_of(made.opened, metric, args.protocol, made.runs[0].population, between)
+    figures = {f"series-{each.benchmark.replace('/', '-')}": partial(series_figure, each) for each in every}
+    return _other_report(args, every, series_text, print_series, figures)
+
+
+def _other_report(args: argparse.Namespace, every: Any, text: Any, show: Any, figures: Mapping[str, Any]) -> int:
+    """Print or write a report that is not the usual one, and its plots."""
+    from markscheme.runs.folder import write_atomically
+
     form = "json" if args.json else args.format
     if form == "parquet" or (form == "table" and args.output):
-        raise UsageError("--series writes markdown, json, csv or latex")
-    if form != "table" and args.output:
-        write_atomically(Path(args.output), series_text(every, form).encode())
-    elif form != "table":
-        sys.stdout.write(series_text(every, form))
-    for each in every:
-        if form == "table":
-            print_series(each)
-        if args.plots:
-            from markscheme.reporting.plots import save
+        raise UsageError("this report is written as markdown, json, csv or latex; choose one with --format")
+    if form == "table":
+        for each in every:
+            show(each)
+    elif args.output:
+        write_atomically(Path(args.output), text(every, form).encode())
+    else:
+        sys.stdout.write(text(every, form))
+    if args.plots:
+        from markscheme.reporting.plots import save
 
-            Path(args.plots).mkdir(parents=True, exist_ok=True)
-            file = Path(args.plots) / f"series-{each.benchmark.replace('/', '-')}.{args.plot_format}"
-            save(series_figure(each), file)
+        Path(args.plots).mkdir(parents=True, exist_ok=True)
+        for name, draw in figures.items():
+            file = Path(args.plots) / f"{name}.{args.plot_format}"
+            save(draw(), file)
             print(f"wrote {file}", file=sys.stderr)
     return 0
 

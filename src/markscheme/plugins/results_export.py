@@ -43,33 +43,7 @@ def _every_eval_ever(run: Run, summary: Summary) -> tuple[dict[str, Any], str]:
     deployed = (
         "self_deployed" if backend in HERE else "externally_managed" if not manifest.config.base_url else "unknown"
     )
-    sampling = {key: value for key, value in manifest.sampling.items() if key in GENERATION and value is not None}
-    details = {
-        "settings": asked_with(manifest),
-        "prompt_sha256": manifest.prompt_sha256,
-        "seed": str(manifest.config.seed),
-    }
     engine = {"inference_engine": {"name": backend}} if backend in STARTED else {}
-    results = [
-        {
-            "evaluation_result_id": f"{identity(run)}/{figure}",
-            "evaluation_name": summary.benchmark,
-            "source_data": _source(run),
-            "metric_config": _metric(figure, summary),
-            "score_details": {
-                "score": each.value,
-                "details": {"problems": str(summary.problems), "samples_per_problem": str(summary.samples)}
-                | {"missing_responses": str(summary.missing), "protocol": summary.protocol},
-                "uncertainty": _uncertainty(each, summary),
-            },
-            "generation_config": {
-                "generation_args": sampling,
-                "additional_details": {k: v for k, v in details.items() if v},
-            },
-        }
-        for figure, each in figures_of(summary).items()
-        if each.value is not None
-    ]
     made = {
         "schema_version": SCHEMA,
         "evaluation_id": f"{summary.benchmark}/{manifest.model}/{now}",
@@ -95,11 +69,42 @@ def _every_eval_ever(run: Run, summary: Summary) -> tuple[dict[str, Any], str]:
                 "spec": manifest.model,
             },
         },
-        "evaluation_results": results,
+        "evaluation_results": _results(run, summary),
     }
     if manifest.ended:
         made["evaluation_timestamp"] = manifest.ended
     return made, f"{run.path.name}.every-eval-ever.json"
+
+
+def _results(run: Run, summary: Summary) -> list[dict[str, Any]]:
+    """A result for each figure."""
+    manifest = run.manifest
+    sampling = {key: value for key, value in manifest.sampling.items() if key in GENERATION and value is not None}
+    details = {
+        "settings": asked_with(manifest),
+        "prompt_sha256": manifest.prompt_sha256,
+        "seed": str(manifest.config.seed),
+    }
+    return [
+        {
+            "evaluation_result_id": f"{identity(run)}/{figure}",
+            "evaluation_name": summary.benchmark,
+            "source_data": _source(run),
+            "metric_config": _metric(figure, summary),
+            "score_details": {
+                "score": each.value,
+                "details": {"problems": str(summary.problems), "samples_per_problem": str(summary.samples)}
+                | {"missing_responses": str(summary.missing), "protocol": summary.protocol},
+                "uncertainty": _uncertainty(each, summary),
+            },
+            "generation_config": {
+                "generation_args": sampling,
+                "additional_details": {k: v for k, v in details.items() if v},
+            },
+        }
+        for figure, each in figures_of(summary).items()
+        if each.value is not None
+    ]
 
 
 GENERATION = ("temperature", "top_p", "top_k", "max_tokens")

@@ -52,17 +52,14 @@ def write_plots(
     return files, left_out
 
 
-def write_limits(limits: Sequence[TokenLimits], summaries: Sequence[Summary], folder: Path, form: str) -> Path:
+def limits_figure(limits: Sequence[TokenLimits], summaries: Sequence[Summary]) -> Figure:
     """Accuracy against the token limit, one line a run."""
-    folder.mkdir(parents=True, exist_ok=True)
     title, names = _names(summaries)
     curves = {
         name: {row.limit: row.figures["accuracy"] for row in each.rows}
         for name, each in zip(names, limits, strict=True)
     }
-    file = folder / f"token-limits.{form}"
-    plots.save(plots.curve(curves, summaries, title, "token limit", "accuracy (%)"), file)
-    return file
+    return plots.curve(curves, summaries, title, "token limit", "accuracy (%)")
 
 
 def _figures(runs: Sequence[Run], summaries: Sequence[Summary]) -> Iterator[tuple[str, Figure]]:

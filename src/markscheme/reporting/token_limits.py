@@ -22,6 +22,7 @@ from markscheme.reporting.figures import bounds, plus_minus
 from markscheme.reporting.picks import picks_of
 from markscheme.reporting.summary import marked_label
 from markscheme.reporting.table import csv_text, interval_of, latex_table, markdown_table
+from markscheme.reporting.terminal import print_table, print_wide
 from markscheme.runs.columns import CODE, UNMARKED, VERDICTS
 from markscheme.runs.folder import Run
 from markscheme.statistics import Counts, Population, interval
@@ -97,26 +98,17 @@ def token_limits(
             f"{run.path} chose its samples by its answers (--until), so that other limits would have chosen others"
         )
     problems = {question.problem.key: question.problem for question in snapshot.questions()}
-    how, ends = _token_ends(manifest.config.model, tokenizer)
     responses = [each for each in snapshot.responses() if not each.error]
     stored = {(mark.key, mark.sample): mark for mark in snapshot.marks(label)}
-    if any(each.turns for each in responses):
-        raise UsageError(
-            f"{run.path} holds conversations: a limit would have struck in every turn, so cutting the last says nothing"
-        )
-    if responses and all(each.metadata.get("token_lengths") for each in responses):
-        how, ends = "the server's tokens", _from_lengths
+    how, ends = _known_ends(run, responses, tokenizer)
     lengths = [_length(each, ends, run.path) for each in responses]
     most = max(lengths, default=0)
     rows, frontier = [], []
     ks = [k for k in (2**power for power in range(1, 11)) if k <= manifest.samples]
     for limit in [each for each in limits if each < most] + [max(most, limits[-1])]:
         cut = [length > limit for length in lengths]
-        shorter = [
-            _cut(each, limit, length, ends)
-            for each, length, is_cut in zip(responses, lengths, cut, strict=True)
-            if is_cut
-        ]
+        every = zip(responses, lengths, cut, strict=True)
+        shorter = [_cut(each, limit, length, ends) for each, length, is_cut in every if is_cut]
         pairs = ((each, problems[each.key]) for each in shorter)
         again = {(mark.key, mark.sample): mark for mark in mark_many(pairs, label.partition("@")[0])}
         counts = _counts(snapshot.keys, snapshot.counts(label), stored | again)
@@ -150,6 +142,17 @@ def token_limits(
         rows=tuple(rows),
         frontier=tuple(_undominated(frontier)),
     )
+
+
+def _known_ends(run: Run, responses: Sequence[Response], tokenizer: str | None) -> tuple[str, Ends]:
+    """How it is known where tokens end; refuses conversations."""
+    if any(each.turns for each in responses):
+        raise UsageError(
+            f"{run.path} holds conversations: a limit would have struck in every turn, so cutting the last says nothing"
+        )
+    if responses and all(each.metadata.get("token_lengths") for each in responses):
+        return "the server's tokens", _from_lengths
+    return _token_ends(run.manifest.config.model, tokenizer)
 
 
 def _undominated(choices: Sequence[Choice]) -> Iterator[Choice]:
@@ -262,6 +265,12 @@ def limits_text(made: Sequence[TokenLimits], form: str) -> str:
             lines += [f"{title(each)}:", "", *markdown_table(limit_rows(each, bounds)), "", f"{FRONTIER}:", ""]
             lines += [*markdown_table(frontier_rows(each, bounds)), ""]
     return "\n".join(lines)
+
+
+def print_limits(made: TokenLimits) -> None:
+    """At a terminal."""
+    print_wide(title(made), limit_rows(made, bounds), 2)
+    print_table(FRONTIER, frontier_rows(made, bounds))
 
 
 FRONTIER = "few long or many short samples: the best for so many tokens"
