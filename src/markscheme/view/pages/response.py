@@ -13,8 +13,8 @@ import msgspec
 import numpy as np
 from markupsafe import Markup
 
-from markscheme.errors import MarkingError
-from markscheme.marking import mark
+from markscheme.errors import MarkingError, UsageError
+from markscheme.marking import explain, mark
 from markscheme.marking.bulk.audit import applicable_protocols
 from markscheme.marking.reading.sections import THINK_END
 from markscheme.runs.columns import CORRECT, ERROR, UNMARKED, Ints, Mask
@@ -26,6 +26,7 @@ from markscheme.view.pages.responses import select
 from markscheme.view.pages.run import header
 from markscheme.view.site import NotThereError, Page, Site, live
 from markscheme.view.text import Span, blocks, clock, overlap, render, render_plain
+from markscheme.view.visible import plain_visible
 
 AT_ONCE = 24_000
 """Characters at each end of a text that are in the page; what lies between comes when it is scrolled to."""
@@ -83,6 +84,7 @@ def response_page(site: Site, slug: str, problem: int, sample: int, query: Mappi
             "body": body(site, response, own.span if own else None) if response else None,
             "facts": _facts(response),
             "beside": _beside(response),
+            "reading": _reading(run, question, response),
             "earlier": _earlier(response),
             "command": mark_command(run, row, question, response),
             "filter": filter,
@@ -237,6 +239,15 @@ def _beside(response: Response | None) -> list[tuple[str, str, int]]:
     kept = response.metadata if response else {}
     texts = {name: json.dumps(value, ensure_ascii=False, indent=2) for name, value in kept.items() if value is not None}
     return [(name[:100], text[:AT_ONCE], len(text)) for name, text in texts.items()]
+
+
+def _reading(run: OpenRun, question: Question | None, response: Response | None) -> list[tuple[str, str, int]]:
+    """How the run's protocol read the response, if it reads sentences."""
+    with suppress(MarkingError, UsageError):
+        if question is not None and response is not None and response.error is None:
+            told = str(explain(response, question.problem, protocol=run.protocol.partition("@")[0]))
+            return [("How it was read", plain_visible(told), len(told))]
+    return []
 
 
 def _earlier(response: Response | None) -> list[tuple[str, str, int]]:
