@@ -32,6 +32,7 @@ from markscheme.marking.reading.lexer import (
     OPEN,
     WORD,
     Lexed,
+    Token,
 )  # fmt: skip
 from markscheme.marking.reading.meaning import is_label, is_named, meant_value
 from markscheme.marking.reading.quantities import Value
@@ -355,6 +356,8 @@ def takes_back(lexed: Lexed, clause: Clause) -> bool:
             continue
         if token.classes & (_ASK | _OTHERS):
             return False
+        if token.classes & _RETRACT and _says_wrong(lexed, token):
+            return True
         denied = denied or bool(token.classes & _NOT)
         if token.classes & (_THIS | _ANSWER | _RETRACT):
             subject = True
@@ -363,3 +366,11 @@ def takes_back(lexed: Lexed, clause: Clause) -> bool:
         elif not token.classes & (_IS | _NOT | _LIGHT):
             subject = False
     return False
+
+
+def _says_wrong(lexed: Lexed, token: Token) -> bool:
+    """Whether a phrase of retraction says by itself that something is wrong: "this is wrong", not "wait"."""
+    classes = token.classes
+    for word in lexed.text[token.start : token.end].lower().split():
+        classes |= lexed.words.classes(word)
+    return bool(classes & _BAD or (classes & _NOT and classes & _GOOD))
