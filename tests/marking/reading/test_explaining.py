@@ -144,3 +144,21 @@ def test_command_on_a_text_with_its_gold_prints_how_it_was_read(capsys):
 def test_command_with_options_that_do_not_go_together_says_which(file, capsys, arguments, told):
     assert main(["mark", str(file), *arguments]) != 0
     assert told in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        "The answer is 5. This is wrong.", "The answer is 5. That's not right.", "\\boxed{5} This is wrong.",
+        "<answer>5</answer> That is wrong.", "Svaret er 5. Det er forkert.", "答案是5。这是错的。",
+    ],
+)  # fmt: skip
+def test_phrase_that_calls_an_answer_wrong_when_it_is_one_token_then_takes_it_back(response):
+    assert mark(response, gold="5").verdict == "no_answer"
+
+
+@pytest.mark.parametrize(
+    "response", ["The answer is 5. Wait, let me check. Yes.", "\\boxed{5} is right.", "答案是5。这是对的。"]
+)
+def test_phrase_that_calls_nothing_wrong_when_it_follows_an_answer_then_changes_nothing(response):
+    assert mark(response, gold="5").correct

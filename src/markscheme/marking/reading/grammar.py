@@ -370,7 +370,10 @@ def takes_back(lexed: Lexed, clause: Clause) -> bool:
 
 def _says_wrong(lexed: Lexed, token: Token) -> bool:
     """Whether a phrase of retraction says by itself that something is wrong: "this is wrong", not "wait"."""
-    classes = token.classes
-    for word in lexed.text[token.start : token.end].lower().split():
-        classes |= lexed.words.classes(word)
+    classes, said = token.classes, lexed.text[token.start : min(token.end, token.start + 40)].lower()
+    parts = said.split()
+    if len(parts) == 1 and not said.isascii():  # a script without blanks
+        parts = [said[first:last] for first in range(len(said)) for last in range(first + 1, len(said) + 1)]
+    for part in parts:
+        classes |= lexed.words.words.get(part, 0)
     return bool(classes & _BAD or (classes & _NOT and classes & _GOOD))

@@ -295,7 +295,9 @@ def _mood_around(text: str, start: int, end: int, typeset: ExtractedAnswer, oute
             mood = mood_of(lexed, clause, at, at)
             if mood in (DENIED, OPERATED, HEDGED):
                 return mood
-            if any(takes_back(lexed, each) for each in parts[number + 1 : number + 3]):
+            rest = next((place for place in range(at, clause.last + 1) if lexed.tokens[place].start >= outer), None)
+            after = [] if rest is None else [clause._replace(first=rest)]
+            if any(takes_back(lexed, each) for each in (*after, *parts[number + 1 : number + 3])):
                 return RETRACTED
             break
     return ASSERTED
