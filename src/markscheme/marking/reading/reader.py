@@ -261,7 +261,9 @@ def _moody() -> tuple[frozenset[str], frozenset[tuple[str, str]]]:
     """The English words with which anything but an assertion is said, and the first two words of such phrases."""
     english, bits = languages()["english"], _NOT_PLAIN
     single = {word for word, classes in english.words.items() if classes & bits}
-    return frozenset(single), frozenset(words[:2] for words, classes in english.phrases.items() if classes & bits)
+    return frozenset(single), frozenset(
+        (words[0], words[1]) for words, classes in english.phrases.items() if classes & bits
+    )
 
 
 def _says_two(text: str) -> bool:

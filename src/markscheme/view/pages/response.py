@@ -26,7 +26,6 @@ from markscheme.view.pages.responses import select
 from markscheme.view.pages.run import header
 from markscheme.view.site import NotThereError, Page, Site, live
 from markscheme.view.text import Span, blocks, clock, overlap, render, render_plain
-from markscheme.view.visible import plain_visible
 
 AT_ONCE = 24_000
 """Characters at each end of a text that are in the page; what lies between comes when it is scrolled to."""
@@ -246,7 +245,7 @@ def _reading(run: OpenRun, question: Question | None, response: Response | None)
     with suppress(MarkingError, UsageError):
         if question is not None and response is not None and response.error is None:
             told = str(explain(response, question.problem, protocol=run.protocol.partition("@")[0]))
-            return [("How it was read", plain_visible(told), len(told))]
+            return [("How it was read", told, len(told))]
     return []
 
 
