@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from markscheme.benchmarks import Benchmark as Benchmark
     from markscheme.benchmarks import benchmark as benchmark
     from markscheme.errors import MarkschemeError as MarkschemeError
+    from markscheme.marking import explain as explain
     from markscheme.marking import mark as mark
     from markscheme.marking.equality import equal as equal
     from markscheme.statistics import pass_at_k as pass_at_k
@@ -74,7 +75,7 @@ _HOMES = {
     "api.run": "Answer Run",
     "benchmarks": "Benchmark benchmark",
     "marking.equality": "equal",
-    "marking": "mark",
+    "marking": "explain mark",
     "statistics": "pass_at_k",
     "errors": "MarkschemeError",
     "types": "Mark Problem Prompt Response Verdict",

@@ -159,7 +159,7 @@ def test_mark_when_the_server_says_the_model_stopped_by_itself_then_a_missing_fu
     text = "Each of the five bags holds nine apples, so the bags are counted first.\n5 x 9 = 45 apples in all"
     stopped = Response(key="k", sample=0, text=text, finish_reason="stop")
     assert mark(stopped, gold="44").verdict is Verdict.WRONG
-    assert mark(text, gold="44").verdict is Verdict.TRUNCATED  # nobody says whether it went on
+    assert mark(text, gold="44").verdict is Verdict.WRONG  # whether a text has ended does not depend on the gold
     assert mark(stopped, gold="45").verdict is mark(text, gold="45").verdict is Verdict.CORRECT
     in_formula = Response(key="k", sample=0, text=text + " and the price \\( p = \\frac{", finish_reason="stop")
     assert mark(in_formula, gold="44").verdict is Verdict.TRUNCATED  # a stop string, then

@@ -91,6 +91,8 @@ def test_gsm8k_numeric_beside_inspect_agrees_wherever_the_last_number_is_the_sta
     agreed = 0
     for response in endings():
         gold = chance.choice(GOLDS)
+        if "between 3 and" in response:
+            continue  # a value that is asserted comes before a bound: our documented difference
         answer, right = match_str(response, gold, location="end", numeric=True)
         found = mark(response, gold=gold, protocol="gsm8k-numeric")
         if found.correct == right:

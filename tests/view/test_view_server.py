@@ -332,6 +332,18 @@ def test_what_a_response_holds_beside_its_text_is_shown_as_text(tmp_path, serve)
     assert "&lt;script&gt;print(1)" in body
 
 
+def test_page_of_a_response_shows_how_it_was_read_where_its_protocol_reads_sentences(tmp_path, serve):
+    path = folders.finished(tmp_path / "runs" / "one", problems=1, samples=1)
+    run = Run.open(path)
+    [response] = run.responses()
+    text = "The answer is 8. Wait, it is <b>7</b>."
+    (path / "responses.jsonl").write_bytes(msgspec.json.encode(msgspec.structs.replace(response, text=text)) + b"\n")
+    _, _, body = get(serve(tmp_path / "runs").url + "/run/one/response/1/0")
+    assert "How it was read" in body
+    assert "the answer is       retracted    8" in body
+    assert "<b>7" not in body.partition("How it was read")[2]
+
+
 def test_run_that_is_still_growing_shows_more_at_the_next_look(tmp_path, serve):
     path = folders.running(tmp_path / "live", done=5)
     served = serve(tmp_path)

@@ -31,6 +31,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="where large files are marked: on this machine's cores (the default) or on a Ray cluster",
     )
     parser.add_argument("--ray-address", metavar="ADDRESS", help="the Ray cluster, such as `auto`")
+    parser.add_argument(
+        "--explain", action="store_true", help="show how each response was read: words, clauses, rules, the answer"
+    )
+    parser.add_argument("--gold", metavar="G", help="with --explain: the argument is the text of a response")
+    parser.add_argument(
+        "--limit", type=_at_least_one, metavar="N", help="with --explain: so many responses (default: 10)"
+    )
     parser.add_argument("--out", metavar="DIR", help="write each protocol's marks there (a run folder keeps its own)")
     add_format_arguments(parser)
 
@@ -59,6 +66,13 @@ def at_least_one(text: str) -> int:
 
 
 def run(args: argparse.Namespace) -> int:
+    if args.explain:
+        from markscheme.cli.explanations import explain_responses
+
+        explain_responses(args)
+        return 0
+    if args.gold is not None or args.limit is not None:
+        raise UsageError("--gold and --limit are for --explain; add that, or leave them out.")
     is_run = (Path(args.source) / "manifest.json").exists()
     _check_engine(args, is_run)
     if args.benchmark is not None:

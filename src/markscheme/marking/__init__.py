@@ -1,5 +1,6 @@
 """Judging: what a response's answer is, whether it is right under a named protocol, and why."""
 
+from markscheme.marking.marker import explain as explain
 from markscheme.marking.marker import mark as mark
 from markscheme.marking.marker import mark_many as mark_many
 from markscheme.marking.protocol import Assessment as Assessment
@@ -8,4 +9,13 @@ from markscheme.marking.protocol import get_protocol as get_protocol
 from markscheme.marking.protocol import protocol_names as protocol_names
 from markscheme.marking.reading.sections import ResponseSections as ResponseSections
 
-__all__ = ["Assessment", "Protocol", "ResponseSections", "get_protocol", "mark", "mark_many", "protocol_names"]
+__all__ = [
+    "Assessment",
+    "Protocol",
+    "ResponseSections",
+    "explain",
+    "get_protocol",
+    "mark",
+    "mark_many",
+    "protocol_names",
+]

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from numbers import Number
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -22,6 +22,9 @@ from markscheme.marking.reading.absences import absence
 from markscheme.marking.reading.ending import is_cut_off
 from markscheme.marking.reading.sections import THINK_END, ResponseSections, read
 from markscheme.types import CountdownGold, Gold, Mark, Problem, Response, Verdict
+
+if TYPE_CHECKING:
+    from markscheme.marking.reading.explaining import Explanation
 
 
 def mark(
@@ -146,19 +149,47 @@ def _puzzle(gold: Any, rule: Protocol) -> CountdownGold:
 def judge(rule: Protocol, response: str | Response, gold: Gold, think_end: str, problem: Problem | None = None) -> Mark:
     """Read the response, let the protocol judge, sign the mark."""
     if isinstance(response, str):
-        sections = read(response, think_end=think_end, problem=problem)
-        assessment = _assess(rule, sections, gold)
+        assessment = _assess(rule, _sections(response, think_end, problem), gold)
         return _signed(_with_absence(assessment, response), rule, "", 0)
     if response.error is not None:
         assessment = Assessment(Verdict.ERROR, why=response.error)
     else:
-        still_thinking = not response.text and bool(response.reasoning) and response.finish_reason is None
-        cut_off = response.finish_reason == "length" or still_thinking
-        ended = response.finish_reason == "stop"
-        sections = read(response.text, think_end=think_end, cut_off=cut_off, ended=ended, problem=problem)
-        assessment = _assess(rule, sections, gold)
+        assessment = _assess(rule, _sections(response, think_end, problem), gold)
         assessment = _with_absence(assessment, response.text, response)
     return _signed(assessment, rule, response.key, response.sample)
+
+
+def _sections(response: str | Response, think_end: str, problem: Problem | None) -> ResponseSections:
+    """The parts of a response, with what its server says of its end."""
+    if isinstance(response, str):
+        return read(response, think_end=think_end, problem=problem)
+    still_thinking = not response.text and bool(response.reasoning) and response.finish_reason is None
+    cut_off = response.finish_reason == "length" or still_thinking
+    ended = response.finish_reason == "stop"
+    return read(response.text, think_end=think_end, cut_off=cut_off, ended=ended, problem=problem)
+
+
+def explain(
+    response: str | Response,
+    problem: Problem | None = None,
+    *,
+    gold: str | int | float | None = None,
+    protocol: str | None = None,
+    think_end: str = THINK_END,
+) -> Explanation:
+    """How a response is read: tokens, clauses, what each rule found, and why its answer is the one it is.
+
+    Only the kind of the gold matters, never its value; without a gold a number or an expression is looked for.
+    """
+    from markscheme.marking.reading.explaining import explained
+
+    known = "0" if problem is None and gold is None else gold
+    rule, response, right, think_end, problem = _job(response, problem, known, protocol, think_end)
+    if rule.asks is None:
+        raise UsageError(f"protocol {rule.name!r} has a rule of its own, so that there is no reading to explain.")
+    if isinstance(response, Response) and response.error is not None:
+        raise UsageError(f"there is no text to explain, because the request failed: {response.error[:200]}.")
+    return explained(_sections(response, think_end, problem), rule.asks(right))
 
 
 _WITHOUT = (Verdict.NO_ANSWER, Verdict.TRUNCATED, Verdict.WRONG)

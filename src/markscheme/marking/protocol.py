@@ -10,11 +10,14 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib.util import find_spec
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from markscheme.errors import UsageError
 from markscheme.marking.reading.sections import ResponseSections
 from markscheme.types import Gold, Verdict
+
+if TYPE_CHECKING:
+    from markscheme.marking.reading.values import Kind
 
 GoldKind = Literal["text", "number", "countdown", "opinion"]
 """What a protocol judges against: any answer as text, a number, the numbers and target of a puzzle; or nothing, where
@@ -54,6 +57,7 @@ class Protocol:
     judge: Judge
     slow: bool = False  # may wait for a worker process, so that many are better judged side by side
     needs: str = ""  # a package that is not part of the core installation
+    asks: Callable[[Gold], Kind] | None = None  # what the reader is to look for; None if the protocol does not use it
 
     label: str = field(init=False)  # how marks name it: `name@version`
 

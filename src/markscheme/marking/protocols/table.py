@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from functools import cache
 from importlib import import_module
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from markscheme.marking.protocol import Assessment, Judge, Protocol
 from markscheme.marking.reading.sections import ResponseSections
 from markscheme.types import Gold
+
+if TYPE_CHECKING:
+    from markscheme.marking.reading.values import Kind
 
 
 def _in_file(name: str, function: str = "judge") -> Judge:
@@ -30,6 +33,18 @@ def _loaded(name: str, function: str) -> Judge:
     return judge
 
 
+def _a_number(_: Gold) -> Kind:
+    from markscheme.marking.reading.values import VALUE
+
+    return VALUE
+
+
+def _as_the_gold(gold: Gold) -> Kind:
+    from markscheme.marking.protocols.math import asked
+
+    return asked(str(gold)).kind
+
+
 PROTOCOLS: Final = (
     Protocol(
         "countdown", "5", "every number once, + - * / and parentheses, exactly the target", "countdown",
@@ -41,7 +56,7 @@ PROTOCOLS: Final = (
     ),
     Protocol(
         "gsm8k-numeric", "5", "the ANSWER: line as a number, with the usual fallbacks", "number",
-        _in_file("gsm8k", "numeric"),
+        _in_file("gsm8k", "numeric"), asks=_a_number,
     ),
     Protocol("gsm8k-flexible", "4", "the last number in the response", "number", _in_file("gsm8k", "flexible")),
     Protocol(
@@ -57,7 +72,7 @@ PROTOCOLS: Final = (
         _in_file("published", "gsm8k_benchmark"),
     ),
     Protocol("boxed-exact", "4", "the last \\boxed{} is exactly the gold integer", "number", _in_file("published", "boxed_exact")),
-    Protocol("aime", "5", "the integer from 0 to 999 that is boxed or clearly stated", "number", _in_file("aime")),
+    Protocol("aime", "5", "the integer from 0 to 999 that is boxed or clearly stated", "number", _in_file("aime"), asks=_a_number),
     Protocol(
         "nanochat-aime", "3", "nanochat's AIME tasks as published: the last \\boxed{…} as a string", "number",
         _in_file("published", "nanochat_aime"),
@@ -66,7 +81,7 @@ PROTOCOLS: Final = (
         "normalized", "4", "the last box, LaTeX markers and spaces removed, equal strings", "text",
         _in_file("normalized"),
     ),
-    Protocol("math", "5", "mathematical equality with the final answer", "text", _in_file("math"), slow=True),
+    Protocol("math", "5", "mathematical equality with the final answer", "text", _in_file("math"), slow=True, asks=_as_the_gold),
     Protocol(
         "math-verify", "4", "Math-Verify as it comes, for comparison", "text", _in_file("math_verify"),
         slow=True, needs="math_verify",

@@ -17,7 +17,7 @@ class ExtractedAnswer(NamedTuple):
     content: str
     start: int
     end: int
-    form: str  # the name of its entry in `answer_forms`
+    form: str  # boxed, json, tagged …: the name of the rule
     parts: tuple[str, ...] = ()
     outer_end: int = 0  # where what encloses it ends, for forms that enclose
 

@@ -32,6 +32,7 @@ from markscheme.marking.reading.lexer import (
     OPEN,
     WORD,
     Lexed,
+    Token,
 )  # fmt: skip
 from markscheme.marking.reading.meaning import is_label, is_named, meant_value
 from markscheme.marking.reading.quantities import Value
@@ -357,6 +358,8 @@ def takes_back(lexed: Lexed, clause: Clause) -> bool:
             continue
         if token.classes & (_ASK | _OTHERS):
             return False
+        if token.classes & _RETRACT and _says_wrong(lexed, token):
+            return True
         denied = denied or bool(token.classes & _NOT)
         if token.classes & (_THIS | _ANSWER | _RETRACT):
             subject = True
@@ -365,3 +368,14 @@ def takes_back(lexed: Lexed, clause: Clause) -> bool:
         elif not token.classes & (_IS | _NOT | _LIGHT):
             subject = False
     return False
+
+
+def _says_wrong(lexed: Lexed, token: Token) -> bool:
+    """Whether a phrase of retraction says by itself that something is wrong: "this is wrong", not "wait"."""
+    classes, said = token.classes, lexed.text[token.start : min(token.end, token.start + 40)].lower()
+    parts = said.split()
+    if len(parts) == 1 and not said.isascii():  # a script without blanks
+        parts = [said[first:last] for first in range(len(said)) for last in range(first + 1, len(said) + 1)]
+    for part in parts:
+        classes |= lexed.words.words.get(part, 0)
+    return bool(classes & _BAD or (classes & _NOT and classes & _GOOD))

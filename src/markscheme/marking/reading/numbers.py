@@ -21,11 +21,14 @@ _ZEROS = (
     0x1810, 0xFF10,
 )  # fmt: skip
 _NATIVE_DIGITS = {zero + digit: str(digit) for zero in _ZEROS for digit in range(10)} | {0x66B: ".", 0x66C: ","}
+_NATIVE = re.compile(
+    f"[{''.join(map(chr, _NATIVE_DIGITS))}]"
+)  # looked for first, because `translate` takes ten times as long
 
 
 def ascii_digits(text: str) -> str:
     """The text with the digits of every script as 0 to 9."""
-    return text if text.isascii() else text.translate(_NATIVE_DIGITS)
+    return text if text.isascii() or _NATIVE.search(text) is None else text.translate(_NATIVE_DIGITS)
 
 
 _LOOK_ALIKES = _NATIVE_DIGITS | str.maketrans(

@@ -113,12 +113,19 @@ def final_answer(sections: ResponseSections, kind: Kind) -> Reading | None:
 
 def read_answer(sections: ResponseSections, kind: Kind) -> Reading | None:
     """The answer that a response gives, or `None`."""
+    sections, texts = prepared(sections)
+    reading = _read(sections, kind, texts if kind.name == "letter" else {})
+    return _by_choice(sections, kind, reading, texts) if texts else reading
+
+
+def prepared(sections: ResponseSections) -> tuple[ResponseSections, dict[str, str]]:
+    """A response with plain digits and without ornaments, every place where it was, and the texts of its choices."""
     if not sections.text.isascii():
         sections = sections.undecorated()
         sections = sections._replace(text=ascii_digits(sections.text))
-    texts = choice_texts(sections.choices, sections.statement) if sections.statement or sections.choices else {}
-    reading = _read(sections, kind, texts if kind.name == "letter" else {})
-    return _by_choice(sections, kind, reading, texts) if texts else reading
+    return sections, choice_texts(
+        sections.choices, sections.statement
+    ) if sections.statement or sections.choices else {}
 
 
 def _read(sections: ResponseSections, kind: Kind, texts: Mapping[str, str]) -> Reading | None:
@@ -311,7 +318,9 @@ def _mood_around(text: str, start: int, end: int, typeset: ExtractedAnswer, oute
             mood = mood_of(lexed, clause, at, at)
             if mood in (DENIED, OPERATED, HEDGED):
                 return mood
-            if any(takes_back(lexed, each) for each in parts[number + 1 : number + 3]):
+            rest = next((place for place in range(at, clause.last + 1) if lexed.tokens[place].start >= outer), None)
+            after = [] if rest is None else [clause._replace(first=rest)]
+            if any(takes_back(lexed, each) for each in (*after, *parts[number + 1 : number + 3])):
                 return RETRACTED
             break
     return ASSERTED

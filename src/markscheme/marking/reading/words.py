@@ -43,13 +43,15 @@ class Vocabulary:
     letters: dict[str, str] = field(default_factory=dict)
     groups: list[tuple[str, ...]] = field(default_factory=list)
     decimal: str = "."
+    looked_up: dict[str, int] = field(default_factory=dict)  # what the stems say of words that were asked for
 
     def classes(self, word: str) -> int:
         """The classes of one word, in lower case; 0 if it has none."""
         found = self.words.get(word)
-        if found is None and self.stems:
+        if found is None and self.stems and (found := self.looked_up.get(word)) is None:
             found = next((self.stems[word[:cut]] for cut in range(len(word), 2, -1) if word[:cut] in self.stems), 0)
-            self.words[word] = found if len(self.words) < _REMEMBERED else 0
+            if len(self.looked_up) < _REMEMBERED:
+                self.looked_up[word] = found
         return found or 0
 
     def announces(self, words: tuple[str, ...]) -> int:

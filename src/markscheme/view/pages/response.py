@@ -13,8 +13,8 @@ import msgspec
 import numpy as np
 from markupsafe import Markup
 
-from markscheme.errors import MarkingError
-from markscheme.marking import mark
+from markscheme.errors import MarkingError, UsageError
+from markscheme.marking import explain, mark
 from markscheme.marking.bulk.audit import applicable_protocols
 from markscheme.marking.reading.sections import THINK_END
 from markscheme.runs.columns import CORRECT, ERROR, UNMARKED, Ints, Mask
@@ -85,6 +85,7 @@ def response_page(site: Site, slug: str, problem: int, sample: int, query: Mappi
             "body": body(site, response, own.span if own else None) if response else None,
             "facts": _facts(response),
             "beside": _beside(response),
+            "reading": _reading(run, question, response),
             "earlier": spoken(response.turns[:-1] if response else ()),
             "command": mark_command(run, row, question, response),
             "filter": filter,
@@ -244,6 +245,15 @@ def _beside(response: Response | None) -> list[tuple[str, str, int]]:
     kept = response.metadata if response else {}
     texts = {name: json.dumps(value, ensure_ascii=False, indent=2) for name, value in kept.items() if value is not None}
     return [(name[:100], text[:AT_ONCE], len(text)) for name, text in texts.items()]
+
+
+def _reading(run: OpenRun, question: Question | None, response: Response | None) -> list[tuple[str, str, int]]:
+    """How the run's protocol read the response, if it reads sentences."""
+    with suppress(MarkingError, UsageError):
+        if question is not None and response is not None and response.error is None:
+            told = str(explain(response, question.problem, protocol=run.protocol.partition("@")[0]))
+            return [("How it was read", told, len(told))]
+    return []
 
 
 def _moves(site: Site, run: OpenRun, row: int, filter: Filter) -> dict[str, str | None]:

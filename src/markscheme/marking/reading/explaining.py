@@ -1,0 +1,218 @@
+"""How a response was read: its last tokens and clauses, what each rule found, and the reading that won.
+
+Nothing is decided here. Everything comes from the functions that read a response when it is marked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from textwrap import wrap
+from typing import Any, Final
+
+import msgspec
+
+from markscheme.marking.reading.clauses import Clause, clauses
+from markscheme.marking.reading.ending import breaks_off, is_cut_off
+from markscheme.marking.reading.grammar import CHOSEN, CONCLUDED, SAID, STATED, TYPESET, Candidate, candidates
+from markscheme.marking.reading.lexer import BOX, FORMULA, HASHES, KINDS, LETTER, NEAR, NUMBER, Lexed, lex, near_end
+from markscheme.marking.reading.reader import Reading, before_loop, final_answer, prepared, read_answer
+from markscheme.marking.reading.sections import ResponseSections
+from markscheme.marking.reading.values import Kind
+from markscheme.marking.reading.words import BIT
+
+RANKS: Final = {TYPESET: "typeset", STATED: "stated", CHOSEN: "chosen", CONCLUDED: "concluded", SAID: "said"}
+_TOLD: Final = tuple(KINDS[each] for each in (NUMBER, LETTER, FORMULA, BOX, HASHES))
+_WIDTH: Final = 112
+_LONGEST: Final = 1_000
+"""Characters of an answer that are shown."""
+
+
+class ReadToken(msgspec.Struct, frozen=True):
+    """A token: its text, its kind, and the classes that the lexicon gives a word."""
+
+    text: str
+    kind: str
+    classes: tuple[str, ...]
+    span: tuple[int, int]
+
+
+class ReadClause(msgspec.Struct, frozen=True):
+    """A clause and the classes of the word that opens it, of those that begin a clause (BUT, BECAUSE, IF)."""
+
+    text: str
+    opener: tuple[str, ...]
+    span: tuple[int, int]
+
+
+class ReadCandidate(msgspec.Struct, frozen=True):
+    """What a rule found in a clause, and whether it is the reading that won."""
+
+    value: str
+    rank: str
+    rule: str
+    mood: str
+    clause: int
+    span: tuple[int, int]
+    won: bool
+
+
+class Explanation(msgspec.Struct, frozen=True, kw_only=True):
+    """How a response was read. Spans are positions in the response; `str()` is a text for people."""
+
+    kind: str
+    """The kind of answer that was asked for: value, letter, word or text."""
+    language: str
+    span: tuple[int, int]
+    """The part of the response whose tokens are shown."""
+    tokens: tuple[ReadToken, ...]
+    clauses: tuple[ReadClause, ...]
+    candidates: tuple[ReadCandidate, ...]
+    answer: str | None = None
+    alternative: str | None = None
+    """The same answer in another writing, which is compared as well."""
+    rule: str | None = None
+    rank: str | None = None
+    mood: str | None = None
+    answer_span: tuple[int, int] | None = None
+    counts: bool
+    """Whether the reading is judged: of a response that was cut off, only what was stated before."""
+    cut_off: bool
+    ending: str
+    """Why the response is taken for complete or cut off."""
+
+    def __str__(self) -> str:
+        return "\n".join(_lines(self))
+
+
+def explained(sections: ResponseSections, kind: Kind) -> Explanation:
+    """How the reader comes to the answer of a response, of the kind that is asked for."""
+    reading = read_answer(sections, kind)
+    plain, choices = prepared(sections)
+    begin, end = _window(plain, reading)
+    lexed = lex(plain.text, begin, end, choices if kind.name == "letter" else None)
+    cut_off = is_cut_off(sections)
+    found = candidates(lexed, kind)
+    return Explanation(
+        kind=kind.name,
+        language=lexed.language,
+        span=(begin, end),
+        tokens=tuple(
+            ReadToken(_written(plain.text[start:stop]), KINDS[each], _names(classes), (start, stop))
+            for each, start, stop, classes in lexed.tokens
+        ),
+        clauses=tuple(_clause(lexed, each) for each in clauses(lexed)),
+        candidates=tuple(_candidate(lexed, each, reading) for each in found),
+        counts=final_answer(sections, kind) is not None,
+        cut_off=cut_off,
+        ending=_ending(sections, cut_off),
+        **_won(reading),
+    )
+
+
+def _won(reading: Reading | None) -> dict[str, Any]:
+    if reading is None:
+        return {}
+    return {
+        "answer": _written(reading.answer[:_LONGEST]),
+        "alternative": None if reading.alternative is None else _written(reading.alternative[:_LONGEST]),
+        "rule": reading.rule,
+        "rank": RANKS[reading.rank],
+        "mood": reading.mood,
+        "answer_span": reading.span,
+    }
+
+
+def _window(sections: ResponseSections, reading: Reading | None) -> tuple[int, int]:
+    """The end of the answer part, or the text around an answer that was given before it."""
+    text, start = sections.text, sections.start
+    end = before_loop(text, start, start + len(text[start : sections.end].rstrip()))
+    begin = near_end(text, start, end)
+    if reading is not None and start <= reading.start < begin:
+        end = min(end, max(reading.start + NEAR // 2, min(reading.end, reading.start + NEAR)))
+        begin = max(start, reading.start - NEAR // 2)
+    return begin, max(begin, end)
+
+
+def _clause(lexed: Lexed, clause: Clause) -> ReadClause:
+    span = lexed.tokens[clause.first].start, lexed.tokens[clause.last].end
+    return ReadClause(_written(lexed.text[slice(*span)]), _names(clause.opener), span)
+
+
+def _candidate(lexed: Lexed, found: Candidate, reading: Reading | None) -> ReadCandidate:
+    span = lexed.tokens[found.value.first].start, lexed.tokens[found.value.last].end
+    won = reading is not None and (reading.span, reading.rule) == (span, found.rule)
+    return ReadCandidate(
+        _written(found.value.content), RANKS[found.rank], found.rule, found.mood, found.clause, span, won
+    )
+
+
+def _names(classes: int) -> tuple[str, ...]:
+    return tuple(name for name, bit in BIT.items() if classes & bit)
+
+
+def _written(text: str) -> str:
+    """The text without lone surrogates, which fit into no file."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _ending(sections: ResponseSections, cut_off: bool) -> str:
+    if not cut_off and not sections.final.strip():
+        return "there is nothing to read"
+    if sections.end < sections.sequel_end:
+        return "ended before a question that the model invented"
+    if sections.cut_off:
+        return "the server stopped it, or its thinking never ended"
+    if not cut_off:
+        return "the server says that it ended" if sections.ended else "its last sentence is complete"
+    if breaks_off(sections.text, sections.start, sections.end, ended=True):
+        return "stops within a formula or a list, or after a word that something must follow"
+    return "trails off: its last sentence is not complete, or concludes nothing"
+
+
+def _lines(told: Explanation) -> Iterator[str]:
+    """The explanation as a text; control characters of the response are shown as marks."""
+    start, end = told.span
+    yield f"asked for  {told.kind}"
+    yield f"language   {told.language}"
+    yield f"read       characters {start:,} to {end:,}"
+    yield ""
+    yield "clause  its words, with what the lexicon or the lexer says of them"
+    for number, clause in enumerate(told.clauses):
+        inside = [each for each in told.tokens if clause.span[0] <= each.span[0] < clause.span[1]]
+        lines = wrap(" ".join(map(_with_classes, inside)), _WIDTH, break_long_words=False, break_on_hyphens=False)
+        yield f"{number:>6}  {lines[0]}"
+        yield from (f"{'':8}{line}" for line in lines[1:])
+    yield ""
+    yield "clause  rank       rule                mood         value"
+    for each in told.candidates:
+        yield _row(str(each.clause), each.rank, each.rule, each.mood, each.value, each.won)
+    if told.answer is not None and not any(each.won for each in told.candidates):
+        yield _row("-", told.rank, told.rule, told.mood, told.answer, True)
+    if not told.candidates and told.answer is None:
+        yield "        no rule found a value"
+    yield ""
+    yield f"ending     {'cut off' if told.cut_off else 'complete'}: {told.ending}"
+    if told.answer is None or told.answer_span is None:
+        yield "answer     none"
+        return
+    first, last = told.answer_span
+    yield f"answer     {_visible(told.answer)}  ({told.rank}, {told.rule}, {told.mood}, characters {first:,} to {last:,})"
+    if told.alternative is not None:
+        yield f"or         {_visible(told.alternative)}"
+    if not told.counts:
+        yield "           does not count: the response was cut off, and this was not stated as its answer"
+
+
+def _with_classes(token: ReadToken) -> str:
+    """`answer‹ANSWER›`, `5‹number›`; words without a class and marks as they are."""
+    notes = token.classes if token.classes or token.kind not in _TOLD else (token.kind,)
+    return _visible(token.text) + (f"‹{' '.join(notes)}›" if notes else "")
+
+
+def _row(clause: str, rank: str | None, rule: str | None, mood: str | None, value: str, won: bool) -> str:
+    return f"{clause:>6}  {rank:<10} {rule:<19} {mood:<12} {_visible(value)}{'  <- the answer' if won else ''}"
+
+
+def _visible(text: str) -> str:
+    short = text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
+    return "".join(each if each.isprintable() else "⏎" if each == "\n" else "�" for each in short)
