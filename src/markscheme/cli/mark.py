@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--gold", metavar="G", help="with --explain: the argument is the text of a response")
     parser.add_argument(
-        "--limit", type=_at_least_one, metavar="N", help="with --explain: so many responses (default: 10)"
+        "--limit", type=at_least_one, metavar="N", help="with --explain: so many responses (default: 10)"
     )
     parser.add_argument("--out", metavar="DIR", help="write each protocol's marks there (a run folder keeps its own)")
     add_format_arguments(parser)
