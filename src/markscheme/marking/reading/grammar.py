@@ -47,6 +47,7 @@ _FINAL, _REMARK, _RETRACT, _THIS, _STEP, _WITHIN, _FILLER, _UNKNOWN, _ASK, _LABE
 )
 _RESULT_OF: Final = BIT["RESULT"]
 _OTHERS: Final = BIT["OTHERS"]
+_NONE: Final = BIT["NONE"]
 _LIGHT: Final = sum(
     BIT[name]
     for name in (
@@ -104,6 +105,9 @@ def candidates(lexed: Lexed, kind: Kind, *, plainly: bool = False) -> list[Candi
         elif said and found and reconsidered:
             said = [each._replace(rank=max(each.rank, found[-1].rank)) for each in said]
         reconsidered = not said and (reconsidered or bool(classes & _RETRACT))
+        if kind.name == "letter" and not said and classes & _NONE and classes & (_ANSWER | _RESULT_OF | _GOOD):
+            whole = Value(clause.first, clause.last, lexed.said(clause.first, clause.last))
+            said = [Candidate(STATED, "none of them", whole, ASSERTED, number)]
         if kind.name == "value" and classes & _UNKNOWN and (not said or _is_unsaid(lexed, clause, said[0])):
             whole = Value(clause.first, clause.last, lexed.said(clause.first, clause.last))
             said = [Candidate(CONCLUDED, "cannot be said", whole, ASSERTED, number)]

@@ -38,7 +38,7 @@ _TOKEN: Final = re.compile(
     r"|(?P<other>\\(?:begin|end)\s?\{[a-zA-Z]+\*?\})|(?P<inside>\\(?:text|mathrm|mbox|textbf|textrm|operatorname|mathbf)\s?\{)"
     r"|(?P<formula>\\\[|\\\(|\$\$|\$(?=[^\s$\d.]|\.[^\d\s]|\d[^$\n]{0,400}?\$(?!\d)))"
     rf"|(?P<number>(?<![A-Za-z0-9_.\\])(?:{_AMOUNT})(?:\s?(?:%|\\%|°))?)"
-    r"|(?P<letter>(?<![\w\\])[A-J](?![\w'’]|\.[A-Za-z])|(?<=[\u0e00-\u0eff\u3040-\u9fff\uac00-\ud7af])[A-J](?![A-Za-z0-9'’])|(?<![A-Za-z0-9\\])[A-J](?=[\u0e00-\u0eff\u3040-\u9fff\uac00-\ud7af])|(?<=[(\[])[a-j](?=[)\]]))"
+    r"|(?P<letter>(?<![^\W_])(?<!\\)[A-J](?![^\W_]|['’]|\.[A-Za-z])|(?<=[\u0e00-\u0eff\u3040-\u9fff\uac00-\ud7af])[A-J](?![A-Za-z0-9'’])|(?<![A-Za-z0-9\\])[A-J](?=[\u0e00-\u0eff\u3040-\u9fff\uac00-\ud7af])|(?<=[(\[])[a-j](?=[)\]]))"
     r"|(?P<comma>(?<![A-Za-z])[a-z]\.[a-z]\.,?)"
     rf"|(?P<word>{WORD_PATTERN})"
     r"|(?P<hashes>####(?=[\s\d$*-])\s?)"
