@@ -14,6 +14,8 @@ from markscheme.statistics import Counts, looking
 from markscheme.statistics.looking import Looked
 from markscheme.statistics.metrics import metric
 
+_IN_PROCESS = ("nano", "solver", "hf", "nanochat")
+
 
 def part_of_whole(counts: Counts, manifest: Manifest) -> tuple[Counts, str]:
     """The counts with the size of the benchmark they are a random part of, and what that makes the intervals about."""
@@ -70,7 +72,8 @@ def dependence(snapshot: Snapshot, counts: Counts, figures: Sequence[str]) -> li
             "how the samples of a problem were drawn is not recorded: they are taken as independent of each other, which "
             "several of one request need not be"
         )
-    if manifest.samples > 1 and manifest.sampling.get("temperature") and (same := repeated(snapshot)):
+    served = manifest.model.partition("/")[0] not in _IN_PROCESS  # nobody caches what this process computes
+    if served and manifest.samples > 1 and manifest.sampling.get("temperature") and (same := repeated(snapshot)):
         notes.append(
             f"{same:,} of {snapshot.answered:,} responses repeat another one to the same problem word for word at temperature "
             f"{manifest.sampling['temperature']:g}: a cache before the server, or a model that hardly varies. They count as "
