@@ -21,12 +21,13 @@ REFERENCE = {
         )),
         *(f"markscheme.api.reports.{name}" for name in (
             "load", "report", "compare", "gate", "audit", "benchmark_the_graders", "reproduce", "adjudicate", "plan",
+            "verify", "errata", "suspects",
         )),
         *(f"markscheme.api.exchange.{name}" for name in (
             "list_benchmarks", "list_protocols", "list_models", "show", "push", "export", "import_log",
         )),
     ],
-    "Marking": ["markscheme.marking.mark", "markscheme.marking.equality.equal", "markscheme.rewards"],
+    "Marking": ["markscheme.marking.mark", "markscheme.marking.explain", "markscheme.marking.equality.equal", "markscheme.rewards"],
     "What comes back": [
         "markscheme.api.run.Run", "markscheme.api.run.Answer", "markscheme.api.asking.Experiment",
         *(f"markscheme.api.results.{name}" for name in ("Report", "Comparison", "Plan")),

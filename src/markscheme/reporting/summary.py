@@ -183,14 +183,7 @@ def summarize(
     manifest = snapshot.manifest
     assert manifest is not None
     label = marked_label(snapshot, protocol)
-    counts, cluster, notes = clustered(snapshot.counts(label), snapshot, cluster)
-    if population == "the whole benchmark":
-        counts, drawn = part_of_whole(counts, manifest)
-        notes = (*notes, drawn)
-    if metrics:
-        from markscheme.reporting.picks import with_picks
-
-        counts = with_picks(snapshot, label, counts, metrics)
+    counts, cluster, notes = _counted(snapshot, label, population, cluster, metrics)
     verdicts, flags = counts.totals(), flag_counts(snapshot, label, (*ABSENCES, FAILED))
     from markscheme.reporting.adjudicated import corrected_figures
     from markscheme.reporting.errata import errata_or_note
@@ -228,11 +221,31 @@ def summarize(
         **_how_it_was_made(manifest),
     )
     notes = (*notes, *looks, *dependence(snapshot, counts, [*(f"pass@{k}" for k in passes), *metrics]))
-    absent = [f"{count:,} × {name}" for name, count in summary.absences.items()]
-    absences = [f"responses with something else in the place of an answer: {', '.join(absent)}"] if absent else []
-    absences += [loops_line(summary.loops)] if summary.loops else []
-    warnings = (*warnings_of(snapshot, label), *absences, *notes, *unread, *caveats(summary))
+    warnings = (*warnings_of(snapshot, label), *_absences(summary), *notes, *unread, *caveats(summary))
     return msgspec.structs.replace(summary, warnings=warnings)
+
+
+def _counted(
+    snapshot: Snapshot, label: str, population: Population, cluster: str | None, metrics: Sequence[str]
+) -> tuple[Counts, str | None, tuple[str, ...]]:
+    """The counts that a summary is made of, how they are clustered, and what must be said about them."""
+    counts, cluster, notes = clustered(snapshot.counts(label), snapshot, cluster)
+    if population == "the whole benchmark":
+        assert snapshot.manifest is not None
+        counts, drawn = part_of_whole(counts, snapshot.manifest)
+        notes = (*notes, drawn)
+    if metrics:
+        from markscheme.reporting.picks import with_picks
+
+        counts = with_picks(snapshot, label, counts, metrics)
+    return counts, cluster, notes
+
+
+def _absences(summary: Summary) -> list[str]:
+    """What responses have in the place of an answer: a refusal, nothing, or a loop."""
+    absent = [f"{count:,} × {name}" for name, count in summary.absences.items()]
+    told = [f"responses with something else in the place of an answer: {', '.join(absent)}"] if absent else []
+    return [*told, loops_line(summary.loops)] if summary.loops else told
 
 
 def _how_it_was_made(manifest: Manifest) -> dict[str, Any]:

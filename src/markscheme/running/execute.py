@@ -92,7 +92,7 @@ def execute(
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise JournalError(f"cannot make the run folder {out}: {error.strerror}") from None
-    with _lock(out, ranks):
+    with _lock(out, ranks), signals_kept(ranks):
         run = Run.create(out, manifest, questions) if ranks.first else Run(out, manifest)
         copied = bool(reuse) and reuse_answers(run, questions, reuse)
         # Without answers nothing is counted, which would need numpy before the first request.

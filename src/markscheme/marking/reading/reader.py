@@ -32,6 +32,7 @@ from markscheme.marking.reading.sections import ResponseSections
 from markscheme.marking.reading.tags import closed_answer, finished_answer, tagged_answer
 from markscheme.marking.reading.values import LETTERS, VALUE, Kind
 from markscheme.marking.reading.words import BIT, WORD_PATTERN, announces, languages
+from markscheme.marking.reading.writings import other_writing
 
 _TYPESET: Final = (json_answer, boxed_answer, tagged_answer, finished_answer)
 _TAIL: Final = 1_500
@@ -62,14 +63,6 @@ _MARKED: Final = re.compile(r"__|[.!?]\s|[:#？。]|\d\s\d|[(\[][A-J][)\]]")
 _WORD: Final = re.compile(WORD_PATTERN)
 _LABEL: Final = re.compile(r"\(?[A-J]\)?")
 _LETTERED: Final = re.compile(r"[^\W\d_]")
-_NOTE: Final = re.compile(r"<<[^<>\n]{0,200}>>")
-_EQUALS: Final = re.compile(r"(?<![<>!\\=])=(?!=)|\\approx|≈")
-_UNKNOWN: Final = re.compile(r"(?<![\\a-zA-Z])[a-zA-Z](?:_\{?\w\}?)?(?![a-zA-Z])")
-_TIMES: Final = re.compile(r"\d\s?x\s?\d")
-_COMPUTED: Final = re.compile(r"\d[^=]{0,80}?(?:[-+*/×÷·x^(]|\\times|\\cdot|\\div|\\frac)|\\frac|\\log|\\binom")
-_MEASURED: Final = re.compile(
-    r"([-−]?(?:\\?[$€£¥₹])?[-−]?\d[\d,]*+(?:\.\d+)?(?:/\d+)?)\s?((?:[^\W\d_π]+|/[^\W\d_]{2,})(?:[\s/][^\W\d_]+){0,3})\.?"
-)
 
 
 class Reading(NamedTuple):
@@ -185,7 +178,7 @@ def _bare_answer(text: str, start: int, end: int) -> Reading | None:
         if len(word) > 2 or word > "\u0400" or (len(word) == 2 and english.classes(word)):
             return None
     at = text.find(said, start)
-    alternative = _other_writing(said, "prose", said.endswith("!")) if said[0] != "(" else None
+    alternative = other_writing(said, "prose", said.endswith("!")) if said[0] != "(" else None
     return Reading(inside(said.strip("*` ")), at, at + len(said), "all of it", ASSERTED, alternative)
 
 
@@ -258,7 +251,7 @@ def _of_typeset(typeset: ExtractedAnswer, kind: Kind, *, quoted: bool) -> Readin
         worded = (
             _WORDS_INSIDE.sub(r" \1 ", _ROWS.sub("\n", content)).replace("\\;", " ").replace("\\,", " ").strip(" $")
         )
-    alternative = _other_writing(content, form) if kind.name == "value" else None
+    alternative = other_writing(content, form) if kind.name == "value" else None
     if form != "boxed" or kind.name in ("letter", "word") or worded is not content:
         inner = _in_prose(worded, 0, len(worded), kind)
         if inner is not None and inner.answer != content and not (kind is VALUE and _says_two(worded)):
@@ -370,44 +363,6 @@ def _reading(lexed: Lexed, chosen: Candidate, kind: Kind) -> Reading:
     start, end = tokens[value.first].start, tokens[value.last].end
     alternative = value.parts[0] if kind.name == "text" and value.parts else None
     if kind.name == "value":
-        alternative = _other_writing(value.content, "prose", lexed.text[end : end + 1] == "!")
+        alternative = other_writing(value.content, "prose", lexed.text[end : end + 1] == "!")
     parts = value.parts if kind.name != "text" else ()
     return Reading(value.content, start, end, chosen.rule, chosen.mood, alternative, parts, chosen.rank)
-
-
-def _other_writing(content: str, form: str, exclaimed: bool = False) -> str | None:
-    """The same answer in another writing: what a calculation comes to, a number without its unit, `100!`."""
-    if content.isdecimal():
-        return content + "!" if exclaimed else None
-    if len(content) > 400:
-        return None
-    result = _result(content)
-    if form == "boxed":
-        return result
-    measured = _MEASURED.fullmatch(result or content)
-    return measured[1] if measured is not None and not _is_known_unit(measured[2]) else result
-
-
-def _is_known_unit(unit: str) -> bool:
-    """Whether equality knows a unit, and so tells 3 hours from 3 minutes."""
-    from markscheme.marking.equality.units import read_unit
-
-    measure = read_unit(unit.strip(" ./"))
-    return measure is not None and not measure.word
-
-
-def _result(content: str) -> str | None:
-    """What a calculation comes to: of `21 + 49 = 70` the 70. `2x = 10` is an equation, and does not say 10."""
-    if "=" not in content and "≈" not in content and "approx" not in content:
-        return None
-    content = _NOTE.sub("", content)
-    sides = _EQUALS.split(content)
-    if len(sides) < 2 or "," in sides[-1]:
-        return None
-    unknowns = set(_UNKNOWN.findall(sides[-2]))
-    if _TIMES.search(sides[-2]):
-        unknowns -= {"x"}
-    computed = not unknowns and _COMPUTED.search(sides[-2])
-    if computed or (len(unknowns) > 1 and "^" not in content) or (len(sides) > 2 and not unknowns):
-        return sides[-1].strip(" $.\\")
-    return None
