@@ -163,8 +163,6 @@ def test_fixture_when_a_gate_fails_then_its_test_fails_with_the_summary(three, p
         "pytest",
         "-q",
         "-p",
-        "markscheme.plugins.pytest_gate",
-        "-p",
         "no:cacheprovider",
         "test_gate.py",
     ]
