@@ -68,10 +68,12 @@ def bubblewrap(limits: Limits, script: str) -> Start | None:
         return None
     words = [program, "--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session"]
     words += ["--cap-drop", "ALL", "--clearenv", "--seccomp", FILTER]
+    # First the temporary folder: a Python that is installed below the host's must not be hidden by it.
+    words += ["--size", str(FILES), "--tmpfs", "/tmp"]
     for name in _folders():
         words += ["--ro-bind", name, name]
     # No /proc: to the user root of the host, settings of the kernel are files like others.
-    words += ["--dev", "/dev", "--size", str(FILES), "--tmpfs", "/tmp", "--chdir", "/tmp"]
+    words += ["--dev", "/dev", "--chdir", "/tmp"]
     words += ["--remount-ro", "/dev", "--remount-ro", "/"]  # both are memory, without a limit
     for name, value in ENVIRONMENT.items():
         words += ["--setenv", name, value]
