@@ -59,7 +59,7 @@ def test_countdown_results_when_the_protocol_is_named_then_the_two_rules_change_
     assert (other["countdown_score"], other["beside"], other["differing"]) == (tags, wide, found["differing"])
 
 
-@pytest.mark.needs("datasets")
+@pytest.mark.needs("datasets", "lm_eval")
 def test_load_when_a_protocol_is_named_then_every_document_has_it_and_an_unknown_one_is_refused():
     assert load("gsm8k", sample=True, protocol="math")["test"][0]["protocol"] == "math"
     with pytest.raises(UsageError, match="protocol is one of countdown, answer-tags, not 'math'"):
