@@ -1,6 +1,6 @@
 # demo   the main job from a fresh clone, with the model in the box  setup  a virtual environment with the package and its tools
 # test   sets up, then every test that this machine can run        setup-all  the same with torch, lm_eval, inspect_ai
-# lint   style, types, who imports whom                            perf   the benchmarks
+# lint   style, types, who imports whom, plain English             perf   the benchmarks
 # docs   the site of the documentation, in site/
 # fuzz   property tests on new examples, until stopped or for FUZZ_SECONDS
 PYTHON ?= python3
@@ -58,6 +58,7 @@ lint: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --config contracts.toml
+	$(BIN)/python tests/support/plain_english.py
 
 $(VENV)/.docs: pyproject.toml constraints.txt | $(BIN)/python
 	$(PIP) -e '.[docs]'

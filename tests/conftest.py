@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import re
 import shutil
 import signal
 import socket
@@ -52,6 +53,19 @@ def pytest_runtest_setup(item):
             pytest.fail(f"not installed: {', '.join(missing)} (and MARKSCHEME_REQUIRE_ALL=1 lets nothing be skipped)")
         if missing:
             pytest.skip(f"needs {', '.join(missing)}")
+
+
+def pytest_terminal_summary(terminalreporter):
+    """One line on what was skipped for want of something, and the command that installs it."""
+    reports = terminalreporter.stats.get("skipped", [])
+    reasons = [report.longrepr[2] for report in reports if isinstance(report.longrepr, tuple)]
+    missing = {name for reason in reasons for name in re.findall(r"(?<=needs ).*", reason) for name in name.split(", ")}
+    if missing:
+        skipped = sum("needs " in reason for reason in reasons)
+        terminalreporter.write_line(
+            f"{skipped} tests were skipped because these are not installed: {', '.join(sorted(missing))}; "
+            "`make setup-all test` runs those that pip can install, `.ci/run` all of them"
+        )
 
 
 @pytest.hookimpl(optionalhook=True)  # of pytest-xdist
