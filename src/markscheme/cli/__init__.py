@@ -18,30 +18,30 @@ if TYPE_CHECKING:
 
 COMMANDS = {
     "run": "ask a model every question, mark every response, report",
-    "resume": "finish a run: ask for what is missing or failed, nothing twice",
-    "mark": "judge stored outputs, by one protocol or several",
-    "audit": "every protocol on the same responses, and where they disagree",
-    "reproduce": "a published score from stored outputs, every difference explained",
-    "judge": "a model's opinion on what the marker left open, as one more protocol",
-    "adjudicate": "your own opinion on a random sample, blind; the report then says how wrong the marker is",
-    "report": "tables, plots and export of one run or many",
-    "compare": "two runs problem by problem, or several ranked",
-    "gate": "pass, fail or inconclusive by a policy's limits, for CI",
-    "verify": "is a run as it was closed, and do its marks and its report come out again",
-    "errata": "golds that are known to be wrong, and golds that independent runs contradict",
-    "plan": "how many samples a question needs, and what they cost",
-    "view": "see every response in the browser",
-    "push": "a run to a tracker (wandb, mlflow …) or to the Hugging Face Hub",
-    "show": "a benchmark's problem and the prompt really sent",
-    "list": "benchmarks, protocols and model backends",
-    "data": "official data: list, prepare (fetch and pin), verify",
-    "countdown": "fresh puzzles and exact solutions",
-    "import": "a log of Inspect, lm-evaluation-harness, lighteval … becomes a run",
-    "export": "a run becomes an Inspect log, or a file of figures for others",
-    "lm-eval": "lm-evaluation-harness, with our tasks among its own",
-    "doors": "the published commands of five other systems, written into a folder",
-    "plugins": "where the task files for other tools lie, and the model in the box",
-    "completion": "commands, options and names completed by bash, zsh or fish",
+    "resume": "continue a run: ask only for what is missing or failed",
+    "mark": "mark stored outputs with one or more protocols",
+    "audit": "mark the same responses with every protocol and show where they disagree",
+    "reproduce": "recompute a published score from stored outputs and explain every difference",
+    "judge": "ask a model about responses that the marker could not decide",
+    "adjudicate": "label a random sample yourself, blind, to measure the marker's errors",
+    "report": "make tables, plots and exports of one or more runs",
+    "compare": "compare two runs problem by problem, or rank several",
+    "gate": "check runs against a policy in CI: pass, fail or inconclusive",
+    "verify": "check that a run was not altered and that its marks and report can be reproduced",
+    "errata": "list gold answers known to be wrong, or contradicted by independent runs",
+    "plan": "how many samples you need to detect a difference, and what they cost",
+    "view": "browse every response in the browser",
+    "push": "send a run to a tracker (wandb, mlflow …) or to the Hugging Face Hub",
+    "show": "show a problem of a benchmark and the exact prompt",
+    "list": "list benchmarks, protocols and model backends",
+    "data": "official data: list, prepare (download and pin), verify",
+    "countdown": "generate and solve Countdown puzzles",
+    "import": "import a log of Inspect, lm-evaluation-harness, lighteval … as a run",
+    "export": "export a run as an Inspect log, a results file or one archive",
+    "lm-eval": "run lm-evaluation-harness with markscheme's tasks included",
+    "doors": "copy the commands of five other systems into a folder",
+    "plugins": "print the paths of the task files for other tools and of the packaged model",
+    "completion": "print shell completion for bash, zsh or fish",
 }
 """Every command with its one line of help, in the order of a user's day; its module has the same name (`import_`)."""
 
@@ -60,7 +60,7 @@ def overview() -> str:
         "usage: markscheme COMMAND [options]\n\n"
         "Evaluate language models on mathematical reasoning, with numbers you can defend.\n\n"
         f"{commands}\n\n"
-        "`markscheme COMMAND --help` explains a command; `markscheme --version` tells the version.\n"
+        "`markscheme COMMAND --help` explains a command; `markscheme --version` prints the version.\n"
     )
 
 
