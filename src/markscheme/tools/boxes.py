@@ -1,7 +1,7 @@
 """The sandboxes that are known, best first: how each is started. None of them is ours.
 
-In every one a program sees the Python installation read-only, has no network, no environment of ours, cannot start a
-process or signal one of ours, and what it may write is bounded.
+In every one a program sees the Python installation read-only, has no network and no environment of ours, cannot signal a
+process of ours, and what it may write is bounded. It cannot start a process, except in a container, which ends with it.
 """
 
 from __future__ import annotations
