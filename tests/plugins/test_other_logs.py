@@ -128,7 +128,7 @@ def test_log_when_it_holds_prompts_only_then_the_benchmark_has_the_statement_and
     assert ms.report(run).accuracy.value == 1.0
     for row in rows.values():  # of a subjective set: what is asked, not the answer
         row["gold"] = {"capability": "arithmetic"}
-    with pytest.raises(DataError, match="say which benchmark it is from with -b"):
+    with pytest.raises(DataError, match="say which benchmark it is from"):
         ms.import_log(write(tmp_path / "m" / "y.json", rows), out=tmp_path / "other")
     assert [question.problem.id for question in run.questions()] == [p.id for p in problems]
 
