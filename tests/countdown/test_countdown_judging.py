@@ -62,7 +62,7 @@ def test_judge_when_the_answer_is_right_in_any_notation_then_correct(answer):
         ("", "malformed", "there is no expression"),
         ("= 16 =", "malformed", "16 is not one of the numbers; 3 is not used; 5 is not used; …"),
         ("===", "malformed", "there is no expression"),
-        ("x = (3+5)*2", "malformed", "nothing stands before 'x'"),
+        ("x = (3+5)*2", "malformed", "there is nothing before 'x'"),
         ("1=" * 21 + "1", "malformed", "more than 20 equals signs"),
     ],
 )

@@ -48,7 +48,7 @@ class _Pairs(NamedTuple):
 
 
 class _Level(NamedTuple):
-    """What makes all shapes over so many of the positions."""
+    """Builds all shapes over a given number of positions."""
 
     sums: _Pairs
     products: _Pairs

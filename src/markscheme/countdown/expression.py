@@ -25,7 +25,7 @@ class ExpressionError(ValueError):
 
 
 class Expression(NamedTuple):
-    """What an expression is worth, and which literals stand in it, in order; `str()` writes it in plain form."""
+    """The value of an expression and its literals, in order; `str()` writes it in plain form."""
 
     value: Fraction
     literals: tuple[int, ...]
@@ -70,7 +70,7 @@ def parse(text: str) -> Expression:
     if not text.isascii():
         text = text.translate(_UNICODE)
     parser = _Parser()
-    # No blanks at the end: looking for a token behind many of them would take time with their square.
+    # No blanks at the end: looking for a token after many of them would take quadratic time.
     for match in _TOKEN.finditer(text.strip().removesuffix(".").rstrip()):
         digits, decimals, token = match.groups()
         if token:
@@ -157,7 +157,7 @@ class _Parser:
             else:
                 self.pending.append("neg")
         elif operator != "+":
-            raise ExpressionError(f"nothing stands before {_quoted(token)}")
+            raise ExpressionError(f"there is nothing before {_quoted(token)}")
 
     def _operator(self, operator: str) -> None:
         self._apply_down_to(_RANK[operator])
@@ -173,7 +173,7 @@ class _Parser:
 
     def _close(self, token: str, opening: str) -> None:
         if self.wants_operand:
-            raise ExpressionError(f"nothing stands before {_quoted(token)}")
+            raise ExpressionError(f"there is nothing before {_quoted(token)}")
         self._apply_down_to(0)
         if not self.pending:
             raise ExpressionError(f"{_quoted(token)} closes nothing")
@@ -220,7 +220,7 @@ def _negated(tree: Tree) -> Tree:
 
 
 def _written(tree: Tree) -> tuple[str, int]:
-    """The expression with no more brackets than it needs, and the rank of its outermost operator."""
+    """The expression with as few brackets as possible, and the rank of its outermost operator."""
     if isinstance(tree, int):
         return str(tree), 4
     if len(tree) == 2:

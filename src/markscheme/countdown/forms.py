@@ -25,7 +25,7 @@ class Solution(msgspec.Struct, frozen=True):
 def essentially_same(one: str, other: str) -> bool:
     """Whether two expressions are the same solution, as `markscheme.countdown.solver` defines it.
 
-    An `ExpressionError` says why one of them is no expression.
+    An `ExpressionError` says why one of them is not an expression.
     """
     first, second = parse(one), parse(other)
     return first.value == second.value and essence(_flat(first.tree)[1])[1] == essence(_flat(second.tree)[1])[1]

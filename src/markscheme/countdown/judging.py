@@ -66,7 +66,7 @@ def judge(answer: str, nums: Sequence[int], target: int) -> Judgement:
 
 
 def literals_of_sides(answer: str) -> list[tuple[int, ...]]:
-    """The numbers that each side of an equation uses, in order; none for a side that is no expression."""
+    """The numbers that each side of an equation uses, in order; none for a side that is not an expression."""
     if len(answer) > MAX_LENGTH or answer.count("=") > MAX_SIDES:
         return []
     literals = []

@@ -32,7 +32,7 @@ class Search:
     def hits(self) -> Iterator[Shape]:
         """Every shape over all the numbers whose value is the target or its negative.
 
-        Each comes once; of those that differ only in which of several equal numbers stands where, some are left out.
+        Each comes once; of those that differ only in the order of equal numbers, some are left out.
         """
         plan = layout(len(self.nums))
         splits = [*self._different(plan.sum_splits), *self._different(plan.product_splits)]

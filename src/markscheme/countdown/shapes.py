@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Node(NamedTuple):
-    """A sum (`+`) of terms that are no sums, or a product (`*`) of factors that are no products.
+    """A sum (`+`) of terms that are not sums, or a product (`*`) of factors that are not products.
 
     Each part has a sign (in a sum) or an exponent (in a product) of +1 or -1.
     """
@@ -102,12 +102,12 @@ class Layout:
 
     @property
     def terms(self) -> tuple[int, int]:
-        """The slice of shapes that may stand as one term of a sum."""
+        """The slice of shapes that may be one term of a sum."""
         return (0, self.inverted + self.products) if self.size > 1 else (0, 1)
 
     @property
     def factors(self) -> tuple[int, int]:
-        """The slice of shapes that may stand as one factor of a product."""
+        """The slice of shapes that may be one factor of a product."""
         return (self.inverted + self.products, self.total) if self.size > 1 else (0, 1)
 
     def sum_prefixes(self, before: int) -> tuple[int, int]:
@@ -131,7 +131,7 @@ def layout(size: int) -> Layout:
 
 @cache
 def divided(size: int) -> NDArray[np.bool_]:
-    """For each product of this size (in the order of the layout), whether some factor stands below the line."""
+    """For each product of this size (in the order of the layout), whether some factor is below the fraction bar."""
     import numpy as np
 
     flags = [np.empty(0, np.bool_)]
@@ -187,7 +187,7 @@ def inverse(product: Shape) -> Node:
 
 
 def _composed(op: Literal["+", "*"], splits: list[Split], number: int) -> Node:
-    """The sum (or product) with this number: its prefix with the last block put behind."""
+    """The sum (or product) with this number: its prefix with the last block appended."""
     split = splits[bisect_right(splits, number, key=lambda s: s.start) - 1]
     second_kind, pair = divmod(number - split.start, split.pairs)
     x, y = divmod(pair, split.y1 - split.y0)

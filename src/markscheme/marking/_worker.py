@@ -1,4 +1,4 @@
-"""The process behind the sandbox: reads a task, runs it within limits, writes what came of it, until its input ends.
+"""The sandbox's process: reads a task, runs it within limits, writes the outcome, until its input ends.
 
 Started as `python -m markscheme.marking._worker MEMORY_MB`, or in a fork of a run. Messages are msgpack
 after a length of four bytes. Standard output is kept for them alone: what a task prints goes nowhere.

@@ -1,6 +1,6 @@
 """`mark` and `mark_many`: a response, a gold answer and a protocol in, a `Mark` out.
 
-Never raises on a response, whatever stands in it; raises `UsageError` for a call that cannot mean anything.
+Never raises on a response, whatever it contains; raises `UsageError` for a call that cannot mean anything.
 """
 
 from __future__ import annotations
@@ -186,7 +186,7 @@ def explain(
     known = "0" if problem is None and gold is None else gold
     rule, response, right, think_end, problem = _job(response, problem, known, protocol, think_end)
     if rule.asks is None:
-        raise UsageError(f"protocol {rule.name!r} has a rule of its own, so that there is no reading to explain.")
+        raise UsageError(f"protocol {rule.name!r} has its own rule, so there is no reading to explain.")
     if isinstance(response, Response) and response.error is not None:
         raise UsageError(f"there is no text to explain, because the request failed: {response.error[:200]}.")
     return explained(_sections(response, think_end, problem), rule.asks(right))
@@ -196,7 +196,7 @@ _WITHOUT = (Verdict.NO_ANSWER, Verdict.TRUNCATED, Verdict.WRONG)
 
 
 def _with_absence(assessment: Assessment, text: str, response: Response | None = None) -> Assessment:
-    """Flagged with what stands in the place of an answer, where nothing was extracted or what was is not right."""
+    """Flagged with what takes the place of an answer, where nothing was extracted or the answer is not right."""
     if assessment.verdict not in _WITHOUT:
         return assessment
     if assessment.verdict is not Verdict.NO_ANSWER and len(text) > 1_000 and response is None:
@@ -224,7 +224,7 @@ def _assess(rule: Protocol, sections: ResponseSections, gold: Gold) -> Assessmen
 
 
 MAX_ANSWER = 10_000
-"""A mark keeps no more of an answer; `span` still says where all of it stands."""
+"""Characters of an answer that a mark keeps; `span` still covers all of it."""
 
 
 def _writable(text: str) -> str:

@@ -1,6 +1,6 @@
 """What a protocol is, and how one is got by its name.
 
-A protocol judges; it never reads files, talks to a network or raises on a response. The built-in ones stand in
+A protocol judges; it never reads files, talks to a network or raises on a response. The built-in ones are in
 `protocols/table.py`; another package adds its own through the entry-point group `markscheme.protocols`.
 """
 

@@ -17,9 +17,9 @@ VOCABULARY = (*SPECIAL, *SIGNS, *map(str, range(LARGEST + 1)))
 PAD, BOS, EOS = range(3)
 
 # In order: the list of permitted signs in the question is not part of the puzzle; the target is announced by a word;
-# all that stands behind the question mark is instructions.
+# everything after the question mark is instructions.
 REPLACEMENTS = ((r"\(\+, -, \*, /\)", ""), (r"target", ">"), (r"\?[\s\S]*", "?"))
-# A comma directly behind a number, as in "41, 70", only separates; the model's own commas stand alone.
+# A comma directly after a number, as in "41, 70", only separates; the model's own commas are separate tokens.
 WORD = r"</?answer>|(?<!\d)(?:0|[1-9]\d{0,2})(?!\d)|[>?+\-*/=();]|(?<=\s),"
 
 _REPLACEMENTS = tuple((re.compile(pattern), text) for pattern, text in REPLACEMENTS)

@@ -52,7 +52,7 @@ class Transformer:
         return Cache(len(self._layers), rows, self.heads, min(length, self.longest), self.width)
 
     def forward(self, tokens: Tokens, cache: Cache) -> Floats:
-        """Logits behind each of `tokens` (rows × new tokens), which follow what the cache holds; extends the cache."""
+        """Logits after each of `tokens` (rows × new tokens), which follow what the cache holds; extends the cache."""
         rows, new = tokens.shape
         start, end = cache.length, cache.length + new
         # One row a token: a product of two matrices, where numpy takes three axes for one product a sequence.
@@ -203,14 +203,14 @@ def _drawn(chances: Floats, luck: Floats) -> Tokens:
         places < chances.shape[1], chances.take(rows[:, None] * chances.shape[1] + places, mode="clip"), 0
     )
     drawn = (np.cumsum(inside, axis=1, dtype=np.float64) <= aim[:, None]).sum(axis=1)
-    # Rounding may leave the draw behind the last token of the block that has a chance at all.
+    # Rounding may leave the draw after the last token of the block that has a chance at all.
     last = BLOCK - 1 - (inside[:, ::-1] > 0).argmax(axis=1)
     tokens: Tokens = block * BLOCK + np.minimum(drawn, last)
     return tokens
 
 
 def _attend(query: Floats, keys: Floats, values: Floats) -> Floats:
-    """What each new token takes from everything before it and itself, nothing behind it. Queries are scaled already."""
+    """Causal attention of the new tokens over everything before them. Queries are scaled already."""
     new, length = query.shape[2], keys.shape[2]
     scores = _rows_by_matrices(keys, query) if new == 1 else query @ keys.transpose(0, 1, 3, 2)
     if new > 1:

@@ -319,7 +319,7 @@ def marked_label(snapshot: Snapshot, protocol: str | None = None) -> str:
 
 
 def protocol_parts(label: str) -> list[str]:
-    """The bare names of the protocols in a label: two in `math@5+judge:NAME@1`."""
+    """The bare names of the protocols in a label: two in `math@6+judge:NAME@1`."""
     return [part.partition("@")[0] for part in label.split("+")]
 
 

@@ -1,6 +1,6 @@
 """Whether two answers are the same mathematics: `equal` says yes or no, `compare` also says why, or that it cannot say.
 
-An answer goes from text to meaning in `read/`, meanings are compared in `rules/`, and both stand on the exact
+An answer goes from text to meaning in `read/`, meanings are compared in `rules/`, and both use the exact
 arithmetic of `algebra/`, which knows neither. `comparing` puts them together; what none of them can decide goes to
 sympy in a worker process (`proofs`).
 

@@ -40,7 +40,7 @@ _LONGEST_LAYOUT: Final = 5000
 
 
 class AnswerComparison(msgspec.Struct, frozen=True):
-    """What came of comparing an answer with a gold. `equal` is `None` when neither could be shown."""
+    """The result of comparing an answer with a gold. `equal` is `None` when it could not be decided."""
 
     equal: bool | None
     why: str
@@ -78,7 +78,7 @@ def compare(
 
     What the problem says may be given: `places`, the decimal places where it asks for rounding (without it a decimal
     equals only what it is exactly); `unit`, in which it asks for the answer, so that $0.25 is 25 where cents are asked
-    for; `choices`, from letter to text: the two then stand for each other. `time_limit` bounds the symbolic work in
+    for; `choices`, from letter to text: a letter then equals its text. `time_limit` bounds the symbolic work in
     seconds.
     """
     if answer == gold:
@@ -115,7 +115,7 @@ def _letter(text: str, choices: Mapping[str, str]) -> str:
 
 
 def _in_unit(answer: str, gold: str, unit: str) -> bool:
-    """Whether an amount is so many of a unit: $0.25 is 25 cents."""
+    """Whether an amount equals a number of the asked unit: $0.25 is 25 cents."""
     left, right, asked = _read(answer).answer, _read(gold).answer, read_unit(unit)
     if not isinstance(left, Scalar) or not isinstance(right, Scalar) or left.unit is None or right.unit is not None:
         return False
@@ -125,7 +125,7 @@ def _in_unit(answer: str, gold: str, unit: str) -> bool:
 
 
 def _compare(answer: str, gold: str, places: int | None, time_limit: float) -> AnswerComparison:
-    """What came of it when the two were last compared: samples of a problem give the same answer again and again."""
+    """Compare through a cache: samples of a problem often give the same answer."""
     known = _compared.get((answer, gold, places))
     if known is not None:
         return known
@@ -229,7 +229,7 @@ _NUMBER: Final = re.compile(r"\d+(?:\.\d+)?")
 
 
 def _same_tokens(answer: str, gold: str) -> bool:
-    """Whether two texts differ only in layout, for answers that are the same but beyond reading."""
+    """Whether two texts differ only in layout, for answers that cannot be parsed."""
     texts = [clean(text) for text in (answer, gold) if len(text) <= _LONGEST_LAYOUT]
     if len(texts) < 2 or max(map(len, texts)) > _LONGEST_LAYOUT:
         return False
@@ -312,7 +312,7 @@ _MEANINGS: Final = (
     _Meaning(",", lambda text: _LIST_COMMA.sub(";", text)),  # 1,234 as a list
     _Meaning(",", lambda text: _SPACED_COMMA.sub(",", text) if _SPACED_GROUPS.fullmatch(text) else text, "answer"),
     *(_Meaning(sign, with_unit_set_apart, "both") for sign in (" ", "\\", ")")),  # 5 m as an amount
-    _Meaning("frac", letters_apart),  # \frac13 mL^2 is no amount where the gold is \frac{mL^2}{3}
+    _Meaning("frac", letters_apart),  # \frac13 mL^2 is not an amount where the gold is \frac{mL^2}{3}
     _Meaning(",", _point_for_comma, flag="decimal comma"),
     _Meaning(".", _point_for_comma, flag="decimal comma"),
     _Meaning("_", lambda text: _LETTERED_BASE.sub("", text), "answer"),  # 1020_b, where the gold says just 1020
@@ -350,7 +350,7 @@ def _by_second_meaning(answer: str, gold: str) -> AnswerComparison | None:
 
 
 _cache: Final[dict[str, _Reading]] = {}
-"""What was read before; golds and common answers come again and again."""
+"""Answers parsed before: golds and common answers recur."""
 
 
 def _read(text: str) -> _Reading:
@@ -363,7 +363,7 @@ def _read(text: str) -> _Reading:
     except (TooBig, RecursionError):
         reading = _Reading(None, _TOO_BIG)
     except (Unreadable, Undefined) as problem:
-        apart = with_unit_set_apart(text)  # 5 kJ/mol, which is no product either
+        apart = with_unit_set_apart(text)  # 5 kJ/mol is not a product either
         reading = _read(apart) if apart != text else _Reading(None, str(problem) or type(problem).__name__)
     if len(text) <= _CACHED_LENGTH and effort_spent() <= _CACHED_EFFORT:
         if len(_cache) >= _CACHE_SIZE:

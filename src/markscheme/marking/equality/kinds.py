@@ -15,7 +15,7 @@ from markscheme.marking.equality.units import Unit
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
-    """One value, with the unit or percent sign behind it."""
+    """One value, with the unit or percent sign after it."""
 
     value: Value
     unit: Unit | None = None
@@ -33,11 +33,11 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A letter of a multiple-choice question, with whatever was written behind it."""
+    """A letter of a multiple-choice question, with the text after it."""
 
     letter: str
     rest: str = ""
-    value: ParsedAnswer | None = None  # what is written behind the letter, where that is mathematics
+    value: ParsedAnswer | None = None  # the text after the letter, where that is mathematics
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +161,7 @@ def _number(scalar: Scalar) -> Value:
 
 
 def key(answer: ParsedAnswer) -> str | None:
-    """A text that two answers share only if they are equal, or None where there is no cheap one."""
+    """A text that two answers share only if they are equal, or None where none is cheap to make."""
     if isinstance(answer, Scalar):
         return f"={form(answer.value)}|{answer.unit or ''}{'%' if answer.percent else ''}"
     if isinstance(answer, Text):

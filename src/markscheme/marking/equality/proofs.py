@@ -46,7 +46,7 @@ class SymbolicComparator(Comparator):
 
 
 def _factored(expression: Any) -> Any:
-    """With what stands under roots and in logarithms factored."""
+    """With the arguments of roots and logarithms factored."""
     rooted = expression.replace(
         lambda e: e.is_Pow and not e.exp.is_integer and e.base.is_Add, lambda e: sympy.Pow(sympy.factor(e.base), e.exp)
     )

@@ -1,4 +1,4 @@
-"""Units behind a number: what they measure and how they convert. An unknown word is kept as a word.
+"""Units after a number: what they measure and how they convert. An unknown word stays a word.
 
 Only what can be converted exactly is; `5 m` is `500 cm` and never `5 cm`.
 """
@@ -188,7 +188,7 @@ _NAMES: Final = {"T": "tesla", "F": "farad"}
 
 
 def with_unit_set_apart(text: str) -> str:
-    r"""An amount whose unit stands in plain letters with that unit as text: `5.2 x 10^3 kJ/mol`, `3 m \mathrm{s^{-1}}`, `3 (cm)`.
+    r"""An amount with its unit in plain letters, rewritten with the unit as text: `5.2 x 10^3 kJ/mol`, `3 m \mathrm{s^{-1}}`, `3 (cm)`.
     Any other text comes back as it is: without a space `5m` is a product."""
     head, equals, amount = text.rpartition("=")
     if amount[:1] not in "-+.0123456789 " or len(text) > 100:
@@ -203,6 +203,6 @@ def with_unit_set_apart(text: str) -> str:
     symbols = _AROUND_SIGNS.sub(r"\1", m[2] or m[3])
     unit, _, exponent = symbols.partition("^")
     if not unit.isalpha() or not exponent.lstrip("-").isdigit():
-        unit, exponent = symbols, ""  # m/s^2 is read as it stands
+        unit, exponent = symbols, ""  # m/s^2 is read as it is
     amount = _POWER.sub(r"^{\1}", m[1])
     return rf"{head}{equals}{amount}\text{{ {_NAMES.get(unit, unit)}}}" + (f"^{{{exponent}}}" if exponent else "")

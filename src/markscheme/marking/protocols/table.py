@@ -55,7 +55,7 @@ PROTOCOLS: Final = (
         _in_file("gsm8k", "strict"),
     ),
     Protocol(
-        "gsm8k-numeric", "5", "the ANSWER: line as a number, with the usual fallbacks", "number",
+        "gsm8k-numeric", "6", "the ANSWER: line as a number, with the usual fallbacks", "number",
         _in_file("gsm8k", "numeric"), asks=_a_number,
     ),
     Protocol("gsm8k-flexible", "4", "the last number in the response", "number", _in_file("gsm8k", "flexible")),
@@ -72,7 +72,7 @@ PROTOCOLS: Final = (
         _in_file("published", "gsm8k_benchmark"),
     ),
     Protocol("boxed-exact", "4", "the last \\boxed{} is exactly the gold integer", "number", _in_file("published", "boxed_exact")),
-    Protocol("aime", "5", "the integer from 0 to 999 that is boxed or clearly stated", "number", _in_file("aime"), asks=_a_number),
+    Protocol("aime", "6", "the integer from 0 to 999 that is boxed or clearly stated", "number", _in_file("aime"), asks=_a_number),
     Protocol(
         "nanochat-aime", "3", "nanochat's AIME tasks as published: the last \\boxed{…} as a string", "number",
         _in_file("published", "nanochat_aime"),
@@ -81,7 +81,7 @@ PROTOCOLS: Final = (
         "normalized", "4", "the last box, LaTeX markers and spaces removed, equal strings", "text",
         _in_file("normalized"),
     ),
-    Protocol("math", "5", "mathematical equality with the final answer", "text", _in_file("math"), slow=True, asks=_as_the_gold),
+    Protocol("math", "6", "mathematical equality with the final answer", "text", _in_file("math"), slow=True, asks=_as_the_gold),
     Protocol(
         "math-verify", "4", "Math-Verify as it comes, for comparison", "text", _in_file("math_verify"),
         slow=True, needs="math_verify",

@@ -46,6 +46,8 @@ _THAT: Final = BIT["THIS"]
 _WOULD: Final = BIT["WOULD"]
 _SO: Final = BIT["SO"]
 _RESCALE: Final = BIT["RESCALE"]
+_MINUS: Final = BIT["MINUS"]
+_UNTRUE: Final = _BAD | BIT["FALSE"]
 _TAKES_BACK: Final = BIT["RETRACT"] | BIT["NO"]
 _ARROWS: Final = ("→", "⇒", "\\Rightarrow", "\\implies")
 _BULLETS: Final = ("- ", "• ", "+ ", "– ")
@@ -92,7 +94,10 @@ def clauses(lexed: Lexed) -> list[Clause]:
             first, opener, supposed = at + 1, 0, bool(opener & _IF)
     if first < len(tokens):
         found.append(Clause(first, len(tokens) - 1, opener, LINE, line))
-    return found
+    return [
+        each._replace(supposed=True) if each.ender == WORD and following.opener & _IF else each
+        for each, following in zip(found, [*found[1:], *found[-1:]], strict=True)
+    ]
 
 
 def _begins_clause(lexed: Lexed, at: int, first: int) -> bool:
@@ -130,10 +135,12 @@ def mood_of(lexed: Lexed, clause: Clause, at: int, last: int) -> str:
     near = _before(tokens, clause.first, at)
     if near & _BOUND and not _goes_on(tokens, last, clause.last):
         return BOUNDED
+    if near & _AND and _is_between(tokens, clause.first, at):
+        return BOUNDED
     following = tokens[last + 1 : min(last + 2, clause.last) + 1]
     after = following[0].classes if following and following[0].kind == WORD else 0
-    compared = after & _BOUND and len(following) > 1 and following[1].kind == NUMBER  # 5 more than 3
-    if near & _OPERATE or after & _RESCALE or compared:
+    compared = after & (_BOUND | _MINUS) and len(following) > 1 and following[1].kind == NUMBER  # 5 more than 3
+    if (near & _OPERATE and not near & _IS) or after & _RESCALE or compared:
         return OPERATED
     if clause.supposed and any(token.classes & _WOULD for token in tokens[clause.first : at]):
         return CONDITIONAL  # "If x were 2, the answer would be 5"
@@ -160,6 +167,14 @@ def _is_refused(lexed: Lexed, following: list[Token]) -> bool:
     return any(token.kind == WORD and token.classes & _NOT for token in following[: 1 + particle])
 
 
+def _is_between(tokens: list[Token], first: int, at: int) -> bool:
+    """Whether a value is the upper end of "between 2 and 5"."""
+    for token in reversed(tokens[first : at - 1]):
+        if token.kind == WORD and token.classes & (_BOUND | _IS):
+            return bool(token.classes & _BOUND)
+    return False
+
+
 def _goes_on(tokens: list[Token], last: int, end: int) -> bool:
     """Whether more of a sentence follows a value, as in "she needs at least 34 boxes", which says how many."""
     if tokens[last].kind == WORD and not tokens[last].classes & BIT["NUMBER"]:
@@ -174,8 +189,8 @@ def _is_denied(tokens: list[Token], first: int, at: int) -> bool:
         token = tokens[place]
         if token.kind != WORD:
             continue
-        if token.classes & (_BAD | _NOT) and tokens[place + 1].classes & (_THAT | _ANSWER) and token.classes & _BAD:
-            return True  # "it is impossible that", "the wrong answer is"
+        if token.classes & _UNTRUE and (token.classes | tokens[place + 1].classes) & (_THAT | _ANSWER):
+            return True  # "it is impossible that", "the wrong answer is", "a common mistake is"
         if token.classes & _BAD and not copula and (place >= at - 3 or tokens[place + 1].classes & _WITHIN):
             return True
         if token.classes & _NOT:

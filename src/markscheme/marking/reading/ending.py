@@ -120,7 +120,7 @@ def breaks_off(text: str, start: int, end: int, *, ended: bool = False) -> bool:
         return True
     if len(tail) < _SHORT and not start:
         return not stated and _is_begun(lexed, parts)
-    if len(tail) < _SHORT and "\n" not in tail and lexed.tokens[parts[0].first].kind in _TELLING:
+    if len(tail) < _SHORT and "\n" not in tail.lstrip() and lexed.tokens[parts[0].first].kind in _TELLING:
         return False  # a bare last line after closed thinking
     if start == 0 and _is_thinking(text, end, lexed):
         return not ends_with_answer(text, start, end)

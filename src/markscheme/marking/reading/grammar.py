@@ -127,7 +127,10 @@ def best(found: list[Candidate]) -> Candidate | None:
         return None
     if found[-1].mood == ASKED and all(each.rank == SAID for each in asserted):
         return None
-    return asserted[-1] if top < CHOSEN else [each for each in asserted if each.rank == top][-1]
+    if top >= CHOSEN:
+        return [each for each in asserted if each.rank == top][-1]
+    apart = [each for each in asserted if each.rank == CONCLUDED]
+    return asserted[0] if apart == asserted[:1] and apart[0].rule == "set apart" else asserted[-1]
 
 
 def _lists_choices(asserted: list[Candidate]) -> bool:
@@ -203,11 +206,22 @@ def _stated(lexed: Lexed, clause: Clause, kind: Kind, heading: bool, plainly: bo
         return
     concludes = any(token.kind == WORD and token.classes & _SO for token in tokens[first : last + 1])
     apart = value.first > first and tokens[value.first - 1].kind == EMPHASIS
+    only = apart and sum(token.kind == EMPHASIS for token in tokens[first : last + 1]) == 2
     lone = _is_lone(lexed, clause, value)
     if kind.name == "letter" and value.first - first < 2 and not lone and is_label(lexed, value):
         yield SAID, "a label", value
         return
-    rule = "concluded" if concludes else "set apart" if apart else "a line of its own" if lone else "said"
+    rule = (
+        "concluded"
+        if concludes
+        else "set apart"
+        if only
+        else "in bold"
+        if apart
+        else "a line of its own"
+        if lone
+        else "said"
+    )
     yield (CONCLUDED if concludes or apart or lone else SAID), rule, value
 
 
@@ -365,6 +379,8 @@ def takes_back(lexed: Lexed, clause: Clause) -> bool:
         if token.classes & _RETRACT and _says_wrong(lexed, token):
             return True
         denied = denied or bool(token.classes & _NOT)
+        if token.classes & _NO and token.end == lexed.tokens[clause.last].end:
+            return subject  # "Wait, no."
         if token.classes & (_THIS | _ANSWER | _RETRACT):
             subject = True
         elif subject and (token.classes & _BAD or (denied and token.classes & _GOOD)):

@@ -32,7 +32,7 @@ class Token(NamedTuple):
     classes: int = 0
 
 
-_AMOUNT: Final = r"[-−–+△]?(?:\\?[$€£¥₹₩]\s?|Rs\.?\s?|(?:USD|EUR|GBP|CHF|CAD|AUD|INR|RMB|CNY|SGD|RM)(?=\d))?[-−]?(?:\d{1,2}:\d\d(?::\d\d)?(?:\s?[AaPp]\.?[Mm]\b(?:\.(?!\s+[A-Z]))?)?(?!\d)|\d{1,3}(?>(?:[ \u00a0\u202f]\d{3})+)(?!\d)(?:[.,]\d+)?|\d(?>(?:[,.'’]?\d)*)|\.\d+)(?:/\d+){0,2}"
+_AMOUNT: Final = r"[-−–+△]?(?:\\?[$€£¥₹₩]\s?|Rs\.?\s?|(?:USD|EUR|GBP|CHF|CAD|AUD|INR|RMB|CNY|SGD|RM)(?=\d))?[-−]?(?:\d{1,2}:\d\d(?::\d\d)?(?:\s?[AaPp]\.?[Mm]\b(?:\.(?!\s+[A-Z]))?)?(?!\d)|\d{1,3}(?>(?:[ \u00a0\u202f]\d{3})+)(?!\d)(?:[.,]\d+)?|\d(?>(?:[,.'’]?\d)*)|\.\d+)[⁻⁰¹²³⁴-⁹]*(?:/\d+){0,2}"
 _TOKEN: Final = re.compile(
     rf"(?P<box>\\?boxed\s?\{{|\\fbox\s?\{{|\\boxed(?=\s?[\w\\]))"
     r"|(?P<other>\\(?:begin|end)\s?\{[a-zA-Z]+\*?\})|(?P<inside>\\(?:text|mathrm|mbox|textbf|textrm|operatorname|mathbf)\s?\{)"
@@ -200,8 +200,13 @@ def _formula(text: str, opened: re.Match[str], end: int, tokens: list[Token]) ->
         or text.find("\\fbox", begin, close) >= 0
     ):
         return opened.end()  # the box is read next, and the sign that closes the formula is an opening one to nobody
-    tokens.append(Token(FORMULA, begin, close + len(closing)))
-    return close + len(closing)
+    finish = close + len(closing)
+    tokens.append(Token(FORMULA, begin, finish))
+    if text[close - 1] == "," or (
+        text[close - 1] == "." and not text[finish : min(end, finish + 2)].strip(" \n").islower()
+    ):
+        tokens.append(Token(COMMA if text[close - 1] == "," else STOP, finish, finish))
+    return finish
 
 
 def _box(text: str, opened: re.Match[str], end: int, tokens: list[Token]) -> int:

@@ -11,7 +11,7 @@ from typing import Final
 from markscheme.marking.reading.clauses import ASSERTED, Clause, mood_of
 from markscheme.marking.reading.lexer import CLOSE, COLON, COMMA, EMPHASIS, EQUALS, NUMBER, OPEN, WORD, Lexed
 from markscheme.marking.reading.quantities import Value
-from markscheme.marking.reading.values import Kind, value_in
+from markscheme.marking.reading.values import Kind, is_refused, value_in
 from markscheme.marking.reading.words import BIT
 
 _IS, _SO, _STEP, _WITHIN, _FILLER, _LABEL = (BIT[name] for name in ("IS", "SO", "STEP", "WITHIN", "FILLER", "LABEL"))
@@ -34,6 +34,8 @@ def meant_value(lexed: Lexed, kind: Kind, clause: Clause, first: int, last: int)
         return found[0]
     if kind.name == "letter" and found and found[0].first - first < 2 and is_label(lexed, found[0]):
         return found[0]
+    if len(found) > 1 and kind.name == "letter":
+        found = [each for each in found if not is_refused(lexed, each.last, last)] or found
     if len(found) > 1 and kind.name == "value":
         asserted = [each for each in found if mood_of(lexed, clause, each.first, each.last) == ASSERTED]
         found = asserted or found

@@ -25,7 +25,7 @@ from markscheme.marking.reading.grammar import (
     candidates,
     takes_back,
 )
-from markscheme.marking.reading.lexer import EQUALS, LETTER, NUMBER, WORD, Lexed, lex, near_end
+from markscheme.marking.reading.lexer import ASKS, EQUALS, LETTER, NUMBER, WORD, Lexed, lex, near_end
 from markscheme.marking.reading.numbers import ascii_digits
 from markscheme.marking.reading.quantities import inside
 from markscheme.marking.reading.sections import ResponseSections
@@ -50,6 +50,9 @@ _LOOP: Final = 4
 _WORDS_INSIDE: Final = re.compile(r"\\(?:text|textbf|textit|textrm|mathrm|mathbf|mbox|operatorname)\s?\{([^{}]*)\}")
 _ROWS: Final = re.compile(r"\\begin\{[a-z]+\*?\}|\\end\{[a-z]+\*?\}|\\\\(?:\[[^\]]{0,9}\])?|&")
 _IN_PROSE: Final = re.compile(r"\\text\s?\{[^{}]*[a-z]{2}|\\Rightarrow|\\implies|⇒")
+_ARROW: Final = re.compile(r"\\Rightarrow|\\implies|⇒")
+_SENTENCE: Final = 3
+"""Words in a formula that make a sentence of it; fewer are a unit or a condition."""
 _LETTER_SET: Final = re.compile(r"[A-J]{1,6}")
 _NOT_ALL: Final = sum(
     BIT[name] for name in ("NOT", "BAD", "HEDGE", "BOUND", "OPERATE", "ASK", "RETRACT", "REMARK", "STEP", "IS")
@@ -248,19 +251,32 @@ def _of_typeset(typeset: ExtractedAnswer, kind: Kind, *, quoted: bool) -> Readin
         return Reading(content, start, end, "json", ASSERTED, items)
     worded = content
     if "\\" in content and (kind.name != "value" or _IN_PROSE.search(content)):
-        worded = (
-            _WORDS_INSIDE.sub(r" \1 ", _ROWS.sub("\n", content)).replace("\\;", " ").replace("\\,", " ").strip(" $")
-        )
+        worded = _as_prose(content, formulas=kind.name == "value")
     alternative = other_writing(content, form) if kind.name == "value" else None
     if form != "boxed" or kind.name in ("letter", "word") or worded is not content:
         inner = _in_prose(worded, 0, len(worded), kind)
-        if inner is not None and inner.answer != content and not (kind is VALUE and _says_two(worded)):
+        if (
+            inner is not None
+            and not _opens_bounded(worded)
+            and inner.answer != content
+            and not (kind is VALUE and _says_two(worded))
+        ):
             alternative = alternative or inner.alternative or inner.answer
     if kind.name != "value":
         content = worded
     if kind.name in ("letter", "word") and alternative is not None:
         content, alternative = alternative, content
     return Reading(content, start, end, form, ASSERTED, alternative, typeset.parts)
+
+
+def _as_prose(content: str, *, formulas: bool) -> str:
+    """A sentence that is set as a formula, as it would be written outside of one: its words bare, its `formulas` in signs."""
+    content = _ROWS.sub("\n", content).replace("\\;", " ").replace("\\,", " ")
+    words = sum(len(words.split()) for words in _WORDS_INSIDE.findall(content))
+    if not formulas or (words < _SENTENCE and not _ARROW.search(content)):
+        return _WORDS_INSIDE.sub(r" \1 ", content).strip(" $")
+    lines = (_WORDS_INSIDE.sub(r"$ \1 $", _ARROW.sub("$ ⇒ $", line)) for line in content.split("\n"))
+    return "\n".join(f"${line}$".replace("$$", "") for line in lines)
 
 
 def _is_plain(lead: str) -> bool:
@@ -280,6 +296,11 @@ def _moody() -> tuple[frozenset[str], frozenset[tuple[str, str]]]:
     )
 
 
+def _opens_bounded(text: str) -> bool:
+    tokens = lex(text, 0, len(text)).tokens
+    return bool(tokens) and bool(tokens[0].classes & BIT["BOUND"])
+
+
 def _says_two(text: str) -> bool:
     """Whether a text says two values of two things: "p is 3 and q is 35"."""
     lexed = lex(text, 0, len(text))
@@ -297,7 +318,8 @@ def _says_two(text: str) -> bool:
 def _mood_around(text: str, start: int, end: int, typeset: ExtractedAnswer, outer: int) -> str:
     """The mood of the sentence around a typeset answer, and whether what follows takes it back."""
     opens = max(start, typeset.start - 12)
-    if end - outer < _SHORTEST and _is_plain(text[max(start, opens - 100, text.rfind("\n", start, opens)) : opens]):
+    brief = end - outer < _SHORTEST and "?" not in text[outer:end]
+    if brief and _is_plain(text[max(start, opens - 100, text.rfind("\n", start, opens)) : opens]):
         return ASSERTED  # nearly every box
     line = max(start, text.rfind("\n", max(start, opens - _AROUND), opens) + 1, opens - _AROUND)
     lexed = lex(text, line, min(end, outer + _AROUND))
@@ -309,7 +331,7 @@ def _mood_around(text: str, start: int, end: int, typeset: ExtractedAnswer, oute
     for number, clause in enumerate(parts):
         if clause.first <= at <= clause.last:
             mood = mood_of(lexed, clause, at, at)
-            if mood in (DENIED, OPERATED, HEDGED):
+            if mood in (DENIED, OPERATED, HEDGED) or clause.ender == ASKS:
                 return mood
             rest = next((place for place in range(at, clause.last + 1) if lexed.tokens[place].start >= outer), None)
             after = [] if rest is None else [clause._replace(first=rest)]

@@ -85,8 +85,8 @@ def _letters(lexed: Lexed, first: int, last: int) -> Value | None:
     for at in found[1:]:
         between = lexed.tokens[end + 1 : at]
         joined = len(between) <= 4 and all(_joins(lexed, token) for token in between)
-        labelled = listed and (_in_brackets(lexed, at) or _has_text(lexed, at)) and not _denies(between)
-        if (not joined and not labelled) or _is_refused(lexed, at, last):
+        labelled = listed and (_in_brackets(lexed, at) or _has_text(lexed, at)) and not _divides(lexed, between)
+        if (not joined and not labelled) or is_refused(lexed, at, last):
             break
         if label(lexed, at) not in letters:
             letters.append(label(lexed, at))
@@ -105,11 +105,14 @@ def _has_text(lexed: Lexed, at: int) -> bool:
     return lexed.text[lexed.tokens[at].end : lexed.tokens[at].end + 2] == " ("
 
 
-def _denies(between: list[Token]) -> bool:
-    return any(token.kind == WORD and token.classes & (_NOT | _BAD | _IS) for token in between)
+def _divides(lexed: Lexed, between: list[Token]) -> bool:
+    return any(
+        token.classes & (_NOT | _BAD | _IS) if token.kind == WORD else lexed.text[token.start] == ";"
+        for token in between
+    )
 
 
-def _is_refused(lexed: Lexed, at: int, last: int) -> bool:
+def is_refused(lexed: Lexed, at: int, last: int) -> bool:
     """Whether the words right after a label take it out of the list: "(D) is wrong", "(D) does not"."""
     following = lexed.tokens[at + 1 : min(last, at + 4) + 1]
     return any(token.kind == WORD and token.classes & (_NOT | _BAD) for token in following)

@@ -225,7 +225,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("-m", "--max-new-tokens", type=positive, default=512, help="longest response (512)")
     parser.add_argument("-g", "--model-tag", help="which model, such as d20 (default: the largest)")
     parser.add_argument("-s", "--step", type=int, help="which step (default: the last)")
-    parser.add_argument("-x", "--max-problems", type=positive, help="only the first so many problems")
+    parser.add_argument("-x", "--max-problems", type=positive, help="only the first N problems")
     parser.add_argument("-d", "--dtype", default="bfloat16", choices=["float32", "bfloat16"], help="on a GPU")
     parser.add_argument("-b", "--batch-size", type=int, default=8, help="for multiple choice; has no effect here")
     parser.add_argument("--device-type", choices=["cuda", "cpu", "mps"], help="default: the best there is")

@@ -20,7 +20,7 @@ from markscheme.running.progress import progress
 from markscheme.runs import Run
 
 OURS = "math"
-"""What stands beside a documented rule, or decides in its place with `protocol` (`--protocol`, `-T protocol=`)."""
+"""The protocol shown beside a documented rule, or used in its place with `protocol` (`--protocol`, `-T protocol=`)."""
 
 MISSING, INTERRUPTED = 3, 130
 """Exit codes when responses are missing and after Ctrl-C, as those of `markscheme run`."""

@@ -1,7 +1,7 @@
 r"""`evaluate.py`: JSONL data sets, a server, accuracy and pass@k per data set, and the macro average.
 
 Every data set is an ordinary run, asked as written (no prompt around the problem) and marked twice: with `math`, so
-that the run stands by itself, and with the `normalize_answer` of the script, which people edit and which decides; `--protocol math`
+that the run is self-contained, and with the `normalize_answer` of the script, which people edit and which decides; `--protocol math`
 exchanges the two.
 Accuracy is over all samples and pass@k is the unbiased estimate, each with its interval.
 """

@@ -1,6 +1,6 @@
 """Asking a model the tasks of `GSM8KBenchmark` into an answers file, and scoring such a file.
 
-An answers file has one line a question: `{"question_id": "0001", "question": …, "answer": …}`. The run behind it lies
+An answers file has one line a question: `{"question_id": "0001", "question": …, "answer": …}`. Its run is
 beside it, so that a second call only asks for what is missing. A question that got no answer has no line.
 """
 
@@ -36,7 +36,7 @@ INSTRUCTION = (
 
 
 def ask(benchmark: Callable[[], GSM8KBenchmark], folder: Path, argv: Sequence[str] | None = None) -> int:
-    """Ask a model and write the answers file; the command behind `run_gpt41_on_gsm8k.py`."""
+    """Ask a model and write the answers file; the command that is `run_gpt41_on_gsm8k.py`."""
     parser = _ask_parser()
     args = parser.parse_args(argv)
     model = args.model if args.model.partition("/")[0] in backend_names() else f"openai/{args.model}"
@@ -70,7 +70,7 @@ def write_answers(run: Run, benchmark: GSM8KBenchmark, output: Path) -> int:
 
 
 def score(benchmark: Callable[[], GSM8KBenchmark], folder: Path, argv: Sequence[str] | None = None) -> int:
-    """Score an answers file and print the figure with its interval; the command behind `example_gsm8k.py`."""
+    """Score an answers file and print the figure with its interval; the command that is `example_gsm8k.py`."""
     parser = argparse.ArgumentParser(description="Score a file of answers to GSM8K.")
     parser.add_argument("answers", nargs="?", type=Path, default=folder / "gsm8k_gpt-4.1_answers.jsonl")
     parser.add_argument("--verbose", action="store_true", help="one line a question, with the reason")

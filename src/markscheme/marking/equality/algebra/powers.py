@@ -156,7 +156,7 @@ def _sum_root(base: Expr, q: Fraction) -> Value:
     size = approximate(base) if constant else None
     if size is not None and abs(size.imag) < 1e-9 * abs(size) and size.real < 0 and (q.denominator % 2 or q == HALF):
         return _negative_root(neg(base), q)
-    # Rational content and common powers of variables stand outside: √(4x + 8) is 2√(x + 2).
+    # Rational content and common powers of variables go outside: √(4x + 8) is 2√(x + 2).
     numbers = base.terms.values()
     content = Fraction(gcd(*(c.numerator for c in numbers)), lcm(*(c.denominator for c in numbers)))
     outside = settle({tuple(sorted(common_powers(base.terms).items())): content}, None, None)

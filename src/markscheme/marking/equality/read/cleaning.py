@@ -102,7 +102,7 @@ _WRAPPERS: Final = (
 
 
 def clean(text: str) -> str:
-    """The same answer in plain LaTeX, without delimiters around it or a full stop behind it."""
+    """The same answer in plain LaTeX, without delimiters around it or a full stop after it."""
     if not text.isascii():
         text = _to_ascii(text)
     if ("\n" in text or "quad" in text) and text.count("=") > 1 and "\\begin" not in text:
@@ -159,7 +159,7 @@ def clean(text: str) -> str:
 
 
 _MARKS: Final = re.compile("[\u0300-\u036f]{9,}")
-"""Nobody sets so many signs on one letter, and putting thousands of them in order takes time with their square."""
+"""Nobody puts more signs on one letter, and sorting thousands of them takes quadratic time."""
 
 
 def _to_ascii(text: str) -> str:

@@ -43,7 +43,7 @@ _BRACKETS: Final = {
     "⌈": ("⌉", functions.FUNCTIONS["ceil"]),
     "|": ("|", functions.absolute),
 }
-"""What closes a bracket, and the function that it stands for."""
+"""The closing bracket, and the function that the pair means."""
 _CONSTANTS: Final = {"π": PI, "e": EULER, "i": IMAGINARY}
 _RADIANS: Final = mul(PI, Fraction(1, 180))
 _VALUES: Final = frozenset({"n", "v", "inf", "f", "c", "{", "(", "|"})
@@ -108,7 +108,7 @@ class _Level:
             else:
                 yield from self.operand(node)
         if self.operand_next or (self.in_bars and self.at >= len(nodes)):
-            raise Unreadable("ends where a value should stand")
+            raise Unreadable("ends where a value should be")
         self.reduce(0)
         (value,) = self.values
         return value
@@ -148,9 +148,9 @@ class _Level:
             self.push(value if function is None else function(value))
 
     def inside(self, node: Node | None, *, in_angle: bool = False) -> _Level:
-        """What stands in brackets."""
+        """The contents of brackets."""
         if not isinstance(node, Group) or node.text not in _BRACKETS:
-            raise Unreadable(f"{node.text!r} where a value should stand" if node else "an argument is missing")
+            raise Unreadable(f"{node.text!r} where a value should be" if node else "an argument is missing")
         if node.close != _BRACKETS[node.text][0]:
             raise Unreadable("brackets do not match")
         return _Level(node.items, self.whole, in_angle=in_angle or self.in_angle)

@@ -101,7 +101,7 @@ def read(text: str) -> ParsedAnswer:
 
 
 def _as_product(cleaned: str) -> ParsedAnswer | None:
-    """A formula in which short words and units are variables, (ay - by)/2; None where that is no formula either."""
+    """A formula in which short words and units are variables, (ay - by)/2; None where that is not a formula either."""
     apart = letters_apart(cleaned)
     try:
         return _whole(tree(scan(apart))) if apart != cleaned else None
@@ -117,7 +117,7 @@ def _is_too_long(text: str) -> bool:
 
 
 def _with_value(choice: Choice, text: str) -> Choice:
-    r"""The choice with the value behind its letter, `\textbf{(A) }\frac12`; without one where that cannot be read."""
+    r"""The choice with the value after its letter, `\textbf{(A) }\frac12`; without one where that cannot be read."""
     m = _LETTERED.fullmatch(text)
     try:
         value = read(m[1]) if m else None
@@ -127,7 +127,7 @@ def _with_value(choice: Choice, text: str) -> Choice:
 
 
 def _whole(nodes: Nodes) -> ParsedAnswer:
-    """The answer behind a label in words: `Area:`, `The answer is`, `x is`."""
+    """The answer after a label in words: `Area:`, `The answer is`, `x is`."""
     if (
         len(nodes) > 2
         and [node.kind for node in nodes[:2]] == ["v", "x"]
@@ -214,14 +214,14 @@ def _separators(nodes: Nodes) -> list[int]:
 
 
 def _joins(nodes: Nodes, k: int) -> bool:
-    """Whether "and" or "or" stands between two values (not inside a phrase such as "one and a half")."""
+    """Whether "and" or "or" is between two values (not inside a phrase such as "one and a half")."""
     if k == 0 or k + 1 >= len(nodes):
         return k > 0 and nodes[k - 1].kind == ","
     return nodes[k - 1].kind != "x" or nodes[k + 1].kind != "x"
 
 
 def _items(nodes: Nodes, cuts: list[int], read: Read) -> list[ParsedAnswer]:
-    """What stands between the cuts; nothing at all between two of them is passed over."""
+    """The pieces between the cuts, without empty ones."""
     if len(cuts) > MAX_ITEMS:
         raise Unreadable("too many items")
     return [read(part) for part in cut(nodes, cuts) if trimmed(part)]
@@ -263,7 +263,7 @@ def _bracketed(group: Group, read: Read) -> ParsedAnswer:
 
 
 def _lines(nodes: Nodes) -> list[list[Nodes]]:
-    """The cells of [1, 2; 3, 4] or [1 2; 3 4], a line between semicolons; nothing where it is no matrix, as in [1; 2]."""
+    """The cells of [1, 2; 3, 4] or [1 2; 3 4], a line between semicolons; nothing where it is not a matrix, as in [1; 2]."""
     lines = cut(nodes, [k for k, node in enumerate(nodes) if node.kind == ";"])
     cells = [cut(line, _commas(line)) if _commas(line) else _spaced_numbers(line) for line in lines]
     widths = {len(line) for line in cells}
@@ -301,10 +301,10 @@ def _braces(nodes: Nodes, read: Read) -> ParsedAnswer:
 
 def _environment(nodes: Nodes, read: Read) -> ParsedAnswer:
     place, begin = next((k, node) for k, node in enumerate(nodes) if isinstance(node, Group) and node.kind == "begin")
-    before, behind = nodes[:place], nodes[place + 1 :]
-    if len(behind) == 2 and _is_transposed(behind):
+    before, after = nodes[:place], nodes[place + 1 :]
+    if len(after) == 2 and _is_transposed(after):
         return _transposed(_environment(nodes[:-2], read))
-    if behind:
+    if after:
         raise Unreadable("something after a matrix")
     name, items = begin.text.rstrip("*"), begin.items
     if name == "array" and items and items[0].kind == "{":

@@ -158,11 +158,11 @@ def _solved(step: Relation) -> RealSet | None:
     try:
         return sets.solve(step.left.value, step.operator, step.right.value)
     except Unreadable:
-        return None  # bounds that are no real numbers: k ≤ i
+        return None  # bounds that are not real numbers: k ≤ i
 
 
 def ratio(nodes: Nodes, read: Read) -> ParsedAnswer | None:
-    """a : b, a condition and behind the colon the set it describes, or a labelled amount; None for any other colon."""
+    """a : b, a set and the condition after the colon, or a labelled amount; None for any other colon."""
     parts = cut(nodes, [k for k, node in enumerate(nodes) if node.kind == ":"])
     related = [any(node.kind == "r" for node in part) for part in parts]
     if any(related):
@@ -184,13 +184,13 @@ def ratio(nodes: Nodes, read: Read) -> ParsedAnswer | None:
 
 
 def joins_conditions(nodes: Nodes) -> bool:
-    """Whether set operations stand between conditions: x < 2 ∪ x > 3, but not x ∈ A ∪ B."""
+    """Whether set operations are between conditions: x < 2 ∪ x > 3, but not x ∈ A ∪ B."""
     parts = cut(nodes, [k for k, node in enumerate(nodes) if node.kind == "u"])
     return all(any(node.kind == "r" for node in part) for part in parts)
 
 
 def unions(nodes: Nodes) -> list[int]:
-    """Where set operations stand: signs, or a capital U between two brackets."""
+    """Positions of set operations: signs, or a capital U between two brackets."""
     return [
         k
         for k, node in enumerate(nodes)
@@ -200,7 +200,7 @@ def unions(nodes: Nodes) -> list[int]:
 
 
 def set_expression(nodes: Nodes, read: Read) -> ParsedAnswer:
-    """Sets joined by ∪, ∩ and \\, or a single sign that stands for one."""
+    """Sets joined by ∪, ∩ and \\, or a single sign for one."""
     marks = unions(nodes)
     if not marks:
         if len(nodes) > 1:

@@ -2,7 +2,7 @@
 
 A token is (kind, text, spaced), `spaced` meaning white space before it. Kinds: `n` number, `v` variable or constant,
 `f` function, `x` word, `o` operator, `r` relation, `u` set operation, `(` `)` brackets, `{` `}` groups, `|` bar,
-`c` command with arguments, `b` base of a number, `h` digits of a number behind 0x, 0b or 0o, and single characters for separators. Never raises on odd text.
+`c` command with arguments, `b` base of a number, `h` digits of a number after 0x, 0b or 0o, and single characters for separators. Never raises on odd text.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ _UNIT_LETTERS: Final = frozenset("mgshLlNJWVKAC")
 
 
 def scan(text: str, *, in_text: bool = False) -> list[Token]:
-    """The tokens of a cleaned text, as they stand; `in_text` takes letters written together for words."""
+    """The tokens of a cleaned text, in order; `in_text` takes letters written together for words."""
     tokens: list[Token] = []
     spaced = False
     skip_to = 0
@@ -117,7 +117,7 @@ def scan(text: str, *, in_text: bool = False) -> list[Token]:
 
 
 def _counted(run: str, text: str, end: int) -> bool:
-    """Whether letters behind a number are rather what is counted than variables: 4 apps, 8 bad oranges."""
+    """Whether letters after a number name what is counted and are not variables: 4 apps, 8 bad oranges."""
     return (len(run) > 2 and run.endswith("s")) or bool(_WORD_NEXT.match(text, end))
 
 

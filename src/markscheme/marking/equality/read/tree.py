@@ -1,4 +1,4 @@
-r"""The tree of tokens: brackets hold what stands in them, commands their arguments, so that every level is a plain list.
+r"""The tree of tokens: brackets hold their contents, commands their arguments, so that every level is a plain list.
 
 Nothing after this needs to know that `\frac43`, `x^2` and `sqrt(2)` leave braces out. No step recurses, for answers
 nest thousands of brackets.
@@ -18,7 +18,7 @@ from markscheme.marking.equality.read.vocabulary import words
 
 @dataclass(slots=True)
 class Group:
-    r"""What stands in brackets (kind `(`, also `\{`), in braces that only group (`{`), or between `\begin` and `\end`
+    r"""The contents of brackets (kind `(`, also `\{`), in braces that only group (`{`), or between `\begin` and `\end`
     (`begin`); or a command (`c`) with its arguments, which nothing closes."""
 
     kind: str
@@ -86,7 +86,7 @@ def flat(nodes: Iterable[Node]) -> list[Token]:
 
 
 def cut(nodes: Nodes, marks: Iterable[int]) -> list[Nodes]:
-    """What stands before, between and behind the nodes at these places."""
+    """The pieces before, between and after the nodes at these places."""
     return [nodes[a + 1 : b] for a, b in itertools.pairwise([-1, *marks, len(nodes)])]
 
 
@@ -121,7 +121,7 @@ def _arranged(nodes: list[Node]) -> list[Node]:
         node, before = nodes[k], nodes[k - 1] if k else _START
         if isinstance(node, Group):
             if node.items or node.kind != "{" or before.kind == "c" or before.text in ("^", "_"):
-                right.append(node)  # else `{}`, which stands for nothing
+                right.append(node)  # else `{}`, which means nothing
         elif node.kind == "c":
             right.append(_command(node, right))
         elif node.kind == "o" and node.text in "^_" and right:
@@ -180,7 +180,7 @@ def _script(token: Token, before: str, right: list[Node]) -> None:
 
 
 def _with_marks(token: Token, right: list[Node]) -> Token:
-    """A name with the primes and the subscript behind it."""
+    """A name with its primes and its subscript."""
     while right:
         if right[-1].text == "'" and token.kind == "v":
             token = token._replace(text=token.text + "'")

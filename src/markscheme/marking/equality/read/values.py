@@ -1,4 +1,4 @@
-"""Reads one value with what stands around it: currency, unit, percent and degree signs, the base it is written in."""
+"""Reads one value with its currency, unit, percent or degree sign, and the base it is written in."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _UNIT_ENDS: Final = frozenset({"r", "f", "u", "|"})
 
 
 def scalar(nodes: Nodes) -> ParsedAnswer:
-    """One value with what stands around it: currency, unit, percent sign, base; or words."""
+    """One value with its currency, unit, percent sign or base; or words."""
     unit: Unit | None = None
     kinds = [node.kind for node in nodes]
     if "$" in kinds:
@@ -60,7 +60,7 @@ def scalar(nodes: Nodes) -> ParsedAnswer:
 
 
 def _without_dollars(nodes: Nodes) -> Nodes:
-    """The amount without a dollar sign before it, perhaps behind a minus, or after it."""
+    """The amount without a dollar sign before it (perhaps after a minus) or after it."""
     if nodes[-1].kind == "$":
         nodes = nodes[:-1]
     if nodes and nodes[0].kind == "$":
@@ -101,7 +101,7 @@ def _value(nodes: Nodes, unit: Unit | None, percent: bool) -> ParsedAnswer:
 
 
 def _code(nodes: Nodes) -> str | None:
-    """Letters and digits written together with a digit behind a letter, `8gf0`, `A0`: no product is written so."""
+    """Letters and digits written together with a digit after a letter, `8gf0`, `A0`: not how a product is written."""
     if {node.kind for node in nodes} != {"n", "v"} or any(node.spaced for node in nodes[1:]):
         return None
     if not any(a.kind == "v" and b.kind == "n" for a, b in itertools.pairwise(nodes)):
@@ -136,10 +136,10 @@ def _after_words(nodes: Nodes) -> ParsedAnswer:
     return words(nodes)
 
 
-def _annotated(amount: Nodes, behind: Nodes) -> ParsedAnswer:
-    """A number and the words behind it."""
-    only = behind[0] if len(behind) == 1 else None
-    rest = flat(only.items if isinstance(only, Group) and only.kind in "({" else behind)
+def _annotated(amount: Nodes, after: Nodes) -> ParsedAnswer:
+    """A number and the words after it."""
+    only = after[0] if len(after) == 1 else None
+    rest = flat(only.items if isinstance(only, Group) and only.kind in "({" else after)
     first = [t.text.lower() for t in rest[:2]]
     if first[0] in _BASE_WORDS or first == ["in", "base"]:
         return _in_base(amount, "".join(t.text for t in rest[1 if first[0] in _BASE_WORDS else 2 :]))
@@ -149,11 +149,11 @@ def _annotated(amount: Nodes, behind: Nodes) -> ParsedAnswer:
     annotated = None
     if isinstance(number, Scalar) and len(number.letters) <= 2 and number.letters not in ("a", "A"):
         annotated = _with_unit(number, rest, bracketed=isinstance(only, Group))
-    return annotated or words([*amount, *behind])  # Mrs Hilt; a circle
+    return annotated or words([*amount, *after])  # Mrs Hilt; a circle
 
 
 def _with_unit(number: Scalar, rest: Sequence[Token], *, bracketed: bool = False) -> Scalar | None:
-    """The number with the words behind it taken into account; None when they are more than a unit."""
+    """The number with the words after it taken into account; None when they are more than a unit."""
     if any(t.kind in _UNIT_ENDS or (t.kind == "c" and t.text != "frac") for t in rest):
         return None
     if any(t.kind == "o" and t.text in "+-±" and rest[k - 1].kind != "{" for k, t in enumerate(rest)):
@@ -195,7 +195,7 @@ def _modulo(number: Scalar, rest: Sequence[Token], *, reduced: bool) -> Scalar:
 
 
 def _is_exponent(tokens: Sequence[Token], k: int) -> bool:
-    """Whether a number within a unit is a power of what stands before it: cm2, s^{-1}."""
+    """Whether a number within a unit is a power of the symbol before it: cm2, s^{-1}."""
     return k > 0 and (tokens[k - 1].text in ("^", "{", "-") or (tokens[k - 1].kind == "x" and not tokens[k].spaced))
 
 
@@ -228,10 +228,10 @@ def _in_base(nodes: Nodes, base: str) -> Based:
     text = base.strip().strip("()").lower().removeprefix("base").strip().strip("()")
     value = int(text) if text.isdigit() and len(text) < 4 else number_from_words(text)
     if not isinstance(value, int) or not 2 <= value <= 36:
-        raise Unreadable("a subscript that is no base")
+        raise Unreadable("a subscript that is not a base")
     body = "".join(t.text for t in flat(nodes) if t.kind not in "{}()").lower()
     sign = "-" if body.startswith("-") else ""
     digits = body.removeprefix("-")
     if not digits or not _DIGITS.issuperset(digits):
-        raise Unreadable("a base behind something that is no number")
+        raise Unreadable("a base after something that is not a number")
     return Based(sign + (digits.replace(",", "").lstrip("0") or "0"), value)

@@ -142,7 +142,7 @@ def is_word(run: str) -> bool:
     if not run.isascii() or len(run) > 6:
         return True
     if len(run) >= 4 and run.islower() and list(run) != sorted(run):
-        return True  # a product of so many variables is written in order, `abcd`; "ways" and "balls" are words
+        return True  # a product of that many variables is written in order, `abcd`; "ways" and "balls" are words
     # Three letters or more with e, i, o or u: as variables those would be constants or are hardly ever used.
     if len(run) < 3 or not any(v in lower for v in "eiou") or lower.startswith("sqrt"):
         return False

@@ -27,7 +27,7 @@ _UNNAMED: Final = word_set(
     "solution solutions statement graph curve equation function limit series sequence set relation shape figure triangle "
     "day month year time date value number"
 )
-"""Words that say no more of what is meant than the question does."""
+"""Words that add nothing to what the question says."""
 _INTRODUCING: Final = frozenset(["on", "due", "in", "to", "towards", "toward", "at", "the", "a", "an"])
 _CLASSING: Final = frozenset(["function", "functions", "direction", "number", "numbers", "triangle"])
 _YEAR: Final = "january february march april may june july august september october november december"
@@ -124,7 +124,7 @@ def in_words(words: str) -> ParsedAnswer:
 def _without_introduction(words: str) -> Text:
     """Words without what they are said of ("it is an ellipse"), and without what only introduces or classes them.
 
-    A sentence of two clauses ("Ann is a saint and Tom is a sinner") is taken as it stands.
+    A sentence of two clauses ("Ann is a saint and Tom is a sinner") is left unchanged.
     """
     subject = ""
     while not subject and (verb := _VERB.search(words)) is not None:

@@ -123,7 +123,7 @@ def relation_other(comparator: Comparator, a: Relation, b: ParsedAnswer) -> bool
 
 
 def _names_a_quantity(left: Value) -> bool:
-    """A number, or a combination of several variables that is no equation of a curve: all coefficients ±1."""
+    """A number, or a combination of several variables that is not the equation of a curve: all coefficients ±1."""
     if not isinstance(left, Expr) or not variables(left):
         return True
     return len(variables(left)) != 1 and () not in left.terms and all(abs(c) == 1 for c in left.terms.values())

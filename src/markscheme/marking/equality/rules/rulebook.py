@@ -144,7 +144,7 @@ class Comparator(msgspec.Struct):
 
 
 def _is_rounded(given: Value, gold: Value, places: int) -> bool:
-    """Whether an answer has no more than so many decimals and is the gold rounded to them.
+    """Whether an answer has at most `places` decimals and is the gold rounded to them.
 
     An answer with more decimals was not rounded as asked; so a gold that is rounded itself has only itself as answer.
     """
@@ -181,7 +181,7 @@ def _is_float_of(printed: Value, value: Value) -> bool:
 
 
 def _digits(value: Value) -> int:
-    """The significant digits of a decimal; none for what is no decimal, or a whole number."""
+    """The significant digits of a decimal; none for a whole number or anything that is not a decimal."""
     if not isinstance(value, Fraction) or not _SIMPLE < max(abs(value.numerator), value.denominator) < 10**40:
         return 0
     places = next((k for k in range(1, 41) if 10**k % value.denominator == 0), 0)
@@ -189,7 +189,7 @@ def _digits(value: Value) -> int:
 
 
 def plain(answer: ParsedAnswer) -> ParsedAnswer:
-    """A set of one element stands for the element."""
+    """A set of one element equals that element."""
     while isinstance(answer, Collection) and len(answer.items) == 1:
         (answer,) = answer.items
     return answer

@@ -108,7 +108,7 @@ def choice_scalar(comparator: Comparator, a: Choice, b: Scalar) -> bool | None:
 
 
 def choice_value(comparator: Comparator, a: Choice, b: ParsedAnswer) -> bool | None:
-    """`(C) 12` against 12: the letter and what stands behind it, against one of the two."""
+    """`(C) 12` against 12: a letter with its text, against either of them."""
     return False if a.value is None else comparator.same(a.value, b)
 
 
