@@ -1,7 +1,7 @@
 """What asking costs the harness: CPU and seconds for the same requests, peers side by side in the same run.
 
     python perf/overhead.py                       bare aiohttp client and markscheme, 1,319 requests and 8 × 1,319
-    python perf/overhead.py --peers DIR           with lm_eval and inspect_ai, in virtual environments below DIR
+    python perf/overhead.py --peers --install     with lm_eval and inspect_ai, in virtual environments below peers/
     python perf/overhead.py --clients             HTTP clients by themselves: why aiohttp
     python perf/overhead.py --streams             streamed answers of 1,000 events against the same without a stream
     python perf/overhead.py --memory              peak memory at 1,000 and 100,000 responses of 20 kB
@@ -343,7 +343,13 @@ def main() -> None:
     parser.add_argument("--concurrency", type=int, default=256)
     parser.add_argument("--times", type=int, nargs="+", default=[1, 8], help="samples a question")
     parser.add_argument("--repeat", type=int, default=3, help="runs of each, of which the cheapest counts")
-    parser.add_argument("--peers", metavar="DIR", help="folder of the peers' virtual environments")
+    parser.add_argument(
+        "--peers",
+        nargs="?",
+        const="peers",
+        metavar="DIR",
+        help="folder of the peers' virtual environments (default: peers)",
+    )
     parser.add_argument("--install", action="store_true", help="make the missing ones")
     parser.add_argument("--memory", action="store_true")
     parser.add_argument("--clients", action="store_true")

@@ -12,7 +12,7 @@ from markscheme.errors import UsageError
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"samples": 0}, "--samples cannot be 0: expected `int` >= 1"),
+        ({"samples": 0}, "--samples cannot be 0: it must be a whole number of at least 1"),
         ({"samples": 10**20}, "--samples cannot be 100000000000000000000: a problem has at most 1000000 samples"),
         ({"max_samples": 2_000_000}, "--max-samples cannot be 2000000"),
         ({"temperature": float("inf")}, "--temperature cannot be inf"),

@@ -47,16 +47,18 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         NonNegative | None,
         _fixed("sampling temperature (default: 0 for one sample, 0.8 for several)", "TEMP", short="-t"),
     ] = None
-    pass_k: Annotated[tuple[int, ...], _free("report pass@k for these k, comma-separated", "K,K…", short="-k")] = ()
-    top_k: Annotated[Count | None, _fixed("sample from the K likeliest tokens")] = None
-    top_p: Annotated[Share | None, _fixed("nucleus sampling")] = None
-    max_tokens: Annotated[Count | None, _fixed("longest response, in tokens (default: as many as the model gives)")] = (
-        None
-    )
+    pass_k: Annotated[
+        tuple[int, ...], _free("report pass@k for these values of k, separated by commas", "K,K…", short="-k")
+    ] = ()
+    top_k: Annotated[Count | None, _fixed("sample from the N most likely tokens")] = None
+    top_p: Annotated[
+        Share | None, _fixed("nucleus sampling: sample from the most likely tokens whose probabilities add up to X")
+    ] = None
+    max_tokens: Annotated[Count | None, _fixed("longest response in tokens (default: the model's own limit)")] = None
     until: Annotated[
         Points | None,
         _free(
-            "add samples in rounds until the 95 % interval of the accuracy on these problems is ± so many points; "
+            "add samples in rounds until the 95 % interval of the accuracy on these problems is no wider than ±POINTS; "
             "-n is then the size of the first round (default: 4)",
             "±POINTS",
         ),
@@ -64,201 +66,212 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     until_better: Annotated[
         str | None,
         _free(
-            "add samples until the model is shown to be better than this run, or a gain of --margin points is not in "
-            "sight; of two models in one experiment, the name of the first",
+            "add samples until the model is shown to be better than this run, or a gain of --margin points is ruled out; "
+            "in an experiment with two models, the name of the first",
             "BASELINE",
         ),
     ] = None
-    margin: Annotated[Points | None, _free("with --until-better: the smallest gain that matters", "POINTS")] = None
+    margin: Annotated[
+        Points | None, _free("with --until-better: the smallest gain that matters, in percentage points", "POINTS")
+    ] = None
     max_samples: Annotated[
-        Count, _free("with --until and --until-better: at most N samples per problem, on average", "N")
+        Count, _free("with --until or --until-better: at most N samples per problem on average", "N")
     ] = 64
-    stop: Annotated[tuple[str, ...], _fixed("end a response at this text; may be repeated")] = ()
-    seed: Annotated[Whole, _fixed("every sample's own seed is derived from this one")] = 0
+    stop: Annotated[tuple[str, ...], _fixed("stop generating at this text; may be repeated")] = ()
+    seed: Annotated[Whole, _fixed("base seed; each sample gets its own seed derived from it")] = 0
 
     prompt: Annotated[
         str | None,
         _fixed(
-            "prompt variant of the benchmark (see `markscheme list`), or a text with {statement} in it",
+            "prompt variant of the benchmark (see `markscheme list`), or a template that contains {statement}",
             "NAME|TEXT",
             group="prompt",
         ),
     ] = None
-    fewshot: Annotated[Whole | None, _fixed("worked examples in the prompt (default: the benchmark's)")] = None
+    fewshot: Annotated[Whole | None, _fixed("number of worked examples in the prompt (default: the benchmark's)")] = (
+        None
+    )
     fewshot_pool: Annotated[
         str | None,
         _fixed(
-            "where worked examples come from: a file of problems, or a benchmark (default: the benchmark's own pool)",
+            "source of the worked examples: a file of problems or a benchmark (default: the benchmark's own examples)",
             "FILE|BENCHMARK",
         ),
     ] = None
-    fewshot_seed: Annotated[Whole, _fixed("which examples are drawn")] = 42
-    limit: Annotated[Count | None, _fixed("only the first L problems")] = None
-    limit_seed: Annotated[Whole | None, _fixed("with --limit: L problems drawn with this seed, not the first L")] = None
+    fewshot_seed: Annotated[Whole, _fixed("seed for choosing the worked examples")] = 42
+    limit: Annotated[Count | None, _fixed("only the first N problems")] = None
+    limit_seed: Annotated[
+        Whole | None, _fixed("with --limit: draw the problems at random with seed N instead of taking the first")
+    ] = None
     stratify: Annotated[
         tuple[str, ...],
         _fixed(
-            "with --limit and --limit-seed: as large a part of each value of a field of the problems, such as level, or of "
-            "each solve rate in stored runs; may be repeated for more runs",
+            "with --limit and --limit-seed: draw the same share from every stratum, that is, from every value of a problem "
+            "field such as level, or from every solve rate in stored runs; repeat it to name several runs",
             "FIELD|RUN",
         ),
     ] = ()
     system_prompt: Annotated[str | None, _fixed("system message before every question", "TEXT")] = None
     then: Annotated[
         tuple[str, ...],
-        _fixed("what the user says after the answer, such as 'Are you sure?'; may be repeated for more turns", "TEXT"),
+        _fixed("user message sent after the answer, such as 'Are you sure?'; repeat it for more turns", "TEXT"),
     ] = ()
-    protocol: Annotated[str | None, _fixed("how responses are marked (default: the benchmark's)")] = None
+    protocol: Annotated[str | None, _fixed("protocol that marks the responses (default: the benchmark's)")] = None
 
     tools: Annotated[
         tuple[str, ...],
-        _fixed("what the model may call while it answers: python; may be repeated", "TOOL", group="tools"),
+        _fixed("tool that the model may call: python; may be repeated", "TOOL", group="tools"),
     ] = ()
     tool_format: Annotated[
         Literal["native", "fenced", "nanochat"],
-        _fixed("tool calls of the server's API, ```python blocks in the text, or nanochat's tags in the text"),
+        _fixed("form of a tool call: the server's API, ```python blocks in the text, or nanochat's tags in the text"),
     ] = "native"
-    max_turns: Annotated[Count, _fixed("with --tools: at most N turns of the model for one response", "N")] = 16
-    tool_timeout: Annotated[Positive, _fixed("seconds that one call of a tool may take", "SECONDS")] = 30.0
-    tool_memory: Annotated[Count, _fixed("megabytes of memory for one call of a tool", "MB")] = 2048
+    max_turns: Annotated[Count, _fixed("with --tools: at most N model turns per response", "N")] = 16
+    tool_timeout: Annotated[Positive, _fixed("time limit of one tool call", "SECONDS")] = 30.0
+    tool_memory: Annotated[Count, _fixed("memory limit of one tool call in megabytes", "MB")] = 2048
     tool_state: Annotated[
         Literal["session", "none"],
-        _fixed("whether a call of a tool finds the variables of earlier calls of the same response"),
+        _fixed("whether variables are kept between tool calls of the same response"),
     ] = "session"
     sandbox: Annotated[
         str,
         _free(
-            "where tools run: bubblewrap, nsjail, podman, docker or landlock (default: the first that works)", "NAME"
+            "sandbox for tools: bubblewrap, nsjail, podman, docker or landlock (default: the first that works)", "NAME"
         ),
     ] = "auto"
-    tool_image: Annotated[str, _free("the image of podman's and docker's containers, which must be there", "IMAGE")] = (
+    tool_image: Annotated[str, _free("container image for podman and docker; it must exist locally", "IMAGE")] = (
         "python:3.12-slim"
     )
-    unsafe_tools: Annotated[bool, _free("run tools without a sandbox where there is none")] = False
+    unsafe_tools: Annotated[bool, _free("run tools without a sandbox if none is available")] = False
 
-    base_url: Annotated[tuple[str, ...], _free("server address; repeat it for replicas", "URL", group="model")] = ()
-    name: Annotated[str | None, _free("what reports call the model beside its spec, such as `int4`", "NAME")] = None
-    step: Annotated[Whole | None, _free("training step of the checkpoint, for reports over a training", "N")] = None
+    base_url: Annotated[
+        tuple[str, ...], _free("server address; repeat it for several replicas", "URL", group="model")
+    ] = ()
+    name: Annotated[str | None, _free("label for the model in reports, such as `int4`", "NAME")] = None
+    step: Annotated[Whole | None, _free("training step of the checkpoint, for reports on a training run", "N")] = None
     api: Annotated[
         Literal["chat", "completions", "responses"],
-        _fixed("chat messages, plain text for base models, or OpenAI's Responses API (openai/ only)"),
+        _fixed("chat messages, plain completions for base models, or OpenAI's Responses API (openai/ only)"),
     ] = "chat"
     background: Annotated[
-        bool, _free("have the provider work on each request by itself and fetch the answer (--api responses)")
+        bool, _free("let the provider run each request in the background and fetch the answer later (--api responses)")
     ] = False
     api_key_env: Annotated[
         str | None,
-        _free(
-            "environment variable that holds the key (default: the backend's own, such as OPENAI_API_KEY)", "VARIABLE"
-        ),
+        _free("environment variable with the API key (default: the backend's own, such as OPENAI_API_KEY)", "VARIABLE"),
     ] = None
     header: Annotated[
-        tuple[str, ...], _free("one more HTTP header of every request; may be repeated", "'NAME: VALUE'")
+        tuple[str, ...], _free("extra HTTP header for every request; may be repeated", "'NAME: VALUE'")
     ] = ()
     extra_field: Annotated[
         tuple[str, ...],
         _fixed(
-            "one more field of the request body; the value is JSON, or else text; `null` leaves a field out",
+            "extra field of the request body; the value is JSON or text, and `null` removes the field; may be repeated",
             "KEY=VALUE",
         ),
     ] = ()
     chat_template_kwarg: Annotated[
         tuple[str, ...],
-        _fixed(
-            "an argument of the server's chat template, such as enable_thinking=false; may be repeated", "KEY=VALUE"
-        ),
+        _fixed("argument for the server's chat template, such as enable_thinking=false; may be repeated", "KEY=VALUE"),
     ] = ()
     reasoning_effort: Annotated[
-        str | None, _fixed("how long the model should think, in the server's words: low, high …", "EFFORT")
+        str | None, _fixed("reasoning effort, in the server's terms: low, medium, high …", "EFFORT")
     ] = None
     reasoning_summary: Annotated[
         Literal["auto", "concise", "detailed"] | None,
-        _fixed("ask for a summary of what the model thought (--api responses)"),
+        _fixed("ask for a summary of the model's reasoning (--api responses)"),
     ] = None
-    thinking_budget: Annotated[Count | None, _fixed("tokens that the model may think (anthropic/)")] = None
-    response_field: Annotated[str, _fixed("where http/ finds the text in the answer")] = "answer"
+    thinking_budget: Annotated[Count | None, _fixed("at most N tokens of thinking (anthropic/)")] = None
+    response_field: Annotated[str, _fixed("http/: field of the reply that contains the text")] = "answer"
     max_tokens_field: Annotated[
         str | None,
         _free(
-            "what the server calls the token limit (openai/; default: max_completion_tokens at OpenAI, else max_tokens)"
+            "openai/: name of the request field for the token limit (default: max_completion_tokens for OpenAI, else "
+            "max_tokens)"
         ),
     ] = None
     samples_per_request: Annotated[
         Count | None,
         _fixed(
-            "samples in one request (the server's `n`), so that the prompt is computed once (default: the model's, mostly 1)"
+            "ask for N samples in one request (the server's `n`), so that the prompt is computed once (default: the "
+            "backend's, usually 1)"
         ),
     ] = None
 
     replicas: Annotated[
         Count,
         _free(
-            "copies of the model, each on its own GPUs (vllm/, sglang/, … or --engine ray)",
+            "number of copies of the model, each on its own GPUs (vllm/, sglang/, … or --engine ray)",
             group="servers and replicas that markscheme starts",
         ),
     ] = 1
     gpus_per_replica: Annotated[
         NonNegative | None,
-        _free("GPUs of each copy (default: what --server-arg tensor-parallel-size and its like amount to)", "N"),
+        _free("GPUs per copy (default: worked out from --server-arg tensor-parallel-size and similar)", "N"),
     ] = None
     server_arg: Annotated[
         tuple[str, ...],
         _free(
-            "an option for the server that is started, without its dashes: tensor-parallel-size=2, enforce-eager",
+            "option for the started server, without its dashes: tensor-parallel-size=2, enforce-eager; may be repeated",
             "KEY[=VALUE]",
         ),
     ] = ()
-    server_timeout: Annotated[Positive, _free("seconds that a server may take to start", "SECONDS")] = 1800.0
-    server_restarts: Annotated[Whole, _free("times that a server or replica that dies is started again")] = 5
-    engine: Annotated[Literal["local", "ray"], _free("where replicas run: on this machine, or on a Ray cluster")] = (
-        "local"
-    )
+    server_timeout: Annotated[Positive, _free("time limit for a server to start", "SECONDS")] = 1800.0
+    server_restarts: Annotated[Whole, _free("restart a server or replica that dies at most N times")] = 5
+    engine: Annotated[Literal["local", "ray"], _free("run replicas on this machine or on a Ray cluster")] = "local"
     ray_address: Annotated[
         str | None,
-        _free("the Ray cluster, such as `auto` (default: $RAY_ADDRESS, else one on this machine)", "ADDRESS"),
+        _free(
+            "address of the Ray cluster, such as `auto` (default: $RAY_ADDRESS, else a new one on this machine)",
+            "ADDRESS",
+        ),
     ] = None
 
     concurrency: Annotated[
         Count | Literal["auto"] | None,
         _free(
-            "requests in flight; `auto` finds out what the server takes (default: the model's, for servers auto)",
+            "number of requests in flight; `auto` adapts to the server (default: the backend's; auto for servers)",
             "N|auto",
             group="requests",
         ),
     ] = None
-    batch: Annotated[bool, _free("ask through the provider's batch API: half the price, within a day")] = False
-    request_interval: Annotated[NonNegative, _free("seconds between two requests", "SECONDS")] = 0.0
-    max_rpm: Annotated[Positive | None, _free("at most so many requests a minute")] = None
-    max_tpm: Annotated[Positive | None, _free("at most so many tokens a minute, prompt and response")] = None
+    batch: Annotated[bool, _free("use the provider's batch API: half the price, answers within a day")] = False
+    request_interval: Annotated[NonNegative, _free("wait between two requests", "SECONDS")] = 0.0
+    max_rpm: Annotated[Positive | None, _free("at most N requests per minute", "N")] = None
+    max_tpm: Annotated[Positive | None, _free("at most N tokens per minute, prompts and responses together", "N")] = (
+        None
+    )
     max_cost: Annotated[
-        NonNegative | None, _free("start nothing more once so many dollars are spent; needs a known price")
+        NonNegative | None, _free("stop asking once the run has cost this many dollars; needs a known price", "DOLLARS")
     ] = None
     max_tokens_total: Annotated[
-        Count | None, _free("start nothing more once so many tokens are used, prompts and responses together")
+        Count | None, _free("stop asking once N tokens are used, prompts and responses together")
     ] = None
-    max_retries: Annotated[Whole, _free("tries after the first, where another try can help")] = 30
+    max_retries: Annotated[Whole, _free("retry a request at most N times if a retry can help")] = 30
     retry_delay: Annotated[
         NonNegative,
         _free(
-            "seconds before the second try; doubles with each while the server is down or busy, up to a minute",
+            "wait before the first retry; doubles with each retry while the server is down or busy, up to a minute",
             "SECONDS",
         ),
     ] = 1.0
     request_timeout: Annotated[
         Positive,
-        _free("seconds of silence after which a try has failed; without a stream, seconds of the whole try", "SECONDS"),
+        _free(
+            "give up on a request after this long without data; without streaming, after this long in total", "SECONDS"
+        ),
     ] = 1800.0
     total_timeout: Annotated[
-        Positive, _free("seconds that one streamed try may take, the whole generation included", "SECONDS")
+        Positive, _free("time limit of one streamed request, including the whole generation", "SECONDS")
     ] = 14400.0
-    no_stream: Annotated[bool, _free("have answers sent in one piece, not token by token")] = False
+    no_stream: Annotated[bool, _free("receive each answer in one piece instead of streaming it")] = False
 
     data_dir: Annotated[
         str | None,
-        _free("folder of official data (default: $MARKSCHEME_DATA, else the user cache)", "DIR", group="folders"),
+        _free("data folder (default: $MARKSCHEME_DATA, else the user cache)", "DIR", group="folders"),
     ] = None
     prices: Annotated[
-        str | None, _free("price table for the cost (default: $MARKSCHEME_PRICES, else the packaged one)", "FILE.toml")
+        str | None, _free("price table (default: $MARKSCHEME_PRICES, else the packaged one)", "FILE.toml")
     ] = None
 
 
@@ -348,13 +361,20 @@ def make_config(**options: Any) -> RunConfig:
         raise UsageError(_complaint(str(error), options)) from None
 
 
+_LIMITS = {">=": "of at least", ">": "above", "<=": "of at most", "<": "below"}
+
+
 def _complaint(error: str, options: Mapping[str, Any]) -> str:
     """msgspec's sentence, with the flag that the user typed in place of its path."""
     reason, _, path = error.rpartition(" - at `$.")
     name = re.match(r"\w*", path)[0]  # type: ignore[index]  # matches the empty text at least
     if name not in options:
         return f"these options do not fit: {error}"
-    return f"{_flag(name)} cannot be {options[name]!r}: {reason[0].lower()}{reason[1:]}"
+    wanted = re.fullmatch(r"Expected `(int|float)` (>=|>|<=|<) (\S+)", reason)
+    if wanted is None:
+        return f"{_flag(name)} cannot be {options[name]!r}: {reason[0].lower()}{reason[1:]}"
+    kind, limit = {"int": "a whole number", "float": "a number"}[wanted[1]], _LIMITS[wanted[2]]
+    return f"{_flag(name)} cannot be {options[name]!r}: it must be {kind} {limit} {float(wanted[3]):g}"
 
 
 def is_text(value: str) -> bool:

@@ -122,7 +122,7 @@ def test_address_when_v1_is_missing_then_the_message_says_so(markscheme, sums, t
 
 
 def test_model_when_it_has_no_backend_then_the_likely_one_is_named(markscheme):
-    assert "perhaps you mean openai/gpt-4.1;" in markscheme("run", "gsm8k-sample", "--model", "gpt-4.1").stderr
+    assert "use openai/gpt-4.1" in markscheme("run", "gsm8k-sample", "--model", "gpt-4.1").stderr
 
 
 def command(arguments, tmp_path, prefix="", **environment):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Self
 
 from markscheme.cli import EXIT_INTERRUPTED, complain
 from markscheme.errors import IncompleteRunError, JournalError, MarkschemeError
+from markscheme.reporting.figures import counted
 from markscheme.reporting.terminal import print_json
 
 if TYPE_CHECKING:
@@ -83,7 +84,8 @@ class Reports:
             complain(f"interrupted; `{self._again}` goes on with all of it, and asks nothing twice")
         elif self._missing:
             again = self._again or f"markscheme resume {' '.join(self._unfinished)}"
-            complain(f"{self._missing} responses are missing; `{again}` asks for them")
+            verb = "is" if self._missing == 1 else "are"
+            complain(f"{counted(self._missing, 'response')} {verb} missing; `{again}` asks for what is missing")
 
     @property
     def exit_code(self) -> int:

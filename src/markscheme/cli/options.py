@@ -14,8 +14,17 @@ from markscheme.datasets.small_texts import read_small_text
 T = TypeVar("T")
 
 
-def add_run_options(parser: argparse.ArgumentParser, *, several: bool = False, leave_out: Collection[str] = ()) -> None:
-    """Add every option of `RunConfig` that has a flag, in its groups; `several` lets some of them have several values."""
+def add_run_options(
+    parser: argparse.ArgumentParser,
+    *,
+    several: bool = False,
+    leave_out: Collection[str] = (),
+    hide: Collection[str] = (),
+) -> None:
+    """Add every option of `RunConfig` in its group.
+
+    With `several` some options take several values. Options in `hide` are read but not in the help.
+    """
     groups: dict[str, Any] = {}
     for option in run_options().values():
         if option.name in leave_out:
@@ -27,7 +36,7 @@ def add_run_options(parser: argparse.ArgumentParser, *, several: bool = False, l
             *option.flags,
             dest=option.name,
             default=None,
-            help=option.help.replace("%", "%%") + more,
+            help=argparse.SUPPRESS if option.name in hide else option.help.replace("%", "%%") + more,
             **(_reading(option) | reading),
         )
 
@@ -78,7 +87,8 @@ def _reading(option: Option) -> dict[str, Any]:
     if metavar is not None and metavar.startswith("±"):
         return {"type": _half_width, "metavar": metavar}
     if inner is bool:
-        return {"action": argparse.BooleanOptionalAction}
+        # An option that is a "no" already gets no `--no-no-…`.
+        return {"action": "store_true" if option.name.startswith("no_") else argparse.BooleanOptionalAction}
     if inner == tuple[int, ...]:
         return {"type": _separated(_integer), "metavar": metavar}
     if inner == tuple[str, ...]:

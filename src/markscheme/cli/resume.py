@@ -7,12 +7,14 @@ from functools import partial
 
 from markscheme.cli.options import add_run_options, typed_options
 from markscheme.cli.push import add_track
+from markscheme.config import fixed_options
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("runs", nargs="+", metavar="RUN", help="run folders, or a folder that holds run folders")
     parser.add_argument("--model", "-m", metavar="SPEC", help="only where the stored one held something secret")
-    add_run_options(parser)
+    # What was asked is fixed; -n and --limit may grow. A fixed option is still read, to say why it is refused.
+    add_run_options(parser, hide={*fixed_options()} - {"samples", "limit"})
     add_track(parser)
     parser.add_argument("--json", action="store_true", help="print only JSON, one report a run")
 

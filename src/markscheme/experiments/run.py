@@ -13,6 +13,7 @@ import msgspec
 from markscheme.config import RunConfig
 from markscheme.errors import JournalError, UsageError
 from markscheme.experiments.plan import Cell, asked
+from markscheme.models.backends import check_backend, check_options
 from markscheme.models.fleet.ranks import ALONE, Ranks
 from markscheme.models.prices import price_of
 from markscheme.models.secrets import hide_spec
@@ -42,6 +43,8 @@ class Forecast(NamedTuple):
 
 def forecast(cell: Cell, path: Path, prepared: Prepared) -> Forecast:
     """What a cell will ask, before anything is."""
+    check_backend(cell.config.model)
+    check_options(cell.config.model, cell.config)
     samples = cell.config.samples
     there = run.snapshot().answered if (run := _there(path)) else 0
     total = len(prepared.questions) * samples

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from difflib import get_close_matches
 from importlib.metadata import entry_points
 from typing import Literal, NamedTuple
 
@@ -61,8 +62,17 @@ def check_backend(spec: str) -> None:
     """Refuse a spec whose backend does not exist."""
     backend = spec.partition("/")[0]
     if backend not in BACKENDS and not entry_points(group=ENTRY_POINTS, name=backend):
-        meant = "" if "://" in spec else f"; perhaps you mean openai/{spec}"
-        raise UsageError(f"no model backend {backend!r} (in {spec!r}){meant}; there are {', '.join(backend_names())}")
+        known = f"the backends are {', '.join(backend_names())}"
+        raise UsageError(f"there is no model backend {backend!r} (in {spec!r}); {_meant(spec) or known}")
+
+
+def _meant(spec: str) -> str:
+    """The spec that was probably meant: a misspelt backend, or a model of an OpenAI-compatible server."""
+    backend, _, target = spec.partition("/")
+    close = get_close_matches(backend, backend_names(), n=1)
+    if close:
+        return f"did you mean {close[0]}{f'/{target}' if target else ''}?"
+    return "" if "://" in spec else f"for a model of an OpenAI-compatible server, use openai/{spec}"
 
 
 def check_options(spec: str, config: RunConfig) -> None:
@@ -74,7 +84,14 @@ def check_options(spec: str, config: RunConfig) -> None:
     if backend in BACKENDS and (BACKENDS[backend].computes in ("here", "on cores") or backend == "replay"):
         for name in ("header", "chat_template_kwarg", "reasoning_effort", "thinking_budget"):
             if getattr(config, name) not in (None, ()):
-                raise UsageError(f"--{name.replace('_', '-')} is sent to servers, and {backend} is none; leave it out")
+                raise UsageError(
+                    f"--{name.replace('_', '-')} is sent to servers, and {backend} is not one; leave it out"
+                )
+    if backend in BACKENDS and backend != "anthropic" and config.thinking_budget is not None:
+        raise UsageError(
+            f"--thinking-budget is for anthropic/; for {backend}/ use --reasoning-effort, or --extra-field with the name that "
+            "your server has for it"
+        )
     if config.server_arg and serverless:
         raise UsageError(f"--server-arg is for servers that are started here ({', '.join(STARTED)}), not for {backend}")
     if config.gpus_per_replica is not None and serverless and (config.engine != "ray" or backend in WITHOUT_GPU):

@@ -67,6 +67,9 @@ class Model(ABC):
     name: str
     """What the display and the report call it."""
 
+    def check(self, statements: Sequence[str]) -> None:  # noqa: B027 - most models take any question
+        """Raise a `UsageError` for questions that this model can never answer; called before a run folder is made."""
+
     concurrency: int | None = None
     """Requests in flight that are sensible when the user does not say; `None` lets the scheduler find out."""
 

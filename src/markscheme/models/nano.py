@@ -57,6 +57,13 @@ class Nano(Model):
         self.concurrency = 2 * BATCH * cores  # the next batch waits while this one is worked on
         self._batcher = Batcher(self._generate, BATCH, threads=cores)
 
+    def check(self, statements: Sequence[str]) -> None:
+        """It can only play Countdown."""
+        if not any(_is_puzzle(encode(statement)) for statement in statements):
+            raise UsageError(
+                "nano can only play Countdown, and these problems are not Countdown puzzles; choose another model"
+            )
+
     def as_sent(self, sampling: Sampling) -> Sampling:
         """With the limit that holds, whatever was asked for."""
         return msgspec.structs.replace(sampling, max_tokens=_limit(sampling))
@@ -122,14 +129,21 @@ def read_puzzle(request: Request) -> list[int]:
     text = request.prompt.messages[-1].content
     tokens = encode(text)
     words = [VOCABULARY[token] for token in tokens[1:]]
-    if not {">", "?"} <= set(words):  # no word "target", or no question
-        reason = f"nano can only play Countdown, and {request.problem_id} is no such puzzle; choose another model"
+    if not _is_puzzle(tokens):
+        reason = (
+            f"nano can only play Countdown, and {request.problem_id} is not a Countdown puzzle; choose another model"
+        )
         raise RequestFailed("not a puzzle", reason, retryable=False, fatal=True)
     stated = re.findall(r"\d+", text.partition("?")[0])
     if stated != [word for word in words if word.isdigit()] or not _QUESTION.fullmatch(" ".join(words)):
         reason = f"nano cannot read {request.problem_id}: it knows whole numbers from 0 to {LARGEST} and one target"
         raise RequestFailed("not readable", reason, retryable=False)
     return tokens
+
+
+def _is_puzzle(tokens: Sequence[int]) -> bool:
+    """Whether there is a target and a question."""
+    return {">", "?"} <= {VOCABULARY[token] for token in tokens}
 
 
 def usable_cores() -> int:

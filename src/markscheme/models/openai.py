@@ -86,11 +86,6 @@ class OpenAI(Served):
 
     def options(self, config: RunConfig) -> dict[str, Any]:
         """As vLLM, SGLang and OpenAI call them."""
-        if config.thinking_budget is not None:
-            raise UsageError(
-                "servers call the budget of thinking differently, so --thinking-budget is for anthropic/; "
-                "use --extra-field with your server's name for it"
-            )
         template = extra_fields(config.chat_template_kwarg, "--chat-template-kwarg")
         return present({"reasoning_effort": config.reasoning_effort, "chat_template_kwargs": template or None})
 

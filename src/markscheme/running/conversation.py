@@ -24,7 +24,8 @@ from markscheme.types import Question, ToolCall, Turn
 
 
 def check_talk(config: RunConfig, model: Model, questions: Sequence[Question], tools: Mapping[str, Tool]) -> None:
-    """Refuse a conversation that the model or another option does not allow."""
+    """Refuse questions and conversations that the model or another option does not allow."""
+    model.check([question.problem.statement for question in questions])
     if not talks(questions, tools):
         return
     flag = "--tools" if tools else "--then"

@@ -253,8 +253,7 @@ def default_protocol(source: Path, benchmark: str | None, data_dir: str | None) 
             if problem is not None:
                 return problem.protocol
     raise DataError(
-        f"{source} holds no outputs with a gold answer ({(reason or 'there is none').rstrip('.')}); say with -b which "
-        "benchmark they are for."
+        reason or f"{source} holds no outputs with a gold answer; say with -b which benchmark they are for."
     )
 
 
