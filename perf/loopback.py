@@ -105,6 +105,8 @@ def _bursts(text: str, tokens: int, writes: int) -> list[bytes]:
     events = [{**about, "choices": [choice]} for choice in choices]
     events.append({**about, "choices": [], "usage": {"prompt_tokens": 200, "completion_tokens": len(letters)}})
     lines = [f"data: {json.dumps(event)}\n\n".encode() for event in events] + [b"data: [DONE]\n\n"]
+    # The last three (finish reason, usage, end) go with the last token, so that 1,000 tokens can take 1,000 writes.
+    lines[-4:] = [b"".join(lines[-4:])]
     step = -(-len(lines) // writes)
     chunks = [b"".join(lines[at : at + step]) for at in range(0, len(lines), step)]
     return [f"{len(chunk):x}\r\n".encode() + chunk + b"\r\n" for chunk in chunks]

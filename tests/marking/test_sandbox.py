@@ -136,6 +136,37 @@ def test_a_worker_when_it_has_done_its_share_then_it_is_replaced(pool, monkeypat
     assert len(set(pids)) == 2
 
 
+def test_a_worker_when_killed_then_the_next_does_not_import_everything_again(pool):
+    """With sympy's import in each new worker, every hostile answer cost a second and more."""
+    pool.run("sympy:sympify", [1], time_limit=60)  # the nursery has it now
+    began = children()
+    for _ in range(4):
+        assert pool.run(task("spin"), [], time_limit=0.2).status == "timeout"
+        assert pool.run("sympy:isprime", [7], time_limit=60).value is True
+    assert (children() - began) / 4 < 0.2 + 0.25
+
+
+def children():
+    """CPU seconds of all descendants of this process that live or were waited for."""
+    total, known = 0.0, {os.getpid()}
+    for folder in sorted(Path("/proc").glob("[0-9]*"), key=lambda each: int(each.name)):
+        try:
+            counts = (folder / "stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(counts[1]) in known:
+            known.add(int(folder.name))
+            total += sum(map(int, counts[11:15])) / os.sysconf("SC_CLK_TCK")
+    return total
+
+
+def test_a_nursery_when_killed_from_outside_then_the_next_task_runs_all_the_same(pool):
+    pool.run(task("pid"), [], time_limit=60)
+    pool._nursery._process.kill()
+    assert pool.run(task("die"), [], time_limit=60).status == "died"
+    assert pool.run(task("add"), [1, 1], time_limit=60).value == 2
+
+
 SCRIPT = """
     import os, sys, threading
     from markscheme.marking import sandbox

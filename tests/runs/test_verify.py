@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 import shutil
 import subprocess
@@ -324,20 +323,23 @@ def test_signature_when_the_tool_is_missing_or_the_run_is_packed_then_one_senten
     assert "minisign is not installed" in capsys.readouterr().err
 
 
-def test_signature_by_minisign_when_made_then_that_tool_is_asked(ended, tmp_path, monkeypatch):
-    """With a stand-in for the tool, which signs by copying the message and verifies by comparing it."""
-    tool = tmp_path / "minisign"
-    tool.write_text(
-        '#!/bin/sh\ncase "$1" in -S) cp "$5" "$7" ;; '
-        '-V) cmp -s "$5" "$7" && echo "Signature and comment signature verified" ;; esac\n'
-    )
-    tool.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+@pytest.mark.needs_program("minisign")
+def test_signature_by_minisign_when_made_then_it_holds_until_something_changes(ended, tmp_path):
     folder = tmp_path / "run"
     shutil.copytree(ended, folder)
-    (tmp_path / "key").write_text("untrusted comment: minisign encrypted secret key\nRWR=\n")
-    (tmp_path / "key.pub").write_text("untrusted comment: minisign public key\nRWQ=\n")
+    for name in ("key", "other"):
+        made = ["minisign", "-G", "-W", "-s", tmp_path / name, "-p", tmp_path / f"{name}.pub"]
+        subprocess.run(made, check=True, capture_output=True)
+    ask = ["verify", str(folder), "--signature", str(tmp_path / "key.pub")]
+    assert main(ask) == 1  # not signed yet
     assert main(["verify", str(folder), "--sign", str(tmp_path / "key")]) == 0
-    assert main(["verify", str(folder), "--signature", str(tmp_path / "key.pub")]) == 0
+    assert main(ask) == 0
+    assert main([*ask[:-1], str(tmp_path / "other.pub")]) == 1
+    assert main(["export", str(folder), "-o", str(tmp_path / "run.msz")]) == 0
+    assert main(["verify", str(tmp_path / "run.msz"), *ask[2:]]) == 0
+    in_json("manifest.json", "model", value="another")(folder)
+    run = Run.open(folder)
+    run.seal(run.manifest)
+    assert main(ask) == 1
     (folder / "manifest.json.minisig").write_text("something else")
-    assert main(["verify", str(folder), "--signature", str(tmp_path / "key.pub")]) == 1
+    assert main(ask) == 1

@@ -90,6 +90,12 @@ for name, code in json.loads(CODES).items():
 json.dumps(through)
 """
 
+# In a container these stay inside: its limits of processes and memory count them, and they end with it.
+STAYS_INSIDE = {
+    *("fork", "fork by another name", "run a shell", "a pool of processes", "a new user namespace"),
+    *("memory as a file", "memory that is shared", "memory of devices", "a higher limit"),
+}
+
 ENDLESS = {
     "print without end": ("while True: print('x' * 1000)", "printed too much"),
     "print errors without end": ("import sys\nwhile True: sys.stderr.write('x' * 1000)", "printed too much"),
@@ -127,7 +133,11 @@ def tool(box, **options):
 @pytest.mark.parametrize("box", ["bubblewrap", "landlock", "nsjail", "podman", "docker"])
 def test_sandbox_when_code_tries_to_get_out_then_no_way_leads_there(box, monkeypatch, tmp_path):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-escape-42")
-    python = tool(box)
+    image = os.environ.get("MARKSCHEME_TEST_IMAGE")  # of podman and docker, where the usual one is not there
+    python = tool(box, **({"tool_image": image} if image else {}))
+    tried = {
+        name: code for name, code in BLOCKED.items() if box not in ("podman", "docker") or name not in STAYS_INSIDE
+    }
     secret, run = tmp_path / "secret", tmp_path / "run"
     secret.write_text("s")
     run.mkdir()
@@ -139,7 +149,7 @@ def test_sandbox_when_code_tries_to_get_out_then_no_way_leads_there(box, monkeyp
         abstract.bind("\0markscheme-escape")
         abstract.listen()
         values = {"PORT": listening.getsockname()[1], "NAME": "markscheme-escape", "SECRET": str(secret)}
-        values |= {"RUN": str(run), "PARENT": os.getpid(), "KEY": "sk-escape-42", "CODES": json.dumps(BLOCKED)}
+        values |= {"RUN": str(run), "PARENT": os.getpid(), "KEY": "sk-escape-42", "CODES": json.dumps(tried)}
         given = "".join(f"{name} = {value!r}\n" for name, value in values.items())
         result = asyncio.run(python.run(given + SCRIPT, ()))
     assert (result.text, result.failed) == ("'[]'", False)

@@ -1,21 +1,65 @@
-"""The sandbox's process: reads a task, runs it within limits, writes the outcome, until its input ends.
+"""The processes of the sandbox. A worker reads a task, runs it within limits and writes the result, until its input ends.
 
-Started as `python -m markscheme.marking._worker MEMORY_MB`, or in a fork of a run. Messages are msgpack
-after a length of four bytes. Standard output is kept for them alone: what a task prints goes nowhere.
+Workers are forks: of a run, or of the nursery, which is started as `python -m markscheme.marking._worker` and imports
+what a worker needs once. Messages are msgpack after a length of four bytes. Standard output is kept for them alone: what
+a task prints goes nowhere.
 """
 
 from __future__ import annotations
 
+import gc
 import importlib
 import os
 import resource
 import select
-import sys
+import signal
+import socket
 import threading
 import time
-from typing import IO, Any, BinaryIO
+from contextlib import suppress
+from typing import IO, Any, BinaryIO, NoReturn
 
 import msgspec
+
+
+def nurse(requests: socket.socket) -> None:
+    """Fork a worker with the pipes that come with a request, or end one, until the other side closes.
+
+    Only this process ends and reaps its workers, so a process id never names somebody else's process.
+    """
+    while True:
+        body, pipes, _, _ = socket.recv_fds(requests, 4096, 2)
+        if not body:
+            return
+        request = msgspec.msgpack.decode(body)
+        if isinstance(request, int):
+            os.kill(request, signal.SIGKILL)
+            os.waitpid(request, 0)
+            requests.sendall(b"0" * 8)
+            continue
+        memory_mb, module = request
+        with suppress(Exception):  # the worker fails in the same way, and says so
+            prepare = getattr(importlib.import_module(module), "prepare", None)
+            if prepare is not None:
+                prepare()
+        gc.freeze()
+        if not (pid := os.fork()):
+            requests.close()
+            work(pipes[0], pipes[1], memory_mb)
+        for pipe in pipes:
+            os.close(pipe)
+        requests.sendall(pid.to_bytes(8, "big"))
+
+
+def work(read: int, write: int, memory_mb: int) -> NoReturn:
+    """Serve tasks in a fork. Nothing else stays open, so that it ends with its parent; nothing is finalized."""
+    try:
+        os.dup2(read, 0)
+        os.dup2(write, 1)
+        os.closerange(3, os.sysconf("SC_OPEN_MAX"))
+        serve(memory_mb)
+    finally:
+        os._exit(0)
 
 
 def serve(memory_mb: int) -> None:
@@ -82,4 +126,4 @@ def send(stream: IO[bytes], message: list[Any]) -> None:
 
 
 if __name__ == "__main__":
-    serve(int(sys.argv[1]))
+    nurse(socket.socket(fileno=0))

@@ -1,8 +1,8 @@
-"""A pool of worker processes for work that may hang or eat memory: killed at its limits, replaced, never waited for.
+"""A pool of worker processes for work that may hang or use too much memory: killed at its limits and replaced.
 
-Workers are plain subprocesses that speak over pipes, so the pool works from any thread, from asyncio (through
+Workers are processes of their own that talk over pipes, so the pool works from any thread, from asyncio (through
 `asyncio.to_thread`), after a fork, and from a script without a `__main__` guard. They start on first use, end with
-this process, and use no signals here. A worker with sympy loaded takes about 65 MB.
+this process, and use no signals here. A worker with sympy loaded takes about 65 MB, most of it shared with its nursery.
 """
 
 from __future__ import annotations
@@ -10,11 +10,14 @@ from __future__ import annotations
 import atexit
 import os
 import select
+import signal
+import socket
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any, Final, Literal, Protocol
 
@@ -52,18 +55,99 @@ class Process(Protocol):
     def wait(self) -> int: ...
 
 
-def spawn(memory_mb: int) -> Process:
-    """A new interpreter that serves tasks, apart from the terminal: Ctrl-C there is for us, and no fault of a task."""
-    source = str(Path(__file__).resolve().parents[2])
-    paths = os.pathsep.join(filter(None, [source, os.environ.get("PYTHONPATH", "")]))
-    return subprocess.Popen(
-        [sys.executable, "-m", "markscheme.marking._worker", str(memory_mb)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        env={**os.environ, "PYTHONPATH": paths},
-        process_group=0,
-    )
+class Nursery:
+    """A process that forks workers. It imports their modules once: a new worker costs 20 ms, sympy's import 500."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._socket: socket.socket | None = None
+
+    def start(self, memory_mb: int, module: str) -> Process:
+        """A worker whose task is in this module; `OSError` if there cannot be one."""
+        (read, tell), (hear, write) = os.pipe(), os.pipe()
+        try:
+            for attempt in (1, 2):
+                try:
+                    pid = self._ask([memory_mb, module], (read, write))
+                    return _Forked(self, pid, os.fdopen(tell, "wb"), os.fdopen(hear, "rb"))
+                except OSError:  # killed from outside
+                    self.close()
+                    if attempt == 2:
+                        os.close(tell)
+                        os.close(hear)
+                        raise
+            raise AssertionError
+        finally:
+            os.close(read)
+            os.close(write)
+
+    def end(self, pid: int) -> None:
+        """End one of its workers. If the nursery is gone, they end when their pipes close."""
+        with suppress(OSError):
+            self._ask(pid)
+
+    def close(self) -> None:
+        """End the process. Workers end when their pipes close; the next one is started by a new nursery."""
+        with self._lock:
+            process, self._process = self._process, None
+            self.abandon()
+        if process is not None:
+            process.kill()
+            process.wait()
+
+    def abandon(self) -> None:
+        """Forget the process without touching it."""
+        if self._socket is not None:
+            self._socket.close()
+        self._socket = self._process = None
+
+    def _ask(self, request: object, pipes: Sequence[int] = ()) -> int:
+        with self._lock:
+            if self._socket is None and pipes:
+                self._begin()
+            if self._socket is None:
+                raise BrokenPipeError
+            socket.send_fds(self._socket, [msgspec.msgpack.encode(request)], pipes)
+            answer = self._socket.recv(8, socket.MSG_WAITALL)
+        if len(answer) < 8:
+            raise BrokenPipeError
+        return int.from_bytes(answer, "big")
+
+    def _begin(self) -> None:
+        """Start the process apart from the terminal: Ctrl-C there is not for it."""
+        source = str(Path(__file__).resolve().parents[2])
+        paths = os.pathsep.join(filter(None, [source, os.environ.get("PYTHONPATH", "")]))
+        self._socket, other = socket.socketpair()
+        self._socket.settimeout(START_LIMIT)
+        with other:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "markscheme.marking._worker"],
+                stdin=other.fileno(),
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                env={**os.environ, "PYTHONPATH": paths},
+                process_group=0,
+            )
+
+
+class _Forked:
+    """A worker of a nursery."""
+
+    def __init__(self, nursery: Nursery, pid: int, stdin: IO[bytes], stdout: IO[bytes]) -> None:
+        self.pid = pid
+        self.stdin: IO[bytes] | None = stdin
+        self.stdout: IO[bytes] | None = stdout
+        self._nursery, self._lock, self._ended = nursery, threading.Lock(), False
+
+    def kill(self) -> None:
+        with self._lock:  # whoever waits for a task and whoever closes the pool may both end it
+            if not self._ended:
+                self._nursery.end(self.pid)
+            self._ended = True
+
+    def wait(self) -> int:
+        return -signal.SIGKILL
 
 
 class _Worker:
@@ -115,24 +199,28 @@ class _Worker:
         """Close the pipes without touching the process: after a fork it belongs to the parent."""
         for pipe in (self.process.stdin, self.process.stdout):
             if pipe is not None:
-                try:
+                with suppress(OSError):  # a message that the dead worker never read
                     pipe.close()
-                except OSError:
-                    continue  # a message that the dead worker never read
 
 
 class Pool:
     """At most `size` workers; a task waits for a free one, and its time starts when it does."""
 
     def __init__(
-        self, size: int | None = None, *, memory_mb: int = MEMORY_MB, start: Callable[[int], Process] = spawn
+        self,
+        size: int | None = None,
+        *,
+        memory_mb: int = MEMORY_MB,
+        start: Callable[[int, str], Process | None] | None = None,
     ) -> None:
+        """`start` may make a worker in another way, given the memory and the task's module."""
         self.size = size or min(4, os.cpu_count() or 1)
         self.memory_mb, self._start = memory_mb, start
         self._reset()
         _pools.append(self)
 
     def _reset(self) -> None:
+        self._nursery = Nursery()
         self._free = threading.Semaphore(self.size)
         self._lock = threading.Lock()
         self._idle: list[_Worker] = []
@@ -144,7 +232,10 @@ class Pool:
         with self._free:
             closings = self._closings
             for _ in range(2):
-                worker = self._take()
+                try:
+                    worker = self._take(task)
+                except OSError:
+                    break
                 if self._closings != closings:  # nobody waits for it any more
                     self._give_back(worker, keep=False)
                     return TaskOutcome("died", why="the pool was closed")
@@ -187,17 +278,19 @@ class Pool:
         finally:
             self._give_back(worker, keep=keep)
 
-    def warm(self) -> None:
+    def warm(self, task: str) -> None:
         """Have a worker ready before there is a task for it."""
         if not self._idle:
-            with self._lock:
-                self._idle.append(_Worker(self._start(self.memory_mb)))
+            with suppress(OSError):
+                self._give_back(self._take(task), keep=True)
 
-    def _take(self) -> _Worker:
+    def _take(self, task: str) -> _Worker:
         with self._lock:
             worker = self._idle.pop() if self._idle else None
         if worker is None:
-            worker = _Worker(self._start(self.memory_mb))
+            module = task.partition(":")[0]
+            started = self._start(self.memory_mb, module) if self._start else None
+            worker = _Worker(started or self._nursery.start(self.memory_mb, module))
         with self._lock:
             self._busy.add(worker)
         return worker
@@ -219,10 +312,12 @@ class Pool:
             self._idle.clear()
         for worker in workers:
             worker.kill()
+        self._nursery.close()
 
     def _after_fork(self) -> None:
         for worker in [*self._idle, *self._busy]:
             worker.abandon()
+        self._nursery.abandon()
         self._reset()
 
 

@@ -19,14 +19,14 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import IO, NoReturn
+from typing import IO
 
 import msgspec
 from msgspec.structs import replace
 
 from markscheme.marking import get_protocol
-from markscheme.marking._worker import serve
-from markscheme.marking.sandbox import Pool, Process, spawn
+from markscheme.marking._worker import work
+from markscheme.marking.sandbox import Pool, Process
 from markscheme.running.interrupts import Interrupts
 from markscheme.runs.judging import Pair, judge_all
 from markscheme.types import Mark, Problem, Response, Verdict
@@ -36,6 +36,7 @@ PROOF = 3.0  # seconds more for each response of a protocol that may wait for sy
 SIDE_BY_SIDE = 2
 LINGER = 0.05  # seconds in which responses gather to a batch: handing one over takes some 0.2 ms
 MANY, FEW = 256, 8  # responses of a batch, and of one under a protocol that may wait
+JUDGE = f"{__name__}:judge_encoded"
 BACKLOG = 16 << 20
 """Characters that may wait for the process: more is left for the end of the run, so that memory stays flat."""
 
@@ -138,7 +139,7 @@ def mark_apart(pairs: Sequence[Pair], protocol: str) -> list[Mark]:
     limit = SECONDS + (PROOF * len(pairs) if rule.slow else 0.0)
     # In JSON, as they lie on disk: no other form holds every integer. Of metadata, marking looks at the names.
     bare = [(replace(response, metadata=dict.fromkeys(response.metadata)), problem) for response, problem in pairs]
-    outcome = _pool().run(f"{__name__}:judge_encoded", [msgspec.json.encode(bare), protocol], time_limit=limit)
+    outcome = _pool().run(JUDGE, [msgspec.json.encode(bare), protocol], time_limit=limit)
     if outcome.status == "done":
         return _decoder.decode(outcome.value)
     if stops != _stops:
@@ -159,7 +160,7 @@ def judge_encoded(pairs: bytes, protocol: str) -> bytes:
 
 def start_marking() -> None:
     """Have the process ready before the first answer: best called while this process has one thread."""
-    _pool().warm()
+    _pool().warm(JUDGE)
 
 
 def stop_marking() -> None:
@@ -172,13 +173,13 @@ def stop_marking() -> None:
 @cache
 def _pool() -> Pool:
     """Apart from the marker's own pool: a mark that waits for that one must not wait for itself."""
-    return Pool(SIDE_BY_SIDE, start=_fork_or_spawn)
+    return Pool(SIDE_BY_SIDE, start=_fork)
 
 
-def _fork_or_spawn(memory_mb: int) -> Process:
-    """A copy of this process has everything loaded, which saves some 0.2 s; beside threads only a new one is safe."""
+def _fork(memory_mb: int, _module: str) -> Process | None:
+    """A copy of this process has everything loaded, which saves some 0.2 s; beside threads it is not safe."""
     alone = sys.platform == "linux" and len(list(Path("/proc/self/task").glob("*"))) == 1  # nothing where /proc is not
-    return _Fork(memory_mb) if alone else spawn(memory_mb)
+    return _Fork(memory_mb) if alone else None
 
 
 class _Fork:
@@ -188,7 +189,8 @@ class _Fork:
         (read, tell), (hear, write) = os.pipe(), os.pipe()
         self.pid = os.fork()
         if not self.pid:
-            _serve(read, write, memory_mb)
+            _leave_the_run()
+            work(read, write, memory_mb)
         os.close(read)
         os.close(write)
         self.stdin: IO[bytes] | None = os.fdopen(tell, "wb")
@@ -208,17 +210,10 @@ class _Fork:
         return -signal.SIGKILL
 
 
-def _serve(read: int, write: int, memory_mb: int) -> NoReturn:
-    """Serve tasks in the copy. It keeps nothing of the run open, so that it ends when we end, and finalizes nothing."""
-    try:
-        signal.set_wakeup_fd(-1)
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, signal.SIG_DFL)
-        os.setsid()  # Ctrl-C is for the run
-        gc.freeze()
-        os.dup2(read, 0)
-        os.dup2(write, 1)
-        os.closerange(3, os.sysconf("SC_OPEN_MAX"))
-        serve(memory_mb)
-    finally:
-        os._exit(0)
+def _leave_the_run() -> None:
+    """In the copy: signals and Ctrl-C are for the run."""
+    signal.set_wakeup_fd(-1)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+    os.setsid()
+    gc.freeze()

@@ -1,7 +1,7 @@
 """The sandboxes that are known, best first: how each is started. None of them is ours.
 
-In every one a program sees the Python installation read-only, has no network, no environment of ours, cannot start a
-process or signal one of ours, and what it may write is bounded.
+In every one a program sees the Python installation read-only, has no network and no environment of ours, cannot signal a
+process of ours, and what it may write is bounded. It cannot start a process, except in a container, which ends with it.
 """
 
 from __future__ import annotations
@@ -118,7 +118,8 @@ def _container(engine: str) -> Box:
         words += ["--read-only", "--tmpfs", f"/tmp:size={FILES}", "--workdir", "/tmp", "--user", "65534:65534"]
         words += ["--cap-drop", "ALL", "--security-opt", "no-new-privileges", "--pids-limit", "64"]
         words += ["--memory", f"{limits.megabytes}m", "--memory-swap", f"{limits.megabytes}m"]
-        words += ["--ulimit", "core=0", "--ulimit", f"fsize={2**25}", "--ulimit", "nofile=64"]
+        # Podman's own default for `nproc` is above what an ordinary machine allows, and then nothing starts.
+        words += ["--ulimit", "core=0", "--ulimit", f"fsize={2**25}", "--ulimit", "nofile=64", "--ulimit", "nproc=4096"]
         for variable, value in ENVIRONMENT.items():
             words += ["--env", f"{variable}={value}"] if variable != "PATH" else []
         inside = ["python3", "-I", "-c", script]
