@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from markscheme.api.reports import plan as plan
     from markscheme.api.reports import report as report
     from markscheme.api.reports import reproduce as reproduce
+    from markscheme.api.reports import series as series
     from markscheme.api.reports import suspects as suspects
     from markscheme.api.reports import verify as verify
     from markscheme.api.results import Comparison as Comparison
@@ -70,7 +71,7 @@ _HOMES = {
     "api.exchange": "export import_log list_benchmarks list_models list_protocols push show",
     "api.frames": "Listing",
     "api.opinions": "Adjudication Audit Graders Opinions",
-    "api.reports": "adjudicate audit benchmark_the_graders compare errata gate load plan report reproduce suspects verify",
+    "api.reports": "adjudicate audit benchmark_the_graders compare errata gate load plan report reproduce series suspects verify",
     "api.results": "Comparison Plan Report",
     "api.run": "Answer Run",
     "benchmarks": "Benchmark benchmark",

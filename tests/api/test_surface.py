@@ -20,7 +20,7 @@ FUNCTIONS = {
     "reproduce": ["reproduce"],
     "judge": ["judge"],
     "adjudicate": ["adjudicate"],
-    "report": ["report"],
+    "report": ["report", "series"],
     "compare": ["compare"],
     "verify": ["verify"],
     "errata": ["errata", "suspects"],
@@ -66,7 +66,7 @@ PRINTING = {
 OTHERWISE = {
     # A prompt is a text here, and ms.dry_run a function; a list of checkpoints is a loop, with step=N.
     "run": {"prompt_file", "dry_run", "series", "watch", "until_step"},
-    "report": {"series", "between", "token_limits", "tokenizer"},  # other reports, with functions of their own
+    "report": {"series", "between", "token_limits", "tokenizer"},  # other reports: ms.series and run.token_limits
     "audit": {"benchmark_the_graders"},
     "show": {"prompt_file"},
     "adjudicate": {"page", "port", "no_browser"},  # a page in the browser

@@ -63,6 +63,17 @@ def eval_scope(folder):
     return write(folder / "reviews" / "model-x" / "squares_default.jsonl", rows)
 
 
+def eval_scope_texts(folder):
+    """Without a conversation: the prompt as one text, and what was said beside the score."""
+    rows = [
+        {"index": 2 * n + k, "input": f"**User**: \n{n} squared plus 3?", "target": str(n * n + 3)}
+        | {"sample_score": {"score": {"value": {"acc": 1.0}, "prediction": f"\\boxed{{{said}}}"}, "group_id": n}}
+        for n in (1, 2)
+        for k, said in enumerate((4, 7))
+    ]
+    return write(folder / "reviews" / "model-x" / "squares_default.jsonl", rows)
+
+
 def verifiers(folder):
     write(folder / "metadata.json", {"model": "model-x", "env_id": "squares"})
     rows = [
@@ -97,7 +108,7 @@ def lighteval(folder):
     return file
 
 
-@pytest.mark.parametrize("make", [math_arena, open_compass, eval_scope, verifiers, lighteval])
+@pytest.mark.parametrize("make", [math_arena, open_compass, eval_scope, eval_scope_texts, verifiers, lighteval])
 def test_log_when_it_is_of_another_tool_then_it_becomes_a_marked_run(make, tmp_path):
     run = ms.import_log(make(tmp_path / "log"), protocol="math", out=tmp_path / "run")
     assert run.manifest.model == "model-x"
@@ -115,6 +126,10 @@ def test_log_when_it_holds_prompts_only_then_the_benchmark_has_the_statement_and
     }
     run = ms.import_log(write(tmp_path / "m" / "x.json", rows), benchmark="math-sample", out=tmp_path / "run")
     assert ms.report(run).accuracy.value == 1.0
+    for row in rows.values():  # of a subjective set: what is asked, not the answer
+        row["gold"] = {"capability": "arithmetic"}
+    with pytest.raises(DataError, match="say which benchmark it is from"):
+        ms.import_log(write(tmp_path / "m" / "y.json", rows), out=tmp_path / "other")
     assert [question.problem.id for question in run.questions()] == [p.id for p in problems]
 
 

@@ -588,16 +588,21 @@ def test_conversation_when_shown_then_turns_calls_and_errors_are_folded_and_iner
 
 def test_runs_when_they_are_of_an_experiment_then_grouped_with_their_settings_as_columns(serve, tmp_path):
     import markscheme as ms
+    from markscheme.view.export import export
 
     options = {"model": ["solver"], "benchmark": ["countdown-sample"], "limit": 2, "progress": False}
     ms.experiment(**options, temperature=[0.2, 0.8], out=tmp_path / "runs" / "sweep")
     address = serve(tmp_path / "runs").url
     page = get(address + "/")[2]
-    assert '<tr class="group">' in page
+    assert '<tr class="group" data-experiment="sweep">' in page
     assert "2 runs" in page
     assert 'data-column="temperature"' in page
     chosen = get(address + "/?experiment=sweep&sort=temperature")[2]
     assert chosen.count('data-experiment="sweep"') == 2
+    export(tmp_path / "runs", tmp_path / "site", lambda _: None)
+    page = (tmp_path / "site" / "index.html").read_text()
+    assert page.index('<tr class="group" data-experiment="sweep">') < page.index("run/sweep~")
+    assert "/series?" not in page
 
 
 def test_series_when_runs_have_steps_then_a_page_over_them(serve, tmp_path):

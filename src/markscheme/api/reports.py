@@ -18,6 +18,7 @@ from markscheme.reporting.errata import suspects as find_suspects
 from markscheme.reporting.family import compare_folders, repeated
 from markscheme.reporting.gate import Gate, gate_from
 from markscheme.reporting.planning import designs_from, plan_from
+from markscheme.reporting.series import OverSteps, series_of
 from markscheme.reporting.settings import chosen, ordered
 from markscheme.reporting.summary import summarize
 from markscheme.reporting.table import make_table
@@ -155,6 +156,17 @@ def gate(
 ) -> Gate:
     """Pass, fail or inconclusive by a policy's limits: `.decision`, and `.checks` with what would decide each."""
     return gate_from(path_of(policy), *(list(paths_of([each])) for each in (runs, against, aa)))
+
+
+def series(
+    *runs: Runs | Iterable[Runs],
+    metric: str = "accuracy",
+    protocol: str | None = None,
+    these_problems: bool = False,
+    between: Sequence[int] = (),
+) -> list[OverSteps]:
+    """Runs over their training steps, one series for each benchmark: `.series.points`, `.series.best`, `.sentence`."""
+    return series_of(folder.find_runs(paths_of(runs)), metric, protocol, _population(these_problems), between)
 
 
 def audit(

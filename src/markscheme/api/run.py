@@ -22,6 +22,7 @@ from markscheme.types import Mark, Problem, Response
 if TYPE_CHECKING:
     from markscheme.api.opinions import Audit
     from markscheme.api.results import Report
+    from markscheme.reporting.token_limits import TokenLimits
     from markscheme.running import Display
     from markscheme.runs.snapshot import Snapshot
 
@@ -92,6 +93,15 @@ class Run(folder.Run, Frames):
         from markscheme.api.reports import report
 
         return report(self, **options)
+
+    def token_limits(
+        self, limits: str | Sequence[int], *, protocol: str | None = None, tokenizer: str | None = None
+    ) -> TokenLimits:
+        """What smaller token limits (`"1k,2k"`, `[1024, 2048]`) would have given: `.rows`, `.frontier`, `.offsets`."""
+        from markscheme.reporting.token_limits import read_limits, token_limits
+
+        text = limits if isinstance(limits, str) else ",".join(map(str, limits))
+        return token_limits(self, read_limits(text), protocol, tokenizer=tokenizer)
 
     def audit(self, **options: Any) -> Audit:
         """The same as `ms.audit(run, …)`."""

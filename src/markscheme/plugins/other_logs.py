@@ -42,7 +42,7 @@ def open_other(path: Path) -> Log | None:
         first = next(iter(read_rows(path)), {})
         if {"example_id", "completion"} <= first.keys():
             return _verifiers(path)
-        if {"sample_score", "messages"} <= first.keys():
+        if "sample_score" in first and first.keys() & {"messages", "input"}:
             return _eval_scope(path)
     return None
 
@@ -128,6 +128,7 @@ def _open_compass(path: Path, whole: dict[str, Any]) -> Log:
             for sample, text in enumerate(texts if isinstance(texts, list) else [texts]):
                 gold = row.get("gold")
                 gold = gold[0] if isinstance(gold, list) and gold else gold
+                gold = None if isinstance(gold, dict) else gold  # facts about the question, not its answer
                 yield _entry(
                     index, sample, prompt[-1].content, gold, prompt, text, completion_tokens=row.get("res_length")
                 )
@@ -136,17 +137,23 @@ def _open_compass(path: Path, whole: dict[str, Any]) -> Log:
 
 
 def _eval_scope(path: Path) -> Log:
-    """`reviews/<model>/<dataset>_<subset>.jsonl`: the conversation with its answer, and the target."""
+    """`reviews/<model>/<dataset>_<subset>.jsonl`: the target with the conversation, or with prompt and answer as texts."""
 
     def entries() -> Iterator[Entry]:
         samples: Counter[str] = Counter()
         for row in read_rows(path):
-            said = [each for each in row["messages"] if each.get("role") == "assistant"]
-            before = _messages(row["messages"][: row["messages"].index(said[-1])])
-            group = row["sample_score"].get("group_id")
+            chat, group = row.get("messages"), row["sample_score"].get("group_id")
+            if chat:
+                said = [each for each in chat if each.get("role") == "assistant"][-1]
+                before, text = _messages(chat[: chat.index(said)]), _text(said.get("content"))
+                tokens = (said.get("perf_metrics") or {}).get("output_tokens")
+            else:
+                before, text = _messages(row["input"]), row["sample_score"]["score"]["prediction"]
+                tokens = None
             asked = str(row["index"] if group is None else group)
             question = next(each.content for each in reversed(before) if each.role == "user")
-            yield _entry(asked, samples[asked], question, row.get("target"), before, _text(said[-1].get("content")))
+            more = {"completion_tokens": tokens} if isinstance(tokens, int) else {}
+            yield _entry(asked, samples[asked], question, row.get("target"), before, text, **more)
             samples[asked] += 1
 
     return _log("EvalScope", path, path.parent.name, entries)

@@ -66,7 +66,10 @@ def dependence(snapshot: Snapshot, counts: Counts, figures: Sequence[str]) -> li
             f"which a problem has {units} at most, and pass@k takes k samples of k requests"
         )
         if short := [name for name in figures if metric(name).k > max(units, 1)]:
-            notes.append(f"{', '.join(short)} would need more requests per problem: about samples as they were asked")
+            notes.append(
+                f"{', '.join(short)} would need more requests per problem: it is about samples as they were asked, and its interval "
+                "on these exact problems may be too narrow"
+            )
     elif manifest.config.model == IMPORTED and manifest.samples > 1 and (snapshot.rows["unit"] < 0).all():
         notes.append(
             "how the samples of a problem were drawn is not recorded: they are taken as independent of each other, which "

@@ -11,9 +11,9 @@ from markscheme.runs.snapshot import Snapshot
 TAIL = 6_000
 """Characters at the end in which a loop must show."""
 LEAST, TIMES = 120, 4
-"""A loop is so many characters long, and says the same so many times."""
+"""A loop has at least this many characters, and says the same at least this many times."""
 MOST = 400
-"""Responses that are looked into; of more, every so manieth."""
+"""Responses that are looked into; of more, an even selection."""
 
 
 class Loops(msgspec.Struct, frozen=True):
@@ -33,7 +33,8 @@ class Loops(msgspec.Struct, frozen=True):
 def loop_start(text: str) -> int | None:
     """Where the loop begins that a text ends in, or None: the longest ending that is one piece said again and again."""
     tail = text[-TAIL:][::-1]
-    if len(tail) < LEAST:
+    piece = tail[: LEAST // TIMES]  # a loop says its own end again: without that, most texts are done with at once
+    if len(tail) < LEAST or tail.find(piece, 1) < 0:
         return None
     borders, longest, period = [0] * len(tail), 0, 0
     k = 0

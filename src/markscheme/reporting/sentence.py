@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
 
@@ -20,7 +21,12 @@ MOST_NAMED = 3
 FORMS: dict[str, Callable[[str], str]] = {
     "text": lambda text: text,
     "markdown": lambda text: text.replace("_", r"\_").replace("*", r"\*"),
-    "latex": lambda text: escape_latex(text).replace(" \\%", r"\,\%").replace("−", "$-$").replace("×", r"$\times$"),
+    "latex": lambda text: (
+        re.sub(r"`([^`]*)`", r"\\texttt{\1}", escape_latex(text))
+        .replace(" \\%", r"\,\%")
+        .replace("−", "$-$")
+        .replace("×", r"$\times$")
+    ),
 }
 
 
@@ -44,7 +50,8 @@ def report_sentence(table: Table) -> str:
         mine = [run for run in table.runs if run.benchmark == benchmark and run.accuracy.value is not None]
         if mine:
             best = max(mine, key=lambda run: run.accuracy.value or 0)
-            name = names[best.run].removeprefix(f"{benchmark} · ")
+            tied = sum(run.accuracy.value == best.accuracy.value for run in mine)
+            name = names[best.run].removeprefix(f"{benchmark} · ") if tied == 1 else f"{tied} runs alike"
             told.append(f"{_percent(best.accuracy)} on {benchmark} ({name}, of {counted(len(mine), 'run')})")
     if not told:
         return ""

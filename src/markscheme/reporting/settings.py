@@ -14,6 +14,8 @@ from markscheme.runs.folder import Run
 SHOWN_ANYWAY = ("benchmark", "model", "protocol", "samples", "problems")
 """What every table has a column for."""
 UNSET = "–"
+EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
+"""Reasoning efforts in the order of a table."""
 
 
 class Told(Protocol):
@@ -105,7 +107,7 @@ def _parts(runs: Sequence[Told], full: bool) -> list[dict[str, str]]:
     for run in runs:
         parts = {} if alike["benchmark"] and not full else {"benchmark": run.benchmark}
         cells = columns(run, names)
-        if not alike["model"] or full or not (parts or cells):
+        if not alike["model"] or not (parts or cells) or (full and "name" not in cells):
             parts["model"] = run.model
         made.append(parts | cells)
     return made
@@ -128,6 +130,8 @@ def ordered(runs: Sequence[Run]) -> list[Run]:
 
     def key(run: Run) -> tuple[Any, ...]:
         values = settings_of(run.manifest)
+        if values["reasoning_effort"] in EFFORTS:
+            values["reasoning_effort"] = EFFORTS.index(values["reasoning_effort"])
         settings = ((isinstance(value := values[name], str), value) if isinstance(values[name], int | float | str) else
                     (True, str(values[name])) for name in names)  # fmt: skip
         return (run.manifest.benchmark, values["name"] or run.manifest.model, *settings)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
 from pathlib import Path
@@ -76,6 +77,8 @@ LAST = (
 )
 """Columns behind the figures."""
 SIZE = "problems × samples"
+MOST_NOTES = 3
+"""Runs that tell a note of one kind each by itself."""
 MOST_IN_FULL = 4
 """Runs of which each has its table of uncertainties."""
 SHOWN = [column for column in (*FIRST, *LAST) if column.shown]
@@ -315,15 +318,23 @@ def _rate(summary: Summary, verdict: str) -> float | None:
 
 
 def named_notes(table: Table) -> list[str]:
-    """What a reader must know, of every run; with its name where there are several, or with how many say the same."""
+    """What a reader must know, of every run; notes that differ only in their numbers are told once, with an example."""
     over = [] if table.repeats is None else [over_runs_line(table.repeats)]
     if len(table.runs) == 1:
         return [*over, *dict.fromkeys(table.runs[0].warnings)]
-    by_note: dict[str, list[str]] = {}
+    alike: dict[str, list[tuple[str, str]]] = {}
     for each, name in zip(table.runs, _names(table), strict=True):
         for note in dict.fromkeys(each.warnings):
-            by_note.setdefault(note, []).append(name)
-    told = [f"{names[0] if len(names) == 1 else f'{len(names)} runs'}: {note}" for note, names in by_note.items()]
+            alike.setdefault(re.sub(r"\d[\d.,]*| such as .*", "", note), []).append((name, note))
+    told = []
+    for group in alike.values():
+        (name, note), count = group[0], len(group)
+        if len({text for _, text in group}) == 1:
+            told.append(f"{name if count == 1 else f'{count} runs'}: {note}")
+        elif count <= MOST_NOTES:
+            told += [f"{name}: {note}" for name, note in group]
+        else:
+            told.append(f"{count} runs, among them {name}: {note}")
     return [*over, *told]
 
 

@@ -114,8 +114,8 @@ def difference_over_runs(
 
     def variance(mine: _Level, other: _Level) -> tuple[float, float]:
         known = mine if mine.runs.size > 1 else other
-        # Half of the luck stays in: taking all of it off leaves nothing by chance, with few runs every other time.
-        apart = max(known.seen, known.luck) if these else max(0.0, known.seen - known.luck / 2)
+        # Half of the sampling noise stays in, always: two runs often agree by chance, and then nothing would be left.
+        apart = max(known.seen, known.luck) - (0.0 if these else known.luck / 2)
         return apart / mine.runs.size, known.runs.size - 1.0
 
     shares = [variance(*side) for side in sides]

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import markscheme as ms
+from markscheme.cli import main
 from markscheme.errors import ModelError
 from markscheme.nano import WEIGHTS
 
@@ -275,3 +276,23 @@ def test_server_when_it_logs_its_environment_and_options_then_no_key_is_in_any_f
     assert b"in two: ***" in kept
     assert key.encode() not in kept
     assert token.encode() not in kept
+
+
+def test_series_when_the_servers_are_ours_then_one_is_gone_before_the_next_starts(sums, tmp_path, stand_in, alive):
+    for step in (1, 2, 3):
+        (tmp_path / "ckpt" / f"step-{step}").mkdir(parents=True)
+    real = stand_in.rename(stand_in.with_name("real-vllm"))
+    # Each start notes which of the servers before it are still there.
+    stand_in.write_text(
+        "#!/bin/sh\n"
+        f"for pid in $(cat {tmp_path}/pids 2>/dev/null); do [ -d /proc/$pid ] && echo $pid >> {tmp_path}/overlap; done\n"
+        f'exec {real} "$@"\n'
+    )
+    stand_in.chmod(0o755)
+    typed = ["run", str(sums), "--model", "vllm", "--series", f"{tmp_path}/ckpt/step-*", "--out", str(tmp_path / "all")]
+    assert main([*typed, "--protocol", "gsm8k-numeric", *args(f"pids={tmp_path / 'pids'}")]) == 0
+    assert len((tmp_path / "pids").read_text().split()) == 3
+    assert not (tmp_path / "overlap").exists()
+    assert alive() == []
+    (found,) = ms.series(tmp_path / "all")
+    assert [point.step for point in found.series.points] == [1, 2, 3]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 
 MAX_CONTENT = 100_000
@@ -28,23 +27,3 @@ def trimmed(text: str, start: int, end: int, form: str) -> ExtractedAnswer:
     start += len(content) - len(content.lstrip())
     content = content.strip()
     return ExtractedAnswer(content, start, start + len(content), form)
-
-
-_ENCLOSING = {"'": "'", '"': '"', "(": ")", "（": "）", "[": "]", "“": "”", "‘": "’", "`": "`"}
-
-
-def unenclosed(text: str, at: int, answer: ExtractedAnswer) -> ExtractedAnswer:
-    """`'Answer: 250'`, `(答え: 15)`: without the mark that closes what opened just before the announcement at `at`."""
-    closing = _ENCLOSING.get(text[at - 1 : at])
-    if closing is None or not answer.content.endswith(closing) or at == 0:
-        return answer
-    content = answer.content[:-1].rstrip(" .")
-    return answer._replace(content=content, end=answer.start + len(content))
-
-
-def last_match(pattern: re.Pattern[str], text: str, start: int, end: int) -> re.Match[str] | None:
-    """The last match of a pattern in `text[start:end]`."""
-    last = None
-    for last in pattern.finditer(text, start, end):  # noqa: B007 - the last one is what is wanted
-        pass
-    return last

@@ -57,7 +57,7 @@ _LIGHT: Final = sum(
 """Classes of words that add nothing to a value that follows them."""
 TYPESET, STATED, CHOSEN, CONCLUDED, SAID = 5, 4, 3, 2, 1
 """The ranks: in a form made for it; announced as the answer; called right or chosen; concluded or set apart; merely said."""
-ANNOUNCED: Final = ("the answer is", "below a heading")
+ANNOUNCED: Final = ("the answer is", "below a heading", "told as the answer")
 """Rules by which an answer is announced, whether a value or a sentence follows."""
 _TELLING: Final = (WORD, NUMBER, LETTER, FORMULA, BOX)
 _LEADS: Final = (COLON, EQUALS)
@@ -128,7 +128,8 @@ def best(found: list[Candidate]) -> Candidate | None:
     if found[-1].mood == ASKED and all(each.rank == SAID for each in asserted):
         return None
     if top >= CHOSEN:
-        return [each for each in asserted if each.rank == top][-1]
+        # Steps have answers too: after "Answer: 96", "Answer: Jason stored 23 bales" is the later one.
+        return [each for each in asserted if each.rank == top or each.rule == "told as the answer"][-1]
     apart = [each for each in asserted if each.rank == CONCLUDED]
     return asserted[0] if apart == asserted[:1] and apart[0].rule == "set apart" else asserted[-1]
 
@@ -236,7 +237,8 @@ def _announced(lexed: Lexed, clause: Clause, kind: Kind, plainly: bool) -> Itera
                 words = _content_words(lexed, slot, value.first)
                 sentence = kind.name == "value" and tokens[slot - 1].kind == COLON and words > 1
                 weak = sentence or not named & _ANSWER  # a "result" may be that of a step
-                yield (CONCLUDED if weak else STATED), "the answer is", value
+                rule = "told as the answer" if sentence and named & _ANSWER else "the answer is"
+                yield (CONCLUDED if weak else STATED), rule, value
                 return
 
 

@@ -135,13 +135,18 @@ def vocabulary(language: str) -> Vocabulary:
 
 
 @cache
-def _speakers() -> dict[str, tuple[str, ...]]:
-    """Which languages have a word."""
+def _speakers() -> dict[str, tuple[tuple[str, float], ...]]:
+    """Which languages have a word, and how much it tells for each: a short word less, one of few languages more."""
     speakers: dict[str, list[str]] = {}
     for name, language in languages().items():
         for word in language.words.keys() | language.longest.keys():
             speakers.setdefault(word, []).append(name)
-    return {word: tuple(names) for word, names in speakers.items()}
+    return {word: tuple((name, _told(word, name) / len(names)) for name in names) for word, names in speakers.items()}
+
+
+def _told(word: str, language: str) -> float:
+    answers = languages()[language].words.get(word, 0) & (BIT["YES"] | BIT["NO"])
+    return 1.0 if answers or not word.isascii() else min(1.0, len(word) / 6)
 
 
 @cache
@@ -175,11 +180,8 @@ def language_of(text: str) -> str:
                 return name
     speakers, tally = _speakers(), {"english": 0.3}
     for word in _WORD.findall(text.lower()):
-        names = speakers.get(word, ())
-        for name in names:
-            answers = languages()[name].words.get(word, 0) & (BIT["YES"] | BIT["NO"])
-            told = 1 if answers or not word.isascii() else min(1, len(word) / 6)  # a short word tells less
-            tally[name] = tally.get(name, 0.0) + told / len(names)  # and one of few languages more
+        for name, told in speakers.get(word, ()):
+            tally[name] = tally.get(name, 0.0) + told
     best = max(tally, key=lambda name: tally[name])
     return best if tally[best] > _SURE * tally["english"] else "english"
 

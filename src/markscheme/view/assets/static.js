@@ -90,9 +90,14 @@
     const narrow = () => {
       const asked = Object.fromEntries(new FormData(search));
       const words = asked.q.toLowerCase().split(/\s+/).filter(Boolean);
+      for (const group of table.querySelectorAll("tr.group")) group.hidden = true;
+      let group = null;
       for (const row of table.tBodies[0].rows) {
+        if (row.classList.contains("group")) { group = row; continue; }
         const text = row.textContent.toLowerCase();
         row.hidden = !(words.every((word) => text.includes(word)) && (!asked.benchmark || row.dataset.benchmark === asked.benchmark) && (!asked.status || row.dataset.status === asked.status) && (!asked.experiment || row.dataset.experiment === asked.experiment));
+        if (group && row.dataset.experiment !== group.dataset.experiment) group = null;
+        if (group && !row.hidden) group.hidden = false;
       }
     };
     search.addEventListener("input", narrow);
@@ -105,6 +110,7 @@
         for (const other of table.tHead.querySelectorAll("th")) other.removeAttribute("aria-sort");
         own.setAttribute("aria-sort", down ? "descending" : "ascending");
         const value = (row) => row.dataset[heading.dataset.column];
+        for (const group of table.querySelectorAll("tr.group")) group.remove();  // sorted, runs of an experiment lie apart
         const rows = [...table.tBodies[0].rows].sort((a, b) => {
           const [x, y] = [value(a), value(b)];
           if (x === "" || y === "") return (x === "") - (y === "");

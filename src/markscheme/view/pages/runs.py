@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from markscheme.config import SETTINGS
-from markscheme.reporting.settings import differing, heading, settings_of, shown
+from markscheme.reporting.settings import differing, heading, names_tell_models, settings_of, shown
 from markscheme.view.library import Entry
 from markscheme.view.overview import Overview, overview
 from markscheme.view.site import Page, Sheet, Site
@@ -91,13 +91,18 @@ def runs_page(site: Site, query: Mapping[str, str]) -> Page:
     sheet = Sheet.turn_to(rows, query.get("page", ""), PER_PAGE, whole=site.links.static)
     pending = any(not row.fresh for row in rows)
     running = any(row.entry.running for row in sheet.rows)
+    manifests = [row.entry.manifest for row in rows if row.entry.manifest]
+    settings = differing(manifests)
+    if len(settings) > MOST_SETTINGS:  # runs that have little in common
+        settings = []
     return Page(
         "runs.html",
         "Runs",
         {
             "rows": sheet.rows,
-            "groups": _groups(sheet.rows, asked, whole=site.links.static),
-            "settings": _settings(rows),
+            "groups": _groups(sheet.rows, asked, MOST_OF_GROUP if not site.links.static else len(sheet.rows)),
+            "settings": settings,
+            "named": "name" in settings and names_tell_models(manifests),
             "priced": any(row.figures and row.figures.cost is not None for row in rows),
             "heading": heading,
             "experiments": sorted({name for name, count in _experiments(everything).items() if count > 1}),
@@ -121,23 +126,16 @@ def _experiments(entries: list[Entry]) -> dict[str, int]:
     return Counter(folder for entry in entries if (folder := entry.name.rpartition("/")[0]))
 
 
-def _settings(rows: list[Row]) -> list[str]:
-    """The settings that differ between these runs, as columns; of runs that have little in common none is one."""
-    names = differing([row.entry.manifest for row in rows if row.entry.manifest])
-    return names if len(names) <= MOST_SETTINGS else []
-
-
-def _groups(rows: list[Row], asked: Mapping[str, str], *, whole: bool) -> list[tuple[str, list[Row], int]]:
-    """The runs of an experiment below its name, as long as nobody sorts or searches; how many more there are."""
-    if whole or asked["sorted"] or any(asked[name] for name in ("q", "benchmark", "status", "experiment")):
+def _groups(rows: list[Row], asked: Mapping[str, str], most: int) -> list[tuple[str, list[Row], int]]:
+    """The runs of an experiment below its name, unless the reader sorts or searches; how many more there are."""
+    if asked["sorted"] or any(asked[name] for name in ("q", "benchmark", "status", "experiment")):
         return [("", rows, 0)]
     several = {name for name, count in Counter(row.experiment for row in rows).items() if name and count > 1}
     groups: dict[str, list[Row]] = {}
     for row in rows:
         groups.setdefault(row.experiment if row.experiment in several else f"\0{row.entry.name}", []).append(row)
     return [
-        ("", each, 0) if name[0] == "\0" else (name, each[:MOST_OF_GROUP], len(each) - MOST_OF_GROUP)
-        for name, each in groups.items()
+        ("", each, 0) if name[0] == "\0" else (name, each[:most], len(each) - most) for name, each in groups.items()
     ]
 
 
