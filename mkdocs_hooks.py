@@ -21,7 +21,7 @@ REFERENCE = {
         )),
         *(f"markscheme.api.reports.{name}" for name in (
             "load", "report", "compare", "gate", "audit", "benchmark_the_graders", "reproduce", "adjudicate", "plan",
-            "verify", "errata", "suspects",
+            "series", "verify", "errata", "suspects",
         )),
         *(f"markscheme.api.exchange.{name}" for name in (
             "list_benchmarks", "list_protocols", "list_models", "show", "push", "export", "import_log",

@@ -35,7 +35,7 @@ def pytest_unconfigure():
 def real_data() -> Path:
     """The folder of official data, where there is one: `$MARKSCHEME_DATA`, or beside the checkout."""
     beside = Path(__file__).parents[2] / "shared" / "data"
-    folder = Path(os.environ.get("MARKSCHEME_DATA", beside))
+    folder = Path(os.environ.get("MARKSCHEME_DATA", beside)).resolve()
     if not (folder / "gsm8k" / "test.jsonl").is_file():
         pytest.skip("no official data: set MARKSCHEME_DATA to a folder made by `markscheme data prepare`")
     return folder

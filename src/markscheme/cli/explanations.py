@@ -56,7 +56,7 @@ def _stored(args: argparse.Namespace) -> Iterator[tuple[str | Response, Problem 
 def _readable(name: str) -> str:
     """The protocol, if it reads responses as sentences."""
     if get_protocol(name).asks is None:
-        raise UsageError(f"{name} has a rule of its own and reads no sentences: use -p math, aime or gsm8k-numeric.")
+        raise UsageError(f"{name} has its own rule and reads no sentences: use -p math, aime or gsm8k-numeric.")
     return name
 
 

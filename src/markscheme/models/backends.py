@@ -63,7 +63,7 @@ def check_backend(spec: str) -> None:
     backend = spec.partition("/")[0]
     if backend not in BACKENDS and not entry_points(group=ENTRY_POINTS, name=backend):
         known = f"the backends are {', '.join(backend_names())}"
-        raise UsageError(f"there is no model backend {backend!r} (in {spec!r}); {_meant(spec) or known}")
+        raise UsageError(f"there is no model backend {backend!r} (in {spec!r}); {_meant(spec)}{known}")
 
 
 def _meant(spec: str) -> str:
@@ -71,8 +71,8 @@ def _meant(spec: str) -> str:
     backend, _, target = spec.partition("/")
     close = get_close_matches(backend, backend_names(), n=1)
     if close:
-        return f"did you mean {close[0]}{f'/{target}' if target else ''}?"
-    return "" if "://" in spec else f"for a model of an OpenAI-compatible server, use openai/{spec}"
+        return f"did you mean {close[0]}{f'/{target}' if target else ''}? "
+    return "" if "://" in spec else f"for a model of an OpenAI-compatible server, use openai/{spec}; "
 
 
 def check_options(spec: str, config: RunConfig) -> None:

@@ -9,15 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from markscheme.marking.reading.clauses import (
-    ASKED,
-    ASSERTED,
-    REASON,
-    RETRACTED,
-    Clause,
-    clauses,
-    mood_of,
-)
+from markscheme.marking.reading.clauses import ASKED, ASSERTED, REASON, RETRACTED, Clause, clauses, mood_of
 from markscheme.marking.reading.lexer import (
     BOX,
     COLON,
@@ -45,9 +37,7 @@ _ANSWER, _IS, _SO, _CHOOSE, _GOOD, _BAD, _NOT, _OPTION, _NO, _UNIT = (
 _FINAL, _REMARK, _RETRACT, _THIS, _STEP, _WITHIN, _FILLER, _UNKNOWN, _ASK, _LABEL = (
     BIT[name] for name in ("FINAL", "REMARK", "RETRACT", "THIS", "STEP", "WITHIN", "FILLER", "UNKNOWN", "ASK", "LABEL")
 )
-_RESULT_OF: Final = BIT["RESULT"]
-_OTHERS: Final = BIT["OTHERS"]
-_NONE: Final = BIT["NONE"]
+_RESULT_OF, _OTHERS, _NONE = (BIT[name] for name in ("RESULT", "OTHERS", "NONE"))
 _LIGHT: Final = sum(
     BIT[name]
     for name in (
