@@ -10,8 +10,9 @@ from markscheme.statistics import Interval
 
 Z = 1.959964
 Others = dict[str, tuple[float, float]]
+# A cell that holds less often may be unlucky: it is simulated again, with so many times as many runs, which then
+# count.
 DOUBTFUL, AGAIN = 0.94, 4
-"""A cell that holds less often may be unlucky: it is simulated again, with so many times as many runs, which then count."""
 
 
 class Effort:
@@ -43,17 +44,12 @@ class Cell(NamedTuple):
     size: str
     runs: int
     coverage: float
-    width: float
-    """Mean, in points."""
-    ratio: float
-    """To 1.96 true standard errors, with the bias of the estimate in them."""
-    best: float
-    """To the narrowest usual interval that holds in 93 % too; nan where none does."""
-    other: float = math.nan
-    """False alarms of a comparison, or how often what the output says beside the interval holds."""
+    width: float  # mean, in points
+    ratio: float  # to 1.96 true standard errors, with the bias of the estimate in them
+    best: float  # to the narrowest usual interval that holds in 93 % too; nan where none does
+    other: float = math.nan  # false alarms of a comparison, or how often what the output says beside the interval holds
     judged: bool = True
-    situation: str = ""
-    """What is simulated at once; empty where it cannot be done again by itself."""
+    situation: str = ""  # what is simulated at once; empty where it cannot be done again by itself
 
 
 class Tally:

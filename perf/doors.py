@@ -29,6 +29,7 @@ from markscheme.plugins.doors.evaluate_records import normalize_answer
 from markscheme.plugins.lm_eval import compute_score, countdown_prompt
 
 ROOT = Path(__file__).parents[1]
+# Ways to write an answer, by name.
 FORMS = {
     "boxed": r"So \boxed{%s}.", "spaces in the box": r"\boxed{ %s }", "space before the brace": r"\boxed {%s}",
     "fbox": r"\fbox{%s}", "no brace": r"\boxed %s", "unclosed": r"\boxed{%s", "bold in the box": r"\boxed{\textbf{%s}}",
@@ -36,7 +37,6 @@ FORMS = {
     "thinking, then a box": r"<think>\boxed{999}</think> \boxed{%s}", "dollars": r"$\boxed{%s}$",
     "stated": "The answer is %s.", "bare": "%s", "leading zero": r"\boxed{0%s}", "decimal": r"\boxed{%s.0}",
 }  # fmt: skip
-"""Ways to write an answer, by name."""
 
 
 def module(name: str, file: Path, **stubs: types.ModuleType) -> types.ModuleType:

@@ -16,9 +16,10 @@ from loopback import Loopback, Plan
 
 ROOT = Path(__file__).parents[1]
 DOORS = ROOT / "compat"
+# The form of a comparison, what the original gives, what the door gives, and of which text.
 Add = Callable[[str, object, object, str], None]
-"""The form of a comparison, what the original gives, what the door gives, and of which text."""
 
+# As the documentation of `evaluate.py` has them.
 COMMANDS = {
     "custom": ("--num-samples", "5", "--pass-k", "1", "3", "5", "--extra-field", "temperature=0.2"),
     "openai": (
@@ -35,10 +36,9 @@ COMMANDS = {
     ),
     "sglang": ("--backend", "sglang", "--extra-field", "temperature=0", "--extra-field", "max_new_tokens=256"),
 }
-"""As the documentation of `evaluate.py` has them."""
 SAME = ("messages", "prompt", "text", "model", "dataset", "sample_id")
+# What our requests have that the original's may lack.
 ADDED = {"temperature", "seed", "sampling_seed", "stream", "stream_options"}
-"""What our requests have that the original's may lack."""
 
 
 class ThreeContracts(Plan):

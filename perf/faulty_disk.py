@@ -24,8 +24,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+# What becomes of unsynced things: all lost; names arrive before bytes; a part of the bytes arrives; zeros in their
+# place.
 LOSSES = ("strict", "reordered", "torn", "zeros")
-"""What becomes of unsynced things: all lost; names arrive before bytes; a part of the bytes arrives; zeros in their place."""
 
 
 class Disk:

@@ -26,8 +26,7 @@ from markscheme.running.retry import RetryPolicy
 from markscheme.running.scheduler import Scheduler
 from markscheme.types import Message, Prompt, Response, Sampling
 
-LIMIT = 32_768
-"""Tokens at which a response is cut off."""
+LIMIT = 32_768  # tokens at which a response is cut off
 
 
 @dataclass(frozen=True)

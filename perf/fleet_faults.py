@@ -27,10 +27,9 @@ from typing import Any
 SUPPORT = Path(__file__).parent.parent / "tests" / "support"
 sys.path.insert(0, str(SUPPORT))
 
+# Seconds: Ray notices a lost node after up to 30, we a lost head after 30; the rest of the run is in it too.
 LIMIT = 200.0
-"""Seconds: Ray notices a lost node after up to 30, we a lost head after 30; the rest of the run is in it too."""
-STOPPED = 12.0
-"""Seconds between SIGSTOP and SIGCONT."""
+STOPPED = 12.0  # seconds between SIGSTOP and SIGCONT
 QUESTIONS, SAMPLES = 12, 10
 MARKSCHEME = [sys.executable, "-m", "markscheme"]
 

@@ -163,8 +163,8 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
+# Folder, own port and the server's → the command, and whether it is asked as a proxy.
 Gateway = Callable[[Path, int, int], tuple[list[str], bool]]
-"""Folder, own port and the server's → the command, and whether it is asked as a proxy."""
 
 
 def configured(text: str, *command: str, proxy: bool = False, name: str = "conf") -> Gateway:

@@ -30,8 +30,7 @@ from markscheme.models.fields import plain_prompt
 
 HERE = Path(__file__).parent
 WHO = ("hf/", "lm_eval hf", "transformers batching", "vllm/", "ideal")
-MOST_CPU = 300
-"""CPU-seconds after which a command is stopped: its cost is then a lower bound."""
+MOST_CPU = 300  # CPU-seconds after which a command is stopped: its cost is then a lower bound
 ENVIRONMENT = {
     "OMP_NUM_THREADS": "1",
     "HF_HUB_OFFLINE": "1",
@@ -57,8 +56,7 @@ class Case(NamedTuple):
     """Who is asked what."""
 
     size: str
-    mean: int
-    """Tokens of an answer; 0 for all equally long."""
+    mean: int  # tokens of an answer; 0 for all equally long
     most: int
     prompts: int
     samples: int = 1

@@ -18,8 +18,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Self
 
-Answer = Callable[[dict[str, Any]], str]
-"""The text to answer a request body with."""
+Answer = Callable[[dict[str, Any]], str]  # the text to answer a request body with
 
 BREAK = object()
 FAULTS = ("429", "500", "reset", "stall", "malformed", "empty", "cut")

@@ -42,8 +42,7 @@ class Cost(NamedTuple):
     cpu: float
     wall: float
     megabytes: float
-    phase: float | None = None
-    """Seconds from the first request to the last answer, where it is known."""
+    phase: float | None = None  # seconds from the first request to the last answer, where it is known
 
 
 @contextmanager

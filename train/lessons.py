@@ -18,17 +18,12 @@ from markscheme.countdown.solver import iter_solutions
 from markscheme.nano import tokenizer
 from markscheme.types import CountdownGold
 
-LONGEST = 224
-"""Tokens of the longest lesson."""
-ENDLESS = 10_000_000
-"""Puzzles asked of the generator: more than any training takes."""
-AGAIN = "?"
-"""Written behind an attempt that failed, as behind the question."""
+LONGEST = 224  # tokens of the longest lesson
+ENDLESS = 10_000_000  # puzzles asked of the generator: more than any training takes
+AGAIN = "?"  # written behind an attempt that failed, as behind the question
 
-Step = tuple[int, str, int, int]
-"""`a sign b = c`"""
-Batch = tuple[np.ndarray, np.ndarray]
-"""Token rows, and the mask of those that the model is taught to write."""
+Step = tuple[int, str, int, int]  # `a sign b = c`
+Batch = tuple[np.ndarray, np.ndarray]  # token rows, and the mask of those that the model is taught to write
 
 
 class Written(NamedTuple):

@@ -30,8 +30,7 @@ from markscheme.types import CountdownGold
 
 SHAPE = {"hidden_size": 128, "intermediate_size": 384, "num_hidden_layers": 5, "num_attention_heads": 4}
 POSITIONS = 256
-TOKENS = 6_000
-"""Tokens of a batch of searches; a batch of direct lessons has about as many."""
+TOKENS = 6_000  # tokens of a batch of searches; a batch of direct lessons has about as many
 
 
 def excluded_puzzles(files: list[Path]) -> list[CountdownGold]:

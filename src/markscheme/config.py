@@ -18,8 +18,8 @@ from msgspec import Meta
 from markscheme.errors import UsageError, nearest
 
 Count = Annotated[int, Meta(ge=1)]
+# Of a problem: what a run folder can tell apart. Asked of new runs only: an old manifest may say more, and is read.
 MOST_SAMPLES = 1_000_000
-"""Of a problem: what a run folder can tell apart. Asked of new runs only: an old manifest may say more, and is read."""
 Whole = Annotated[int, Meta(ge=0)]
 NonNegative = Annotated[float, Meta(ge=0, le=1e12)]  # not infinite
 Positive = Annotated[float, Meta(gt=0, le=1e12)]
@@ -32,8 +32,7 @@ def _free(help: str, metavar: str | None = None, *, short: str = "", group: str 
     return Meta(description=help, extra={"short": short, "metavar": metavar, "fixed": fixed, "group": group})
 
 
-_fixed = partial(_free, fixed=True)
-"""An option that is part of what is asked."""
+_fixed = partial(_free, fixed=True)  # an option that is part of what is asked
 
 
 class RunConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=False):
@@ -312,6 +311,7 @@ def fixed_options() -> tuple[str, ...]:
     return ("benchmark", "model", *(option.name for option in run_options().values() if option.fixed))
 
 
+# Options by which runs of the same questions are told apart.
 SETTINGS = (
     "name",
     "step",
@@ -322,7 +322,6 @@ SETTINGS = (
     ),
     "server_arg",
 )
-"""Options by which runs of the same questions are told apart."""
 
 
 def settings(config: RunConfig) -> dict[str, Any]:
@@ -331,13 +330,13 @@ def settings(config: RunConfig) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value != run_options()[name].default}
 
 
+# Options that would change what a judge is asked.
 NOT_FOR_JUDGES = (
     "samples", "pass_k", "until", "until_better", "margin", "max_samples", "stop", "prompt", "fewshot", "fewshot_pool", "fewshot_seed", "limit",
     "limit_seed", "stratify", "system_prompt", "then", "protocol", "data_dir",
     "tools", "tool_format", "max_turns", "tool_timeout", "tool_memory", "tool_state", "sandbox", "tool_image", "unsafe_tools",
     "name", "step",
 )  # fmt: skip
-"""Options that would change what a judge is asked."""
 
 
 def make_config(**options: Any) -> RunConfig:

@@ -21,8 +21,7 @@ from markscheme.types import Message, Problem, Prompt
 _PLACEHOLDER = re.compile(r"\{(statement|solution|gold|answer)\}")
 _FIELD = re.compile(r"\{(\w+)\}")
 
-Wording = str | dict[str, str]
-"""A text, or one for each language (`en`, `de` …) that problems name in their metadata."""
+Wording = str | dict[str, str]  # a text, or one for each language (`en`, `de` …) that problems name in their metadata
 
 
 class Template(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -35,20 +34,18 @@ class Template(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     user: Wording
     summary: str = ""
     system: Wording | None = None
-    example: Wording | None = None
-    """How one worked example reads, for `style` system and user."""
+    example: Wording | None = None  # how one worked example reads, for `style` system and user
+    # What the assistant says in a worked example, for `style` turns; the question reads as `user`.
     reply: str = "{answer}"
-    """What the assistant says in a worked example, for `style` turns; the question reads as `user`."""
+    # Where worked examples stand (default: in the system message where there is an `example`, else as turns).
     style: Literal["system", "user", "turns"] | None = None
-    """Where worked examples stand (default: in the system message where there is an `example`, else as turns)."""
-    fewshot: int | None = None
-    """Worked examples unless the user says otherwise (default: the benchmark's)."""
+    fewshot: int | None = None  # worked examples unless the user says otherwise (default: the benchmark's)
+    # The pool's problems that are the examples, in this order, by id, key or hash; else they are drawn.
     examples: tuple[str, ...] = ()
-    """The pool's problems that are the examples, in this order, by id, key or hash; else they are drawn."""
+    # What the user says after each answer; `{statement}` and `{FIELD}` of the problem's metadata are filled in.
     then: tuple[str, ...] = ()
-    """What the user says after each answer; `{statement}` and `{FIELD}` of the problem's metadata are filled in."""
+    # Ends a response, unless the user says otherwise: where a base model would begin the next question.
     stop: tuple[str, ...] = ()
-    """Ends a response, unless the user says otherwise: where a base model would begin the next question."""
 
     @property
     def where(self) -> Literal["system", "user", "turns"]:

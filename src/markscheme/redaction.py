@@ -23,32 +23,32 @@ _SECRET_WORDS = frozenset(
     """secret secrets password passwd pwd passphrase credential credentials auth authorization bearer apikey sig signature
     cookie cookies pat""".split()  # noqa: SIM905 - a list of words
 )
+# What stands before `key` where it only names a thing: `prompt_cache_key`; any other `…_key` opens a door.
 _KEY_OF_DATA = frozenset(
     "cache sort primary foreign partition public group json dict object metric answer response".split()  # noqa: SIM905
 )
-"""What stands before `key` where it only names a thing: `prompt_cache_key`; any other `…_key` opens a door."""
+# What stands before `token` where it means a piece of text; any other `…_token` opens a door.
 _TOKEN_OF_TEXT = frozenset(
     "stop eos bos pad unk sep cls mask end start begin first last next special image think".split()  # noqa: SIM905
 )
-"""What stands before `token` where it means a piece of text; any other `…_token` opens a door."""
 
+# What the documentation of local servers gives as a key where none is asked for: no secret, and some are words.
 _NO_KEYS = frozenset(
     "not-needed not-required not-used no-key no-key-required sk-no-key-required lm-studio token-abc123".split()  # noqa: SIM905
 )
-"""What the documentation of local servers gives as a key where none is asked for: no secret, and some are words."""
 
+# Keys as the best-known providers issue them: hidden wherever an option holds one, whatever its name.
 ISSUED = re.compile(
     r"\b(?:sk-[\w-]{16,}|hf_\w{16,}|gh[opsur]_\w{16,}|github_pat_\w{16,}|glpat-[\w-]{16,}|xox[abpr]-[\w-]{10,}"
     r"|AKIA[A-Z0-9]{16}|AIza[\w-]{30,}|gsk_\w{16,}|nvapi-[\w-]{16,}|eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]*)",
     re.ASCII,
 )
-"""Keys as the best-known providers issue them: hidden wherever an option holds one, whatever its name."""
 _ESCAPE = re.compile("%[0-9A-F]{2}")
 _RUN = re.compile(r"[A-Za-z0-9]{20,}")
 _PIECE = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+")
+# Letters a piece (`Qwen`, `3`, `AWQ`) below which 20 and more letters and digits of every kind are no name: of 4,000
+# random keys of 24 characters 95 % lie below it; `Qwen3Coder30BA3BInstruct2507FP8` has 2.8. A digest has no capitals.
 RANDOM = 2.6
-"""Letters a piece (`Qwen`, `3`, `AWQ`) below which 20 and more letters and digits of every kind are no name: of 4,000
-random keys of 24 characters 95 % lie below it; `Qwen3Coder30BA3BInstruct2507FP8` has 2.8. A digest has no capitals."""
 
 
 def is_secret(name: str) -> bool:

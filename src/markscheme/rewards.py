@@ -16,8 +16,8 @@ from markscheme.marking.protocol import get_protocol, protocol_names
 from markscheme.marking.reading.sections import THINK_END
 from markscheme.types import Mark, Verdict
 
+# The data set columns in which the right answer is looked for, in this order; Countdown also has `nums`, `target`.
 GOLD_COLUMNS = ("gold", "ground_truth", "answer", "solution")
-"""The data set columns in which the right answer is looked for, in this order; Countdown also has `nums`, `target`."""
 
 _NO_SCORE = (Verdict.ERROR, Verdict.UNMARKABLE)
 
@@ -173,12 +173,12 @@ def __getattr__(name: str) -> Any:
 
 # ---- verl -------------------------------------------------------------------------------------------------------
 
+# Which protocol a verl `data_source` is judged by, when none is named; `aime…` is `aime`, anything else `math`.
 DATA_SOURCES = {
     "openai/gsm8k": "gsm8k-numeric",
     "countdown": "countdown",
     "Jiayi-Pan/Countdown-Tasks-3to4": "countdown",
 }
-"""Which protocol a verl `data_source` is judged by, when none is named; `aime…` is `aime`, anything else `math`."""
 
 
 def compute_score(

@@ -16,6 +16,7 @@ from markscheme.runs.folder import FORMAT, Manifest
 from markscheme.runs.usage import Ledger
 from markscheme.types import Mark, Question, Response
 
+# File of a run folder (for `.jsonl`, each line of it) and the type it is written from.
 FILES: dict[str, Any] = {
     "manifest.json": Manifest,
     "problems.jsonl": Question,
@@ -24,7 +25,6 @@ FILES: dict[str, Any] = {
     "report.json": Summary,
     "usage.json": Ledger,
 }
-"""File of a run folder (for `.jsonl`, each line of it) and the type it is written from."""
 
 
 def schema_files() -> dict[str, bytes]:

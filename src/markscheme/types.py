@@ -21,8 +21,8 @@ class CountdownGold(msgspec.Struct, frozen=True):
     target: int
 
 
+# The right answer as the data set writes it; for Countdown, the puzzle itself, since any solution will do.
 Gold = str | CountdownGold
-"""The right answer as the data set writes it; for Countdown, the puzzle itself, since any solution will do."""
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -92,8 +92,8 @@ class Sampling(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     stop: tuple[str, ...] = ()
 
 
+# Why generation ended; `length` means that a limit cut it off: of tokens, or of the turns of a conversation.
 FinishReason = Literal["stop", "length", "content_filter", "other"]
-"""Why generation ended; `length` means that a limit cut it off: of tokens, or of the turns of a conversation."""
 
 
 class ToolSpec(msgspec.Struct, frozen=True, kw_only=True):
@@ -129,8 +129,8 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     cached_tokens: int | None = None
     latency: float | None = None
     first_token: float | None = None
+    # The turn in the provider's own items, where these must be handed back with the next (encrypted reasoning).
     raw: tuple[dict[str, Any], ...] = ()
-    """The turn in the provider's own items, where these must be handed back with the next (encrypted reasoning)."""
 
 
 class Response(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -9,8 +9,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
+# What a notebook needs beside the tests' own packages.
 NEEDED = {"reward": ("trl", "torch", "transformers", "datasets", "accelerate")}
-"""What a notebook needs beside the tests' own packages."""
 
 PARAMETERS = [
     pytest.param(file, id=file.stem, marks=pytest.mark.needs(*NEEDED.get(file.stem, ("nbclient",))))

@@ -12,6 +12,7 @@ from markscheme.api import data
 from markscheme.cli import COMMANDS, build_parser
 from markscheme.config import RunConfig
 
+# The functions, or the module, that do what a command does.
 FUNCTIONS = {
     "run": ["run", "experiment", "dry_run"],
     "resume": ["resume"],
@@ -34,7 +35,6 @@ FUNCTIONS = {
     "import": ["import_log"],
     "export": ["export"],
 }
-"""The functions, or the module, that do what a command does."""
 
 NO_FUNCTION = {
     "view": "a browser app",
@@ -44,6 +44,7 @@ NO_FUNCTION = {
     "lm-eval": "the command line of another tool",
 }
 
+# What a command prints or writes, a function returns.
 PRINTING = {
     "json",
     "format",
@@ -61,8 +62,8 @@ PRINTING = {
     "markdown",
     "status",
 }
-"""What a command prints or writes, a function returns."""
 
+# Options that Python has in another way.
 OTHERWISE = {
     # A prompt is a text here, and ms.dry_run a function; a list of checkpoints is a loop, with step=N.
     "run": {"prompt_file", "dry_run", "series", "watch", "until_step"},
@@ -71,7 +72,6 @@ OTHERWISE = {
     "show": {"prompt_file"},
     "adjudicate": {"page", "port", "no_browser"},  # a page in the browser
 }
-"""Options that Python has in another way."""
 
 
 def flags(command):

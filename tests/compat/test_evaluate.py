@@ -36,8 +36,8 @@ ROWS = {
     "math500": [("half?", r"\frac{1}{2}"), ("roots?", r"x \in [-4,7]"), ("sum?", 7)],
     "aime-24": [("first?", 73), ("second?", "204")],
 }
+# Of each problem all samples are right, or only sample 1, or none.
 RIGHT = {"half?": r"so \boxed{\frac{1}{2}}", "roots?": r"\boxed{ x\in\left[-4, 7\right] }", "first?": "$73$"}
-"""Of each problem all samples are right, or only sample 1, or none."""
 SECOND = {"sum?": r"First \boxed{6}, no, \boxed{7}"}
 
 

@@ -48,6 +48,7 @@ FILES = {
     "base.txt": "Question: {statement}\nAnswer:",
     **{f"data/mgsm/{code}.jsonl": lines(SUMS[:1]) for code in ("de", "ja", "sw")},
 }
+# What is typed, how many problems it asks, and how many models.
 JOBS = {
     "Minerva's four-shot prompt": ("own-math.toml --prompt minerva --fewshot 4 --api completions", 2, 1),
     "MGSM in three languages": ("mgsm-de mgsm-ja mgsm-sw --data-dir data", 3, 1),
@@ -55,7 +56,7 @@ JOBS = {
     "models × prompts × temperatures": ("one.jsonl --prompt boxed --prompt bare -t 0,0.6", 1, 2),
     "a base model": ("sums.jsonl --prompt-file base.txt --fewshot 2 --fewshot-pool pool.jsonl --api completions", 2, 1),
 }
-"""What is typed, how many problems it asks, and how many models."""
+# What the server must have been sent.
 SENT = {
     "Minerva's four-shot prompt": "$. I hope it is correct.\n\nProblem:\nFind $0+0$.",
     "MGSM in three languages": "Löse dieses Mathematikproblem.",
@@ -63,7 +64,6 @@ SENT = {
     "models × prompts × temperatures": "What is 3 + 10?",
     "a base model": "Question: What is 3 + 10?\nAnswer:",
 }
-"""What the server must have been sent."""
 
 
 @pytest.fixture

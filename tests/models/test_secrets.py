@@ -100,8 +100,7 @@ def test_key_when_it_holds_a_line_break_then_refused_without_showing_it(monkeypa
     assert "sk-" not in str(refused.value)
 
 
-KEY = "zq7Rk2Wx9LmP4vTn8BsY1c"
-"""As a provider of which nobody has heard might issue it."""
+KEY = "zq7Rk2Wx9LmP4vTn8BsY1c"  # as a provider of which nobody has heard might issue it
 
 
 @pytest.mark.parametrize(

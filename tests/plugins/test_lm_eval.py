@@ -18,8 +18,8 @@ from markscheme.plugins.logs import import_log
 from markscheme.plugins.records import record
 
 BIN = Path(sys.executable).parent
+# Seconds: before it does anything, lm_eval reads its 14,000 task files, which takes minutes on a busy machine.
 TIMEOUT = 900
-"""Seconds: before it does anything, lm_eval reads its 14,000 task files, which takes minutes on a busy machine."""
 
 
 def test_compute_score_when_as_documented_then_one_or_zero():

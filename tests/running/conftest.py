@@ -76,8 +76,7 @@ def process(tmp_path, launch):
         one.communicate()
 
 
-FAST = ("--protocol", "gsm8k-numeric", "--model", "openai/m", "--json")
-"""What every run of these sums has in common."""
+FAST = ("--protocol", "gsm8k-numeric", "--model", "openai/m", "--json")  # what every run of these sums has in common
 
 
 @pytest.fixture

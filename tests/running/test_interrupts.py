@@ -35,6 +35,7 @@ def test_handlers_when_a_run_is_over_then_those_of_the_caller_again(closing):
             signal.signal(number, handler)
 
 
+# The command, which gets a signal the moment its manifest is written for the Nth time: before the event loop.
 EARLY = """
 import os, sys
 from pathlib import Path
@@ -54,7 +55,6 @@ def and_told(file, target):
 Path.replace = and_told
 sys.exit(main(sys.argv[3:]))
 """
-"""The command, which gets a signal the moment its manifest is written for the Nth time: before the event loop."""
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT], ids=lambda number: number.name)

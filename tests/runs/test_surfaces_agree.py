@@ -281,8 +281,8 @@ ODD = [
 ]
 
 
+# Marks that are not ours: an audit judges anew.
 OTHER_OPINIONS = (marked_again_and_copied_so_that_the_old_report_is_the_newest_file, marks_altered_and_copied)
-"""Marks that are not ours: an audit judges anew."""
 
 
 # What the numbers must be ----------------------------------------------------------------------------------------

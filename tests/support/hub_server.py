@@ -14,8 +14,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import msgspec
 
+# The commit that a branch name resolves to; a pinned commit is served under its own name, as the Hub does.
 COMMIT = "c0ffee" + 34 * "0"
-"""The commit that a branch name resolves to; a pinned commit is served under its own name, as the Hub does."""
 
 
 @dataclass
@@ -26,8 +26,7 @@ class Hub:
     faults: dict[tuple[str, str], str] = field(default_factory=dict)
     requests: list[str] = field(default_factory=list)
     endpoint: str = ""
-    created: dict[str, dict] = field(default_factory=dict)
-    """Repositories that were made, with what was asked for."""
+    created: dict[str, dict] = field(default_factory=dict)  # repositories that were made, with what was asked for
     closing: threading.Event = field(default_factory=threading.Event)
 
     def add(self, source, content: bytes, fault: str = "") -> None:

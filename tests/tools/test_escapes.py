@@ -18,6 +18,7 @@ from markscheme.tools import make_tools
 
 SYSCALL = "ctypes.CDLL(None, use_errno=True).syscall"
 
+# What has to raise, whatever it raises. All of them are tried by one script; it says which of them got through.
 BLOCKED = {
     # the network
     "connect to a port of the host": "socket.create_connection(('127.0.0.1', PORT), 2)",
@@ -76,7 +77,6 @@ BLOCKED = {
     "a higher limit": "resource.setrlimit(resource.RLIMIT_AS, (-1, -1))",
     "a large file": "[open(f'/tmp/{n}', 'wb').write(bytes(2**24)) for n in range(8)]",
 }
-"""What has to raise, whatever it raises. All of them are tried by one script; it says which of them got through."""
 
 SCRIPT = """
 import ctypes, glob, json, multiprocessing, os, resource, shutil, socket, subprocess

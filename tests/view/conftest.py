@@ -20,8 +20,7 @@ FLAGS = [
 ]
 
 
-PATIENCE = 120_000
-"""Milliseconds: a busy machine takes its time, and nothing here measures it."""
+PATIENCE = 120_000  # milliseconds: a busy machine takes its time, and nothing here measures it
 
 
 @pytest.fixture(scope="session")

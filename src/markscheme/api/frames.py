@@ -18,15 +18,14 @@ if TYPE_CHECKING:
 
 Rows = Sequence[dict[str, Any]]
 
+# The columns by name: `str`, `int`, `float` or `bool`, and `int | None` where whole numbers may be missing.
 Columns = Mapping[str, Any]
-"""The columns by name: `str`, `int`, `float` or `bool`, and `int | None` where whole numbers may be missing."""
 
 POLARS = {str: "String", int: "Int64", int | None: "Int64", float: "Float64", bool: "Boolean"}
 ARROW = {str: "string", int: "int64", int | None: "int64", float: "float64", bool: "bool_"}
 PANDAS = {int: "int64", int | None: "Int64", float: "float64", bool: "bool"}
 
-MOST_LINES = 20
-"""Rows that a repr shows."""
+MOST_LINES = 20  # rows that a repr shows
 
 
 class Frames:

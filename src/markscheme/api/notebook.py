@@ -16,10 +16,8 @@ from markscheme.reporting.terminal import gold_line
 if TYPE_CHECKING:
     from markscheme.types import Mark, Problem, Response
 
-LONGEST_END = 20_000
-"""Characters of either end of a text that a notebook shows."""
-BAR = 120
-"""Width of an interval bar in pixels."""
+LONGEST_END = 20_000  # characters of either end of a text that a notebook shows
+BAR = 120  # width of an interval bar in pixels
 
 
 class Shift(NamedTuple):

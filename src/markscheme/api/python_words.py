@@ -24,12 +24,12 @@ Class = TypeVar("Class", bound=type)
 PART = re.compile(r"`[^`]*`|[^`]+")
 FLAG = re.compile(r"(?<![\w-])--([a-z][a-z-]+)(?: ([A-Z][A-Z.|/…]*(?![\w-])|[\w.-]+=[^\s;,)]+|\d[\w.]*|ray\b|all\b))?")
 SHORT_FLAG = re.compile(r"(?<![\w-])-([a-z])(?![\w-])")
+# Commands whose function is called otherwise, and those that are named without their arguments.
 FUNCTIONS: Mapping[str, str] = {
     "adjudicate": "ms.adjudicate(run, who=…)",
     "list": "ms.list_benchmarks()",
     "run --help": "help(ms.run)",
 }
-"""Commands whose function is called otherwise, and those that are named without their arguments."""
 
 
 def function_of_ms(function: Function) -> Function:

@@ -30,8 +30,7 @@ from markscheme.statistics import Population
 if TYPE_CHECKING:
     from markscheme.marking.bulk.reproducing import ClaimOutputs, Reproduction
 
-Runs = str | PathLike[str]
-"""A run, or its folder; a folder of runs stands for those in it."""
+Runs = str | PathLike[str]  # a run, or its folder; a folder of runs stands for those in it
 
 
 def load(path: Runs) -> Run:

@@ -32,8 +32,7 @@ if TYPE_CHECKING:
     from markscheme.statistics import Plan as Planned
     from markscheme.statistics.comparison import Margin
 
-MOST_NOTES = 6
-"""Notes below a report that a repr shows."""
+MOST_NOTES = 6  # notes below a report that a repr shows
 
 
 class Report(Result):

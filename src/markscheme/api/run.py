@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from markscheme.running import Display
     from markscheme.runs.snapshot import Snapshot
 
-SHOWN = 1_000
-"""Characters of a question or response that a repr shows: of a response the last, where the answer stands."""
+SHOWN = 1_000  # characters of a question or response that a repr shows: of a response the last, where the answer stands
 
+# What is known of every response. `correct` is a number, so that its mean over responses that came is a share.
 COLUMNS: Columns = {
     **dict.fromkeys(("run", "benchmark", "model", "key"), str),
     "sample": int,
@@ -41,9 +41,7 @@ COLUMNS: Columns = {
     **dict.fromkeys(("calls", "tool_errors", "tool_tokens"), int | None),
     **dict.fromkeys(("error", "error_kind", "earlier"), str),
 }
-"""What is known of every response. `correct` is a number, so that its mean over responses that came is a share."""
-FACTS = tuple(COLUMNS)[tuple(COLUMNS).index("text") : -1]
-"""Those that are fields of the response itself."""
+FACTS = tuple(COLUMNS)[tuple(COLUMNS).index("text") : -1]  # those that are fields of the response itself
 
 
 class Answer:

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+# How an answer may name its choice. Where choices carry labels of their own, `letter` means those.
 WAYS = ("letter", "text", "place from 0", "place from 1")
-"""How an answer may name its choice. Where choices carry labels of their own, `letter` means those."""
 
 MOST = len(string.ascii_uppercase)
 _LABEL = re.compile(r"\A\s*+\(?([A-Za-z])\s?[).:]\s*")

@@ -22,18 +22,17 @@ from markscheme.types import Sampling
 
 SHIPPED = Path(__file__).parent / "shipped"
 
+# What a benchmark does not take over from the one that it is `like`.
 OWN_KEYS = ("name", "summary", "licence", "sample", "unchecked", "default")
-"""What a benchmark does not take over from the one that it is `like`."""
 
 
 class FewShot(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Where worked examples come from, and how many there are unless the user says otherwise."""
 
-    pool: str
-    """The name of one of the data files."""
+    pool: str  # the name of one of the data files
     count: int = 0
+    # No question of the pool is evaluated, as was checked once for the pinned rows: it need not be checked again.
     disjoint: bool = False
-    """No question of the pool is evaluated, as was checked once for the pinned rows: it need not be checked again."""
 
 
 class Definition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -41,32 +40,25 @@ class Definition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
     name: str = ""
     summary: str = ""
-    like: str | None = None
-    """Another benchmark: whatever is not said here is as it is there."""
+    like: str | None = None  # another benchmark: whatever is not said here is as it is there
     licence: str = "not stated"
-    sample: str | None = None
-    """The packaged set that runs in its place when the data is not there."""
-    unchecked: str = ""
-    """What could not be compared with the original when this file was written."""
-    default: bool = False
-    """Part of `all`."""
+    sample: str | None = None  # the packaged set that runs in its place when the data is not there
+    unchecked: str = ""  # what could not be compared with the original when this file was written
+    default: bool = False  # part of `all`
     protocol: str = "math"
     data: dict[str, Source] = {}
-    evaluate: tuple[str, ...] = ()
-    """The data files that are asked, one after the other (default: all but the pool)."""
+    evaluate: tuple[str, ...] = ()  # the data files that are asked, one after the other (default: all but the pool)
+    # Those that are benchmarks of their own, too (default: all that are asked, where they are several).
     parts: tuple[str, ...] | None = None
-    """Those that are benchmarks of their own, too (default: all that are asked, where they are several)."""
     columns: dict[str, str] = {}
     fields: Fields = Fields()
     prompts: dict[str, Template] = {}
     fewshot: FewShot | None = None
-    sampling: Sampling = Sampling()
-    """Used where the user says nothing; so are the tools that the model may call."""
+    sampling: Sampling = Sampling()  # used where the user says nothing; so are the tools that the model may call
     tools: tuple[str, ...] = ()
-    typed: str = ""
-    """How it is typed, where that is not its name: `hf/OWNER/NAME`."""
+    typed: str = ""  # how it is typed, where that is not its name: `hf/OWNER/NAME`
+    # Set where the file has no prompts of its own: choices and chats are then asked as such.
     plain_prompts: bool = False
-    """Set where the file has no prompts of its own: choices and chats are then asked as such."""
 
     @property
     def evaluated(self) -> tuple[str, ...]:

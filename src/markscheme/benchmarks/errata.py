@@ -17,20 +17,16 @@ from markscheme.datasets.small_texts import LARGEST, read_plain
 from markscheme.errors import DataError, UsageError, first_line
 
 FOLDER = Path(__file__).parent / "errata"
-AMBIGUOUS = "ambiguous"
-"""In place of a gold: no answer can be called the right one."""
+AMBIGUOUS = "ambiguous"  # in place of a gold: no answer can be called the right one
 
 
 class Erratum(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """What is wrong with one problem."""
 
-    problem: str
-    """Its id."""
+    problem: str  # its id
     key: str = ""
-    wrong: str
-    """In a sentence."""
-    gold: str
-    """The right one, or `ambiguous`."""
+    wrong: str  # in a sentence
+    gold: str  # the right one, or `ambiguous`
     source: str
 
 

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from markscheme.datasets.prepare import Prepared
 
 _OTHER_ANSWER = "\\boxed{31337}"
-_NEARLY_ALL = 0.9
-"""The share of golds of one kind from which on the others are odd."""
+_NEARLY_ALL = 0.9  # the share of golds of one kind from which on the others are odd
 
 
 def fetchable(names: Sequence[str]) -> list[Benchmark]:
@@ -84,8 +83,7 @@ class Examined(msgspec.Struct, frozen=True, kw_only=True):
     """What the rows of a file were understood as."""
 
     bad_golds: list[BadGold] = []
-    oddities: list[str] = []
-    """What is not wrong in itself, a clause each: a person should look."""
+    oddities: list[str] = []  # what is not wrong in itself, a clause each: a person should look
     sample: list[Problem] = []
     reading: str = ""
 

@@ -54,14 +54,12 @@ class Fields(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     gold: Expression = ()
     id: Expression = ("id", "unique_id", "question_id", "problem_idx", "position")
     solution: Expression | None = None
-    choices: Expression | None = None
-    """A field that holds a list, or the fields that hold one choice each."""
-    shuffled: bool = False
-    """The data gives the right choice first: ask in an order of our own."""
+    choices: Expression | None = None  # a field that holds a list, or the fields that hold one choice each
+    shuffled: bool = False  # the data gives the right choice first: ask in an order of our own
+    # Fields to keep (`rest` keeps whatever is not used otherwise), or names with their expressions.
     metadata: Expression | dict[str, Expression] = ()
-    """Fields to keep (`rest` keeps whatever is not used otherwise), or names with their expressions."""
+    # What problems that are not independent of each other share: their contest, the template they were made from.
     cluster: Expression | None = None
-    """What problems that are not independent of each other share: their contest, the template they were made from."""
 
 
 class ProblemMaker:
@@ -303,6 +301,7 @@ def _puzzle(nums: Any, target: Any) -> CountdownGold:
     return CountdownGold(nums=tuple(nums), target=target)
 
 
+# What may stand before `of FIELD`, as the pattern that it is read by.
 OPERATIONS: Mapping[str, Callable[..., Any]] = {
     "last box": _last_box,
     r"text after (\S+)": _after,
@@ -319,7 +318,6 @@ OPERATIONS: Mapping[str, Callable[..., Any]] = {
     "count": _count,
     "puzzle": _puzzle,
 }
-"""What may stand before `of FIELD`, as the pattern that it is read by."""
 
 
 def several(expression: Expression | None) -> tuple[str, ...]:

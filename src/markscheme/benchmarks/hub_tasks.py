@@ -19,8 +19,7 @@ from markscheme.datasets.sources import HubFile, Source
 from markscheme.errors import DataError, UsageError, needed
 
 NAME = re.compile(r"hf/(?P<repo>[\w.-]+/[\w.-]+)(?:/(?P<task>[\w.:-]+))?(?:@(?P<revision>[\w./-]+))?")
-CONVERTED = "refs/convert/parquet"
-"""Where the Hub keeps every public dataset as Parquet."""
+CONVERTED = "refs/convert/parquet"  # where the Hub keeps every public dataset as Parquet
 
 
 class FieldSpec(msgspec.Struct, frozen=True):

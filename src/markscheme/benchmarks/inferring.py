@@ -27,24 +27,24 @@ STATEMENTS = _names(
     "question problem prompt query statement questionstem question.stem questiontext problemtext instruction input ctx "
     "sentence goal"
 )
+# Beside a question, what it may be about: whether that is part of it, only the user knows.
 CONTEXTS = _names("body context passage article support paragraph premise story table figure image images decodedimage")
-"""Beside a question, what it may be about: whether that is part of it, only the user knows."""
 CHOICES = _names("choices options endings answerchoices question.choices")
 GOLDS = _names(
     "answer finalanswer groundtruth rewardmodel.groundtruth gold goldanswer target expectedanswer correctanswer "
     "answernumber numericanswer golden"
 )
+# What names a choice, and is not a gold without choices.
 CHOSEN = _names(
     "answerkey answerindex answeridx answerletter label correct cop correctoption correctchoice correctindex"
 )
-"""What names a choice, and is not a gold without choices."""
 SOLUTIONS = _names("solution")
 IDS = _names("id uniqueid questionid problemidx problemid uuid")
 
 _NESTED = {name for name in (*STATEMENTS, *CHOICES, *GOLDS) if "." in name}
 
+# Characters, and words: a column of which half and more is longer holds worked solutions rather than answers.
 LONG, SENTENCE = 200, 8
-"""Characters, and words: a column of which half and more is longer holds worked solutions rather than answers."""
 _CHOICE_COLUMN = re.compile(r"(op|opt|option|choice|answer|ending|sol)([a-z]|\d)")
 _WRONG_CHOICE = re.compile(r"(?:distractor|incorrectanswer|wronganswer)\d")
 

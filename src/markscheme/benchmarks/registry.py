@@ -24,11 +24,10 @@ from markscheme.errors import DataError, UsageError, nearest
 from markscheme.prompts import Template
 from markscheme.types import Problem
 
+# Entry points of this group are a `Benchmark`, or the path of a benchmark's TOML file.
 ENTRY_POINTS = "markscheme.benchmarks"
-"""Entry points of this group are a `Benchmark`, or the path of a benchmark's TOML file."""
 
-OWN = "own"
-"""The definition that a bare file of problems is read by."""
+OWN = "own"  # the definition that a bare file of problems is read by
 
 
 def benchmark(name: str | Path, data_dir: str | Path | None = None, *, statement: Expression = ()) -> Benchmark:

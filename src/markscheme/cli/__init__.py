@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Sequence
 
+# Every command with its one line of help, in the order of a user's day; its module has the same name (`import_`).
 COMMANDS = {
     "run": "ask a model every question, mark every response, report",
     "resume": "continue a run: ask only for what is missing or failed",
@@ -43,13 +44,11 @@ COMMANDS = {
     "plugins": "print the paths of the task files for other tools and of the packaged model",
     "completion": "print shell completion for bash, zsh or fish",
 }
-"""Every command with its one line of help, in the order of a user's day; its module has the same name (`import_`)."""
 
 EXIT_USAGE = 2
 EXIT_INTERRUPTED = 130
 
-LEAST_MEMORY = 512 << 20
-"""Bytes of addresses; with 400 MB a small run goes through."""
+LEAST_MEMORY = 512 << 20  # bytes of addresses; with 400 MB a small run goes through
 
 
 def overview() -> str:

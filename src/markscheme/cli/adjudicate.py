@@ -19,10 +19,8 @@ if TYPE_CHECKING:
     from markscheme.types import Question, Response
 
 KEYS: dict[str, Opinion] = {"y": "right", "n": "wrong", "u": "unsure"}
-SHOWN = 3_000
-"""Characters of a response that are shown, from its end; `m` shows all of it."""
-EVERY = 10
-"""Labels after which it is said what they are worth."""
+SHOWN = 3_000  # characters of a response that are shown, from its end; `m` shows all of it
+EVERY = 10  # labels after which it is said what they are worth
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -143,5 +143,4 @@ def _several() -> dict[str, tuple[str, dict[str, Any]]]:
     return several
 
 
-SEVERAL = _several()
-"""Options that `run` takes several values of: what their help says, and how they are read."""
+SEVERAL = _several()  # options that `run` takes several values of: what their help says, and how they are read

@@ -13,8 +13,7 @@ from markscheme.cli import EXIT_INTERRUPTED
 from markscheme.cli.options import typed_options
 from markscheme.errors import UsageError
 
-POLL = 5.0
-"""Seconds between two looks for a further checkpoint."""
+POLL = 5.0  # seconds between two looks for a further checkpoint
 
 
 def run_series(args: argparse.Namespace, backends: Sequence[str], names: Sequence[str]) -> int:

@@ -16,8 +16,8 @@ MAX_LENGTH = 100_000  # characters; read in linear time, a few tens of milliseco
 MAX_LITERALS = 100
 MAX_DIGITS = 30
 
+# A literal, `(operator, left, right)`, or `("neg", operand)`.
 Tree = int | tuple[str, "Tree", "Tree"] | tuple[str, "Tree"]
-"""A literal, `(operator, left, right)`, or `("neg", operand)`."""
 
 
 class ExpressionError(ValueError):

@@ -22,8 +22,7 @@ from markscheme.types import CountdownGold
 MIN_NUMBERS, MAX_NUMBERS = 3, 8
 Need = Literal["any", "needed", "unneeded"]
 
-PATIENCE = 180.0
-"""CPU seconds without a single find after which a demand is given up as impossible, or as good as."""
+PATIENCE = 180.0  # CPU seconds without a single find after which a demand is given up as impossible, or as good as
 
 _LARGEST_BATCH = {3: 4096, 4: 2048, 5: 256, 6: 16, 7: 16, 8: 16}
 

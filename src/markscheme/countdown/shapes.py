@@ -32,8 +32,7 @@ class Node(NamedTuple):
     parts: tuple[tuple[int, Shape], ...]
 
 
-Shape = Node | int
-"""An expression up to its sign; an `int` is a position, or (after `placed`) the number there."""
+Shape = Node | int  # an expression up to its sign; an `int` is a position, or (after `placed`) the number there
 
 
 class Split(NamedTuple):

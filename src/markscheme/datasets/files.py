@@ -20,12 +20,11 @@ from markscheme.errors import DataError, MarkschemeError
 
 Row = dict[str, Any]
 
-LARGEST = 4 << 30
-"""Bytes of a data file, all of which are held while it is read."""
+LARGEST = 4 << 30  # bytes of a data file, all of which are held while it is read
 T = TypeVar("T")
 
+# How far the rows of a file are known to be the official ones; `REMARKS` says it in words.
 Check = Literal["content", "answers", "recorded", "differs", "none"]
-"""How far the rows of a file are known to be the official ones; `REMARKS` says it in words."""
 
 REMARKS: dict[Check, str] = {
     "content": "every row as pinned",
@@ -35,15 +34,13 @@ REMARKS: dict[Check, str] = {
     "none": "nothing to compare with",
 }
 
-TABLES = {".csv": ",", ".tsv": "\t"}
-"""Files with one row a line, and what stands between their columns."""
+TABLES = {".csv": ",", ".tsv": "\t"}  # files with one row a line, and what stands between their columns
 
 PACKED = (".gz", ".zst")
 _PLAIN = (".jsonl", ".json", *TABLES)
 SUFFIXES = (*_PLAIN, ".parquet", *(plain + packed for plain in _PLAIN for packed in PACKED))
 
-MOST_UNPACKED = 2**31
-"""Bytes that a packed file may hold: a small one can hold more than any machine."""
+MOST_UNPACKED = 2**31  # bytes that a packed file may hold: a small one can hold more than any machine
 
 _BOM = b"\xef\xbb\xbf"
 _Line = tuple[int, bytes]  # its number, from 1, and what it holds

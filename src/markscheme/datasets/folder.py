@@ -18,8 +18,8 @@ from markscheme.errors import DataError
 
 ENVIRONMENT_VARIABLE = "MARKSCHEME_DATA"
 
+# Original problems that ship with the package, so that everything works offline.
 SAMPLES = Path(__file__).parent / "samples"
-"""Original problems that ship with the package, so that everything works offline."""
 
 
 class SourceRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -128,8 +128,8 @@ def read_record(source: Source, folder: Path) -> SourceRecord | None:
         ) from None
 
 
+# `unrecorded`: well-formed, but neither the catalogue nor a record of a fetch says what it should be.
 State = Literal["ready", "unrecorded", "stand-in", "missing", "differs", "unreadable"]
-"""`unrecorded`: well-formed, but neither the catalogue nor a record of a fetch says what it should be."""
 
 _STATES: dict[Check, State] = {
     "content": "ready",

@@ -15,8 +15,8 @@ from pathlib import Path
 from markscheme.datasets.sources import Download, NotThereError
 from markscheme.errors import DataError
 
+# How often a broken or stalled download is taken up again. The client itself allows five, each after a timeout.
 _RETRIES = 2
-"""How often a broken or stalled download is taken up again. The client itself allows five, each after a timeout."""
 
 
 class _GaveUpError(Exception):

@@ -22,15 +22,12 @@ from markscheme.datasets.folder import SourceRecord, SourceRows, read_record, re
 from markscheme.datasets.sources import Download, NotThereError, RemoteFile, Source
 from markscheme.errors import DataError
 
-TRUSTED = ("content", "answers", "recorded")
-"""The outcomes of a check with which a file counts as prepared."""
+TRUSTED = ("content", "answers", "recorded")  # the outcomes of a check with which a file counts as prepared
 
 _TRUSTED_FIRST = "No hash of these rows is known, so they were trusted and recorded; a later fetch must equal them."
 
-Examine = Callable[[Source, list[Row]], None]
-"""Refuses rows that cannot be right, with a `ValueError`."""
-Get = Callable[[RemoteFile], list[Download]]
-"""The files of a place."""
+Examine = Callable[[Source, list[Row]], None]  # refuses rows that cannot be right, with a `ValueError`
+Get = Callable[[RemoteFile], list[Download]]  # the files of a place
 
 
 class Prepared(NamedTuple):

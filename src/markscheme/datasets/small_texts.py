@@ -13,8 +13,8 @@ from typing import Any
 
 from markscheme.errors import MarkschemeError, UsageError
 
+# Bytes. A larger one is some other file named by mistake, or a device without end such as /dev/zero.
 LARGEST = 16 << 20
-"""Bytes. A larger one is some other file named by mistake, or a device without end such as /dev/zero."""
 
 
 def read_small_text(file: Path) -> str:

@@ -17,11 +17,12 @@ import msgspec
 from markscheme.datasets.files import Row, content_hash
 from markscheme.errors import DataError
 
+# The revision of a source for which no commit is known: whatever its branch holds at the first fetch is recorded.
 UNPINNED = "main"
-"""The revision of a source for which no commit is known: whatever its branch holds at the first fetch is recorded."""
 
+# The branch on which the Hub keeps every public data set as `<config>/<split>/0000.parquet`, however its owner stores
+# it.
 CONVERTED = "refs/convert/parquet"
-"""The branch on which the Hub keeps every public data set as `<config>/<split>/0000.parquet`, however its owner stores it."""
 
 
 class Download(NamedTuple):
@@ -39,12 +40,12 @@ class RemoteFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     """A place that rows are fetched from, and which of its rows are wanted. Its text form names exactly these bytes."""
 
     revision: str = UNPINNED
+    # A column that numbers the rows: they are sorted by it and, after `slice`, numbered from 1 again.
     order: str | None = None
-    """A column that numbers the rows: they are sorted by it and, after `slice`, numbered from 1 again."""
-    slice: tuple[int, int] | None = None
-    """Only the rows from the first number to the second, exclusive."""
+    slice: tuple[int, int] | None = None  # only the rows from the first number to the second, exclusive
+    # Seed and count: shuffle the row numbers with Python's generator and take the first so many; below 0, leave
+    # them out.
     draw: tuple[int, int] | None = None
-    """Seed and count: shuffle the row numbers with Python's generator and take the first so many; below 0, leave them out."""
 
     @property
     def name(self) -> str:
@@ -96,8 +97,8 @@ class HubFile(RemoteFile, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
     repo: str
     path: str | tuple[str, ...]
+    # `<config>/<split>`, by which the Hub's own conversion is fetched should there be no file at `path`.
     split: str | tuple[str, ...] = ()
-    """`<config>/<split>`, by which the Hub's own conversion is fetched should there be no file at `path`."""
 
     @property
     def name(self) -> str:
@@ -130,8 +131,7 @@ class HubFile(RemoteFile, frozen=True, kw_only=True, forbid_unknown_fields=True)
         return f"hf://datasets/{self.repo}@{commit}/{path}"
 
 
-PLACES: dict[str, type[RemoteFile]] = {"hub": HubFile}
-"""The kinds of places, by their key in `[data.NAME]`."""
+PLACES: dict[str, type[RemoteFile]] = {"hub": HubFile}  # the kinds of places, by their key in `[data.NAME]`
 
 
 class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -140,29 +140,20 @@ class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     Without a `sha256` the first fetch is trusted and recorded beside the file, and every later one must equal it.
     """
 
-    file: str = ""
-    """In the data folder, in the package's samples, or beside the benchmark's own file."""
+    file: str = ""  # in the data folder, in the package's samples, or beside the benchmark's own file
     summary: str = ""
-    hub: HubFile | tuple[HubFile, ...] = ()
-    """The first of these that exists is used."""
+    hub: HubFile | tuple[HubFile, ...] = ()  # the first of these that exists is used
     rows: int | None = None
     sha256: str | None = None
-    hashed: tuple[str, ...] = ()
-    """The columns that `sha256` covers, all of them if empty."""
-    same: tuple[str, ...] = ()
-    """The sha256 of other files that are known to hold exactly the rows of `sha256`."""
+    hashed: tuple[str, ...] = ()  # the columns that `sha256` covers, all of them if empty
+    same: tuple[str, ...] = ()  # the sha256 of other files that are known to hold exactly the rows of `sha256`
     stand_in: str | None = None
-    header: tuple[str, ...] = ()
-    """The names of the columns of a CSV or TSV file that does not name them itself."""
+    header: tuple[str, ...] = ()  # the names of the columns of a CSV or TSV file that does not name them itself
     language: str | None = None
-    borrowed: str = ""
-    """Set for the file of another benchmark, as `math:train`."""
-    columns: dict[str, str] = {}
-    """Set from the benchmark: what each row keeps, and of which kind."""
-    like: str = ""
-    """Set where the columns are those of another benchmark."""
-    folder: str | None = None
-    """Set for a file that lies beside its benchmark's, or in the package."""
+    borrowed: str = ""  # set for the file of another benchmark, as `math:train`
+    columns: dict[str, str] = {}  # set from the benchmark: what each row keeps, and of which kind
+    like: str = ""  # set where the columns are those of another benchmark
+    folder: str | None = None  # set for a file that lies beside its benchmark's, or in the package
 
     @property
     def places(self) -> tuple[RemoteFile, ...]:

@@ -12,8 +12,8 @@ from typing import Any
 from markscheme.datasets.files import decode_row
 from markscheme.errors import DataError, MarkschemeError
 
+# `answer` comes last: beside another output it is the gold.
 OUTPUT_FIELDS = ("text", "response", "output", "completion", "generation", "model_output", "prediction", "answer")
-"""`answer` comes last: beside another output it is the gold."""
 SEVERAL_FIELDS = ("responses", "outputs", "completions", "generations", "samples")
 QUESTION_FIELDS = ("question", "problem", "statement", "prompt")
 ID_FIELDS = ("key", "problem_id", "question_id", "unique_id", "id")

@@ -24,18 +24,16 @@ from markscheme.reporting.settings import shown
 from markscheme.running.resuming import GROWING
 
 NOT_SWEPT = ("benchmark", "model", "protocol", "samples", "limit", "limit_seed")
+# Options that may have several values: each combination is asked. What is a list anyway is then a list of lists.
 SWEPT = tuple(name for name in fixed_options() if name not in NOT_SWEPT)
-"""Options that may have several values: each combination is asked. What is a list anyway is then a list of lists."""
 
 
 class Cell(NamedTuple):
     """One run of an experiment."""
 
     folder: str
-    model: str
-    """The model's name in the experiment."""
-    variation: str
-    """The values of what is swept, such as `temperature 0.7`."""
+    model: str  # the model's name in the experiment
+    variation: str  # the values of what is swept, such as `temperature 0.7`
     config: RunConfig
 
 

@@ -22,8 +22,7 @@ from markscheme.running.budget import Budget
 from markscheme.running.rounds import first_round
 from markscheme.runs import Run
 
-CHARACTERS_PER_TOKEN = 4
-"""About right for English text and LaTeX; used only for what a dry run says."""
+CHARACTERS_PER_TOKEN = 4  # about right for English text and LaTeX; used only for what a dry run says
 
 
 class Forecast(NamedTuple):
@@ -31,14 +30,11 @@ class Forecast(NamedTuple):
 
     cell: Cell
     problems: int
-    there: int
-    """Responses that it has already."""
-    requests: int
-    """Responses that are still to be asked for."""
-    prompt_tokens: int
-    """Tokens of their prompts, about."""
+    there: int  # responses that it has already
+    requests: int  # responses that are still to be asked for
+    prompt_tokens: int  # tokens of their prompts, about
+    # Dollars at most, if every response is as long as it may be. `None` where price or length is not known.
     cost: float | None
-    """Dollars at most, if every response is as long as it may be. `None` where price or length is not known."""
 
 
 def forecast(cell: Cell, path: Path, prepared: Prepared) -> Forecast:

@@ -21,8 +21,8 @@ from markscheme.models import backend_names
 from markscheme.models.secrets import hide_url
 from markscheme.redaction import variable
 
+# Seconds for which nothing in a checkpoint's folder may have been written: before, it is still being saved.
 SETTLED = 10.0
-"""Seconds for which nothing in a checkpoint's folder may have been written: before, it is still being saved."""
 
 
 class Checkpoint(NamedTuple):

@@ -54,8 +54,8 @@ def mark_many(
     return judge_many((_job(response, problem, None, protocol, think_end) for response, problem in pairs), workers)
 
 
+# Protocol, response, gold, what ends thinking, and the problem where it is known.
 Job = tuple[Protocol, str | Response, Gold, str, Problem | None]
-"""Protocol, response, gold, what ends thinking, and the problem where it is known."""
 
 
 def _job(
@@ -81,8 +81,7 @@ def _job(
 _short = reprlib.Repr()  # goes only so deep: a gold may be nested without end
 _short.maxstring = 60
 
-_CHUNK = 32
-"""Jobs handed to a thread at once: handing over costs about as much as marking five plain answers."""
+_CHUNK = 32  # jobs handed to a thread at once: handing over costs about as much as marking five plain answers
 
 
 def judge_many(jobs: Iterable[Job], workers: int | None = None) -> Iterator[Mark]:
@@ -205,8 +204,8 @@ def _with_absence(assessment: Assessment, text: str, response: Response | None =
     return assessment if flag is None else assessment._replace(flags=(*assessment.flags, flag))
 
 
+# The flag of a mark whose protocol raised: a bug in the protocol, and no fault of the response.
 FAILED = "the protocol failed"
-"""The flag of a mark whose protocol raised: a bug in the protocol, and no fault of the response."""
 
 
 def _assess(rule: Protocol, sections: ResponseSections, gold: Gold) -> Assessment:
@@ -223,8 +222,7 @@ def _assess(rule: Protocol, sections: ResponseSections, gold: Gold) -> Assessmen
     return assessment
 
 
-MAX_ANSWER = 10_000
-"""Characters of an answer that a mark keeps; `span` still covers all of it."""
+MAX_ANSWER = 10_000  # characters of an answer that a mark keeps; `span` still covers all of it
 
 
 def _writable(text: str) -> str:

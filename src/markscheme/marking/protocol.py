@@ -19,9 +19,9 @@ from markscheme.types import Gold, Verdict
 if TYPE_CHECKING:
     from markscheme.marking.reading.values import Kind
 
+# What a protocol judges against: any answer as text, a number, the numbers and target of a puzzle; or nothing, where
+# the reply of a judge is read.
 GoldKind = Literal["text", "number", "countdown", "opinion"]
-"""What a protocol judges against: any answer as text, a number, the numbers and target of a puzzle; or nothing, where
-the reply of a judge is read."""
 ENTRY_POINTS = "markscheme.protocols"
 
 

@@ -25,15 +25,12 @@ import msgspec
 
 from markscheme.marking._worker import send
 
-MEMORY_MB: Final = 1024
-"""Address space of a worker; with sympy loaded it takes about 65 MB of it."""
-START_LIMIT: Final = 60.0
-"""Seconds for a worker to start and import its task; not counted against the task."""
+MEMORY_MB: Final = 1024  # address space of a worker; with sympy loaded it takes about 65 MB of it
+START_LIMIT: Final = 60.0  # seconds for a worker to start and import its task; not counted against the task
+# Times the limit that a task may take by the clock while the machine is too busy to let it work: a verdict should not
+# depend on who else is computing.
 STARVED: Final = 5
-"""Times the limit that a task may take by the clock while the machine is too busy to let it work: a verdict should not
-depend on who else is computing."""
-TASKS_PER_WORKER: Final = 500
-"""A worker is replaced after this many tasks, for sympy's caches grow."""
+TASKS_PER_WORKER: Final = 500  # a worker is replaced after this many tasks, for sympy's caches grow
 
 
 class TaskOutcome(msgspec.Struct, frozen=True):

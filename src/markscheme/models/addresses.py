@@ -19,8 +19,8 @@ from markscheme.config import RunConfig
 from markscheme.errors import UsageError
 
 OFFICIAL = {"openai": "https://api.openai.com/v1", "anthropic": "https://api.anthropic.com"}
+# By backend; the first that is set counts.
 VARIABLES = {"openai": ("OPENAI_BASE_URL", "OPENAI_API_BASE"), "anthropic": ("ANTHROPIC_BASE_URL",)}
-"""By backend; the first that is set counts."""
 
 
 def with_environment(config: RunConfig) -> RunConfig:

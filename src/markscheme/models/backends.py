@@ -18,12 +18,13 @@ from markscheme.models.secrets import check_key_variable, guard
 class Backend(NamedTuple):
     """A row of the table; the module of a backend has its name, and a function `create(target, config) -> Model`."""
 
+    # Where answers come from: somebody's server or file, servers that markscheme starts (one for each replica),
+    # this process, or this process without a GPU.
     computes: Literal["elsewhere", "in servers", "here", "on cores"]
-    """Where answers come from: somebody's server or file, servers that markscheme starts (one for each replica), this
-    process, or this process without a GPU."""
     summary: str
 
 
+# The backends in the box. Nothing of theirs is imported before it is asked for.
 BACKENDS = {
     "openai": Backend(
         "elsewhere", "OpenAI and compatible servers (vLLM, SGLang, llama.cpp …): openai/NAME with --base-url"
@@ -42,7 +43,6 @@ BACKENDS = {
     "solver": Backend("on cores", "exact Countdown solver: the upper bound, needs nothing"),
     "replay": Backend("elsewhere", "stored outputs: replay/FILE.jsonl, needs nothing"),
 }
-"""The backends in the box. Nothing of theirs is imported before it is asked for."""
 
 ELSEWHERE, STARTED, WITHOUT_GPU = (
     tuple(name for name, backend in BACKENDS.items() if backend.computes == where)

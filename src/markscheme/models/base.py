@@ -27,12 +27,10 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     samples: tuple[int, ...]
     seeds: tuple[int, ...]
     sampling: Sampling
+    # What was said after the prompt, in a conversation that goes on; then there is one sample.
     turns: tuple[Turn, ...] = ()
-    """What was said after the prompt, in a conversation that goes on; then there is one sample."""
-    tools: tuple[ToolSpec, ...] = ()
-    """What the model may call."""
-    ticket: str = ""
-    """By which a server knows it, where an earlier process has asked and left before the answer."""
+    tools: tuple[ToolSpec, ...] = ()  # what the model may call
+    ticket: str = ""  # by which a server knows it, where an earlier process has asked and left before the answer
 
     @property
     def messages(self) -> tuple[Message | Turn, ...]:
@@ -64,44 +62,38 @@ class Model(ABC):
     Make one with `markscheme.models.load_model`.
     """
 
-    name: str
-    """What the display and the report call it."""
+    name: str  # what the display and the report call it
 
     def check(self, statements: Sequence[str]) -> None:  # noqa: B027 - most models take any question
         """Raise a `UsageError` for questions that this model can never answer; called before a run folder is made."""
 
+    # Requests in flight that are sensible when the user does not say; `None` lets the scheduler find out.
     concurrency: int | None = None
-    """Requests in flight that are sensible when the user does not say; `None` lets the scheduler find out."""
 
+    # Samples of one prompt that cost less in one request than one by one; holds unless the user chooses.
     samples_per_request: int = 1
-    """Samples of one prompt that cost less in one request than one by one; holds unless the user chooses."""
 
+    # Each sample of a request is drawn with its own seed; else they share the first, and may not be independent.
     own_seeds: bool = False
-    """Each sample of a request is drawn with its own seed; else they share the first, and may not be independent."""
 
-    own_sampling: bool = False
-    """It does not use `Request.sampling`: the manifest then claims no temperature."""
+    own_sampling: bool = False  # it does not use `Request.sampling`: the manifest then claims no temperature
 
+    # It generates in this process: requests queue for one machine, and no timeout could end what it computes.
     in_process: bool = False
-    """It generates in this process: requests queue for one machine, and no timeout could end what it computes."""
 
-    converses: bool = False
-    """It sends `Request.turns` and `Request.tools`."""
+    converses: bool = False  # it sends `Request.turns` and `Request.tools`
 
+    # Answers come token by token, and it ends a try itself that stays silent for `--request-timeout`.
     streams: bool = False
-    """Answers come token by token, and it ends a try itself that stays silent for `--request-timeout`."""
 
-    connects: bool = True
-    """Each request is a connection of this process, and so an open file."""
+    connects: bool = True  # each request is a connection of this process, and so an open file
 
-    replicas: int = 1
-    """Copies of the model that answer side by side."""
+    replicas: int = 1  # copies of the model that answer side by side
 
+    # Is told under which name a server works on a request: by it a later process can fetch the answer.
     keep_ticket: Callable[[Request, str], None] | None = None
-    """Is told under which name a server works on a request: by it a later process can fetch the answer."""
 
-    first_log: int = 0
-    """Number of its first server's log; set before `start`, where others log into the same folder."""
+    first_log: int = 0  # number of its first server's log; set before `start`, where others log into the same folder
 
     @property
     def room(self) -> int | None:
@@ -150,10 +142,8 @@ class Model(ABC):
         return sampling
 
 
-BatchLine = tuple[str, dict[str, Any]]
-"""A request's own id and its body."""
-BatchResult = tuple[str, Any]
-"""A request's own id and the decoded answer, or the `RequestFailed` that came instead."""
+BatchLine = tuple[str, dict[str, Any]]  # a request's own id and its body
+BatchResult = tuple[str, Any]  # a request's own id and the decoded answer, or the `RequestFailed` that came instead
 
 
 class BatchState(NamedTuple):
@@ -161,8 +151,7 @@ class BatchState(NamedTuple):
 
     ended: bool
     done: int
-    refused: str = ""
-    """Why nothing of it was answered, in the provider's words."""
+    refused: str = ""  # why nothing of it was answered, in the provider's words
 
 
 class Batches(ABC):
@@ -202,10 +191,11 @@ class Batches(ABC):
 class FailureKind(NamedTuple):
     """What a kind of failure says, by which retries, limits, replicas and the scheduler react to it."""
 
+    # Failures in a row after which one of several servers is left out: one refused connection is enough, one 500
+    # is not.
+    #
+    # Without this a server that refuses everything would get most requests: it always has the fewest in flight.
     out_after: int = 0
-    """Failures in a row after which one of several servers is left out: one refused connection is enough, one 500 is not.
-
-    Without this a server that refuses everything would get most requests: it always has the fewest in flight."""
     elsewhere: bool = False  # it came at once and may be this server's alone: another is asked in the same breath
     busy: bool = False  # the server asks for less: backing off goes on although it answers others
     away: bool = False  # the server may be down for long
@@ -213,6 +203,9 @@ class FailureKind(NamedTuple):
     own: bool = False  # it is a problem's own, unless every problem has it: a prompt too long for the model, say
 
 
+# By the name that the report has. Others say nothing to anybody: "not stored" (replay has no such output), "lost"
+# (the replica that had it ended), "gone" (every replica has, for good), "bug" (in a replica), and what plug-ins call
+# theirs.
 KINDS = {
     "rate_limit": FailureKind(1, elsewhere=True, busy=True),  # 429
     "overloaded": FailureKind(3, elsewhere=True, busy=True),  # 503, 529: come back later
@@ -228,12 +221,10 @@ KINDS = {
     "context_length": FailureKind(own=True),  # the prompt does not fit this model
     "content_filter": FailureKind(own=True),  # the provider refuses this prompt
 }
-"""By the name that the report has. Others say nothing to anybody: "not stored" (replay has no such output), "lost" (the
-replica that had it ended), "gone" (every replica has, for good), "bug" (in a replica), and what plug-ins call theirs."""
 
 
+# Seconds that a `Retry-After` may ask for; a longer one (a daily quota) is a failure that `resume` takes up later.
 LONGEST_ASKED = 600.0
-"""Seconds that a `Retry-After` may ask for; a longer one (a daily quota) is a failure that `resume` takes up later."""
 
 
 class RequestFailed(Exception):  # noqa: N818 - an event in the life of a request, not a bug

@@ -15,8 +15,8 @@ from typing import NamedTuple
 from markscheme.models.base import Completion
 from markscheme.types import Sampling
 
+# Seconds without a new row after which those that wait are taken: requests that start together arrive together.
 LINGER = 0.005
-"""Seconds without a new row after which those that wait are taken: requests that start together arrive together."""
 LAST_TOKEN = 10.0  # seconds to wait at the end for the token that is being generated
 
 

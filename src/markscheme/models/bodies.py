@@ -20,17 +20,16 @@ import msgspec
 from markscheme.models.base import RequestFailed
 from markscheme.models.failures import malformed, text_of
 
+# Bytes of an answer that are read: 32,000 tokens with log-probabilities fit, a server gone mad does not fill memory.
 LARGEST_BODY = 64 * 2**20
-"""Bytes of an answer that are read: 32,000 tokens with log-probabilities fit, a server gone mad does not fill memory."""
 LARGE_BODY = 2**18  # bytes beyond which an answer takes one of few places; 64 kB of text are already 16,000 tokens
 LARGE_AT_ONCE = 2
 PIECE = 2**16
 MOST_CONTAINERS = 1_000_000
+# More lists and objects than that have at least so many bytes each: `[],[],…` takes twenty times its length in
+# memory. Log-probabilities have an object and a list in 40 bytes at the least.
 DENSEST = 18
-"""More lists and objects than that have at least so many bytes each: `[],[],…` takes twenty times its length in memory.
-Log-probabilities have an object and a list in 40 bytes at the least."""
-LONGEST_NUMBER = 300
-"""Digits. Longer ones are nothing that we read, and Python takes quadratic time for them."""
+LONGEST_NUMBER = 300  # Digits. Longer ones are nothing that we read, and Python takes quadratic time for them.
 
 
 class BodyReader:

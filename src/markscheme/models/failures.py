@@ -14,8 +14,8 @@ from markscheme.models.base import RequestFailed
 from markscheme.redaction import printable
 
 MESSAGE_LIMIT = 600  # characters of a server's message that are shown and kept: some answer with a whole HTML page
+# Bytes of a body that are looked at for that. Far more than is shown, since secrets are taken out before the cut.
 READ_LIMIT = 2**16
-"""Bytes of a body that are looked at for that. Far more than is shown, since secrets are taken out before the cut."""
 
 _CONTEXT = re.compile(
     r"context[_ -]?(?:length|window|size)|maximum (?:context|model|input) length|max_model_len|prompt is too long"

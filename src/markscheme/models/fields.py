@@ -56,8 +56,8 @@ def as_text(content: object) -> str:
     raise TypeError(f"{type(content).__name__} is not text")
 
 
+# Bytes of JSON that are kept of what a model said beside its text and reasoning, such as tool calls.
 LARGEST_REST = 2**18
-"""Bytes of JSON that are kept of what a model said beside its text and reasoning, such as tool calls."""
 
 
 def rest_of(said: Mapping[str, Any], known: Sequence[str] = ()) -> dict[str, Any]:

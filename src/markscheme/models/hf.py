@@ -26,8 +26,8 @@ from markscheme.models.local.engine import Engine
 from markscheme.models.local.loading import OPTIONS, load
 from markscheme.types import Prompt
 
+# Without --max-tokens: long enough for most answers, and a base model that never stops does stop.
 DEFAULT_MAX_TOKENS = 2048
-"""Without --max-tokens: long enough for most answers, and a base model that never stops does stop."""
 
 
 def create(target: str, config: RunConfig) -> HuggingFace:
@@ -45,8 +45,7 @@ class HuggingFace(Model):
     """A loaded model with its tokenizer and a thread that generates."""
 
     in_process = own_seeds = True
-    samples_per_request = 16
-    """The samples of a prompt share what is computed for it."""
+    samples_per_request = 16  # the samples of a prompt share what is computed for it
 
     def __init__(self, target: str, *, chat: bool = True, **options: Any) -> None:
         self.name = f"hf/{target}"

@@ -31,8 +31,7 @@ SOURCES = ("base", "mid", "sft", "rl")
 OPTIONS = ("device_type", "dtype", "model_tag", "step")
 DEVICES = ("", "cuda", "cpu", "mps")
 DEFAULT_MAX_TOKENS = 512
-LONGEST_PROMPT = 2048
-"""Tokens at which nanochat's `render_conversation` cuts a conversation off, without a word."""
+LONGEST_PROMPT = 2048  # tokens at which nanochat's `render_conversation` cuts a conversation off, without a word
 
 
 def create(target: str, config: RunConfig) -> NanoChat:
@@ -58,8 +57,7 @@ class NanoChat(Model):
 
     concurrency = 1
     in_process = True
-    samples_per_request = 1024
-    """A problem's samples are asked for together unless the user says otherwise."""
+    samples_per_request = 1024  # a problem's samples are asked for together unless the user says otherwise
 
     def __init__(
         self,

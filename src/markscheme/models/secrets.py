@@ -34,17 +34,16 @@ from markscheme.redaction import (
 
 KEY_VARIABLES = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "SGLANG_API_KEY", "MARKSCHEME_HTTP_KEY", "HF_TOKEN")
 NAMED = ("extra_field", "header", "server_arg", "chat_template_kwarg")  # options of the form `NAME=VALUE`
-LONG_STEP = 24
-"""Letters of a step of a path from which on it is hidden; names such as `chat-completions` are shorter."""
+LONG_STEP = 24  # letters of a step of a path from which on it is hidden; names such as `chat-completions` are shorter
+# The one parameter of a query that is shown: Azure wants it in every address, and a date opens nothing.
 _VERSION = re.compile(r"api-version=\d{4}(?:-\d\d-\d\d)?(?:-preview)?", re.ASCII)
-"""The one parameter of a query that is shown: Azure wants it in every address, and a date opens nothing."""
 _SIGNS = re.compile(r"[\s,;=\"']+")
 _URL = re.compile(r"https?://[^\s'\"]+")
+# A name with its value in a text that is no JSON: `Authorization: Bearer x`, `{"token": "x",}`.
 _PAIR = re.compile(
     r"""(?<![\w-])(?P<name>[A-Za-z][\w-]*)(?P<sign>["']?\s*[:=]\s*["']?|["']\s*,\s*["'])(?P<value>[^"',;{}\[\]\n]+)""",
     re.ASCII,
 )
-"""A name with its value in a text that is no JSON: `Authorization: Bearer x`, `{"token": "x",}`."""
 
 
 def check_key_variable(config: RunConfig) -> None:

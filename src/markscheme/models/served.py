@@ -24,10 +24,8 @@ from markscheme.types import Sampling
 class Served(Model):
     """Asks one or more servers."""
 
-    ending = "/v1"
-    """How an address of such a server ends, for hints."""
-    fold: type[Fold] | None = None
-    """How the events of its streams make up an answer, for those that have streams."""
+    ending = "/v1"  # how an address of such a server ends, for hints
+    fold: type[Fold] | None = None  # how the events of its streams make up an answer, for those that have streams
     stream_fields: Mapping[str, Any] = {"stream": True}
 
     def __init__(

@@ -25,8 +25,8 @@ from markscheme.models.fields import as_object
 TYPE = "text/event-stream"
 FOLD_AT = 2**17  # bytes of events that are kept before they are folded
 LARGEST_STREAM = 2**29  # bytes of a whole stream, which is never held: a token of a chat takes 200 to 300
+# Characters of everything that a stream says: two million tokens, several times what any model writes.
 LARGEST_TEXT = 2**24
-"""Characters of everything that a stream says: two million tokens, several times what any model writes."""
 MOST_RUNS = 8  # kinds of events in one portion that are put together before they are decoded
 LONGEST_GAP = 100  # bytes between two events: a blank line, and the name of the second
 # Between two reads of a stream whose events come one by one, a share of the seconds it has taken, and never more than so
@@ -36,8 +36,9 @@ SMALL = 2**15  # bytes: whoever sends more at once is read at once
 DEEPEST = 6  # objects within objects that are put together piece by piece: a tool call in a list in a delta has four
 
 _TOKEN = re.compile(rb'"(?:content|text|reasoning|reasoning_content|thinking|arguments|partial_json|delta)": ?"[^"]')
+# After a text: a list, an object, another text of the same object. Names behind it (`"model"`) are said again and
+# again.
 _ADDS_UP = re.compile(rb"""[\[{]|^[^}]*": ?"[^"]|"text": ?"[^"]""")
-"""After a text: a list, an object, another text of the same object. Names behind it (`"model"`) are said again and again."""
 _OTHER = re.compile(rb'"(?!(?:type|role|id|name)")\w+": ?"[^"]')  # before a text: another one of the same object
 _BODY = re.compile(rb'[^"\\]*(?:\\.[^"\\]*)*')
 _PIECE = re.compile(
@@ -49,8 +50,7 @@ _NAMES = {"id", "type", "role", "name"}  # said once, or again with every piece
 class Fold(ABC):
     """Puts the events of one answer together."""
 
-    unneeded: re.Pattern[bytes] | None = None
-    """Lines that say nothing which a later event does not say again."""
+    unneeded: re.Pattern[bytes] | None = None  # lines that say nothing which a later event does not say again
 
     def __init__(self) -> None:
         self.size = 0

@@ -31,12 +31,12 @@ from markscheme.redaction import Scrubber, variable
 
 CONNECT_TIMEOUT = 30.0
 _JSON = {"Content-Type": "application/json"}
+# Seconds for a connection, the host's name included, before any came about: a wrong address is noticed soon.
 FIRST_CONTACT = 7.0
-"""Seconds for a connection, the host's name included, before any came about: a wrong address is noticed soon."""
+# Seconds an idle connection is kept: less than the 5 s after which uvicorn (vLLM, SGLang …) closes it under us.
 KEEP_IDLE = 4.0
-"""Seconds an idle connection is kept: less than the 5 s after which uvicorn (vLLM, SGLang …) closes it under us."""
+# A generation may be silent for half an hour. Probes keep its connection alive and notice a dead host in two minutes.
 _PROBES = {"TCP_KEEPIDLE": 60, "TCP_KEEPINTVL": 15, "TCP_KEEPCNT": 4}
-"""A generation may be silent for half an hour. Probes keep its connection alive and notice a dead host in two minutes."""
 
 CALL_AGAIN = (1.0, 5.0, 20.0, 60.0)  # seconds before each further try of a request beside the asking
 

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from markscheme.nano.transformer import Transformer
 
-WEIGHTS = Path(__file__).parent / "weights"
-"""A Hugging Face model folder: `hf/` and `transformers serve` load it too."""
+WEIGHTS = Path(__file__).parent / "weights"  # a Hugging Face model folder: `hf/` and `transformers serve` load it too
 
 
 @cache

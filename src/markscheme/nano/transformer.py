@@ -14,14 +14,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-BLOCK = 64
-"""Tokens of the vocabulary whose chances are added up together when one is drawn."""
+BLOCK = 64  # tokens of the vocabulary whose chances are added up together when one is drawn
 
+# Below this temperature the likeliest token has all the chances, and dividing by it leaves the range of floats.
 COLDEST = 1e-6
-"""Below this temperature the likeliest token has all the chances, and dividing by it leaves the range of floats."""
 
-Floats = npt.NDArray[np.floating[Any]]
-"""float32 throughout; numpy's own annotations lose that on the way."""
+Floats = npt.NDArray[np.floating[Any]]  # float32 throughout; numpy's own annotations lose that on the way
 Tokens = npt.NDArray[np.integer[Any]]
 
 

@@ -31,8 +31,8 @@ Remember to put your answer on its own line at the end in the form "ANSWER: $ANS
 Reasoning:
 """.strip()
 
+# The scorer of the published task, which compares five significant digits, and what stands beside it.
 MATCH, OURS = "match", "math"
-"""The scorer of the published task, which compares five significant digits, and what stands beside it."""
 
 
 def published_gsm8k(

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from inspect_ai.log import EvalSample
     from inspect_ai.model import ChatMessage
 
+# Parts of a sample that a run has no use for, and that can be most of the log.
 _HEAVY = {"events", "store", "timelines", "events_data"}
-"""Parts of a sample that a run has no use for, and that can be most of the log."""
 
 _SAMPLING = ("temperature", "top_p", "top_k", "max_tokens")
 

@@ -81,8 +81,8 @@ def _scorer(protocol: str) -> Callable[..., Scorer]:
     return marked
 
 
+# One for each protocol, `gsm8k-strict` as `markscheme/gsm8k_strict`.
 SCORERS = {name: _scorer(name) for name in protocol_names()}
-"""One for each protocol, `gsm8k-strict` as `markscheme/gsm8k_strict`."""
 
 
 @metric

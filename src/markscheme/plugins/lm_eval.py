@@ -29,10 +29,11 @@ if TYPE_CHECKING:
 
 speak_plainly()  # lm_eval catches nothing that a task raises
 
-TASKS = Path(__file__).parent / "lm_eval_tasks"
-"""The folder to give as `--include_path`."""
+TASKS = Path(__file__).parent / "lm_eval_tasks"  # the folder to give as `--include_path`
 
 
+# TinyZero's words, to which the code of the published task moved on while its document kept those of
+# `countdown_prompt`.
 CONVERSATION = (
     "A conversation between User and Assistant. The user asks a question, and the Assistant solves it. The assistant first "
     "thinks about the reasoning process in the mind and then provides the user with the answer.\nUser: Using the numbers "
@@ -40,11 +41,10 @@ CONVERSATION = (
     "can only be used once. Show your work in <think> </think> tags. And return the final answer in <answer> </answer> tags, "
     "for example <answer> (1 + 2) / 3 </answer>.\nAssistant: Let me solve this step by step.\n<think>"
 )
-"""TinyZero's words, to which the code of the published task moved on while its document kept those of `countdown_prompt`."""
 
 
+# The documented rule of `countdown`, and what the newest code of the published task reads: the last `<answer>` alone.
 COUNTDOWN, TAGS = "countdown", "answer-tags"
-"""The documented rule of `countdown`, and what the newest code of the published task reads: the last `<answer>` alone."""
 
 
 def load(

@@ -17,8 +17,7 @@ from markscheme.errors import DataError, UsageError
 from markscheme.plugins.logs import Entry, Log
 from markscheme.types import FinishReason, Message, Prompt, Response
 
-LARGEST = 1 << 30
-"""Bytes of one file."""
+LARGEST = 1 << 30  # bytes of one file
 
 
 def open_other(path: Path) -> Log | None:

@@ -21,8 +21,7 @@ from markscheme.runs.folder import Run, write_atomically
 from markscheme.tracking import identity
 
 SCHEMA = "0.3.0"
-HERE = {"hf", "nano", "nanochat", "solver", *STARTED}
-"""Backends whose models run on the user's own machines."""
+HERE = {"hf", "nano", "nanochat", "solver", *STARTED}  # backends whose models run on the user's own machines
 
 
 def export_results(run: Run, place: Path, to: str) -> Path:

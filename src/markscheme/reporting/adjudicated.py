@@ -24,19 +24,16 @@ class Adjudicated(NamedTuple):
     """What people said so far, beside what the marker says."""
 
     marks: JudgedMarks
-    places: list[Place]
-    """The places of the marks, in the same order."""
+    places: list[Place]  # the places of the marks, in the same order
     unsure: int
-    skipped: int
-    """Not judged though what comes later in the order was; nothing is known of these either."""
-    picked: int
-    """Labels of responses that were not next in the order: somebody chose them, so they tell of no others."""
+    skipped: int  # not judged though what comes later in the order was; nothing is known of these either
+    picked: int  # labels of responses that were not next in the order: somebody chose them, so they tell of no others
     people: int
     agreement: float | None
 
 
+# The share of a stretch of the order that must have labels for the stretch to count as drawn, and not picked from.
 DRAWN = 0.9
-"""The share of a stretch of the order that must have labels for the stretch to count as drawn, and not picked from."""
 
 
 def adjudicated(snapshot: Snapshot, protocol: str) -> Adjudicated | None:

@@ -42,39 +42,30 @@ class Difference(msgspec.Struct, frozen=True):
     """Something in which runs differ beside the model."""
 
     what: str
-    values: dict[str, str]
-    """What each run has, by its name."""
-    decisive: bool
-    """The figures are then of different things."""
+    values: dict[str, str]  # what each run has, by its name
+    decisive: bool  # the figures are then of different things
 
 
 class Compared(msgspec.Struct, frozen=True, kw_only=True):
     """What `markscheme compare --json` prints."""
 
-    runs: dict[str, str]
-    """Each run's short name and folder, in the order given; the first is A."""
+    runs: dict[str, str]  # each run's short name and folder, in the order given; the first is A
     benchmark: str
     protocol: str
     differences: tuple[Difference, ...]
-    comparison: Comparison | None = None
-    """Set for two runs."""
+    comparison: Comparison | None = None  # set for two runs
+    # The difference corrected for the marker's errors, where people have judged a sample of both runs.
     corrected: Interval | None = None
-    """The difference corrected for the marker's errors, where people have judged a sample of both runs."""
+    # Set where samples were added while the difference was looked at: the interval that allows for that.
     looked: Looked | None = None
-    """Set where samples were added while the difference was looked at: the interval that allows for that."""
-    ranking: Ranking | None = None
-    """Set for more than two runs."""
-    problems: dict[str, str] = {}
-    """The id of each problem that moved, by its key."""
-    cluster: str | None = None
-    """What the intervals take for the unit drawn where it is not the problem."""
+    ranking: Ranking | None = None  # set for more than two runs
+    problems: dict[str, str] = {}  # the id of each problem that moved, by its key
+    cluster: str | None = None  # what the intervals take for the unit drawn where it is not the problem
     notes: tuple[str, ...] = ()
-    average: bool = False
-    """These are averages over several benchmarks; of the runs only the first is named."""
+    average: bool = False  # these are averages over several benchmarks; of the runs only the first is named
+    # What was compared with each other: the same problems, those with the same `template` …, or nothing (empty).
     pairing: str = "problem"
-    """What was compared with each other: the same problems, those with the same `template` …, or nothing (empty)."""
-    sentence: str = ""
-    """What may be written about it."""
+    sentence: str = ""  # what may be written about it
 
 
 class Terms(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,8 +78,7 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
     population: Population = "problems drawn"
     anyway: bool = False
     cluster: str | None = None
-    margin: float | None = None
-    """As a share: 0.02 is two points."""
+    margin: float | None = None  # as a share: 0.02 is two points
 
 
 def terms_of(*, margin: float | None = None, these_problems: bool = False, **terms: Any) -> Terms:
@@ -209,12 +199,12 @@ def find_differences(manifests: Mapping[str, Manifest], protocols: Mapping[str, 
     return [Difference(what, values, decisive) for what, decisive, values in aspects if len(set(values.values())) > 1]
 
 
+# Options that other aspects tell, as they came out.
 SHOWN_ELSEWHERE = {
     *("benchmark", "model", "protocol", "samples", "limit", "limit_seed", "stratify"),
     *("prompt", "fewshot", "fewshot_pool", "fewshot_seed", "system_prompt"),  # in the hash of the prompts
     *("temperature", "top_p", "top_k", "max_tokens", "stop"),  # in the sampling as it was sent
 }
-"""Options that other aspects tell, as they came out."""
 
 
 def _option(name: str, manifest: Manifest) -> str:

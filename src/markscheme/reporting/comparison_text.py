@@ -10,8 +10,7 @@ from markscheme.reporting.table import about
 from markscheme.reporting.terminal import console, literal, print_notes, print_sentence, print_table
 from markscheme.statistics import Comparison, Interval, Ranking
 
-MOST_MOVED = 10
-"""Problems that moved which are named."""
+MOST_MOVED = 10  # problems that moved which are named
 
 
 def print_compared(compared: Compared | MacroCompared) -> None:

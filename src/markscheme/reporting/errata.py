@@ -21,8 +21,7 @@ from markscheme.statistics import Counts, Population
 from markscheme.statistics.counts import tally
 from markscheme.types import Verdict
 
-LEAST = 3
-"""Models that must agree on another answer."""
+LEAST = 3  # models that must agree on another answer
 
 
 def with_errata(
@@ -88,16 +87,11 @@ class Suspect(msgspec.Struct, frozen=True, kw_only=True):
     problem: str
     key: str
     gold: str
-    answer: str
-    """What most of them say, as the first wrote it."""
-    agree: int
-    """Models whose most frequent answer this is."""
-    right: int
-    """Models whose most frequent answer is the gold."""
-    models: int
-    """Models that answered the problem."""
-    known: str = ""
-    """What the errata say of it: the right gold, or `ambiguous`."""
+    answer: str  # what most of them say, as the first wrote it
+    agree: int  # models whose most frequent answer this is
+    right: int  # models whose most frequent answer is the gold
+    models: int  # models that answered the problem
+    known: str = ""  # what the errata say of it: the right gold, or `ambiguous`
 
 
 def suspects(runs: Sequence[Run], least: int = LEAST) -> list[Suspect]:

@@ -18,18 +18,15 @@ class Estimate(msgspec.Struct, frozen=True, omit_defaults=True):
     low: float | None = None
     high: float | None = None
     level: float = 0.95
-    problems: int = 0
-    """Problems that have all the samples it needs."""
+    problems: int = 0  # problems that have all the samples it needs
+    # Problems that have fewer; they count with what these let one expect, and without any not at all.
     undefined: int = 0
-    """Problems that have fewer; they count with what these let one expect, and without any not at all."""
+    # Over all problems, if every missing response were wrong; and if every one were right.
     if_wrong: float | None = None
-    """Over all problems, if every missing response were wrong; and if every one were right."""
     if_right: float | None = None
-    lowest: float | None = None
-    """Bounds that hold whatever the missing responses were."""
+    lowest: float | None = None  # bounds that hold whatever the missing responses were
     highest: float | None = None
-    drawn_error: float = 0.0
-    """Standard error of the random draws behind the value; 0 where it is exact."""
+    drawn_error: float = 0.0  # standard error of the random draws behind the value; 0 where it is exact
 
 
 def estimate(name: str, counts: Counts, population: Population = "problems drawn") -> Estimate:

@@ -29,10 +29,8 @@ class MacroCompared(msgspec.Struct, frozen=True, kw_only=True):
     difference: Interval
     p_value: float
     margin: Margin | None = None
-    adjusted: tuple[float, ...] = ()
-    """The p-value of each part and of the mean, adjusted for all of them together."""
-    sentence: str = ""
-    """What may be written about it."""
+    adjusted: tuple[float, ...] = ()  # the p-value of each part and of the mean, adjusted for all of them together
+    sentence: str = ""  # what may be written about it
 
 
 def compare_folders(named: Sequence[str | Path], terms: Terms) -> list[Compared | MacroCompared]:

@@ -9,11 +9,11 @@ from markscheme.reporting.talks import doubt_line, tool_line
 from markscheme.statistics import VarianceTable
 from markscheme.statistics.planning import MORE
 
-UNDEFINED = "undefined"
-"""Too few samples came back. Never 0 in its place."""
+UNDEFINED = "undefined"  # Too few samples came back. Never 0 in its place.
 
+# The share of a kind of problem, and how often it may be missing by chance before the report says so: up to nine
+# problems.
 KIND, MISSED = 0.2, 0.125
-"""The share of a kind of problem, and how often it may be missing by chance before the report says so: up to nine problems."""
 
 
 def counted(number: int, noun: str) -> str:

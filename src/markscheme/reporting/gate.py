@@ -29,15 +29,11 @@ EXIT = {"pass": 0, "fail": 4, "inconclusive": 5}
 class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The limits for one benchmark, in percent and points."""
 
-    score: float | None = None
-    """The figure must be no lower."""
+    score: float | None = None  # the figure must be no lower
     metric: str = "accuracy"
-    worse_by: float | None = None
-    """Worse than the baseline by no more points."""
-    truncation: float | None = None
-    """At most so many percent of the responses cut off before an answer."""
-    disagreement: float | None = None
-    """At most so many percent of the responses that protocols mark differently."""
+    worse_by: float | None = None  # worse than the baseline by no more points
+    truncation: float | None = None  # at most so many percent of the responses cut off before an answer
+    disagreement: float | None = None  # at most so many percent of the responses that protocols mark differently
     level: float = 0.95
     these_problems: bool = True
     protocol: str | None = None
@@ -54,8 +50,7 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
     limit: str
     found: str
     decision: Decision
-    why: str
-    """What would decide it where it is open, and what it catches."""
+    why: str  # what would decide it where it is open, and what it catches
 
 
 class Gate(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,26 +8,19 @@ import numpy as np
 from markscheme.runs.columns import FINISH, TRUNCATED
 from markscheme.runs.snapshot import Snapshot
 
-TAIL = 6_000
-"""Characters at the end in which a loop must show."""
-LEAST, TIMES = 120, 4
-"""A loop has at least this many characters, and says the same at least this many times."""
-MOST = 400
-"""Responses that are looked into; of more, an even selection."""
+TAIL = 6_000  # characters at the end in which a loop must show
+LEAST, TIMES = 120, 4  # a loop has at least this many characters, and says the same at least this many times
+MOST = 400  # responses that are looked into; of more, an even selection
 
 
 class Loops(msgspec.Struct, frozen=True):
     """Of the responses that were cut off, those that ended in a loop."""
 
-    cut_off: int
-    """Responses that the token limit ended."""
+    cut_off: int  # responses that the token limit ended
     looked_at: int
-    loops: int
-    """Of those looked at."""
-    begins: float
-    """Where the loop begins, as a share of the response: the median."""
-    example: str
-    """One of them: `aime-2025/07 sample 3`."""
+    loops: int  # of those looked at
+    begins: float  # where the loop begins, as a share of the response: the median
+    example: str  # one of them: `aime-2025/07 sample 3`
 
 
 def loop_start(text: str) -> int | None:

@@ -7,10 +7,10 @@ import numpy as np
 from markscheme.runs.folder import Run
 from markscheme.statistics import Counts
 
+# Fields of a problem's metadata that say what it was made from.
 ORIGINS = ("template", "template_id", "original_id", "original", "source_id", "seed_id")
-"""Fields of a problem's metadata that say what it was made from."""
+# The share of the problems that must be the same, or have the same origin, to compare these with each other.
 ENOUGH = 0.5
-"""The share of the problems that must be the same, or have the same origin, to compare these with each other."""
 
 
 def paired_by(runs: tuple[Run, Run], counts: tuple[Counts, Counts]) -> tuple[str, tuple[Counts, Counts]]:

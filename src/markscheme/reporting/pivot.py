@@ -22,8 +22,7 @@ from markscheme.reporting.table import (
     named,
 )
 
-MEAN = "macro average"
-"""The last column: the plain mean over the benchmarks, each weighing the same."""
+MEAN = "macro average"  # the last column: the plain mean over the benchmarks, each weighing the same
 
 
 def pivoted(table: Table) -> dict[tuple[tuple[str, str], ...], dict[str, Summary]]:

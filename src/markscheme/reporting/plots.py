@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 INK, SOFT = "#222222", "#8a8a8a"
 BLUE, ORANGE, GREEN, VERMILION = "#0072B2", "#E69F00", "#009E73", "#D55E00"
 PURPLE, SKY = "#CC79A7", "#56B4E9"
-MOST_BANDS = 3
-"""Curves whose bands can still be told apart."""
+MOST_BANDS = 3  # curves whose bands can still be told apart
 SERIES = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY)
 
 

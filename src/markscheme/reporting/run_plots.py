@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
     from markscheme.reporting.token_limits import TokenLimits
 
-MOST_LINES = 12
-"""Runs in one figure: more cannot be told apart."""
+MOST_LINES = 12  # runs in one figure: more cannot be told apart
 
 
 def write_plots(

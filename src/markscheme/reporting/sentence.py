@@ -15,8 +15,7 @@ from markscheme.reporting.summary import Summary
 from markscheme.reporting.table import Table, about, escape_latex
 from markscheme.statistics import Comparison, Interval, Ranking
 
-CUT_OFF = 0.05
-"""The share of truncated responses from which on a score says something about the token limit."""
+CUT_OFF = 0.05  # the share of truncated responses from which on a score says something about the token limit
 MOST_NAMED = 3
 FORMS: dict[str, Callable[[str], str]] = {
     "text": lambda text: text,

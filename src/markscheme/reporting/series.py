@@ -30,15 +30,13 @@ class OverSteps(msgspec.Struct, frozen=True, kw_only=True):
 
     benchmark: str
     protocol: str
-    models: dict[str, str]
-    """The model of each step."""
+    models: dict[str, str]  # the model of each step
     runs: dict[str, str]
     series: Series
     between: tuple[int, int]
     learnt: tuple[Moved, ...]
     forgotten: tuple[Moved, ...]
-    ids: dict[str, str]
-    """The problems that moved between the two steps, by key."""
+    ids: dict[str, str]  # the problems that moved between the two steps, by key
     sentence: str
 
 

@@ -11,11 +11,9 @@ from markscheme.config import SETTINGS
 from markscheme.errors import UsageError, nearest
 from markscheme.runs.folder import Run
 
-SHOWN_ANYWAY = ("benchmark", "model", "protocol", "samples", "problems")
-"""What every table has a column for."""
+SHOWN_ANYWAY = ("benchmark", "model", "protocol", "samples", "problems")  # what every table has a column for
 UNSET = "–"
-EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
-"""Reasoning efforts in the order of a table."""
+EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")  # reasoning efforts in the order of a table
 
 
 class Told(Protocol):
@@ -95,8 +93,7 @@ def legend(runs: Sequence[Told], folders: Sequence[str]) -> tuple[str, list[str]
     )
 
 
-BARE = ("benchmark", "model", "name")
-"""Parts of a name that need no heading."""
+BARE = ("benchmark", "model", "name")  # parts of a name that need no heading
 
 
 def _parts(runs: Sequence[Told], full: bool) -> list[dict[str, str]]:

@@ -33,69 +33,54 @@ from markscheme.statistics import (
 from markscheme.statistics.looking import Looked
 from markscheme.types import Verdict
 
+# Problem metadata that results are broken down by, where a benchmark has it.
 GROUPED_BY = ("subject", "level", "part", "kind", "numbers")
-"""Problem metadata that results are broken down by, where a benchmark has it."""
 
 
+# Truncation first: a token limit that is too low looks like a bad model.
 RATES = (Verdict.TRUNCATED, *(verdict for verdict in Verdict if verdict is not Verdict.TRUNCATED))
-"""Truncation first: a token limit that is too low looks like a bad model."""
 
 
 class Corrected(msgspec.Struct, frozen=True, kw_only=True):
     """What people who judged a random sample say about the marker, and about the accuracy."""
 
+    # The accuracy that people would have found, with the uncertainty of problems, samples and labels.
     accuracy: Estimate
-    """The accuracy that people would have found, with the uncertainty of problems, samples and labels."""
-    false_positive: Estimate
-    """The share of responses marked correct that people call wrong."""
-    false_negative: Estimate
-    """The share of all others that people call right."""
-    correction: float
-    """Corrected minus marked, of the accuracy."""
-    pass_at_k: dict[str, Estimate] = {}
-    """The middle of its range, with an interval that holds for all of the range."""
+    false_positive: Estimate  # the share of responses marked correct that people call wrong
+    false_negative: Estimate  # the share of all others that people call right
+    correction: float  # corrected minus marked, of the accuracy
+    pass_at_k: dict[str, Estimate] = {}  # the middle of its range, with an interval that holds for all of the range
+    # pass@k if the errors in a problem come all together, and if they fall on problems as by chance.
     pass_ranges: dict[str, tuple[float, float]] = {}
-    """pass@k if the errors in a problem come all together, and if they fall on problems as by chance."""
     judged: int
-    unsure: int
-    """Responses on which people were unsure or divided: intervals hold whatever these are."""
-    skipped: int = 0
-    """Responses that people left out; the same holds of them."""
-    picked: int = 0
-    """Labels that were not given in the order drawn, and do not count."""
+    unsure: int  # responses on which people were unsure or divided: intervals hold whatever these are
+    skipped: int = 0  # responses that people left out; the same holds of them
+    picked: int = 0  # labels that were not given in the order drawn, and do not count
     people: int
-    agreement: float | None = None
-    """The share of pairs of people who agree on a response that both judged."""
+    agreement: float | None = None  # the share of pairs of people who agree on a response that both judged
 
 
 class Errata(msgspec.Struct, frozen=True, kw_only=True):
     """The score with golds that are known to be wrong put right, and without problems that have no right answer."""
 
     accuracy: Estimate
-    corrected: int
-    """Problems whose responses were marked again by the right gold."""
+    corrected: int  # problems whose responses were marked again by the right gold
     left_out: int
-    golds: dict[str, str]
-    """The right gold or `ambiguous`, by the problem's id."""
+    golds: dict[str, str]  # the right gold or `ambiguous`, by the problem's id
     sources: tuple[str, ...]
-    sha256: str
-    """Of what was known when the report was made."""
+    sha256: str  # of what was known when the report was made
 
 
 class Until(msgspec.Struct, frozen=True, kw_only=True):
     """How sampling until the score is known went."""
 
-    points: float
-    """The half-width that was asked for."""
+    points: float  # the half-width that was asked for
     rounds: int
-    fewest: int
-    """Samples asked of the problem that was asked least, and most; `samples` of the summary is the average."""
+    fewest: int  # samples asked of the problem that was asked least, and most; `samples` of the summary is the average
     most: int
-    score: Estimate
-    """Accuracy on exactly these problems: what was to be known."""
+    score: Estimate  # accuracy on exactly these problems: what was to be known
     reached: bool
-    stopped: str
-    """Why no further round was asked."""
+    stopped: str  # why no further round was asked
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
@@ -108,62 +93,46 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     status: str
     problems: int
     samples: int
-    responses: int
-    """Responses that came back; `missing` is the rest."""
+    responses: int  # responses that came back; `missing` is the rest
     missing: int
     verdicts: dict[str, int]
+    # Responses that are not right by what stands in the place of an answer: a refusal, nothing, a tool call …
     absences: dict[str, int] = {}
-    """Responses that are not right by what stands in the place of an answer: a refusal, nothing, a tool call …"""
-    failed_marks: int = 0
-    """Responses on which the protocol itself failed; they count as unmarkable."""
-    loops: Loops | None = None
-    """Responses that repeat themselves to the token limit, where there are any."""
+    failed_marks: int = 0  # responses on which the protocol itself failed; they count as unmarkable
+    loops: Loops | None = None  # responses that repeat themselves to the token limit, where there are any
     accuracy: Estimate
-    truncation: Estimate
-    """Share of responses cut off before an answer: the first suspect when a score is low."""
+    truncation: Estimate  # share of responses cut off before an answer: the first suspect when a score is low
+    # Share of each verdict that occurred, truncation first; that of `error` is of all that was asked.
     rates: dict[str, Estimate] = {}
-    """Share of each verdict that occurred, truncation first; that of `error` is of all that was asked."""
     pass_at_k: dict[str, Estimate]
-    groups: dict[str, dict[str, Estimate]]
-    """Accuracy by subject, level, contest part … where the benchmark has them."""
-    metrics: dict[str, Estimate] = {}
-    """Further figures that were asked for by name: `maj@4`, `pass^4` …"""
-    corrected: Corrected | None = None
-    """Set where people have judged a sample of the responses."""
-    errata: Errata | None = None
-    """Set where golds of these problems are known to be wrong."""
-    until: Until | None = None
-    """Set where samples were added until the score was known; `samples` is then an average."""
+    groups: dict[str, dict[str, Estimate]]  # accuracy by subject, level, contest part … where the benchmark has them
+    metrics: dict[str, Estimate] = {}  # Further figures that were asked for by name: `maj@4`, `pass^4` …
+    corrected: Corrected | None = None  # set where people have judged a sample of the responses
+    errata: Errata | None = None  # set where golds of these problems are known to be wrong
+    until: Until | None = None  # set where samples were added until the score was known; `samples` is then an average
+    # Set where samples were added until the model was shown to be better than another run, or not.
     looked: Looked | None = None
-    """Set where samples were added until the model was shown to be better than another run, or not."""
-    population: Population = "problems drawn"
-    """What the intervals are about: problems like these, or exactly these."""
+    population: Population = "problems drawn"  # what the intervals are about: problems like these, or exactly these
+    # What the intervals take for the unit drawn where it is not the problem: `contest`, `template` …
     cluster: str | None = None
-    """What the intervals take for the unit drawn where it is not the problem: `contest`, `template` …"""
+    # Where the uncertainty of accuracy comes from, and what more samples would buy.
     variance: VarianceTable | None = None
-    """Where the uncertainty of accuracy comes from, and what more samples would buy."""
-    data: dict[str, str]
-    """The data files by name, with the sha256 of each."""
+    data: dict[str, str]  # the data files by name, with the sha256 of each
     prompt_sha256: str
-    warnings: tuple[str, ...] = ()
-    """What a reader must know before quoting a figure."""
-    tools: Tools | None = None
-    """How tools were used, where the model had any."""
-    doubted: Doubted | None = None
-    """What became of answers after which the user went on."""
+    warnings: tuple[str, ...] = ()  # what a reader must know before quoting a figure
+    tools: Tools | None = None  # how tools were used, where the model had any
+    doubted: Doubted | None = None  # what became of answers after which the user went on
     usage: Usage | None = None
+    # Why responses are missing, by kind of failure. What is missing beyond these was never asked.
     failures: dict[str, Failure] = {}
-    """Why responses are missing, by kind of failure. What is missing beyond these was never asked."""
-    sampling: dict[str, Any] = {}
-    """The sampling options as they were sent."""
-    settings: dict[str, Any] = {}
-    """The options that were set to another value than their default."""
-    fewshot: int = 0
-    """Worked examples in each prompt."""
+    sampling: dict[str, Any] = {}  # the sampling options as they were sent
+    settings: dict[str, Any] = {}  # the options that were set to another value than their default
+    fewshot: int = 0  # worked examples in each prompt
+    # Bytes of each file that `report.json` was made from: where one has other bytes now, the report is out of
+    # date.
     files: dict[str, int] = {}
-    """Bytes of each file that `report.json` was made from: where one has other bytes now, the report is out of date."""
+    # Time from the start of the run to its end, with the time in between where it was resumed.
     seconds: float | None = None
-    """Time from the start of the run to its end, with the time in between where it was resumed."""
 
 
 def summarize(

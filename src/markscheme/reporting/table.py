@@ -34,11 +34,9 @@ class Column(NamedTuple):
     """A column of CSV, Parquet and data frames beside the figures."""
 
     name: str
-    kind: Any
-    """`str` or `int`, and `int | None` where whole numbers may be missing."""
+    kind: Any  # `str` or `int`, and `int | None` where whole numbers may be missing
     value: Callable[[Summary], Any]
-    shown: bool = False
-    """Also where people read: on the terminal, in Markdown, LaTeX and notebooks."""
+    shown: bool = False  # also where people read: on the terminal, in Markdown, LaTeX and notebooks
 
 
 def _used(summary: Summary) -> Usage:
@@ -55,13 +53,14 @@ def _of(part: str, name: str) -> Callable[[Summary], Any]:
     return value
 
 
+# Columns before the figures, from left to right.
 FIRST = (
     *(Column(name, str, attrgetter(name)) for name in ("run", "benchmark", "model", "protocol")),
     *(Column(name, int | None, attrgetter(name)) for name in ("problems", "samples", "responses")),
     Column("missing", int | None, attrgetter("missing"), shown=True),
     *(Column(name, str, attrgetter(name)) for name in ("population", "cluster")),
 )
-"""Columns before the figures, from left to right."""
+# Columns behind the figures.
 LAST = (
     Column("prompt_tokens", int | None, lambda summary: _used(summary).prompt_tokens),
     Column("completion_tokens", int | None, lambda summary: _used(summary).completion_tokens),
@@ -75,12 +74,9 @@ LAST = (
     Column("data_sha256", str, lambda summary: " ".join(summary.data.values())),
     Column("notes", str, lambda summary: "; ".join(summary.warnings)),
 )
-"""Columns behind the figures."""
 SIZE = "problems × samples"
-MOST_NOTES = 3
-"""Runs that tell a note of one kind each by itself."""
-MOST_IN_FULL = 4
-"""Runs of which each has its table of uncertainties."""
+MOST_NOTES = 3  # runs that tell a note of one kind each by itself
+MOST_IN_FULL = 4  # runs of which each has its table of uncertainties
 SHOWN = [column for column in (*FIRST, *LAST) if column.shown]
 
 
@@ -89,10 +85,8 @@ class Table(msgspec.Struct, frozen=True):
 
     runs: list[Summary]
     macro: dict[str, Estimate]
-    repeats: Repeated | None = None
-    """Set where the runs are repeats of one setting."""
-    differing: list[str] = []
-    """The settings in which the runs differ: each is a column."""
+    repeats: Repeated | None = None  # set where the runs are repeats of one setting
+    differing: list[str] = []  # the settings in which the runs differ: each is a column
 
 
 def make_table(summaries: Sequence[Summary], repeats: Repeated | None = None) -> Table:

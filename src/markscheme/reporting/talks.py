@@ -18,31 +18,21 @@ from markscheme.types import Mark, Verdict
 class Tools(msgspec.Struct, frozen=True, kw_only=True):
     """How tools were used."""
 
-    calls: float
-    """Per response."""
-    used: Estimate
-    """The share of responses with a call."""
-    failed: Estimate
-    """The share of responses in which a call failed."""
-    tokens: int | None
-    """That tools added to the prompts, about; `null` where the server does not count."""
-    cut_off: Estimate
-    """The share of responses that still called when their turns were used up."""
-    where: dict[str, str] = {}
-    """The sandbox of each tool."""
+    calls: float  # per response
+    used: Estimate  # the share of responses with a call
+    failed: Estimate  # the share of responses in which a call failed
+    tokens: int | None  # that tools added to the prompts, about; `null` where the server does not count
+    cut_off: Estimate  # the share of responses that still called when their turns were used up
+    where: dict[str, str] = {}  # the sandbox of each tool
 
 
 class Doubted(msgspec.Struct, frozen=True, kw_only=True):
     """What became of answers after which the user went on."""
 
-    answers: dict[str, Estimate]
-    """The accuracy of the first answer, of the second …"""
-    right_at_once: Estimate
-    """The share of responses whose first and last answers are right."""
-    mended: Estimate
-    """Only the last is."""
-    spoiled: Estimate
-    """Only the first was."""
+    answers: dict[str, Estimate]  # The accuracy of the first answer, of the second …
+    right_at_once: Estimate  # the share of responses whose first and last answers are right
+    mended: Estimate  # only the last is
+    spoiled: Estimate  # only the first was
 
 
 def tools_of(snapshot: Snapshot, counts: Counts, population: Population) -> Tools | None:

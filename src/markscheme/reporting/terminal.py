@@ -11,8 +11,7 @@ import msgspec
 
 from markscheme.types import Gold
 
-NAME_WIDTH = 34
-"""Columns of a screen that a model's name may take before it is broken."""
+NAME_WIDTH = 34  # columns of a screen that a model's name may take before it is broken
 
 if TYPE_CHECKING:
     from rich.console import Console

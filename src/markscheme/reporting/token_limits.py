@@ -29,28 +29,24 @@ from markscheme.statistics import Counts, Population, interval
 from markscheme.statistics.counts import from_correct
 from markscheme.types import Mark, Response, Verdict
 
+# Where each token of a response ends, in characters of thinking and text together; None where that is not known.
 Ends = Callable[[Response], Sequence[int] | None]
-"""Where each token of a response ends, in characters of thinking and text together; None where that is not known."""
 
 
 class AtLimit(msgspec.Struct, frozen=True, kw_only=True):
     """What a run would have been with this limit."""
 
     limit: int
-    figures: dict[str, Estimate]
-    """Accuracy, pass@k and maj@k."""
+    figures: dict[str, Estimate]  # accuracy, pass@k and maj@k
     truncation: Estimate
-    cut: Estimate
-    """The share of responses that the limit ends."""
-    tokens: float
-    """Of a response, on average."""
+    cut: Estimate  # the share of responses that the limit ends
+    tokens: float  # of a response, on average
 
 
 class Choice(msgspec.Struct, frozen=True, kw_only=True):
     """So many samples of so many tokens at most: no other choice has a higher figure for as few tokens."""
 
-    tokens: float
-    """Of all samples of a problem, on average."""
+    tokens: float  # of all samples of a problem, on average
     samples: int
     limit: int
     figure: str
@@ -65,8 +61,7 @@ class TokenLimits(msgspec.Struct, frozen=True, kw_only=True):
     model: str
     protocol: str
     population: Population
-    offsets: str
-    """How it is known where a token ends."""
+    offsets: str  # how it is known where a token ends
     rows: tuple[AtLimit, ...]
     frontier: tuple[Choice, ...]
 

@@ -18,10 +18,8 @@ class Look(NamedTuple):
     name: str
     symbol: str
     meaning: str
-    plot: str
-    """Its colour in a plot for a paper."""
-    day: str
-    """Its colour in the viewer, on a light ground."""
+    plot: str  # its colour in a plot for a paper
+    day: str  # its colour in the viewer, on a light ground
     night: str
 
     @property

@@ -25,8 +25,8 @@ from markscheme.runs.usage import Ledger, Usage
 from markscheme.types import Mark, content_key
 
 LARGEST_REPORT = 64 << 20
+# What a report says of the folder and not of the marks: a folder that is copied elsewhere keeps its report.
 NOT_FIGURES = ("run", "warnings", "files")
-"""What a report says of the folder and not of the marks: a folder that is copied elsewhere keeps its report."""
 
 
 class Check(msgspec.Struct, frozen=True):

@@ -38,11 +38,10 @@ from markscheme.runs.usage import Price
 from markscheme.tools import Tool
 from markscheme.types import Question, Sampling
 
+# Requests in flight at one server that `auto` never exceeds: servers queue beyond it, they do not get faster.
 MOST_AUTOMATIC = 1024
-"""Requests in flight at one server that `auto` never exceeds: servers queue beyond it, they do not get faster."""
 
-COUNTING = "numpy"
-"""What closing the run will need. It loads (0.2 s) while the first answers are on their way."""
+COUNTING = "numpy"  # What closing the run will need. It loads (0.2 s) while the first answers are on their way.
 
 
 class Display(Protocol):
@@ -282,8 +281,8 @@ class Stop:
                 self._loop.call_soon_threadsafe(call)
 
 
+# How whoever waits for a run in another thread ends it.
 STOP: ContextVar[Stop | None] = ContextVar("stop", default=None)
-"""How whoever waits for a run in another thread ends it."""
 
 
 def run_async(work: Coroutine[Any, Any, T]) -> T:

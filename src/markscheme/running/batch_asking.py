@@ -21,8 +21,8 @@ from markscheme.running.scheduler import make_response, now
 from markscheme.runs.journal import Journal
 from markscheme.runs.lines import read_all
 
+# Seconds between two looks at a batch: soon at first, since small ones end in a minute.
 LOOK_FIRST, LOOK_LAST = 5.0, 60.0
-"""Seconds between two looks at a batch: soon at first, since small ones end in a minute."""
 
 
 class BatchNote(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -46,8 +46,8 @@ from markscheme.types import Question, Sampling
 if TYPE_CHECKING:
     from markscheme.runs.snapshot import Snapshot
 
+# One sample is greedy by default; several greedy samples would be the same text several times.
 SEVERAL_SAMPLES_TEMPERATURE = 0.8
-"""One sample is greedy by default; several greedy samples would be the same text several times."""
 GREEDY = "at temperature 0 the {} samples of a problem are the same answer again and again; -t 0.8 makes them differ"
 
 

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from markscheme.errors import UsageError
 from markscheme.models.base import KINDS
 
+# Open files beside the connections: the journal, pipes of marking workers, libraries. Half of a limit that is lower
+# than twice as many: about 25 are really open.
 SPARE_FILES = 128
-"""Open files beside the connections: the journal, pipes of marking workers, libraries. Half of a limit that is lower than
-twice as many: about 25 are really open."""
 
 FIRST = 8  # requests in flight until the first answer: an address that nobody has answered from is not flooded
 

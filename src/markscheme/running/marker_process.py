@@ -37,8 +37,8 @@ SIDE_BY_SIDE = 2
 LINGER = 0.05  # seconds in which responses gather to a batch: handing one over takes some 0.2 ms
 MANY, FEW = 256, 8  # responses of a batch, and of one under a protocol that may wait
 JUDGE = f"{__name__}:judge_encoded"
+# Characters that may wait for the process: more is left for the end of the run, so that memory stays flat.
 BACKLOG = 16 << 20
-"""Characters that may wait for the process: more is left for the end of the run, so that memory stays flat."""
 
 _decoder = msgspec.msgpack.Decoder(list[Mark])
 _stops = 0

@@ -19,8 +19,8 @@ from markscheme.running.rounds import first_round
 from markscheme.running.strata import strata_of
 from markscheme.types import Question
 
+# What can change a result: ourselves and the libraries that ask, mark and count.
 PACKAGES = ("markscheme", "msgspec", "numpy", "aiohttp", "sympy", "latex2sympy2_extended", "math-verify")
-"""What can change a result: ourselves and the libraries that ask, mark and count."""
 
 
 class Prepared(NamedTuple):
@@ -29,8 +29,7 @@ class Prepared(NamedTuple):
     benchmark: Benchmark
     questions: list[Question]
     protocol: Protocol
-    strata: Sequence[str] = ()
-    """Of each problem of the benchmark, where a part of each is drawn."""
+    strata: Sequence[str] = ()  # of each problem of the benchmark, where a part of each is drawn
 
 
 def prepare(config: RunConfig, bench: Benchmark | None = None) -> Prepared:

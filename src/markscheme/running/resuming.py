@@ -22,8 +22,8 @@ from markscheme.running.prepare import prepare
 from markscheme.runs.folder import IMPORTED, Manifest, Run
 from markscheme.types import Problem, Prompt, Question, content_key
 
+# Options that may change when a run is resumed, though they are part of what is asked: they only add to it.
 GROWING = ("samples", "limit")
-"""Options that may change when a run is resumed, though they are part of what is asked: they only add to it."""
 
 
 def resumed_config(run: Run, changes: Mapping[str, Any]) -> RunConfig:

@@ -8,8 +8,8 @@ from markscheme.models.base import RequestFailed
 
 LONGEST_DELAY = 60.0
 
+# Doublings after which the delay stays, when the server did answer something (a 500, half a document): it is there.
 AWAKE = 3
-"""Doublings after which the delay stays, when the server did answer something (a 500, half a document): it is there."""
 
 
 class RetryPolicy:

@@ -26,18 +26,18 @@ from markscheme.types import Response, Turn
 
 HOPELESS = 3  # requests given up in a row, for a reason that is not theirs, after which the rest would fare no better
 
+# Problems refused one by one, before the first answer to anything, after which the rest would fare no better.
 ALL_REFUSED = 50
-"""Problems refused one by one, before the first answer to anything, after which the rest would fare no better."""
 
+# Seconds without a connection after which a server that never answered anything is taken to be not there.
 PATIENCE = 60.0
-"""Seconds without a connection after which a server that never answered anything is taken to be not there."""
 
+# Seconds from the start of a run after which, without a single connection, nobody is taken to listen there.
 UNREACHED = 7.5
-"""Seconds from the start of a run after which, without a single connection, nobody is taken to listen there."""
 
+# Requests begun in one turn of the event loop: 2,000 took so long on a busy machine that the first ones' connections,
+# which stood at once, were noticed only after their time limit.
 A_TURN = 100
-"""Requests begun in one turn of the event loop: 2,000 took so long on a busy machine that the first ones' connections,
-which stood at once, were noticed only after their time limit."""
 
 Sink = Callable[[list[Response]], None]  # takes what became of a request; must be quick
 

@@ -13,8 +13,8 @@ from markscheme.errors import UsageError
 from markscheme.runs.folder import Run
 from markscheme.types import Problem
 
+# Solve rates, up to each number.
 STEPS = ((0.0, "never"), (1 / 3, "up to a third"), (2 / 3, "up to two thirds"), (1 - 1e-9, "more"), (1.0, "always"))
-"""Solve rates, up to each number."""
 
 
 def strata_of(config: RunConfig, problems: Sequence[Problem]) -> list[str]:

@@ -29,8 +29,7 @@ from markscheme.runs.snapshot import Snapshot
 from markscheme.types import Question, Response
 
 FOLDER, ORDER = "adjudications", "order.jsonl"
-Place = tuple[str, int]
-"""A problem's key and a sample."""
+Place = tuple[str, int]  # a problem's key and a sample
 Opinion = Literal["right", "wrong", "unsure"]
 
 
@@ -47,8 +46,7 @@ class Label(msgspec.Struct, frozen=True):
 
     key: str
     sample: int
-    content: str
-    """A hash of the text that was judged (`content_of`)."""
+    content: str  # a hash of the text that was judged (`content_of`)
     label: Opinion
     who: str
     when: str

@@ -29,8 +29,8 @@ HIDDEN = "[redacted]"
 _NAME = re.compile(
     r"manifest\.json(?:\.(?:mini)?sig)?|(?:rounds|usage|report|lines)\.json|(?:problems|turns|batches|responses[\w.-]*|marks/[\w.:-]+)\.jsonl"
 )
+# Bytes that any archive may unpack to, and how many times its own size a larger one may: texts shrink to a twentieth.
 _LEAST_ROOM, _MOST_RATIO = 64 << 20, 200
-"""Bytes that any archive may unpack to, and how many times its own size a larger one may: texts shrink to a twentieth."""
 
 _opened: dict[tuple[Path, int, int], Path] = {}
 _origins: dict[Path, Path] = {}

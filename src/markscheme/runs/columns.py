@@ -58,12 +58,13 @@ _RESPONSE_COLUMNS = (
     ("cut", "b", "i1"),  # still calling when its turns were used up
 )
 _RANGES = {"q": 2**63 - 1, "i": 2**31 - 1, "H": 2**16 - 1, "h": 2**15 - 1, "b": 2**7 - 1, "f": 1e38}
+# The least and the most that each column takes.
 _LIMITS = [(0 if letter == "H" else -1, _RANGES[letter]) for _, letter, _ in _RESPONSE_COLUMNS]
-"""The least and the most that each column takes."""
 
 _MARK_COLUMNS = (("cell", "q", "<i8"), ("offset", "q", "<i8"), ("label", "h", "<i2"), ("verdict", "b", "i1"))
 
 _RESPONSE_TYPE = np.dtype([(name, kind) for name, _, kind in _RESPONSE_COLUMNS])
+# The numbers of a response that has not been read yet.
 ABSENT: Table = np.array(
     (
         *(0, UNKNOWN, 0, 0, UNKNOWN, UNKNOWN, UNKNOWN, _NAN, _NAN, UNKNOWN, 0, 0, UNKNOWN, 0, UNKNOWN),
@@ -71,7 +72,6 @@ ABSENT: Table = np.array(
     ),
     _RESPONSE_TYPE,
 )
-"""The numbers of a response that has not been read yet."""
 
 
 class Columns:

@@ -21,14 +21,13 @@ COVERED = (
     *("problems.jsonl", "rounds.json", "usage.json", "report.json", "responses*.jsonl", "turns.jsonl", "batches.jsonl"),
     "marks/*.jsonl",
 )
-LINES = "lines.json"
-"""A short digest of each line of each file, by which `verify` names the lines that differ."""
+LINES = "lines.json"  # a short digest of each line of each file, by which `verify` names the lines that differ
 SETTINGS = "settings_sha256"
 SHORT = 8  # hexadecimal digits of a line's digest
 MOST_NAMED = 5
 
+# Digests by path, inode, size and time of change: the viewer asks again and again.
 _seen: dict[tuple[str, int, int, int], str] = {}
-"""Digests by path, inode, size and time of change: the viewer asks again and again."""
 
 
 class FileDigest(msgspec.Struct, frozen=True):

@@ -40,19 +40,18 @@ if TYPE_CHECKING:
     from markscheme.runs.reader import RunReader
     from markscheme.runs.snapshot import Snapshot
 
-FORMAT = 1
-"""Version of the folder layout. A reader refuses only what is newer than it can know."""
+FORMAT = 1  # Version of the folder layout. A reader refuses only what is newer than it can know.
 
+# The model in the options of a run that was made from another tool's log: nothing can be asked for it.
 IMPORTED = "import"
-"""The model in the options of a run that was made from another tool's log: nothing can be asked for it."""
 
+# Samples of a problem. A file that says more, or less than none, is damaged.
 Size = Annotated[int, Meta(ge=0, le=MOST_SAMPLES)]
-"""Samples of a problem. A file that says more, or less than none, is damaged."""
 
 LARGEST_MANIFEST = 16 << 20
 
+# Fields of a manifest that decide what is asked or counted; any other of another type than ours is left out.
 ESSENTIAL = ("config", "protocol", "samples", "problems", "status", "sampling", "prompt_sha256", "format")
-"""Fields of a manifest that decide what is asked or counted; any other of another type than ours is left out."""
 
 RESERVE, RESERVE_A_PROBLEM = 1 << 16, 512  # bytes that manifest, report and accounts take, generously
 
@@ -105,8 +104,8 @@ class PlannedRound(msgspec.Struct, frozen=True):
     """A round of `--until`: written down before anything of it is asked, so that nothing depends on when it broke off."""
 
     size: Size  # samples per problem, on average
+    # Samples of each problem, in the order of `problems.jsonl`; their indices follow those of the round before.
     asked: tuple[Size, ...]
-    """Samples of each problem, in the order of `problems.jsonl`; their indices follow those of the round before."""
 
 
 class Failure(msgspec.Struct, frozen=True):

@@ -19,11 +19,11 @@ from markscheme.runs.files import RefusedError, open_plain, read_inside, state_i
 
 T = TypeVar("T", bound=msgspec.Struct)
 
+# What decoding raises for a line that is torn, not UTF-8, not ours, or nested to do harm.
 UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
-"""What decoding raises for a line that is torn, not UTF-8, not ours, or nested to do harm."""
 
+# Bytes. A longer line is not a response; it is counted as damaged and skipped without being held.
 LONGEST_LINE = 256 << 20
-"""Bytes. A longer line is not a response; it is counted as damaged and skipped without being held."""
 
 _EVERY = 64  # lines between two looks at the clock
 _LINE_END = ord("\n")

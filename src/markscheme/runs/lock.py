@@ -21,12 +21,12 @@ from markscheme.errors import JournalError
 
 TAKEN = (errno.EACCES, errno.EAGAIN)  # how the system says that somebody else has a lock
 
+# Folders locked by this very process: record locks do not keep a process from itself.
 _held: set[tuple[int, int, str]] = set()
-"""Folders locked by this very process: record locks do not keep a process from itself."""
 _guard = threading.Lock()
 
+# Descriptors that hold a `flock`. A forked child would hold it as long as it lives, so it closes them at once.
 _descriptors: set[int] = set()
-"""Descriptors that hold a `flock`. A forked child would hold it as long as it lives, so it closes them at once."""
 
 
 def _close_in_child() -> None:

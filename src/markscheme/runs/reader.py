@@ -22,8 +22,8 @@ from markscheme.runs.problems import ProblemTable
 from markscheme.runs.snapshot import Snapshot
 from markscheme.types import Response
 
+# A line in which one of these cannot be read is damaged: what could not be read must not count.
 ESSENTIAL = ("key", "sample", "text", "reasoning", "error")
-"""A line in which one of these cannot be read is damaged: what could not be read must not count."""
 
 LARGEST_PLAN = 64 << 20
 

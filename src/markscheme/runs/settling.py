@@ -13,8 +13,8 @@ from markscheme.types import Verdict
 if TYPE_CHECKING:
     from markscheme.runs.snapshot import Codes, Snapshot
 
+# Verdicts that say nothing about the answer. A truncated response has none, and a malformed one was judged.
 OPEN = (CODE[Verdict.UNMARKABLE], CODE[Verdict.NO_ANSWER])
-"""Verdicts that say nothing about the answer. A truncated response has none, and a malformed one was judged."""
 
 
 class Settled(NamedTuple):

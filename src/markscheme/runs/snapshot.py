@@ -53,8 +53,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T", Response, Mark)
 
-Codes = npt.NDArray[np.int8]
-"""A verdict each: its place in `VERDICTS`, or `UNMARKED`."""
+Codes = npt.NDArray[np.int8]  # a verdict each: its place in `VERDICTS`, or `UNMARKED`
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,39 +62,32 @@ class Snapshot:
 
     folder: Path
     manifest: Manifest | None
-    version: int
-    """Two snapshots, of the same folder or not, share a version only if they hold the same."""
+    version: int  # two snapshots, of the same folder or not, share a version only if they hold the same
+    # Changes only when a verdict may have changed, so figures made from verdicts stay while texts are still being
+    # read.
     marks_version: int
-    """Changes only when a verdict may have changed, so figures made from verdicts stay while texts are still being read."""
+    # Whether everything in the files has been read. Until then a mark counts before its response was read.
     complete: bool
-    """Whether everything in the files has been read. Until then a mark counts before its response was read."""
     progress: float
+    # The rounds of a run that asked some problems more often because of their answers.
     planned: tuple[PlannedRound, ...]
-    """The rounds of a run that asked some problems more often because of their answers."""
-    keys: tuple[str, ...]
-    """The problems' keys, in the order of `problems.jsonl`."""
+    keys: tuple[str, ...]  # the problems' keys, in the order of `problems.jsonl`
     ids: tuple[str, ...]
+    # What the problems can be grouped by: a field of their metadata, the label of each problem.
     groups: Mapping[str, Sequence[str | None]] = field(repr=False)
-    """What the problems can be grouped by: a field of their metadata, the label of each problem."""
-    clusters: tuple[str | None, ...] = field(repr=False)
-    """The family of each problem, where its benchmark names one."""
+    clusters: tuple[str | None, ...] = field(repr=False)  # the family of each problem, where its benchmark names one
     question_offsets: tuple[int, ...] = field(repr=False)
-    files: tuple[Path, ...]
-    """The files of responses."""
+    files: tuple[Path, ...]  # the files of responses
     lines: Table = field(repr=False)
     kinds: tuple[str, ...] = field(repr=False)
+    # For each protocol, the lines of its marks and the labels that occur in them.
     mark_lines: Mapping[str, tuple[Table, tuple[str, ...]]] = field(repr=False)
-    """For each protocol, the lines of its marks and the labels that occur in them."""
-    damage: Mapping[str, int]
-    """File → lines in it that cannot be read."""
-    torn: tuple[str, ...]
-    """Files that end in the middle of a line."""
-    refused: tuple[str, ...]
-    """Files that are links out of the folder or no plain files."""
-    stray: int
-    """Responses to problems that the run does not have."""
+    damage: Mapping[str, int]  # file → lines in it that cannot be read
+    torn: tuple[str, ...]  # files that end in the middle of a line
+    refused: tuple[str, ...]  # files that are links out of the folder or no plain files
+    stray: int  # responses to problems that the run does not have
+    # Verdicts that the viewer made and nobody stored: protocol → label, verdict of each row.
     judged: Mapping[str, tuple[str, Codes]] = field(default_factory=dict, repr=False)
-    """Verdicts that the viewer made and nobody stored: protocol → label, verdict of each row."""
     _places: dict[str, Ints] = field(default_factory=dict, init=False)
     _codes: dict[str, Codes] = field(default_factory=dict, init=False)
     _settled: dict[str, Settled] = field(default_factory=dict, init=False)

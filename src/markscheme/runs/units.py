@@ -13,8 +13,7 @@ from markscheme.runs.columns import UNKNOWN, VERDICTS, Ints
 if TYPE_CHECKING:
     from markscheme.runs.snapshot import Snapshot
 
-LONG = 100
-"""Characters from which on the same text twice is hardly chance, where answers are sampled."""
+LONG = 100  # characters from which on the same text twice is hardly chance, where answers are sampled
 
 
 def by_request(snapshot: Snapshot, rows: Ints, verdict: npt.NDArray[np.int8]) -> tuple[Ints, ...]:

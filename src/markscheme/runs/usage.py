@@ -13,15 +13,11 @@ class Tokens(msgspec.Struct, kw_only=True, omit_defaults=True):
     completion_tokens: int = 0
     reasoning_tokens: int = 0
     cached_tokens: int = 0
-    attempts: int = 0
-    """Tries of all samples, the failed ones included."""
-    truncated: int = 0
-    """Responses cut off by the token limit."""
-    seconds: float = 0.0
-    """Latencies added up."""
+    attempts: int = 0  # tries of all samples, the failed ones included
+    truncated: int = 0  # responses cut off by the token limit
+    seconds: float = 0.0  # latencies added up
     latency: Latency | None = None
-    cost: float | None = None
-    """US dollars, where the model's price is known and every response told its tokens."""
+    cost: float | None = None  # US dollars, where the model's price is known and every response told its tokens
 
 
 class Latency(msgspec.Struct, frozen=True):
@@ -41,28 +37,25 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     reasoning_tokens: int | None = None
+    # Of the prompts' tokens, those that came from the provider's cache, where it says so.
     cached_tokens: int | None = None
-    """Of the prompts' tokens, those that came from the provider's cache, where it says so."""
     attempts: int = 0
     truncated: int = 0
     latency: Latency | None = None
-    first_token: Latency | None = None
-    """Seconds until the first token of answers that were streamed."""
-    tokens_per_second: float | None = None
-    """Of a streamed answer after its first token: the median."""
+    first_token: Latency | None = None  # seconds until the first token of answers that were streamed
+    tokens_per_second: float | None = None  # of a streamed answer after its first token: the median
+    # Failures that were final when they were recorded, by kind; a resumed run may have made them good since.
     errors: dict[str, int] = {}
-    """Failures that were final when they were recorded, by kind; a resumed run may have made them good since."""
     cost: float | None = None
+    # What the cost was reckoned with, such as `2 / 8 USD per million tokens in / out (as of 2025-08-01)`.
     price: str | None = None
-    """What the cost was reckoned with, such as `2 / 8 USD per million tokens in / out (as of 2025-08-01)`."""
 
 
 class Ledger(msgspec.Struct, frozen=True):
     """What `usage.json` holds."""
 
     total: Usage
-    problems: dict[str, Tokens]
-    """What each problem used, by its key."""
+    problems: dict[str, Tokens]  # what each problem used, by its key
 
 
 class Price(msgspec.Struct, frozen=True):
@@ -71,8 +64,8 @@ class Price(msgspec.Struct, frozen=True):
     input: float
     output: float
     as_of: str = ""
+    # Of the prompt's tokens that the provider had in its cache; without it they cost as much as the others.
     cached: float | None = None
-    """Of the prompt's tokens that the provider had in its cache; without it they cost as much as the others."""
 
     def of(self, prompt_tokens: int, completion_tokens: int, cached_tokens: int = 0) -> float:
         """The cost."""

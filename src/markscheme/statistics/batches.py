@@ -12,8 +12,7 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
-Batches = Sequence[tuple[Ints, Ints]]
-"""Of each problem, the samples and correct ones of each request."""
+Batches = Sequence[tuple[Ints, Ints]]  # of each problem, the samples and correct ones of each request
 
 
 def noise(batches: Batches) -> Floats:

@@ -17,8 +17,8 @@ from markscheme.statistics import quantiles, weighted_mean
 
 Floats = npt.NDArray[np.float64]
 
+# Clusters from which a benchmark's own are used unasked: with two, nothing can be said about contests like these.
 ENOUGH = 6
-"""Clusters from which a benchmark's own are used unasked: with two, nothing can be said about contests like these."""
 _FAR, _NEAR = 0.75, 0.25  # of the imagined cluster, as of the imagined problem in `intervals`
 _UNSEEN = 0.3  # clusters' worth of belief that clusters lie at the ends of the scale
 

@@ -33,34 +33,27 @@ from markscheme.statistics.metrics import interval, metric, per_problem
 Floats = npt.NDArray[np.float64]
 
 POWER = 0.8
-NEAR_END = 0.1
-"""A score nearer than this to 0 or 1 has an odds ratio beside its difference."""
+NEAR_END = 0.1  # a score nearer than this to 0 or 1 has an odds ratio beside its difference
 
 
 class Moved(msgspec.Struct, frozen=True):
     """A problem that one model solves more often than the other."""
 
     key: str
-    a: tuple[int, int]
-    """Correct samples and samples of model A."""
+    a: tuple[int, int]  # correct samples and samples of model A
     b: tuple[int, int]
     difference: float
-    p_value: float
-    """Of this problem alone (Fisher, mid-p). Among many problems, mind `beyond_chance`."""
-    beyond_chance: bool
-    """Significant when the problems are tested together, with at most 5 % false among those marked."""
+    p_value: float  # Of this problem alone (Fisher, mid-p). Among many problems, mind `beyond_chance`.
+    beyond_chance: bool  # significant when the problems are tested together, with at most 5 % false among those marked
 
 
 class Margin(msgspec.Struct, frozen=True, kw_only=True):
     """Whether B is no worse than A by more than a margin, and whether the two are the same within it."""
 
     margin: float
-    not_worse: bool
-    """The lower bound of the interval is above minus the margin."""
-    not_worse_p: float
-    """One-sided, of the hypothesis that B is worse by the margin."""
-    equivalent: bool
-    """Both one-sided tests at (1 - level): the difference lies within the margin on either side."""
+    not_worse: bool  # the lower bound of the interval is above minus the margin
+    not_worse_p: float  # one-sided, of the hypothesis that B is worse by the margin
+    equivalent: bool  # both one-sided tests at (1 - level): the difference lies within the margin on either side
     equivalent_p: float
 
 

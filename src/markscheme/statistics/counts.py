@@ -37,10 +37,8 @@ class Picks:
     """The single samples of a problem, for metrics that pick one of k: which are correct, and what tells them apart."""
 
     correct: npt.NDArray[np.bool_]
-    answers: npt.NDArray[np.int64]
-    """The class of each sample's answer: equal answers share a number, -1 is no answer."""
-    scores: Mapping[str, npt.NDArray[np.float64]]
-    """By the name of a score column."""
+    answers: npt.NDArray[np.int64]  # the class of each sample's answer: equal answers share a number, -1 is no answer
+    scores: Mapping[str, npt.NDArray[np.float64]]  # by the name of a score column
 
 
 @dataclass(frozen=True)
@@ -49,21 +47,21 @@ class Counts:
 
     keys: tuple[str, ...]
     table: npt.NDArray[np.int64]
+    # Of a run that asked some problems more often because of earlier answers: then n and c alone would mislead.
     rounds: tuple[Round, ...] = ()
-    """Of a run that asked some problems more often because of earlier answers: then n and c alone would mislead."""
-    asked: tuple[int, ...] = ()
-    """Samples asked of each problem, where that is known; what did not come back is missing."""
+    asked: tuple[int, ...] = ()  # samples asked of each problem, where that is known; what did not come back is missing
+    # A label per problem (contest, template): problems that share one are not independent draws.
     clusters: tuple[str, ...] = ()
-    """A label per problem (contest, template): problems that share one are not independent draws."""
-    picks: Mapping[str, Picks] | None = None
-    """By problem key, where a metric needs more than counts."""
+    picks: Mapping[str, Picks] | None = None  # by problem key, where a metric needs more than counts
+    # Of each problem, verdicts by request (a row each), where a request brought several samples: these may be
+    # dependent.
     requests: tuple[Ints, ...] = ()
-    """Of each problem, verdicts by request (a row each), where a request brought several samples: these may be dependent."""
+    # The stratum of each problem, where a part of each was drawn; and how many the whole benchmark has of each.
     strata: tuple[str, ...] = ()
-    """The stratum of each problem, where a part of each was drawn; and how many the whole benchmark has of each."""
     strata_sizes: Mapping[str, int] | None = None
+    # Problems of the benchmark that these were drawn from at random, where that is known; no selection of them
+    # keeps it.
     whole: int = 0
-    """Problems of the benchmark that these were drawn from at random, where that is known; no selection of them keeps it."""
 
     @property
     def missing(self) -> npt.NDArray[np.int64]:

@@ -22,8 +22,7 @@ class Design(msgspec.Struct, frozen=True):
 
     samples: int
     problems: int
-    half_width: float
-    """About, of the score on the whole benchmark."""
+    half_width: float  # about, of the score on the whole benchmark
     requests: int
     tokens: float | None = None
 
@@ -31,8 +30,7 @@ class Design(msgspec.Struct, frozen=True):
 class Designs(msgspec.Struct, frozen=True, kw_only=True):
     """Ways to reach a half-width, the cheapest first."""
 
-    whole: int
-    """Problems of the benchmark."""
+    whole: int  # problems of the benchmark
     half_width: float
     level: float
     spread: AnswerVariance

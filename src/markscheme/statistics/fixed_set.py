@@ -22,27 +22,21 @@ Ints = npt.NDArray[np.int64]
 _ROOM = 4.0  # a bound lies within this many standard errors, of the estimate or of what the mixtures make of it
 _LEAST_VARIANCE = 0.25  # of the variance expected: how far it may shrink on the way to a bound
 _MODELLED = 15.0  # problems that show noise count as much as the model; chosen by coverage and width
-ALIKE = 1.5
-"""Problems share their populations only with those of up to so many times as many samples."""
+ALIKE = 1.5  # problems share their populations only with those of up to so many times as many samples
 
 
 class Spread(NamedTuple):
     """How far the mean of unbiased estimates over fixed problems may be from the truth."""
 
     estimate: float
-    centre: float
-    """What the mixtures expect of the truth."""
-    doubt: float
-    """The variance of that."""
-    variance: float
-    """Of the estimate, at the centre; and how it changes with the truth."""
+    centre: float  # what the mixtures expect of the truth
+    doubt: float  # the variance of that
+    variance: float  # of the estimate, at the centre; and how it changes with the truth
     variance_slope: float
     third: float
     third_slope: float
-    freedom: float
-    """As many degrees of freedom has a variance known as well as this one."""
-    unsure: float
-    """The standard deviation of the variance, as a share of it."""
+    freedom: float  # as many degrees of freedom has a variance known as well as this one
+    unsure: float  # the standard deviation of the variance, as a share of it
 
     def cautious(self, deviations: float, least: float = 0.0) -> Spread:
         """With so many standard deviations of the variance on top of it: pairs cannot tell three camps, which vary more."""
@@ -199,12 +193,9 @@ class Sampled(NamedTuple):
     """A mean over fixed problems with what is known of its sampling variance, where there is no model of the counts."""
 
     estimate: float
-    variance: float
-    """Estimated without bias; nan where no problem has two samples."""
-    freedom: float
-    """Degrees of freedom of that estimate (Satterthwaite)."""
-    samples: float
-    """The number of independent coin flips that would be at least as noisy at any rate."""
+    variance: float  # estimated without bias; nan where no problem has two samples
+    freedom: float  # degrees of freedom of that estimate (Satterthwaite)
+    samples: float  # the number of independent coin flips that would be at least as noisy at any rate
 
     def bounds(self, level: float) -> tuple[float, float]:
         """A beta interval with as many samples as would give the observed variance.

@@ -22,8 +22,7 @@ POWER = 0.8
 class RunToRun(msgspec.Struct, frozen=True):
     """How much repeated runs of one model differ beyond the luck of their samples."""
 
-    variance: float = 0.0
-    """Of one run's score, beyond sampling."""
+    variance: float = 0.0  # of one run's score, beyond sampling
     runs: int = 0
 
     def away(self, times: int, level: float) -> float:

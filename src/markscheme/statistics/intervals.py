@@ -22,10 +22,9 @@ from markscheme.statistics import weighted_mean
 from markscheme.statistics.clusters import cluster_bounds
 
 Floats = npt.NDArray[np.float64]
+# What a score is about: problems like these, of which these were drawn; these problems and no others; or the
+# benchmark of which these are a part drawn at random, asked as these were.
 Population = Literal["problems drawn", "these problems", "the whole benchmark"]
-"""What a score is about: problems like these, of which these were drawn; these problems and no others; or the benchmark
-of which these are a part drawn at random, asked as these were.
-"""
 
 # The imagined problem: three quarters of it lie at the end that the bound guards against, one quarter at the other.
 # With all of it there and one sample a problem the interval would be Clopper and Pearson's (never below 95 %, often
@@ -45,15 +44,14 @@ class Interval(msgspec.Struct, frozen=True, kw_only=True):
     high: float
     level: float
     method: str
-    problems: int
-    """Problems that have all the samples it needs."""
+    problems: int  # problems that have all the samples it needs
+    # Problems that have fewer; they count with what these let one expect, and without any not at all.
     undefined: int = 0
-    """Problems that have fewer; they count with what these let one expect, and without any not at all."""
+    # What the estimate over all problems would be if every missing response were wrong; and if it were right.
     if_wrong: float | None = None
-    """What the estimate over all problems would be if every missing response were wrong; and if it were right."""
     if_right: float | None = None
+    # The lower bound in the first case and the upper one in the second: they hold whatever the missing ones were.
     lowest: float | None = None
-    """The lower bound in the first case and the upper one in the second: they hold whatever the missing ones were."""
     highest: float | None = None
 
     @property

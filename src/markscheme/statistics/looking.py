@@ -23,10 +23,8 @@ from markscheme.statistics.fixed_set import Sampled, Spread
 from markscheme.statistics.intervals import Interval
 from markscheme.statistics.metrics import metric
 
-ERROR = 0.05
-"""Of calling B better when it is not, whatever one looked at; the same on the other side of the interval."""
-MISSED = 0.2
-"""Of giving up though B is better by the margin: the power of a usual plan is the rest."""
+ERROR = 0.05  # of calling B better when it is not, whatever one looked at; the same on the other side of the interval
+MISSED = 0.2  # of giving up though B is better by the margin: the power of a usual plan is the rest
 FIRST, GROWTH = 2, 1 / 8
 _JUMP = 0.583  # standard deviations of a step by which a sum of normal steps goes beyond a bound, on average
 _TRUSTED = 0.7  # of that, where an error would be to call B better: variances are estimated too
@@ -38,17 +36,13 @@ Outcome = Literal["better", "not better by the margin", "open"]
 class Looked(msgspec.Struct, frozen=True, kw_only=True):
     """What is known after some looks."""
 
+    # B minus A on exactly these problems. Each end is wrong in at most 5 % of runs, whenever one stops.
     difference: Interval
-    """B minus A on exactly these problems. Each end is wrong in at most 5 % of runs, whenever one stops."""
-    margin: float
-    """The smallest gain that matters, as a share."""
-    evidence: float
-    """How much likelier a gain of the margin makes what was seen than no gain."""
-    outcome: Outcome
-    """`better` exactly where the interval lies above zero."""
+    margin: float  # the smallest gain that matters, as a share
+    evidence: float  # how much likelier a gain of the margin makes what was seen than no gain
+    outcome: Outcome  # `better` exactly where the interval lies above zero
     looks: int
-    samples: int
-    """Of each problem, at the last look."""
+    samples: int  # of each problem, at the last look
 
 
 def schedule(first: int, most: int) -> list[int]:

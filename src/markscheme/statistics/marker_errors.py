@@ -30,8 +30,7 @@ from markscheme.statistics.estimators import pass_at_k
 from markscheme.statistics.intervals import Interval, check_level, weighted_sum
 
 Floats = npt.NDArray[np.float64]
-_WIDEST = 1.5
-"""The most by which the spread of problems is taken to be larger than the marks show."""
+_WIDEST = 1.5  # the most by which the spread of problems is taken to be larger than the marks show
 
 
 class Shift(NamedTuple):
@@ -47,16 +46,13 @@ class Shift(NamedTuple):
 class JudgedMarks:
     """The marks of a run, a row each, and what people said about a random sample of every stratum."""
 
-    problem: npt.NDArray[np.int64]
-    """A number each."""
+    problem: npt.NDArray[np.int64]  # a number each
     stratum: npt.NDArray[np.int64]
-    correct: npt.NDArray[np.bool_]
-    """What the marker said."""
+    correct: npt.NDArray[np.bool_]  # what the marker said
     judged: npt.NDArray[np.bool_]
-    overturned: npt.NDArray[np.bool_]
-    """Judged, and people disagree with the marker."""
+    overturned: npt.NDArray[np.bool_]  # judged, and people disagree with the marker
+    # Shown to people who could not say, or did not: right or wrong, for all that is known.
     unsure: npt.NDArray[np.bool_] | None = None
-    """Shown to people who could not say, or did not: right or wrong, for all that is known."""
 
     def __post_init__(self) -> None:
         if not self.problem.size:

@@ -20,8 +20,8 @@ _SHOWING = 5  # samples that show a problem's noise well enough, whatever the ot
 class Metric:
     """A metric for one k. A new one overrides `values` and `noise`; the intervals and comparisons follow from these."""
 
+    # Beyond counts: which answers are equal, or the score column named `field`.
     needs: Literal["counts", "answers", "scores"] = "counts"
-    """Beyond counts: which answers are equal, or the score column named `field`."""
     field = ""
 
     def __init__(self, k: int) -> None:

@@ -38,10 +38,8 @@ _PRIOR = 3.0  # samples' worth of weight for a problem's own rate
 class Vote(msgspec.Struct, frozen=True):
     """A problem's chance that the vote is correct."""
 
-    value: float
-    """nan with fewer than k samples."""
-    standard_error: float = 0.0
-    """0 where the value is exact, else that of the Monte Carlo draws."""
+    value: float  # nan with fewer than k samples
+    standard_error: float = 0.0  # 0 where the value is exact, else that of the Monte Carlo draws
 
 
 def maj_at_k(classes: npt.ArrayLike, correct: npt.ArrayLike, k: int) -> Vote:

@@ -40,8 +40,7 @@ __all__ = [
 
 Floats = npt.NDArray[np.float64]
 
-MORE = 4
-"""Samples a problem that a table of variances adds."""
+MORE = 4  # samples a problem that a table of variances adds
 ROWS = (1, 2, 4, 8, 16, 32, 64, 128)
 MOST = 10**7  # samples of a problem that a plan looks at
 
@@ -50,18 +49,14 @@ class PlanRow(msgspec.Struct, frozen=True):
     """What n samples per problem buy."""
 
     samples: int
-    detectable: float
-    """The smallest difference found with the asked power; 1 where none is."""
-    power: float
-    """The chance to find the difference that was asked for; and what it may be, since B is uncertain."""
+    detectable: float  # the smallest difference found with the asked power; 1 where none is
+    power: float  # the chance to find the difference that was asked for; and what it may be, since B is uncertain
     power_low: float
     power_high: float
+    # Of one model's score for problems drawn from a population, about; one half where nothing could be told.
     half_width: float
-    """Of one model's score for problems drawn from a population, about; one half where nothing could be told."""
-    half_width_these: float
-    """Of one model's score on these problems only, about."""
-    tokens: float | None
-    """For one model."""
+    half_width_these: float  # of one model's score on these problems only, about
+    tokens: float | None  # for one model
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
@@ -238,18 +233,14 @@ def _row(
 class VarianceTable(msgspec.Struct, frozen=True, kw_only=True):
     """The uncertainty of accuracy in its two parts: half-widths of the intervals now, and with more samples about."""
 
+    # About the standard error if every problem's solve rate were known: no number of samples lowers it.
     from_problems: float
-    """About the standard error if every problem's solve rate were known: no number of samples lowers it."""
-    from_sampling: float
-    """About the standard error on exactly these problems."""
-    samples: float
-    """Samples a problem, on average."""
-    half_width: float
-    """95 %, problems drawn; and with four more samples a problem; and with endless ones."""
+    from_sampling: float  # about the standard error on exactly these problems
+    samples: float  # samples a problem, on average
+    half_width: float  # 95 %, problems drawn; and with four more samples a problem; and with endless ones
     half_width_more: float
     half_width_endless: float
-    these_half_width: float
-    """95 %, exactly these problems; and with four more samples a problem."""
+    these_half_width: float  # 95 %, exactly these problems; and with four more samples a problem
     these_half_width_more: float
 
 

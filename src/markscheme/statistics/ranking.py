@@ -44,8 +44,7 @@ class Pair(msgspec.Struct, frozen=True):
     upper: str
     lower: str
     difference: Interval
-    p_value: float = 1.0
-    """Adjusted for all comparisons that hold together."""
+    p_value: float = 1.0  # adjusted for all comparisons that hold together
 
 
 class Ranking(msgspec.Struct, frozen=True):
@@ -57,12 +56,9 @@ class Ranking(msgspec.Struct, frozen=True):
     models: tuple[Ranked, ...]
     pairs: tuple[Pair, ...]
     population: Population = "problems drawn"
-    caveats: tuple[str, ...] = ()
-    """What the intervals do not allow for."""
-    best: tuple[str, ...] = ()
-    """Models that may be the best: it is among these with probability `level`."""
-    comparisons: int = 0
-    """Differences that hold together, with those of other benchmarks where there are any."""
+    caveats: tuple[str, ...] = ()  # what the intervals do not allow for
+    best: tuple[str, ...] = ()  # models that may be the best: it is among these with probability `level`
+    comparisons: int = 0  # differences that hold together, with those of other benchmarks where there are any
 
 
 class _Scored(NamedTuple):

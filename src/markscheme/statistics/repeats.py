@@ -29,26 +29,21 @@ class Repeated(msgspec.Struct, frozen=True, kw_only=True):
 
     metric: str
     population: Population
-    score: Interval
-    """For further runs too, not only for these."""
-    runs: tuple[float, ...]
-    """The score of each run."""
+    score: Interval  # for further runs too, not only for these
+    runs: tuple[float, ...]  # the score of each run
+    # Standard errors of the mean over all runs: of which problems were drawn, of how runs differ, and of luck.
     from_problems: float
-    """Standard errors of the mean over all runs: of which problems were drawn, of how runs differ, and of luck."""
     from_runs: float
     from_sampling: float
-    between_runs: float
-    """The standard deviation of one run's score, luck in its samples taken off."""
+    between_runs: float  # the standard deviation of one run's score, luck in its samples taken off
 
 
 class _Level(msgspec.Struct, frozen=True):
     """What runs of one setting show."""
 
-    values: Floats
-    """Of each problem, over all runs."""
+    values: Floats  # of each problem, over all runs
     runs: Floats
-    luck: float
-    """The variance of one run's mean by luck."""
+    luck: float  # the variance of one run's mean by luck
 
     @property
     def seen(self) -> float:

@@ -23,10 +23,9 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 FIRST_ROUND = 4
+# Each round brings the samples so far to this multiple: few looks, and little asked beyond what was needed.
 GROWTH = 1.5
-"""Each round brings the samples so far to this multiple: few looks, and little asked beyond what was needed."""
-LEAST = 2
-"""Samples of every problem in every round: two show a variance."""
+LEAST = 2  # samples of every problem in every round: two show a variance
 _KEPT_EVEN = 0.3  # of a round goes to all problems alike; all by need would chase the noise of early rounds
 
 

@@ -24,10 +24,8 @@ class Point(msgspec.Struct, frozen=True, kw_only=True):
     """One step."""
 
     step: int
-    score: Interval
-    """With the bounds of the simultaneous band: all steps lie within theirs together."""
-    to_best: Interval
-    """This step minus the best, and minus the last; all of these hold together, too."""
+    score: Interval  # with the bounds of the simultaneous band: all steps lie within theirs together
+    to_best: Interval  # this step minus the best, and minus the last; all of these hold together, too
     to_last: Interval
 
 
@@ -37,8 +35,7 @@ class Best(msgspec.Struct, frozen=True, kw_only=True):
     step: int
     seen: float
     corrected: Interval
-    others: tuple[int, ...]
-    """Steps that may as well be the best."""
+    others: tuple[int, ...]  # steps that may as well be the best
 
 
 class Series(msgspec.Struct, frozen=True, kw_only=True):

@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+# A metric's unbiased value for each problem, from n samples, c of them correct, and k.
 Estimator = Callable[[npt.ArrayLike, npt.ArrayLike, int], Floats]
-"""A metric's unbiased value for each problem, from n samples, c of them correct, and k."""
 
 _SHAPES = (0.1, 0.3, 1.0, 3.0, 10.0)  # Beta(a, b) populations, from two camps at the ends to nearly alike
 _POINTS = 20  # populations of one rate each, evenly spread over the angles
@@ -33,14 +33,10 @@ class RateMixture(NamedTuple):
     c: Ints
     times: Ints
     rates: Floats
-    kernels: Floats
-    """Populations: the chance of each rate, a row each."""
-    likelihood: Floats
-    """Of each distinct count at each rate."""
-    shares: Floats
-    """Of each population in each mixture, a row a mixture."""
-    weight: Floats
-    """Of each mixture."""
+    kernels: Floats  # populations: the chance of each rate, a row each
+    likelihood: Floats  # of each distinct count at each rate
+    shares: Floats  # of each population in each mixture, a row a mixture
+    weight: Floats  # of each mixture
 
     def expect(self, values: Floats) -> Floats:
         """The mean of `values[count, rate]` given each count, a row per mixture."""

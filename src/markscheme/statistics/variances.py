@@ -20,28 +20,25 @@ from markscheme.statistics.metric import CountMetric
 from markscheme.statistics.metrics import metric
 
 Floats = npt.NDArray[np.float64]
-Noise = Callable[[int], float]
-"""The variance that sampling puts into a problem's value, by the number of samples."""
+Noise = Callable[[int], float]  # the variance that sampling puts into a problem's value, by the number of samples
 
+# Of two models' solve rates over problems, when nothing better is known; and what it may be, far and near relatives.
+#
+# Single answers of 43 public models to GSM8K and hard MATH problems, 656 pairs within 8 points: the variance of a
+# difference is 0.84 to 1.6 times that of one answer, which these ends come to; the middle is for relatives.
 CORRELATION = 0.85
-"""Of two models' solve rates over problems, when nothing better is known; and what it may be, far and near relatives.
-
-Single answers of 43 public models to GSM8K and hard MATH problems, 656 pairs within 8 points: the variance of a difference
-is 0.84 to 1.6 times that of one answer, which these ends come to; the middle is for relatives.
-"""
 CORRELATIONS = (0.4, 0.99)
+# Without a pilot: how much of the variance of one answer lies between problems (hard or easy) rather than in luck.
 BETWEEN_SHARE = 0.6
-"""Without a pilot: how much of the variance of one answer lies between problems (hard or easy) rather than in luck."""
 
 
 class AnswerVariance(msgspec.Struct, frozen=True):
     """Where the variance of a model's answers lies."""
 
     mean: float
+    # Of one answer to a given problem, on average: the mean of p(1 - p). Of pass@k, of its value from k samples.
     within: float
-    """Of one answer to a given problem, on average: the mean of p(1 - p). Of pass@k, of its value from k samples."""
-    between: float
-    """Of the solve rate p over problems."""
+    between: float  # of the solve rate p over problems
     source: str = "assumed"
 
 
@@ -83,8 +80,7 @@ class BetweenProblems(msgspec.Struct, frozen=True):
     value: float
     low: float
     high: float
-    clusters: int | None = None
-    """Independent groups of problems behind it, where problems come in families."""
+    clusters: int | None = None  # independent groups of problems behind it, where problems come in families
 
 
 def difference_between(a: Counts, b: Counts, name: str = "accuracy") -> BetweenProblems:

@@ -11,10 +11,10 @@ from markscheme.config import RunConfig
 from markscheme.errors import UsageError, nearest
 from markscheme.types import ToolSpec
 
+# The tools by name; `markscheme.tools.NAME` has a function `create(config) -> Tool`.
 TOOLS = {
     "python": "runs Python in a sandbox",
 }
-"""The tools by name; `markscheme.tools.NAME` has a function `create(config) -> Tool`."""
 
 
 class Result(NamedTuple):
@@ -29,8 +29,7 @@ class Tool(ABC):
     """Answers calls. It keeps nothing: what a call needs of earlier ones, it gets with the call."""
 
     spec: ToolSpec
-    where: str = "this process"
-    """Where calls run, for the user to see."""
+    where: str = "this process"  # where calls run, for the user to see
 
     @abstractmethod
     async def run(self, arguments: str, earlier: Sequence[str]) -> Result:

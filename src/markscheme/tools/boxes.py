@@ -23,8 +23,8 @@ ENVIRONMENT = {
     "PYTHONHASHSEED": "0",
     "OMP_NUM_THREADS": "1",
 }
+# Kilobytes of memory come as the first argument. Files count in blocks of 512 bytes.
 _LIMITED = 'ulimit -v "$0"; ulimit -f 65536; ulimit -c 0; ulimit -n 64; exec "$@"'
-"""Kilobytes of memory come as the first argument. Files count in blocks of 512 bytes."""
 _SYSTEM = ("/usr", "/bin", "/lib", "/lib64", "/etc/alternatives", "/etc/ld.so.cache")
 
 
@@ -44,8 +44,8 @@ class Limits(NamedTuple):
     image: str  # of a container
 
 
+# How a Python script is started in a sandbox; `None` where that is not installed.
 Box = Callable[[Limits, str], Start | None]
-"""How a Python script is started in a sandbox; `None` where that is not installed."""
 
 FILTER = "<filter>"
 

@@ -21,19 +21,18 @@ if TYPE_CHECKING:
     from markscheme.running.progress import Quiet
     from markscheme.runs.folder import Run
 
+# What can be told of a run. The module here and the extra have the same name; nothing is imported before it is asked
+# for.
 TRACKERS = {"wandb": "Weights & Biases", "mlflow": "MLflow", "trackio": "Trackio", "tensorboard": "TensorBoard"}
-"""What can be told of a run. The module here and the extra have the same name; nothing is imported before it is asked for."""
 
-PROJECT = "markscheme"
-"""What runs stand under where the client's settings name nothing else."""
+PROJECT = "markscheme"  # what runs stand under where the client's settings name nothing else
 
 COLUMNS = (
     *("problem_id", "sample", "problem", "gold", "text", "extracted", "verdict", "why"),
     *("completion_tokens", "error"),
 )
 
-ROWS = 10_000
-"""Responses in a tracker's table: browsers show no more. The run folder, which goes along, has them all."""
+ROWS = 10_000  # Responses in a tracker's table: browsers show no more. The run folder, which goes along, has them all.
 
 
 class Tracker(Protocol):

@@ -22,8 +22,8 @@ from markscheme.tracking import TrackingError
 if TYPE_CHECKING:
     from huggingface_hub import HfApi
 
+# What is of no use outside this machine, in the folders of judges too.
 LEFT_BEHIND = [where + name for where in ("", "*/") for name in ("lock*", "*.lock", "reserve*", ".*")]
-"""What is of no use outside this machine, in the folders of judges too."""
 
 
 def push_dataset(run: Run, repo: str, *, public: bool = False) -> str:

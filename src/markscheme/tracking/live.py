@@ -18,8 +18,7 @@ from markscheme.running.progress import Quiet, mean_so_far
 from markscheme.runs.folder import Run
 from markscheme.tracking import TRACKERS, Tracker, check_trackers, log_run, open_tracker
 
-EVERY = 5.0
-"""Seconds between two points of a curve."""
+EVERY = 5.0  # seconds between two points of a curve
 
 
 class Tracked(Quiet):

@@ -19,8 +19,7 @@ from tensorboard.summary.writer.event_file_writer import EventFileWriter
 from markscheme.runs.folder import Run
 from markscheme.tracking import Tracker, identity, logged_options, title
 
-SHOWN = 100
-"""Responses in the text tab, which shows them all at once."""
+SHOWN = 100  # responses in the text tab, which shows them all at once
 
 
 class TensorboardTracker(Tracker):

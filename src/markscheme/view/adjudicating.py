@@ -27,10 +27,8 @@ from markscheme.view.site import Page, Site
 from markscheme.view.text import blocks, clock, render, render_plain
 
 HOST = "127.0.0.1"
-LARGEST = 4096
-"""Bytes of a request: a name, a place, a hash and a word."""
-SHOWN = 12_000
-"""Characters of a response that are shown at first, from its end."""
+LARGEST = 4096  # bytes of a request: a name, a place, a hash and a word
+SHOWN = 12_000  # characters of a response that are shown at first, from its end
 
 
 class Asked(msgspec.Struct, forbid_unknown_fields=True):

@@ -14,11 +14,9 @@ from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, TypeVar
 
 T = TypeVar("T")
-Report = Callable[[T], bool]
-"""Work tells it what there is so far, and ends where it says False: nobody asks any more."""
+Report = Callable[[T], bool]  # work tells it what there is so far, and ends where it says False: nobody asks any more
 
-ABANDONED = 20.0
-"""Seconds after which work that nobody asks about any more is given up."""
+ABANDONED = 20.0  # seconds after which work that nobody asks about any more is given up
 
 
 class Made(NamedTuple, Generic[T]):

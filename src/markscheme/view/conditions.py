@@ -17,6 +17,7 @@ from markscheme.errors import UsageError
 from markscheme.runs.columns import FINISH, VERDICTS, Mask
 from markscheme.runs.snapshot import Snapshot
 
+# Field → column of the snapshot.
 NUMBERS = {
     "tokens": "tokens",
     "prompt_tokens": "prompt_tokens",
@@ -25,7 +26,6 @@ NUMBERS = {
     "latency": "latency",
     "attempts": "attempts",
 }
-"""Field → column of the snapshot."""
 DEEPEST = 30
 
 _TOKEN = re.compile(

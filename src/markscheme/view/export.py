@@ -27,10 +27,8 @@ from markscheme.view.site import Page, Site
 from markscheme.view.visible import one_line
 
 MARKER = ".markscheme-site"
-FOREVER = 1e6
-"""Seconds. A file is written once: everything on it must be ready."""
-TEXTS = 6_000_000
-"""Bytes of responses up to which the list can also be searched by text."""
+FOREVER = 1e6  # Seconds. A file is written once: everything on it must be ready.
+TEXTS = 6_000_000  # bytes of responses up to which the list can also be searched by text
 
 Say = Callable[[str], None]
 

@@ -14,8 +14,7 @@ from markscheme.runs.folder import Run
 from markscheme.runs.snapshot import Snapshot
 from markscheme.statistics import Counts
 
-MOST_CUT = 3_000
-"""Responses that are cut and marked again for a page."""
+MOST_CUT = 3_000  # responses that are cut and marked again for a page
 
 
 def curve_points(most: int) -> list[int]:

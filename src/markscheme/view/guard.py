@@ -16,11 +16,11 @@ from urllib.parse import urlsplit
 
 from aiohttp import web
 
+# Content-Security-Policy: nothing inline, nothing from elsewhere.
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; "
     "base-uri 'none'; frame-ancestors 'none'"
 )
-"""Content-Security-Policy: nothing inline, nothing from elsewhere."""
 
 HEADERS = {
     "Content-Security-Policy": POLICY,
@@ -32,11 +32,10 @@ HEADERS = {
     "Permissions-Policy": "camera=(), microphone=(), geolocation=(), clipboard-read=()",
 }
 
+# The header that carries it: never an address, which is logged, nor a cookie, which goes along with forged requests.
 TOKEN = "X-Markscheme-Token"
-"""The header that carries it: never an address, which is logged, nor a cookie, which goes along with forged requests."""
 
-_HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[\w.-]+)(?::[0-9]{1,5})?", re.ASCII)
-"""A name or address, and a port."""
+_HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[\w.-]+)(?::[0-9]{1,5})?", re.ASCII)  # a name or address, and a port
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 

@@ -23,26 +23,18 @@ from markscheme.runs.lines import UNREADABLE
 from markscheme.runs.reader import RunReader
 from markscheme.runs.snapshot import Snapshot
 
-DEEPEST = 4
-"""Levels of folders below the given one in which runs are looked for."""
-MOST_FOLDERS = 20_000
-"""Folders looked into; a home directory given by mistake must not hang the page."""
-RESCAN = 2.0
-"""Seconds for which the list of runs is taken as it is; longer where finding it takes long."""
-SLICE = 0.1
-"""Seconds for which a page may have to wait while an index is read in the background."""
-MOST_OPEN = 12
-"""Readers kept; the least recently used is let go and made again when it is needed."""
+DEEPEST = 4  # levels of folders below the given one in which runs are looked for
+MOST_FOLDERS = 20_000  # folders looked into; a home directory given by mistake must not hang the page
+RESCAN = 2.0  # seconds for which the list of runs is taken as it is; longer where finding it takes long
+SLICE = 0.1  # seconds for which a page may have to wait while an index is read in the background
+MOST_OPEN = 12  # readers kept; the least recently used is let go and made again when it is needed
 
-SILENT = 180.0
-"""Seconds without a line after which a run that calls itself running may well be dead."""
+SILENT = 180.0  # seconds without a line after which a run that calls itself running may well be dead
 
 MANIFEST, REPORT = "manifest.json", "report.json"
-LARGEST_MANIFEST = 16 << 20
-"""Bytes; a manifest is some kilobytes."""
+LARGEST_MANIFEST = 16 << 20  # bytes; a manifest is some kilobytes
 
-FileStates = dict[str, tuple[int, int]]
-"""Name → nanoseconds since 1970, bytes."""
+FileStates = dict[str, tuple[int, int]]  # name → nanoseconds since 1970, bytes
 
 
 @dataclass(frozen=True)

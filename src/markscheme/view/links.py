@@ -35,6 +35,7 @@ class Place(NamedTuple):
         return page
 
 
+# Every page but the comparison, which is of several runs. The server, links and the export take it from here.
 PAGES = {
     "runs": Place("/", "index.html", "runs:runs_page"),
     "run": Place("/run/{slug}", "run/{slug}/index.html", "run:run_page"),
@@ -50,7 +51,6 @@ PAGES = {
         "response:response_page",
     ),
 }
-"""Every page but the comparison, which is of several runs. The server, links and the export take it from here."""
 
 
 class Links:

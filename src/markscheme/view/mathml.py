@@ -14,15 +14,15 @@ from xml.etree.ElementTree import Element
 
 from markscheme.view.visible import plain_visible
 
+# Characters of a formula; converting costs about 30 µs a character at worst, and nobody reads a longer one.
 LONGEST = 3_000
-"""Characters of a formula; converting costs about 30 µs a character at worst, and nobody reads a longer one."""
-DEEPEST = 60
-"""Levels of the tree. The reader is recursive; depth is where it (and a browser) would suffer."""
+DEEPEST = 60  # Levels of the tree. The reader is recursive; depth is where it (and a browser) would suffer.
 
 _TAG = re.compile(
     "math|mrow|mi|mo|mn|mtext|mspace|msup|msub|msubsup|mfrac|msqrt|mroot|mover|munder|munderover|mtable|mtr|mtd"
     "|mstyle|mpadded|mphantom|mmultiscripts|mprescripts|none"
 )
+# Attributes that only shape a formula, with values that cannot grow it out of the page.
 _SAFE = (
     re.compile(
         "(stretchy|fence|separator|accent|accentunder|largeop|movablelimits|symmetric|displaystyle)=(true|false)"
@@ -33,7 +33,6 @@ _SAFE = (
     ),
     re.compile(r"scriptlevel=[+-]?\d|display=(block|inline)|form=(prefix|infix|postfix)|mathvariant=normal"),
 )
-"""Attributes that only shape a formula, with values that cannot grow it out of the page."""
 _CLASSES = {
     ("notation", "box"): "boxed",
     ("notation", "updiagonalstrike"): "struck",
@@ -43,14 +42,14 @@ _CLASSES = {
     ("columnalign", "right"): "right",
     ("mathvariant", "bold"): "bold",
 }
+# Environments of lines. The reader knows one of them by a name it can align, and would run the others together.
 _ALIGNED = re.compile(
     r"(?<!\\)\\(begin|end)\{(?:align|aligned|alignat|alignedat|flalign|gather|gathered|multline|eqnarray|equation|split)"
     r"\*?\}(?:\[[tbc]\])?(?:\{\d\})?"
 )
-"""Environments of lines. The reader knows one of them by a name it can align, and would run the others together."""
 _RENAMED = re.compile(r"(?<!\\)\\(begin|end)\{dcases\}")
+# Commands that show nothing, which the reader would spell out.
 _UNSEEN = re.compile(r"(?<!\\)\\(?:nonumber|notag|hfill|noindent|(?:label|require)\{[^{}]*\})(?![A-Za-z])")
-"""Commands that show nothing, which the reader would spell out."""
 _COMMANDS = re.compile(r"(?:\\[A-Za-z]+\s*){2,}")
 _FUNCTION = re.compile("[A-Za-z]{2,}")
 _THIN = '<mspace width="0.17em"></mspace>'

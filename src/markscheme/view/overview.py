@@ -24,8 +24,7 @@ from markscheme.view.library import REPORT, SLICE, Entry, FileStates, OpenRun
 from markscheme.view.site import Site
 
 LARGEST_REPORT = 16 << 20
-SMALL = 30 << 20
-"""Bytes of responses up to which a run that nobody looks at is read anew rather than kept in memory."""
+SMALL = 30 << 20  # bytes of responses up to which a run that nobody looks at is read anew rather than kept in memory
 
 
 class Overview(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,8 +43,7 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
     corrected: Corrected | None = None
     warnings: tuple[str, ...] = ()
     variance: VarianceTable | None = None
-    tokens: int | None = None
-    """Completion tokens of the whole run."""
+    tokens: int | None = None  # completion tokens of the whole run
     cost: float | None = None
 
     @property

@@ -17,8 +17,8 @@ from markscheme.view.links import Links
 T = TypeVar("T")
 Rows = TypeVar("Rows", Ints, list[Any])
 
+# Seconds a page waits for an index or a figure that is not ready; then it is shown without and asks again.
 PATIENCE = 0.35
-"""Seconds a page waits for an index or a figure that is not ready; then it is shown without and asks again."""
 
 
 class NotThereError(MarkschemeError):
@@ -64,8 +64,7 @@ class Site:
     searches: Background = field(default_factory=lambda: Background(workers=3, most=30))
     judgings: Background = field(default_factory=lambda: Background(workers=1, most=4))
     patience: float = PATIENCE
-    until: float = 0.0
-    """When this page's patience ends, as `time.monotonic`."""
+    until: float = 0.0  # when this page's patience ends, as `time.monotonic`
 
     def begin(self, links: Links | None = None) -> Site:
         """The site as one page sees it: with its own addresses, and its patience starting now."""

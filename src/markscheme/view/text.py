@@ -22,8 +22,7 @@ Span = tuple[int, int]
 
 _LINE_END = re.compile(r"(?:[ \t]*\n)?")
 
-BLOCK = 4_000
-"""Characters a block, more or less: some screens of text, laid out in a millisecond."""
+BLOCK = 4_000  # characters a block, more or less: some screens of text, laid out in a millisecond
 
 
 def blocks(text: str, start: int, end: int, size: int = BLOCK) -> list[Span]:

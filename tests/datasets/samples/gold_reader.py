@@ -117,6 +117,7 @@ def choice(text: str) -> str:
     return re.fullmatch(r"\\text\{\(([A-E])\)\}", text)[1]
 
 
+# Every kind of answer, with the function that reads it.
 READERS: dict[str, Callable[[str], Any]] = {
     "integer": lambda text: sympy.Integer(int(text)),
     "fraction": expression,
@@ -143,7 +144,6 @@ READERS: dict[str, Callable[[str], Any]] = {
     "mixed": mixed,
     "set": collection,
 }
-"""Every kind of answer, with the function that reads it."""
 
 
 def same(a: Any, b: Any) -> bool:

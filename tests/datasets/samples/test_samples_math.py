@@ -36,6 +36,7 @@ SLUGS = {
     "Prealgebra": "prealgebra",
     "Precalculus": "precalculus",
 }
+# Ways of writing that MATH-500 mixes within one kind, and so does the sample.
 SPELLINGS = {
     "fraction": [r"\\frac\d\d", r"\\dfrac", r"\\frac \d\{", r"\\frac\{"],
     "degrees": [r"\^\\circ", r"\\text\{ degrees\}"],
@@ -47,7 +48,6 @@ SPELLINGS = {
     "base": [r"_\d", r"_\{\d"],
     "set": [r"\\pm", r"\\\{-?\d"],
 }
-"""Ways of writing that MATH-500 mixes within one kind, and so does the sample."""
 
 each_row = pytest.mark.parametrize("row", ROWS, ids=lambda row: row["unique_id"])
 

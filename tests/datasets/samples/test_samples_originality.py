@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 from sample_files import Row, rows
 
-RUN = 8
-"""Words in a row that two texts may not share; `what is the sum of the first` is still common property."""
+RUN = 8  # words in a row that two texts may not share; `what is the sum of the first` is still common property
 
 SETS = ("gsm8k-sample", "gsm8k-sample-fewshot", "math-sample", "aime-sample")
 OFFICIAL = (

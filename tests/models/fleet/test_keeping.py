@@ -53,6 +53,7 @@ def until(condition):
         time.sleep(0.05)
 
 
+# A process whose child has left its group and its parents, and says its id.
 DAEMON = f"""
 import sys, time
 sys.path.append({str(Path(stand_in_server.__file__).parent)!r})
@@ -60,7 +61,6 @@ from stand_in_server import stubborn_child
 print(stubborn_child(), flush=True)
 time.sleep(600)
 """
-"""A process whose child has left its group and its parents, and says its id."""
 
 
 def test_keeper_when_it_is_killed_then_nothing_of_the_server_is_left(kept, tmp_path, alive):

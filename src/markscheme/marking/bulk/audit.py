@@ -21,8 +21,7 @@ from markscheme.types import CountdownGold, Gold, Mark, Problem, Response, Verdi
 if TYPE_CHECKING:
     from markscheme.statistics import Interval
 
-TAIL = 400
-"""Characters of a differing response that are kept, from its end: where the answer stands."""
+TAIL = 400  # characters of a differing response that are kept, from its end: where the answer stands
 
 
 class Score(msgspec.Struct, frozen=True, kw_only=True):
@@ -110,8 +109,7 @@ def audit(
     return counts.audit(benchmark)
 
 
-Right = tuple[str, ...]
-"""The protocols that call a response right."""
+Right = tuple[str, ...]  # the protocols that call a response right
 
 
 class _AuditCounts:

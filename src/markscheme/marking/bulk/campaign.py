@@ -91,8 +91,7 @@ class Progress:
 
 VERSION = 2
 BLOCK = 16 << 10
-BLOCKS = 16
-"""Blocks of a file that are compared, spread from its first byte to its last."""
+BLOCKS = 16  # blocks of a file that are compared, spread from its first byte to its last
 
 _COMPARED = {
     "protocol": "version of the protocol",

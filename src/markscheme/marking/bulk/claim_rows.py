@@ -21,13 +21,13 @@ from markscheme.marking.bulk.claims import Between, Entry
 from markscheme.marking.equality.comparing import equal
 from markscheme.types import Gold, Problem, Response
 
+# Characters read at a time of a JSON document, and the most that one row of it may have.
 AT_ONCE, MOST = 1 << 20, 256 << 20
-"""Characters read at a time of a JSON document, and the most that one row of it may have."""
 RIGHT = {"true", "1", "1.0", "correct", "right", "yes"}
 NOT_RIGHT = {"false", "0", "0.0", "-1", "-1.0", "wrong", "incorrect", "no"}
 
+# Called with the file and the number of its bytes that were read since the last call.
 Watch = Callable[[Path, int], None]
-"""Called with the file and the number of its bytes that were read since the last call."""
 
 
 class Stored(NamedTuple):
@@ -300,8 +300,8 @@ def _close(one: str, other: str) -> bool:
     return any(math.isclose(a, b * factor, rel_tol=1e-4) for factor in (1, 100, 0.01))
 
 
+# How two expressions are compared, by the words between them.
 COMPARED: dict[str, Callable[[str, str], bool]] = {" is close to ": _close, " is ": _same, " equals ": equal}
-"""How two expressions are compared, by the words between them."""
 
 
 def _truth(value: Any) -> bool:

@@ -19,8 +19,8 @@ from markscheme.datasets.stored import OUTPUT_FIELDS, QUESTION_FIELDS, SEVERAL_F
 from markscheme.errors import DataError, nearest
 from markscheme.marking.protocol import get_protocol
 
+# The mean over samples; the first sample; any of K; the answer given most often; the sample with the highest `score`.
 FIGURES = re.compile(r"accuracy|first|(pass|maj|best)@([1-9]\d{0,5})")
-"""The mean over samples; the first sample; any of K; the answer given most often; the sample with the highest `score`."""
 
 
 class Between(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -28,27 +28,22 @@ class Between(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     after: str
     before: str = "\n"
-    last: bool = False
-    """Take the last such mark of the record, not the first."""
+    last: bool = False  # take the last such mark of the record, not the first
 
 
 class Columns(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Which parts of a stored row are what, in the expressions of a benchmark's `[fields]`."""
 
-    response: Expression = (*OUTPUT_FIELDS[:-1], *SEVERAL_FIELDS)
-    """A text, or a list of texts: several samples."""
+    response: Expression = (*OUTPUT_FIELDS[:-1], *SEVERAL_FIELDS)  # a text, or a list of texts: several samples
     gold: Expression = ("gold", "ground_truth", "gt", "target", "answer")
     statement: Expression = (*QUESTION_FIELDS, "query", "position")
     id: Expression = ("id", "unique_id", "question_id", "idx", "position")
-    choices: Expression | None = None
-    """Rows without them are open questions."""
+    choices: Expression | None = None  # rows without them are open questions
+    # The verdict that is stored; or `A is B` (the same text), `A equals B` (the same mathematics) or `A is close
+    # to B` (numbers to four digits, also as percent), where A and B are expressions, `gold` among them.
     verdict: Expression | None = None
-    """The verdict that is stored; or `A is B` (the same text), `A equals B` (the same mathematics) or `A is close to B`
-    (numbers to four digits, also as percent), where A and B are expressions, `gold` among them."""
-    answer: Expression | None = None
-    """The answer that was extracted then, which votes are counted over."""
-    score: Expression | None = None
-    """A number for each sample, of which `best@K` takes the highest."""
+    answer: Expression | None = None  # the answer that was extracted then, which votes are counted over
+    score: Expression | None = None  # a number for each sample, of which `best@K` takes the highest
 
 
 class Golds(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -64,29 +59,25 @@ class Golds(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One row of the published table."""
 
-    published: str
-    """As printed, in quotes: its last digit counts. `348/1000` is a count."""
+    published: str  # As printed, in quotes: its last digit counts. `348/1000` is a count.
     name: str = ""
-    files: str | tuple[str, ...]
-    """Patterns below the root; each file holds one sample or more of every problem."""
+    files: str | tuple[str, ...]  # patterns below the root; each file holds one sample or more of every problem
+    # Where a JSON document keeps its rows: a path such as `results.items`; `*` is every value of an object or
+    # list.
     records: str = ""
-    """Where a JSON document keeps its rows: a path such as `results.items`; `*` is every value of an object or list."""
-    separator: str = ""
-    """The line between two records of a text log."""
+    separator: str = ""  # the line between two records of a text log
     log: dict[str, Between] = {}
     fields: Columns = Columns()
+    # Only rows whose fields have these values count.
     where: dict[str, str | int | float | bool | list[str | int | float | bool]] = {}
-    """Only rows whose fields have these values count."""
-    golds: Golds | None = None
-    """Where the rows have no golds; without it, `benchmark` has them."""
+    golds: Golds | None = None  # where the rows have no golds; without it, `benchmark` has them
     figure: str = "accuracy"
     unit: Literal["percent", "share"] = "percent"
-    rule: str | None = None
-    """The published rule, where it is one of the protocols."""
+    rule: str | None = None  # the published rule, where it is one of the protocols
+    # Whose problems these are: rows that are missing are named then, and golds that differ from the official
+    # ones.
     benchmark: str | None = None
-    """Whose problems these are: rows that are missing are named then, and golds that differ from the official ones."""
-    problems: int | None = None
-    """How many there should be."""
+    problems: int | None = None  # how many there should be
     note: str = ""
 
     @property

@@ -30,8 +30,7 @@ from markscheme.runs.folder import Run
 from markscheme.runs.lines import decode_or_none
 from markscheme.types import CountdownGold, Gold, Mark, Problem, Response, Verdict
 
-AMBIGUOUS = "AMBIGUOUS"
-"""In the `note` of a row: careful people differ, so it measures nobody."""
+AMBIGUOUS = "AMBIGUOUS"  # in the `note` of a row: careful people differ, so it measures nobody
 
 
 class Labelled(NamedTuple):
@@ -40,8 +39,7 @@ class Labelled(NamedTuple):
     response: Response
     problem: Problem
     right: bool
-    opinions: Mapping[str, Verdict] = {}
-    """Verdicts that are there already, by protocol: those of judges."""
+    opinions: Mapping[str, Verdict] = {}  # verdicts that are there already, by protocol: those of judges
 
 
 class ErrorRate(msgspec.Struct, frozen=True):
@@ -65,10 +63,8 @@ class Grader(msgspec.Struct, frozen=True, kw_only=True):
     """One protocol or judge."""
 
     protocol: str
-    responses: int
-    """Those with a gold that it can read, or that the judge was asked about."""
-    undecided: int
-    """Of these, `unmarkable`: neither is claimed, and a right one among them is a false negative."""
+    responses: int  # those with a gold that it can read, or that the judge was asked about
+    undecided: int  # of these, `unmarkable`: neither is claimed, and a right one among them is a false negative
     overall: GraderErrors
     by_gold: dict[str, GraderErrors]
     by_form: dict[str, GraderErrors]
@@ -80,13 +76,11 @@ class GraderTable(msgspec.Struct, frozen=True, kw_only=True):
     source: str
     right: int
     wrong: int
-    left_out: int
-    """Rows that are marked as ambiguous, or have no label."""
+    left_out: int  # rows that are marked as ambiguous, or have no label
     graders: list[Grader]
 
 
-OPINIONS = "opinions.jsonl"
-"""What a judge said of a file's responses: marks by `content_key`."""
+OPINIONS = "opinions.jsonl"  # what a judge said of a file's responses: marks by `content_key`
 
 
 def opinions_folder(file: Path) -> Path:
@@ -210,10 +204,8 @@ def grade_graders(
 class _Graded(NamedTuple):
     """One grader's verdict on one response."""
 
-    gold: str
-    """What kind it is."""
-    form: str
-    """In which the answer was stated."""
+    gold: str  # what kind it is
+    form: str  # in which the answer was stated
     right: bool
     verdict: Verdict
 

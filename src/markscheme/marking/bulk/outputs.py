@@ -27,11 +27,11 @@ from markscheme.errors import DataError, UsageError
 from markscheme.runs.folder import Run
 from markscheme.types import CountdownGold, Gold, Problem, Response
 
+# What to do where no row could be told to answer a problem.
 NAMING = (
     f"a row names its problem by the question's text ({', '.join(QUESTION_FIELDS[:3])}), by the id that the benchmark "
     "gives it, or by its place in the data (doc_id, from 0)"
 )
-"""What to do where no row could be told to answer a problem."""
 GOLD_FIELDS = ("gold", "ground_truth", "target", "expected", "expected_answer", "answer")
 
 

@@ -27,8 +27,8 @@ from markscheme.statistics import mean_interval, pass_at_k
 from markscheme.types import Mark, Problem, Response, Verdict
 
 STORED, OURS = "stored", "math"
+# Ids that are named of missing and doubled rows and of other golds; samples that are shown of each class.
 NAMED, SHOWN = 20, 3
-"""Ids that are named of missing and doubled rows and of other golds; samples that are shown of each class."""
 FOR, ABSENT = "math accepts, they do not", "no output is stored"
 AGAINST = {
     Verdict.WRONG: "they accept, math reads another answer",

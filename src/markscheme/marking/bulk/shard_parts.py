@@ -23,11 +23,9 @@ from markscheme.runs.folder import write_atomically
 from markscheme.types import Mark
 
 GROUP_ROWS = 20_000
-GROUP_CHARACTERS = 16 << 20
-"""Marks that are in memory before they are written: so many, or so much text."""
+GROUP_CHARACTERS = 16 << 20  # marks that are in memory before they are written: so many, or so much text
 
-COUNTING = ".counting-"
-"""Folders in which verdicts are sorted by problem begin like this."""
+COUNTING = ".counting-"  # folders in which verdicts are sorted by problem begin like this
 
 _METADATA = b"markscheme"
 

@@ -23,8 +23,8 @@ from markscheme.marking.bulk.shard_parts import MarksPart, ShardOutcome
 from markscheme.marking.bulk.shards import Row, Shard, rows_of
 from markscheme.types import Mark
 
+# What one row may end in: no output, no gold, a gold that the protocol cannot judge against or that nobody can read.
 UNUSABLE = (MarkschemeError, ValueError, OverflowError, RecursionError)
-"""What one row may end in: no output, no gold, a gold that the protocol cannot judge against or that nobody can read."""
 
 
 class Golds(msgspec.Struct, frozen=True):
@@ -135,10 +135,9 @@ def _matcher(golds: Golds | None) -> Matcher:
 
 
 TASK = "markscheme.marking.bulk.shard_worker:mark_shard"
+# Address space of a worker; it uses a few hundred megabytes of it, and a shard gone mad ends there.
 MEMORY_MB = 16 << 10
-"""Address space of a worker; it uses a few hundred megabytes of it, and a shard gone mad ends there."""
-LONGEST = 24 * 3600.0
-"""Seconds that one shard may take."""
+LONGEST = 24 * 3600.0  # seconds that one shard may take
 LOOK_EVERY = 5.0
 
 Ended = Generator[tuple[int, ShardOutcome | ShardFailure], None, None]

@@ -21,22 +21,20 @@ from markscheme.datasets.stored import ID_FIELDS, OUTPUT_FIELDS, QUESTION_FIELDS
 from markscheme.errors import DataError, UsageError, first_line
 from markscheme.marking.bulk.outputs import GOLD_FIELDS
 
-ROWS = 100_000
-"""Rows of a shard, about: some seconds of work, so that starting it costs nothing and losing it little."""
+ROWS = 100_000  # rows of a shard, about: some seconds of work, so that starting it costs nothing and losing it little
+# Size of a shard of JSON lines. Row groups of Parquet are taken together up to four times as much: that counts
+# columns which are not read.
 BYTES = 64 << 20
-"""Size of a shard of JSON lines. Row groups of Parquet are taken together up to four times as much: that counts
-columns which are not read."""
+# Into how many shards one row group is cut: whoever begins inside a group must read through what stands before.
 MOST_PIECES = 16
-"""Into how many shards one row group is cut: whoever begins inside a group must read through what stands before."""
 
-PLAN_FILE = "marking.json"
-"""Marks a folder as one of ours, with marks in it and not outputs."""
+PLAN_FILE = "marking.json"  # marks a folder as one of ours, with marks in it and not outputs
 
+# Columns that can matter; whatever else a Parquet file holds is not read.
 COLUMNS = {
     *(*OUTPUT_FIELDS, *SEVERAL_FIELDS, *GOLD_FIELDS, *QUESTION_FIELDS, *ID_FIELDS),
     *("sample", "reasoning", "finish_reason", "error", "model", "nums", "doc", "doc_id", "resps", "messages"),
 }
-"""Columns that can matter; whatever else a Parquet file holds is not read."""
 
 _OTHER_DATA = (".json", ".ndjson", ".csv", ".tsv", ".arrow", ".gz", ".zst", ".bz2", ".xz", ".zip")
 
@@ -121,17 +119,13 @@ def _cuts_of_parquet(file: Path) -> list[int]:
     return cuts if cuts[-1] == end else [*cuts, end]
 
 
-BATCH = 256
-"""Rows of Parquet decoded at a time, at most; larger batches are not faster."""
-BATCH_BYTES = 16 << 20
-"""Size of such a batch, about, as far as the file's footer can tell."""
-SLICE_BYTES = 4 << 20
-"""How much of it becomes Python objects at a time, which take up to four times as much."""
+BATCH = 256  # rows of Parquet decoded at a time, at most; larger batches are not faster
+BATCH_BYTES = 16 << 20  # size of such a batch, about, as far as the file's footer can tell
+SLICE_BYTES = 4 << 20  # how much of it becomes Python objects at a time, which take up to four times as much
 LARGEST_LINE = 64 << 20
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
-Row = dict[str, Any] | str
-"""What stands there, or why it cannot be read."""
+Row = dict[str, Any] | str  # what stands there, or why it cannot be read
 
 
 def rows_of(shard: Shard) -> Iterator[tuple[int, Row]]:

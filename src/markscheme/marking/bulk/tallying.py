@@ -23,10 +23,8 @@ from markscheme.marking.bulk.shard_parts import COUNTING
 from markscheme.marking.bulk.shards import arrow
 from markscheme.statistics.counts import VERDICTS, Counts
 
-AT_ONCE = 1_000_000
-"""Responses counted at a time, about: some 100 MB when every one answers another problem."""
-MOST_FILES = 200
-"""Open at the same time; systems allow 256 and more."""
+AT_ONCE = 1_000_000  # responses counted at a time, about: some 100 MB when every one answers another problem
+MOST_FILES = 200  # open at the same time; systems allow 256 and more
 
 _ROW = np.dtype([("problem", np.uint64), ("verdict", np.uint8), ("times", np.uint32)])
 _COLUMN = {str(verdict): place for place, verdict in enumerate(VERDICTS)}

@@ -23,8 +23,8 @@ from markscheme.marking.equality.read.wording import words_of
 from markscheme.marking.equality.rules.rulebook import Comparator
 from markscheme.marking.equality.units import read_unit, with_unit_set_apart
 
+# What settled it: the same text, exact arithmetic, a numerical difference, computer algebra, or nothing.
 Method = Literal["string", "exact", "numeric", "symbolic", "none"]
-"""What settled it: the same text, exact arithmetic, a numerical difference, computer algebra, or nothing."""
 _WHOLE: Final = re.compile(r"\s*[-+]?[0-9]{1,1000}\s*")
 _SPACES: Final = re.compile(r"(?<!\d)\s+|\s+(?!\d)")
 _RANGE: Final = re.compile(
@@ -61,9 +61,9 @@ class _Reading(msgspec.Struct, frozen=True):
     problem: str = ""
 
 
+# CPU seconds of symbolic work: what sympy has not proven by then, it seldom proves at all. With a new worker after
+# it, the worst answer costs less than half a second.
 TIME_LIMIT: Final = 0.4
-"""CPU seconds of symbolic work: what sympy has not proven by then, it seldom proves at all. With a new worker after it,
-the worst answer costs less than half a second."""
 
 
 def compare(
@@ -257,8 +257,8 @@ def _same(comparator: Comparator, a: ParsedAnswer, b: ParsedAnswer) -> bool | No
         return False
 
 
+# `Mr. Park`: a name, though short ones look like products.
 _TITLED: Final = re.compile(r"(?:Mrs?|Ms|Dr|St|Prof)\.(?:\s[A-Z][\w'’-]*)+")
-"""`Mr. Park`: a name, though short ones look like products."""
 
 
 def _unread(answer: str, gold: str, left: _Reading, right: _Reading) -> AnswerComparison:
@@ -350,8 +350,7 @@ def _by_second_meaning(answer: str, gold: str) -> AnswerComparison | None:
     return None
 
 
-_cache: Final[dict[str, _Reading]] = {}
-"""Answers parsed before: golds and common answers recur."""
+_cache: Final[dict[str, _Reading]] = {}  # answers parsed before: golds and common answers recur
 
 
 def _read(text: str) -> _Reading:

@@ -97,6 +97,7 @@ def to_sympy(value: Value) -> Any:
     return total(value.terms) if value.den is None else total(value.terms) / total(value.den)
 
 
+# What sympy calls functions that it does not call as we do.
 _NAMES: Final = {
     "arcsin": "asin",
     "arctan": "atan",
@@ -108,7 +109,6 @@ _NAMES: Final = {
     "max": "Max",
     "min": "Min",
 }
-"""What sympy calls functions that it does not call as we do."""
 
 
 def _function(kind: str) -> Any:

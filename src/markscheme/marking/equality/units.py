@@ -13,10 +13,10 @@ from typing import Final, NamedTuple
 
 from markscheme.marking.equality.letters import WORD
 
+# Characters of a unit that are read: no unit is longer, and thousands of factors would multiply to millions of
+# digits.
 MAX_LENGTH: Final = 200
-"""Characters of a unit that are read: no unit is longer, and thousands of factors would multiply to millions of digits."""
-ANY: Final = "any"
-"""The dimension of `units`: a length of which the problem does not say more."""
+ANY: Final = "any"  # the dimension of `units`: a length of which the problem does not say more
 
 
 class Unit(NamedTuple):

@@ -15,8 +15,8 @@ if TYPE_CHECKING:  # reading numbers alone needs no algebra
     from markscheme.marking.reading.reader import Reading
 
 _NESTING = re.compile(r"[()\[\]{}]+|\\(?:frac|left|right|sqrt)(?![a-zA-Z])")
+# Characters of an answer that are worth comparing, nesting aside: ten thousand brackets around a 1 are still a 1.
 MAX_COMPARED = 4_000
-"""Characters of an answer that are worth comparing, nesting aside: ten thousand brackets around a 1 are still a 1."""
 
 
 @lru_cache(maxsize=16384)

@@ -21,12 +21,10 @@ from markscheme.types import CountdownGold, Gold, Verdict
 
 _ANSWER = re.compile(r"(?:answer|Answer|ANSWER)\b[*_]{0,3}\s?(?:is)?[*_\s]{0,3}[:：]?")
 _REJECTED = re.compile(r"(?i:\b(?:not|no|try|too|wrong|close|but|wait)\b)|[≠❌✗]")
+# Of a longer "equation" the rest is not read: so many brackets are still one, and no puzzle needs more.
 _MAX_LENGTH = 25_000
-"""Of a longer "equation" the rest is not read: so many brackets are still one, and no puzzle needs more."""
-_LINES = 200
-"""How many lines from the end are looked at for one that is an equation."""
-_TRIED = 3_000
-"""Equations that are looked at in them: no attempt at a puzzle has so many."""
+_LINES = 200  # how many lines from the end are looked at for one that is an equation
+_TRIED = 3_000  # equations that are looked at in them: no attempt at a puzzle has so many
 
 
 def find(sections: ResponseSections, gold: CountdownGold) -> ExtractedAnswer | None:

@@ -11,8 +11,8 @@ from markscheme.marking.protocol import Assessment
 from markscheme.marking.reading.sections import ResponseSections
 from markscheme.types import Gold, Verdict
 
+# Markdown and full stops around a word do not change it; xVerify's model may keep its brackets.
 _DECORATION = " \t*_`\"'.[]"
-"""Markdown and full stops around a word do not change it; xVerify's model may keep its brackets."""
 
 
 def judge(sections: ResponseSections, _gold: Gold) -> Assessment:

@@ -13,10 +13,8 @@ from markscheme.marking.protocol import Assessment, get_protocol
 from markscheme.marking.reading.sections import ResponseSections
 from markscheme.types import Gold, Verdict
 
-TIME_LIMIT = 30.0
-"""Seconds. Its own limits apply to each parse and each comparison; this one to all of them together."""
-MAX_LENGTH = 200_000
-"""Of a longer response only the end is given to it: its patterns take a minute on a megabyte."""
+TIME_LIMIT = 30.0  # Seconds. Its own limits apply to each parse and each comparison; this one to all of them together.
+MAX_LENGTH = 200_000  # of a longer response only the end is given to it: its patterns take a minute on a megabyte
 
 
 def judge(sections: ResponseSections, gold: Gold) -> Assessment:

@@ -16,8 +16,7 @@ from markscheme.types import Gold, Verdict
 _STRICT = re.compile(r"#### (\-?[0-9\.\,]+)")
 _FLEXIBLE_CHARACTERS = "$.,0123456789"
 _SIGNS = re.compile(r"[$.,0-9][$.,]*+")
-_LONGEST = 1 << 20
-"""Characters of a "number"; where a longer one begins is not looked for."""
+_LONGEST = 1 << 20  # characters of a "number"; where a longer one begins is not looked for
 _BENCHMARK = re.compile(r"####\s*+([\d.\-]++)")
 _OPEN = "\\boxed{"
 _OTHER = "is not the string"

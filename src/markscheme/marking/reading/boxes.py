@@ -17,10 +17,8 @@ _BARE = re.compile(
 )
 _UNCLOSED_END = re.compile(r"\n|\$|\\\)|\\\]")
 _SUBSCRIPT = re.compile(r"_(?:\{[^{}\n]{1,20}\}|\d{1,2})")
-MAX_BOXES = 32
-"""More boxes in a row than any list of solutions has."""
-_NEAR = 400
-"""How far before a box the box before it may begin to be read as one list with it."""
+MAX_BOXES = 32  # more boxes in a row than any list of solutions has
+_NEAR = 400  # how far before a box the box before it may begin to be read as one list with it
 
 
 class Box(NamedTuple):
@@ -141,8 +139,7 @@ def last_boxes(text: str, start: int, end: int) -> tuple[Box, ...]:
     return tuple(boxes)
 
 
-FORGOTTEN = 40
-"""In a shorter text than this before it, a box without its brace is one whose brace was forgotten."""
+FORGOTTEN = 40  # in a shorter text than this before it, a box without its brace is one whose brace was forgotten
 
 
 def boxed_answer(text: str, start: int, end: int) -> ExtractedAnswer | None:

@@ -52,8 +52,8 @@ _TAKES_BACK: Final = BIT["RETRACT"] | BIT["NO"]
 _ARROWS: Final = ("→", "⇒", "\\Rightarrow", "\\implies")
 _BULLETS: Final = ("- ", "• ", "+ ", "– ")
 _VALUES: Final = (NUMBER, FORMULA, BOX, LETTER)
+# Classes of words with which a clause has said something.
 _SAYING: Final = _IS | _NOT | _GOOD | _BAD | BIT["YES"] | BIT["NO"] | BIT["CHOOSE"] | BIT["REMARK"] | BIT["STEP"]
-"""Classes of words with which a clause has said something."""
 _SKIPPED: Final = (EMPHASIS, OPEN, CLOSE)
 
 

@@ -38,18 +38,13 @@ from markscheme.marking.reading.sections import ResponseSections
 from markscheme.marking.reading.values import LETTERS, VALUE, WORD_CLASSES, Kind
 from markscheme.marking.reading.words import BIT
 
-_LAST: Final = 600
-"""Characters from the end that are read as sentences."""
+_LAST: Final = 600  # characters from the end that are read as sentences
 _LINE: Final = 120
-_SHORT: Final = 80
-"""A shorter response that ends in a word or a value is an answer as it is."""
-_THOUGHT: Final = 60
-"""An answer with less before it is not the end of any thinking."""
-_WORKED: Final = 140
-"""A shorter text is a sentence or two, and need not draw a conclusion."""
+_SHORT: Final = 80  # a shorter response that ends in a word or a value is an answer as it is
+_THOUGHT: Final = 60  # an answer with less before it is not the end of any thinking
+_WORKED: Final = 140  # a shorter text is a sentence or two, and need not draw a conclusion
 _CIRCLE: Final = 40
-_ROUNDS: Final = 5
-"""Nobody says the last words of a text so often."""
+_ROUNDS: Final = 5  # nobody says the last words of a text so often
 _OPEN_KINDS: Final = (COMMA, COLON, EQUALS, OPEN, HASHES)
 _KINDS: Final = (LETTERS, VALUE, Kind("word", sum(BIT[name] for name in WORD_CLASSES)))
 _TELLING: Final = (NUMBER, FORMULA, BOX, LETTER)

@@ -13,16 +13,16 @@ from typing import Final
 _UNICODE: Final = "×÷·∙⋅−–—‐‑∕⁄✕✖⨯∗＊＋－／﹢﹣➕➖➗＝（）［］｛｝０-９"
 _INVISIBLE: Final = "\u200b\u200c\u200d\u2060\ufeff"
 _OPERATOR: Final = rf"(?:[-+*/{_UNICODE}xX:^%]|\\(?:times|div|cdot|ast|over|frac))"
+# An operator between two operands.
 CALCULATES: Final = re.compile(
     rf"[\d)\]}}][\s)\]}}{_INVISIBLE}]{{0,20}}+{_OPERATOR}[\s(\[{{{_INVISIBLE}-]{{0,20}}+[\d\\]|\\[dt]?frac\s?\{{?\s?[\d(]"
 )
-"""An operator between two operands."""
 _STRETCH: Final = re.compile(
     rf"(?:[\d\s+*/()\[\]{{}}=.,^%\-{_UNICODE}{_INVISIBLE}]"
     r"|\\(?:times|div|cdot|ast|[dt]?frac|left|right|big|Big|quad|[(),;:! \[\]])(?![a-zA-Z])|(?<=[\d)\]\s])[xX](?=[\s\d(\[]))+"
 )
+# Where one equation ends and the next begins: `3, 5, 2. (3+5)*2 = 16.`
 _BREAK: Final = re.compile(r"[.,;](?=\s|\Z)|(?<![-+*/(\[{=×÷])\n(?!\s?[-+*/)\]}=×÷])")
-"""Where one equation ends and the next begins: `3, 5, 2. (3+5)*2 = 16.`"""
 _LEADING: Final = re.compile(r"(?:[\s.,;:)\]}*/=]|\d{1,2}[.)]\s(?=\s?[\d(*])|-\s(?=\s?[\d(*]))*")
 # Greedy, not possessive: nothing follows it, and Python before 3.11.5 misreads possessive groups whose alternatives give up.
 _TRAILING: Final = " \t\n.,;:*([{+-/=" + _INVISIBLE
@@ -32,13 +32,12 @@ _NAMES: Final = (
 _FUNCTION_BEFORE: Final = re.compile(rf"(?:{_NAMES}|[√∛∜|⌊⌈])[\d\s]{{0,3}}\Z|\\?[A-Za-z]{{1,12}}(?=\Z)")
 _FUNCTION_AFTER: Final = re.compile(rf"\s{{0,3}}(?:{_NAMES}|[√∛∜|⌊⌈])")
 _WRAPPERS: Final = frozenset(("boxed", "fbox", "text", "textbf", "mathbf", "mathrm", "displaystyle", "left", "right"))
+# What changes the number before it; a `!` behind a result is enthusiasm.
 _FACTORIAL: Final = re.compile(r"!(?=\s?(?:[-+/=)}$`]|\*(?!\*)|\\[\])]))|[²³⁴]|\s?(?:mod|choose)\b")
-"""What changes the number before it; a `!` behind a result is enthusiasm."""
+# What makes code of the equation before it: `2_`, `2 if 1 else 0`. An underscore may also end emphasis.
 _CODE: Final = re.compile(r"_\w*|\s?if\b[^\n]{0,80}?\belse\b")
-"""What makes code of the equation before it: `2_`, `2 if 1 else 0`. An underscore may also end emphasis."""
 _BOLD_END: Final = re.compile(r"\*\*(?=\s?[=.,]|\s*\Z)")
-MAX_LENGTH: Final = 2_000
-"""A longer passage is no equation of a few numbers: only its end is looked at."""
+MAX_LENGTH: Final = 2_000  # a longer passage is no equation of a few numbers: only its end is looked at
 
 
 def equations(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:

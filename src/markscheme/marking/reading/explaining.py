@@ -23,8 +23,7 @@ from markscheme.marking.reading.words import BIT
 RANKS: Final = {TYPESET: "typeset", STATED: "stated", CHOSEN: "chosen", CONCLUDED: "concluded", SAID: "said"}
 _TOLD: Final = tuple(KINDS[each] for each in (NUMBER, LETTER, FORMULA, BOX, HASHES))
 _WIDTH: Final = 112
-_LONGEST: Final = 1_000
-"""Characters of an answer that are shown."""
+_LONGEST: Final = 1_000  # characters of an answer that are shown
 
 
 class ReadToken(msgspec.Struct, frozen=True):
@@ -59,26 +58,21 @@ class ReadCandidate(msgspec.Struct, frozen=True):
 class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     """How a response was read. Spans are positions in the response; `str()` is a text for people."""
 
-    kind: str
-    """The kind of answer that was asked for: value, letter, word or text."""
+    kind: str  # the kind of answer that was asked for: value, letter, word or text
     language: str
-    span: tuple[int, int]
-    """The part of the response whose tokens are shown."""
+    span: tuple[int, int]  # the part of the response whose tokens are shown
     tokens: tuple[ReadToken, ...]
     clauses: tuple[ReadClause, ...]
     candidates: tuple[ReadCandidate, ...]
     answer: str | None = None
-    alternative: str | None = None
-    """The same answer in another writing, which is compared as well."""
+    alternative: str | None = None  # the same answer in another writing, which is compared as well
     rule: str | None = None
     rank: str | None = None
     mood: str | None = None
     answer_span: tuple[int, int] | None = None
-    counts: bool
-    """Whether the reading is judged: of a response that was cut off, only what was stated before."""
+    counts: bool  # whether the reading is judged: of a response that was cut off, only what was stated before
     cut_off: bool
-    ending: str
-    """Why the response is taken for complete or cut off."""
+    ending: str  # why the response is taken for complete or cut off
 
     def __str__(self) -> str:
         return "\n".join(_lines(self))

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-MAX_CONTENT = 100_000
-"""An answer that has not ended after so many characters is none; looking on would only cost time."""
-TRIES = 64
-"""How many candidates are looked at from the end: an answer before so many non-answers is no final answer."""
+MAX_CONTENT = 100_000  # an answer that has not ended after so many characters is none; looking on would only cost time
+TRIES = 64  # how many candidates are looked at from the end: an answer before so many non-answers is no final answer
 
 
 class ExtractedAnswer(NamedTuple):

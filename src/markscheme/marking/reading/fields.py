@@ -17,14 +17,13 @@ _KEYS = (
     r"|答案|最终答案|正确答案|选项|respuesta(?:[ _]final)?|réponse(?:[ _]finale)?|antwort|ответ"
 )
 _FIELD = re.compile(rf"""["'“]\s?(?P<key>{_KEYS})\s?["'”]\s{{0,4}}[:：]\s{{0,8}}(?=[^\s,}}])""", re.IGNORECASE)
+# Names that many objects have which are no reply: these count only in an object that ends the response.
 _SECONDARY = re.compile(r"result|choice|option|solution|value|output|选项", re.IGNORECASE)
-"""Names that many objects have which are no reply: these count only in an object that ends the response."""
 _PLACEHOLDER = re.compile(r"[_.…\s]*|<[^<>]{0,60}>|\[[^\[\]]{0,40}answer[^\[\]]{0,40}\]|null|none|n/?a", re.IGNORECASE)
 _BARE_END = re.compile(r",(?!\d)|[}\n]|```")
+# No answer field is longer: a longer one is a whole solution, and its end is looked at like any other text.
 MAX_VALUE = 2_000
-"""No answer field is longer: a longer one is a whole solution, and its end is looked at like any other text."""
-_REACH = 20_000
-"""How far before the end the field may stand: its reasoning may follow it."""
+_REACH = 20_000  # how far before the end the field may stand: its reasoning may follow it
 
 
 def json_answer(text: str, start: int, end: int) -> ExtractedAnswer | None:
@@ -106,8 +105,8 @@ def _closing_bracket(text: str, at: int, limit: int) -> int:
 
 _ESCAPE = re.compile(r'\\(?:u([0-9a-fA-F]{4})|([\\"/])|([nrt])(?![a-z]))')
 _JSON_ESCAPE = re.compile(r'\\(?:u([0-9a-fA-F]{4})|([\\"/])|([nrt]))')
+# A command with its backslash escaped: then a single backslash is JSON's own.
 _ESCAPED_COMMAND = re.compile(r"(?<!\\)\\\\[a-zA-Z]")
-"""A command with its backslash escaped: then a single backslash is JSON's own."""
 _ESCAPES = {"n": "\n", "r": "\n", "t": "\t"}
 
 

@@ -38,23 +38,22 @@ _FINAL, _REMARK, _RETRACT, _THIS, _STEP, _WITHIN, _FILLER, _UNKNOWN, _ASK, _LABE
     BIT[name] for name in ("FINAL", "REMARK", "RETRACT", "THIS", "STEP", "WITHIN", "FILLER", "UNKNOWN", "ASK", "LABEL")
 )
 _RESULT_OF, _OTHERS, _NONE = (BIT[name] for name in ("RESULT", "OTHERS", "NONE"))
+# Classes of words that add nothing to a value that follows them.
 _LIGHT: Final = sum(
     BIT[name]
     for name in (
         "FILLER", "SO", "LIKELY", "THIS", "OPTION", "NOT", "HEDGE", "BOUND", "OPERATE", "APPROX", "ANSWER", "GOOD", "BAD",
     )
 )  # fmt: skip
-"""Classes of words that add nothing to a value that follows them."""
+# The ranks: in a form made for it; announced as the answer; called right or chosen; concluded or set apart; merely
+# said.
 TYPESET, STATED, CHOSEN, CONCLUDED, SAID = 5, 4, 3, 2, 1
-"""The ranks: in a form made for it; announced as the answer; called right or chosen; concluded or set apart; merely said."""
+# Rules by which an answer is announced, whether a value or a sentence follows.
 ANNOUNCED: Final = ("the answer is", "below a heading", "told as the answer")
-"""Rules by which an answer is announced, whether a value or a sentence follows."""
 _TELLING: Final = (WORD, NUMBER, LETTER, FORMULA, BOX)
 _LEADS: Final = (COLON, EQUALS)
-_PHRASE: Final = 10
-"""Tokens between "answer" and "is": "the answer to the second part of the problem is"."""
-_HEADING: Final = 6
-"""Words of a line that only announces the answer."""
+_PHRASE: Final = 10  # tokens between "answer" and "is": "the answer to the second part of the problem is"
+_HEADING: Final = 6  # words of a line that only announces the answer
 
 
 class Candidate(NamedTuple):

@@ -13,10 +13,10 @@ from typing import Final, NamedTuple
 from markscheme.marking.reading.boxes import closing_brace
 from markscheme.marking.reading.words import WORD_PATTERN, Vocabulary, language_of, unspaced_words, vocabulary
 
+# The kinds of token. ASKS is a question mark; STOP any other end of a sentence; HASHES is GSM8K's `####`.
 NUMBER, LETTER, FORMULA, BOX, WORD, STOP, LINE, COMMA, COLON, EQUALS, EMPHASIS, OPEN, CLOSE, HASHES, ASKS, OTHER = (
     range(16)
 )
-"""The kinds of token. ASKS is a question mark; STOP any other end of a sentence; HASHES is GSM8K's `####`."""
 KINDS: Final = (
     "number", "letter", "formula", "box", "word", "stop", "line", "comma", "colon", "equals", "emphasis", "open", "close",
     "hashes", "asks", "other",
@@ -58,10 +58,8 @@ _KIND: Final = {name: place for place, name in enumerate(KINDS)} | {"sign": OTHE
 _TEXT: Final = re.compile(rf"{WORD_PATTERN}|\d+|\S")
 _OPENS_IN_WORDS: Final = re.compile(r"\s*\\(?:text|textbf|mathrm)\s?\{[^{}\n]*[a-z]{3}")
 _CLOSES: Final = {"\\[": "\\]", "\\(": "\\)", "$$": "$$", "$": "$"}
-NEAR: Final = 500
-"""Characters from the end that are read first."""
-_LONGEST: Final = 2_000
-"""No formula or box that states an answer has more characters."""
+NEAR: Final = 500  # characters from the end that are read first
+_LONGEST: Final = 2_000  # no formula or box that states an answer has more characters
 
 
 class Lexed(NamedTuple):

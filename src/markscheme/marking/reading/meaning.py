@@ -17,8 +17,7 @@ from markscheme.marking.reading.words import BIT
 _IS, _SO, _STEP, _WITHIN, _FILLER, _LABEL = (BIT[name] for name in ("IS", "SO", "STEP", "WITHIN", "FILLER", "LABEL"))
 _RESULT: Final = re.compile(r"\d[^=\n]{0,60}=\s?(?:<<[^<>\n]*>>)?\\?[$€£]?(\d[\d,]*(?:\.\d+)?)(?!\s*[-+*/×÷^]\s*[\d(])")
 _DIGITS: Final = re.compile(r"\d[\d,]*(?:\.\d+)?")
-_RESULTS: Final = 4
-"""How many calculations back a number may have been worked out."""
+_RESULTS: Final = 4  # how many calculations back a number may have been worked out
 
 
 def meant_value(lexed: Lexed, kind: Kind, clause: Clause, first: int, last: int) -> Value | None:

@@ -24,16 +24,16 @@ _PLURALS: Final = {**{w + "s": n for w, n in _PARTS.items() if w != "half"}, "ha
 NUMBER_WORDS: Final = frozenset(
     {*_CARDINALS, *_SCALES, "hundred", "dozen", "minus", "negative", "point", *_PARTS, *_PLURALS}
 )
+# Words that multiply the number before them: `1.5 million`.
 SCALE_WORDS: Final = {**_SCALES, "hundred": 100, "dozen": 12, "millions": 10**6, "thousands": 10**3, "billions": 10**9}
-"""Words that multiply the number before them: `1.5 million`."""
 
+# Number words in a row, as they stand in a sentence.
 NUMBER_RUN: Final = re.compile(
     r"\b(?:{0})(?:[\s-]+(?:{0}))*\b".format(
         "|".join(sorted({*_CARDINALS, *_SCALES, "hundred", "dozen"}, key=len, reverse=True))
     ),
     re.IGNORECASE,
 )
-"""Number words in a row, as they stand in a sentence."""
 _SPLIT: Final = re.compile(r"[\s\-]+")
 
 

@@ -9,8 +9,8 @@ import re
 from fractions import Fraction
 from functools import lru_cache
 
+# A longer text is not one number anyone states as an answer; reading its digits would cost quadratic time.
 MAX_LENGTH = 300
-"""A longer text is not one number anyone states as an answer; reading its digits would cost quadratic time."""
 
 Number = int | Fraction
 
@@ -73,8 +73,8 @@ _UNIT = re.compile(
 )
 _CLOCK = re.compile(r"(\d{1,2}):00\s*(?:[ap]\.?\s?m\.?|o'clock)?", re.IGNORECASE)
 _CHOICE = re.compile(r"\(?[A-E]\)\s*(?=[-$\d])")
+# `73 (mod 1000)`, `42 (approx)`, `72 (48 + 24)`; but not `2(3)`.
 _ASIDE = re.compile(r"(?<=[\d%a-z])(?:\s*\([^()]*[a-zA-Z][^()]*\)|\s+\([^()]*[-+*/×=][^()]*\))\Z")
-"""`73 (mod 1000)`, `42 (approx)`, `72 (48 + 24)`; but not `2(3)`."""
 _DECIMAL_COMMA = re.compile(r"(?<![\d,.])(\d+),(\d{1,2})(?![\d,])")
 
 

@@ -7,10 +7,8 @@ from typing import Final
 
 from markscheme.marking.reading.boxes import FORGOTTEN, closing_brace
 
-WINDOW: Final = 2_000
-"""Characters at the end of a response that are looked at."""
-_PARAGRAPH: Final = 12_000
-"""Characters of one paragraph in which dollars are counted."""
+WINDOW: Final = 2_000  # characters at the end of a response that are looked at
+_PARAGRAPH: Final = 12_000  # characters of one paragraph in which dollars are counted
 _COMMANDS: Final = (("\\(", "\\)"), ("\\[", "\\]"), ("\\begin{", "end{"))  # the backslash of the last is lost at times
 _FEW_WORDS: Final = 4
 

@@ -35,24 +35,19 @@ from markscheme.marking.reading.words import BIT, WORD_PATTERN, announces, langu
 from markscheme.marking.reading.writings import other_writing
 
 _TYPESET: Final = (json_answer, boxed_answer, tagged_answer, finished_answer)
-_TAIL: Final = 1_500
-"""Characters from the end in which an answer in prose is looked for."""
+_TAIL: Final = 1_500  # characters from the end in which an answer in prose is looked for
 _AROUND: Final = 300
-_SHORTEST: Final = 6
-"""Nothing that states an answer after another one is shorter."""
+_SHORTEST: Final = 6  # nothing that states an answer after another one is shorter
 _LABELLED: Final = re.compile(r"[:：#]")
-_GOES_ON: Final = 40
-"""Characters after an answer that are not a farewell."""
-_LAST_LINE: Final = 120
-"""Characters of a last line that is read by itself first: "ANSWER: 72"."""
+_GOES_ON: Final = 40  # characters after an answer that are not a farewell
+_LAST_LINE: Final = 120  # characters of a last line that is read by itself first: "ANSWER: 72"
 _LONGEST_LINE: Final = 200
 _LOOP: Final = 4
 _WORDS_INSIDE: Final = re.compile(r"\\(?:text|textbf|textit|textrm|mathrm|mathbf|mbox|operatorname)\s?\{([^{}]*)\}")
 _ROWS: Final = re.compile(r"\\begin\{[a-z]+\*?\}|\\end\{[a-z]+\*?\}|\\\\(?:\[[^\]]{0,9}\])?|&")
 _IN_PROSE: Final = re.compile(r"\\text\s?\{[^{}]*[a-z]{2}|\\Rightarrow|\\implies|⇒")
 _ARROW: Final = re.compile(r"\\Rightarrow|\\implies|⇒")
-_SENTENCE: Final = 3
-"""Words in a formula that make a sentence of it; fewer are a unit or a condition."""
+_SENTENCE: Final = 3  # words in a formula that make a sentence of it; fewer are a unit or a condition
 _LETTER_SET: Final = re.compile(r"[A-J]{1,6}")
 _NOT_ALL: Final = sum(
     BIT[name] for name in ("NOT", "BAD", "HEDGE", "BOUND", "OPERATE", "ASK", "RETRACT", "REMARK", "STEP", "IS")

@@ -13,12 +13,12 @@ from typing import Final, NamedTuple
 from markscheme.types import Problem
 
 THINK_END = "</think>"
+# Frames drawn around an answer, stars and emoji beside it; not the triangle, which is a sign of geometry.
 _ORNAMENTS: Final = re.compile(
     "[\u2500-\u259f\u25a0-\u25a2\u2605\u2606\u2705\u2720-\u274b\u2756-\u2767\u2770-\u2775\u2b1b\u2b1c\u2b50\ufe0f\U0001f300-\U0001faff]"
 )
-"""Frames drawn around an answer, stars and emoji beside it; not the triangle, which is a sign of geometry."""
+# How far from its end a response is looked at for them: all of a long trace would cost more than marking it.
 _DECORATED: Final = 1_000
-"""How far from its end a response is looked at for them: all of a long trace would cost more than marking it."""
 
 
 class ResponseSections(NamedTuple):
@@ -79,11 +79,11 @@ def read(
     return ResponseSections(text, start, own_end, cut_off, end, problem.statement, problem.choices, ended, turn)
 
 
+# How a text begins that has the prompt in it: with the turn of somebody other than the model.
 _OPENS_TRANSCRIPT: Final = re.compile(
     r"\s{0,9}+(?>(?:<s>|<bos>|<\|begin_of_text\|>|<\|endoftext\|>)?)\s{0,9}+(?:<\|im_start\|>\s?(?:system|user)|<\|start_header_id\|>\s?(?:system|user)"
     r"|<start_of_turn>\s?user|<\|(?:system|user)\|>|\[INST\]|(?:#{2,3} )?(?:System|User|Human|USER|Instruction)[*_]{0,2}:\s)"
 )
-"""How a text begins that has the prompt in it: with the turn of somebody other than the model."""
 _ASSISTANT_TURN: Final = re.compile(
     r"<\|im_start\|>\s?assistant|<\|start_header_id\|>\s?assistant\s?<\|end_header_id\|>|<start_of_turn>\s?model"
     r"|<\|assistant\|>|\[/INST\]|\n[ \t]{0,4}+(?:#{2,3} )?(?:Assistant|ASSISTANT|Response)[*_]{0,2}:"
@@ -146,9 +146,9 @@ def _within(text: str, opening: str, closing: str, start: int, closed: int) -> t
 _TAGGED: Final = re.compile(r"<(?:answer|solution)>")
 _MISTYPED: Final = "\\end{think}"
 _S1: Final = "<|im_start|>think"
+# What s1's budget forcing appends to thinking that is to end, in the place of the mark that closes it. A thought may
+# have the same words: the answer has a box, and an end.
 _FORCED: Final = "Final Answer:"
-"""What s1's budget forcing appends to thinking that is to end, in the place of the mark that closes it. A thought may have the
-same words: the answer has a box, and an end."""
 MARKS_OF_THINKING: Final = (
     # Opening and closing mark, and where they were seen; of the default `</think>` all are known.
     ("<think>", "</think>"),  # DeepSeek-R1, Qwen3 and most others
@@ -175,17 +175,15 @@ MARKS_OF_THINKING: Final = (
     ("<longcat_think>", "</longcat_think>"),
     ("<unused94>thought", "<unused95>"),  # MedGemma
 )
-_WITH_BARS: Final = 7
-"""So many have `<|` or `|>` in them, the first included."""
+_WITH_BARS: Final = 7  # so many have `<|` or `|>` in them, the first included
 _IN_HEAD: Final = 14  # so many may stand behind a few words
+# Marks that models asked for `<answer>` as well forget to close.
 _LOOSE: Final = ("<reasoning>", "<reason>", "<thought>", "<thinking>", "<Thought>", "<scratchpad>", "<analysis>")
-"""Marks that models asked for `<answer>` as well forget to close."""
-_HEAD: Final = 200
-"""Thinking opens a response: further in, the rarer marks are not looked for."""
+_HEAD: Final = 200  # thinking opens a response: further in, the rarer marks are not looked for
+# What serving software should have cut off: InternLM's `<eoa>`, `<|im_end|>`, `</s>`.
 _END_MARKS: Final = re.compile(
     r"(?>(?:\s{0,20}+(?:<eo[a-z]>|<\|[a-z_]{1,30}+\|>|</s>|<end_of_turn>|<eos>|\[/?INST\]|\[UNUSED_TOKEN_\d{1,3}\]))*)\Z"
 )
-"""What serving software should have cut off: InternLM's `<eoa>`, `<|im_end|>`, `</s>`."""
 
 
 def _marks_of_thinking(text: str, think_end: str) -> tuple[tuple[str, str], ...]:

@@ -38,11 +38,9 @@ def closed_answer(text: str, start: int, end: int) -> ExtractedAnswer | None:
     return answer._replace(outer_end=closing.end()) if answer.content else None
 
 
-_REACH = 300_000
-"""How far before the end a tag may open: millions of them would each be looked at."""
+_REACH = 300_000  # how far before the end a tag may open: millions of them would each be looked at
 _OPENING = re.compile(r"<(answer|ans|final_answer|Answer|ANSWER|CONCLUSION|solution)>")
-_BROKEN = re.compile(r"</?[A-Za-z]{2,12}>")
-"""A tag in the place of the one that closes: `<answer> 20 <endthink>`."""
+_BROKEN = re.compile(r"</?[A-Za-z]{2,12}>")  # a tag in the place of the one that closes: `<answer> 20 <endthink>`
 _CLOSING = re.compile(r"</(?:answer|ans)>")
 
 
@@ -75,11 +73,11 @@ def hashed_answer(text: str, start: int, end: int) -> ExtractedAnswer | None:
     return None
 
 
+# The last line of all, where a heading would head nothing: `#### x + 1`, `#### Yes`.
 _LAST_LINE = re.compile(
     r"[ \t]{0,20}(?=(?:[Yy]es|[Nn]o|[Tt]rue|[Ff]alse|[A-Z](?:,\s?[A-Z]){1,5}|[^\n:]{0,80}[-+*/^=<>\\][^\n:]{0,80})[.\s]{0,4}\Z)"
     r"(?![ \t]{0,20}[A-Za-z]{2,20}[\s:-]{1,3}[A-Za-z]{2})"
 )
-"""The last line of all, where a heading would head nothing: `#### x + 1`, `#### Yes`."""
 _HASH_VALUE = re.compile(
     r"[ \t]{0,200}+\n?[ \t]{0,200}+(?![*_]{0,3}(?:(?:Step|Case|Part|Option|Method|Grade|Day|Phase)\b|\d{1,2}(?:st|nd|rd|th)\b|(?<=\*\*)\d{1,2}[.)]\s)|\d{1,2}[.)]\s\*\*)"
     r"(?=[*_$\\(\[{€£¥₹+\-−.]|\d|[A-Za-z](?:\s*=|\s*$))"

@@ -49,8 +49,8 @@ _AND, _OR, _IS, _NUMBERS, _SCALE, _UNIT, _ANSWER, _OPTION, _NOT, _BAD, _WITHIN =
     BIT[name] for name in ("AND", "OR", "IS", "NUMBER", "SCALE", "UNIT", "ANSWER", "OPTION", "NOT", "BAD", "WITHIN")
 )
 _ARTICLE: Final = BIT["FILLER"] | BIT["WITHIN"]
+# Words that may follow the label A; another one follows the article.
 _AFTER_LABEL: Final = _IS | _AND | _OR | _NOT | sum(BIT[name] for name in ("BUT", "BECAUSE", "IF", "WITHIN"))
-"""Words that may follow the label A; another one follows the article."""
 _SMALL: Final = frozenset("abcdefghij")
 _TYPESET_LABEL: Final = re.compile(r"(?:\\[a-z]+\s?\{)?[\s(]*[A-J][\s).]*\}?")
 _LETTER_INSIDE: Final = re.compile(r"\A.*?([A-J])[\s).]*\}?\Z")

@@ -20,8 +20,8 @@ CLASSES: Final = (
     "THINK", "REFUSE", "MINUS", "RESULT", "OTHERS", "WOULD",
 )  # fmt: skip
 BIT: Final = {name: 1 << place for place, name in enumerate(CLASSES)}
+# Scripts without blanks between words: Thai, Lao, Burmese, Khmer, Japanese, Chinese.
 _UNSPACED: Final = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
-"""Scripts without blanks between words: Thai, Lao, Burmese, Khmer, Japanese, Chinese."""
 _LATIN: Final = "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u1e00-\u1eff"
 # Vowel signs and joiners are parts of words in Indic, Thai and Arabic script, though Python does not count them as letters.
 _SIGNS: Final = (
@@ -166,10 +166,10 @@ _SCRIPTS: Final = (
     (re.compile("[\u0e00-\u0e7f]"), "thai"),
     (re.compile("[\u3400-\u9fff]"), "chinese"),
 )
+# The least share of its own signs in a text of a language with a script of its own: less is a word among others.
 _OWN: Final = 0.1
-"""The least share of its own signs in a text of a language with a script of its own: less is a word among others."""
+# A language other than English must know this many times as many words of a text: names and loans are in both.
 _SURE: Final = 1.3
-"""A language other than English must know this many times as many words of a text: names and loans are in both."""
 
 
 def language_of(text: str) -> str:

@@ -15,17 +15,17 @@ from typing import NamedTuple
 from markscheme.errors import UsageError
 
 CUDA, HIP, ROCR = "CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"
+# Where Linux lists what AMD's runtime can compute on, processors included.
 AMD_NODES = Path("/sys/class/kfd/kfd/topology/nodes")
-"""Where Linux lists what AMD's runtime can compute on, processors included."""
 
 _DEVICE = re.compile(r"\d+|(?:GPU|MIG)-\S+")
+# Options of vLLM and SGLang that each multiply the number of GPUs of one server, under all their names.
 _PARALLEL = (
     ("tensor-parallel-size", "tp-size", "tp"),
     ("pipeline-parallel-size", "pp-size", "pp"),
     ("prefill-context-parallel-size", "pcp"),
     ("data-parallel-size", "dp-size", "dp"),
 )
-"""Options of vLLM and SGLang that each multiply the number of GPUs of one server, under all their names."""
 
 
 class Visible(NamedTuple):

@@ -16,8 +16,8 @@ from uuid import uuid4
 from markscheme.models.fleet import keeper
 
 KILLED = -signal.SIGKILL
+# Environment variable that a server's descendants inherit, by which they are found when nothing else leads to them.
 MARK = "MARKSCHEME_SERVER"
-"""Environment variable that a server's descendants inherit, by which they are found when nothing else leads to them."""
 
 
 class GuardedProcess:

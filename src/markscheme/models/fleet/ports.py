@@ -14,8 +14,8 @@ from markscheme.models.fleet.keeper import descendants
 
 LISTENING = "0A"
 DRAWS = 100
+# The loopback and all addresses, as the table of IPv4 has them: listeners there get what is sent to the loopback.
 EVERYBODY_HEARS = ("0100007F", "00000000")
-"""The loopback and all addresses, as the table of IPv4 has them: listeners there get what is sent to the loopback."""
 
 _given: set[int] = set()
 

@@ -18,13 +18,13 @@ from typing import Any, TypeVar
 from markscheme.errors import ModelError, UsageError, first_line, needed
 from markscheme.models.fleet.threads import in_thread
 
+# How long a rank that is done waits for the others: a share may take days, and torchrun ends us if one dies.
 PATIENCE = timedelta(days=30)
-"""How long a rank that is done waits for the others: a share may take days, and torchrun ends us if one dies."""
 
 GATHERING = timedelta(minutes=10)  # how long the ranks may take to start
 
+# The first is torchrun's alone: schedulers set the others for whole pods, where one command is not several ranks.
 VARIABLES = ("TORCHELASTIC_RUN_ID", "RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
-"""The first is torchrun's alone: schedulers set the others for whole pods, where one command is not several ranks."""
 
 T = TypeVar("T")
 

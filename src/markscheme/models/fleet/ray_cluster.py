@@ -20,8 +20,8 @@ T = TypeVar("T")
 
 PATIENCE = 20.0  # seconds for the address of a cluster to answer
 HEAD_GONE = 30.0  # seconds without a cluster's head after which it is taken to be gone for good
+# Seconds without a head (60 by default) after which Ray ends this process, whatever it is in the middle of.
 SELF_KILL = "RAY_gcs_rpc_server_reconnect_timeout_s"
-"""Seconds without a head (60 by default) after which Ray ends this process, whatever it is in the middle of."""
 
 
 def connect(address: str | None) -> tuple[Any, bool]:

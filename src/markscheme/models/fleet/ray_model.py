@@ -23,8 +23,8 @@ from markscheme.models.fleet.ray_placement import Placement, check
 from markscheme.models.fleet.ray_replica import LOOK, NoRoomError, RayReplica
 from markscheme.types import Sampling
 
+# Replicas that may break with a request in flight before the request, or the model, is taken to be the reason.
 BREAKS = 3
-"""Replicas that may break with a request in flight before the request, or the model, is taken to be the reason."""
 
 
 def create(spec: str, config: RunConfig) -> RayModel:

@@ -25,12 +25,11 @@ MOST_CALLS = 10_000  # calls that may wait at one replica at the same time
 
 CLOSING = 30.0  # seconds a replica has to let go of its model and take its server down
 
+# For workers without GPUs of their own: those that Ray does not count must not vanish from a server that finds them.
+#
+# Said to the worker, since a cluster that runs already does not know the driver's variables; a worker of its own
+# costs a second or two, which models that never use a GPU are spared.
 FINDS_GPUS = {"env_vars": {"RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}}
-"""For workers without GPUs of their own: those that Ray does not count must not vanish from a server that finds them.
-
-Said to the worker, since a cluster that runs already does not know the driver's variables; a worker of its own costs a
-second or two, which models that never use a GPU are spared.
-"""
 
 LONGEST = 200  # characters of a reason
 

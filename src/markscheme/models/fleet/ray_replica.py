@@ -16,8 +16,9 @@ from markscheme.models.fleet.ray_placement import Placement, reason_of
 from markscheme.types import Sampling
 
 GRACE = 10.0  # seconds beyond `--server-timeout` for a server's own word on why it did not start
+# Seconds between two looks at the cluster: whether its head is there, and while there is no room, whether there is
+# hope.
 LOOK = 5.0
-"""Seconds between two looks at the cluster: whether its head is there, and while there is no room, whether there is hope."""
 PAUSE = 1.0  # seconds between a start that failed and the next
 
 _started = msgspec.msgpack.Decoder(Started)

@@ -49,8 +49,7 @@ class Current(threading.local):
         self.windows = set()
 
     parts: list[Part]
-    windows: set[int]
-    """The layers that were called with a window."""
+    windows: set[int]  # the layers that were called with a window
 
 
 current = Current()
@@ -69,12 +68,9 @@ class Rule(NamedTuple):
 
     layer: int
     scale: float
-    window: int | None
-    """Tokens that a token looks back at, itself included."""
-    softcap: float | None
-    """Bound on the scores (Gemma 2)."""
-    sinks: torch.Tensor | None
-    """A score for each head that takes its share of the attention to nothing (gpt-oss)."""
+    window: int | None  # tokens that a token looks back at, itself included
+    softcap: float | None  # bound on the scores (Gemma 2)
+    sinks: torch.Tensor | None  # a score for each head that takes its share of the attention to nothing (gpt-oss)
 
     def weights(self, scores: torch.Tensor, sinks: torch.Tensor | None) -> torch.Tensor:
         """Softmax over the scores, and over the sinks where there are any."""

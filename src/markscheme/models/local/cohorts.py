@@ -12,8 +12,8 @@ from typing import Generic, TypeVar
 
 import torch
 
+# Columns by which a cohort grows: each time it is copied, so seldom; the last block is half empty, so not too large.
 BLOCK = 64
-"""Columns by which a cohort grows: each time it is copied, so seldom; the last block is half empty, so not too large."""
 
 Row = TypeVar("Row")
 

@@ -11,11 +11,11 @@ import torch
 
 from markscheme.types import Sampling
 
+# Below this temperature the likeliest token has all the chances, and dividing by it leaves the range of floats.
 COLDEST = 1e-6
-"""Below this temperature the likeliest token has all the chances, and dividing by it leaves the range of floats."""
 
+# Tokens among which the nucleus of `top_p` nearly always lies: finding them is cheaper than sorting a vocabulary.
 LIKELY = 256
-"""Tokens among which the nucleus of `top_p` nearly always lies: finding them is cheaper than sorting a vocabulary."""
 
 
 def luck_of(seed: int, steps: int) -> npt.NDArray[np.float32]:

@@ -9,8 +9,8 @@ from typing import Any
 from markscheme.models.base import Completion
 from markscheme.models.batching import Row
 
+# Further tokens that are looked at for a stop text: it may begin in the middle of one, and a letter may take several.
 TAIL = 8
-"""Further tokens that are looked at for a stop text: it may begin in the middle of one, and a letter may take several."""
 
 
 class Endings:

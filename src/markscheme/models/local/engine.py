@@ -23,19 +23,15 @@ from markscheme.models.local.cohorts import BLOCK, Cohort, Prefix
 from markscheme.models.local.draws import choose, luck_of
 from markscheme.models.local.endings import Endings
 
+# Tokens of prompts in one step, so that neither their scores nor the wait of the other rows grow without bound.
 READ = 2048
-"""Tokens of prompts in one step, so that neither their scores nor the wait of the other rows grow without bound."""
-STEM = 128
-"""Tokens that prompts must share to be worth a stem."""
-STEMS = 4
-"""Stems that are remembered."""
-COHORTS = 6
-"""More than these are merged where they fit: each costs an attention of its own in every layer."""
-APART = 128
-"""Columns that a new row may be shorter than its cohort."""
+STEM = 128  # tokens that prompts must share to be worth a stem
+STEMS = 4  # stems that are remembered
+COHORTS = 6  # more than these are merged where they fit: each costs an attention of its own in every layer
+APART = 128  # columns that a new row may be shorter than its cohort
 
+# Tokens, their positions, and the indices of those whose logits are wanted; gives these logits.
 Forward = Callable[[torch.Tensor, torch.Tensor, torch.Tensor], torch.Tensor]
-"""Tokens, their positions, and the indices of those whose logits are wanted; gives these logits."""
 
 
 @dataclass(eq=False)
@@ -55,8 +51,7 @@ class Group:
     tokens: tuple[int, ...]
     rows: deque[Active]
     prefix: Prefix | None = None
-    logits: torch.Tensor | None = None
-    """Behind the last token, once the prompt is read."""
+    logits: torch.Tensor | None = None  # behind the last token, once the prompt is read
 
 
 class Engine:

@@ -18,18 +18,17 @@ from markscheme.models.local.endings import Endings
 from markscheme.models.local.engine import Engine, Forward
 
 OPTIONS = ("adapter", "batch_size", "compile", "device", "device_map", "dtype", "engine", "logprobs")
+# Rows at a time where memory allows: more gain little, by measurement on a processor and by its nature on a GPU.
 SLOTS = {"cpu": 64, "cuda": 256}
-"""Rows at a time where memory allows: more gain little, by measurement on a processor and by its nature on a GPU."""
 PLAIN_BATCH = 16
-MEMORY = 0.6
-"""Share of the free memory that keys and values may take."""
+MEMORY = 0.6  # share of the free memory that keys and values may take
+# Where a container says what memory it allows (two generations of it), and the name of what is in use.
 CONTAINER = (
     (Path("/sys/fs/cgroup"), "memory.max", "anon"),
     (Path("/sys/fs/cgroup/memory"), "memory.limit_in_bytes", "total_rss"),
 )
-"""Where a container says what memory it allows (two generations of it), and the name of what is in use."""
+# Difference of logits, relative to the largest, that rounding explains (a half-precision model is tried in its own).
 CLOSE = 2e-3
-"""Difference of logits, relative to the largest, that rounding explains (a half-precision model is tried in its own)."""
 
 
 @dataclass
@@ -42,10 +41,8 @@ class Loaded:
     context: int
     slots: int
     logprobs: bool
-    forward: Forward | None
-    """`None` when only plain `generate` is right."""
-    said: str
-    """How it is computed, for the log."""
+    forward: Forward | None  # `None` when only plain `generate` is right
+    said: str  # how it is computed, for the log
 
     def engine(self) -> Engine:
         """The loop over this model."""

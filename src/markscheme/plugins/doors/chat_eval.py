@@ -51,8 +51,7 @@ class Task(NamedTuple):
 
 
 _PUBLISHED = "{statement}" + INSTRUCTION
-LETTER = "nanochat-aime"
-"""The documented rule of nanochat's own AIME tasks."""
+LETTER = "nanochat-aime"  # the documented rule of nanochat's own AIME tasks
 
 TASKS = {
     "GSM8K": Task("gsm8k", "bare", "gsm8k-strict", default=True),

@@ -10,8 +10,8 @@ from typing import NamedTuple
 from markscheme.errors import DataError, UsageError
 
 _PACKAGED = Path(__file__).parent / "files"
+# The doors at their documented paths: in an installed package, else in the repository that this file is in.
 FILES = _PACKAGED if _PACKAGED.is_dir() else Path(__file__).parents[4] / "compat"
-"""The doors at their documented paths: in an installed package, else in the repository that this file is in."""
 
 
 class Door(NamedTuple):

@@ -19,11 +19,10 @@ from markscheme.running import Prepared, prepare
 from markscheme.running.progress import progress
 from markscheme.runs import Run
 
+# The protocol shown beside a documented rule, or used in its place with `protocol` (`--protocol`, `-T protocol=`).
 OURS = "math"
-"""The protocol shown beside a documented rule, or used in its place with `protocol` (`--protocol`, `-T protocol=`)."""
 
-MISSING, INTERRUPTED = 3, 130
-"""Exit codes when responses are missing and after Ctrl-C, as those of `markscheme run`."""
+MISSING, INTERRUPTED = 3, 130  # exit codes when responses are missing and after Ctrl-C, as those of `markscheme run`
 
 
 def positive(word: str) -> int:

@@ -56,8 +56,8 @@ DATASETS = ("math500", "aime-24", "aime-25")
 RUN = "run"
 KEY_VARIABLES = {"custom": "MARKSCHEME_HTTP_KEY", "openai": "OPENAI_API_KEY", "sglang": "SGLANG_API_KEY"}
 OPTIONS = {"temperature": "temperature", "top_p": "top_p", "top_k": "top_k"}
+# What each server calls the options that a manifest should name; the rest are extra fields of the request.
 LENGTHS = {"openai": "max_tokens", "sglang": "max_new_tokens"}
-"""What each server calls the options that a manifest should name; the rest are extra fields of the request."""
 
 
 def main(argv: Sequence[str] | None = None, normalized: Normalize = normalize_answer) -> int:

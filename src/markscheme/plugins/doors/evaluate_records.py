@@ -12,8 +12,8 @@ from typing import Any
 from markscheme.runs.folder import Run
 from markscheme.types import Mark, Response, Verdict
 
+# Marks by the script's own `normalize_answer`; the version is a hash of what that function does.
 SCRIPT_PROTOCOL = "evaluate-py"
-"""Marks by the script's own `normalize_answer`; the version is a hash of what that function does."""
 
 Normalize = Callable[[object], str]
 

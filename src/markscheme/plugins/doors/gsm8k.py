@@ -54,16 +54,14 @@ class EvaluationResult:
     score: float = 0.0
     score_explanation: str | None = None
     mark: Mark | None = None
-    beside: Mark | None = None
-    """What the other rule says: `math`, or the documented one where `math` decides."""
+    beside: Mark | None = None  # what the other rule says: `math`, or the documented one where `math` decides
 
 
 class GSM8KBenchmark:
     """The tasks of `data_dir/test.jsonl`; by default of the official data, else of a few placeholders, which it says."""
 
     name = "GSM8K"
-    beside: ClassVar[Path | None] = None
-    """A folder that may hold `test.jsonl`, and holds the placeholders."""
+    beside: ClassVar[Path | None] = None  # a folder that may hold `test.jsonl`, and holds the placeholders
 
     def __init__(self, data_dir: str | Path | None = None, protocol: str = PROTOCOL) -> None:
         self.protocol = protocol

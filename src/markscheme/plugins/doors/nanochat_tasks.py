@@ -16,8 +16,8 @@ from markscheme.marking import mark
 from markscheme.plugins.data import ready
 from markscheme.runs.folder import write_atomically
 
+# As the published tasks have it: a model that was trained on them knows these words.
 INSTRUCTION = "\nPlease reason step by step, and put your final answer within \\boxed{}."
-"""As the published tasks have it: a model that was trained on them knows these words."""
 
 FILES = {
     "aime_2024_I": "aime-2024-I",
@@ -65,10 +65,8 @@ def preprocess(folder: Path) -> int:
 class AIMETask:
     """A contest as nanochat's `Task`: `len(task)`, `task[0]`, `task.evaluate(conversation, completion)`."""
 
-    file: str
-    """A key of `FILES`."""
-    folder: Path | None = None
-    """Where `preprocess.py` puts its files."""
+    file: str  # a key of `FILES`
+    folder: Path | None = None  # where `preprocess.py` puts its files
     eval_type = "generative"
 
     def __init__(self, start: int = 0, stop: int | None = None, step: int = 1, protocol: str = "nanochat-aime") -> None:

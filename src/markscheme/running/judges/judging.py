@@ -42,14 +42,10 @@ class JudgeOptions(msgspec.Struct, frozen=True, kw_only=True):
     """What a judge is asked about, and how; who it is and how it is reached says a `RunConfig`."""
 
     name: str = ""
-    template: str = ""
-    """Its name or path (default: the template this judge was asked with before, else `strict`)."""
-    which: str = "open"
-    """All responses, or only those that are open or disputed."""
-    share: float | None = None
-    """A random share of all responses, by the config's seed."""
-    swap: bool = False
-    """Ask each question in both orders; an opinion counts only if it is the same in both."""
+    template: str = ""  # its name or path (default: the template this judge was asked with before, else `strict`)
+    which: str = "open"  # all responses, or only those that are open or disputed
+    share: float | None = None  # a random share of all responses, by the config's seed
+    swap: bool = False  # ask each question in both orders; an opinion counts only if it is the same in both
 
     def __post_init__(self) -> None:
         if self.which not in ("open", "all"):
@@ -61,15 +57,11 @@ class JudgeOptions(msgspec.Struct, frozen=True, kw_only=True):
 class Judged(NamedTuple):
     """What came of it."""
 
-    run: Run
-    """The judge's own run; its manifest says how the asking ended."""
+    run: Run  # the judge's own run; its manifest says how the asking ended
     label: str
-    asked: int
-    """Responses that the judge was asked about, now and before."""
-    verdicts: Counter[Verdict]
-    """Its opinions; `unmarkable` is undecided."""
-    nothing_to_show: int
-    """Responses that were chosen but hold nothing that a judge could be shown."""
+    asked: int  # responses that the judge was asked about, now and before
+    verdicts: Counter[Verdict]  # its opinions; `unmarkable` is undecided
+    nothing_to_show: int  # responses that were chosen but hold nothing that a judge could be shown
     template: JudgeTemplate
 
     def with_opinions(self, marks: list[Mark]) -> Judged:
@@ -82,10 +74,8 @@ class Case(NamedTuple):
 
     problem: Problem
     response: Response
-    answer: str | None
-    """As the protocol extracted it."""
-    kind: str
-    """What the protocol said."""
+    answer: str | None  # as the protocol extracted it
+    kind: str  # what the protocol said
 
 
 def judge_run(run: Run, options: JudgeOptions, config: Mapping[str, object], display: Display | None = None) -> Judged:

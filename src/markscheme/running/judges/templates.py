@@ -19,12 +19,11 @@ from markscheme.marking.bulk.graders import content_key
 from markscheme.marking.reading.sections import read
 from markscheme.types import CountdownGold, Message, Problem, Prompt, Question, Response
 
-LONGEST = 8_000
-"""Characters of a response that a judge gets to see, from its end, where the answer stands."""
+LONGEST = 8_000  # characters of a response that a judge gets to see, from its end, where the answer stands
 
 _PLACEHOLDER = re.compile(r"\{(question|gold|response|answer|mark|first|second)\}")
+# What begins a tag, a mark of a turn in a chat template (`<|im_end|>`, `[INST]`), or a fence.
 _OPENS = re.compile(r"<(?=[|｜/!\w])|\[(?=/?[A-Z_]{3})|\"(?=\"\")|`(?=``)|\{(?=[{%])", re.ASCII)
-"""What begins a tag, a mark of a turn in a chat template (`<|im_end|>`, `[INST]`), or a fence."""
 
 
 class JudgeTemplate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -36,10 +35,8 @@ class JudgeTemplate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     unsure: tuple[str, ...] = ()
     system: str = ""
     reference: str = ""
-    candidate: str = ""
-    """What `{first}` and `{second}` stand for; swapped, the other way round."""
-    prefix: str = ""
-    """What stands before every quoted line."""
+    candidate: str = ""  # what `{first}` and `{second}` stand for; swapped, the other way round
+    prefix: str = ""  # what stands before every quoted line
     version: int = 1
     summary: str = ""
     source: str = ""

@@ -26,10 +26,8 @@ MOST_MOVED = 300
 class MovedProblem:
     """A problem whose solve rate is another, as the page shows it."""
 
-    problem: int
-    """Its number in the first run."""
-    other: int
-    """Its number in the second run."""
+    problem: int  # its number in the first run
+    other: int  # its number in the second run
     id: str
     moved: Moved
 

@@ -18,10 +18,8 @@ from markscheme.view.links import Links
 from markscheme.view.site import Sheet
 from markscheme.view.visible import plain_visible
 
-MOST_CELLS = 2_400
-"""Cells a page: as many links as a browser takes without a thought."""
-MOST_CELLS_IN_A_FILE = 20_000
-"""An exported page has no second page to turn to."""
+MOST_CELLS = 2_400  # cells a page: as many links as a browser takes without a thought
+MOST_CELLS_IN_A_FILE = 20_000  # an exported page has no second page to turn to
 ORDERS = {"hard": "hardest first", "easy": "easiest first", "mixed": "most undecided first", "": "as in the data"}
 
 
@@ -43,16 +41,12 @@ class Grid:
     order: str
     sheet: Sheet[list[Any]]
     problems: int
-    flow: Markup | None = None
-    """All cells in one block, where a line a problem would be mostly paper."""
-    width: str = ""
-    """Class for the room that a line's cells take."""
-    id_width: str = ""
-    """Class for the room that the ids take."""
+    flow: Markup | None = None  # all cells in one block, where a line a problem would be mostly paper
+    width: str = ""  # class for the room that a line's cells take
+    id_width: str = ""  # class for the room that the ids take
 
 
-FEW = 2
-"""Samples up to which the cells stand in one block."""
+FEW = 2  # samples up to which the cells stand in one block
 
 
 def grid(links: Links, run: OpenRun, counts: Counts, query: Mapping[str, str]) -> Grid:

@@ -11,8 +11,7 @@ import numpy as np
 from markscheme.running.progress import duration
 from markscheme.view.library import OpenRun
 
-RECENT = 100
-"""Responses of a resumed run over which the rate is taken: the earlier ones came before it was resumed."""
+RECENT = 100  # responses of a resumed run over which the rate is taken: the earlier ones came before it was resumed
 
 
 class Pace(NamedTuple):
@@ -20,8 +19,7 @@ class Pace(NamedTuple):
 
     done: int
     total: int
-    line: str
-    """`3.1 responses/s, 840 tokens/s, about 12 min left`; empty while nothing can be said."""
+    line: str  # `3.1 responses/s, 840 tokens/s, about 12 min left`; empty while nothing can be said
 
 
 def pace(run: OpenRun) -> Pace | None:

@@ -18,16 +18,11 @@ from markscheme.view.pages.run import header
 from markscheme.view.site import NotThereError, Page, Site, live
 from markscheme.view.text import blocks, clock, render, render_plain
 
-MOST_RUNS = 50
-"""Runs on the page of a problem in all of them."""
-MOST_SAMPLES = 2_000
-"""Samples listed on a page, and answers compared with each other."""
-MOST_FIELDS = 30
-"""Of a problem's metadata."""
-RENDERED = 60_000
-"""Characters of a statement or solution that are shown."""
-FORMULA_SECONDS = 0.5
-"""Of processor time for the formulas of a text; what is left shows its source."""
+MOST_RUNS = 50  # runs on the page of a problem in all of them
+MOST_SAMPLES = 2_000  # samples listed on a page, and answers compared with each other
+MOST_FIELDS = 30  # of a problem's metadata
+RENDERED = 60_000  # characters of a statement or solution that are shown
+FORMULA_SECONDS = 0.5  # of processor time for the formulas of a text; what is left shows its source
 
 
 @dataclass(frozen=True)

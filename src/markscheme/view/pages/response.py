@@ -28,12 +28,10 @@ from markscheme.view.pages.turns import spoken, turns_so_far
 from markscheme.view.site import NotThereError, Page, Site, live
 from markscheme.view.text import Span, blocks, clock, overlap, render, render_plain
 
+# Characters at each end of a text that are in the page; what lies between comes when it is scrolled to.
 AT_ONCE = 24_000
-"""Characters at each end of a text that are in the page; what lies between comes when it is scrolled to."""
-LAZY = 16_000
-"""Characters of a piece that comes later."""
-LONGEST_COMMAND = 20_000
-"""Characters of a response that a command line carries."""
+LAZY = 16_000  # characters of a piece that comes later
+LONGEST_COMMAND = 20_000  # characters of a response that a command line carries
 
 
 class Block(NamedTuple):
@@ -48,10 +46,8 @@ class Block(NamedTuple):
 class Body(NamedTuple):
     """What came back, as a page shows it: the thinking folded, the answer open."""
 
-    reasoning: list[Block]
-    """Sent apart from the text."""
-    thinking: list[Block]
-    """In the text, up to the end of thinking."""
+    reasoning: list[Block]  # sent apart from the text
+    thinking: list[Block]  # in the text, up to the end of thinking
     answer: list[Block]
     answer_in_thinking: bool
 

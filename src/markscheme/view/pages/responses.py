@@ -22,12 +22,9 @@ from markscheme.view.site import Page, Sheet, Site, live
 from markscheme.view.visible import one_line, visible
 
 PER_PAGE = 100
-LONGEST_EXCERPTED = 400_000
-"""Bytes of a line that is read again to show where the words stand."""
-BEFORE, AFTER = 24, 60
-"""Characters around the words."""
-SEARCH_SECONDS = 0.25
-"""A search that takes longer shows what it has so far, and the page asks again."""
+LONGEST_EXCERPTED = 400_000  # bytes of a line that is read again to show where the words stand
+BEFORE, AFTER = 24, 60  # characters around the words
+SEARCH_SECONDS = 0.25  # a search that takes longer shows what it has so far, and the page asks again
 LONGEST_ANSWER = 2_000
 
 
@@ -39,8 +36,7 @@ class Listed:
     sample: int
     id: str
     look: Look
-    others: dict[str, Look]
-    """Under the other protocols."""
+    others: dict[str, Look]  # under the other protocols
     answer: str | None
     why: str
     tokens: int
@@ -48,10 +44,8 @@ class Listed:
     latency: float
     cut: bool
     disagree: bool
-    excerpt: Markup | None = None
-    """Where the words that were looked for stand."""
-    question: str = ""
-    """The beginning of what was asked, and the right answer: columns that one may choose."""
+    excerpt: Markup | None = None  # where the words that were looked for stand
+    question: str = ""  # the beginning of what was asked, and the right answer: columns that one may choose
     gold: str = ""
 
 

@@ -17,12 +17,10 @@ from markscheme.view.overview import Overview, overview
 from markscheme.view.site import Page, Sheet, Site
 
 PER_PAGE = 200
-MOST_SETTINGS = 5
-"""Settings that are columns; more do not fit."""
-MOST_OF_GROUP = 12
-"""Runs of an experiment on the first page; all are one click away."""
-MOST_PAIRS = 45
-"""Comparisons in an exported site: all pairs of ten runs."""
+MOST_SETTINGS = 5  # settings that are columns; more do not fit
+MOST_OF_GROUP = 12  # runs of an experiment on the first page; all are one click away
+MOST_PAIRS = 45  # comparisons in an exported site: all pairs of ten runs
+# What can be sorted by, with the heading.
 COLUMNS = {
     "name": "Run",
     "benchmark": "Benchmark",
@@ -36,13 +34,12 @@ COLUMNS = {
     "cost": "Cost",
     "started": "Started",
 }
-"""What can be sorted by, with the heading."""
+# Columns whose figure has another name in the overview.
 FIGURES = {
     "accuracy": "accuracy.value",
     "truncated": "truncation.value",
     "tokens": "mean_tokens",
 }
-"""Columns whose figure has another name in the overview."""
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,9 @@ from typing import Final, NamedTuple
 MAX_BITS: Final = 1 << 16  # of one coefficient: 2004! has 19,000 bits
 MAX_TERMS: Final = 1500  # of one sum
 _effort = threading.local()
+# Term products and characters of names that one answer or one comparison may cost: about 40 ms; real answers cost up
+# to 2,000.
 MAX_EFFORT: Final = 40_000
-"""Term products and characters of names that one answer or one comparison may cost: about 40 ms; real answers cost up to 2,000."""
 
 
 def fresh_effort() -> None:

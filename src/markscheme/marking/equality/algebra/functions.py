@@ -224,6 +224,7 @@ def of_several(kind: str, values: Sequence[Value]) -> Value:
     return ordered[0] if len(ordered) == 1 else atom(kind, *ordered, complete=False)
 
 
+# Functions of one argument by the name the parser gives them.
 FUNCTIONS: Final[dict[str, Callable[[Value], Value]]] = {
     "sqrt": sqrt,
     "cbrt": lambda a: power(a, Fraction(1, 3)),
@@ -248,6 +249,5 @@ FUNCTIONS: Final[dict[str, Callable[[Value], Value]]] = {
     "ceil": lambda a: neg(floor(neg(a))),
     "factorial": factorial,
 }
-"""Functions of one argument by the name the parser gives them."""
+# Those whose argument may be in degrees.
 TRIGONOMETRIC: Final = frozenset({"sin", "cos", "tan", "cot", "sec", "csc", "cis"})
-"""Those whose argument may be in degrees."""

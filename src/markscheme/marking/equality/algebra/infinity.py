@@ -37,5 +37,5 @@ def _extended(exact: Callable[[Value, Value], Value], limit: Callable[[float, fl
 
 
 _LIMITS: Final = {add: operator.add, sub: operator.sub, mul: operator.mul, div: operator.truediv, power: _power}
+# For an operation on values, the one that knows infinity.
 WITH_INFINITY: Final = {exact: _extended(exact, limit) for exact, limit in _LIMITS.items()}
-"""For an operation on values, the one that knows infinity."""

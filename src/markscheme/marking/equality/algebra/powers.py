@@ -33,8 +33,7 @@ from markscheme.marking.equality.algebra.exact import (
 from markscheme.marking.equality.algebra.numeric import approximate
 
 MAX_FACTORED_BITS: Final = 4096
-MAX_DIVISOR: Final = 30_000
-"""Up to here divisors are tried: some 3 ms."""
+MAX_DIVISOR: Final = 30_000  # up to here divisors are tried: some 3 ms
 HALF: Final = Fraction(1, 2)
 
 

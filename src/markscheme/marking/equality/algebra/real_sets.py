@@ -80,8 +80,7 @@ def difference(a: RealSet, b: RealSet) -> RealSet:
     return _combined(a, b, lambda left, right: left and not right)
 
 
-_MAX_PIECES = 120
-"""No answer is a union of more; each further one sorts them all anew."""
+_MAX_PIECES = 120  # no answer is a union of more; each further one sorts them all anew
 
 
 def _combined(a: RealSet, b: RealSet, kept: Callable[[bool, bool], bool]) -> RealSet:

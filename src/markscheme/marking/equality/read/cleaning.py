@@ -89,8 +89,8 @@ _WIDE: Final = re.compile(r"\s{2,}|[^\S ]")
 _UNESCAPED: Final = re.compile(
     r"\f(?=rac)|[\b](?=eta|inom|ar\{)|\t(?=ext|imes|heta|frac|an\b|au\b)|\r(?=ight|ho)|\n(?=eq\b)"
 )
+# `\frac` and `\text` that were read as if their first letters were an escape: a form feed and `rac`, a tab and `ext`.
 _ESCAPES: Final = {"\f": "\\f", "\b": "\\b", "\t": "\\t", "\r": "\\r", "\n": "\\n"}
-"""`\\frac` and `\\text` that were read as if their first letters were an escape: a form feed and `rac`, a tab and `ext`."""
 _FINAL: Final = ".,;:\\"
 _WRAPPERS: Final = (
     ("\\(", "\\)"),
@@ -158,8 +158,8 @@ def clean(text: str) -> str:
     return text
 
 
+# Nobody puts more signs on one letter, and sorting thousands of them takes quadratic time.
 _MARKS: Final = re.compile("[\u0300-\u036f]{9,}")
-"""Nobody puts more signs on one letter, and sorting thousands of them takes quadratic time."""
 
 
 def _to_ascii(text: str) -> str:

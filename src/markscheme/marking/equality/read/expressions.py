@@ -35,6 +35,7 @@ _COMMANDS: Final[dict[str, Callable[..., Value]]] = {
     "binom": functions.binomial,
     "sqrt": lambda first, *radicand: power(radicand[0], div(1, first)) if radicand else sqrt(first),
 }
+# The closing bracket, and the function that the pair means.
 _BRACKETS: Final = {
     "(": (")", None),
     "[": ("]", None),
@@ -43,7 +44,6 @@ _BRACKETS: Final = {
     "⌈": ("⌉", functions.FUNCTIONS["ceil"]),
     "|": ("|", functions.absolute),
 }
-"""The closing bracket, and the function that the pair means."""
 _CONSTANTS: Final = {"π": PI, "e": EULER, "i": IMAGINARY}
 _RADIANS: Final = mul(PI, Fraction(1, 180))
 _VALUES: Final = frozenset({"n", "v", "inf", "f", "c", "{", "(", "|"})

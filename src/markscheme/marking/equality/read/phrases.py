@@ -25,8 +25,7 @@ _CHOICE: Final = re.compile(
     r"\s*(?:(?![-+*/^=<>]|\\(?:cup|cap|cdot|times|in)\b)(.+))?",
     re.DOTALL,
 )
-_LABEL: Final = re.compile(r"[,;]\s*[A-Z]:")
-"""`J: 4 hr, S: 14 hr` names values, not a choice."""
+_LABEL: Final = re.compile(r"[,;]\s*[A-Z]:")  # `J: 4 hr, S: 14 hr` names values, not a choice
 _NAMED_CHOICE: Final = re.compile(r"(?:option|choice|answer|letter)\s*:?\s*\(?([A-Za-z])\)?", re.IGNORECASE)
 _AND_A_PART: Final = re.compile(r"(\d{1,9})\s+and\s+((?:a|one|two|three)[\s-][a-z]+)", re.IGNORECASE)
 _COUNTED: Final = re.compile(

@@ -12,6 +12,7 @@ def words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+# Function names, as commands and as plain letters, to the name in the program.
 FUNCTIONS: Final = {
     "sin": "sin", "cos": "cos", "tan": "tan", "tg": "tan", "cot": "cot", "ctg": "cot", "sec": "sec", "csc": "csc",
     "cosec": "csc", "arcsin": "arcsin", "asin": "arcsin", "arccos": "arccos", "acos": "arccos", "arctan": "arctan",
@@ -20,12 +21,11 @@ FUNCTIONS: Final = {
     "ceil": "ceil", "factorial": "factorial", "cbrt": "cbrt", "cis": "cis", "asinh": "asinh", "arsinh": "asinh", "arcsinh": "asinh", "acosh": "acosh",
     "arcosh": "acosh", "arccosh": "acosh", "atanh": "atanh", "artanh": "atanh", "arctanh": "atanh",
 }  # fmt: skip
-"""Function names, as commands and as plain letters, to the name in the program."""
 INVERSE: Final = {
     "sin": "arcsin", "cos": "arccos", "tan": "arctan", "cot": "arccot", "sinh": "asinh", "cosh": "acosh", "tanh": "atanh",
 }  # fmt: skip
+# Functions of several arguments; as plain letters they are words, and `min` a unit.
 OF_SEVERAL: Final = frozenset({"gcd", "lcm", "max", "min"})
-"""Functions of several arguments; as plain letters they are words, and `min` a unit."""
 GREEK: Final = words(
     "alpha beta gamma delta epsilon varepsilon zeta eta theta vartheta iota kappa lambda mu nu xi rho "
     "varrho sigma tau upsilon phi varphi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi "
@@ -61,33 +61,33 @@ SKIPPED: Final = words(
 SPACING: Final = frozenset({",", ";", ":", " ", "quad", "qquad", ">", "enspace", "thinspace", "\n", "\t"})
 FRACTIONS: Final = frozenset({"frac", "dfrac", "tfrac", "cfrac", "sfrac", "nicefrac", "flatfrac", "xfrac"})
 BINOMIALS: Final = frozenset({"binom", "dbinom", "tbinom"})
+# Commands whose braces hold what is meant; the command itself only dresses it.
 FONTS: Final = words(
     "text textbf textit textrm textsf texttt textup textnormal textmd textsc emph mbox hbox mathrm mathbf "
     "mathit mathsf mathtt num mathnormal mathcal mathscr mathfrak boldsymbol bm pmb bold boxed fbox "
     "operatorname underline overset ensuremath underbrace overbrace vec overrightarrow hat widehat "
     "tilde mathord mathop mathbin mathrel unit si "
 )
-"""Commands whose braces hold what is meant; the command itself only dresses it."""
+# Commands that go away with their first argument.
 DISCARDED: Final = frozenset({"textcolor", "color", "hspace", "vspace", "phantom", "label", "tag", "style", "class"})
-"""Commands that go away with their first argument."""
 UPRIGHT: Final = frozenset(
     {"text", "textrm", "mathrm", "mbox", "hbox", "textnormal", "textup", "operatorname", "unit", "si"}
 )
 MATRICES: Final = frozenset(
     {"pmatrix", "bmatrix", "matrix", "Bmatrix", "smallmatrix", "array", "psmallmatrix", "bsmallmatrix"}
 )
+# Letters that make a word though they could be a product of variables.
 SHORT_WORDS: Final = frozenset(
     "kgs kms gms mls a an and as at be by cm dm do ft go he if in is it kg km lb me mg mi ml mm my no nm of on or oz so to up us we yd "
     "chf gbp am pm th st nd rd hr hrs min mins sec secs lbs mph kph kmh sq cu per day yes not all any bits east west north south "
     "way man car bag can jar lap map cap hat gas cents cent dollar dollars base mod gal pt qt yr yrs wk ml cc rad hz pct percent usd".lower().split()
 )
-"""Letters that make a word though they could be a product of variables."""
 _JOINING: Final = {
     "and": "and & und et и та và dan och og 和 以及 と และ এবং और మరియు",
     "or": "or oder ou или либо 或 或者 または もしくは あるいは atau veya hoặc eller lub หรือ অথবা বা या లేదా",
 }
+# Words between two values of a list, and how they join them.
 CONNECTIVES: Final = {word: joined for joined, said in _JOINING.items() for word in said.split()}
-"""Words between two values of a list, and how they join them."""
 _PLAIN_CONSTANTS: Final[dict[str, tuple[str, str]]] = {
     "pi": ("v", "π"), "Pi": ("v", "π"), "PI": ("v", "π"), "infinity": ("inf", "∞"), "Infinity": ("inf", "∞"), "inf": ("inf", "∞"), "infty": ("inf", "∞"),
     "oo": ("inf", "∞"), "sqrt": ("c", "sqrt"), "union": ("u", "∪"), "deg": ("o", "°"), "equals": ("r", "="),
@@ -95,8 +95,8 @@ _PLAIN_CONSTANTS: Final[dict[str, tuple[str, str]]] = {
 }  # fmt: skip
 
 
+# From here on a single letter is a word or a measure (或, 分, 歳), which no variable is named after.
 _FIRST_SIGN: Final = "\u0900"
-"""From here on a single letter is a word or a measure (或, 分, 歳), which no variable is named after."""
 
 
 def command(name: str) -> tuple[str, str] | None:

@@ -22,12 +22,12 @@ _COLON: Final = re.compile(r"(?<!\s)\s*+\\colon(?![a-zA-Z])\s*+")
 _SPACING: Final = re.compile(r"\\[,;:! ]|\\q?quad(?![a-zA-Z])|~")
 _WORD: Final = re.compile(rf"{WORD}|\d+(?:\.\d+)?|[^\w\s.,;:!?\"'(){{}}$*\\]", re.UNICODE)
 _VERB: Final = re.compile(r" (?:is|are) ")
+# Words that add nothing to what the question says.
 _UNNAMED: Final = word_set(
     "it this that they these those there he she so the of only final correct given answer answers result conclusion "
     "solution solutions statement graph curve equation function limit series sequence set relation shape figure triangle "
     "day month year time date value number"
 )
-"""Words that add nothing to what the question says."""
 _INTRODUCING: Final = frozenset(["on", "due", "in", "to", "towards", "toward", "at", "the", "a", "an"])
 _CLASSING: Final = frozenset(["function", "functions", "direction", "number", "numbers", "triangle"])
 _YEAR: Final = "january february march april may june july august september october november december"
@@ -38,6 +38,7 @@ _QUADRANTS: Final = ("first 1st i 1", "second 2nd ii 2", "third 3rd iii 3", "fou
 _THINGS: Final = r"(?:(?:real|integer|such|positive|possible|valid|common|other) )*"
 UNDEFINED: Final = Text("does not exist")
 
+# What is meant, and how it is said: a pattern for all of the words. The first row that fits wins.
 _MEANINGS: Final[tuple[tuple[ParsedAnswer, str], ...]] = (
     (Text("yes"), r"yes|yes it is|yes they are|yes it does|是|是的|да|sí|oui|ja|はい|ndiyo|ใช่|হ্যাঁ|అవును"),
     (Text("no"), r"no|no it is not|no it does not|否|不是|不|нет|não|non|nein|いいえ|hapana|ไม่|না|లేదు"),
@@ -61,11 +62,9 @@ _MEANINGS: Final[tuple[tuple[ParsedAnswer, str], ...]] = (
     *((Text(f"quadrant {k}"), rf"(?:{'|'.join(names.split())}) quadrant|quadrant (?:{'|'.join(names.split())})")
       for k, names in enumerate(_QUADRANTS, 1)),
 )  # fmt: skip
-"""What is meant, and how it is said: a pattern for all of the words. The first row that fits wins."""
 _SAID: Final = re.compile("|".join(f"(?P<m{k}>{pattern})" for k, (_, pattern) in enumerate(_MEANINGS)))
 _LONGEST: Final = 80
-_LONGEST_SUBJECT: Final = 80
-"""Characters of what something is said of; a longer text says more than its last clause."""
+_LONGEST_SUBJECT: Final = 80  # characters of what something is said of; a longer text says more than its last clause
 _DIGIT: Final = re.compile(r"\d")
 _DATE: Final = re.compile(
     rf"(?:(?P<a>\d{{1,2}})(?: ?(?:st|nd|rd|th))?(?: of)? )?(?P<month>{'|'.join(f'{m}|{m[:3]}' for m in _MONTHS)})"

@@ -28,6 +28,7 @@ from markscheme.marking.equality.kinds import (
 from markscheme.marking.equality.rules import equations, lists, scalars
 
 Rule = Callable[..., bool | None]
+# The rule for two kinds, stated in one order and tried in both: kinds that no row names are never equal.
 RULES: Final[dict[tuple[type, type], Rule]] = {
     (Scalar, Scalar): scalars.scalars,
     (Text, Text): scalars.texts,
@@ -53,11 +54,9 @@ RULES: Final[dict[tuple[type, type], Rule]] = {
         for kind in (Scalar, Sequence, Collection, RealSet, Matrix, Text, Based, Clock, Choice)
     },
 }
-"""The rule for two kinds, stated in one order and tried in both: kinds that no row names are never equal."""
 
 
-_SIMPLE: Final = 10**9
-"""No decimal of 13 digits or more is a fraction of smaller numbers."""
+_SIMPLE: Final = 10**9  # no decimal of 13 digits or more is a fraction of smaller numbers
 
 
 _SIMPLE_DENOMINATOR = 99
@@ -68,10 +67,8 @@ class Comparator(msgspec.Struct):
     """One comparison: what it noticed on the way, and what it could not decide."""
 
     flags: list[str] = []
-    flipped: bool = False
-    """Whether the first of the two is the gold: rules are written for one order of kinds only."""
-    places: int | None = None
-    """The decimal places the problem asks for, if it asks for rounding."""
+    flipped: bool = False  # whether the first of the two is the gold: rules are written for one order of kinds only
+    places: int | None = None  # the decimal places the problem asks for, if it asks for rounding
     numeric: bool = False
     exhausted: bool = False
 
