@@ -17,6 +17,8 @@ from markscheme.benchmarks import Benchmark, expand
 from markscheme.config import NOT_FOR_JUDGES, make_config
 from markscheme.errors import ModelError, UsageError
 from markscheme.experiments import Cell, begin_or_extend, forecast, places, read_cells, run_cells, typed_cells
+from markscheme.models.base import Model
+from markscheme.objects import named_objects
 from markscheme.reporting.summary import finish
 from markscheme.running import new_folder, prepare
 from markscheme.running.judges import JudgeOptions, judge_file, judge_run
@@ -28,7 +30,7 @@ from markscheme.tracking import tracked
 def run(
     benchmark: str | Path | Benchmark,
     *,
-    model: str,
+    model: Any,
     out: str | Path | None = None,
     reuse: Runs | Iterable[Runs] = (),
     progress: bool = True,
@@ -36,6 +38,9 @@ def run(
     **options: Any,
 ) -> Run:
     """Ask a model every question of a benchmark (by name, path or as an object), mark every response, and return the run.
+
+    `model` and `protocol` may be Python objects: a function from a prompt to an answer, sync or async, and a function
+    `(response, gold)`.
 
     The run folder is `out`, or a new one below `runs/`; where `out` holds this run already, only what it lacks is asked,
     so a cell may be run again. `reuse` names runs whose answers to the same requests are taken. `track` names trackers
@@ -191,6 +196,8 @@ judge_async = awaitable(judge)
 def _prepared(benchmark: Any, model: Any, options: dict[str, Any]) -> tuple[Any, Any]:
     """The checked options of one run, and its questions; a benchmark may be one that only this program knows."""
     given = benchmark if isinstance(benchmark, Benchmark) else None
+    if callable(model) or isinstance(model, Model):
+        model = named_objects({"model": model})["model"]
     if not isinstance(model, str) or not (given or isinstance(benchmark, str)):
         raise UsageError(
             "ms.run asks one model the questions of one benchmark, which is a name, a path or a ms.Benchmark; "
@@ -215,7 +222,7 @@ def _cells(file: Any, model: Any, benchmark: Any, out: Any, options: dict[str, A
 
 def _one_k(options: dict[str, Any]) -> dict[str, Any]:
     k = options.get("pass_k")
-    return {**options, "pass_k": (k,)} if isinstance(k, int) else options
+    return named_objects({**options, "pass_k": (k,)} if isinstance(k, int) else options)
 
 
 def _finished(finished: folder.Run) -> Run:

@@ -12,6 +12,7 @@ from markscheme.api.frames import Columns, Frames, Rows
 from markscheme.api.notebook import html_response
 from markscheme.api.python_words import in_python, methods_speaking_python
 from markscheme.errors import JournalError, MarkschemeError, UsageError
+from markscheme.objects import named_objects
 from markscheme.reporting.figures import percent
 from markscheme.reporting.summary import Summary, finish, marked_label, summarize
 from markscheme.reporting.terminal import gold_line
@@ -107,12 +108,12 @@ class Run(folder.Run, Frames):
 
         return audit(self, **options)
 
-    def mark(self, protocol: str | Sequence[str]) -> Self:
+    def mark(self, protocol: Any) -> Self:
         """Judge every response again under a protocol, or several; the marks stand beside the others."""
         from markscheme.marking import get_protocol
         from markscheme.runs.judging import judge_all
 
-        rules = [get_protocol(name) for name in ([protocol] if isinstance(protocol, str) else protocol)]
+        rules = [get_protocol(name) for name in (protocol if isinstance(protocol, list | tuple) else [protocol])]
         problems = {question.problem.key: question.problem for question in self.questions()}
         for rule in rules:
             pairs = ((response, problems[response.key]) for response in self.responses())
@@ -124,7 +125,7 @@ class Run(folder.Run, Frames):
         from markscheme.running import resume
 
         with shown_and_tracked(self.manifest.benchmark, progress, track, self.path) as display:
-            self.manifest = resume(self, options, display).manifest
+            self.manifest = resume(self, named_objects(options), display).manifest
             finish(self)
         return self
 

@@ -32,10 +32,13 @@ def mark(
     problem: Problem | None = None,
     *,
     gold: str | int | float | Mapping[str, Any] | CountdownGold | None = None,
-    protocol: str | None = None,
+    protocol: Any = None,
     think_end: str = THINK_END,
 ) -> Mark:
-    """Judge one response against a problem, or against `gold`, under a protocol (the problem's own by default)."""
+    """Judge one response against a problem, or against `gold`, under a protocol (the problem's own by default).
+
+    A protocol is a name, `file.py:name`, a `Protocol`, or a function `(response, gold)` that returns a bool, number or `Mark`.
+    """
     return judge(*_job(response, problem, gold, protocol, think_end))
 
 
@@ -62,7 +65,7 @@ def _job(
     response: str | Response,
     problem: Problem | None,
     gold: str | int | float | Mapping[str, Any] | CountdownGold | None,
-    protocol: str | None,
+    protocol: Any,
     think_end: str,
 ) -> Job:
     if not isinstance(response, str | Response):
@@ -112,7 +115,7 @@ def _side_by_side(jobs: Iterator[Job], threads: int) -> Iterator[Mark]:
 
 def as_gold(gold: str | int | float | Mapping[str, Any] | CountdownGold, rule: Protocol) -> Gold:
     """The gold in the form the protocol judges against, or why it has none."""
-    if rule.gold == "countdown":
+    if rule.gold == "countdown" or (rule.gold == "any" and isinstance(gold, CountdownGold | Mapping)):
         return _puzzle(gold, rule)
     if isinstance(gold, str):
         return gold

@@ -10,18 +10,19 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from markscheme.errors import UsageError
 from markscheme.marking.reading.sections import ResponseSections
+from markscheme.objects import SourceObject, hand_over, is_object_spec, load_object
 from markscheme.types import Gold, Verdict
 
 if TYPE_CHECKING:
     from markscheme.marking.reading.values import Kind
 
-# What a protocol judges against: any answer as text, a number, the numbers and target of a puzzle; or nothing, where
-# the reply of a judge is read.
-GoldKind = Literal["text", "number", "countdown", "opinion"]
+# What a protocol judges against: any answer as text, a number, the numbers and target of a puzzle, whatever the problem
+# has; or nothing, where the reply of a judge is read.
+GoldKind = Literal["text", "number", "countdown", "any", "opinion"]
 ENTRY_POINTS = "markscheme.protocols"
 
 
@@ -58,6 +59,8 @@ class Protocol:
     slow: bool = False  # may wait for a worker process, so that many are better judged side by side
     needs: str = ""  # a package that is not part of the core installation
     asks: Callable[[Gold], Kind] | None = None  # what the reader is to look for; None if the protocol does not use it
+    source: str = ""  # `file.py:name` or `python:name`, for a protocol that is an object and not a name
+    sha256: str = ""  # of that source
 
     label: str = field(init=False)  # how marks name it: `name@version`
 
@@ -70,6 +73,7 @@ class Protocol:
 
 
 _loaded: dict[str, Protocol] = {}
+_given: dict[str, Protocol] = {}  # objects, by name: the last one of each counts
 _lock = threading.Lock()
 
 
@@ -79,20 +83,40 @@ def protocol_names() -> tuple[str, ...]:
     return (*built_in, *(name for name in sorted(_entry_points()) if name not in built_in))
 
 
-def get_protocol(name: str) -> Protocol:
-    """The protocol of that name, or of `name@version` when the version is the one at hand."""
+def get_protocol(name: Any) -> Protocol:
+    """Return the protocol of that name, of `name@version` if that is the version here, or made of an object.
+
+    An object is a `Protocol`, a function `(response, gold)`, or something with such a method `judge`; `file.py:name` is one too.
+    """
+    if not isinstance(name, str):
+        return _of_object(hand_over(name, "protocol"))
     known = _loaded.get(name)
     if known is not None:
         return known
+    if is_object_spec(name):
+        return _of_object(load_object(name, "protocol"))
     bare, _, version = name.partition("@")
-    protocol = _load(bare)
+    protocol = _given.get(bare) or _load(bare)
     if version and version != protocol.version:
         raise UsageError(
             f"protocol {bare!r} is at version {protocol.version} here, not {version}; ask for {bare!r} or install "
             f"the markscheme that has version {version}."
         )
     with _lock:
-        return _loaded.setdefault(name, protocol)
+        return protocol if bare in _given else _loaded.setdefault(name, protocol)
+
+
+def _of_object(given: SourceObject) -> Protocol:
+    from markscheme.marking.functions import protocol_of
+
+    made = protocol_of(given)
+    if isinstance(given.value, Protocol) and given.value is _built_in().get(made.name):
+        return given.value
+    if made.name in _built_in() or made.name in _entry_points():
+        raise UsageError(f"there is a protocol {made.name!r} already; give {given.spec} another name")
+    with _lock:
+        _given[made.name] = made
+    return made
 
 
 def _load(name: str) -> Protocol:

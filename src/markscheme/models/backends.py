@@ -13,6 +13,7 @@ from markscheme.errors import ModelError, UsageError, needed
 from markscheme.models.addresses import with_environment
 from markscheme.models.base import Model
 from markscheme.models.secrets import check_key_variable, guard
+from markscheme.objects import is_object_spec
 
 
 class Backend(NamedTuple):
@@ -60,6 +61,8 @@ def backend_names() -> dict[str, str]:
 
 def check_backend(spec: str) -> None:
     """Refuse a spec whose backend does not exist."""
+    if is_object_spec(spec):
+        return
     backend = spec.partition("/")[0]
     if backend not in BACKENDS and not entry_points(group=ENTRY_POINTS, name=backend):
         known = f"the backends are {', '.join(backend_names())}"
@@ -125,6 +128,10 @@ def load_here(spec: str, config: RunConfig) -> Model:
 def _factory(spec: str) -> Callable[[str, RunConfig], object]:
     """The `create` of a spec's backend."""
     check_backend(spec)
+    if is_object_spec(spec):
+        from markscheme.models.callables import create as create_callable
+
+        return lambda _, config: create_callable(spec, config)
     backend = spec.partition("/")[0]
     if backend in BACKENDS:
         # What answers in this process may lack its library; the others need nothing but ours.

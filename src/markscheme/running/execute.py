@@ -34,7 +34,7 @@ from markscheme.running.conversation import check_talk
 from markscheme.running.interrupts import Interrupts, signals_kept
 from markscheme.running.live import Live
 from markscheme.running.prepare import Prepared, git_revision, package_versions, prepare
-from markscheme.running.resuming import checked_questions, grow, resumed_config
+from markscheme.running.resuming import checked_questions, grow, object_digests, resumed_config
 from markscheme.running.reuse import reuse_answers
 from markscheme.running.rounds import Looks, Rounds, baseline_of, first_round
 from markscheme.runs.folder import Manifest, Run, disk_reserve
@@ -125,6 +125,7 @@ def resume(
         run.manifest = msgspec.structs.replace(
             run.manifest,
             config=hide_config(config),
+            objects=object_digests(config),
             protocol=get_protocol(run.manifest.protocol.partition("@")[0]).label,
             status="running",
             resumed=run.manifest.resumed + 1,
@@ -219,6 +220,7 @@ def _manifest(
         python=platform.python_version(),
         platform=platform.platform(),
         git_revision=git_revision(),
+        objects=object_digests(config),
     )
 
 

@@ -139,7 +139,11 @@ def mark_apart(pairs: Sequence[Pair], protocol: str) -> list[Mark]:
     limit = SECONDS + (PROOF * len(pairs) if rule.slow else 0.0)
     # In JSON, as they lie on disk: no other form holds every integer. Of metadata, marking looks at the names.
     bare = [(replace(response, metadata=dict.fromkeys(response.metadata)), problem) for response, problem in pairs]
-    outcome = _pool().run(JUDGE, [msgspec.json.encode(bare), protocol], time_limit=limit)
+    # A function of this program by its label: a copy of this process may know an earlier version of it.
+    known_as = (
+        rule.source if rule.source.rpartition(":")[0].endswith(".py") else rule.label if rule.source else protocol
+    )
+    outcome = _pool().run(JUDGE, [msgspec.json.encode(bare), known_as], time_limit=limit)
     if outcome.status == "done":
         return _decoder.decode(outcome.value)
     if stops != _stops:

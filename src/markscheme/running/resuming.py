@@ -14,8 +14,10 @@ import msgspec
 
 from markscheme.config import RunConfig, fixed_options, make_config
 from markscheme.errors import JournalError, MarkschemeError, UsageError
+from markscheme.marking import get_protocol
 from markscheme.models import STARTED
 from markscheme.models.secrets import hidden_options, hide_config
+from markscheme.objects import is_object_spec, load_object
 from markscheme.prompts import prompts_sha256
 from markscheme.redaction import HIDDEN
 from markscheme.running.prepare import prepare
@@ -50,12 +52,33 @@ def resumed_config(run: Run, changes: Mapping[str, Any]) -> RunConfig:
             f"{run.path} cannot be resumed with other questions or sampling ({'; '.join(differences)}); "
             "leave these options out, or start a new run"
         )
+    _check_objects(run, changed)
     for name in (name for name in hidden_options(changed) if name not in changes):
         raise UsageError(
             f"{run.path}: --{name.replace('_', '-')} held something secret, which was not stored (it is kept as "
             f"{HIDDEN}); give it again to resume"
         )
     return changed
+
+
+def object_digests(config: RunConfig) -> dict[str, str]:
+    """SHA-256 of the source of each option that is a Python object; makes a protocol known by its name."""
+    digests = {}
+    if is_object_spec(config.model):
+        digests["model"] = load_object(config.model, "model").sha256
+    if config.protocol is not None and is_object_spec(config.protocol):
+        digests["protocol"] = get_protocol(config.protocol).sha256
+    return digests
+
+
+def _check_objects(run: Run, config: RunConfig) -> None:
+    """Refuse to ask another model than the run began with. A changed protocol is a new version, and marks again."""
+    before = run.manifest.objects.get("model")
+    if before is not None and object_digests(config).get("model", before) != before:
+        raise UsageError(
+            f"{config.model} was changed since {run.path} began, so its answers would be another model's; restore it, or "
+            "start a new run"
+        )
 
 
 def checked_questions(run: Run, config: RunConfig) -> list[Question]:

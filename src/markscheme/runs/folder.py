@@ -83,6 +83,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     git_revision: str | None = None
     sampling: dict[str, Any] = {}  # as sent, benchmark defaults filled in
     tools: dict[str, str] = {}  # what the model may call, and where that runs
+    objects: dict[str, str] = {}  # SHA-256 of the source of a protocol or model that is a Python object
     usage: Usage | None = None  # tokens, latency, attempts, cost
     resumed: int = 0  # how many times
     digests: dict[str, FileDigest] = {}  # of each file, when the run ended or was marked again

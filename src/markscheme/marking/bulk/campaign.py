@@ -220,7 +220,7 @@ def mark_in_bulk(
     parts = [part_file(folder, number, shard.file) for number, shard in enumerate(shards)]
     ended = _earlier(parts, say)
     jobs = {
-        number: Job(shard, str(parts[number].absolute()), rule.label, golds, think_end)
+        number: Job(shard, str(parts[number].absolute()), rule.source or rule.label, golds, think_end)
         for number, shard in enumerate(shards)
         if number not in ended
     }
