@@ -1,4 +1,4 @@
-"""Who answers: one file a backend, a table of them, and the fleet: many at once."""
+"""Models: one file per backend, a table of them, and the fleet that runs many at once."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["STARTED", "WITHOUT_GPU", "backend_names", "load_model"]
 
 
 def load_model(spec: str, config: RunConfig) -> Model:
-    """The model a spec such as `openai/Qwen3-8B` or `solver` names, here or on a Ray cluster."""
+    """Load the model that a spec such as `openai/Qwen3-8B` or `solver` names, here or on a Ray cluster."""
     if config.engine != "ray":
         return load_here(spec, config)
     from markscheme.models.fleet.ray_model import create as place

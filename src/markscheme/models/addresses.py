@@ -1,7 +1,7 @@
-"""Where requests go: what the user says, else what the usual variables of each provider's clients say, else the provider.
+"""Where requests go: the user's address, else the environment's, else the provider's own.
 
-Proxies are those of the environment (`HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`), with `NO_PROXY` in the forms that curl and
-requests understand: names, suffixes, ports, networks.
+Proxies come from the environment (`HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`). `NO_PROXY` takes the forms that curl and
+requests understand: names, suffixes, ports and networks.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from markscheme.config import RunConfig
 from markscheme.errors import UsageError
 
 OFFICIAL = {"openai": "https://api.openai.com/v1", "anthropic": "https://api.anthropic.com"}
-# By backend; the first that is set counts.
+# By backend. The first variable that is set wins.
 VARIABLES = {"openai": ("OPENAI_BASE_URL", "OPENAI_API_BASE"), "anthropic": ("ANTHROPIC_BASE_URL",)}
 
 
 def with_environment(config: RunConfig) -> RunConfig:
-    """The options with the address that the environment names, where none was given: the manifest says what was asked."""
+    """Fill in the address that the environment names if none was given, so the manifest says what was asked."""
     backend = config.model.partition("/")[0]
     _, address = next(environment_addresses(backend), ("", ""))
     if config.base_url or address.rstrip("/") in ("", OFFICIAL.get(backend)):
@@ -33,16 +33,16 @@ def with_environment(config: RunConfig) -> RunConfig:
 
 
 def environment_addresses(backend: str | None = None) -> Iterator[tuple[str, str]]:
-    """The variables that are set, with their addresses."""
+    """Yield each variable that is set, with its address."""
     names = VARIABLES.get(backend, ()) if backend else (name for names in VARIABLES.values() for name in names)
     return ((name, address) for name in names if (address := os.environ.get(name, "").strip()))
 
 
 def proxy_of(url: str) -> str | None:
-    """The proxy that the environment names for this address."""
+    """Return the proxy that the environment names for this address."""
     parts = urlsplit(url)
     host = parts.hostname or ""
-    # A proxy's loopback is not ours, whether or not `no_proxy` says so.
+    # A proxy's loopback is not ours, whatever `no_proxy` says.
     if host in ("localhost", "::1") or host.startswith("127.") or _bypassed(host, parts.port):
         return None
     proxies = getproxies()
@@ -51,7 +51,7 @@ def proxy_of(url: str) -> str | None:
         return None
     if "://" not in proxy:
         proxy = f"http://{proxy}"
-    if not is_address(proxy):  # not repeated: there may be a password in it
+    if not is_address(proxy):  # do not repeat it: it may contain a password
         raise UsageError(
             f"the environment names the proxy {proxy.partition('://')[0]}://… for {host}, which is no address of an http:// or "
             f"https:// proxy; set {parts.scheme.upper()}_PROXY to one, or NO_PROXY={host} to do without"
@@ -60,12 +60,12 @@ def proxy_of(url: str) -> str | None:
 
 
 def is_address(url: str) -> bool:
-    """Whether an HTTP client can do something with it."""
+    """Return whether an HTTP client can use this address."""
     try:
         parts = urlsplit(url)
         (URL(url).raw_host or "").encode("idna")
         return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:  # half a bracket, a port beyond 65535, a name with nothing between two dots
+    except ValueError:  # an unclosed bracket, a port above 65535, an empty label in the name
         return False
 
 
@@ -76,5 +76,5 @@ def _bypassed(host: str, port: int | None) -> bool:
         address = ip_address(host)
         names = [name.strip() for name in getproxies().get("no", "").split(",") if "/" in name]
         return any(address in ip_network(name, strict=False) for name in names)
-    except ValueError:  # a name, or a network that is none
+    except ValueError:  # a host name, or an invalid network
         return False

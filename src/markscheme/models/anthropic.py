@@ -19,18 +19,18 @@ from markscheme.types import Sampling
 
 KEY_VARIABLE = "ANTHROPIC_API_KEY"
 API_VERSION = "2023-06-01"
-MAX_TOKENS = 8192  # this API demands a limit; `--max-tokens` sets another
+MAX_TOKENS = 8192  # the API requires a limit; `--max-tokens` sets another
 
 
 def create(target: str, config: RunConfig) -> Anthropic:
-    """A model of Anthropic, or behind a gateway that speaks its API."""
+    """Create a client for an Anthropic model, or for a gateway with the same API."""
     if not target:
         raise UsageError("anthropic needs a model name behind the slash")
     return Anthropic(target, config)
 
 
 class Anthropic(Served):
-    """Asks `/v1/messages`, one sample a request. The API takes no seed."""
+    """Ask `/v1/messages`, one sample per request. The API takes no seed."""
 
     converses = True
     fold = MessageFold
@@ -55,13 +55,13 @@ class Anthropic(Served):
         )
 
     def options(self, config: RunConfig) -> dict[str, Any]:
-        """The budget of thinking is a field of its own; the other two are not this API's."""
+        """Support only the thinking budget of the optional parameters."""
         super().options(msgspec.structs.replace(config, thinking_budget=None))
         budget = config.thinking_budget
         return {} if budget is None else {"thinking": {"type": "enabled", "budget_tokens": budget}}
 
     def as_sent(self, sampling: Sampling) -> Sampling:
-        """The API refuses a temperature or top_k beside thinking, and demands a token limit."""
+        """Drop temperature and top_k next to thinking, which the API refuses, and add the token limit that it requires."""
         sampling = msgspec.structs.replace(sampling, max_tokens=sampling.max_tokens or MAX_TOKENS)
         if as_object(self.extra.get("thinking")).get("type") == "enabled":
             sampling = msgspec.structs.replace(sampling, temperature=None, top_k=None)
@@ -71,7 +71,6 @@ class Anthropic(Served):
         return AnthropicBatches(self, self._transport, f"{self._url}/batches")
 
     def body(self, request: Request) -> dict[str, Any]:
-        """System messages have a place of their own."""
         system = [message.content for message in request.prompt.messages if message.role == "system"]
         tools = [
             {"name": tool.name, "description": tool.description, "input_schema": tool.parameters}

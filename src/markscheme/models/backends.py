@@ -1,4 +1,4 @@
-"""The table of backends: one file each, found by the name before the slash of `backend/target`."""
+"""The table of backends: one file each, found by the name before the slash in `backend/target`."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from markscheme.objects import is_object_spec
 
 
 class Backend(NamedTuple):
-    """A row of the table; the module of a backend has its name, and a function `create(target, config) -> Model`."""
+    """A row of the table. The module has the backend's name and a function `create(target, config) -> Model`."""
 
-    # Where answers come from: somebody's server or file, servers that markscheme starts (one for each replica),
+    # Where answers come from: a server or file that exists already, servers that markscheme starts (one per replica),
     # this process, or this process without a GPU.
     computes: Literal["elsewhere", "in servers", "here", "on cores"]
     summary: str
 
 
-# The backends in the box. Nothing of theirs is imported before it is asked for.
+# The built-in backends. None of their modules is imported before it is used.
 BACKENDS = {
     "openai": Backend(
         "elsewhere", "OpenAI and compatible servers (vLLM, SGLang, llama.cpp …): openai/NAME with --base-url"
@@ -50,11 +50,11 @@ ELSEWHERE, STARTED, WITHOUT_GPU = (
     for where in ("elsewhere", "in servers", "on cores")
 )
 
-ENTRY_POINTS = "markscheme.models"  # entry-point group through which another package adds a backend
+ENTRY_POINTS = "markscheme.models"  # entry-point group for backends of other packages
 
 
 def backend_names() -> dict[str, str]:
-    """Every backend with its one line of description, installed plug-ins included."""
+    """Return every backend with its one-line description, including installed plug-ins."""
     plugins = {point.name: f"from {point.value.partition(':')[0]}" for point in entry_points(group=ENTRY_POINTS)}
     return {**plugins, **{name: backend.summary for name, backend in BACKENDS.items()}}
 
@@ -70,7 +70,7 @@ def check_backend(spec: str) -> None:
 
 
 def _meant(spec: str) -> str:
-    """The spec that was probably meant: a misspelt backend, or a model of an OpenAI-compatible server."""
+    """Suggest a spec: a misspelt backend, or a model of an OpenAI-compatible server."""
     backend, _, target = spec.partition("/")
     close = get_close_matches(backend, backend_names(), n=1)
     if close:
@@ -79,7 +79,7 @@ def _meant(spec: str) -> str:
 
 
 def check_options(spec: str, config: RunConfig) -> None:
-    """Refuse options that could have no effect: whoever gives them believes that they have. A plug-in may read them all."""
+    """Refuse options that would have no effect on this backend. A plug-in may read all of them."""
     backend, _, target = spec.partition("/")
     serverless = backend in BACKENDS and (backend not in STARTED or target.startswith(("http://", "https://")))
     if config.ray_address is not None and config.engine != "ray":
@@ -102,7 +102,7 @@ def check_options(spec: str, config: RunConfig) -> None:
 
 
 def checked_options(spec: str, config: RunConfig) -> RunConfig:
-    """Refuse options that cannot be meant, close the gate for the secrets among them; with what the environment adds."""
+    """Check the options, register their secrets for redaction, and add what the environment sets."""
     check_key_variable(config)
     check_options(spec, config)
     for warning in guard(config := with_environment(config)):
@@ -111,7 +111,7 @@ def checked_options(spec: str, config: RunConfig) -> RunConfig:
 
 
 def load_here(spec: str, config: RunConfig) -> Model:
-    """The model that a spec names, asked from this process."""
+    """Load the model that a spec names into this process."""
     config = checked_options(spec, config)
     backend, _, target = spec.partition("/")
     if config.replicas > 1 and backend not in STARTED:
@@ -126,7 +126,7 @@ def load_here(spec: str, config: RunConfig) -> Model:
 
 
 def _factory(spec: str) -> Callable[[str, RunConfig], object]:
-    """The `create` of a spec's backend."""
+    """Return the `create` function of the spec's backend."""
     check_backend(spec)
     if is_object_spec(spec):
         from markscheme.models.callables import create as create_callable
@@ -134,7 +134,7 @@ def _factory(spec: str) -> Callable[[str, RunConfig], object]:
         return lambda _, config: create_callable(spec, config)
     backend = spec.partition("/")[0]
     if backend in BACKENDS:
-        # What answers in this process may lack its library; the others need nothing but ours.
+        # A backend that runs in this process may lack its library; the others need nothing beyond our own dependencies.
         create: Callable[[str, RunConfig], object] = needed(f"markscheme.models.{backend}", "hf").create
         return create
     (point, *_) = entry_points(group=ENTRY_POINTS, name=backend)

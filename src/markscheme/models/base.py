@@ -1,7 +1,7 @@
 """What a backend is: a `Model` with one async method that answers a request. It never sees a gold answer.
 
-A backend module has `create(target, config) -> Model`; `target` is what stands behind the slash in `backend/target`.
-Trouble with one request is a `RequestFailed`, which says whether another try can help; the scheduler does the trying.
+A backend module has `create(target, config) -> Model`; `target` is the part after the slash in `backend/target`. A
+request that fails raises `RequestFailed`, which says whether a retry can help. The scheduler does the retrying.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     samples: tuple[int, ...]
     seeds: tuple[int, ...]
     sampling: Sampling
-    # What was said after the prompt, in a conversation that goes on; then there is one sample.
+    # The turns after the prompt in a conversation that goes on. Such a request has one sample.
     turns: tuple[Turn, ...] = ()
-    tools: tuple[ToolSpec, ...] = ()  # what the model may call
-    ticket: str = ""  # by which a server knows it, where an earlier process has asked and left before the answer
+    tools: tuple[ToolSpec, ...] = ()  # tools that the model may call
+    ticket: str = ""  # the server's id for this request, if an earlier process sent it and stopped before the answer
 
     @property
     def messages(self) -> tuple[Message | Turn, ...]:
@@ -50,112 +50,110 @@ class Completion(msgspec.Struct, frozen=True, kw_only=True):
     cached_tokens: int | None = None
     model: str | None = None
     metadata: dict[str, Any] = {}
-    first_token: float | None = None  # seconds until it came, where the answer was streamed
+    first_token: float | None = None  # seconds until the first token, if the answer was streamed
     tool_calls: tuple[ToolCall, ...] = ()
     raw: tuple[dict[str, Any], ...] = ()  # see `Turn.raw`
-    turns: tuple[Turn, ...] = ()  # of a whole conversation that came at once (a replay)
+    turns: tuple[Turn, ...] = ()  # all turns of a conversation that arrived at once (a replay)
 
 
 class Model(ABC):
-    """Answers requests. A backend derives from this; `generate` is all it must write, the rest has a default.
+    """Answers requests. Subclasses must write only `generate`; everything else has a default.
 
     Make one with `markscheme.models.load_model`.
     """
 
-    name: str  # what the display and the report call it
+    name: str  # name in the display and the report
 
     def check(self, statements: Sequence[str]) -> None:  # noqa: B027 - most models take any question
         """Raise a `UsageError` for questions that this model can never answer; called before a run folder is made."""
 
-    # Requests in flight that are sensible when the user does not say; `None` lets the scheduler find out.
+    # Sensible number of requests in flight if the user sets none; `None` lets the scheduler find it.
     concurrency: int | None = None
 
-    # Samples of one prompt that cost less in one request than one by one; holds unless the user chooses.
+    # Samples of one prompt that are cheaper in one request than one by one; the user may set another number.
     samples_per_request: int = 1
 
-    # Each sample of a request is drawn with its own seed; else they share the first, and may not be independent.
+    # Each sample of a request has its own seed. Otherwise they share the first and may not be independent.
     own_seeds: bool = False
 
-    own_sampling: bool = False  # it does not use `Request.sampling`: the manifest then claims no temperature
+    own_sampling: bool = False  # ignores `Request.sampling`, so the manifest records no temperature
 
-    # It generates in this process: requests queue for one machine, and no timeout could end what it computes.
+    # Generates in this process: requests queue for one machine, and a timeout could not stop the computation.
     in_process: bool = False
 
-    converses: bool = False  # it sends `Request.turns` and `Request.tools`
+    converses: bool = False  # sends `Request.turns` and `Request.tools`
 
-    # Answers come token by token, and it ends a try itself that stays silent for `--request-timeout`.
+    # Answers arrive token by token, and the model itself ends an attempt that is silent for `--request-timeout`.
     streams: bool = False
 
-    connects: bool = True  # each request is a connection of this process, and so an open file
+    connects: bool = True  # each request needs a connection of this process, and so an open file
 
-    replicas: int = 1  # copies of the model that answer side by side
+    replicas: int = 1  # copies of the model that answer in parallel
 
-    # Is told under which name a server works on a request: by it a later process can fetch the answer.
+    # Called with the server's id for a request, so that a later process can fetch the answer.
     keep_ticket: Callable[[Request, str], None] | None = None
 
-    first_log: int = 0  # number of its first server's log; set before `start`, where others log into the same folder
+    first_log: int = 0  # number of its first server log; set before `start` if other models log into the same folder
 
     @property
     def room(self) -> int | None:
-        """Requests that can be in flight at this moment, where replicas come and go; `None` where that is not known."""
+        """Requests that can be in flight right now, if replicas come and go; `None` if that is not known."""
         return None
 
     @property
     def reached(self) -> bool:
-        """Whether somebody listens at the other end; false only while that is not known."""
+        """False until a connection has succeeded, for models where that is known."""
         return True
 
     def watch_room(self, grown: Callable[[], None]) -> None:  # noqa: B027 - of no use to most
-        """`grown` is to be called whenever `room` has grown."""
+        """Register `grown`, which is called whenever `room` grows."""
 
     async def start(self, folder: Path, say: Callable[[str], None]) -> str | None:  # noqa: ARG002 - for those who need it
-        """Called once, before the first request: start servers, with their logs in the folder and progress to `say`.
+        """Start servers before the first request, with logs in `folder` and progress reported to `say`.
 
-        Returns what is still worth saying when the run begins; raises `ModelError`.
+        Return a sentence to show when the run begins, if any. Raise `ModelError` on failure.
         """
         return None
 
     def route(self) -> str:
-        """Where requests go and with whose key, for the user to see before the first; empty where there is no way to go."""
+        """Describe where requests go and whose key they use; empty for models that send none."""
         return ""
 
     @abstractmethod
     async def generate(self, request: Request) -> Sequence[Completion]:
-        """Completions for `request.samples`, in that order; raises `RequestFailed`.
+        """Return completions for `request.samples`, in that order, or raise `RequestFailed`.
 
-        Fewer than asked for is allowed (not every server knows `n`): the rest is asked again.
+        Returning fewer is allowed, since not every server supports `n`; the rest is asked again.
         """
 
     async def close(self) -> None:  # noqa: B027 - most have nothing to let go of
-        """Let go of connections and processes."""
+        """Release connections and processes."""
 
     def as_sent(self, sampling: Sampling) -> Sampling:
-        """What it makes of the sampling that is asked for (an extra field in place of an option), for the manifest."""
+        """Return the sampling that is really sent (an extra field may replace an option), for the manifest."""
         return Sampling() if self.own_sampling else sampling
 
     def batches(self) -> Batches | None:
-        """Its provider's batch API, for `--batch`; none where there is none."""
+        """Return the provider's batch API for `--batch`, if it has one."""
         return None
 
     async def settle(self, sampling: Sampling) -> Sampling:
-        """The same once it has started, for those who learn only then what is sent (the model is elsewhere)."""
+        """Like `as_sent`, after the start, for models that learn only then what is sent."""
         return sampling
 
 
-BatchLine = tuple[str, dict[str, Any]]  # a request's own id and its body
-BatchResult = tuple[str, Any]  # a request's own id and the decoded answer, or the `RequestFailed` that came instead
+BatchLine = tuple[str, dict[str, Any]]  # our id of a request, and its body
+BatchResult = tuple[str, Any]  # our id of a request, and the decoded answer or a `RequestFailed`
 
 
 class BatchState(NamedTuple):
-    """How far a batch is."""
-
     ended: bool
     done: int
-    refused: str = ""  # why nothing of it was answered, in the provider's words
+    refused: str = ""  # why none of it was answered, in the provider's words
 
 
 class Batches(ABC):
-    """A provider's batch API: many requests handed over in one piece and answered within a day, for half the price.
+    """A provider's batch API: many requests submitted together and answered within a day at half the price.
 
     Every method may raise `RequestFailed`.
     """
@@ -165,70 +163,71 @@ class Batches(ABC):
 
     @abstractmethod
     def body(self, request: Request) -> dict[str, Any]:
-        """What a request asks, as it would be asked by itself."""
+        """Return the body of a request, as if it were sent alone."""
 
     @abstractmethod
     def read(self, answer: Any, request: Request) -> Completion:
-        """The completion in a decoded answer."""
+        """Return the completion in a decoded answer."""
 
     @abstractmethod
     async def submit(self, lines: Sequence[BatchLine], name: str) -> str:
-        """Hand over; returns the provider's id. `name` is ours, by which `find` knows it again where that is possible."""
+        """Submit the requests and return the provider's id. `name` is ours; `find` uses it where the API keeps names."""
 
     @abstractmethod
     async def find(self, name: str, size: int, known: Collection[str]) -> str | None:
-        """The id of a batch that was handed over without our hearing so; `known` are others of ours."""
+        """Return the id of a batch that was submitted although no answer reached us; `known` are our other batches."""
 
     @abstractmethod
     async def state(self, batch: str) -> BatchState:
-        """How far it is."""
+        """Return the state of a batch."""
 
     @abstractmethod
     def results(self, batch: str) -> AsyncIterator[BatchResult]:
-        """What came of each request, in any order."""
+        """Yield the result of each request, in any order."""
 
 
 class FailureKind(NamedTuple):
-    """What a kind of failure says, by which retries, limits, replicas and the scheduler react to it."""
+    """How retries, limits, replicas and the scheduler react to a kind of failure."""
 
-    # Failures in a row after which one of several servers is left out: one refused connection is enough, one 500
-    # is not.
-    #
-    # Without this a server that refuses everything would get most requests: it always has the fewest in flight.
+    # Consecutive failures after which one of several servers is left out: one refused connection is enough, one 500 is
+    # not. Without this, a server that refuses everything would get most requests, since it always has the fewest in
+    # flight.
     out_after: int = 0
-    elsewhere: bool = False  # it came at once and may be this server's alone: another is asked in the same breath
-    busy: bool = False  # the server asks for less: backing off goes on although it answers others
-    away: bool = False  # the server may be down for long
-    shared: bool = False  # it strikes one request by chance but, without a single answer in between, all of them
-    own: bool = False  # it is a problem's own, unless every problem has it: a prompt too long for the model, say
+    elsewhere: bool = False  # came at once and may concern this server only: try another server immediately
+    busy: bool = False  # the server asks for less load: keep backing off even while it answers other requests
+    away: bool = False  # the server may be down for a long time
+    shared: bool = False  # harmless for one request, but a common cause if nothing at all was answered in between
+    # concerns this problem only, unless every problem has it: for example, a prompt that is too long for the
+    # model
+    own: bool = False
 
 
-# By the name that the report has. Others say nothing to anybody: "not stored" (replay has no such output), "lost"
-# (the replica that had it ended), "gone" (every replica has, for good), "bug" (in a replica), and what plug-ins call
-# theirs.
+# By the name in the report. Kinds that are not listed have no special meaning: "not stored" (replay has no such
+# output), "lost" (the replica that had the request ended), "gone" (every replica ended for good), "bug" (an exception
+# in a replica), and those of plug-ins.
 KINDS = {
     "rate_limit": FailureKind(1, elsewhere=True, busy=True),  # 429
     "overloaded": FailureKind(3, elsewhere=True, busy=True),  # 503, 529: come back later
     "server_error": FailureKind(3),  # other 5xx, and 409 and 425
-    "timeout": FailureKind(2, away=True, shared=True),  # ours, or 408 and 504
-    "connection": FailureKind(1, elsewhere=True, away=True, shared=True),  # refused, reset, no such host
-    "malformed": FailureKind(3),  # not JSON, cut off, or not the JSON that was promised
-    "empty": FailureKind(3),  # well-formed, but without a single choice
+    "timeout": FailureKind(2, away=True, shared=True),  # our own, or 408 and 504
+    "connection": FailureKind(1, elsewhere=True, away=True, shared=True),  # refused, reset, unknown host
+    "malformed": FailureKind(3),  # not JSON, cut off, or not the documented form
+    "empty": FailureKind(3),  # well-formed, but without a choice
     "auth": FailureKind(1, elsewhere=True),  # 401, 403: no request can succeed
-    "quota": FailureKind(1, elsewhere=True),  # no money left: no request can succeed
+    "quota": FailureKind(1, elsewhere=True),  # no credit left: no request can succeed
     "not_found": FailureKind(1, elsewhere=True),  # 404: wrong address or model name
-    "bad_request": FailureKind(3, elsewhere=True, shared=True),  # 400, 422 and their like
+    "bad_request": FailureKind(3, elsewhere=True, shared=True),  # 400, 422 and similar
     "context_length": FailureKind(own=True),  # the prompt does not fit this model
     "content_filter": FailureKind(own=True),  # the provider refuses this prompt
 }
 
 
-# Seconds that a `Retry-After` may ask for; a longer one (a daily quota) is a failure that `resume` takes up later.
+# Longest `Retry-After`, in seconds, that is waited for. A longer one, such as a daily quota, is left to `resume`.
 LONGEST_ASKED = 600.0
 
 
 class RequestFailed(Exception):  # noqa: N818 - an event in the life of a request, not a bug
-    """A request got no usable answer. `kind` is a short name for the report, the message is for people."""
+    """A request got no usable answer. `kind` is a short name for the report; the message is for people."""
 
     def __init__(
         self, kind: str, message: str, *, retryable: bool, fatal: bool = False, retry_after: float | None = None

@@ -1,6 +1,6 @@
-"""The batch APIs of OpenAI (and those who copy it) and of Anthropic.
+"""The batch APIs of OpenAI (and compatible servers) and of Anthropic.
 
-Addresses are made from ours, never taken from an answer: a server must not send the key elsewhere.
+URLs are built from our own address, never taken from an answer: a server must not redirect the key.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class _ServedBatches(Batches):
-    """Of a model behind HTTP, with its bodies, its way of reading and its connections."""
+    """The batch API of a model behind HTTP, using the model's request bodies, reader and connections."""
 
     def __init__(self, model: Served, transport: Transport, address: str) -> None:
         self._model, self._transport, self._address = model, transport, address.rstrip("/")
@@ -44,7 +44,7 @@ class _ServedBatches(Batches):
 
 
 class OpenAIBatches(_ServedBatches):
-    """A file of requests is uploaded, a batch made of it; answers and errors come back as files."""
+    """Upload a file of requests, create a batch from it, and download files of answers and errors."""
 
     most_requests, most_bytes = 50_000, 190_000_000
 
@@ -53,7 +53,7 @@ class OpenAIBatches(_ServedBatches):
         self._endpoint = endpoint
 
     async def submit(self, lines: Sequence[BatchLine], name: str) -> str:
-        """Two requests: the file, and the batch."""
+        """Upload the file, then create the batch."""
         rows = [{"custom_id": own, "method": "POST", "url": self._endpoint, "body": body} for own, body in lines]
         content = b"".join(msgspec.json.encode(row) + b"\n" for row in rows)
         file = await self._transport.upload(self._url("files"), {"purpose": "batch"}, f"{name}.jsonl", content)
@@ -72,7 +72,7 @@ class OpenAIBatches(_ServedBatches):
         return next((_made(each) for each in ours), None)
 
     async def state(self, batch: str) -> BatchState:
-        """Also an expired or cancelled batch has the answers that came before."""
+        """An expired or cancelled batch still has the answers that came before."""
         about = await self._get("batches", batch)
         status = _text(about.get("status"))
         done = count(as_object(about.get("request_counts")).get("completed")) or 0
@@ -100,7 +100,7 @@ class OpenAIBatches(_ServedBatches):
 
 
 class AnthropicBatches(_ServedBatches):
-    """One request hands over everything, one reads every result."""
+    """Submit everything in one request and read every result from another."""
 
     most_requests, most_bytes = 100_000, 250_000_000
 
@@ -109,7 +109,7 @@ class AnthropicBatches(_ServedBatches):
         return _made(await self._transport.call("POST", self._address, body))
 
     async def find(self, name: str, size: int, known: Collection[str]) -> str | None:  # noqa: ARG002
-        """The newest of that size: what is in it that was not ours is left out when it is read."""
+        """Return the newest batch of that size. Results in it that are not ours are skipped when it is read."""
         for each in _objects(await self._transport.call("GET", self._address + "?limit=100")):
             counts = as_object(each.get("request_counts"))
             if _made(each) not in known and sum(count(number) or 0 for number in counts.values()) == size:
@@ -133,14 +133,14 @@ class AnthropicBatches(_ServedBatches):
 
 
 def _made(about: object) -> str:
-    """The id of what a provider made."""
+    """Return the id of a file or batch that the provider created."""
     if name := _text(as_object(about).get("id")):
         return name
     raise malformed("it made a file or a batch without an id")
 
 
 def _objects(answer: object) -> list[dict[str, Any]]:
-    """The objects of a list in the usual wrapping."""
+    """Return the objects of a list in its usual wrapper."""
     data = as_object(answer).get("data")
     return [each for each in data if isinstance(each, dict)] if isinstance(data, list) else []
 
@@ -150,7 +150,7 @@ def _text(value: object) -> str:
 
 
 def _lost(error: dict[str, Any]) -> RequestFailed:
-    """A request of a batch that was not answered."""
+    """Return the failure of a request that a batch did not answer."""
     code, message = _text(error.get("code")), _text(error.get("message"))
     if "expired" in code:
         return RequestFailed("expired", "the batch ended before this request was answered", retryable=True)

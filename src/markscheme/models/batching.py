@@ -1,7 +1,7 @@
-"""Rows that wait for a model in this process, and batches of them: threads take rows, futures are answered.
+"""Queues and batches for models in this process: threads take rows, futures receive the completions.
 
-`RowQueue` is the line in which they wait. `Batcher` makes batches of rows of like length around the one that has waited
-longest, so padding is small and nothing starves; the engine in `local/` takes rows whenever it has room.
+`RowQueue` is the queue. `Batcher` builds batches of rows of similar length around the one that has waited longest, so
+padding is small and no row starves. The engine in `local/` takes rows whenever it has room.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from typing import NamedTuple
 from markscheme.models.base import Completion
 from markscheme.types import Sampling
 
-# Seconds without a new row after which those that wait are taken: requests that start together arrive together.
+# Seconds without a new row before the waiting rows are taken: requests that start together arrive together.
 LINGER = 0.005
-LAST_TOKEN = 10.0  # seconds to wait at the end for the token that is being generated
+LAST_TOKEN = 10.0  # seconds to wait at the end for the current token
 
 
 class Row(NamedTuple):
-    """One sample to be generated."""
+    """One sample to generate."""
 
     tokens: list[int]
     seed: int
-    room: int  # tokens it may have at most
+    room: int  # most tokens it may have
     sampling: Sampling
 
 
 class _Job:
-    """The rows of one request, and who waits for them."""
+    """The rows of one request, and the future that receives their completions."""
 
     def __init__(self, rows: Sequence[Row], future: asyncio.Future[list[Completion]]) -> None:
         self.done: list[Completion | None] = [None] * len(rows)
@@ -53,7 +53,7 @@ class _Job:
 
 
 class Entry(NamedTuple):
-    """A row in the line, with its place in the request that it belongs to."""
+    """A queued row, with its position in its request."""
 
     row: Row
     job: _Job
@@ -61,34 +61,34 @@ class Entry(NamedTuple):
 
     @property
     def abandoned(self) -> bool:
-        """Whether nobody waits for it any more."""
+        """True if the request was cancelled."""
         return self.job.future.cancelled()
 
     def finish(self, completion: Completion) -> None:
-        """Answer; the request is answered when all its rows are."""
+        """Store the completion; the request is answered when all its rows are."""
         self.job.settle(self.place, completion)
 
     def fail(self, error: BaseException) -> None:
-        """The whole request gets no answer."""
+        """Fail the whole request."""
         self.job.tell(lambda: self.job.future.set_exception(error))
 
 
 class RowQueue:
-    """The line. `work` is called in each of the threads, which begin with the first row, and ends when it is closed."""
+    """A queue of rows. Each thread calls `work`, starts with the first row and ends when the queue is closed."""
 
     def __init__(self, work: Callable[[], None], *, threads: int = 1) -> None:
         self._work, self._number = work, threads
         self.waiting: list[Entry] = []
         self.changed = threading.Condition()
-        self.closed = False  # nobody waits for an answer any more: whoever generates may stop at the next token
+        self.closed = False  # no request waits for an answer any more, so generation may stop at the next token
         self._threads: list[threading.Thread] = []
 
     async def put(self, rows: Sequence[Row]) -> list[Completion]:
-        """The completions of these rows, in their order."""
+        """Return the completions of these rows, in order."""
         job = _Job(rows, asyncio.get_running_loop().create_future())
         with self.changed:
             while len(self._threads) < self._number:
-                # Daemons: a process that is told to end must not wait for a generation that does not stop.
+                # Daemon threads: a process that is told to exit must not wait for a generation that does not stop.
                 self._threads.append(threading.Thread(target=self._work, name="generating", daemon=True))
                 self._threads[-1].start()
             self.waiting += [Entry(row, job, index) for index, row in enumerate(rows)]
@@ -96,7 +96,7 @@ class RowQueue:
         return await job.future
 
     def wait(self) -> bool:
-        """Return when rows wait and no more arrive for the moment; false when the line is closed."""
+        """Return when rows wait and no more arrive for the moment; false if the queue is closed."""
         with self.changed:
             while not self.waiting and not self.closed:
                 self.changed.wait()
@@ -107,13 +107,13 @@ class RowQueue:
         return not self.closed
 
     def take(self) -> list[Entry]:
-        """All rows that wait and that somebody still waits for."""
+        """Take all waiting rows that were not cancelled."""
         with self.changed:
             rows, self.waiting = self.waiting, []
         return [entry for entry in rows if not entry.abandoned]
 
     def close(self) -> None:
-        """Drop what waits and give the rows that are being generated a moment to stop."""
+        """Drop the waiting rows and give rows in progress a moment to stop."""
         with self.changed:
             self.closed = True
             self.waiting.clear()
@@ -124,7 +124,7 @@ class RowQueue:
 
 
 class Batcher(RowQueue):
-    """Feeds rows to `generate`, at most `size` at a time and all of one sampling.
+    """Pass rows to `generate`, at most `size` at a time and all with the same sampling options.
 
     With several `threads`, `generate` is called in each of them, and rows that are too few for full batches are shared.
     """
@@ -144,7 +144,7 @@ class Batcher(RowQueue):
                 self._idle += 1
 
     def _next(self) -> list[Entry]:
-        """The rows nearest in length to the one that has waited longest."""
+        """Return the rows closest in length to the one that has waited longest."""
         self.waiting = [entry for entry in self.waiting if not entry.abandoned]
         if not self.waiting:
             return []

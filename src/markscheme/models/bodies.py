@@ -1,7 +1,7 @@
-"""The body of an answer: read and unpacked within limits, and decoded as leniently as what was paid for deserves.
+"""Read, decompress and decode the body of an answer, within limits and as leniently as possible.
 
-A body of a few kilobytes can unpack to gigabytes. It is unpacked piece by piece; one that becomes large waits for its turn,
-so that what all requests hold together stays bounded however many are in flight.
+A body of a few kilobytes can decompress to gigabytes. It is decompressed piece by piece, and a large body waits for its
+turn, so the memory of all requests together stays bounded.
 """
 
 from __future__ import annotations
@@ -20,26 +20,26 @@ import msgspec
 from markscheme.models.base import RequestFailed
 from markscheme.models.failures import malformed, text_of
 
-# Bytes of an answer that are read: 32,000 tokens with log-probabilities fit, a server gone mad does not fill memory.
+# Most bytes of an answer: 32,000 tokens with log-probabilities fit, and a broken server cannot fill the memory.
 LARGEST_BODY = 64 * 2**20
-LARGE_BODY = 2**18  # bytes beyond which an answer takes one of few places; 64 kB of text are already 16,000 tokens
+LARGE_BODY = 2**18  # bytes above which an answer waits for one of a few slots; 64 kB of text are already 16,000 tokens
 LARGE_AT_ONCE = 2
 PIECE = 2**16
 MOST_CONTAINERS = 1_000_000
-# More lists and objects than that have at least so many bytes each: `[],[],…` takes twenty times its length in
-# memory. Log-probabilities have an object and a list in 40 bytes at the least.
+# More lists and objects than MOST_CONTAINERS must have at least this many bytes each: `[],[],…` takes twenty times its
+# length in memory. Log-probabilities have an object and a list in at least 40 bytes.
 DENSEST = 18
-LONGEST_NUMBER = 300  # Digits. Longer ones are nothing that we read, and Python takes quadratic time for them.
+LONGEST_NUMBER = 300  # digits; we read no longer numbers, and Python takes quadratic time for them
 
 
 class BodyReader:
-    """Reads the answers of all requests of a transport."""
+    """Reads the answers to all requests of a transport."""
 
     def __init__(self) -> None:
         self._large = asyncio.Semaphore(LARGE_AT_ONCE)
 
     async def read(self, answer: aiohttp.ClientResponse) -> bytes:
-        """The unpacked body; raises `RequestFailed` for one that is too long or cannot be unpacked."""
+        """Return the decompressed body; raise `RequestFailed` if it is too long or damaged."""
         packed = "Content-Encoding" in answer.headers
         if not packed and answer.content_length is not None and answer.content_length <= LARGE_BODY:
             return await answer.read()
@@ -50,19 +50,19 @@ class BodyReader:
                     await place.enter_async_context(self._large)
                 content += piece
                 if len(content) > LARGEST_BODY:
-                    content.clear()  # a failure keeps its frames, and they the content
+                    content.clear()  # a failure keeps its frames alive, and they keep the content
                     raise malformed(f"the answer is longer than {LARGEST_BODY >> 20} MB")
         return bytes(content)
 
 
 def pieces(answer: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
-    """The unpacked body piece by piece."""
+    """Yield the decompressed body piece by piece."""
     packed = "Content-Encoding" in answer.headers
     return _unpacked(answer) if packed else answer.content.iter_chunked(PIECE)
 
 
 async def body_lines(answer: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
-    """The unpacked body line by line."""
+    """Yield the decompressed body line by line."""
     rest = b""
     async for piece in pieces(answer):
         *whole, rest = (rest + piece).split(b"\n")
@@ -78,7 +78,7 @@ async def _unpacked(answer: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
     coding = answer.headers["Content-Encoding"].strip().lower()
     if coding not in ("gzip", "x-gzip", "deflate", "identity", ""):
         raise malformed(f"the answer is packed as {coding[:40]!r}, which was not asked for")
-    unpacker: Any = None  # `zlib` does not name the type of its objects
+    unpacker: Any = None  # `zlib` does not export the type of its objects
     async for packed in answer.content.iter_chunked(PIECE):
         rest = packed
         if coding in ("identity", ""):
@@ -101,21 +101,22 @@ async def _unpacked(answer: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
 
 
 def _unpacker(coding: str, start: bytes) -> Any:
-    """`deflate` means the zlib format, and some servers send it bare."""
+    """Return a decompressor. `deflate` means the zlib format, but some servers send the raw one."""
     if coding == "deflate":
         return zlib.decompressobj(zlib.MAX_WBITS if start[0] & 0x0F == 8 else -zlib.MAX_WBITS)
     return zlib.decompressobj(16 + zlib.MAX_WBITS)
 
 
 def decode(content: bytes) -> Any:
-    """JSON as servers write it.
+    """Decode JSON as servers write it.
 
-    Strict readers refuse half of a surrogate pair, a byte order mark, NaN and Infinity, a raw line break in a text and
-    whatever follows the document. The answer was paid for: half a pair becomes a replacement mark, no number `null`.
+    Strict parsers refuse lone surrogates, a byte order mark, NaN and Infinity, raw line breaks in strings and text
+    after the document. The answer was paid for, so a lone surrogate becomes a replacement character and NaN becomes
+    `null`.
     """
     containers = content.count(b"[") + content.count(b"{") if len(content) > MOST_CONTAINERS else 0
     if containers > max(MOST_CONTAINERS, len(content) / DENSEST):
-        # The same request would be paid for again, and answered alike.
+        # Asking again would cost the same and give the same.
         raise RequestFailed(
             "malformed", "the answer has millions of lists and objects, and little else", retryable=False
         )

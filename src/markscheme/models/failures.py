@@ -1,4 +1,4 @@
-"""What an HTTP answer that is not an answer means, and whether another try can help."""
+"""What an HTTP error means, and whether a retry can help."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import msgspec
 from markscheme.models.base import RequestFailed
 from markscheme.redaction import printable
 
-MESSAGE_LIMIT = 600  # characters of a server's message that are shown and kept: some answer with a whole HTML page
-# Bytes of a body that are looked at for that. Far more than is shown, since secrets are taken out before the cut.
+MESSAGE_LIMIT = 600  # characters of a server's message that are shown and kept; some servers send a whole HTML page
+# Bytes of a body that are searched for the message. Far more than is shown, since secrets are removed before the cut.
 READ_LIMIT = 2**16
 
 _CONTEXT = re.compile(
@@ -30,7 +30,7 @@ _OVERLOADED = (503, 529)
 
 
 def failed_status(status: int, body: bytes, headers: Mapping[str, str], key_variable: str | None) -> RequestFailed:
-    """The failure that a status other than 200 stands for."""
+    """Return the failure for a status other than 200."""
     message = server_message(body)
     sentence = f"the server answered {status}" + (f": {message}" if message else "")
     if status in (401, 403):
@@ -56,7 +56,7 @@ def failed_status(status: int, body: bytes, headers: Mapping[str, str], key_vari
 
 
 def failed_body(answer: Any, key_variable: str | None) -> RequestFailed:
-    """A 200 whose body is not an answer: an error object in disguise, or the wrong shape."""
+    """Return the failure for a 200 whose body is an error object or has the wrong shape."""
     if isinstance(answer, dict) and answer.get("error"):
         error = answer["error"]
         code = error.get("code") if isinstance(error, dict) else None
@@ -70,12 +70,12 @@ def failed_body(answer: Any, key_variable: str | None) -> RequestFailed:
 
 
 def malformed(message: str) -> RequestFailed:
-    """The connection worked, the content did not."""
+    """Return the failure for an answer that arrived but cannot be read."""
     return RequestFailed("malformed", message, retryable=True)
 
 
 def server_message(body: bytes) -> str:
-    """The server's own words, from the usual places in an error body."""
+    """Return the server's own message, from the usual places in an error body."""
     try:
         answer = msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -83,7 +83,7 @@ def server_message(body: bytes) -> str:
     for name in ("error", "message", "detail", "msg"):
         detail = answer.get(name) if isinstance(answer, dict) else None
         if isinstance(detail, dict):
-            # The code is kept beside the message: `insufficient_quota` says more than the prose.
+            # Keep the code next to the message: `insufficient_quota` says more than the prose.
             words = [detail.get("message"), detail.get("code") or detail.get("type")]
             return " ".join(f"({word})" if index else str(word) for index, word in enumerate(words) if word)
         if detail:
@@ -92,7 +92,9 @@ def server_message(body: bytes) -> str:
 
 
 def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
-    """Seconds from a `Retry-After` header, which holds seconds or a date; `None` without one that can be read."""
+    """Return the seconds in a `Retry-After` header, which holds seconds or a date; `None` if it is missing or
+    unreadable.
+    """
     value = headers.get("Retry-After", "").strip()
     if not value:
         return None
@@ -103,16 +105,16 @@ def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> floa
         if when.tzinfo is None:
             when = when.replace(tzinfo=UTC)
         return max(0.0, (when - (now or datetime.now(UTC))).total_seconds())
-    except (ValueError, TypeError, IndexError, OverflowError):  # what people write into headers
+    except (ValueError, TypeError, IndexError, OverflowError):  # malformed headers
         return None
 
 
 def text_of(body: bytes) -> str:
-    """The beginning of a body that is no JSON."""
+    """Return the start of a body that is not JSON."""
     return body[:READ_LIMIT].decode("utf-8", "replace")
 
 
 def shorten(text: str) -> str:
-    """A message in one line, with an end."""
+    """Put a message on one line and cut it to its limit."""
     text = printable(" ".join(text.split()))
     return text if len(text) <= MESSAGE_LIMIT else text[:MESSAGE_LIMIT] + " …"

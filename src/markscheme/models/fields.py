@@ -1,4 +1,4 @@
-"""The small change of request and answer bodies that the HTTP backends share."""
+"""Helpers for request and answer bodies, shared by the HTTP backends."""
 
 from __future__ import annotations
 
@@ -31,22 +31,22 @@ _FINISH: dict[str, FinishReason] = {
 
 
 def finish_reason(reason: object) -> FinishReason | None:
-    """A server's finish reason as one of ours; `None` where it said nothing."""
+    """Map a server's finish reason to ours; `None` if it gave none."""
     return _FINISH.get(reason, "other") if isinstance(reason, str) else None
 
 
 def as_object(value: object) -> dict[str, Any]:
-    """A JSON object, where there is one."""
+    """Return the value if it is a JSON object, else an empty one."""
     return value if isinstance(value, dict) else {}
 
 
 def count(value: object) -> int | None:
-    """A token count, where there is one; a server that tells of a billion tells nonsense, and no sum would hold it."""
+    """Return a token count, or `None` if it is missing or absurd: a count of billions would overflow sums."""
     return value if type(value) is int and 0 <= value < 10**9 else None
 
 
 def as_text(content: object) -> str:
-    """The text of a message: a string, a list of text parts, or nothing."""
+    """Return the text of a message: a string, a list of text parts, or nothing."""
     if isinstance(content, str):
         return content
     if content is None:
@@ -56,14 +56,14 @@ def as_text(content: object) -> str:
     raise TypeError(f"{type(content).__name__} is not text")
 
 
-# Bytes of JSON that are kept of what a model said beside its text and reasoning, such as tool calls.
+# Most bytes of JSON kept of what a model said besides its text and reasoning, such as tool calls.
 LARGEST_REST = 2**18
 
 
 def rest_of(said: Mapping[str, Any], known: Sequence[str] = ()) -> dict[str, Any]:
-    """What else a model said, for the metadata of its response: every field that is not known and not empty.
+    """Return what else a model said, for the response's metadata: every field that is neither in `known` nor empty.
 
-    Bounded: a field that does not fit is the beginning of its JSON, as text.
+    The size is bounded: a field that does not fit is cut to the start of its JSON, as text.
     """
     kept: dict[str, Any] = {}
     room = LARGEST_REST
@@ -71,7 +71,7 @@ def rest_of(said: Mapping[str, Any], known: Sequence[str] = ()) -> dict[str, Any
         if name in known or value in (None, "", [], {}) or room <= 0:
             continue
         try:
-            size = len(msgspec.json.encode([[[[value]]]]))  # nested no deeper than the line of a response can be
+            size = len(msgspec.json.encode([[[[value]]]]))  # no deeper than the line of a response may be nested
         except (RecursionError, ValueError):
             size = LARGEST_REST + 1
             value = repr(value)
@@ -81,12 +81,12 @@ def rest_of(said: Mapping[str, Any], known: Sequence[str] = ()) -> dict[str, Any
 
 
 def as_json(value: Any) -> str:
-    """A value as JSON, and a text as it is."""
+    """Return a string as it is, and any other value as JSON."""
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
 def reasoning_of(message: Mapping[str, Any]) -> str:
-    """What a model thought, from the first of the places where servers put it."""
+    """Return the model's reasoning, from the first place that has any; servers use several."""
     parts = message.get("content")
     thought = [part.get("thinking") for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
     details = message.get("reasoning_details")
@@ -100,12 +100,12 @@ def reasoning_of(message: Mapping[str, Any]) -> str:
 
 
 def plain_prompt(prompt: Prompt) -> str:
-    """The messages as one text, for servers that take no chat."""
+    """Join the messages into one text, for servers without a chat API."""
     return "\n\n".join(message.content for message in prompt.messages)
 
 
 def extra_fields(options: Sequence[str], flag: str = "--extra-field") -> dict[str, Any]:
-    """`--extra-field key=value`: JSON where it can be read as JSON, else the text itself."""
+    """Parse `--extra-field KEY=VALUE`: the value is JSON if it parses as JSON, else text."""
     fields: dict[str, Any] = {}
     for option in options:
         name, equals, value = option.partition("=")
@@ -116,13 +116,13 @@ def extra_fields(options: Sequence[str], flag: str = "--extra-field") -> dict[st
 
 
 def header_fields(options: Sequence[str]) -> dict[str, str]:
-    """`--header 'NAME: VALUE'`, or with `=` between."""
+    """Parse `--header 'NAME: VALUE'`, or with `=` as the separator."""
     fields: dict[str, str] = {}
     for option in options:
         sign = next((one for one in option if one in ":="), ":")
         name, between, value = (part.strip() for part in option.partition(sign))
         if not between or not re.fullmatch(r"[\w!#$%&'*+.^`|~-]+", name, re.ASCII):
-            raise UsageError("--header is not 'NAME: VALUE'")  # not repeated: it may hold a key
+            raise UsageError("--header is not 'NAME: VALUE'")  # do not repeat it: it may contain a key
         if not value.isprintable() or not value.isascii():
             raise UsageError(f"--header {name} holds a line break or a letter that no header has")
         fields[name] = value
@@ -132,9 +132,9 @@ def header_fields(options: Sequence[str]) -> dict[str, str]:
 def api_key(
     variable: str, urls: Sequence[str], *, required: bool, header: str, form: str = "{}", known: str | None = None
 ) -> dict[str, str]:
-    """The header that carries the key: one that is known already, else that of the environment, if it has one.
+    """Return the header with the key: the one given, else the one in the environment, if any.
 
-    A URL with a password in it needs no other key.
+    A URL that contains a password needs no other key.
     """
     key = (known or os.environ.get(variable, "")).strip()
     if not (key.isascii() and key.isprintable()):
@@ -152,7 +152,7 @@ def api_key(
 
 
 def host_of(url: str) -> str:
-    """The host of an address; empty where it is none, which is said elsewhere."""
+    """Return the host of an address; empty if the address is invalid, which is reported elsewhere."""
     try:
         return urlsplit(url).hostname or ""
     except ValueError:
@@ -160,10 +160,10 @@ def host_of(url: str) -> str:
 
 
 def with_path(base: str, path: str) -> str:
-    """The address of an endpoint below a base address; one that is already given whole stays."""
+    """Append an endpoint's path to a base address, unless the address already ends with it."""
     try:
         parts = urlsplit(base)
-    except ValueError:  # no address, as whoever connects to it will say
+    except ValueError:  # not an address; connecting to it reports that
         return base
     stem = parts.path.rstrip("/")
     if not stem.endswith("/" + path):
@@ -172,10 +172,10 @@ def with_path(base: str, path: str) -> str:
 
 
 def share_tokens(completions: Sequence[Completion], usage: object) -> list[Completion]:
-    """Divide one usage report among the samples of one request, so that sums over samples stay true.
+    """Divide one usage report among the samples of one request, so that sums over samples stay correct.
 
-    The prompt was computed once, so its tokens count with the first sample. What the samples cost each is not
-    reported: the completion tokens are divided by length of text, and the samples say so.
+    The prompt was computed once, so its tokens count with the first sample. The cost of each sample is not reported, so
+    completion tokens are divided by length of text, and the metadata says so.
     """
     if not isinstance(usage, dict):
         return list(completions)
@@ -195,7 +195,7 @@ def share_tokens(completions: Sequence[Completion], usage: object) -> list[Compl
 
 
 def _divided(total: int | None, weights: Sequence[int]) -> list[int | None]:
-    """Whole numbers in proportion to the weights that add up to the total."""
+    """Divide a total into whole numbers in proportion to the weights."""
     if total is None:
         return [None] * len(weights)
     whole = sum(weights) or len(weights)

@@ -1,9 +1,9 @@
 """`hf/PATH`: any Hugging Face causal language model, in this process.
 
-Rows of all requests in flight share one loop (`local/`): each sample is drawn with its own seed, so that the same sample
-comes out whatever else is under way (but for rounding). The model's own sampling defaults are not used: what is not asked
-for is off. `--extra-field` takes the names in `OPTIONS`; `--api completions` leaves the chat template out. Under torchrun
-each rank uses the GPU of its local rank.
+Rows of all requests in flight share one loop (`local/`). Each sample has its own seed, so it comes out the same
+whatever else is running, up to rounding. The model's own sampling defaults are ignored: options that are not set are
+off. `--extra-field` takes the names in `OPTIONS`; `--api completions` skips the chat template. Under torchrun each rank
+uses the GPU of its local rank.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from markscheme.models.local.engine import Engine
 from markscheme.models.local.loading import OPTIONS, load
 from markscheme.types import Prompt
 
-# Without --max-tokens: long enough for most answers, and a base model that never stops does stop.
+# Default without --max-tokens: long enough for most answers, and it stops a base model that never stops.
 DEFAULT_MAX_TOKENS = 2048
 
 
 def create(target: str, config: RunConfig) -> HuggingFace:
-    """Load the model; the run begins when it stands."""
+    """Load the model; the run begins once it is loaded."""
     if not target:
         raise UsageError("hf needs a folder or a name on the Hub: hf/PATH")
     options = extra_fields(config.extra_field)
@@ -42,10 +42,10 @@ def create(target: str, config: RunConfig) -> HuggingFace:
 
 
 class HuggingFace(Model):
-    """A loaded model with its tokenizer and a thread that generates."""
+    """A loaded model with its tokenizer and a generating thread."""
 
     in_process = own_seeds = True
-    samples_per_request = 16  # the samples of a prompt share what is computed for it
+    samples_per_request = 16  # samples of a prompt share the computation of its prefix
 
     def __init__(self, target: str, *, chat: bool = True, **options: Any) -> None:
         self.name = f"hf/{target}"
@@ -56,14 +56,13 @@ class HuggingFace(Model):
         if loaded.forward is None:
             plain = _PlainGenerate(loaded.model, loaded.tokenizer, loaded.endings, lambda: self._rows.closed)
             self._rows = Batcher(plain, loaded.slots)
-        self.concurrency = 2 * loaded.slots  # enough waiting that no slot is ever empty
+        self.concurrency = 2 * loaded.slots  # enough waiting requests that no slot is ever empty
 
     async def start(self, folder: Path, say: Callable[[str], None]) -> str:  # noqa: ARG002
-        """Nothing to start; says how the model is computed."""
+        """Describe how the model is computed; nothing needs to be started."""
         return self._loaded.said
 
     async def generate(self, request: Request) -> Sequence[Completion]:
-        """One completion a sample."""
         tokens, context = self._encode(request.prompt), self._loaded.context
         if len(tokens) >= context:
             raise RequestFailed(
@@ -73,11 +72,11 @@ class HuggingFace(Model):
         return await self._rows.put([Row(tokens, seed, room, request.sampling) for seed in request.seeds])
 
     async def close(self) -> None:
-        """End the thread, and with it what it is doing."""
+        """End the thread and its current work."""
         self._rows.close()
 
     def _work(self) -> None:
-        """The thread: steps as long as there are rows, with those that arrive meanwhile."""
+        """Run the thread: generate as long as there are rows, including those that arrive meanwhile."""
         engine: Engine = self._loaded.engine()
         with torch.inference_mode():
             while self._rows.wait():
@@ -91,13 +90,13 @@ class HuggingFace(Model):
                         engine.add(self._rows.take())
 
     def _encode(self, prompt: Prompt) -> list[int]:
-        # A template has written the special tokens already.
+        # The template has already added the special tokens.
         text, ready = (self._chat_text(prompt), True) if self._chat else (plain_prompt(prompt), False)
         ids: list[int] = self._tokenizer.encode(text, add_special_tokens=not ready)
         return ids
 
     def _chat_text(self, prompt: Prompt) -> str:
-        """The prompt in the model's template; where that refuses a system message, the message leads the question."""
+        """Render the prompt with the model's template. If that refuses a system message, put it before the question."""
         from jinja2 import TemplateError
 
         messages = [{"role": message.role, "content": message.content} for message in prompt.messages]
@@ -119,9 +118,9 @@ class HuggingFace(Model):
 
 
 class _PlainGenerate:
-    """Plain `generate` of transformers, in fixed batches, for models whose attention or cache is their own.
+    """Generate with transformers' own `generate`, in fixed batches, for models with custom attention or caches.
 
-    Completes rows of one kind of sampling together; where memory runs out, in halves.
+    Rows with the same sampling options are completed together, and in halves when memory runs out.
     """
 
     def __init__(self, model: Any, tokenizer: Any, endings: Endings, closed: Callable[[], bool]) -> None:
@@ -148,7 +147,7 @@ class _PlainGenerate:
                 attention_mask=torch.tensor(seen, device=device),
                 generation_config=hub.GenerationConfig(
                     max_new_tokens=max(row.room for row in rows),
-                    do_sample=False,  # the drawing, if any, is done by `_drawing`, with a seed a row
+                    do_sample=False,  # `_drawing` samples with one seed per row
                     stop_strings=list(rows[0].sampling.stop) or None,
                 ),
                 logits_processor=hub.LogitsProcessorList([_drawing(rows, width)]),
@@ -159,12 +158,12 @@ class _PlainGenerate:
         return [self._endings.completion(row, tokens[: row.room]) for row, tokens in zip(rows, written, strict=True)]
 
     def _nobody_waits(self, ids: torch.Tensor, _scores: Any, **_: Any) -> torch.Tensor:
-        """Asked by `generate` after each token: an interrupted run does not wait for thousands more."""
+        """Called by `generate` after each token, so that an interrupted run does not wait for thousands more."""
         return ids.new_full((ids.shape[0],), self._closed(), dtype=torch.bool)
 
 
 def _drawing(rows: Sequence[Row], width: int) -> Callable[[Any, Any], Any]:
-    """Draws the token of each row from the row's own seed: `generate` then takes the only one that is left."""
+    """Sample each row's token with the row's own seed; `generate` then picks the only token left."""
     luck = [luck_of(row.seed, max(row.room for row in rows)) for row in rows]
 
     def draw(ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:

@@ -1,8 +1,8 @@
-"""`http/URL`: the plain contract, for a server of one's own.
+"""`http/URL`: the plain contract, for a server of your own.
 
-`POST` with JSON `dataset`, `prompt`, `sample_id` and every `--extra-field`; the answer is JSON with the text in
-`answer` (`--response-field`, dots go deeper: `data.0.text`). Sampling is the server's business: what it should know
-goes into extra fields, and a sampling option that would not be sent is refused.
+`POST` JSON with `dataset`, `prompt`, `sample_id` and every `--extra-field`; the answer is JSON with the text in
+`answer` (`--response-field` names another field, with dots for nesting: `data.0.text`). Sampling is up to the server:
+pass what it needs as extra fields. Sampling options that would not be sent are refused.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ KEY_VARIABLE = "MARKSCHEME_HTTP_KEY"
 
 
 def create(target: str, config: RunConfig) -> PlainHTTP:
-    """A server at the address behind the slash; further `--base-url` are replicas of it."""
+    """Create a client for the server at the address after the slash; each `--base-url` is another replica of it."""
     if not target and not config.base_url:
         raise UsageError("http needs an address: http/http://localhost:8000/generate")
     return PlainHTTP(target, config)
 
 
 class PlainHTTP(Served):
-    """Asks for one sample a request."""
+    """Ask for one sample per request."""
 
     own_sampling = True
     ending = "/generate"
@@ -68,7 +68,7 @@ class PlainHTTP(Served):
 
 
 def _dig(answer: Any, path: str) -> Any:
-    """The value at `path`; a field whose very name has dots in it comes first."""
+    """Return the value at `path`. A field whose name contains the dots takes precedence."""
     if isinstance(answer, dict) and path in answer:
         return answer[path]
     for step in path.split("."):

@@ -1,4 +1,4 @@
-"""`llamacpp/FILE.gguf`: starts llama.cpp's server (`llama-server`, or that of llama-cpp-python), asks it, takes it down."""
+"""`llamacpp/FILE.gguf`: start llama.cpp's server (`llama-server`, or llama-cpp-python's), ask it and stop it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from markscheme.models.fleet.servers import Program
 
 
 def create(target: str, config: RunConfig) -> Managed:
-    """A llama.cpp server for each replica."""
+    """Create the model, with one llama.cpp server per replica."""
     file = Path(target).expanduser()
     if not target or not file.is_file():
         raise UsageError(f"llamacpp needs the path of a GGUF file, and there is none at {target or '(nothing)'!r}")

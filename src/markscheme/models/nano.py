@@ -1,7 +1,7 @@
 """`nano`: the small Countdown transformer that ships with the package, run in numpy. A demonstration model.
 
-Samples that wait at the same time are drawn in batches, one on each core; each sample draws from its own seed, so the
-batch it happens to share changes nothing but the last bits of a float.
+Samples that wait at the same time are generated in batches, one per core. Each sample has its own seed, so the other
+samples in its batch change nothing but the last bits of a float.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ if TYPE_CHECKING:
 
     from markscheme.nano.transformer import Transformer
 
-BATCH = 256  # sequences in one batch: more gain nothing and only delay the first answers
+BATCH = 256  # sequences per batch: more would gain nothing and delay the first answers
 
-MOST_CORES = 4  # Python's lock keeps more threads from gaining anything
+MOST_CORES = 4  # the GIL keeps more threads from gaining anything
 
-MOST_TOKENS = 208  # room for about nine attempts at four numbers; it was never taught to go on for longer
+MOST_TOKENS = 208  # room for about nine attempts with four numbers; it was not trained on longer texts
 
 _QUESTION = re.compile(r"(?:\d+ )+> \d+ \?")
 
 
 def create(target: str, config: RunConfig) -> Nano:
-    """The model; it takes no target and no fields of its own."""
+    """Create the model, which takes no target and no extra fields."""
     if target:
         raise UsageError(f"nano takes nothing behind its name, so say `nano`, not `nano/{target}`")
     if config.extra_field:
@@ -45,7 +45,7 @@ def create(target: str, config: RunConfig) -> Nano:
 
 
 class Nano(Model):
-    """The transformer, and the threads that it works in."""
+    """The transformer and its worker threads."""
 
     name = "nano"
     in_process = own_seeds = True
@@ -54,18 +54,17 @@ class Nano(Model):
         self._model: Transformer | None = None
         self._numpy_threads: threadpool_limits | None = None
         cores = usable_cores()
-        self.concurrency = 2 * BATCH * cores  # the next batch waits while this one is worked on
+        self.concurrency = 2 * BATCH * cores  # the next batch waits while this one is being generated
         self._batcher = Batcher(self._generate, BATCH, threads=cores)
 
     def check(self, statements: Sequence[str]) -> None:
-        """It can only play Countdown."""
         if not any(_is_puzzle(encode(statement)) for statement in statements):
             raise UsageError(
                 "nano can only play Countdown, and these problems are not Countdown puzzles; choose another model"
             )
 
     def as_sent(self, sampling: Sampling) -> Sampling:
-        """With the limit that holds, whatever was asked for."""
+        """Return the sampling with nano's own token limit applied."""
         return msgspec.structs.replace(sampling, max_tokens=_limit(sampling))
 
     async def generate(self, request: Request) -> Sequence[Completion]:
@@ -83,20 +82,21 @@ class Nano(Model):
             self._numpy_threads.restore_original_limits()
 
     def _loaded(self) -> Transformer:
-        """The transformer, loaded when it is first needed: whoever only checks an option need not pay for it."""
+        """Load the transformer on first use, so that checking options stays cheap."""
         if self._model is None:
             from threadpoolctl import threadpool_limits
 
             from markscheme.nano import load
 
             self._model = load()
-            # Its matrices are small. Shared between numpy's own threads, each product waits for the slowest of them,
-            # spinning: twice the processor time for no gain on idle cores, and many times the seconds on busy ones.
+            # The matrices are small. If numpy's own threads shared them, each product would wait for the slowest
+            # thread, spinning: twice the processor time for nothing on idle cores, and many times the wall time on busy
+            # ones.
             self._numpy_threads = threadpool_limits(1, user_api="blas")
         return self._model
 
     def _generate(self, rows: Sequence[Row]) -> list[Completion]:
-        """Complete rows of one kind of sampling; those whose prompts have the same length, together."""
+        """Complete rows with the same sampling options; prompts of equal length run together."""
         by_length: dict[int, list[int]] = defaultdict(list)
         for place, row in enumerate(rows):
             by_length[len(row.tokens)].append(place)
@@ -125,7 +125,7 @@ class Nano(Model):
 
 
 def read_puzzle(request: Request) -> list[int]:
-    """The tokens of the puzzle that a request asks; refuses what is no puzzle, or has numbers that `nano` cannot say."""
+    """Return the tokens of the puzzle in a request; refuse anything that is not a puzzle or has unknown numbers."""
     text = request.prompt.messages[-1].content
     tokens = encode(text)
     words = [VOCABULARY[token] for token in tokens[1:]]
@@ -142,12 +142,12 @@ def read_puzzle(request: Request) -> list[int]:
 
 
 def _is_puzzle(tokens: Sequence[int]) -> bool:
-    """Whether there is a target and a question."""
+    """Return whether there is a target and a question."""
     return {">", "?"} <= {VOCABULARY[token] for token in tokens}
 
 
 def usable_cores() -> int:
-    """The cores that this process may use; Ray and batch systems say it like this."""
+    """Return the number of cores this process may use; Ray and batch systems set `OMP_NUM_THREADS`."""
     threads = os.environ.get("OMP_NUM_THREADS", "")
     allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(1, min(int(threads) if threads.isdigit() else allowed, MOST_CORES))
@@ -158,7 +158,7 @@ def _limit(sampling: Sampling) -> int:
 
 
 def _completion(row: Row, tokens: list[int]) -> Completion:
-    """The text up to its end, its stop text, or its limit."""
+    """Cut the text at its end token, a stop text or the limit."""
     text = decode(tokens)
     ends = [at for stop in row.sampling.stop if (at := text.find(stop)) >= 0]
     return Completion(

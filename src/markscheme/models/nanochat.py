@@ -1,11 +1,12 @@
 """`nanochat/sft` (or `mid`, `rl`, `base`): a checkpoint of nanochat, with its own loader, tokenizer and engine.
 
-nanochat is a repository, not a package: it is found on the Python path, or in the folder `NANOCHAT_DIR`. All samples of
-a problem are one batch of its engine, as in its own evaluation; they share one seed, and in versions of the engine that
-draw a batch's first token once, that token too. `--extra-field` takes `model_tag`, `step`, `device_type` and `dtype`.
+nanochat is a repository, not a package: it is imported from the Python path or from the folder in `NANOCHAT_DIR`. All
+samples of a problem are one batch of its engine, as in its own evaluation. They share one seed and, in versions of the
+engine that sample a batch's first token once, that token. `--extra-field` takes `model_tag`, `step`, `device_type` and
+`dtype`.
 
-Three generations of the repository are known: with autocast; with a compute dtype of its own (`NANOCHAT_DTYPE`), which
-autocast would spoil; and with the loader in `harness/`, where the chat model of any training is called `chat`.
+Three generations of the repository are supported: with autocast; with its own compute dtype (`NANOCHAT_DTYPE`), which
+autocast would break; and with the loader in `harness/`, where the chat model of any training stage is called `chat`.
 """
 
 from __future__ import annotations
@@ -31,11 +32,11 @@ SOURCES = ("base", "mid", "sft", "rl")
 OPTIONS = ("device_type", "dtype", "model_tag", "step")
 DEVICES = ("", "cuda", "cpu", "mps")
 DEFAULT_MAX_TOKENS = 512
-LONGEST_PROMPT = 2048  # tokens at which nanochat's `render_conversation` cuts a conversation off, without a word
+LONGEST_PROMPT = 2048  # tokens at which nanochat's `render_conversation` silently cuts a conversation
 
 
 def create(target: str, config: RunConfig) -> NanoChat:
-    """Load a checkpoint; refuses options that the engine has no notion of."""
+    """Load a checkpoint; refuse options that the engine does not support."""
     if target not in SOURCES:
         raise UsageError(f"nanochat has the sources {', '.join(SOURCES)}, not {target!r}: say nanochat/sft")
     for name in ("top_p", "stop"):
@@ -49,15 +50,16 @@ def create(target: str, config: RunConfig) -> NanoChat:
 
 
 class NanoChat(Model):
-    """A loaded checkpoint. It answers one request at a time, in the calling thread, and lets others run after each token.
+    """A loaded checkpoint. It answers one request at a time in the calling thread and yields to others after each
+    token.
 
-    In the calling thread because the engine's calculator times itself out with SIGALRM, which Python allows in the
-    main thread only: elsewhere every calculation would silently fail, and the model would score less.
+    It must be the calling thread because the engine's calculator sets its time limit with SIGALRM, which Python allows
+    only in the main thread. Elsewhere every calculation would fail silently and the model would score lower.
     """
 
     concurrency = 1
     in_process = True
-    samples_per_request = 1024  # a problem's samples are asked for together unless the user says otherwise
+    samples_per_request = 1024  # a problem's samples go into one request unless the user says otherwise
 
     def __init__(
         self,
@@ -80,25 +82,25 @@ class NanoChat(Model):
         try:
             device = torch.device(kind, int(os.environ.get("LOCAL_RANK", 0))) if kind == "cuda" else torch.device(kind)
             if kind == "cuda":
-                torch.cuda.set_device(device)  # its attention kernels are launched on the current device
+                torch.cuda.set_device(device)  # attention kernels are launched on the current device
             self._model, self._tokenizer, meta = load(source, device, model_tag=model_tag, step=step)
         except FileNotFoundError as error:
             raise ModelError(
                 f"nanochat finds no checkpoint for {source}, tag {model_tag or 'any'}, step {'the last' if step is None else step}: {error}; "
                 "NANOCHAT_BASE_DIR says where they are"
             ) from None
-        except KeyError as error:  # the loader's table of sources; later versions have no `mid`
+        except KeyError as error:  # from the loader's table of sources; later versions have no `mid`
             raise ModelError(
                 f"this nanochat has no checkpoints of {source} ({error} is not known to it); of {', '.join(SOURCES)} name one "
                 "that its checkpoint_manager.py knows"
             ) from None
         except (OSError, AssertionError, RuntimeError, TypeError, ValueError) as error:
-            # Its checks are assertions; what does not fit a checkpoint is whatever torch makes of it.
+            # The loader's checks are assertions; a mismatched checkpoint raises whatever torch raises.
             raise ModelError(f"nanochat cannot load {source} on {kind}: {first_line(error)}") from None
         self._engine = engine(self._model, self._tokenizer)
         self._ends = {self._tokenizer.encode_special("<|assistant_end|>"), self._tokenizer.get_bos_token_id()}
         self._served = f"{source}{f' {model_tag}' if model_tag else ''}{_step(meta, step)}"
-        # Its own evaluation generates under autocast on a GPU, and in the checkpoint's precision elsewhere.
+        # nanochat's own evaluation generates under autocast on a GPU, and in the checkpoint's precision elsewhere.
         self._autocast: Any = (
             torch.autocast("cuda", dtype=getattr(torch, dtype))
             if kind == "cuda" and not own_precision
@@ -107,7 +109,6 @@ class NanoChat(Model):
         self._turn = asyncio.Lock()
 
     async def generate(self, request: Request) -> Sequence[Completion]:
-        """One completion a sample, from one batch."""
         tokens = self._tokenizer.render_for_completion(conversation(request.prompt))
         if len(tokens) > LONGEST_PROMPT:
             raise RequestFailed(
@@ -125,11 +126,11 @@ class NanoChat(Model):
                             rows[row].append(token)
                     if all(ended):
                         break
-                    await asyncio.sleep(0)  # the display goes on, and a second Ctrl-C is heard
+                    await asyncio.sleep(0)  # let the display refresh and a second Ctrl-C be noticed
         return [
             Completion(
                 text=self._tokenizer.decode(row),
-                finish_reason="stop" if done else "length",  # cut off is what has no end token
+                finish_reason="stop" if done else "length",  # cut off if it has no end token
                 prompt_tokens=len(tokens) if index == 0 else 0,  # the prompt is computed once
                 completion_tokens=len(row),
                 model=self._served,
@@ -138,7 +139,7 @@ class NanoChat(Model):
         ]
 
     def _columns(self, tokens: list[int], request: Request) -> Iterator[list[int]]:
-        """A token for every sample at each step; older engines say beside it which tokens were forced."""
+        """Yield one token per sample at each step; older engines also return which tokens were forced."""
         sampling = request.sampling
         for step in self._engine.generate(
             tokens,
@@ -152,13 +153,13 @@ class NanoChat(Model):
 
 
 def conversation(prompt: Prompt) -> dict[str, Any]:
-    """The prompt as nanochat has it: a conversation whose last message, the assistant's, is still to be written."""
+    """Return the prompt as a nanochat conversation, whose last message, the assistant's, is still empty."""
     messages = [{"role": message.role, "content": message.content} for message in prompt.messages]
     return {"messages": [*messages, {"role": "assistant", "content": ""}]}
 
 
 def _import() -> tuple[Callable[..., tuple[Any, Any, Any]], Any, bool]:
-    """The loader, the engine, and whether that nanochat sees to its precision itself."""
+    """Return the loader, the engine, and whether this nanochat handles its precision itself."""
     folder = os.environ.get("NANOCHAT_DIR")
     if folder:
         checkout = str(Path(folder).expanduser())

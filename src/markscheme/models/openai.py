@@ -1,7 +1,8 @@
-"""`openai/NAME`: chat completions and plain completions of OpenAI and everything compatible; `responses.py` has the third API.
+"""`openai/NAME`: the chat and completions APIs of OpenAI and compatible servers; the Responses API is in
+`responses.py`.
 
-vLLM, SGLang, llama.cpp, TGI, Together and others speak this, each with small differences: fields that are missing,
-null or of another type are taken as not said, never as a reason to drop an answer.
+vLLM, SGLang, llama.cpp, TGI, Together and others implement these with small differences. A field that is missing, null
+or of the wrong type counts as not given; it is never a reason to drop an answer.
 """
 
 from __future__ import annotations
@@ -36,14 +37,14 @@ KEY_VARIABLE = "OPENAI_API_KEY"
 
 
 def create(target: str, config: RunConfig) -> Served:
-    """A model behind one or more servers; without `--base-url`, OpenAI's own."""
+    """Create a client for one or more servers; without `--base-url`, for OpenAI itself."""
     if not target:
         raise UsageError("openai needs a model name, such as openai/gpt-4.1 or openai/Qwen3-8B with --base-url")
     return asks(target, config)
 
 
 def asks(name: str, config: RunConfig, *, key: str | None = None) -> Served:
-    """The client for the API that the options name; `key` is that of a server which we have started."""
+    """Create the client for the API that the options name; `key` is the key of a server that we started."""
     if config.api == "responses":
         variable = _key_variable(config.base_url or (OFFICIAL["openai"],))
         return Responses(name, config, key=key, key_variable=variable)
@@ -55,14 +56,14 @@ def asks(name: str, config: RunConfig, *, key: str | None = None) -> Served:
 
 
 class OpenAI(Served):
-    """Asks `/chat/completions` or `/completions`."""
+    """Ask `/chat/completions` or `/completions`."""
 
     converses = True
     fold = ChatFold
     stream_fields: Mapping[str, Any] = {"stream": True, "stream_options": {"include_usage": True}}
 
     def __init__(self, name: str, config: RunConfig, *, key: str | None = None) -> None:
-        """`key` is that of a server which we have started; any other is in the environment."""
+        """`key` is the key of a server that we started; any other key is in the environment."""
         self._model = name
         self._chat = config.api == "chat"
         bases = config.base_url or (OFFICIAL["openai"],)
@@ -71,7 +72,7 @@ class OpenAI(Served):
         urls = [with_path(base, path) for base in bases]
         names = same_names("temperature", "top_p", "top_k", "stop", max_tokens=self._limit_field)
         self._first_url = urls[0]
-        if host_of(bases[0]) == "api.openai.com":  # which else pads every event with a random text
+        if host_of(bases[0]) == "api.openai.com":  # it would otherwise pad every event with random text
             options = {"include_usage": True, "include_obfuscation": False}
             self.stream_fields = {"stream": True, "stream_options": options}
         super().__init__(
@@ -85,7 +86,7 @@ class OpenAI(Served):
         )
 
     def options(self, config: RunConfig) -> dict[str, Any]:
-        """As vLLM, SGLang and OpenAI call them."""
+        """Use the field names of vLLM, SGLang and OpenAI."""
         template = extra_fields(config.chat_template_kwarg, "--chat-template-kwarg")
         return present({"reasoning_effort": config.reasoning_effort, "chat_template_kwargs": template or None})
 
@@ -135,7 +136,7 @@ class OpenAI(Served):
 
 
 def _rest(message: dict[str, Any]) -> dict[str, Any]:
-    """Tool calls, a refusal, annotations and whatever else the message holds; a content with parts that are not text."""
+    """Return tool calls, a refusal, annotations, non-text parts and whatever else the message holds."""
     content = message.get("content")
     parts = [part for part in content if as_object(part).get("type") != "text"] if isinstance(content, list) else []
     return rest_of(
@@ -144,30 +145,30 @@ def _rest(message: dict[str, Any]) -> dict[str, Any]:
 
 
 def _logprobs(given: dict[str, Any]) -> dict[str, Any]:
-    """The log-probability of each token where they were asked for: of chats in objects, of completions in a list."""
+    """Return the log-probability of each token, if requested: chats have objects, completions a list."""
     listed = given.get("token_logprobs") or given.get("content")
     if not listed or not isinstance(listed, list):
         return {}
     tokens = given.get("tokens") or [one.get("token") if isinstance(one, dict) else None for one in listed]
     kept: dict[str, Any] = {"logprobs": [_logprob(one) for one in listed]}
     if isinstance(tokens, list) and len(tokens) == len(listed) and all(isinstance(one, str) for one in tokens):
-        kept["token_lengths"] = [len(one) for one in tokens]  # where each token ends, for `report --token-limits`
+        kept["token_lengths"] = [len(one) for one in tokens]  # gives the end of each token, for `report --token-limits`
     return kept
 
 
 def _logprob(one: object) -> float | None:
-    """A number, where it is one; JSON has integers that nothing else can hold."""
+    """Return a usable number, else `None`; JSON allows integers that no other format can hold."""
     number = one.get("logprob") if isinstance(one, dict) else one
     return number if isinstance(number, int | float) and abs(number) < 1e9 else None
 
 
 def _key_variable(bases: Sequence[str]) -> str:
-    """Hugging Face's router and endpoints take its own token; OpenAI's key is none of their business."""
+    """Return the variable with the key. Hugging Face gets its own token, never OpenAI's key."""
     hosts = [host_of(base) for base in bases]
     ours = all(host.endswith((".huggingface.co", ".huggingface.cloud", ".hf.space")) for host in hosts)
     return "HF_TOKEN" if ours else KEY_VARIABLE
 
 
 def _limit_field(bases: Sequence[str]) -> str:
-    """OpenAI's reasoning models refuse `max_tokens`; most other servers know nothing else."""
+    """Return the limit's field name: OpenAI's reasoning models refuse `max_tokens`, most other servers know only that."""
     return "max_completion_tokens" if host_of(bases[0]) == "api.openai.com" else "max_tokens"

@@ -1,6 +1,6 @@
-"""What a million tokens cost: a small table that ships with the package, and the user's own in front of it.
+"""Prices per million tokens: a small table that ships with the package, and the user's own.
 
-A model that stands in no table has no cost: a guess would be worse than none.
+A model that neither table lists has no cost, since a guess would be worse than none.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ _DATED = re.compile(r"(.+?)[-@](?:20\d{2}-?\d{2}-?\d{2}|latest)")
 
 
 def price_of(config: RunConfig) -> Price | None:
-    """The price of the model of a run, if it is known.
+    """Return the price of a run's model, if it is known.
 
-    The user's table (`--prices`, else `$MARKSCHEME_PRICES`) counts for any server; the packaged one only for the
-    provider itself, since whoever sets `--base-url` pays somebody else. Batches cost half.
+    The user's table (`--prices`, else `$MARKSCHEME_PRICES`) applies to any server. The packaged table applies only to
+    the provider itself, since `--base-url` means that someone else is paid. Batches cost half.
     """
     price = _listed(config)
     if price is None or not config.batch:
@@ -47,7 +47,7 @@ def _listed(config: RunConfig) -> Price | None:
 
 
 def _find(table: dict[str, Any], model: str) -> Price | None:
-    """By the whole spec or the model's name, with or without a date behind it."""
+    """Look a model up by its full spec or its name, with or without a date suffix."""
     bare = model.partition("/")[2]
     names = [model, bare]
     names += [match[1] for name in (model, bare) if (match := _DATED.fullmatch(name))]

@@ -1,9 +1,9 @@
-"""`replay/FILE.jsonl`: stored outputs answer again, so that they can be marked and reported like a live run.
+"""`replay/FILE.jsonl`: answer with stored outputs, so that they can be marked and reported like a live run.
 
-Reads our own `responses.jsonl`, and lines that name their question (by `key`, `question`/`problem` text, or
-`question_id`/`problem_id`/`id`) and hold an output (`text`, `response`, `output`, `completion` or `answer`). Of a
-conversation all turns are kept. Only the place of each output is in memory. A question without a stored output is an
-error, never a wrong answer.
+It reads our own `responses.jsonl`, and lines that name their question (`key`, `question`/`problem` text, or
+`question_id`/`problem_id`/`id`) and hold an output (`text`, `response`, `output`, `completion` or `answer`). All turns
+of a conversation are kept. Only each output's file offset is in memory. A question without a stored output is an error,
+never a wrong answer.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from markscheme.types import Turn
 
 
 def create(target: str, config: RunConfig) -> Replay:
-    """A replay of one file; with `--tools` or `--then` turn by turn, so that tools are really called again."""
+    """Create a replay of one file; with `--tools` or `--then` it goes turn by turn, and tools are really called again."""
     if not target:
         raise UsageError("replay needs a file of stored outputs: replay/FILE.jsonl")
     return Replay(Path(target), turn_by_turn=bool(config.tools or config.then))
 
 
 class Replay(Model):
-    """Stored outputs by question. A line's `sample` says which sample it is; without one, the order does."""
+    """Stored outputs by question. A line's `sample` gives the sample index; without it, the order does."""
 
     concurrency = 16
     own_sampling = True
@@ -53,7 +53,7 @@ class Replay(Model):
         self._asked: dict[str, str] = {}
         """The key of the problem that a question without its choices was taken for."""
         for number, offset, row in rows(file, ModelError):
-            if row.get("error"):  # our own journal: this one never came back
+            if row.get("error"):  # a failed request in our own journal
                 continue
             self._index(number, offset, row)
 
@@ -73,7 +73,7 @@ class Replay(Model):
             places[len(places) if sample is None else sample] = offset
 
     async def generate(self, request: Request) -> Sequence[Completion]:
-        # The content decides before the id: files of other tools number their questions as they like.
+        # Content comes before the id, because other tools number their questions as they like.
         whole, bare = squeezed(request.statement), squeezed(without_choices(request.statement))
         names = (request.key, whole, bare, request.problem_id)
         name = next((name for name in names if name in self._places), "")
@@ -94,7 +94,7 @@ class Replay(Model):
         return [self._turn(one, request) for one in stored] if self._turn_by_turn else stored
 
     def _turn(self, stored: Completion, request: Request) -> Completion:
-        """What the model said next in a stored conversation."""
+        """Return what the model said next in a stored conversation."""
         spoken = [turn for turn in stored.turns if turn.role == "assistant"]
         number = sum(turn.role == "assistant" for turn in request.turns)
         if not spoken and not number:
@@ -109,7 +109,7 @@ class Replay(Model):
 
 def _completion(lines: Any, offset: int) -> Completion:
     row = row_at(lines, offset)
-    # Other tools' files have their own ideas of our fields; what is not of our kind is left out, not fatal.
+    # Files of other tools may use our field names differently; a value of the wrong type is dropped, not an error.
     counts = {name: count(row.get(name)) for name in ("prompt_tokens", "completion_tokens", "reasoning_tokens")}
     completion = convert_or_none({**row, **counts, "text": output(row)}, Completion)
     assert completion is not None, "it has a text"

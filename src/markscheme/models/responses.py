@@ -1,7 +1,7 @@
 """`openai/NAME` with `--api responses`: OpenAI's Responses API, and servers that copy it.
 
-Reasoning comes as items of its own, with summaries where they are asked for, and encrypted; in a conversation all items
-of a turn are handed back as they came. In the background a request has a name, under which a later process finds it.
+Reasoning arrives as separate items, encrypted and, on request, with summaries. In a conversation all items of a turn
+are sent back unchanged. A background request has an id, by which a later process can fetch it.
 """
 
 from __future__ import annotations
@@ -28,11 +28,13 @@ from markscheme.types import Message, Sampling, ToolCall, Turn
 
 KEY_VARIABLE = "OPENAI_API_KEY"
 WORKING = ("queued", "in_progress")
-LOOK_AGAIN = (1.0, 2.0, 5.0, 10.0)  # seconds between looks at a request in the background; the last one stays
+LOOK_AGAIN = (1.0, 2.0, 5.0, 10.0)  # seconds between polls of a background request; the last value repeats
 
 
 class ResponseFold(Fold):
-    """The stream of a response: its last event holds all of it, but for encrypted reasoning, which comes with each item."""
+    """Fold the stream of a response. Its last event holds everything but encrypted reasoning, which comes with each
+    item.
+    """
 
     unneeded = re.compile(rb'^(?:event:.*|data: ?\{"type": ?"response\.[a-z_.]+\.delta".*)\n', re.MULTILINE)
 
@@ -59,7 +61,7 @@ class ResponseFold(Fold):
 
 
 class Responses(Served):
-    """Asks `/responses`, one sample a request. The API takes no seed, no stop and no top_k."""
+    """Ask `/responses`, one sample per request. The API takes no seed, no stop and no top_k."""
 
     converses = True
     fold = ResponseFold
@@ -92,7 +94,7 @@ class Responses(Served):
             self.streams = False
 
     def options(self, config: RunConfig) -> dict[str, Any]:
-        """Effort and summary are fields of `reasoning`."""
+        """Put effort and summary into `reasoning`."""
         super().options(
             msgspec.structs.replace(config, reasoning_effort=None, reasoning_summary=None, background=False)
         )
@@ -107,7 +109,7 @@ class Responses(Served):
 
     def body(self, request: Request) -> dict[str, Any]:
         tools = [{"type": "function", **msgspec.to_builtins(tool), "strict": False} for tool in request.tools]
-        # Nothing is stored at the provider but what it works on by itself: reasoning comes back with us, encrypted.
+        # Store nothing at the provider except background requests: reasoning comes back to us, encrypted.
         kept = {"background": True, "store": True} if self._background else {"store": False}
         return present(
             {
@@ -131,12 +133,13 @@ class Responses(Served):
         ticket, answer = self._tickets.get(place, request.ticket), None
         if not ticket:
             begun = await self._transport.ask(self._encoder.encode(self.body(request)), as_object)
-            ticket = self._tickets[place] = as_text(begun.get("id"))  # what takes too long is fetched by the next try
+            # if this takes too long, the next attempt fetches it
+            ticket = self._tickets[place] = as_text(begun.get("id"))
             if self.keep_ticket is not None and ticket:
                 self.keep_ticket(request, ticket)
             answer = begun if begun.get("status") not in WORKING else None
         answer = answer or await self._fetched(ticket)
-        self._tickets[place] = ""  # where that was a failure, the next try asks anew
+        self._tickets[place] = ""  # if it failed, the next attempt starts a new request
         if answer is None:
             raise RequestFailed(
                 "server_error", "the provider knows a request in the background no more", retryable=True
@@ -146,7 +149,7 @@ class Responses(Served):
         return completions
 
     async def _fetched(self, ticket: str) -> dict[str, Any] | None:
-        """The answer under a name, once it is there; `None` where the provider does not know it."""
+        """Poll for the answer to a background request; `None` if the provider does not know it."""
         looks = iter(LOOK_AGAIN)
         delay = 0.0
         while True:
@@ -163,7 +166,7 @@ class Responses(Served):
 
 
 def _items(one: Message | Turn) -> list[dict[str, Any]]:
-    """A message or turn as items of the input; what the model said, as it came."""
+    """Return a message or turn as input items; the model's own items unchanged."""
     if isinstance(one, Message):
         return [{"role": one.role, "content": one.content}]
     if one.role == "tool" and one.call_id:
@@ -215,7 +218,7 @@ def _text(message: Mapping[str, Any]) -> str:
 
 
 def _reasoning(item: Mapping[str, Any]) -> str:
-    """What a reasoning item says: the reasoning itself where the server gives it, else its summary."""
+    """Return the text of a reasoning item: the reasoning itself if the server gives it, else its summary."""
     if item.get("type") != "reasoning":
         return ""
     content, summary = item.get("content") or [], item.get("summary") or []
@@ -231,7 +234,7 @@ def _calls(items: Sequence[Mapping[str, Any]]) -> tuple[ToolCall, ...]:
 
 
 def _failure(error: Mapping[str, Any], status: str) -> RequestFailed:
-    """A response that came to nothing: worth another try where it was the provider's fault."""
+    """Return the failure of a response; retry it if the provider was at fault."""
     code, message = str(error.get("code") or status), as_text(error.get("message"))
     sentence = f"the response {status}: {message} ({code})"
     if "policy" in code:

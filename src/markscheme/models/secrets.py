@@ -1,9 +1,9 @@
-"""Keys stay out of files, logs and messages: which parts of a run's options hold one.
+"""Which of a run's options contain a key, so that keys stay out of files, logs and messages.
 
-What can hold one: the key variable, the user, path and query of an address, a header, an extra field with a telling name
-(also deep inside its value, or in a text that is no JSON), an option for a server of ours. Each has a hidden form that may
-be written down; a resumed run that finds a hidden form asks for the option again. What slips through here is stopped by
-the gate (`redaction.py`), which knows the values.
+A key may be in the key variable, in the user, path or query of an address, in a header, in an extra field with a
+telling name (also nested in its value, or in text that is not JSON), or in an option for a server that we start. Each
+has a hidden form that may be written to disk; a resumed run that finds a hidden form asks for the option again.
+Whatever slips through is caught by `redaction.py`, which knows the values.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ from markscheme.redaction import (
 
 KEY_VARIABLES = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "SGLANG_API_KEY", "MARKSCHEME_HTTP_KEY", "HF_TOKEN")
 NAMED = ("extra_field", "header", "server_arg", "chat_template_kwarg")  # options of the form `NAME=VALUE`
-LONG_STEP = 24  # letters of a step of a path from which on it is hidden; names such as `chat-completions` are shorter
-# The one parameter of a query that is shown: Azure wants it in every address, and a date opens nothing.
+LONG_STEP = 24  # characters from which a path segment is hidden; names such as `chat-completions` are shorter
+# The only query parameter that is shown: Azure wants it in every address, and a date is not a secret.
 _VERSION = re.compile(r"api-version=\d{4}(?:-\d\d-\d\d)?(?:-preview)?", re.ASCII)
 _SIGNS = re.compile(r"[\s,;=\"']+")
 _URL = re.compile(r"https?://[^\s'\"]+")
-# A name with its value in a text that is no JSON: `Authorization: Bearer x`, `{"token": "x",}`.
+# A name with its value in text that is not JSON: `Authorization: Bearer x`, `{"token": "x",}`.
 _PAIR = re.compile(
     r"""(?<![\w-])(?P<name>[A-Za-z][\w-]*)(?P<sign>["']?\s*[:=]\s*["']?|["']\s*,\s*["'])(?P<value>[^"',;{}\[\]\n]+)""",
     re.ASCII,
@@ -47,9 +47,9 @@ _PAIR = re.compile(
 
 
 def check_key_variable(config: RunConfig) -> None:
-    """Refuse an `--api-key-env` that is no variable, without repeating it: it may be the key itself.
+    """Refuse an `--api-key-env` that is not a variable name, without repeating it: it may be the key itself.
 
-    A variable in capitals may be unset, since a server of one's own needs no key.
+    A variable in capitals may be unset, since your own server may need no key.
     """
     name = config.api_key_env
     if name is None:
@@ -61,10 +61,10 @@ def check_key_variable(config: RunConfig) -> None:
 
 
 def hide_url(url: str) -> str:
-    """The address without user, password, the values of its query and any long step of its path: each may be a key."""
+    """Hide the user, password, query values and long path segments of an address: each may be a key."""
     try:
         parts = urlsplit(url)
-    except ValueError:  # no address at all, as whoever uses it will say
+    except ValueError:  # not an address; whoever uses it reports that
         return HIDDEN if "@" in url else url
     host = parts.netloc.rpartition("@")[2]
     where = f"{HIDDEN}@{host}" if "@" in parts.netloc else host
@@ -78,7 +78,7 @@ def _is_key(text: str) -> bool:
 
 
 def _is_credential(text: str) -> bool:
-    """`Bearer KEY`, whatever the header or field that holds it; `basic understanding` is none."""
+    """Recognise `Bearer KEY` in any header or field, but not `basic understanding`."""
     scheme, _, key = text.strip().partition(" ")
     return scheme.lower() in ("bearer", "basic", "token") and " " not in key and unmistakable(key)
 
@@ -95,7 +95,9 @@ def _may_be_key(step: str) -> bool:
 
 
 def hide_spec(spec: str) -> str:
-    """A model spec such as `http/https://user:password@host/generate` without what must not be shown: folders bear it."""
+    """Hide what is secret in a spec such as `http/https://user:password@host/generate`, since folders are named after
+    it.
+    """
     return redacted_text(ISSUED.sub(HIDDEN, _hide_urls(spec)))
 
 
@@ -104,7 +106,7 @@ def _hide_urls(text: str) -> str:
 
 
 def hide_config(config: RunConfig) -> RunConfig:
-    """The form of the options that goes into the manifest."""
+    """Return the options in the form that the manifest stores."""
     known = known_secrets(config)
     scrub = Scrubber(value for value in known if unmistakable(value))
     hidden: dict[str, Callable[[str], str]] = {
@@ -123,7 +125,7 @@ def hide_config(config: RunConfig) -> RunConfig:
 
 
 def hidden_options(config: RunConfig) -> list[str]:
-    """Options of a stored config whose values were hidden, so that they must be given again."""
+    """Return the options of a stored config whose values were hidden, so that they must be given again."""
     return [
         name
         for name, value in msgspec.structs.asdict(config).items()
@@ -132,7 +134,7 @@ def hidden_options(config: RunConfig) -> list[str]:
 
 
 def _hide_named(option: str, known: Container[str] = ()) -> str:
-    """`NAME=VALUE` or `NAME: VALUE`, whose value may be JSON; one that is a known secret goes, however short."""
+    """Hide the value of `NAME=VALUE` or `NAME: VALUE`, which may be JSON. Known secrets are hidden however short."""
     name, sign, value = _divided(option)
     if is_secret(name) or value.strip() in known or _is_credential(value):
         return f"{name}{sign}{HIDDEN}" if sign else option
@@ -145,7 +147,7 @@ def _hide_named(option: str, known: Container[str] = ()) -> str:
 
 
 def json_or_text(value: str) -> Any:
-    """The value of an option: JSON where it can be read as JSON, else the text itself."""
+    """Parse an option's value as JSON if possible, else return the text."""
     try:
         return msgspec.json.decode(value)
     except msgspec.DecodeError:
@@ -158,13 +160,13 @@ def _named(config: RunConfig) -> Iterator[str]:
 
 
 def _divided(option: str) -> tuple[str, str, str]:
-    """Name, sign and value, at the first `=` or `:`; without one, all of it is the name."""
+    """Split at the first `=` or `:` into name, sign and value; without either, all of it is the name."""
     sign = next((one for one in option if one in "=:"), "=")
     return option.partition(sign)
 
 
 def _hide_inside(value: Any, taken: list[str], secret: bool = False) -> Any:
-    """A JSON value without the secrets in it, which are added to `taken`."""
+    """Return a JSON value without the secrets in it, which are appended to `taken`."""
     if isinstance(value, dict):
         # `{"name": "Authorization", "value": …}`
         named = secret or any(isinstance(value.get(it), str) and is_secret(value[it]) for it in ("name", "key"))
@@ -194,19 +196,19 @@ def _hide_text(text: str, taken: list[str]) -> str:
 
 
 def secret_values(config: RunConfig) -> list[str]:
-    """The values of options that must not be shown."""
+    """Return the option values that must not be shown."""
     values: list[str] = []
     for option in _named(config):
         name, _, value = _divided(option)
         if read := json_or_text(value.strip()):
             _hide_inside({name: read}, values)
     bare = [value.partition(" ")[2] for value in values if value.lower().startswith(("bearer ", "basic "))]
-    # A server may repeat a part alone: of `session=PART; theme=dark`, of a list with a comma at its end.
+    # A server may repeat just a part: of `session=PART; theme=dark`, or of a list with a trailing comma.
     return values + bare + [part for value in values for part in _SIGNS.split(value) if unmistakable(part)]
 
 
 def address_secrets(urls: Iterable[str]) -> Iterator[str]:
-    """What an address holds that must not be shown, in every form in which it may come back."""
+    """Yield the secrets in addresses, in every form in which they may come back."""
     for url in urls:
         try:
             parts = urlsplit(url)
@@ -215,7 +217,7 @@ def address_secrets(urls: Iterable[str]) -> Iterator[str]:
         user, password = unquote(parts.username or ""), unquote(parts.password or "")
         yield from (user, password, parts.username or "", parts.password or "")
         if user or password:
-            yield b64encode(f"{user}:{password}".encode()).decode()  # as the Authorization header has it
+            yield b64encode(f"{user}:{password}".encode()).decode()  # the form in the Authorization header
         yield from (step for step in (*parts.path.split("/"), parts.fragment) if _may_be_key(step))
         hidden = [parameter for parameter in parts.query.split("&") if not _VERSION.fullmatch(parameter)]
         yield from (parameter.partition("=")[2] or parameter for parameter in hidden)
@@ -223,7 +225,7 @@ def address_secrets(urls: Iterable[str]) -> Iterator[str]:
 
 
 def known_secrets(config: RunConfig) -> set[str]:
-    """Everything that must not be shown: the options', the addresses' and the environment's."""
+    """Return everything that must not be shown, from the options, the addresses and the environment."""
     variables = [variable(name) for name in (config.api_key_env or "", *KEY_VARIABLES)]
     addresses = [*config.base_url, *_URL.findall(config.model)]
     values = {*variables, *secret_values(config), *address_secrets(addresses), *environment_secrets()}
@@ -231,7 +233,7 @@ def known_secrets(config: RunConfig) -> set[str]:
 
 
 def guard(config: RunConfig) -> list[str]:
-    """Close the gate for what this run's options hold; returns warnings about what only looks like a key."""
+    """Register this run's secrets for redaction; return warnings about values that only look like keys."""
     remember(known_secrets(config))
     suspects = [_divided(option)[0] for option in _named(hide_config(config)) if looks_random(option)]
     return [

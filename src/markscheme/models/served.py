@@ -1,6 +1,6 @@
-"""What the backends behind HTTP have in common: the address, the key, the extra fields, one POST a request.
+"""What the HTTP backends share: the address, the key, the extra fields, one POST per request.
 
-A backend adds the body it sends and how it reads the answer.
+A backend adds the request body and the reader of the answer.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from markscheme.types import Sampling
 class Served(Model):
     """Asks one or more servers."""
 
-    ending = "/v1"  # how an address of such a server ends, for hints
-    fold: type[Fold] | None = None  # how the events of its streams make up an answer, for those that have streams
+    ending = "/v1"  # usual end of such a server's address, for hints
+    fold: type[Fold] | None = None  # assembles the events of a stream into an answer, for backends with streams
     stream_fields: Mapping[str, Any] = {"stream": True}
 
     def __init__(
@@ -57,7 +57,7 @@ class Served(Model):
         self._encoder = msgspec.json.Encoder()
 
     def options(self, config: RunConfig) -> dict[str, Any]:
-        """The request's fields for options that only some backends know; here none of them."""
+        """Return request fields for options that only some backends support; the default supports none."""
         for name in ("chat_template_kwarg", "reasoning_effort", "reasoning_summary", "thinking_budget", "background"):
             if getattr(config, name) not in (None, (), False):
                 raise UsageError(
@@ -74,19 +74,19 @@ class Served(Model):
 
     @abstractmethod
     def body(self, request: Request) -> dict[str, Any]:
-        """What is sent, as JSON."""
+        """Return the JSON to send."""
 
     @abstractmethod
     def read(self, answer: Any, request: Request, /) -> list[Completion]:
-        """The completions in a decoded answer; may stumble over one that has not the promised form."""
+        """Return the completions in a decoded answer; may raise `KeyError` and similar if its form is wrong."""
 
     def sampling_fields(self, sampling: Sampling) -> dict[str, Any]:
-        """The parts of a sampling that are said, by the names of this backend."""
+        """Return the sampling options that are set, under this backend's names."""
         names = self._sampling_names.items()
         return {theirs: value for ours, theirs in names if (value := getattr(sampling, ours)) not in (None, ())}
 
     async def generate(self, request: Request) -> Sequence[Completion]:
-        # Encoding 8 kB of prompt takes 3 µs and the rest of a request some 250: a cache of bodies would buy nothing.
+        # Encoding 8 kB of prompt takes 3 µs, the rest of a request about 250: caching bodies would gain nothing.
         body, stream = self.body(request), None
         if self.streams and self.fold is not None:
             body, stream = {**body, **self.stream_fields}, Stream(self.fold)
@@ -97,7 +97,7 @@ class Served(Model):
         except RequestFailed as failure:
             if stream is None or failure.kind != "bad_request" or "stream" not in str(failure):
                 raise
-            self.streams = False  # a server that offers none, or not with these fields
+            self.streams = False  # the server does not support streams, or not with these fields
             return await self.generate(request)
         if stream is None or stream.first_token is None:
             return completions
@@ -107,7 +107,7 @@ class Served(Model):
         await self._transport.close()
 
     def as_sent(self, sampling: Sampling) -> Sampling:
-        """With the extra fields that take the place of an option, for the manifest to tell the truth."""
+        """Apply extra fields that replace an option, so that the manifest is accurate."""
         sampling = super().as_sent(sampling)
         replaced = {ours: self.extra[name] for ours, name in self._sampling_names.items() if name in self.extra}
         merged = {**msgspec.to_builtins(sampling), **replaced}
@@ -120,10 +120,10 @@ class Served(Model):
 
 
 def same_names(*names: str, **others: str) -> dict[str, str]:
-    """Parts of `Sampling` that are called the same, and those that are not."""
+    """Map parts of `Sampling` to a backend's names: those with the same name, and the others."""
     return {name: name for name in names} | others
 
 
 def present(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Without those that are not said."""
+    """Drop fields that are not set."""
     return {name: value for name, value in fields.items() if value is not None}

@@ -1,7 +1,7 @@
-"""`sglang/NAME` starts an SGLang server and asks it; `sglang/URL` is the native `/generate` of one that runs already.
+"""`sglang/NAME` starts an SGLang server and asks it; `sglang/URL` asks `/generate` of a running one.
 
-`/generate` takes the prompt as plain text and applies no chat template. For a chat model on a running server use
-`openai/NAME` with `--base-url URL/v1`: the same server, with the template.
+`/generate` takes plain text and applies no chat template. For a chat model on a running server use `openai/NAME` with
+`--base-url URL/v1`: the same server, with the template.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ KEY_VARIABLE = "SGLANG_API_KEY"
 
 
 def create(target: str, config: RunConfig) -> SGLang | Managed:
-    """A running server at the address behind the slash (further `--base-url` are replicas of it), or servers of our own."""
+    """Create a client for the server at this address (each `--base-url` is another replica), or start servers."""
     if target.startswith(("http://", "https://")):
         return SGLang(target, config)
     if not target:
@@ -35,7 +35,7 @@ def create(target: str, config: RunConfig) -> SGLang | Managed:
 
 
 class SGLang(Served):
-    """Asks `/generate`; several samples a request through `n`."""
+    """Ask `/generate`; `n` gives several samples per request."""
 
     ending = "/generate"
 
@@ -45,7 +45,7 @@ class SGLang(Served):
         super().__init__(f"sglang/{url}", urls, config, KEY_VARIABLE, sampling_names=names)
 
     def body(self, request: Request) -> dict[str, Any]:
-        """Extra fields are sampling parameters here."""
+        """Build the request; extra fields are sampling parameters here."""
         chosen = {
             **self.sampling_fields(request.sampling),
             "n": len(request.samples) if len(request.samples) > 1 else None,
@@ -71,7 +71,7 @@ def _completion(answer: dict[str, Any], *, first: bool) -> Completion:
     return Completion(
         text=text,
         finish_reason=finish_reason(ended.get("type") if isinstance(ended, dict) else ended),
-        # Each sample repeats the prompt's count, though the prompt was computed once.
+        # Each sample repeats the prompt's token count, though the prompt was computed once.
         prompt_tokens=prompt_tokens if first or prompt_tokens is None else 0,
         completion_tokens=count(about.get("completion_tokens")),
     )

@@ -1,6 +1,6 @@
-"""`solver`: answers Countdown from the exact solver. The upper bound, and a model that needs nothing installed.
+"""`solver`: answers Countdown with the exact solver. It is the upper bound and needs nothing installed.
 
-It reads the puzzle from the question like any model would; of anything that is not a puzzle it says so.
+It reads the puzzle from the question as any model would, and says so if the question is not a puzzle.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _PUZZLE = re.compile(r"numbers ([\d, ]+).*?target (?:of )?(\d+)", re.DOTALL)
 
 
 def create(target: str, config: RunConfig) -> Solver:  # noqa: ARG001 - the signature of every backend
-    """The solver; it takes no target."""
+    """Create the solver, which takes no target."""
     if target:
         raise UsageError(f"the solver takes nothing behind its name, so say `solver`, not `solver/{target}`")
     return Solver()
@@ -31,10 +31,10 @@ class Solver(Model):
     own_sampling = True
 
     async def generate(self, request: Request) -> Sequence[Completion]:
-        """The same solution for every sample: an exact solver has no luck."""
+        """Return the same solution for every sample."""
         try:
             text = await asyncio.to_thread(_solve, request.statement)
-        except UsageError as error:  # a puzzle it cannot take, such as one of nine numbers
+        except UsageError as error:  # a puzzle that the solver cannot take, such as one with nine numbers
             raise RequestFailed("not solvable here", str(error), retryable=False) from None
         return [Completion(text=text, finish_reason="stop", model=self.name) for _ in request.samples]
 

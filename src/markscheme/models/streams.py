@@ -1,7 +1,7 @@
-"""Server-sent events: a streamed answer, folded into the JSON that the same server sends without a stream.
+"""Server-sent events: fold a streamed answer into the JSON that the same server sends without a stream.
 
-What reads an answer therefore need not know how it came. A stream that breaks off is a failed attempt, never half an
-answer. Events are decoded many at a time: one by one they would cost more than everything else about a request.
+Code that reads an answer therefore need not know how it arrived. A stream that breaks off is a failed attempt, never
+half an answer. Events are decoded in groups: one by one they would cost more than the rest of the request.
 """
 
 from __future__ import annotations
@@ -23,41 +23,42 @@ from markscheme.models.failures import failed_body, malformed
 from markscheme.models.fields import as_object
 
 TYPE = "text/event-stream"
-FOLD_AT = 2**17  # bytes of events that are kept before they are folded
-LARGEST_STREAM = 2**29  # bytes of a whole stream, which is never held: a token of a chat takes 200 to 300
-# Characters of everything that a stream says: two million tokens, several times what any model writes.
+FOLD_AT = 2**17  # bytes of events collected before they are folded
+LARGEST_STREAM = 2**29  # most bytes of a whole stream, which is never held in memory; a chat token takes 200 to 300
+# Most characters of text in a stream: two million tokens, several times what any model writes.
 LARGEST_TEXT = 2**24
-MOST_RUNS = 8  # kinds of events in one portion that are put together before they are decoded
-LONGEST_GAP = 100  # bytes between two events: a blank line, and the name of the second
-# Between two reads of a stream whose events come one by one, a share of the seconds it has taken, and never more than so
-# many: waking up for every event costs more than everything else. The server's packets wait in the kernel meanwhile.
+MOST_RUNS = 8  # most kinds of events in one portion that are merged before decoding
+LONGEST_GAP = 100  # most bytes between two events: a blank line and the name of the second
+# Pause between reads of a stream whose events arrive one by one: this share of the time so far, up to a limit in
+# seconds. Waking up for every event costs more than everything else; meanwhile the packets wait in the kernel.
 REST, LONGEST_REST = 0.04, 0.1
-SMALL = 2**15  # bytes: whoever sends more at once is read at once
-DEEPEST = 6  # objects within objects that are put together piece by piece: a tool call in a list in a delta has four
+SMALL = 2**15  # bytes; larger pieces are read at once
+DEEPEST = 6  # most nested objects that are merged piece by piece: a tool call in a list in a delta has four
 
 _TOKEN = re.compile(rb'"(?:content|text|reasoning|reasoning_content|thinking|arguments|partial_json|delta)": ?"[^"]')
-# After a text: a list, an object, another text of the same object. Names behind it (`"model"`) are said again and
-# again.
+# What may follow a text: a list, an object, another text of the same object. Names after it (`"model"`) are repeated in
+# every event.
 _ADDS_UP = re.compile(rb"""[\[{]|^[^}]*": ?"[^"]|"text": ?"[^"]""")
-_OTHER = re.compile(rb'"(?!(?:type|role|id|name)")\w+": ?"[^"]')  # before a text: another one of the same object
+# what may precede a text: another text of the same object
+_OTHER = re.compile(rb'"(?!(?:type|role|id|name)")\w+": ?"[^"]')
 _BODY = re.compile(rb'[^"\\]*(?:\\.[^"\\]*)*')
 _PIECE = re.compile(
     rb'"(?:content|reasoning|reasoning_content|text|thinking|partial_json)": ?"([^"\\]*(?:\\.[^"\\]*)*)"'
 )
-_NAMES = {"id", "type", "role", "name"}  # said once, or again with every piece
+_NAMES = {"id", "type", "role", "name"}  # fields that are sent once, or repeated with every piece
 
 
 class Fold(ABC):
-    """Puts the events of one answer together."""
+    """Assembles the events of one answer."""
 
-    unneeded: re.Pattern[bytes] | None = None  # lines that say nothing which a later event does not say again
+    unneeded: re.Pattern[bytes] | None = None  # lines that only say what a later event says again
 
     def __init__(self) -> None:
         self.size = 0
         self.ended = False
 
     def take(self, events: bytes) -> None:
-        """The next events, as whole lines of the stream."""
+        """Fold the next events, given as whole lines of the stream."""
         lines = condensed(self.unneeded.sub(b"", events) if self.unneeded else events).split(b"\n")
         data = [line[5:].strip() for line in lines if line.startswith(b"data:")]
         written = [one for one in data if one and one != b"[DONE]"]
@@ -76,14 +77,14 @@ class Fold(ABC):
 
     @abstractmethod
     def add(self, event: dict[str, Any]) -> None:
-        """One event. May stumble (`KeyError`, `TypeError` …) over one that has not the promised form."""
+        """Fold one event; may raise `KeyError` and similar if its form is wrong."""
 
     @abstractmethod
     def answer(self) -> dict[str, Any]:
-        """Everything, in the form of an answer that was not streamed."""
+        """Return everything, in the form of an answer that was not streamed."""
 
     def merge(self, into: dict[str, Any], delta: dict[str, Any], depth: int = 0) -> None:
-        """Add a piece: texts grow, items of lists with an `index` grow each by themselves."""
+        """Add a piece: texts grow, and list items with an `index` grow separately."""
         for name, value in delta.items():
             if isinstance(value, str) and name not in _NAMES:
                 self.size += len(value)
@@ -106,10 +107,10 @@ class Fold(ABC):
 
 
 def condensed(events: bytes) -> bytes:
-    """Runs of events that differ in one piece of text only, each run as one event with all of its text.
+    """Merge each run of events that differ only in one piece of text into one event with all of its text.
 
-    An answer of 1,000 tokens is 1,000 events of 200 bytes, of which four say something. What stands between the texts of
-    two such events is always the same, and is taken out without decoding it, at a fifth of the cost.
+    An answer of 1,000 tokens is 1,000 events of 200 bytes, of which four carry information. The bytes between the texts
+    of two such events are always the same and are removed without decoding, at a fifth of the cost.
     """
     at = 0
     for _ in range(MOST_RUNS):
@@ -131,20 +132,20 @@ def condensed(events: bytes) -> bytes:
 
 
 def _run(parts: list[bytes], name: bytes, between: bytes) -> bytes:
-    """The texts of a run, and everything behind it; `parts` are what stands between the names of the field."""
+    """Return the texts of a run and everything after it; `parts` are the pieces between the field's names."""
     length = len(between)
     texts = [part[:-length] for part in parts[:-1]]
-    if texts and between.join(texts) + between != b"".join(parts[:-1]):  # another kind of event comes within
+    if texts and between.join(texts) + between != b"".join(parts[:-1]):  # a different event comes in between
         own = (part.endswith(between) for part in parts)
         texts = texts[: next((number for number, same in enumerate(own) if not same), len(texts))]
-    if b'"' in b"".join(texts):  # part of a text, or the end of one and something else behind it
+    if b'"' in b"".join(texts):  # part of a text, or the end of one with something else after it
         whole = (_BODY.fullmatch(text) for text in texts)
         texts = texts[: next((number for number, same in enumerate(whole) if not same), len(texts))]
     return b"".join(texts) + name.join(parts[len(texts) :])
 
 
 class ChatFold(Fold):
-    """Chat completions and plain completions."""
+    """Folds chat completions and plain completions."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -172,7 +173,7 @@ class ChatFold(Fold):
 
 
 class MessageFold(Fold):
-    """Anthropic's messages."""
+    """Folds Anthropic's messages."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -211,14 +212,14 @@ class MessageFold(Fold):
 
 
 class Stream:
-    """One streamed request: its fold, and when the first token came."""
+    """One streamed request: its fold and the time of its first token."""
 
     def __init__(self, fold: Callable[[], Fold]) -> None:
         self._fold = fold
         self.first_token: float | None = None
 
     async def read(self, answer: aiohttp.ClientResponse, sent: float) -> dict[str, Any]:
-        """The whole answer, of a request that was sent at a `time.monotonic()`; raises `RequestFailed`."""
+        """Read the whole answer to a request sent at `sent` (`time.monotonic()`); raise `RequestFailed`."""
         fold, read = self._fold(), 0
         kept: list[bytes] = []
         size, last = 0, sent
@@ -247,10 +248,10 @@ class Stream:
 
 
 async def _rested(answer: aiohttp.ClientResponse, sent: float, last: float) -> float:
-    """Let events gather, if the last ones came quickly; gives the time from which the next are waited for."""
+    """Pause to let events gather if the last ones came quickly; return the time from which to wait for the next."""
     now = time.monotonic()
     rest = min(REST * (now - sent), LONGEST_REST)
-    transport = answer.connection and answer.connection.transport  # None when the answer is whole
+    transport = answer.connection and answer.connection.transport  # None once the answer is complete
     if not transport or now - last > rest or not transport.is_reading():
         return now
     transport.pause_reading()
@@ -262,9 +263,9 @@ async def _rested(answer: aiohttp.ClientResponse, sent: float, last: float) -> f
 
 
 class _Joined(aiohttp.StreamReader):
-    """Makes one piece of everything received before it hands it out: aiohttp takes 4 µs for each, and chunks are events.
+    """Joins everything received into one piece before returning it: aiohttp takes 4 µs for each, and chunks are events.
 
-    Where a version of aiohttp keeps them otherwise, this changes nothing.
+    It changes nothing in versions of aiohttp that store chunks differently.
     """
 
     __slots__ = ()
@@ -278,17 +279,17 @@ class _Joined(aiohttp.StreamReader):
         return super()._read_nowait(n)
 
     def begin_http_chunk_receiving(self) -> None:
-        """Where chunks begin and end is for `readchunk`, which nobody calls here."""
+        """Ignore chunk boundaries, which only `readchunk` needs."""
 
     end_http_chunk_receiving = begin_http_chunk_receiving
 
 
 class _Pieces(list[str]):
-    """A text that grows: joined once, at the end."""
+    """The pieces of a growing text, joined once at the end."""
 
 
 def whole(value: Any) -> Any:
-    """What was merged, with its texts joined."""
+    """Return a merged value with its texts joined."""
     if isinstance(value, _Pieces):
         return "".join(value)
     if isinstance(value, dict):
@@ -297,5 +298,5 @@ def whole(value: Any) -> Any:
 
 
 def broken_off() -> RequestFailed:
-    """The connection ended in good order, and the answer did not."""
+    """The failure of a stream that ended cleanly before the answer did."""
     return RequestFailed("connection", "the stream broke off before the answer had ended", retryable=True)

@@ -1,4 +1,4 @@
-"""`transformers/NAME`: starts `transformers serve NAME`, asks it, takes it down."""
+"""`transformers/NAME`: start `transformers serve NAME`, ask it and stop it."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from markscheme.errors import UsageError
 from markscheme.models.fleet.managed import Managed, find_program
 from markscheme.models.fleet.servers import Program
 
-OLDEST = (5, 5)  # the first version whose `serve` takes the model as its argument
+OLDEST = (5, 5)  # first version whose `serve` takes the model as an argument
 ADVICE = f"pip install 'transformers[serving]>={OLDEST[0]}.{OLDEST[1]}'"
 
 
 def create(target: str, config: RunConfig) -> Managed:
-    """A `transformers serve` for each replica."""
+    """Create the model, with one `transformers serve` per replica."""
     if not target:
         raise UsageError("transformers needs a model: transformers/Qwen/Qwen3-0.6B, or the path of a checkpoint")
     executable = find_program("transformers")
@@ -30,7 +30,7 @@ def create(target: str, config: RunConfig) -> Managed:
 
 
 def _check_version(program: str) -> None:
-    """Refuse one that is too old, where it is that of this Python; asking any other would take seconds."""
+    """Refuse a version that is too old if it is this Python's; checking any other would take seconds."""
     if Path(program).parent != Path(sys.executable).parent:
         return
     try:

@@ -1,7 +1,7 @@
-"""One POST of JSON, as cheaply as Python allows: the HTTP part that the backends share.
+"""POST JSON as cheaply as Python allows: the HTTP client that the backends share.
 
-aiohttp, because it is the cheapest client by far (docs/performance/overhead.md). It does not try again and does not
-bound the number of requests: both are the scheduler's business. Failures come out as `RequestFailed`, free of secrets.
+It uses aiohttp, by far the cheapest client (docs/performance/overhead.md). It neither retries nor limits the number of
+requests; the scheduler does both. Failures are raised as `RequestFailed`, without secrets.
 """
 
 from __future__ import annotations
@@ -31,20 +31,21 @@ from markscheme.redaction import Scrubber, variable
 
 CONNECT_TIMEOUT = 30.0
 _JSON = {"Content-Type": "application/json"}
-# Seconds for a connection, the host's name included, before any came about: a wrong address is noticed soon.
+# Seconds to connect, including DNS, before any connection has succeeded, so that a wrong address is noticed early.
 FIRST_CONTACT = 7.0
-# Seconds an idle connection is kept: less than the 5 s after which uvicorn (vLLM, SGLang …) closes it under us.
+# Seconds to keep an idle connection: less than the 5 s after which uvicorn (vLLM, SGLang …) closes it.
 KEEP_IDLE = 4.0
-# A generation may be silent for half an hour. Probes keep its connection alive and notice a dead host in two minutes.
+# A generation may be silent for half an hour. Keep-alive probes hold the connection and notice a dead host in two
+# minutes.
 _PROBES = {"TCP_KEEPIDLE": 60, "TCP_KEEPINTVL": 15, "TCP_KEEPCNT": 4}
 
-CALL_AGAIN = (1.0, 5.0, 20.0, 60.0)  # seconds before each further try of a request beside the asking
+CALL_AGAIN = (1.0, 5.0, 20.0, 60.0)  # seconds before each retry of requests other than generations
 
 T = TypeVar("T")
 
 
 class Transport:
-    """Posts to one or more servers. Made anywhere, used inside an event loop."""
+    """Posts to one or more servers. Create it anywhere; use it inside an event loop."""
 
     def __init__(
         self,
@@ -64,20 +65,20 @@ class Transport:
         self._replicas = Replicas(urls)
         self._urls = {url: URL(url) for url in urls}
         self._proxies = {url: proxy_of(url) for url in urls}
-        # Only what `BodyReader` unpacks: aiohttp would offer whatever happens to be installed.
+        # Only encodings that `BodyReader` decompresses; aiohttp would offer whatever is installed.
         self._headers = {"Accept-Encoding": "gzip, deflate", **headers}
         self._key_variable = key_variable
         self._scrub = Scrubber([variable(key_variable or ""), *address_secrets(urls), *secrets])
-        # Seconds without a byte after which a try has failed; without it, whoever waits for the answer decides.
+        # Seconds without a byte after which an attempt fails; without it, the caller decides how long to wait.
         self._usual = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_TIMEOUT, sock_read=silence)
         self._earliest = aiohttp.ClientTimeout(total=None, connect=FIRST_CONTACT, sock_read=silence)
         self._session: aiohttp.ClientSession | None = None
         self._first: aiohttp.ClientSession | None = None
         self._reader = BodyReader()
-        self.reached = False  # there was a connection, at least once
+        self.reached = False  # at least one connection has succeeded
 
     def route(self, key_variable: str | None) -> str:
-        """Where requests go, in words."""
+        """Describe where requests go."""
         first, *others = self._urls
         source = next((f" (from {name})" for name, base in environment_addresses() if first.startswith(base)), "")
         parts = [hide_url(first) + source + (f" and {len(others)} more" if others else "")]
@@ -86,11 +87,10 @@ class Transport:
         return ", ".join(parts)
 
     async def ask(self, body: bytes, read: Callable[[Any], T], stream: Stream | None = None) -> T:
-        """What `read` makes of the decoded JSON answer; raises `RequestFailed`, the only way out for a failure.
+        """POST the body and return what `read` makes of the decoded JSON; raise `RequestFailed` for any failure.
 
-        `stream` reads an answer that comes as one; a server that was asked for a stream may still send JSON.
-
-        `read` may stumble (`KeyError`, `TypeError` …) over an answer that has not the promised form.
+        `stream` reads a streamed answer; a server that was asked for a stream may still send JSON. `read` may raise
+        `KeyError`, `TypeError` and similar if the answer's form is wrong.
         """
         failed: list[tuple[Replica, RequestFailed]] = []
         replica: Replica | None = self._replicas.choose()
@@ -104,13 +104,13 @@ class Transport:
             else:
                 self._replicas.answered(replica)
                 for one, refusal in failed:
-                    if refusal.kind == "bad_request":  # not the request's fault, as it turns out
+                    if refusal.kind == "bad_request":  # not the request's fault after all
                         self._replicas.failed(one, refusal)
                 return answer
         raise self._for_people(failed[-1][1]) from None
 
     async def call(self, method: str, url: str, body: bytes | aiohttp.MultipartWriter | None = None) -> Any:
-        """One request beside the asking (a file, a batch), tried again while that can help; the decoded answer."""
+        """Send one request other than a generation (a file, a batch), with retries; return the decoded answer."""
         headers, delays = _JSON if isinstance(body, bytes) else None, iter(CALL_AGAIN)
         while True:
             try:
@@ -120,7 +120,7 @@ class Transport:
                 await self._before_another(failure, method, delays)
 
     async def upload(self, url: str, fields: Mapping[str, str], name: str, content: bytes) -> Any:
-        """A file with a form's fields; the decoded answer."""
+        """Upload a file with form fields; return the decoded answer."""
         form = aiohttp.MultipartWriter("form-data")
         for field, value in fields.items():
             form.append(value).set_content_disposition("form-data", name=field)
@@ -129,7 +129,7 @@ class Transport:
         return await self.call("POST", url, form)
 
     async def lines(self, url: str) -> AsyncIterator[Any]:
-        """The decoded lines of a file, one after the other, each once, however often the connection breaks."""
+        """Yield each decoded line of a file once, however often the connection breaks."""
         given, delays = 0, iter(CALL_AGAIN)
         while True:
             number = 0
@@ -148,7 +148,7 @@ class Transport:
 
     @asynccontextmanager
     async def _opened(self, method: str, url: str, **options: Any) -> AsyncIterator[aiohttp.ClientResponse]:
-        """An answer of 2xx, whose reading may fail as well."""
+        """Open a 2xx answer; errors while reading it are converted, too."""
         session, proxy = self._session or self._open(), next(iter(self._proxies.values()))
         try:
             async with session.request(
@@ -161,9 +161,9 @@ class Transport:
             raise _failed_connection(hide_url(url), error, self.reached) from None
 
     async def _before_another(self, failure: RequestFailed, method: str, delays: Iterator[float]) -> None:
-        """Wait until a busy or broken server may be asked again; raises the failure where that cannot help."""
-        # What makes something is asked again only where the server says that it did not: a batch made twice is paid twice.
-        # Where nobody has ever listened, waiting does not help.
+        """Wait until a busy or broken server may be asked again; raise the failure if that cannot help."""
+        # Repeat a POST only if the server says that it did nothing: a batch that is created twice is paid twice. If no
+        # connection ever succeeded, waiting does not help.
         again = failure.retryable and self.reached if method == "GET" else failure.kind in ("rate_limit", "overloaded")
         delay = next(delays, None) if again else None
         if delay is None or failure.asks_too_long:
@@ -171,16 +171,16 @@ class Transport:
         await asyncio.sleep(failure.retry_after or delay)
 
     def read(self, answer: Any, read: Callable[[Any], T]) -> T:
-        """What `read` makes of a decoded answer, also of one without the promised form."""
+        """Apply `read` to a decoded answer; raise `RequestFailed` if its form is wrong."""
         try:
             return read(answer)
         except (KeyError, IndexError, TypeError, ValueError, AttributeError):
             raise failed_body(answer, self._key_variable) from None
 
     def _for_people(self, failure: RequestFailed) -> RequestFailed:
-        """Free of secrets, and short: in this order, so that no half of a key is left at the cut."""
+        """Redact the message, then shorten it; in the other order half a key could survive the cut."""
         failure.args = (shorten(self._scrub(str(failure))),)
-        failure.__traceback__ = failure.__context__ = None  # whose frames hold the body of the answer, up to 64 MB each
+        failure.__traceback__ = failure.__context__ = None  # its frames hold the answer's body, up to 64 MB each
         if failure.fatal and not self._replicas.all_refuse():  # another server may come back
             failure.fatal, failure.retryable = False, True
         return failure
@@ -210,8 +210,8 @@ class Transport:
 
     def _failed_status(self, answer: aiohttp.ClientResponse, content: bytes) -> RequestFailed:
         headers: Mapping[str, str] = answer.headers
-        if "Location" in headers:  # mostly without the host
-            with suppress(ValueError):  # or no address at all
+        if "Location" in headers:  # usually without the host
+            with suppress(ValueError):  # or not an address at all
                 headers = {**headers, "Location": urljoin(str(answer.url), headers["Location"])}
         failure = failed_status(answer.status, content, headers, self._key_variable)
         if answer.status == 404 and self._ending not in answer.url.path:
@@ -232,10 +232,10 @@ class Transport:
         return self._session
 
     async def _connected(self, session: aiohttp.ClientSession, *_: Any) -> None:
-        """The first connection: from now on without watching for one, which would cost every request."""
+        """Note the first connection, then use a session that no longer traces connections, which costs every request."""
         if not self.reached:
             self.reached = True
-            self._first = session  # others still use it
+            self._first = session  # other requests still use it
             self._session = self._on(session.connector, [])
 
     def _on(self, connector: aiohttp.BaseConnector | None, traces: list[aiohttp.TraceConfig]) -> aiohttp.ClientSession:
@@ -245,7 +245,7 @@ class Transport:
             headers=self._headers,
             cookie_jar=aiohttp.DummyCookieJar(),
             trace_configs=traces,
-            auto_decompress=False,  # a small answer can hold gigabytes: `BodyReader` unpacks, and counts
+            auto_decompress=False,  # a small answer can hold gigabytes: `BodyReader` decompresses within limits
         )
 
 
@@ -253,7 +253,7 @@ _CALL = aiohttp.ClientTimeout(total=600, sock_connect=CONNECT_TIMEOUT)
 
 
 def _failed_connection(url: str, error: Exception, reached: bool) -> RequestFailed:
-    """`reached` says whether the server has ever answered anything, which decides how long we waited for it."""
+    """Describe a failed connection; `reached` (whether any connection ever succeeded) determines the time limit."""
     if isinstance(error, aiohttp.ClientPayloadError | aiohttp.ServerDisconnectedError):
         return RequestFailed("connection", f"{url} closed the connection in mid-answer", retryable=True)
     if isinstance(error, TimeoutError):
@@ -288,6 +288,6 @@ def _socket(address: Any) -> socket.socket:
     made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for name, value in _PROBES.items():
         option = getattr(socket, name, None)
-        if option is not None:  # macOS and Windows know only some of them
+        if option is not None:  # macOS and Windows lack some of them
             made.setsockopt(socket.IPPROTO_TCP, option, value)
     return made

@@ -1,4 +1,4 @@
-"""Conversations in the words of each API: turns and tools as they are sent, tool calls as they are read."""
+"""Conversations in the format of each API: how turns and tools are sent and tool calls are read."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from markscheme.models.fields import as_json, as_object
 from markscheme.models.served import present
 from markscheme.types import Message, ToolCall, Turn
 
-MOST_CALLS = 64  # in one turn: a server gone mad must not start thousands of tools
+MOST_CALLS = 64  # per turn: a broken server must not start thousands of tools
 
 
 def chat_messages(request: Request) -> list[Any]:
-    """The messages of chat completions."""
+    """Return the messages for chat completions."""
     return [*request.prompt.messages, *map(_chat_turn, request.turns)]
 
 
@@ -33,13 +33,13 @@ def _chat_turn(turn: Turn) -> Message | dict[str, Any]:
         {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": as_arguments(call.arguments)}}
         for call in called
     ]
-    # Models that think between calls go on from their reasoning: DeepSeek's API and vLLM take it under this name.
+    # Models that think between calls continue from their reasoning; DeepSeek's API and vLLM take it under this name.
     said = {"content": turn.text or None, "reasoning_content": turn.reasoning, "tool_calls": calls}
     return {"role": "assistant", **present(said)}
 
 
 def as_arguments(written: str) -> str:
-    """Arguments as every server takes them back: some read them, and refuse the conversation if they are not JSON."""
+    """Return arguments as a JSON object: some servers parse them and refuse the conversation otherwise."""
     try:
         read = isinstance(msgspec.json.decode(written), dict)
     except (msgspec.DecodeError, RecursionError):
@@ -48,12 +48,12 @@ def as_arguments(written: str) -> str:
 
 
 def chat_tools(request: Request) -> list[dict[str, Any]] | None:
-    """The tools of chat completions, where there are any."""
+    """Return the tools for chat completions, if there are any."""
     return [{"type": "function", "function": tool} for tool in request.tools] or None
 
 
 def chat_calls(message: dict[str, Any]) -> tuple[ToolCall, ...]:
-    """The tool calls in a message; one that names no function is not a call."""
+    """Return the tool calls in a message; a call without a function name is ignored."""
     listed = message.get("tool_calls")
     found = []
     for place, call in enumerate(listed[:MOST_CALLS] if isinstance(listed, list) else ()):
@@ -71,12 +71,12 @@ def chat_calls(message: dict[str, Any]) -> tuple[ToolCall, ...]:
 
 
 def plain_turns(turns: Sequence[Turn]) -> str:
-    """What follows the prompt, for models that go on with a text."""
+    """Return the text after the prompt, for models that continue a text."""
     return "".join(turn.text if turn.role != "user" else f"\n\n{turn.text}\n\n" for turn in turns)
 
 
 def anthropic_messages(request: Request) -> list[Any]:
-    """The messages of Anthropic's API: thinking is handed back as it came, and results of one turn go together."""
+    """Return the messages for Anthropic's API: thinking is sent back unchanged, and results of one turn are merged."""
     messages: list[Any] = [message for message in request.prompt.messages if message.role != "system"]
     for role, turns in groupby(request.turns, key=lambda turn: turn.role):
         if role == "assistant":
@@ -98,7 +98,7 @@ def _anthropic_block(turn: Turn) -> dict[str, Any]:
 
 
 def anthropic_calls(blocks: list[dict[str, Any]]) -> tuple[ToolCall, ...]:
-    """The tool calls among the blocks of an answer."""
+    """Return the tool calls among the blocks of an answer."""
     called = [block for block in blocks if block["type"] == "tool_use"][:MOST_CALLS]
     return tuple(
         ToolCall(id=str(block["id"]), name=str(block["name"]), arguments=as_json(block["input"])) for block in called

@@ -1,4 +1,4 @@
-"""`vllm/NAME`: starts `vllm serve NAME`, asks it, takes it down."""
+"""`vllm/NAME`: start `vllm serve NAME`, ask it and stop it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from markscheme.models.fleet.servers import Program
 
 
 def create(target: str, config: RunConfig) -> Managed:
-    """A vLLM server for each replica."""
+    """Create the model, with one vLLM server per replica."""
     if not target:
         raise UsageError("vllm needs a model: vllm/Qwen/Qwen3-8B, or the path of a checkpoint")
     executable = find_program("vllm")

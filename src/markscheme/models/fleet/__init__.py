@@ -1,1 +1,1 @@
-"""Many models at once: servers that are started here, replicas, the ranks of torchrun, a Ray cluster."""
+"""Many models at once: managed servers, replicas, the ranks of torchrun, a Ray cluster."""

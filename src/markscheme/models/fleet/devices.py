@@ -1,4 +1,4 @@
-"""Which GPUs each replica gets: groups of equal size, in order, none in two groups."""
+"""Which GPUs each replica gets: disjoint groups of equal size, in order."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from typing import NamedTuple
 from markscheme.errors import UsageError
 
 CUDA, HIP, ROCR = "CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"
-# Where Linux lists what AMD's runtime can compute on, processors included.
+# Where Linux lists the processors that AMD's runtime can use, CPUs included.
 AMD_NODES = Path("/sys/class/kfd/kfd/topology/nodes")
 
 _DEVICE = re.compile(r"\d+|(?:GPU|MIG)-\S+")
-# Options of vLLM and SGLang that each multiply the number of GPUs of one server, under all their names.
+# Options of vLLM and SGLang that each multiply the number of GPUs per server, with all their names.
 _PARALLEL = (
     ("tensor-parallel-size", "tp-size", "tp"),
     ("pipeline-parallel-size", "pp-size", "pp"),
@@ -29,19 +29,19 @@ _PARALLEL = (
 
 
 class Visible(NamedTuple):
-    """The GPUs this process may use, by index or UUID, and the variables that choose among them."""
+    """The GPUs this process may use, by index or UUID, and the variables that select them."""
 
     devices: tuple[str, ...]
     variables: tuple[str, ...] = (CUDA,)
 
     def only(self, devices: Sequence[str] | None) -> dict[str, str]:
-        """The environment in which a server sees these alone; `None` leaves it as it is."""
+        """Return the environment in which a server sees only these; `None` leaves it unchanged."""
         return {} if devices is None else dict.fromkeys(self.variables, ",".join(devices))
 
 
 def visible_devices() -> Visible:
-    """What the environment allows, else all that there are."""
-    # To AMD's runtime the first two mean the same, and vLLM refuses them when they differ; they count within the third.
+    """Return what the environment allows, else all GPUs."""
+    # The first two mean the same to AMD's runtime, and vLLM refuses them if they differ; they count within the third.
     for variables in ((CUDA, HIP), (ROCR,)):
         if given := tuple(name for name in variables if name in os.environ):
             return Visible(_named(os.environ[given[0]]), given)
@@ -51,7 +51,7 @@ def visible_devices() -> Visible:
 
 
 def _named(value: str) -> tuple[str, ...]:
-    """As drivers read it: up to the first word that is no device (`-1`, Slurm's `NoDevFiles`)."""
+    """Parse the list as drivers do: up to the first word that is not a device (`-1`, Slurm's `NoDevFiles`)."""
     devices: dict[str, None] = {}
     for word in value.split(","):
         if not _DEVICE.fullmatch(word.strip()):
@@ -72,7 +72,7 @@ def _nvidia_devices() -> tuple[str, ...]:
             timeout=30,
             check=True,
         ).stdout
-    except (OSError, subprocess.SubprocessError):  # a driver that does not answer is a machine without GPUs
+    except (OSError, subprocess.SubprocessError):  # a driver that does not answer counts as no GPU
         return ()
     return tuple(word for word in listed.split() if re.fullmatch(r"\d+", word))
 
@@ -80,13 +80,13 @@ def _nvidia_devices() -> tuple[str, ...]:
 def _amd_devices() -> tuple[str, ...]:
     gpus = 0
     for node in AMD_NODES.glob("*/properties"):
-        with suppress(OSError):  # a GPU that a container may not use cannot be read
-            gpus += re.search(r"^simd_count [1-9]", node.read_text(), re.MULTILINE) is not None  # a processor has none
+        with suppress(OSError):  # a container may not be allowed to read it
+            gpus += re.search(r"^simd_count [1-9]", node.read_text(), re.MULTILINE) is not None  # 0 for a CPU
     return tuple(str(index) for index in range(gpus))
 
 
 def gpus_of_server(arguments: Iterable[tuple[str, str]]) -> int:
-    """GPUs that one server with these arguments spreads over; of an option that is given twice, the last counts."""
+    """Return the GPUs that one server with these arguments uses; if an option is repeated, the last one counts."""
     given = {name.replace("_", "-"): value for name, value in arguments}
     sizes = []
     for names in _PARALLEL:
@@ -94,19 +94,19 @@ def gpus_of_server(arguments: Iterable[tuple[str, str]]) -> int:
         if not size.isdecimal() or int(size) < 1:
             raise UsageError(f"--server-arg {names[0]}={size} is not a positive whole number")
         if names[-1] == "dp" and "enable-dp-attention" in given:
-            continue  # SGLang divides the attention among the GPUs of tensor parallelism: they are the same ones
+            continue  # SGLang splits the attention among the GPUs of tensor parallelism, so they are the same ones
         sizes.append(int(size))
     return prod(sizes)
 
 
 def device_groups(devices: Sequence[str], replicas: int, size: int | None) -> list[tuple[str, ...] | None]:
-    """The GPUs of each replica; `None` leaves the choice to the server (a single one, or no GPU here).
+    """Return the GPUs of each replica; `None` lets the server choose (a single replica, or no GPU).
 
     Without a `size` the devices are divided evenly.
     """
     if replicas == 1 and size is None:
         return [None]
-    if not devices and size in (None, 1):  # on a machine without GPUs servers run on its cores
+    if not devices and size in (None, 1):  # on a machine without GPUs, servers run on the CPU
         return [None] * replicas
     if size == 0:
         return [()] * replicas

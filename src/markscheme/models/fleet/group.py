@@ -1,8 +1,8 @@
-"""Several copies of one model behind one name: each request goes to the copy with the fewest in flight.
+"""Several copies of one model as one: each request goes to the copy with the fewest in flight.
 
-A copy is anything with `answer`. One that fails is left out for a while (`replicas.py`), one that is known to be down
-until it says that it is up again. While all are down requests wait for the first that comes back, whichever it is; when
-all are gone for good the run stops, and its message says why the last one went.
+A copy that fails is left out for a while (`replicas.py`), and a copy that is down until it reports that it is up. While
+all are down, requests wait for the first to come back. When all are gone for good the run stops, with the reason of the
+last one.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ class Member(Protocol):
 
     @property
     def gone(self) -> str | None:
-        """Why it will never answer again; `None` while there is hope."""
+        """Why it will never answer again, or `None`."""
 
     async def generate(self, request: Request) -> Sequence[Completion]:
-        """As `Model.generate`; only called while it is up."""
+        """Answer like `Model.generate`; called only while the copy is up."""
 
 
 class Group:
-    """Asks the least busy of its members. They are taken to be up until `changed` says otherwise."""
+    """Asks the least busy member. Members count as up until `changed` says otherwise."""
 
     def __init__(self, members: Sequence[Member], clock: Callable[[], float] = time.monotonic) -> None:
         self._members = tuple(members)
         self._replicas = Replicas([str(place) for place in range(len(members))], clock)
         self._down: set[Replica] = set()
-        self._last = members[0]  # the one that was heard of last
-        self._settled = asyncio.Event()  # one is up, or none ever will be
+        self._last = members[0]  # the member that reported last
+        self._settled = asyncio.Event()  # set if one is up or none ever will be
         self._settled.set()
 
     async def generate(self, request: Request) -> Sequence[Completion]:
-        """The answer of one member; raises `RequestFailed`, which is fatal when no member is left."""
+        """Return the answer of one member; raise `RequestFailed`, which is fatal if no member is left."""
         while not self._settled.is_set():
             await self._settled.wait()
         self._check()
@@ -49,12 +49,12 @@ class Group:
         except RequestFailed:
             self._check()
             raise
-        if replica not in self._down:  # an answer may arrive after the news that it was the last
+        if replica not in self._down:  # an answer may arrive after the member was reported down
             self._replicas.answered(replica)
         return completions
 
     def changed(self, member: Member, *, up: bool) -> None:
-        """A member is known to be up, or down until further notice; also called when it is gone for good."""
+        """Note that a member is up, down until further notice, or gone for good."""
         self._last = member
         replica = self._replicas.all[self._members.index(member)]
         if up:

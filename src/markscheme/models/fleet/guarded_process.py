@@ -1,4 +1,4 @@
-"""A process and all its children, held by a keeper: `Popen` for what must never be left behind."""
+"""A process with all its children, held by a keeper: `Popen` for what must never be left behind."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from uuid import uuid4
 from markscheme.models.fleet import keeper
 
 KILLED = -signal.SIGKILL
-# Environment variable that a server's descendants inherit, by which they are found when nothing else leads to them.
+# Environment variable that a server's descendants inherit; it finds them when nothing else does.
 MARK = "MARKSCHEME_SERVER"
 
 
 class GuardedProcess:
-    """Started with the making; `pid` is the keeper's. Raises `OSError` when there is no keeping it."""
+    """A process that starts when the object is created; `pid` is the keeper's. Raises `OSError` if it cannot start."""
 
     def __init__(
         self,
@@ -31,11 +31,11 @@ class GuardedProcess:
         grace: float,
         secrets: Sequence[str] = (),
     ) -> None:
-        """`secrets` are kept out of the log, though the process may say them."""
+        """`secrets` are kept out of the log, even if the process prints them."""
         self._mark = uuid4().hex
         self._report, write = os.pipe()
         try:
-            # `-I -S`: nothing but the standard library is needed, and it starts in a blink.
+            # `-I -S`: the keeper needs only the standard library, and it starts faster.
             started = subprocess.Popen(
                 [sys.executable, "-I", "-S", keeper.__file__, str(write), str(grace), *command],
                 stdin=subprocess.PIPE,
@@ -43,21 +43,21 @@ class GuardedProcess:
                 stderr=log,
                 env={**environment, MARK: self._mark},
                 pass_fds=(write,),
-                start_new_session=True,  # Ctrl-C at the keyboard is for us: the server finishes what is in flight
+                start_new_session=True,  # Ctrl-C in the terminal is meant for us: the server finishes what is in flight
             )
         except OSError:
             os.close(self._report)
             raise
         finally:
             os.close(write)
-        started.wait()  # it has left the family; the keeper lives on
+        started.wait()  # it has left the process group; the keeper lives on
         assert started.stdin is not None
         self._life = started.stdin
         with suppress(OSError):  # it has ended, as its report says
             self._life.write(json.dumps(list(secrets)).encode() + b"\n")
             self._life.flush()
         self.returncode: int | None = None
-        self._server = 0  # the process group of the server, too
+        self._server = 0  # also the server's process group
         report = self._line().split()
         if not report:
             self._end(KILLED)
@@ -66,7 +66,7 @@ class GuardedProcess:
         os.set_blocking(self._report, False)
 
     def poll(self) -> int | None:
-        """The exit code of the process (that of a shell: 137 is killed), or `None` while it runs."""
+        """Return the exit code (as a shell has it: 137 is killed), or `None` while it runs."""
         if self.returncode is None:
             with suppress(BlockingIOError):
                 report = self._line()
@@ -74,12 +74,12 @@ class GuardedProcess:
         return self.returncode
 
     def release(self) -> None:
-        """Have it taken down; `poll` tells when it is."""
+        """Ask the keeper to stop it; `poll` tells when it has stopped."""
         with suppress(OSError):
             self._life.close()
 
     def kill(self) -> None:
-        """Kill all of it, keeper included."""
+        """Kill all of it, including the keeper."""
         for pid in (*keeper.descendants(self.pid), self.pid):
             _kill(pid)
         self._sweep()
@@ -88,13 +88,14 @@ class GuardedProcess:
         self.returncode = code
         self.release()
         os.close(self._report)
-        if code == KILLED:  # the keeper ended without a word: its server died with it, but not the server's children
+        if code == KILLED:  # the keeper ended silently: its server died with it, but not the server's children
             self._sweep()
 
     def _sweep(self) -> None:
-        """Kill the server's process group and whoever bears its mark, also those who are born meanwhile.
+        """Kill the server's process group and every process with its mark, including those started meanwhile.
 
-        Both, since a process that changes its title (as vLLM's do) may lose the mark, and a daemon leaves the group.
+        Both are needed: a process that changes its title (as vLLM's do) may lose the mark, and a daemon leaves the
+        group.
         """
         killed: set[int] = set()
         while living := _marked(f"{MARK}={self._mark}".encode()) - killed:
@@ -106,7 +107,7 @@ class GuardedProcess:
                 os.killpg(self._server, signal.SIGKILL)
 
     def _line(self) -> str:
-        """What the keeper tells next: a short line, written at once; nothing when it has ended."""
+        """Return the keeper's next short line, or nothing if it has ended."""
         line = b""
         while (letter := os.read(self._report, 1)) not in (b"", b"\n"):
             line += letter
@@ -114,10 +115,10 @@ class GuardedProcess:
 
 
 def _marked(mark: bytes) -> set[int]:
-    """Processes with this in their environment; elsewhere than on Linux none."""
+    """Return processes with this in their environment; none on systems other than Linux."""
     pids: set[int] = set()
     for environment in Path("/proc").glob("[0-9]*/environ"):
-        with suppress(OSError):  # somebody else's, or just ended
+        with suppress(OSError):  # another user's process, or one that just ended
             if mark in environment.read_bytes().split(b"\0"):
                 pids.add(int(environment.parent.name))
     return pids

@@ -1,12 +1,14 @@
-"""Keeps one server process, and sees to it that nothing of it outlives us.
+"""Keep one server process, and make sure that nothing of it outlives us.
 
-Run as a program of its own, with the standard library alone: `python keeper.py REPORT GRACE COMMAND…`. Its standard
-input says what must not be logged, a JSON list in a line. When that input ends (its owner closed it, or died, by whatever
-signal) or it is told to end (SIGTERM), the server is asked to end, and after GRACE seconds killed, with everything it
-started. When the server ends by itself, what it left behind is killed too. On Linux the keeper adopts the orphans among its descendants, so that a child which has left the process
-group is found as well. It leaves its owner's family itself, since some owners (Ray's workers) are killed together with
-their children; so it tells its id and the server's, and at the end its exit code, through the descriptor REPORT. Where
-there are secrets, what the server says goes through the keeper, which leaves them out: servers like to log their options.
+This is a program of its own and uses only the standard library: `python keeper.py REPORT GRACE COMMAND…`. The first
+line of standard input is a JSON list of texts that must not be logged. When standard input closes (its owner closed it
+or died, by whatever signal) or on SIGTERM, the server is asked to end and, after GRACE seconds, killed with everything
+it started. If the server ends by itself, its remaining children are killed as well.
+
+On Linux the keeper adopts orphans among its descendants, so it also finds children that left the process group. It
+leaves its owner's process group, because some owners (Ray's workers) are killed together with their children. It
+reports its own id, the server's id and finally the exit code through the descriptor REPORT. If there are secrets, the
+server's output goes through the keeper, which removes them: servers like to log their options.
 """
 
 from __future__ import annotations
@@ -27,11 +29,11 @@ from pathlib import Path
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 LOOK_EVERY = 0.1
-KILLING = 10.0  # seconds that killing may take: a process inside the driver of a GPU does not end at once
-LAST_WORDS = 5.0  # seconds to pass on what the server said last
+KILLING = 10.0  # seconds that killing may take: a process inside a GPU driver does not end at once
+LAST_WORDS = 5.0  # seconds to forward the server's last output
 NOT_STARTED = 127
-LONGEST_LINE = 1 << 20  # bytes of a line that are held until it ends
-SHORTEST_LINE = 16  # letters of a line of a secret that is hidden by itself: `{` is one of a key in JSON
+LONGEST_LINE = 1 << 20  # most bytes of a line that are held until it ends
+SHORTEST_LINE = 16  # characters from which a line of a secret is hidden on its own: a key in JSON has the line `{`
 
 
 class Keeper:
@@ -56,7 +58,7 @@ class Keeper:
         self.exit_code: int | None = None
 
     def reap(self) -> None:
-        """Collect whoever has ended, and note the server's exit code."""
+        """Collect ended processes, and note the server's exit code."""
         with suppress(ChildProcessError):
             while (ended := os.waitpid(-1, os.WNOHANG))[0]:
                 if ended[0] == self._group:
@@ -64,7 +66,7 @@ class Keeper:
                     self.exit_code = code if code >= 0 else 128 - code
 
     def end(self, grace: float) -> None:
-        """Ask everybody to end, once, and give the server its time."""
+        """Ask every process to end, once, and give the server its grace period."""
         self._signal(signal.SIGTERM)
         deadline = time.monotonic() + grace
         while self.exit_code is None and time.monotonic() < deadline:
@@ -72,7 +74,7 @@ class Keeper:
             self.reap()
 
     def kill(self) -> None:
-        """Kill everybody, and those who are born meanwhile."""
+        """Kill every process, including those started meanwhile."""
         deadline = time.monotonic() + KILLING
         while not self._gone() and time.monotonic() < deadline:
             self._signal(signal.SIGKILL)
@@ -92,13 +94,13 @@ class Keeper:
             os.killpg(self._group, number)
         for child in descendants(os.getpid()):
             with suppress(ProcessLookupError, PermissionError):
-                # The group has had it: a second SIGTERM makes some servers give up their orderly end.
+                # The group already got it: a second SIGTERM makes some servers abandon an orderly shutdown.
                 if os.getpgid(child) != self._group:
                     os.kill(child, number)
 
 
 def main() -> None:
-    """Leave the family, keep the server, tell how it ended."""
+    """Leave the process group, keep the server, and report how it ended."""
     report, grace, command = int(sys.argv[1]), float(sys.argv[2]), sys.argv[3:]
     if os.fork():
         os._exit(0)
@@ -112,7 +114,7 @@ def main() -> None:
 
 
 def keep(command: list[str], grace: float, tell: Callable[[int, int], None]) -> int:
-    """Start the command, wait for its end or our owner's, leave nothing behind; returns its exit code."""
+    """Start the command, wait for its end or our owner's, and leave nothing behind; return its exit code."""
     signals: list[int] = []
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda number, _: signals.append(number))
@@ -128,22 +130,24 @@ def keep(command: list[str], grace: float, tell: Callable[[int, int], None]) -> 
             keeper.end(grace)
             break
         keeper.reap()
-    # What a server leaves behind gets no grace: it had all the time that the server had.
+    # What a server leaves behind gets no grace period: it had all the time that the server had.
     keeper.kill()
     return 1 if keeper.exit_code is None else keeper.exit_code
 
 
 def _secrets(told: bytes) -> list[bytes]:
-    """What must not be logged, longest first; of what has several lines, the long ones too, as output comes by lines."""
+    """Return what must not be logged, longest first, and the long lines of multi-line secrets, as output comes by
+    lines.
+    """
     secrets = json.loads(told)
     lines = [line for secret in secrets for line in secret.splitlines() if len(line) >= SHORTEST_LINE]
     return sorted({secret.encode() for secret in (*secrets, *lines) if secret}, key=len, reverse=True)
 
 
 def _copy(pipe: int, secrets: list[bytes]) -> None:
-    """Pass on what the server says, line by line (a progress bar's as well), without the secrets in it.
+    """Forward the server's output line by line (progress bars too), without the secrets in it.
 
-    Of a line that does not end, so much is held back that no secret is cut in two.
+    Enough of an unfinished line is held back that no secret is cut in two.
     """
     rest, longest = b"", max(map(len, secrets))
     while output := os.read(pipe, 1 << 16):
@@ -164,22 +168,24 @@ def _without(secrets: list[bytes], text: bytes) -> bytes:
 
 
 def _write(text: bytes) -> None:
-    with suppress(OSError):  # a full disk must not stop the server, which waits for us to read on
+    with suppress(OSError):  # a full disk must not stop the server, which waits for us to keep reading
         os.write(sys.stdout.fileno(), text)
 
 
 def _owner_is_gone() -> bool:
-    """Wait a moment on standard input, which never says anything but its end."""
+    """Wait a moment for standard input to close; nothing else is read from it."""
     ready, _, _ = select.select([0], [], [], LOOK_EVERY)
     return bool(ready) and os.read(0, 1) == b""
 
 
 def descendants(of: int) -> list[int]:
-    """Every living process below one, from /proc; elsewhere than on Linux none, and the group must do."""
+    """Return every living descendant of a process, from /proc; none on systems other than Linux, where the group must
+    do.
+    """
     parents: dict[int, int] = {}
     for folder in Path("/proc").glob("[0-9]*"):
         with suppress(OSError, ValueError, IndexError):
-            # The name, in parentheses, may hold anything; state and parent follow the last parenthesis.
+            # The name, in parentheses, may contain anything; state and parent follow the last parenthesis.
             state, parent, *_ = (folder / "stat").read_text(errors="replace").rpartition(")")[2].split()
             if state != "Z":
                 parents[int(folder.name)] = int(parent)
@@ -190,7 +196,7 @@ def descendants(of: int) -> list[int]:
 
 
 def _share_fate(keeper: int) -> None:
-    """In the server's process: be killed if the keeper is."""
+    """Make the server die with the keeper; runs in the server's process."""
     _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != keeper:
         os._exit(1)

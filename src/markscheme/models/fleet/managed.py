@@ -1,7 +1,7 @@
-"""Servers that markscheme starts itself: what `vllm/`, `sglang/`, `transformers/` and `llamacpp/` have in common.
+"""Servers that markscheme starts: what `vllm/`, `sglang/`, `transformers/` and `llamacpp/` share.
 
-Each replica is a process of its own with its own GPUs and port; requests take the ordinary OpenAI path. A backend
-module says only what is particular about its server (`Program` in `servers.py`).
+Each replica is a process with its own GPUs and port; requests use the ordinary OpenAI client. A backend module adds
+only what is special about its server (`Program` in `servers.py`).
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ from markscheme.types import Sampling
 
 
 def find_program(name: str) -> str | None:
-    """The program of that name: beside this Python, where its packages have theirs, else on the path."""
+    """Find a program: next to this Python, where packages install theirs, else on the path."""
     return shutil.which(name, path=str(Path(sys.executable).parent)) or shutil.which(name)
 
 
 def is_installed(package: str) -> bool:
-    """Whether there is such a package. A mere folder of its name, which may well be in the working directory, is none."""
+    """Return whether the package is installed. A mere folder of that name in the working directory does not count."""
     spec = find_spec(package)
     return spec is not None and spec.origin is not None
 
 
 def server_arguments(config: RunConfig) -> list[tuple[str, str]]:
-    """`--server-arg` as names and values, in their order: some options of servers may be given more than once.
+    """Parse `--server-arg` into names and values, in order; some server options may be repeated.
 
-    Names are left as they are written, since one server wants dashes in them and another underscores.
+    Names stay as written, since some servers want dashes and others underscores.
     """
     arguments: list[tuple[str, str]] = []
     for given in config.server_arg:
@@ -59,12 +59,12 @@ def server_arguments(config: RunConfig) -> list[tuple[str, str]]:
 
 
 def as_flags(arguments: Iterable[tuple[str, str]]) -> list[str]:
-    """The options as a command line has them; one without a value is a switch."""
+    """Format the options for a command line; one without a value is a switch."""
     return [word for name, value in arguments for word in ([f"--{name}", value] if value else [f"--{name}"])]
 
 
 class _Copy:
-    """One server with the client that asks it."""
+    """One server and the client that asks it."""
 
     def __init__(self, server: Server, connect: Callable[[str], Served]) -> None:
         self.server, self._connect = server, connect
@@ -90,7 +90,7 @@ class _Copy:
 
 
 class Managed(Model):
-    """A model behind servers of our own."""
+    """A model behind servers that we start."""
 
     converses = True
 
@@ -110,13 +110,13 @@ class Managed(Model):
         visible = visible_devices()
         groups = device_groups(visible.devices, config.replicas, _group_size(config, program.spreads))
         self._environments = [visible.only(group) for group in groups]
-        self._client = self._connect(f"http://{LOOPBACK}/v1")  # made now, so that a wrong option is noticed now
+        self._client = self._connect(f"http://{LOOPBACK}/v1")  # created now, so that a wrong option is noticed now
         self.streams = self._client.streams
         self._copies: list[_Copy] = []
         self._group: Group | None = None
 
     async def start(self, folder: Path, say: Callable[[str], None]) -> None:
-        """Start every server side by side; raises `ModelError` when one does not come up."""
+        """Start every server in parallel; raise `ModelError` if one does not come up."""
         progress: dict[int, str] = {}
 
         def tell(place: int, text: str) -> None:
@@ -143,8 +143,8 @@ class Managed(Model):
         try:
             await asyncio.wait(starting, return_when=asyncio.FIRST_EXCEPTION)
         finally:
-            # One that fails ends the others, and so does whoever waits no longer. Only once: cancelled again, a server
-            # that is being taken down would be left to its keeper.
+            # If one fails, or the caller is cancelled, stop the others. Only once: a second cancellation would leave a
+            # server that is being stopped to its keeper.
             for task in starting:
                 task.cancel()
             await asyncio.wait(starting)
@@ -171,7 +171,7 @@ class Managed(Model):
 
 
 def _group_size(config: RunConfig, spreads: bool) -> int | None:
-    """GPUs of one server; `None` for an even share."""
+    """Return the GPUs per server; `None` for an even share."""
     if config.gpus_per_replica is not None:
         if config.gpus_per_replica != int(config.gpus_per_replica):
             raise UsageError(f"--gpus-per-replica {config.gpus_per_replica:g}: a server needs whole GPUs")

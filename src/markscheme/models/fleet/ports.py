@@ -1,7 +1,7 @@
-"""Ports on the loopback: a free one, and whether it is really our server that listens there.
+"""Ports on the loopback: find a free one, and check that our server is the one that listens there.
 
-Between the choice of a port and the server's own use of it another program may take it. Worse, servers that allow ports to
-be shared (vLLM does) may take it both, and each request reaches one of the two.
+Another program may take the port between our choice and the server's start. Worse, servers that share ports (vLLM does)
+may both take it, and each request reaches one of the two.
 """
 
 from __future__ import annotations
@@ -14,14 +14,15 @@ from markscheme.models.fleet.keeper import descendants
 
 LISTENING = "0A"
 DRAWS = 100
-# The loopback and all addresses, as the table of IPv4 has them: listeners there get what is sent to the loopback.
+# The loopback and the wildcard address, as in the kernel's IPv4 table: their listeners get what is sent to the
+# loopback.
 EVERYBODY_HEARS = ("0100007F", "00000000")
 
 _given: set[int] = set()
 
 
 def free_port() -> int:
-    """A port that nobody uses at this moment, and that this process has not given to a server before."""
+    """Return a port that is unused now and that this process has not assigned before."""
     for _ in range(DRAWS):
         port = _draw()
         if port not in _given:
@@ -38,21 +39,21 @@ def _draw() -> int:
 
 
 def is_taken(port: int) -> bool:
-    """Whether somebody listens there."""
+    """Return whether a server listens on the port."""
     with socket.socket() as knocking:
         knocking.settimeout(1.0)
         return knocking.connect_ex(("127.0.0.1", port)) == 0
 
 
 def listens_below(port: int, process: int) -> bool:
-    """Whether a descendant of a process listens on a port. Where that cannot be known, it is believed."""
+    """Return whether a descendant of a process listens on a port; assume so if that cannot be checked."""
     if not Path("/proc/net/tcp").exists():
         return True
     return not _sockets_below(process).isdisjoint(_listeners(port))
 
 
 def is_shared(port: int, process: int) -> bool:
-    """Whether others than the descendants of a process get requests there."""
+    """Return whether other processes than a process's descendants get requests on the port."""
     return not _sockets_below(process).issuperset(_listeners(port, EVERYBODY_HEARS))
 
 
@@ -67,7 +68,7 @@ def _sockets_below(process: int) -> set[str]:
 
 
 def _listeners(port: int, addresses: tuple[str, ...] | None = None) -> set[str]:
-    """The sockets that listen on a port, on whatever address or on some."""
+    """Return the sockets that listen on a port, at any or at the given addresses."""
     sockets: set[str] = set()
     for table in (Path("/proc/net/tcp"), Path("/proc/net/tcp6")):
         rows = [line.split() for line in table.read_text().splitlines()[1:]] if table.exists() else []

@@ -1,8 +1,8 @@
-"""Ranks: one run asked by several processes that torchrun started, each with its share of the problems.
+"""Ranks: one run shared by several processes that torchrun started, each with its part of the problems.
 
-Each rank appends to its own `responses.<rank>.jsonl`; nothing that a rank has written depends on another rank living on.
-The ranks talk (torch.distributed, gloo, no GPU needed) only to agree on the folder and to wait for each other at the end.
-If one dies, what the others and it have written stays, and resuming asks for the rest, with any number of ranks.
+Each rank appends to its own `responses.<rank>.jsonl`, which does not depend on other ranks surviving. The ranks
+communicate (torch.distributed, gloo, no GPU needed) only to agree on the folder and to wait for each other at the end.
+If one dies, everything written so far stays, and resuming asks for the rest, with any number of ranks.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from typing import Any, TypeVar
 from markscheme.errors import ModelError, UsageError, first_line, needed
 from markscheme.models.fleet.threads import in_thread
 
-# How long a rank that is done waits for the others: a share may take days, and torchrun ends us if one dies.
+# How long a finished rank waits for the others: a share may take days, and torchrun ends us if one dies.
 PATIENCE = timedelta(days=30)
 
 GATHERING = timedelta(minutes=10)  # how long the ranks may take to start
 
-# The first is torchrun's alone: schedulers set the others for whole pods, where one command is not several ranks.
+# Only torchrun sets the first one: schedulers set the others for whole pods, where one command is not several ranks.
 VARIABLES = ("TORCHELASTIC_RUN_ID", "RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 
 T = TypeVar("T")
@@ -31,27 +31,26 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Ranks:
-    """This process among the others; usually it is alone."""
+    """This process's position among the ranks; usually it is the only one."""
 
     rank: int = 0
     world: int = 1
 
     @property
     def several(self) -> bool:
-        """Whether there are others."""
         return self.world > 1
 
     @property
     def first(self) -> bool:
-        """Whether this is the rank that makes the folder, marks and reports."""
+        """Whether this is the rank that creates the folder, marks and reports."""
         return self.rank == 0
 
     def share(self, items: Sequence[T]) -> Sequence[T]:
-        """This rank's part: every `world`-th, so that hard problems at the end are shared too."""
+        """Return this rank's part: every `world`-th item, so that hard problems at the end are shared too."""
         return items[self.rank :: self.world]
 
     def agreed(self, value: T) -> T:
-        """What rank 0 says, of a thing on which ranks that look at different moments might differ."""
+        """Return rank 0's value, where ranks that look at different moments might differ."""
         if not self.several:
             return value
         import torch.distributed as dist
@@ -64,7 +63,7 @@ class Ranks:
         return chosen[0]
 
     def meet(self) -> bool:
-        """Wait until every rank is here; false when one of them will not come any more."""
+        """Wait for every rank; return false if one of them will not come any more."""
         if not self.several:
             return True
         import torch.distributed as dist
@@ -76,7 +75,7 @@ class Ranks:
         return True
 
     async def met(self) -> bool:
-        """The same, waited for in a thread of its own, which is left alone when the wait is given up."""
+        """Do the same in a thread, which is abandoned when the caller gives up."""
         return await asyncio.wrap_future(in_thread(self.meet))
 
 
@@ -85,13 +84,13 @@ ALONE = Ranks()
 
 @cache
 def current() -> Ranks:
-    """This process's place among those that torchrun started."""
+    """Return this process's position among the ranks that torchrun started."""
     if any(name not in os.environ for name in VARIABLES) or int(os.environ["WORLD_SIZE"]) < 2:
         return ALONE
     dist = needed("torch.distributed", "hf")
     if not dist.is_initialized():
         store, rank, world = next(dist.rendezvous("env://"))
-        # torchrun keeps its store when it starts the ranks again, with the dead ones' addresses in it.
+        # torchrun keeps its store when it restarts the ranks, with the addresses of the dead ones in it.
         fresh = dist.PrefixStore(f"markscheme-{os.environ.get('TORCHELASTIC_RESTART_COUNT', 0)}", store)
         _gather(fresh, rank, world)
         dist.init_process_group("gloo", store=fresh, rank=rank, world_size=world, timeout=PATIENCE)
@@ -99,7 +98,7 @@ def current() -> Ranks:
 
 
 def _gather(store: Any, rank: int, world: int) -> None:
-    """Everybody is there before anything waits for ever: a lone command that inherited RANK must not hang."""
+    """Wait for every rank to appear, with a limit: a lone command that inherited RANK must not hang."""
     store.set(f"here-{rank}", "")
     try:
         store.wait([f"here-{other}" for other in range(world)], GATHERING)

@@ -1,8 +1,8 @@
 """One replica of a model on a Ray cluster: the part that runs on the worker.
 
-Requests and answers travel in bundles. A call of Ray costs the driver about half a millisecond, so that a call for each
-request would cost more than the ordinary HTTP path; `exchange` takes whatever has to be asked now and comes back with
-whatever is answered by then, as soon as there is something.
+Requests and answers travel in bundles. A Ray call costs the driver about half a millisecond, so a call per request
+would cost more than ordinary HTTP. `exchange` takes all new requests and returns all finished answers, as soon as there
+are any.
 """
 
 from __future__ import annotations
@@ -23,37 +23,37 @@ from markscheme.models.base import Completion, Model, Request, RequestFailed
 from markscheme.types import Sampling
 
 GATHER = 0.003  # seconds between the first answer of a bundle and its departure
-LOOK = 3.0  # seconds after which a replica that is still starting says how far it is
+LOOK = 3.0  # seconds after which a starting replica reports its progress
 
 
 class Reply(msgspec.Struct, frozen=True):
-    """What became of a request: completions, or the failure in parts."""
+    """The outcome of a request: completions, or the parts of the failure."""
 
     number: int
     completions: list[Completion] = []
     kind: str = ""
     message: str = ""
-    then: dict[str, Any] = {}  # whether another try can help, and when: the other arguments of `RequestFailed`
+    then: dict[str, Any] = {}  # the other arguments of `RequestFailed`: whether a retry can help, and when
 
     @property
     def last(self) -> bool:
-        """Whether this replica can answer nothing more: its server is gone for good, or something in it broke."""
+        """True if this replica cannot answer any more: its server is gone for good, or it has a bug."""
         return self.kind in ("gone", "bug")
 
     def failure(self) -> RequestFailed:
-        """The failure again, on the driver's side."""
+        """Rebuild the failure on the driver's side."""
         return RequestFailed(self.kind, self.message, **self.then)
 
 
 class Bundle(msgspec.Struct, frozen=True):
-    """What the driver sends: new requests with their numbers, and numbers nobody waits for any more."""
+    """What the driver sends: new requests with their numbers, and numbers of cancelled ones."""
 
     asked: list[tuple[int, Request]]
     dropped: list[int] = []
 
 
 class Started(msgspec.Struct, frozen=True):
-    """How a replica is doing: it stands, it has failed, or it is on its way. What only the model itself knows of it."""
+    """The state of a starting replica (ready, failed or in progress), and what only its model knows."""
 
     stands: bool = False
     failed: str = ""
@@ -79,16 +79,16 @@ class ReplicaActor:
         self._sending = False
 
     async def node(self) -> str:
-        """Where it has been placed: the first thing it is asked, which is answered once there was room for it."""
+        """Return the host name. This is the first call, which is answered once the actor has been placed."""
         return os.uname().nodename
 
     async def start(self, folder: str, place: int) -> bytes:
-        """Begin to load the model, or to start its server; `look` until it stands."""
+        """Begin to load the model or start its server; call `look` until it is ready."""
         self._starting = asyncio.create_task(self._start(folder, place))
         return await self.look()
 
     async def look(self) -> bytes:
-        """How the start is getting on, when it is over or after a while."""
+        """Report the state of the start when it is over, or after a while."""
         assert self._starting is not None
         done, _ = await asyncio.wait([self._starting], timeout=LOOK)
         return msgspec.msgpack.encode(self._starting.result() if done else Started(said=self._said))
@@ -98,7 +98,7 @@ class ReplicaActor:
             self._model = model = load_here(self._spec, self._config)
             model.first_log = place
             await model.start(_log_folder(folder), self._say)
-        except MarkschemeError as error:  # told in words: our errors need not survive being pickled
+        except MarkschemeError as error:  # sent as text, so that our errors need not be picklable
             return Started(failed=str(error))
         except Exception as error:  # noqa: BLE001 - a driver of CUDA, a library of the model: told to our driver
             return Started(failed=f"{type(error).__name__}: {first_line(error)}")
@@ -114,12 +114,12 @@ class ReplicaActor:
         self._said = text
 
     async def settle(self, sampling: bytes) -> bytes:
-        """What the model makes of the sampling that is asked for."""
+        """Return the sampling that the model really uses."""
         assert self._model is not None
         return msgspec.msgpack.encode(self._model.as_sent(msgspec.msgpack.decode(sampling, type=Sampling)))
 
     async def exchange(self, bundle: bytes) -> bytes:
-        """Begin what is new; return with what is done, once there is something or nothing is left to wait for."""
+        """Start new requests; return when some answers are there or nothing is left to wait for."""
         new = msgspec.msgpack.decode(bundle, type=Bundle)
         for number, request in new.asked:
             self._tasks[number] = asyncio.create_task(self._ask(number, request))
@@ -157,7 +157,7 @@ class ReplicaActor:
             asyncio.get_running_loop().call_later(GATHER, self._send)
 
     def _send(self) -> None:
-        """Wake one call to carry what is there; with nothing left in flight, all of them."""
+        """Wake one call to deliver the answers; if nothing is left in flight, wake all of them."""
         self._sending = False
         number = 1 if self._tasks else len(self._waiting)
         for turn in self._waiting[:number]:
@@ -167,7 +167,7 @@ class ReplicaActor:
 
 
 def _log_folder(folder: str) -> Path:
-    """The run folder where this node sees it, else a folder of this node's own."""
+    """Return the run folder if this node can see it, else a local folder."""
     if (Path(folder) / "manifest.json").exists():
         return Path(folder)
     return Path(tempfile.mkdtemp(prefix="markscheme-"))

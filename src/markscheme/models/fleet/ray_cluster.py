@@ -1,4 +1,4 @@
-"""The Ray cluster that a command uses: connected to once, let go of at the end."""
+"""The connection to a Ray cluster: opened once, closed at the end."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from markscheme.models.fleet.threads import in_thread
 
 T = TypeVar("T")
 
-PATIENCE = 20.0  # seconds for the address of a cluster to answer
-HEAD_GONE = 30.0  # seconds without a cluster's head after which it is taken to be gone for good
-# Seconds without a head (60 by default) after which Ray ends this process, whatever it is in the middle of.
+PATIENCE = 20.0  # seconds for a cluster's address to answer
+HEAD_GONE = 30.0  # seconds without the cluster's head after which it counts as gone for good
+# Seconds without a head (60 by default) after which Ray kills this process, whatever it is doing.
 SELF_KILL = "RAY_gcs_rpc_server_reconnect_timeout_s"
 
 
 def connect(address: str | None) -> tuple[Any, bool]:
-    """The module `ray`, connected, and whether it is for us to disconnect it."""
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # an evaluation reports to nobody
+    """Return the module `ray`, connected, and whether we must disconnect it."""
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # an evaluation must not send usage reports
     os.environ.setdefault(SELF_KILL, "180")  # by then `Head` has noticed, and the run is closed
     ray = needed("ray", "ray")
-    if ray.is_initialized():  # by whoever calls us
+    if ray.is_initialized():  # by our caller
         return ray, False
     address = address or os.environ.get("RAY_ADDRESS") or None
     alone = {} if address else {"include_dashboard": False}
@@ -41,14 +41,14 @@ def connect(address: str | None) -> tuple[Any, bool]:
     except (ConnectionError, RuntimeError, ValueError, TimeoutError, OSError) as error:
         raise ModelError(f"no Ray cluster at {address or 'this machine'}: {first_line(error)}") from None
     finally:
-        # Ray takes it for itself, to print where it stands; a run has an ending of its own for it.
+        # Ray installs a handler that prints a stack; a run has its own way to end on SIGTERM.
         if former is not None and threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGTERM, former)
     return ray, True
 
 
 def _knock(address: str) -> None:
-    """Raise `OSError` where nobody listens. Ray itself would try for minutes, with warnings of its own."""
+    """Raise `OSError` if no server listens there. Ray itself would try for minutes, with its own warnings."""
     host, _, port = address.rpartition(":")
     if "/" in host or not (host and port.isdecimal()):
         return  # `auto`, `local`, `ray://…`
@@ -56,16 +56,16 @@ def _knock(address: str) -> None:
 
 
 class Head:
-    """The cluster's head, without which its nodes answer on for a while, but nothing can be placed any more."""
+    """The cluster's head. Without it, nodes go on answering for a while, but nothing can be placed."""
 
     def __init__(self, ray: Any) -> None:
         self._address = str(getattr(ray.get_runtime_context(), "gcs_address", ""))
         self._seen = time.monotonic()
         self._watched = True
-        self._watched = self.there()  # one that cannot be reached from here though it stands (`ray://…`) is not watched
+        self._watched = self.there()  # not watched if unreachable from here although it is up (`ray://…`)
 
     def there(self) -> bool:
-        """Whether it listens now; raises `ModelError` once it has not for a while."""
+        """Return whether it listens now; raise `ModelError` once it has been silent for too long."""
         try:
             if self._watched:
                 _knock(self._address)
@@ -79,7 +79,9 @@ class Head:
         return True
 
     def ask(self, question: Callable[[], T]) -> T:
-        """What it answers; raises `ModelError` where it went meanwhile, for which Ray would wait for minutes."""
+        """Return the answer to `question`; raise `ModelError` if the head is gone, for which Ray would wait for
+        minutes.
+        """
         answer = in_thread(question)
         while not wait([answer], timeout=1).done:
             self.there()
@@ -88,7 +90,7 @@ class Head:
 
 @contextmanager
 def cluster(address: str | None) -> Iterator[Any]:
-    """Ray, connected for the time of a block."""
+    """Connect to Ray for the duration of a block."""
     ray, ours = connect(address)
     try:
         yield ray

@@ -1,7 +1,7 @@
-"""A model whose replicas are spread over a Ray cluster; the ordinary scheduler feeds them from the one queue.
+"""A model whose replicas are spread over a Ray cluster; the ordinary scheduler feeds them from one queue.
 
-A replica that is lost, with its worker or its whole node, fails what it had in flight; the scheduler asks that elsewhere,
-and a new replica is placed. Answers of a lost replica are never taken, so that no sample comes twice.
+If a replica is lost, with its worker or its whole node, its requests in flight fail. The scheduler repeats them
+elsewhere, and a new replica is placed. Answers of a lost replica are never accepted, so no sample arrives twice.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from markscheme.models.fleet.ray_placement import Placement, check
 from markscheme.models.fleet.ray_replica import LOOK, NoRoomError, RayReplica
 from markscheme.types import Sampling
 
-# Replicas that may break with a request in flight before the request, or the model, is taken to be the reason.
+# Replicas that may crash with the same request in flight before the request, or the model, counts as the cause.
 BREAKS = 3
 
 
 def create(spec: str, config: RunConfig) -> RayModel:
-    """The model, to be started on the cluster."""
+    """Create the model; `start` places it on the cluster."""
     return RayModel(spec, check(spec, config), config)
 
 
 class RayModel(Model):
-    """Replicas on a cluster behind one name."""
+    """Replicas on a cluster under one name."""
 
-    connects = False  # a replica is one connection, however much is in flight
+    connects = False  # a replica is one connection, however many requests are in flight
 
     def __init__(self, name: str, spec: str, config: RunConfig) -> None:
         self.name = name
@@ -49,13 +49,13 @@ class RayModel(Model):
         self._copies = [RayReplica(place, config, self._changed, self._hope) for place in range(config.replicas)]
         self._group = Group(self._copies)
         for copy in self._copies:
-            self._group.changed(copy, up=False)  # until it stands
+            self._group.changed(copy, up=False)  # until it is ready
         self._breaks: Counter[tuple[str, int]] = Counter()
         self._watching: asyncio.Task[None] | None = None
 
     @property
     def room(self) -> int | None:
-        """Requests that the replicas which stand can take; `None` where servers say so themselves."""
+        """Requests that the ready replicas can take; `None` if their servers decide."""
         each = [copy.traits.concurrency for copy in self._copies if copy.traits.stands]
         if not each or each[0] is None:
             return None
@@ -65,7 +65,7 @@ class RayModel(Model):
         self._room_grown = grown
 
     async def start(self, folder: Path, say: Callable[[str], None]) -> str:
-        """Place every replica; return when the first one stands. The others join when they do, as is told."""
+        """Place every replica; return when the first is ready. The others join later."""
         self._ray, self._ours = connect(self._config.ray_address)
         placement = Placement(self._ray, self._spec, self._config)
         self._say, self._needs = say, placement.needs
@@ -80,7 +80,7 @@ class RayModel(Model):
             coming = {task for task in coming if not task.done()}
         if not any(map(_stood, starts)):
             errors = [error for task in starts if (error := task.exception()) is not None]
-            raise min(errors, key=lambda error: isinstance(error, NoRoomError))  # another reason says more
+            raise min(errors, key=lambda error: isinstance(error, NoRoomError))  # any other reason says more
         for task, copy in starts.items():
             task.add_done_callback(partial(_came, copy))
         traits = next(copy.traits for task, copy in starts.items() if _stood(task))
@@ -106,7 +106,9 @@ class RayModel(Model):
         return completions
 
     async def _watch(self, head: Head) -> None:
-        """Without its head a cluster is lost, though replicas may answer on: the run ends while it can still be closed."""
+        """Watch the head: without it a cluster is lost although replicas may still answer, so end the run while it can
+        be closed.
+        """
         try:
             while True:
                 await asyncio.sleep(LOOK)
@@ -125,9 +127,9 @@ class RayModel(Model):
             self._ray.shutdown()
 
     async def settle(self, sampling: Sampling) -> Sampling:
-        """What the model, which only replicas have, makes of the sampling."""
+        """Ask a replica for the sampling that its model really uses."""
         for copy in self._copies:
-            with suppress(self._ray.exceptions.RayError):  # lost in this moment: another one knows as well
+            with suppress(self._ray.exceptions.RayError):  # just lost: another replica knows as well
                 if copy.up:
                     return await copy.settle(sampling)
         return sampling
@@ -142,7 +144,7 @@ class RayModel(Model):
         return any(copy.state != "waiting" for copy in self._copies)
 
     def _standing(self) -> str:
-        """How many replicas stand and what the others do; nothing when all of them stand."""
+        """Describe how many replicas are ready and what the others do; empty if all are ready."""
         up = sum(copy.up for copy in self._copies)
         if up == self.replicas:
             return ""
@@ -162,6 +164,8 @@ def _stood(task: asyncio.Task[None]) -> bool:
 
 
 def _came(copy: RayReplica, task: asyncio.Task[None]) -> None:
-    """The end of a start, where others stand already: a failure is another try, not the end of the run."""
+    """Handle the end of a start while other replicas are ready: a failure means another attempt, not the end of the
+    run.
+    """
     if not task.cancelled() and (error := task.exception()) is not None:
         copy.try_again(str(error))

@@ -21,14 +21,13 @@ from markscheme.models.openai import asks
 from markscheme.models.secrets import hide_spec
 from markscheme.types import Sampling
 
-MOST_CALLS = 10_000  # calls that may wait at one replica at the same time
+MOST_CALLS = 10_000  # most calls that may wait at one replica at the same time
 
-CLOSING = 30.0  # seconds a replica has to let go of its model and take its server down
+CLOSING = 30.0  # seconds that a replica has to close its model and stop its server
 
-# For workers without GPUs of their own: those that Ray does not count must not vanish from a server that finds them.
-#
-# Said to the worker, since a cluster that runs already does not know the driver's variables; a worker of its own
-# costs a second or two, which models that never use a GPU are spared.
+# For workers without their own GPUs: GPUs that Ray does not count must stay visible to a server that finds them. It is
+# set on the worker, because a running cluster does not see the driver's variables. A dedicated worker costs a second or
+# two, so models that never use a GPU skip it.
 FINDS_GPUS = {"env_vars": {"RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}}
 
 LONGEST = 200  # characters of a reason
@@ -37,7 +36,7 @@ _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def check(spec: str, config: RunConfig) -> str:
-    """Refuse what cannot be placed; the spec as workers that were started in another folder understand it."""
+    """Refuse what cannot be placed; return the spec in a form that workers in another folder understand."""
     backend, _, target = spec.partition("/")
     if backend in ELSEWHERE or target.startswith(("http://", "https://")):
         raise UsageError(
@@ -54,7 +53,7 @@ def check(spec: str, config: RunConfig) -> str:
     if backend in STARTED:
         _check_server(spec, config)
     elif backend in WITHOUT_GPU:
-        load_here(spec, on_one_node(config))  # costs nothing, and refuses what it would refuse on a node
+        load_here(spec, on_one_node(config))  # cheap, and refuses here what it would refuse on a node
     elif (gpus := config.gpus_per_replica or 0) > 1 and gpus % 1:
         raise UsageError(f"--gpus-per-replica {gpus:g}: Ray divides a single GPU only")
     return f"{backend}/{_absolute(backend, target)}" if backend == "hf" or backend in STARTED else spec
@@ -67,17 +66,17 @@ def _check_server(spec: str, config: RunConfig) -> None:
     if (gpus := config.gpus_per_replica or 0) % 1:
         raise UsageError(f"--gpus-per-replica {gpus:g}: a server needs whole GPUs")
     gpus_of_server(server_arguments(config))
-    # Made to be refused: its options are those with which a replica will ask its server.
+    # Created only to check the options that a replica will use to ask its server.
     asks(target, msgspec.structs.replace(config, base_url=("http://127.0.0.1/v1",))).as_sent(Sampling())
 
 
 def on_one_node(config: RunConfig) -> RunConfig:
-    """The options of one replica: a single copy, on what Ray gives it."""
+    """Return the options of one replica: a single copy, on what Ray assigns to it."""
     return msgspec.structs.replace(config, engine="local", replicas=1, gpus_per_replica=None, ray_address=None)
 
 
 def _absolute(backend: str, target: str) -> str:
-    """A path of this folder as a path of any; a name on the Hub stays, and a path that only the nodes may have."""
+    """Make a local path absolute; names on the Hub and paths that exist only on the nodes stay."""
     if not target:
         raise UsageError(f"{backend} needs a model behind the slash: {backend}/NAME, or the path of a checkpoint")
     path = Path(target).expanduser()
@@ -109,22 +108,22 @@ class Placement:
         self._config = msgspec.msgpack.encode(on_one_node(config))
 
     def make(self) -> Any:
-        """A new actor; it is placed when there is room for it."""
+        """Create an actor; Ray places it when there is room."""
         return self._class.remote(self._spec, self._config)
 
     async def close(self, actor: Any) -> None:
-        """Let an actor that stands take its model down, if it still can."""
+        """Let a ready actor stop its model, if it still can."""
         with suppress(TimeoutError, self._ray.exceptions.RayError):
             async with asyncio.timeout(CLOSING):
                 await actor.close.remote()
 
     def kill(self, actor: Any) -> None:
-        """End an actor, also one that waits for its place or lives on behind a broken connection."""
+        """Kill an actor, including one that waits for placement or is unreachable."""
         with suppress(self._ray.exceptions.RayError):
             self._ray.kill(actor)
 
     def free(self) -> str:
-        """What the cluster has to give, in words."""
+        """Describe what the cluster has free."""
         free = self._ray.available_resources()
         return f"{free.get('CPU', 0):g} free cores and {free.get('GPU', 0):g} free GPUs"
 
@@ -135,12 +134,12 @@ def _gpus(ray: Any, backend: str, config: RunConfig) -> float:
     there = ray.cluster_resources().get("GPU", 0) > 0
     if backend in STARTED:
         gpus = float(gpus_of_server(server_arguments(config)))
-        return gpus if there or gpus > 1 else 0.0  # a cluster without GPUs serves from its cores
+        return gpus if there or gpus > 1 else 0.0  # a cluster without GPUs serves from its CPUs
     return 1.0 if there and backend == "hf" else 0.0
 
 
 def reason_of(error: BaseException) -> str:
-    """Why a call of Ray failed. Its own text begins with where the call ran; what went wrong stands at the end."""
+    """Return why a Ray call failed. Ray's text begins with the place of the call; the reason is at the end."""
     cause = getattr(error, "cause", None)
     if isinstance(cause, Exception):
         return f"{type(cause).__name__}: {first_line(cause)}"

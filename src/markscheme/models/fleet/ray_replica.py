@@ -1,4 +1,4 @@
-"""One replica on a Ray cluster, as the driver sees it: waiting for room, starting, up, lost, placed again; and its requests."""
+"""One replica on a Ray cluster, as the driver sees it: its states and its requests."""
 
 from __future__ import annotations
 
@@ -15,11 +15,10 @@ from markscheme.models.fleet.ray_actor import Bundle, Reply, Started
 from markscheme.models.fleet.ray_placement import Placement, reason_of
 from markscheme.types import Sampling
 
-GRACE = 10.0  # seconds beyond `--server-timeout` for a server's own word on why it did not start
-# Seconds between two looks at the cluster: whether its head is there, and while there is no room, whether there is
-# hope.
+GRACE = 10.0  # seconds on top of `--server-timeout` for a server to say why it did not start
+# Seconds between two checks: whether the cluster's head is up and, while there is no room, whether another replica is.
 LOOK = 5.0
-PAUSE = 1.0  # seconds between a start that failed and the next
+PAUSE = 1.0  # seconds between a failed start and the next
 
 _started = msgspec.msgpack.Decoder(Started)
 _replies = msgspec.msgpack.Decoder(list[Reply])
@@ -30,12 +29,12 @@ class NoRoomError(ModelError):
 
 
 class RayReplica:
-    """One replica, through all the actors that it has been."""
+    """One replica, through all of its successive actors."""
 
     def __init__(
         self, place: int, config: RunConfig, changed: Callable[[RayReplica], None], hope: Callable[[], bool]
     ) -> None:
-        """`changed` is told of every change of state; `hope` says whether any replica is up or on its way."""
+        """`changed` is called on every change of state; `hope` returns whether any replica is up or starting."""
         self._place, self._config, self._changed, self._hope = place, config, changed, hope
         self._left = config.server_restarts
         self._placement: Placement | None = None
@@ -45,26 +44,25 @@ class RayReplica:
         self._node = ""
         self._tasks: set[asyncio.Task[None]] = set()
         self.state: Literal["waiting", "starting", "up"] = "waiting"
-        self.said = ""  # what it says while it starts
-        self.traits = Started()  # what the model says of itself, once it is up
+        self.said = ""  # its progress while it starts
+        self.traits = Started()  # what the model reports about itself once it is up
         self.gone: str | None = None
 
     @property
     def up(self) -> bool:
-        """Whether it can be asked."""
         return self.state == "up"
 
     def start(self, placement: Placement, folder: str) -> asyncio.Task[None]:
-        """Place it; the task ends when it stands, or raises `ModelError`."""
+        """Place it; the task ends when it is ready, or raises `ModelError`."""
         self._placement, self._folder = placement, folder
         return self._do(self._bring_up())
 
     def try_again(self, why: str) -> None:
-        """After a start that failed, or the loss of it."""
+        """Place it again after a failed start or a loss."""
         self._do(self._place_again(why))
 
     def abandon(self, why: str) -> None:
-        """Place it no more; what it has in flight fails, and so does what waits for a replica."""
+        """Stop placing it; its requests in flight fail, and so do those that wait for a replica."""
         self._left, self.gone = 0, why
         if self._line is not None:
             self._line.end("gone", why)
@@ -78,13 +76,13 @@ class RayReplica:
         return reply.completions
 
     async def settle(self, sampling: Sampling) -> Sampling:
-        """What its model makes of the sampling; raises what Ray raises."""
+        """Return the sampling that its model really uses; raise what Ray raises."""
         report = await self._actor.settle.remote(msgspec.msgpack.encode(sampling))
         return msgspec.msgpack.decode(report, type=Sampling)
 
     async def close(self) -> None:
         if self._line is not None:
-            self._line.close()  # first: a loss noticed from now on would place another replica
+            self._line.close()  # first, because a loss noticed now would place another replica
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -105,7 +103,7 @@ class RayReplica:
             self._changed(self)
 
     async def _bring_up(self) -> None:
-        """Through waiting and starting to up; a failure is a `ModelError`, and leaves nothing on the cluster."""
+        """Wait for placement, then for the start; on failure raise `ModelError` and leave nothing on the cluster."""
         assert self._placement is not None
         self._become("waiting")
         try:
@@ -113,8 +111,8 @@ class RayReplica:
             self._node = await self._placed(self._placement)
             self.traits = await self._stands()
         except asyncio.CancelledError:
-            raise  # `close` lets go
-        except Exception as error:  # what Ray and its actors may raise is not a closed list
+            raise  # `close` cleans up
+        except Exception as error:  # Ray and its actors may raise anything
             self._let_go()
             self._become("waiting")
             if isinstance(error, ModelError):
@@ -124,7 +122,7 @@ class RayReplica:
         self._become("up")
 
     async def _placed(self, placement: Placement) -> str:
-        """Its node, once there was room. A cluster may grow, so that others suffice for the run is reason to wait on."""
+        """Return its node once there is room. While other replicas suffice, keep waiting: a cluster may grow."""
         limit, clock = self._config.server_timeout, asyncio.get_running_loop().time
         hopeful = clock()
         placed = asyncio.ensure_future(_result(self._actor.node.remote()))
@@ -159,7 +157,7 @@ class RayReplica:
         return report
 
     def _lost(self, kind: str, why: str) -> None:
-        """Fail what was in flight, so that it is asked elsewhere, and place a new replica."""
+        """Fail the requests in flight, so that they are asked elsewhere, and place a new replica."""
         message = f"replica {self._place} on {self._node} was lost: {why}"
         line, self._line = self._line, None
         self._become("waiting")
@@ -188,7 +186,7 @@ class RayReplica:
 
     def _let_go(self) -> None:
         actor, self._actor = self._actor, None
-        # Of a cluster without a head nothing is killed: that would wait for the head.
+        # Kill nothing on a cluster without a head: the call would wait for the head.
         if actor is not None and self._placement is not None and self.gone is None:
             self._placement.kill(actor)
 
@@ -198,13 +196,13 @@ async def _result(reference: Any) -> Any:
 
 
 class Line:
-    """Requests in flight at one actor: they go out and answers come back in bundles (`ray_actor.py`).
+    """Requests in flight at one actor: requests and answers travel in bundles (`ray_actor.py`).
 
-    When the actor is lost the line ends, and what comes over it afterwards is not taken: it is being asked elsewhere by then.
+    When the actor is lost the line ends, and later answers are ignored: the requests are being asked elsewhere.
     """
 
     def __init__(self, actor: Any, on_loss: Callable[[str, str], None]) -> None:
-        """`on_loss` is told of which kind the failure is that the requests in flight should have, and why."""
+        """`on_loss` gets the kind of failure for the requests in flight, and the reason."""
         self._actor, self._on_loss = actor, on_loss
         self._number = 0
         self._pending: dict[int, asyncio.Future[Reply]] = {}
@@ -215,7 +213,7 @@ class Line:
         self._ended = False
 
     async def ask(self, request: Request) -> Reply:
-        """What became of a request; raises the failure with which the line ended."""
+        """Return the outcome of a request; raise the failure with which the line ended."""
         self._number += 1
         number = self._number
         future: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
@@ -229,7 +227,7 @@ class Line:
             raise
 
     def end(self, kind: str, message: str) -> None:
-        """Fail what is in flight; another try can help, at another replica."""
+        """Fail what is in flight; a retry at another replica can help."""
         self._ended = True
         pending, self._pending, self._asked = self._pending, {}, {}
         for future in pending.values():
@@ -237,28 +235,28 @@ class Line:
                 future.set_exception(RequestFailed(kind, message, retryable=True))
 
     def close(self) -> None:
-        """Forget it: whoever closes the model has nothing in flight any more."""
+        """Drop the line; a model is closed only when nothing is in flight."""
         self._ended = True
         for call in self._calls:
             call.cancel()
 
     def _drop(self, number: int) -> None:
-        """Nobody waits for it any more: it is not sent, or not computed to its end for nobody."""
+        """Cancel a request: do not send it, or stop computing it."""
         if self._pending.pop(number, None) is not None and self._asked.pop(number, None) is None:
             self._dropped.append(number)
             self._send_soon()
 
     def _send_soon(self) -> None:
-        """At the end of this turn of the event loop, everything that has come up in it."""
+        """Send everything that came up in this iteration of the event loop, at its end."""
         if not self._sending:
             self._sending = True
             asyncio.get_running_loop().call_soon(self._send)
 
     def _send(self) -> None:
         self._sending = False
-        # Those cancelled in this very turn are about to be dropped.
+        # Requests cancelled in this iteration are about to be dropped.
         asked = [(number, one) for number, one in self._asked.items() if not self._pending[number].cancelled()]
-        # What has been sent needs a call with which the answers can come back.
+        # Answers need a pending call to come back with.
         silent = not self._calls and len(self._pending) > len(self._asked)
         if self._ended or not (asked or self._dropped or silent):
             return

@@ -1,7 +1,7 @@
-"""One server process: started on a free port, watched, started again within a limit, always taken down.
+"""One server process: started on a free port, watched, restarted within a limit, and always stopped.
 
-The process itself is held by `keeper.py`, a small program that ends it and all its children when this process ends, in
-whatever way. Requests go elsewhere (`models/`); here a server is only up, down, or gone for good.
+`keeper.py`, a small program, holds the process and ends it with all its children when this process ends, in whatever
+way. Requests are sent elsewhere (`models/`); here a server is only up, down, or gone for good.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from markscheme.models.fleet.ports import free_port, is_shared, is_taken, listen
 from markscheme.redaction import Scrubber
 
 LOOPBACK = "127.0.0.1"
-GRACE = 10.0  # seconds a server has to end by itself when it is told to
+GRACE = 10.0  # seconds that a server has to end by itself
 LOOK_EVERY = 0.2
-PORTS = 3  # ports that are tried before a server that finds its port taken is a failure
+PORTS = 3  # attempts with another port before an occupied port is a failure
 LONGEST_PAUSE = 30.0
 LOG_SHOWN = 400
 
 _TAKEN = re.compile(r"address already in use|errno 98|port \d+ is (?:already )?(?:in use|taken)", re.IGNORECASE)
 _STEERING = re.compile(
-    r"\x1b\[[0-?]*[ -/]*[@-~]"  # colours, the cursor
+    r"\x1b\[[0-?]*[ -/]*[@-~]"  # colours, cursor movements
     r"|\x1b[\]PX^_].*?(?:\x07|\x1b\\|$)"  # titles and other strings
     r"|\x1b[ -/]*[0-~]?"
 )
@@ -42,23 +42,23 @@ _STEERING = re.compile(
 
 @dataclass(frozen=True)
 class Program:
-    """One kind of server, and how it is started."""
+    """One kind of server, and how to start it."""
 
-    name: str  # that of its backend, also in messages
-    command: Sequence[str]  # what starts it, before host, port and the user's options
-    health: str = "/health"  # path that answers 200 once requests can be answered
-    key_variable: str | None = None  # environment variable from which it takes the key that it asks for
-    spreads: bool = False  # whether it takes every GPU it sees, unlike those that are told a number
-    options: Sequence[str] = ()  # the user's, as a command line has them
+    name: str  # the backend's name, also used in messages
+    command: Sequence[str]  # the command, before host, port and the user's options
+    health: str = "/health"  # path that answers 200 once the server is ready
+    key_variable: str | None = None  # environment variable with the key that the server requires
+    spreads: bool = False  # whether it uses every visible GPU rather than a stated number
+    options: Sequence[str] = ()  # the user's options, as on a command line
     hide: Scrubber = Scrubber()  # noqa: RUF009 - never changed; takes out of a text what must not be written down
 
 
 class _PortTakenError(ModelError):
-    """Another server has the same port."""
+    """Another server uses the same port."""
 
 
 class Server:
-    """A server that should be up as long as the run lasts."""
+    """A server that should stay up as long as the run lasts."""
 
     def __init__(
         self,
@@ -75,18 +75,18 @@ class Server:
         self._process: GuardedProcess | None = None
         self._watching: asyncio.Task[None] | None = None
         self._log_from = 0
-        self.url = ""  # where it listens; another port after each start
+        self.url = ""  # its address; the port changes with each start
         self.gone: str | None = None  # why it will not come back
         self.on_change: Callable[[bool], None] = lambda _: None
         """Told whether it is up, whenever that changes after the start; and once more when it is gone for good."""
 
     async def start(self) -> None:
-        """Return when it is up; raises `ModelError` when it does not come up. From then on it is watched."""
+        """Start it and return when it is up; raise `ModelError` otherwise. From then on it is watched."""
         await self._bring_up()
         self._watching = asyncio.create_task(self._watch())
 
     async def stop(self) -> None:
-        """Take it down, with everything it started."""
+        """Stop it, with everything it started."""
         try:
             if self._watching is not None:
                 self._watching.cancel()
@@ -95,7 +95,7 @@ class Server:
             await self._take_down()
 
     async def _watch(self) -> None:
-        """Start it again whenever it dies. What ends that, foreseen or not, is told: somebody may be waiting for it."""
+        """Restart it whenever it dies. Report whatever ends that, expected or not, since requests may be waiting."""
         try:
             self.gone = await self._keep_up()
         except Exception as bug:  # noqa: BLE001
@@ -103,7 +103,7 @@ class Server:
         self.on_change(False)
 
     async def _keep_up(self) -> str:
-        """Why it is not started any more."""
+        """Return why it is not restarted any more."""
         pause = 1.0
         why = await self._death()
         for _ in range(self._restarts):
@@ -121,7 +121,7 @@ class Server:
         return f"{why}; it is not started again (--server-restarts {self._restarts})"
 
     async def _death(self) -> str:
-        """Wait until it ends, and tell how."""
+        """Wait until it ends, and describe how."""
         assert self._process is not None
         while self._process.poll() is None:
             await asyncio.sleep(LOOK_EVERY)
@@ -129,7 +129,7 @@ class Server:
         return f"{self._program.name} ended ({self._ending()})"
 
     async def _bring_up(self) -> None:
-        """Start it and wait until it is healthy; with another port if somebody was quicker with this one."""
+        """Start it and wait until it is healthy; use another port if this one was taken meanwhile."""
         try:
             for _ in range(PORTS - 1):
                 port = free_port()
@@ -146,7 +146,7 @@ class Server:
             raise ModelError(f"{self._program.name} cannot be started: {error}") from None
 
     async def _try(self, port: int) -> None:
-        """Start it on a port and wait until it is healthy; raises, and leaves nothing running, when it does not come up."""
+        """Start it on a port and wait until it is healthy; on failure raise and leave nothing running."""
         self._process = process = self._spawn(port)
         try:
             await self._wait(process, port)
@@ -176,7 +176,7 @@ class Server:
             raise _PortTakenError(f"{self._program.name} got a port that another server uses too ({port})")
 
     def _check_start(self, process: GuardedProcess, seconds: float) -> None:
-        """Raise when it has ended or taken too long, else tell how it is doing."""
+        """Raise if it has ended or taken too long, else report its progress."""
         if process.poll() is not None:
             raise ModelError(f"{self._program.name} ended before it was ready ({self._ending()})")
         if seconds > self._start_limit:
@@ -198,7 +198,7 @@ class Server:
             await asyncio.sleep(LOOK_EVERY / 4)
 
     def _ending(self) -> str:
-        """How it ended and what it said last."""
+        """Describe how it ended and its last output."""
         code = (self._process.returncode if self._process is not None else None) or 0
         if code > 128 or code < 0:
             number = code - 128 if code > 0 else -code
@@ -215,7 +215,7 @@ class Server:
         return next((line for line in reversed(lines) if line), "")
 
     def _logged(self) -> str:
-        """The end of what it has written since its last start."""
+        """Return the end of its output since the last start."""
         with suppress(OSError), self._log.open("rb") as log:
             size = log.seek(0, os.SEEK_END)
             log.seek(max(self._log_from, size - 8192))
@@ -224,13 +224,13 @@ class Server:
 
 
 def _plain(line: str) -> str:
-    """Without colours and whatever else would steer a terminal."""
+    """Remove colours and other control sequences."""
     return "".join(letter for letter in _STEERING.sub("", line) if letter.isprintable()).strip()
 
 
 async def _answers(session: aiohttp.ClientSession, url: str) -> bool:
     try:
         async with session.get(url) as answer:
-            return answer.status in (200, 401)  # one that asks for a key is ready, too
+            return answer.status in (200, 401)  # a server that asks for a key is ready, too
     except (aiohttp.ClientError, OSError):
         return False

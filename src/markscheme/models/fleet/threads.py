@@ -1,4 +1,4 @@
-"""Work in a thread of its own, as a future."""
+"""Run work in a separate thread, as a future."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ T = TypeVar("T")
 
 
 def in_thread(work: Callable[[], T], *, daemon: bool = True) -> Future[T]:
-    """What comes of `work`, also a failure; a daemon is left alone when the process ends, however long it may take."""
+    """Return a future of `work`. A daemon thread is abandoned when the process ends, however long it may take."""
     outcome: Future[T] = Future()
-    outcome.set_running_or_notify_cancel()  # whoever gives up waiting must not cancel what is then set in vain
+    outcome.set_running_or_notify_cancel()  # a caller that gives up must not cancel a future that is set later
 
     def target() -> None:
         try:

@@ -1,5 +1,5 @@
-"""Models in this process: rows enter and leave the batch at every step, and what prompts share is computed once.
+"""Models in this process: rows enter and leave the batch at every step, and shared prompts are computed once.
 
-`engine.py` is the loop, `cohorts.py` what it remembers, `attention.py` what a model of transformers computes in place of
-its own attention, `draws.py` how a token is drawn from a seed, `endings.py` when a row is done.
+`engine.py` is the loop, `cohorts.py` the keys and values, `attention.py` replaces the attention of a transformers
+model, `draws.py` samples a token from a seed, and `endings.py` decides when a row is done.
 """

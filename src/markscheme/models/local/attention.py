@@ -1,7 +1,8 @@
-"""Attention over cohorts and prefixes, in the place of a model's own: `transformers` calls it by the name `markscheme`.
+"""Attention over cohorts and prefixes, registered with `transformers` under the name `markscheme`.
 
-The tokens of a step stand in one line, whatever rows they belong to, so every product with the weights is one product for
-all of them. Here the line is cut: each cohort's tokens look at what their rows have read, each prompt's at the prompt.
+All tokens of a step form one sequence, whatever their rows, so every product with the weights is computed once for all
+of them. Attention splits the sequence: a cohort's tokens attend to what their rows have read, a prompt's tokens to the
+prompt.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ NAME = "markscheme"
 
 @dataclass
 class Part:
-    """A stretch of the line: the newest token of each row of a cohort, or the next tokens of a prompt."""
+    """A slice of the sequence: the newest token of each row of a cohort, or the next tokens of a prompt."""
 
     of: Cohort[Any] | Prefix
     start: int
@@ -27,9 +28,9 @@ class Part:
     _masks: dict[tuple[Any, ...], torch.Tensor | None] = field(default_factory=dict)
 
     def mask(self, like: torch.Tensor, tokens: int, columns: int, window: int | None, *, always: bool) -> Any:
-        """Which columns each of the last `tokens` of a prompt may look at; `None` for plain causal attention.
+        """Return which columns each of the last `tokens` of a prompt may attend to; `None` for plain causal attention.
 
-        It is the same in every layer that has the same window.
+        The mask is the same in every layer with the same window.
         """
         kind = (like.device, window, always)
         if kind not in self._masks:
@@ -43,23 +44,23 @@ class Part:
 
 
 class Current(threading.local):
-    """What the forward pass of this thread is about. Not every model hands unknown arguments down to its attention."""
+    """The state of this thread's forward pass. Not every model passes unknown arguments down to its attention."""
 
     def __init__(self) -> None:
         self.windows = set()
 
     parts: list[Part]
-    windows: set[int]  # the layers that were called with a window
+    windows: set[int]  # layers that were called with a window
 
 
 current = Current()
 
 
 def register() -> None:
-    """Make the name known to transformers. Without a mask function of that name, models make no mask."""
+    """Register the name with transformers. Without a mask function of that name, models create no mask."""
     from transformers import AttentionInterface
 
-    # `torch.compile` stops here: what rows have read changes at every step, and it would compile each step anew.
+    # `torch.compile` stops here: the keys and values change at every step, and it would compile each step anew.
     AttentionInterface.register(NAME, torch.compiler.disable(attend))  # type: ignore[no-untyped-call, unused-ignore]
 
 
@@ -68,19 +69,19 @@ class Rule(NamedTuple):
 
     layer: int
     scale: float
-    window: int | None  # tokens that a token looks back at, itself included
+    window: int | None  # tokens that a token sees, including itself
     softcap: float | None  # bound on the scores (Gemma 2)
-    sinks: torch.Tensor | None  # a score for each head that takes its share of the attention to nothing (gpt-oss)
+    sinks: torch.Tensor | None  # score per head that directs part of its attention to nothing (gpt-oss)
 
     def weights(self, scores: torch.Tensor, sinks: torch.Tensor | None) -> torch.Tensor:
-        """Softmax over the scores, and over the sinks where there are any."""
+        """Softmax over the scores, and over the sinks if there are any."""
         if sinks is None:
             return scores.float().softmax(dim=-1).to(scores.dtype)
         column = sinks.expand(*scores.shape[:-1], 1)
         return torch.cat([scores.float(), column.float()], dim=-1).softmax(dim=-1)[..., :-1].to(scores.dtype)
 
     def scores(self, query: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
-        """Scaled and bounded, not masked."""
+        """Return scaled and bounded scores, without a mask."""
         scores = query @ keys.transpose(-1, -2) * self.scale
         return scores if self.softcap is None else self.softcap * torch.tanh(scores / self.softcap)
 
@@ -97,7 +98,7 @@ def attend(
     s_aux: torch.Tensor | None = None,
     **_: Any,
 ) -> tuple[torch.Tensor, None]:
-    """As transformers has it: 1 × heads × tokens × width in, 1 × tokens × heads × width out."""
+    """Attend with the shapes of transformers: 1 × heads × tokens × width in, 1 × tokens × heads × width out."""
     scale = scaling if scaling is not None else query.shape[-1] ** -0.5
     rule = Rule(module.layer_idx, scale, sliding_window, softcap, s_aux)
     if sliding_window:
@@ -111,14 +112,14 @@ def attend(
 
 
 def _decode(part: Part, rule: Rule, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
-    """One token a row of a cohort: rows × heads × width."""
+    """Attend for one token per row of a cohort: rows × heads × width."""
     cohort = part.of
     assert isinstance(cohort, Cohort)
     keys, values = cohort.write(rule.layer, key.transpose(0, 1), value.transpose(0, 1))
     if rule.window:
         keys, values = keys[:, :, -rule.window :], values[:, :, -rule.window :]
     rows, heads = keys.shape[:2]
-    # The heads that share their keys become further queries: no copy of the keys for each.
+    # Heads that share keys become further queries, which avoids a copy of the keys per head.
     grouped = query.transpose(0, 1).reshape(rows, heads, -1, query.shape[-1])
     mask = cohort.mask(query, rule.window)
     if cohort.stem is None and rule.softcap is None and rule.sinks is None:
@@ -129,7 +130,7 @@ def _decode(part: Part, rule: Rule, query: torch.Tensor, key: torch.Tensor, valu
     sinks = None if rule.sinks is None else rule.sinks.view(heads, -1, 1)
     if cohort.stem is None:
         return (rule.weights(scores, sinks) @ values).reshape(rows, -1, values.shape[-1])
-    # All rows look at the stem with one product: it is read once, not once a row.
+    # One product with the stem serves all rows: it is read once, not once per row.
     stem_keys, stem_values = cohort.stem.keys[rule.layer], cohort.stem.values[rule.layer]
     length = stem_keys.shape[1]
     together = grouped.transpose(0, 1).reshape(heads, -1, grouped.shape[-1])
@@ -141,7 +142,7 @@ def _decode(part: Part, rule: Rule, query: torch.Tensor, key: torch.Tensor, valu
 
 
 def _read(part: Part, rule: Rule, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
-    """The next tokens of a prompt: tokens × heads × width."""
+    """Attend for the next tokens of a prompt: tokens × heads × width."""
     prefix = part.of
     assert isinstance(prefix, Prefix)
     keys, values = prefix.write(rule.layer, key, value)

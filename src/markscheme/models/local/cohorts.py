@@ -1,8 +1,8 @@
-"""Keys and values of what rows have read: cohorts of rows of like length, and prefixes that many rows begin with.
+"""Keys and values: cohorts of rows of similar length, and prefixes that many rows share.
 
-Rows of a cohort are aligned at their ends: a step writes one column for all of them, and reads as far back as the longest
-reaches. Lengths differ little within a cohort, so little is read in vain; one batch for all rows would read four times
-as much when lengths are geometric.
+Rows of a cohort are aligned at their ends: a step writes one column for all of them and reads as far back as the
+longest row. Lengths differ little within a cohort, so few reads are wasted; a single batch for all rows would read four
+times as much with geometric lengths.
 """
 
 from __future__ import annotations
@@ -12,14 +12,15 @@ from typing import Generic, TypeVar
 
 import torch
 
-# Columns by which a cohort grows: each time it is copied, so seldom; the last block is half empty, so not too large.
+# Columns by which a cohort grows. Growing copies it, so blocks must not be small; the last block is half empty on
+# average, so not large either.
 BLOCK = 64
 
 Row = TypeVar("Row")
 
 
 class Prefix:
-    """Keys and values of tokens in a row: of a prompt, or (as `stem`) of what several prompts begin with."""
+    """Keys and values of consecutive tokens: of a prompt, or (as `stem`) of what several prompts begin with."""
 
     def __init__(self, tokens: Sequence[int], stem: Prefix | None = None) -> None:
         self.tokens, self.stem = tokens, stem
@@ -41,7 +42,7 @@ class Prefix:
         return len(self.tokens) - self.before - self.done
 
     def write(self, layer: int, keys: torch.Tensor, values: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Note the next tokens of a layer (heads × tokens × width); gives all of its own so far."""
+        """Store the next tokens of a layer (heads × tokens × width); return all of its tokens so far."""
         end = self.done + keys.shape[1]
         if layer not in self.keys:
             room = len(self.tokens) - self.before
@@ -52,12 +53,12 @@ class Prefix:
         return self.keys[layer][:, :end], self.values[layer][:, :end]
 
     def size(self) -> int:
-        """Bytes."""
+        """Size in bytes."""
         return sum(one.nbytes for one in (*self.keys.values(), *self.values.values()))
 
 
 class Cohort(Generic[Row]):
-    """Rows of like length behind one stem (or none). The row in a place may change when another one leaves."""
+    """Rows of similar length after one stem (or none). A place may be reused when its row leaves."""
 
     def __init__(self, width: int, filled: int, stem: Prefix | None) -> None:
         self.width, self.filled, self.stem = width, filled, stem
@@ -75,7 +76,7 @@ class Cohort(Generic[Row]):
         return self.width - len(self.rows)
 
     def add(self, row: Row, prefix: Prefix) -> None:
-        """A row that begins with what the prefix holds behind its stem."""
+        """Add a row that begins with what the prefix holds after its stem."""
         if not self.keys:
             self._allocate(prefix)
         place, start = len(self.rows), self.filled - prefix.done
@@ -85,14 +86,14 @@ class Cohort(Generic[Row]):
         self._append(row, prefix.done)
 
     def write(self, layer: int, keys: torch.Tensor, values: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Note a token a row of a layer (rows × heads × width); gives all that is there, this column included."""
+        """Store one token per row of a layer (rows × heads × width); return everything so far, including this column."""
         rows, end = len(self.rows), self.filled + 1
         self.keys[layer][:rows, :, self.filled] = keys
         self.values[layer][:rows, :, self.filled] = values
         return self.keys[layer][:rows, :, :end], self.values[layer][:rows, :, :end]
 
     def mask(self, like: torch.Tensor, window: int | None) -> torch.Tensor | None:
-        """0 where a row's token of this step may look and -inf where it has nothing; `None` when all rows are full."""
+        """Return 0 where a row's token may attend and -inf elsewhere; `None` if all rows are full."""
         first = max(0, self.filled + 1 - window) if window else 0
         if min(self.lengths) >= self.filled - first:
             return None
@@ -104,13 +105,13 @@ class Cohort(Generic[Row]):
         return self._mask[kind][..., first:]
 
     def advance(self) -> None:
-        """The column that a step wrote in every layer counts from now on."""
+        """Count the column that a step has written in every layer."""
         self.filled += 1
         self.lengths = [length + 1 for length in self.lengths]
         self._mask.clear()
 
     def grow(self) -> None:
-        """A further block of columns."""
+        """Add a block of columns."""
         longer = [
             {layer: _longer(one, len(self.rows)) for layer, one in kept.items()} for kept in (self.keys, self.values)
         ]
@@ -121,7 +122,7 @@ class Cohort(Generic[Row]):
         return self.size() * BLOCK // max(1, self.columns())
 
     def remove(self, places: Sequence[int]) -> None:
-        """Rows leave; the last ones move into the gaps."""
+        """Remove rows; the last ones fill the gaps."""
         for place in sorted(places, reverse=True):
             last = len(self.rows) - 1
             if place != last:
@@ -134,7 +135,7 @@ class Cohort(Generic[Row]):
         self._mask.clear()
 
     def take(self, other: Cohort[Row]) -> None:
-        """Take over the rows of a cohort that is no longer than this one."""
+        """Take over the rows of a cohort that is not longer than this one."""
         for ours, theirs in ((self.keys, other.keys), (self.values, other.values)):
             for layer, tensor in ours.items():
                 old = theirs[layer][: len(other.rows), :, : other.filled]
@@ -144,11 +145,11 @@ class Cohort(Generic[Row]):
             self._append(row, length)
 
     def size(self) -> int:
-        """Bytes."""
+        """Size in bytes."""
         return sum(one.nbytes for one in self._tensors())
 
     def columns(self) -> int:
-        """Columns that there is memory for."""
+        """Columns that have memory."""
         return next((tensor.shape[2] for tensor in self.keys.values()), 0)
 
     def _append(self, row: Row, length: int) -> None:
@@ -160,7 +161,7 @@ class Cohort(Generic[Row]):
         columns = self.filled + BLOCK
         for ours, like in ((self.keys, prefix.keys), (self.values, prefix.values)):
             for layer, tensor in like.items():
-                # Zeros: what is masked is still multiplied, and a NaN in fresh memory would spoil the sum.
+                # Zeros, because masked values are still multiplied and a NaN in fresh memory would spoil the sum.
                 ours[layer] = tensor.new_zeros((self.width, tensor.shape[0], columns, tensor.shape[2]))
 
     def _tensors(self) -> Iterator[torch.Tensor]:

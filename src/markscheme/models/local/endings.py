@@ -1,4 +1,4 @@
-"""When a row is done, and what it then is: its end token, a stop text, or its limit."""
+"""When a row is done, and its completion: the end token, a stop text, or the limit."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from markscheme.models.base import Completion
 from markscheme.models.batching import Row
 
-# Further tokens that are looked at for a stop text: it may begin in the middle of one, and a letter may take several.
+# Extra tokens that are decoded to find a stop text: it may begin inside a token, and a character may take several.
 TAIL = 8
 
 
@@ -20,13 +20,13 @@ class Endings:
         self._tokenizer, self._model = tokenizer, model
         added = tokenizer.added_tokens_decoder
         special = {str(token): number for number, token in added.items() if token.special}
-        # A special token does not stand in the text, where a stop is looked for.
+        # Special tokens are not part of the text that is searched for a stop.
         self.tokens = cache(lambda stop: frozenset(ends) | {special[text] for text in stop if text in special})
         """The tokens that end a row with these stop texts."""
         self._may_close = cache(self._can_close)
 
     def reason(self, row: Row, written: Sequence[int]) -> str | None:
-        """`stop` or `length` when the token that was written last is the end."""
+        """Return `stop` or `length` if the last token ends the row."""
         last, stop = written[-1], row.sampling.stop
         if last in self.tokens(stop):
             return "stop"
@@ -35,7 +35,7 @@ class Endings:
         return "length" if len(written) >= row.room else None
 
     def completion(self, row: Row, written: Sequence[int], **metadata: Any) -> Completion:
-        """The row's text: up to its end token, its stop text, or its limit."""
+        """Return the row's text up to its end token, a stop text, or the limit."""
         ends = self.tokens(row.sampling.stop)
         end = next((at for at, token in enumerate(written) if token in ends), None)
         tokens = written[:end]
@@ -51,11 +51,11 @@ class Endings:
         )
 
     def _can_close(self, token: int, stop: tuple[str, ...]) -> bool:
-        """Whether a stop text can end in this token: a look at most tokens spares reading the text at every one."""
+        """Return whether a stop text can end in this token, so that the text need not be decoded at every step."""
         piece = self._tokenizer.decode([token])
         return "�" in piece or any(text[-1].isspace() or text[-1] in piece for text in stop)
 
     def _closes(self, written: Sequence[int], stop: tuple[str, ...]) -> bool:
-        longest = max(map(len, stop)) + TAIL  # a token has at least one letter, or is part of one
+        longest = max(map(len, stop)) + TAIL  # a token has at least one character, or is part of one
         text = self._tokenizer.decode(written[-longest:], skip_special_tokens=True)
         return any(one in text for one in stop)

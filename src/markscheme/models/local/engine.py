@@ -1,8 +1,8 @@
-"""The loop: every step is one pass through the model for the newest token of each row and the next prompts, in one line.
+"""The loop: each step is one forward pass for the newest token of every row and the next prompts.
 
-A row that ends leaves at once and the next one takes its slot. The samples of a prompt share its keys and values, and
-what many prompts begin with (few-shot examples) is computed once, as their stem. Where memory runs out there are fewer
-slots, and the youngest rows begin again from what they have written.
+A row that ends leaves at once and the next takes its slot. Samples of a prompt share its keys and values, and what many
+prompts begin with (few-shot examples) is computed once, as their stem. When memory runs out there are fewer slots, and
+the youngest rows continue later from what they have written.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from markscheme.models.local.cohorts import BLOCK, Cohort, Prefix
 from markscheme.models.local.draws import choose, luck_of
 from markscheme.models.local.endings import Endings
 
-# Tokens of prompts in one step, so that neither their scores nor the wait of the other rows grow without bound.
+# Most prompt tokens per step, which bounds both their scores and the wait of the other rows.
 READ = 2048
-STEM = 128  # tokens that prompts must share to be worth a stem
+STEM = 128  # tokens that prompts must share to make a stem worthwhile
 STEMS = 4  # stems that are remembered
-COHORTS = 6  # more than these are merged where they fit: each costs an attention of its own in every layer
-APART = 128  # columns that a new row may be shorter than its cohort
+COHORTS = 6  # more cohorts than this are merged where they fit: each costs its own attention in every layer
+APART = 128  # columns by which a new row may be shorter than its cohort
 
-# Tokens, their positions, and the indices of those whose logits are wanted; gives these logits.
+# Takes tokens, their positions, and the indices whose logits are wanted; returns these logits.
 Forward = Callable[[torch.Tensor, torch.Tensor, torch.Tensor], torch.Tensor]
 
 
 @dataclass(eq=False)
 class Active:
-    """A row under way."""
+    """A row in progress."""
 
     entry: Entry
     luck: npt.NDArray[np.float32]
@@ -46,16 +46,16 @@ class Active:
 
 @dataclass(eq=False)
 class Group:
-    """Rows that wait behind the same tokens: the samples of one prompt, or one row that has to begin again."""
+    """Rows that wait for the same tokens: the samples of one prompt, or one row that must restart."""
 
     tokens: tuple[int, ...]
     rows: deque[Active]
     prefix: Prefix | None = None
-    logits: torch.Tensor | None = None  # behind the last token, once the prompt is read
+    logits: torch.Tensor | None = None  # after the last token, once the prompt is read
 
 
 class Engine:
-    """Rows in, completions out; `step` until it is no longer `busy`."""
+    """Rows in, completions out; call `step` while it is `busy`."""
 
     def __init__(
         self, forward: Forward, endings: Endings, *, slots: int, budget: int, stems: bool = True, logprobs: bool = False
@@ -74,18 +74,18 @@ class Engine:
 
     @property
     def busy(self) -> bool:
-        """Whether a step would do anything."""
+        """True if a step would do anything."""
         return bool(self._waiting or self._reading or self._entering or self._cohorts)
 
     def add(self, entries: Iterable[Entry]) -> None:
-        """Rows to be generated; those of one prompt form a group."""
+        """Add rows to generate; rows with the same prompt form a group."""
         for entry in entries:
             row = Active(entry, luck_of(entry.row.seed, entry.row.room))
             tokens = tuple(entry.row.tokens)
             self._waiting.setdefault(tokens, Group(tokens, deque())).rows.append(row)
 
     def fail(self, error: BaseException) -> None:
-        """Everybody is told; nothing is left."""
+        """Fail every row and forget them all."""
         groups = (*self._waiting.values(), *self._reading)
         for row in [*self._rows(), *(row for group in groups for row in group.rows)]:
             row.entry.fail(error)
@@ -93,7 +93,7 @@ class Engine:
             kept.clear()
 
     def step(self) -> None:
-        """One token for every row, and the next prompts read."""
+        """Generate one token for every row, and read the next prompts."""
         try:
             self._enter()
             self._admit()
@@ -118,7 +118,7 @@ class Engine:
         self._begin()
 
     def _enter(self) -> None:
-        """Rows that have their first token find a cohort: the shortest that is not shorter, else a new one."""
+        """Put rows that have their first token into a cohort: the shortest that is long enough, else a new one."""
         self._entering.sort(key=lambda one: -one[1].done)
         while self._entering:
             row, prefix = self._entering[0]
@@ -143,7 +143,7 @@ class Engine:
                 cohort.grow()
 
     def _merge(self) -> None:
-        """Join cohorts that fit into one, those first that lose least by it."""
+        """Merge cohorts that fit into one, those with the least waste first."""
         while len(self._cohorts) > COHORTS:
             pairs = [
                 ((long.filled - short.filled) * len(short.rows), place, short, long)
@@ -159,7 +159,7 @@ class Engine:
             self._cohorts.remove(short)
 
     def _admit(self) -> None:
-        """Begin to read prompts while there are slots for their rows."""
+        """Start reading prompts while there are slots for their rows."""
         ahead = max(1, self.slots // 8)  # these are ready when a row ends
         free = self.slots + ahead - self._live() - sum(len(group.rows) for group in self._reading)
         for tokens, group in list(self._waiting.items()):
@@ -174,7 +174,7 @@ class Engine:
                 free -= len(group.rows)
 
     def _stem_of(self, tokens: tuple[int, ...]) -> Prefix | None:
-        """The longest stem that the tokens begin with; a new one when many that wait begin like them."""
+        """Return the longest stem that the tokens begin with, or a new one if many waiting prompts share it."""
         if not self._with_stems:
             return None
         for stem in sorted(self._stems, key=lambda one: -len(one.tokens)):
@@ -191,7 +191,7 @@ class Engine:
         return stem
 
     def _pass(self) -> tuple[list[Part], list[tuple[Group, int]], torch.Tensor]:
-        """Put all tokens of this step into one line; say which groups are read with it, and where their logits are."""
+        """Build this step's sequence; return which groups it reads completely and where their logits are."""
         parts: list[Part] = []
         keep: list[int] = []
         at = 0
@@ -225,7 +225,7 @@ class Engine:
                 positions += range(first, first + part.end - part.start)
                 tokens += part.of.tokens[first : first + part.end - part.start]
         current.parts = parts
-        if not tokens:  # every prompt is read, and all their rows so far ended at once
+        if not tokens:  # every prompt is read, and all their rows ended at once
             return torch.empty(0)
         logits = self._forward(torch.tensor([tokens]), torch.tensor([positions]), torch.tensor(keep))
         if not self._token_bytes:
@@ -233,7 +233,7 @@ class Engine:
         return logits
 
     def _begin(self) -> None:
-        """Rows of prompts that are read get their first token, as many as there are slots for."""
+        """Give rows whose prompt is read their first token, as far as there are slots."""
         first: list[tuple[Active, Group]] = []
         free = self.slots - self._live()
         for group in self._reading:
@@ -246,7 +246,7 @@ class Engine:
         self._entering += [(row, group.prefix) for row, group in first if group.prefix and not self._ended(row)]
 
     def _draw(self, rows: Sequence[Active], logits: torch.Tensor) -> None:
-        """The next token of each row."""
+        """Sample the next token of each row."""
         kinds: dict[Any, list[int]] = {}
         for place, row in enumerate(rows):
             kinds.setdefault(row.entry.row.sampling, []).append(place)
@@ -262,7 +262,7 @@ class Engine:
                 rows[place].written.append(token)
 
     def _ended(self, row: Active) -> bool:
-        """Whether a row is done, in which case it is answered, or nobody waits for it."""
+        """Return whether a row is done (then it is answered) or was cancelled."""
         if row.entry.abandoned:
             return True
         if self._endings.reason(row.entry.row, row.written) is None:
@@ -272,7 +272,7 @@ class Engine:
         return True
 
     def _shrink(self, error: BaseException) -> None:
-        """Half the slots: the youngest rows wait again, with what they have written as part of their prompt."""
+        """Halve the slots: the youngest rows wait again, with what they have written appended to their prompt."""
         live = sorted(self._rows(), key=lambda row: -len(row.written))
         if len(live) + len(self._reading) <= 1:
             for row in [*live, *(row for group in self._reading for row in group.rows)]:
@@ -304,18 +304,18 @@ class Engine:
 
 
 def _common(first: Sequence[int], second: Sequence[int]) -> int:
-    """How many tokens both begin with; at least one is left to each."""
+    """Return how many tokens both begin with; at least one is left to each."""
     most = min(len(first), len(second)) - 1
     return next((at for at in range(most) if first[at] != second[at]), most)
 
 
 def _token_bytes(parts: Sequence[Part]) -> float:
-    """Bytes of keys and values a token."""
+    """Return the bytes of keys and values per token."""
     prefix = next(part.of for part in parts if isinstance(part.of, Prefix))
     return prefix.size() / (len(prefix.tokens) - prefix.before)
 
 
 def _out_of_memory(error: BaseException) -> bool:
-    """A GPU's allocator has a name for it; that of the processor only says so."""
+    """Recognise memory exhaustion: a GPU's allocator has its own exception, the CPU's only a message."""
     words = ("can't allocate memory", "not enough memory")
     return isinstance(error, torch.OutOfMemoryError) or any(word in str(error) for word in words)

@@ -1,4 +1,4 @@
-"""A model of transformers, loaded and tried out: which way of generating reproduces its own logits."""
+"""Load a transformers model and test which way of generating reproduces its own logits."""
 
 from __future__ import annotations
 
@@ -18,22 +18,23 @@ from markscheme.models.local.endings import Endings
 from markscheme.models.local.engine import Engine, Forward
 
 OPTIONS = ("adapter", "batch_size", "compile", "device", "device_map", "dtype", "engine", "logprobs")
-# Rows at a time where memory allows: more gain little, by measurement on a processor and by its nature on a GPU.
+# Rows in parallel if memory allows; more gain little (measured on a CPU; a GPU is saturated as well).
 SLOTS = {"cpu": 64, "cuda": 256}
 PLAIN_BATCH = 16
-MEMORY = 0.6  # share of the free memory that keys and values may take
-# Where a container says what memory it allows (two generations of it), and the name of what is in use.
+MEMORY = 0.6  # share of the free memory for keys and values
+# Files in which a container states its memory limit (cgroup v2 and v1), and the names of the files with its usage.
 CONTAINER = (
     (Path("/sys/fs/cgroup"), "memory.max", "anon"),
     (Path("/sys/fs/cgroup/memory"), "memory.limit_in_bytes", "total_rss"),
 )
-# Difference of logits, relative to the largest, that rounding explains (a half-precision model is tried in its own).
+# Difference of logits, relative to the largest, that rounding explains (a half-precision model is tested in its own
+# precision).
 CLOSE = 2e-3
 
 
 @dataclass
 class Loaded:
-    """A model that can answer."""
+    """A model that is ready to generate."""
 
     model: Any
     tokenizer: Any
@@ -41,7 +42,7 @@ class Loaded:
     context: int
     slots: int
     logprobs: bool
-    forward: Forward | None  # `None` when only plain `generate` is right
+    forward: Forward | None  # `None` if only plain `generate` is correct
     said: str  # how it is computed, for the log
 
     def engine(self) -> Engine:
@@ -51,7 +52,7 @@ class Loaded:
 
 
 def make_engine(model: Any, forward: Forward, endings: Endings, *, slots: int | None = None, **more: Any) -> Engine:
-    """A loop with as many slots as are worth while, and what memory is free."""
+    """Create an engine with as many slots as are useful, and the memory that is free."""
     slots = slots or SLOTS.get(model.device.type, 64)
     budget = int(MEMORY * free_memory(model.device))
     return Engine(forward, endings, slots=slots, budget=budget, stems=not _windows(model.config), **more)
@@ -69,7 +70,7 @@ def load(
     engine: str = "auto",
     logprobs: bool = False,
 ) -> Loaded:
-    """The model of a folder or a name on the Hub."""
+    """Load the model from a folder or the Hub."""
     hub = needed("transformers", "hf")  # typed in parts only
     if batch_size is not None and (type(batch_size) is not int or batch_size < 1):
         raise UsageError(f"--extra-field batch_size={batch_size} is not a positive whole number")
@@ -81,13 +82,13 @@ def load(
         raise UsageError(f"--extra-field device={device} is no device: {first_line(error)}") from None
     if dtype is not None and not isinstance(getattr(torch, str(dtype), None), torch.dtype):
         raise UsageError(f"--extra-field dtype={dtype} is no type of torch; say bfloat16, float16 or float32")
-    # Half precision on a CPU is slower than single, so there it is only used when asked for.
+    # Half precision is slower than single on a CPU, so it is used there only on request.
     kind = dtype or ("float32" if place.type == "cpu" else "auto")
     path = str(Path(target).expanduser()) if Path(target).expanduser().exists() else target
     try:
         tokenizer = hub.AutoTokenizer.from_pretrained(path, padding_side="left")
         model = hub.AutoModelForCausalLM.from_pretrained(path, dtype=kind, device_map=device_map)
-        if adapter:  # of LoRA, into the weights
+        if adapter:  # LoRA, merged into the weights
             peft = needed("peft", "lora").PeftModel
             model = peft.from_pretrained(model, str(Path(adapter).expanduser())).merge_and_unload()
         model = (model if device_map else model.to(place)).eval()
@@ -106,7 +107,7 @@ def load(
 
 
 def _ends(model: Any, tokenizer: Any, hub: Any) -> Sequence[int]:
-    """The tokens that end an answer. What else the model's own defaults say is taken away from `generate`."""
+    """Return the tokens that end an answer, and remove the model's other defaults from `generate`."""
     own = model.generation_config.eos_token_id
     own = own if own is not None else tokenizer.eos_token_id
     ends = [own] if isinstance(own, int) else list(own or ())
@@ -117,7 +118,7 @@ def _ends(model: Any, tokenizer: Any, hub: Any) -> Sequence[int]:
 
 
 def adopt(model: Any, *, compile: bool = False) -> tuple[Forward | None, str]:
-    """The model's pass with our attention, if it then gives the logits that it gives with its own; and what to say."""
+    """Return a forward pass with our attention if its logits match the model's own, and a sentence about it."""
     register()
     own = model.config._attn_implementation
     run = torch.compile(model, dynamic=True) if compile else model
@@ -141,7 +142,7 @@ def adopt(model: Any, *, compile: bool = False) -> tuple[Forward | None, str]:
             expected = model(torch.tensor([probe], device=model.device), use_cache=False).logits[0, -3:].float()
             model.set_attn_implementation(NAME)
             found = _probe(forward, probe, stems=not _windows(model.config)).float()
-        if len(current.windows) < len(_windows(model.config)):  # it is in a mask that we do not take
+        if len(current.windows) < len(_windows(model.config)):  # its mask contains something that we do not support
             why = "its window does not reach our attention"
         elif (
             found.shape == expected.shape and (found - expected).abs().max() <= _tolerance(model) * expected.abs().max()
@@ -160,7 +161,7 @@ def _tolerance(model: Any) -> float:
 
 
 def _probe(forward: Forward, tokens: Sequence[int], *, stems: bool) -> torch.Tensor:
-    """Logits of the last three tokens: of a prompt (behind a stem), and two of a row."""
+    """Return logits of the last three tokens: of a prompt (after a stem), and two of a row."""
 
     def read(prefix: Prefix) -> torch.Tensor:
         current.parts = [Part(prefix, 0, prefix.left)]
@@ -181,7 +182,7 @@ def _probe(forward: Forward, tokens: Sequence[int], *, stems: bool) -> torch.Ten
 
 
 def _check_kind(config: Any) -> None:
-    """Refuses what a few tokens would not show: attention that changes with length in a way of its own."""
+    """Refuse what a few tokens would not reveal: attention that depends on length in a special way."""
     text = config.get_text_config()
     strange = {*(getattr(text, "layer_types", None) or ())} - {"full_attention", "sliding_attention"}
     if strange:
@@ -193,7 +194,7 @@ def _check_kind(config: Any) -> None:
 
 
 def _windows(config: Any) -> list[int]:
-    """The layers that see only the last tokens: behind a stem, that would have to be cut for each row."""
+    """Return the layers that see only the last tokens; after a stem, those would need a cut for each row."""
     text = config.get_text_config()
     kinds = getattr(text, "layer_types", None)
     if kinds is None:
@@ -202,12 +203,12 @@ def _windows(config: Any) -> list[int]:
 
 
 def free_memory(device: torch.device) -> int:
-    """Bytes that are free on a device."""
+    """Return the free bytes of a device."""
     if device.type == "cuda":
         return int(torch.cuda.mem_get_info(device)[0])
-    try:  # what files are cached in can be had too: on a machine that has run for a while, that is most of it
+    try:  # the page cache counts as free: on a machine that has been up for a while it is most of the memory
         free = 1024 * _numbers(Path("/proc/meminfo"))["MemAvailable:"]
-    except (OSError, KeyError):  # not every system says
+    except (OSError, KeyError):  # not every system reports it
         return 4 << 30
     for folder, limit, used in CONTAINER:
         with contextlib.suppress(OSError, KeyError, ValueError):  # no such container, or it has no limit
@@ -216,12 +217,12 @@ def free_memory(device: torch.device) -> int:
 
 
 def _numbers(file: Path) -> dict[str, int]:
-    """The first two words of each line: a name and its number."""
+    """Return the first two words of each line: a name and its number."""
     return {words[0]: int(words[1]) for words in map(str.split, file.read_text().splitlines()) if words[1:]}
 
 
 def default_device() -> str:
-    """A GPU where there is one: under torchrun the one of the local rank."""
+    """Return a GPU if there is one; under torchrun, the one of the local rank."""
     if torch.cuda.is_available():
         return f"cuda:{int(os.environ.get('LOCAL_RANK', 0)) % torch.cuda.device_count()}"
     return "mps" if torch.backends.mps.is_available() else "cpu"
