@@ -280,7 +280,7 @@ def test_evaluate_when_the_answer_is_not_where_it_is_looked_for_then_says_so_and
         assert main([*words, "--response-field", "text"]) == 3
     said = capsys.readouterr()
     assert "accuracy: undefined" in said.out
-    assert "2 responses failed, 2 of them: the answer has not the promised form: {'answer': " in said.err
+    assert "2 responses failed, 2 of them: the answer does not have the documented form: {'answer': " in said.err
     assert list(tmp_path.glob("outputs/aime-24-*/records.json"))
     assert "the same command asks only for them" in said.err
 
@@ -304,7 +304,7 @@ def test_evaluate_when_nothing_is_at_the_address_then_the_hint_is_of_the_contrac
     words = ["--datasets", "aime-24", "--data-dir", str(data), "--output-dir", str(tmp_path / "out")]
     with Loopback(Contract(answer=answer, status=lambda body: (404, {"error": "no such page"}))) as server:
         assert main(["--server-url", server.url.removesuffix("/v1"), *words, "--max-retries", "0"]) != 0
-    assert "perhaps the address lacks a /generate at its end" in capsys.readouterr().err
+    assert "perhaps the address should end in /generate" in capsys.readouterr().err
 
 
 def test_macro_when_intervals_are_lopsided_then_each_side_adds_up_by_itself():

@@ -160,7 +160,7 @@ def test_run_when_the_proxy_wants_a_password_then_the_run_stops_and_says_so(monk
         server = await asyncio.start_server(refuse, "127.0.0.1", 0)
         monkeypatch.setenv("HTTPS_PROXY", f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}")
         options = {"base_url": "https://model.example/v1", "limit": 2, "out": tmp_path / "run"}
-        with pytest.raises(ms.MarkschemeError, match="the proxy does not let us through") as stopped:
+        with pytest.raises(ms.MarkschemeError, match="the proxy refuses to connect") as stopped:
             await asyncio.to_thread(ms.run, "gsm8k-sample", model="openai/m", **options)
         server.close()
         return str(stopped.value)
@@ -234,6 +234,6 @@ def test_run_when_the_certificate_is_not_trusted_then_the_advice_that_is_given_w
 
     refused = run(SSL_CERT_FILE=os.devnull)
     assert refused.returncode == 1
-    assert "shows a certificate that is not trusted (self-signed certificate)" in refused.stderr
+    assert "has a certificate that is not trusted (self-signed certificate)" in refused.stderr
     assert refused.stderr.rstrip().endswith("trust it with SSL_CERT_FILE=FILE.pem")
     assert run(SSL_CERT_FILE=str(certificate)).returncode == 0

@@ -118,7 +118,7 @@ def test_address_when_v1_is_missing_then_the_message_says_so(markscheme, sums, t
             *("--out", tmp_path / "run"),
         )
     assert done.returncode == 1
-    assert "perhaps the address lacks a /v1 at its end" in done.stderr
+    assert "perhaps the address should end in /v1" in done.stderr
 
 
 def test_model_when_it_has_no_backend_then_the_likely_one_is_named(markscheme):

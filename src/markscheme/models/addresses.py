@@ -53,8 +53,8 @@ def proxy_of(url: str) -> str | None:
         proxy = f"http://{proxy}"
     if not is_address(proxy):  # do not repeat it: it may contain a password
         raise UsageError(
-            f"the environment names the proxy {proxy.partition('://')[0]}://… for {host}, which is no address of an http:// or "
-            f"https:// proxy; set {parts.scheme.upper()}_PROXY to one, or NO_PROXY={host} to do without"
+            f"the environment names the proxy {proxy.partition('://')[0]}://… for {host}, which is not an http:// or "
+            f"https:// proxy address; set {parts.scheme.upper()}_PROXY to one, or NO_PROXY={host} to use none"
         )
     return proxy
 

@@ -25,7 +25,7 @@ MAX_TOKENS = 8192  # the API requires a limit; `--max-tokens` sets another
 def create(target: str, config: RunConfig) -> Anthropic:
     """Create a client for an Anthropic model, or for a gateway with the same API."""
     if not target:
-        raise UsageError("anthropic needs a model name behind the slash")
+        raise UsageError("anthropic needs a model name after the slash")
     return Anthropic(target, config)
 
 
@@ -37,7 +37,7 @@ class Anthropic(Served):
 
     def __init__(self, name: str, config: RunConfig) -> None:
         if (config.samples_per_request or 1) > 1:
-            raise UsageError("the Messages API gives one sample a request; leave --samples-per-request out")
+            raise UsageError("the Messages API gives one sample per request; leave --samples-per-request out")
         self._model = name
         bases = config.base_url or (OFFICIAL["anthropic"],)
         urls = [with_path(base.rstrip("/").removesuffix("/v1"), "v1/messages") for base in bases]

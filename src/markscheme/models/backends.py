@@ -40,7 +40,7 @@ BACKENDS = {
     "llamacpp": Backend("in servers", "starts `llama-server` for you: llamacpp/FILE.gguf"),
     "hf": Backend("here", "a Hugging Face model in this process: hf/PATH"),
     "nanochat": Backend("here", "a checkpoint of nanochat, from its checkout: nanochat/sft"),
-    "nano": Backend("on cores", "the small Countdown model in the box, a demonstration: needs nothing"),
+    "nano": Backend("on cores", "the small Countdown model that ships with markscheme, a demonstration: needs nothing"),
     "solver": Backend("on cores", "exact Countdown solver: the upper bound, needs nothing"),
     "replay": Backend("elsewhere", "stored outputs: replay/FILE.jsonl, needs nothing"),
 }
@@ -119,8 +119,8 @@ def load_here(spec: str, config: RunConfig) -> Model:
     model = _factory(spec)(target, config)
     if not isinstance(model, Model):
         raise ModelError(
-            f"the backend {backend!r} made a {type(model).__name__}, which is no Model: derive it from "
-            "markscheme.models.base.Model, as CONTRIBUTING.md shows; what it has of its own can stay"
+            f"the backend {backend!r} made a {type(model).__name__}, which is not a Model: derive it from "
+            "markscheme.models.base.Model, as CONTRIBUTING.md shows; it can keep its own attributes"
         )
     return model
 

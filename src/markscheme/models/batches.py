@@ -136,7 +136,7 @@ def _made(about: object) -> str:
     """Return the id of a file or batch that the provider created."""
     if name := _text(as_object(about).get("id")):
         return name
-    raise malformed("it made a file or a batch without an id")
+    raise malformed("the provider created a file or batch without an id")
 
 
 def _objects(answer: object) -> list[dict[str, Any]]:

@@ -66,7 +66,7 @@ def failed_body(answer: Any, key_variable: str | None) -> RequestFailed:
         return RequestFailed(
             "server_error", f"the server answered with an error: {server_message(body)}", retryable=True
         )
-    return malformed(f"the answer has not the promised form: {repr(answer)[:READ_LIMIT]}")
+    return malformed(f"the answer does not have the documented form: {repr(answer)[:READ_LIMIT]}")
 
 
 def malformed(message: str) -> RequestFailed:

@@ -124,7 +124,7 @@ def header_fields(options: Sequence[str]) -> dict[str, str]:
         if not between or not re.fullmatch(r"[\w!#$%&'*+.^`|~-]+", name, re.ASCII):
             raise UsageError("--header is not 'NAME: VALUE'")  # do not repeat it: it may contain a key
         if not value.isprintable() or not value.isascii():
-            raise UsageError(f"--header {name} holds a line break or a letter that no header has")
+            raise UsageError(f"--header {name} contains a line break or a character that is not allowed in headers")
         fields[name] = value
     return fields
 
@@ -139,7 +139,7 @@ def api_key(
     key = (known or os.environ.get(variable, "")).strip()
     if not (key.isascii() and key.isprintable()):
         where = "the key of the server" if known else variable
-        raise UsageError(f"{where} is no key: it holds a line break or a letter that no key has")
+        raise UsageError(f"{where} is not a key: it contains a line break or a character that keys do not have")
     if any("@" in url.partition("//")[2].partition("/")[0] for url in urls):
         return {}
     if key:

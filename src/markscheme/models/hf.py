@@ -20,7 +20,7 @@ from markscheme.errors import UsageError
 from markscheme.models.base import Completion, Model, Request, RequestFailed
 from markscheme.models.batching import Batcher, Row, RowQueue
 from markscheme.models.fields import extra_fields, plain_prompt
-from markscheme.models.local.draws import choose, luck_of
+from markscheme.models.local.draws import choose, uniforms_of
 from markscheme.models.local.endings import Endings
 from markscheme.models.local.engine import Engine
 from markscheme.models.local.loading import OPTIONS, load
@@ -151,24 +151,24 @@ class _PlainGenerate:
                     stop_strings=list(rows[0].sampling.stop) or None,
                 ),
                 logits_processor=hub.LogitsProcessorList([_drawing(rows, width)]),
-                stopping_criteria=hub.StoppingCriteriaList([self._nobody_waits]),
+                stopping_criteria=hub.StoppingCriteriaList([self._abandoned]),
                 tokenizer=self._tokenizer if rows[0].sampling.stop else None,
             )
         written = out[:, width:].tolist()
         return [self._endings.completion(row, tokens[: row.room]) for row, tokens in zip(rows, written, strict=True)]
 
-    def _nobody_waits(self, ids: torch.Tensor, _scores: Any, **_: Any) -> torch.Tensor:
+    def _abandoned(self, ids: torch.Tensor, _scores: Any, **_: Any) -> torch.Tensor:
         """Called by `generate` after each token, so that an interrupted run does not wait for thousands more."""
         return ids.new_full((ids.shape[0],), self._closed(), dtype=torch.bool)
 
 
 def _drawing(rows: Sequence[Row], width: int) -> Callable[[Any, Any], Any]:
     """Sample each row's token with the row's own seed; `generate` then picks the only token left."""
-    luck = [luck_of(row.seed, max(row.room for row in rows)) for row in rows]
+    uniforms = [uniforms_of(row.seed, max(row.room for row in rows)) for row in rows]
 
     def draw(ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
         step = ids.shape[1] - width
-        now = torch.tensor([float(one[step]) for one in luck], dtype=torch.float64, device=scores.device)
+        now = torch.tensor([float(one[step]) for one in uniforms], dtype=torch.float64, device=scores.device)
         chosen = choose(scores, now, rows[0].sampling)
         return torch.full_like(scores, -torch.inf).scatter_(1, chosen[:, None], 0.0)
 

@@ -33,7 +33,7 @@ class PlainHTTP(Served):
 
     def __init__(self, url: str, config: RunConfig) -> None:
         if (config.samples_per_request or 1) > 1:
-            raise UsageError("the plain HTTP contract gives one sample a request; leave --samples-per-request out")
+            raise UsageError("the plain HTTP contract gives one sample per request; leave --samples-per-request out")
         for name in ("temperature", "top_p", "top_k", "max_tokens", "stop"):
             if getattr(config, name) not in (None, ()):
                 flag = name.replace("_", "-")

@@ -38,7 +38,7 @@ _QUESTION = re.compile(r"(?:\d+ )+> \d+ \?")
 def create(target: str, config: RunConfig) -> Nano:
     """Create the model, which takes no target and no extra fields."""
     if target:
-        raise UsageError(f"nano takes nothing behind its name, so say `nano`, not `nano/{target}`")
+        raise UsageError(f"nano takes nothing after its name: use `nano`, not `nano/{target}`")
     if config.extra_field:
         raise UsageError("nano takes no --extra-field")
     return Nano()

@@ -38,7 +38,7 @@ LONGEST_PROMPT = 2048  # tokens at which nanochat's `render_conversation` silent
 def create(target: str, config: RunConfig) -> NanoChat:
     """Load a checkpoint; refuse options that the engine does not support."""
     if target not in SOURCES:
-        raise UsageError(f"nanochat has the sources {', '.join(SOURCES)}, not {target!r}: say nanochat/sft")
+        raise UsageError(f"nanochat has the sources {', '.join(SOURCES)}, not {target!r}; for example nanochat/sft")
     for name in ("top_p", "stop"):
         if getattr(config, name) not in (None, ()):
             raise UsageError(f"nanochat's engine has no {name.replace('_', '-')}; leave the option out")
@@ -71,7 +71,7 @@ class NanoChat(Model):
         dtype: str = "bfloat16",
     ) -> None:
         if device_type not in DEVICES or dtype not in ("bfloat16", "float32"):
-            raise UsageError(f"nanochat knows no device type {device_type!r} or no dtype {dtype!r}")
+            raise UsageError(f"nanochat does not know device type {device_type!r} or dtype {dtype!r}")
         load, engine, own_precision = _import()
         import torch
 
@@ -91,7 +91,7 @@ class NanoChat(Model):
             ) from None
         except KeyError as error:  # from the loader's table of sources; later versions have no `mid`
             raise ModelError(
-                f"this nanochat has no checkpoints of {source} ({error} is not known to it); of {', '.join(SOURCES)} name one "
+                f"this nanochat has no checkpoints of {source} ({error} is unknown to it); of {', '.join(SOURCES)} choose one "
                 "that its checkpoint_manager.py knows"
             ) from None
         except (OSError, AssertionError, RuntimeError, TypeError, ValueError) as error:

@@ -51,7 +51,7 @@ def asks(name: str, config: RunConfig, *, key: str | None = None) -> Served:
     if config.background:
         raise UsageError("--background needs --api responses")
     if config.reasoning_summary is not None:
-        raise UsageError("--reasoning-summary needs --api responses; chat servers give what they thought, or nothing")
+        raise UsageError("--reasoning-summary needs --api responses; chat servers return their reasoning or nothing")
     return OpenAI(name, config, key=key)
 
 

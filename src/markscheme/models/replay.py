@@ -67,7 +67,7 @@ class Replay(Model):
             )
         sample = row.get("sample")
         if sample is not None and (type(sample) is not int or sample < 0):
-            raise ModelError(f"{self._file} line {number}: sample {sample!r} is not a whole number from 0 up")
+            raise ModelError(f"{self._file} line {number}: sample {sample!r} must be a whole number of at least 0")
         for name in dict.fromkeys(names):
             places = self._places.setdefault(name, {})
             places[len(places) if sample is None else sample] = offset
@@ -100,7 +100,7 @@ class Replay(Model):
         if not spoken and not number:
             return stored
         if number >= len(spoken):
-            reason = f"{self._file} holds {max(1, len(spoken))} turns of problem {request.problem_id}, and more are asked for"
+            reason = f"{self._file} holds {max(1, len(spoken))} turns of problem {request.problem_id}, but more were requested"
             raise RequestFailed("not stored", reason, retryable=False)
         turn = spoken[number]
         names = set(Completion.__struct_fields__) & set(Turn.__struct_fields__)

@@ -73,7 +73,7 @@ class Responses(Served):
             if getattr(config, option) not in (None, ()):
                 raise UsageError(f"the Responses API has no --{option.replace('_', '-')}; leave it out")
         if (config.samples_per_request or 1) > 1:
-            raise UsageError("the Responses API gives one sample a request; leave --samples-per-request out")
+            raise UsageError("the Responses API gives one sample per request; leave --samples-per-request out")
         if config.tools and config.tool_format != "native":
             raise UsageError(f"--tool-format {config.tool_format} needs a stop, which the Responses API does not have")
         self._model, self._background = name, config.background
@@ -90,7 +90,7 @@ class Responses(Served):
         )
         if self._background:
             if len(self._urls) > 1:
-                raise UsageError("--background fetches answers from where it asked; give one --base-url")
+                raise UsageError("--background fetches each answer from the server that it asked; give one --base-url")
             self.streams = False
 
     def options(self, config: RunConfig) -> dict[str, Any]:
@@ -141,9 +141,7 @@ class Responses(Served):
         answer = answer or await self._fetched(ticket)
         self._tickets[place] = ""  # if it failed, the next attempt starts a new request
         if answer is None:
-            raise RequestFailed(
-                "server_error", "the provider knows a request in the background no more", retryable=True
-            )
+            raise RequestFailed("server_error", "the provider no longer knows the background request", retryable=True)
         completions = self._transport.read(answer, lambda whole: self.read(whole, request))
         del self._tickets[place]
         return completions

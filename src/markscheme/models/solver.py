@@ -19,7 +19,7 @@ _PUZZLE = re.compile(r"numbers ([\d, ]+).*?target (?:of )?(\d+)", re.DOTALL)
 def create(target: str, config: RunConfig) -> Solver:  # noqa: ARG001 - the signature of every backend
     """Create the solver, which takes no target."""
     if target:
-        raise UsageError(f"the solver takes nothing behind its name, so say `solver`, not `solver/{target}`")
+        raise UsageError(f"the solver takes nothing after its name: use `solver`, not `solver/{target}`")
     return Solver()
 
 

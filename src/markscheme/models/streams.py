@@ -73,7 +73,7 @@ class Fold(ABC):
                     raise failed_body(event, None)
                 self.add(event)
         if self.size > LARGEST_TEXT:
-            raise malformed(f"the stream says more than {LARGEST_TEXT >> 20} million characters")
+            raise malformed(f"the stream contains more than {LARGEST_TEXT >> 20} million characters")
 
     @abstractmethod
     def add(self, event: dict[str, Any]) -> None:
@@ -240,11 +240,11 @@ class Stream:
                     kept, size = [together[cut:]], len(together) - cut
                 last = await _rested(answer, sent, last) if self.first_token and len(piece) < SMALL else last
                 if read > LARGEST_STREAM or size > LARGEST_TEXT:
-                    raise malformed(f"the stream is longer than {LARGEST_STREAM >> 20} MB, or a line of it without end")
+                    raise malformed(f"the stream is longer than {LARGEST_STREAM >> 20} MB, or has an endless line")
             fold.take(b"".join(kept))
             return fold.answer()
         except (KeyError, IndexError, TypeError, ValueError, AttributeError):
-            raise malformed("an event of the stream has not the promised form") from None
+            raise malformed("an event of the stream does not have the documented form") from None
 
 
 async def _rested(answer: aiohttp.ClientResponse, sent: float, last: float) -> float:

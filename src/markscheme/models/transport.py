@@ -215,7 +215,7 @@ class Transport:
                 headers = {**headers, "Location": urljoin(str(answer.url), headers["Location"])}
         failure = failed_status(answer.status, content, headers, self._key_variable)
         if answer.status == 404 and self._ending not in answer.url.path:
-            failure.args = (f"perhaps the address lacks a {self._ending} at its end; {failure}",)
+            failure.args = (f"perhaps the address should end in {self._ending}: {failure}",)
         return failure
 
     async def close(self) -> None:
@@ -255,7 +255,7 @@ _CALL = aiohttp.ClientTimeout(total=600, sock_connect=CONNECT_TIMEOUT)
 def _failed_connection(url: str, error: Exception, reached: bool) -> RequestFailed:
     """Describe a failed connection; `reached` (whether any connection ever succeeded) determines the time limit."""
     if isinstance(error, aiohttp.ClientPayloadError | aiohttp.ServerDisconnectedError):
-        return RequestFailed("connection", f"{url} closed the connection in mid-answer", retryable=True)
+        return RequestFailed("connection", f"{url} closed the connection in the middle of an answer", retryable=True)
     if isinstance(error, TimeoutError):
         seconds = CONNECT_TIMEOUT if reached else FIRST_CONTACT
         return RequestFailed("timeout", f"no connection to {url} within {seconds:g} s", retryable=True)
@@ -263,12 +263,12 @@ def _failed_connection(url: str, error: Exception, reached: bool) -> RequestFail
         return RequestFailed("connection", f"the host of {url} is not known", retryable=True)
     if isinstance(error, aiohttp.ClientConnectorCertificateError):
         reason = getattr(error.certificate_error, "verify_message", "") or str(error.certificate_error)
-        sentence = f"{url} shows a certificate that is not trusted ({reason}); trust it with SSL_CERT_FILE=FILE.pem"
+        sentence = f"{url} has a certificate that is not trusted ({reason}); trust it with SSL_CERT_FILE=FILE.pem"
         return RequestFailed("connection", sentence, retryable=False, fatal=True)
     if isinstance(error, aiohttp.InvalidURL | aiohttp.ClientSSLError):
         return RequestFailed("connection", f"cannot talk to {url}: {error}", retryable=False, fatal=True)
     if isinstance(error, aiohttp.ClientHttpProxyError):
-        sentence = f"the proxy does not let us through to {url}: {error.status} {error.message}"
+        sentence = f"the proxy refuses to connect to {url}: {error.status} {error.message}"
         return RequestFailed("connection", sentence, retryable=error.status >= 500, fatal=error.status < 500)
     if isinstance(error, aiohttp.ClientConnectorError):
         reason = os.strerror(error.os_error.errno) if error.os_error.errno else str(error)

@@ -173,7 +173,7 @@ def test_run_when_a_request_breaks_whoever_has_it_then_fatal_before_all_replicas
         Scripted.does = dict.fromkeys(range(16), breaks)
         async with standing(tmp_path, replicas=16) as model:
             with pytest.raises(
-                RequestFailed, match=r"CUDA error: an illegal .* in flight when 3 replicas broke"
+                RequestFailed, match=r"CUDA error: an illegal .* in flight when 3 replicas crashed"
             ) as failed:
                 await ask_again(model)
             assert failed.value.fatal
@@ -510,11 +510,11 @@ def test_progress_when_replicas_come_then_how_many_stand_and_what_the_next_one_s
         Scripted.starts = {0: loads, 1: loads}
         said = []
         async with standing(tmp_path, said, replicas=3) as model:
-            await until(lambda: said[-1] == "2 of 3 replicas stand, 1 waiting for room (1 core each)")
+            await until(lambda: said[-1] == "2 of 3 replicas ready, 1 waiting for room (1 core each)")
             cluster.grow(1)
             await until(lambda: said[-1] == "")
             assert all(copy.up for copy in model._copies)
-        assert "0 of 3 replicas stand, 1 waiting for room (1 core each), replica 0: loading weights, 40 s" in said
+        assert "0 of 3 replicas ready, 1 waiting for room (1 core each), replica 0: loading weights, 40 s" in said
 
     asyncio.run(scene())
 
@@ -538,10 +538,10 @@ def test_reason_when_ray_wraps_an_error_then_the_error_without_colours():
     [
         ("nosuch/x", {}, "no model backend 'nosuch'"),
         ("vllm", {}, "vllm needs a model"),
-        ("nano/large", {}, "nano takes nothing behind its name"),
+        ("nano/large", {}, "nano takes nothing after its name"),
         ("hf/./nothing-here", {}, "there is nothing at"),
         ("llamacpp/nothing.gguf", {}, "there is nothing at"),
-        ("hf/m", {"gpus_per_replica": 1.5}, "--gpus-per-replica 1.5: Ray divides a single GPU only"),
+        ("hf/m", {"gpus_per_replica": 1.5}, "--gpus-per-replica 1.5: Ray can only split a single GPU"),
         ("vllm/m", {"gpus_per_replica": 0.5}, "--gpus-per-replica 0.5: a server needs whole GPUs"),
         ("vllm/m", {"server_arg": ("port=1",)}, "--server-arg port is chosen by markscheme"),
         ("vllm/m", {"server_arg": ("tensor-parallel-size=two",)}, "is not a positive whole number"),

@@ -138,7 +138,7 @@ def test_key_when_the_server_repeats_one_it_refuses_then_not_in_the_message(sums
 
 
 def test_key_when_no_key_can_be_like_it_then_refused_before_anything_is_started(sums, tmp_path, stand_in):
-    with pytest.raises(UsageError, match="key of the server is no key"):
+    with pytest.raises(UsageError, match="key of the server is not a key"):
         run(sums, tmp_path, "api-key=a\nb-secret")
     assert not (tmp_path / "run").exists()
 

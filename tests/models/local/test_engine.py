@@ -339,11 +339,11 @@ def test_engine_when_a_stop_text_is_written_then_the_row_ends_there_and_not_late
 def test_draws_when_many_seeds_draw_then_the_frequencies_are_the_probabilities():
     import torch
 
-    from markscheme.models.local.draws import choose, luck_of
+    from markscheme.models.local.draws import choose, uniforms_of
 
     logits = torch.tensor([2.0, 1.0, 0.0, -1.0, 0.5])
     draws = 8000
-    luck = torch.tensor([float(luck_of(seed, 1)[0]) for seed in range(draws)], dtype=torch.float64)
+    luck = torch.tensor([float(uniforms_of(seed, 1)[0]) for seed in range(draws)], dtype=torch.float64)
     chosen = choose(logits.repeat(draws, 1), luck, Sampling(temperature=0.7, top_k=4))
     counts = torch.bincount(chosen, minlength=5).float()
     kept = torch.tensor([2.0, 1.0, 0.0, float("-inf"), 0.5])  # the four likeliest

@@ -61,7 +61,7 @@ class GuardedProcess:
         report = self._line().split()
         if not report:
             self._end(KILLED)
-            raise OSError("the process that keeps it ended before it was started")
+            raise OSError("its keeper process ended before it was started")
         self.pid, self._server = map(int, report)
         os.set_blocking(self._report, False)
 

@@ -53,7 +53,7 @@ def server_arguments(config: RunConfig) -> list[tuple[str, str]]:
         if not name or " " in name:
             raise UsageError(f"--server-arg {given!r} is not KEY=VALUE or KEY; repeat the option for each argument")
         if name in ("host", "port"):
-            raise UsageError(f"--server-arg {name} is chosen by markscheme; to use a server of your own see --base-url")
+            raise UsageError(f"--server-arg {name} is chosen by markscheme; to use your own server see --base-url")
         arguments.append((name, value if equals else ""))
     return arguments
 

@@ -104,6 +104,6 @@ def _gather(store: Any, rank: int, world: int) -> None:
         store.wait([f"here-{other}" for other in range(world)], GATHERING)
     except RuntimeError:
         raise UsageError(
-            f"rank {rank} of {world} has waited {GATHERING} for the others in vain; if this command is to run by itself, "
-            "start it without the variables of torchrun (env -u RANK …)"
+            f"rank {rank} of {world} waited {GATHERING} for the others; to run this command alone, "
+            "unset torchrun's variables (env -u RANK …)"
         ) from None

@@ -98,9 +98,7 @@ class RayModel(Model):
             self._breaks[which] += 1
             if self._breaks[which] < BREAKS:
                 raise
-            message = (
-                f"{failure} (the same request was in flight when {BREAKS} replicas broke, so it is not the replicas)"
-            )
+            message = f"{failure} (the same request was in flight when {BREAKS} replicas crashed, so the replicas are not the cause)"
             raise RequestFailed("bug", message, retryable=False, fatal=True) from None
         self._breaks.pop(which, None)
         return completions
@@ -150,7 +148,7 @@ class RayModel(Model):
             return ""
         gone = sum(copy.gone is not None for copy in self._copies)
         waiting = sum(copy.state == "waiting" for copy in self._copies) - gone
-        parts = [f"{up} of {self.replicas} replicas stand"]
+        parts = [f"{up} of {self.replicas} replicas ready"]
         if waiting:
             parts.append(f"{waiting} waiting for room ({self._needs} each)")
         if gone:

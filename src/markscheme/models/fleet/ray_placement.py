@@ -47,15 +47,15 @@ def check(spec: str, config: RunConfig) -> str:
         raise UsageError("--engine ray needs Ray: pip install 'markscheme[ray]'")
     if backend == "nanochat":
         raise UsageError(
-            "nanochat's calculator works in the main thread of a process only, which Ray keeps for itself, so its scores "
-            "would be lower; leave --engine out (torchrun uses one process a GPU)"
+            "nanochat's calculator works only in the main thread of a process, which Ray uses itself, so scores "
+            "would be lower; leave --engine out (torchrun uses one process per GPU)"
         )
     if backend in STARTED:
         _check_server(spec, config)
     elif backend in WITHOUT_GPU:
         load_here(spec, on_one_node(config))  # cheap, and refuses here what it would refuse on a node
     elif (gpus := config.gpus_per_replica or 0) > 1 and gpus % 1:
-        raise UsageError(f"--gpus-per-replica {gpus:g}: Ray divides a single GPU only")
+        raise UsageError(f"--gpus-per-replica {gpus:g}: Ray can only split a single GPU")
     return f"{backend}/{_absolute(backend, target)}" if backend == "hf" or backend in STARTED else spec
 
 
@@ -78,13 +78,13 @@ def on_one_node(config: RunConfig) -> RunConfig:
 def _absolute(backend: str, target: str) -> str:
     """Make a local path absolute; names on the Hub and paths that exist only on the nodes stay."""
     if not target:
-        raise UsageError(f"{backend} needs a model behind the slash: {backend}/NAME, or the path of a checkpoint")
+        raise UsageError(f"{backend} needs a model after the slash: {backend}/NAME, or the path of a checkpoint")
     path = Path(target).expanduser()
     if path.exists():
         return str(path.absolute())
     if target.startswith((".", "~")) or (backend == "llamacpp" and not path.is_absolute()):
         raise UsageError(
-            f"{backend}/{target}: there is nothing at {path.absolute()}; for a path of the nodes, give it whole"
+            f"{backend}/{target}: there is nothing at {path.absolute()}; for a path on the nodes, give it in full"
         )
     return target
 

@@ -117,7 +117,7 @@ class RayReplica:
             self._become("waiting")
             if isinstance(error, ModelError):
                 raise
-            raise ModelError(f"replica {self._place} was lost in its start: {reason_of(error)}") from None
+            raise ModelError(f"replica {self._place} was lost while starting: {reason_of(error)}") from None
         self._line = Line(self._actor, self._lost)
         self._become("up")
 

@@ -18,12 +18,12 @@ COLDEST = 1e-6
 LIKELY = 256
 
 
-def luck_of(seed: int, steps: int) -> npt.NDArray[np.float32]:
+def uniforms_of(seed: int, steps: int) -> npt.NDArray[np.float32]:
     """Return the uniform numbers in [0, 1) that decide each token of a sample."""
     return np.random.default_rng(seed).random(steps, dtype=np.float32)
 
 
-def choose(logits: torch.Tensor, luck: torch.Tensor, sampling: Sampling) -> torch.Tensor:
+def choose(logits: torch.Tensor, uniforms: torch.Tensor, sampling: Sampling) -> torch.Tensor:
     """Choose one token per row: the likeliest at temperature 0, else sampled from the (truncated) distribution."""
     temperature = sampling.temperature or 0.0
     if temperature < COLDEST:
@@ -37,7 +37,7 @@ def choose(logits: torch.Tensor, luck: torch.Tensor, sampling: Sampling) -> torc
         chances.masked_fill_(chances < _least_of_nucleus(chances, sampling.top_p), 0)
     # Double precision: in single precision, a sum over a vocabulary would shift the borders between unlikely tokens.
     total = chances.cumsum(dim=-1, dtype=torch.float64)
-    return torch.searchsorted(total, luck[:, None] * total[:, -1:], right=True).squeeze(-1)
+    return torch.searchsorted(total, uniforms[:, None] * total[:, -1:], right=True).squeeze(-1)
 
 
 def _least_of_nucleus(chances: torch.Tensor, top_p: float) -> torch.Tensor:

@@ -20,7 +20,7 @@ from markscheme.models.base import RequestFailed
 from markscheme.models.batching import Entry
 from markscheme.models.local.attention import Part, current
 from markscheme.models.local.cohorts import BLOCK, Cohort, Prefix
-from markscheme.models.local.draws import choose, luck_of
+from markscheme.models.local.draws import choose, uniforms_of
 from markscheme.models.local.endings import Endings
 
 # Most prompt tokens per step, which bounds both their scores and the wait of the other rows.
@@ -39,7 +39,7 @@ class Active:
     """A row in progress."""
 
     entry: Entry
-    luck: npt.NDArray[np.float32]
+    uniforms: npt.NDArray[np.float32]
     written: list[int] = field(default_factory=list)
     logprobs: list[float] = field(default_factory=list)
 
@@ -80,7 +80,7 @@ class Engine:
     def add(self, entries: Iterable[Entry]) -> None:
         """Add rows to generate; rows with the same prompt form a group."""
         for entry in entries:
-            row = Active(entry, luck_of(entry.row.seed, entry.row.room))
+            row = Active(entry, uniforms_of(entry.row.seed, entry.row.room))
             tokens = tuple(entry.row.tokens)
             self._waiting.setdefault(tokens, Group(tokens, deque())).rows.append(row)
 
@@ -252,8 +252,8 @@ class Engine:
             kinds.setdefault(row.entry.row.sampling, []).append(place)
         for sampling, places in kinds.items():
             these = logits if len(kinds) == 1 else logits[places]
-            luck = [float(rows[place].luck[len(rows[place].written)]) for place in places]
-            chosen = choose(these, torch.tensor(luck, dtype=torch.float64, device=these.device), sampling)
+            uniforms = [float(rows[place].uniforms[len(rows[place].written)]) for place in places]
+            chosen = choose(these, torch.tensor(uniforms, dtype=torch.float64, device=these.device), sampling)
             if self._logprobs:
                 likely = these.float().log_softmax(dim=-1).gather(-1, chosen[:, None]).squeeze(-1).tolist()
                 for place, logprob in zip(places, likely, strict=True):
