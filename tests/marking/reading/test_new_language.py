@@ -45,7 +45,7 @@ DECIMAL: ,
 def velmi(monkeypatch):
     """The lexicon with one more language, and none of it remembered afterwards."""
     known = {**words.languages(), "velmi": words.read_language(BLOCK)}
-    caches = (words.vocabulary, words._speakers, words._unspaced_entries, lexer._lex)
+    caches = (words.vocabulary, words._speakers, words.unspaced_words, lexer._lex)
     for each in caches:
         each.cache_clear()
     monkeypatch.setattr(words, "languages", lambda: known)

@@ -13,12 +13,13 @@ from markscheme.marking.equality import AnswerComparison, compare
 from markscheme.marking.equality.units import unit_asked
 from markscheme.marking.protocol import Assessment
 from markscheme.marking.protocols._numeric import is_endless
+from markscheme.marking.reading import kinds
 from markscheme.marking.reading.numbers import ascii_digits
 from markscheme.marking.reading.reader import Reading, final_answer, typeset_answer
 from markscheme.marking.reading.rounding import places_asked
 from markscheme.marking.reading.sections import ResponseSections
 from markscheme.marking.reading.values import LETTERS, TEXT, VALUE, Kind
-from markscheme.marking.reading.words import BIT, languages
+from markscheme.marking.reading.words import english
 from markscheme.marking.restating import asks_to_work_out, is_same_writing, restates
 from markscheme.types import Gold, Verdict
 
@@ -61,14 +62,13 @@ def asked(gold: str) -> Asked:
 
 def _word_asked(answer: str, bare: str) -> Asked | None:
     """What a gold asks for that is one of a few words, such as yes, odd or Monday."""
-    english = languages()["english"]
-    classes = english.classes(bare)
-    group = next((words for words in english.groups if bare in words), None)
-    if group is not None and not classes & (BIT["YES"] | BIT["NO"] | BIT["TRUE"] | BIT["FALSE"]):
+    classes = english().classes(bare)
+    group = next((words for words in english().groups if bare in words), None)
+    if group is not None and not classes & (kinds.YES | kinds.NO | kinds.TRUE | kinds.FALSE):
         return Asked(answer, Kind("word", 0, group), word=bare)
     for names in _GROUPS:
-        if name := next((name for name in names if classes & BIT[name]), None):
-            return Asked(answer, Kind("word", sum(BIT[each] for each in names)), word=name.lower())
+        if name := next((name for name in names if classes & kinds.CLASSES[name]), None):
+            return Asked(answer, Kind("word", sum(kinds.CLASSES[each] for each in names)), word=name.lower())
     return None
 
 

@@ -1,7 +1,7 @@
 """Whether a response came to its end: by its finish reason, then by what it left open, then by its last clause.
 
-Servers do not always say why they stopped. A text that broke off has concluded nothing, so that only an answer that it
-stated before counts. Never more than the last two thousand characters are looked at.
+Servers do not always say why they stopped. A text that broke off has concluded nothing, so only an answer that it
+stated before counts. Only the last two thousand characters are looked at.
 """
 
 from __future__ import annotations
@@ -9,54 +9,30 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from markscheme.marking.reading import kinds
 from markscheme.marking.reading.boxes import last_box
 from markscheme.marking.reading.clauses import ASSERTED, Clause, clauses
 from markscheme.marking.reading.grammar import ANNOUNCED, CHOSEN, CONCLUDED, STATED, Candidate, candidates
-from markscheme.marking.reading.lexer import (
-    ASKS,
-    BOX,
-    CLOSE,
-    COLON,
-    COMMA,
-    EMPHASIS,
-    EQUALS,
-    FORMULA,
-    HASHES,
-    LETTER,
-    NUMBER,
-    OPEN,
-    OTHER,
-    STOP,
-    WORD,
-    Lexed,
-    Token,
-    lex,
-    near_end,
-)  # fmt: skip
+from markscheme.marking.reading.lexer import Lexed, Token, lex, near_end
 from markscheme.marking.reading.open_formulas import WINDOW, in_box, in_brackets, in_formula
 from markscheme.marking.reading.sections import ResponseSections
 from markscheme.marking.reading.values import LETTERS, VALUE, WORD_CLASSES, Kind
-from markscheme.marking.reading.words import BIT
 
 _LAST: Final = 600  # characters from the end that are read as sentences
 _LINE: Final = 120
 _SHORT: Final = 80  # a shorter response that ends in a word or a value is an answer as it is
 _THOUGHT: Final = 60  # an answer with less before it is not the end of any thinking
 _WORKED: Final = 140  # a shorter text is a sentence or two, and need not draw a conclusion
+_LONG_THOUGHT: Final = 1_200
 _CIRCLE: Final = 40
-_ROUNDS: Final = 5  # nobody says the last words of a text so often
-_OPEN_KINDS: Final = (COMMA, COLON, EQUALS, OPEN, HASHES)
-_KINDS: Final = (LETTERS, VALUE, Kind("word", sum(BIT[name] for name in WORD_CLASSES)))
-_TELLING: Final = (NUMBER, FORMULA, BOX, LETTER)
+_ROUNDS: Final = 5  # a text that repeats its last words so often goes in circles
+_KINDS: Final = (LETTERS, VALUE, Kind("word", sum(WORD_CLASSES.values())))
+_OPENS: Final = kinds.COMMA | kinds.COLON | kinds.EQUALS | kinds.OPEN | kinds.HASHES
+_TELLING: Final = kinds.NUMBER | kinds.FORMULA | kinds.BOX | kinds.LETTER
 _OPERATORS: Final = frozenset("+-*/×·÷^_&\\<>≤≥∈|−=")
-_CONCLUDES: Final = sum(
-    BIT[name] for name in ("SO", "ANSWER", "RESULT", "FINAL", "GOOD", "CHOOSE", "UNKNOWN", "YES", "NO")
-)
-_DOUBTS: Final = BIT["RETRACT"] | BIT["HEDGE"]
-_CONNECT, _THINK, _STEP, _ASK, _REMARK, _IS = (
-    BIT[name] for name in ("CONNECT", "THINK", "STEP", "ASK", "REMARK", "IS")
-)
-_NAMES: Final = BIT["ANSWER"] | BIT["OPTION"]
+_CONCLUDES: Final = (
+    kinds.SO | kinds.ANSWER | kinds.RESULT | kinds.FINAL | kinds.GOOD | kinds.CHOOSE | kinds.UNKNOWN | kinds.YES | kinds.NO
+)  # fmt: skip
 _ENDS_WHOLE: Final = re.compile(r"(?:[.!?。！？।)\]}”\"'`$*>]|\\\])\s*\Z")
 _COMMAND: Final = re.compile(r"\\[a-zA-Z]{1,12}\Z|<<[^<>\n]{0,80}\Z")
 _WHOLE_COMMAND: Final = re.compile(
@@ -70,6 +46,7 @@ _JSON: Final = re.compile(
     r"[^\n{]{0,120}\s{0,4}(?:```\s?(?:json)?\s{0,4})?\{\s{0,20}\"[a-z_ ]{1,30}\"\s?:", re.IGNORECASE
 )
 _STOPS: Final = (".", "!", "?", "。", "！", "？", "।", ":", "：")
+_CLOSES: Final = ("\\]", "$$", "```", "**", "</answer>", ".$", ".\\)")
 _TAG: Final = re.compile(r"<(answer|ans|solution)>[^<>]{1,200}</\1>\W{0,8}\Z|\"answer\"\s?:")
 _AFTER_BOX: Final = re.compile(
     r"[\s$\\)\]]{0,4}(?:\\?text\{[^{}\n]{0,20}\}|[^\W\d_]{1,12})?[\s$\\\])}.*_。।!|✅-]{0,30}\Z"
@@ -77,10 +54,10 @@ _AFTER_BOX: Final = re.compile(
 
 
 def is_cut_off(sections: ResponseSections) -> bool:
-    """Whether a response did not end by itself: as its server says, or as its text shows.
+    """True if a response did not end by itself: as its server says, or as its text shows.
 
-    A model that went on to invent a next question had ended before; what was cut off is the invention. Where the server says
-    that the model stopped by itself, a missing full stop is style; within a formula or after "the" a stop string cut it.
+    A model that went on to invent a next question had ended before. If the server says that the model stopped by
+    itself, a missing full stop is style; within a formula or after "the" a stop string cut it.
     """
     if sections.end < sections.sequel_end:
         return False
@@ -88,7 +65,7 @@ def is_cut_off(sections: ResponseSections) -> bool:
 
 
 def breaks_off(text: str, start: int, end: int, *, ended: bool = False) -> bool:
-    """Whether `text[start:end]` stops before it has said what it was saying."""
+    """True if `text[start:end]` stops before it has said what it was saying."""
     tail = text[max(start, end - WINDOW) : end].rstrip()
     if not tail:
         return 0 < start < end and not ended  # thinking that was closed, and a new line for an answer
@@ -114,18 +91,18 @@ def breaks_off(text: str, start: int, end: int, *, ended: bool = False) -> bool:
     if tail.count(tail[-_CIRCLE:]) >= _ROUNDS and not stated:
         return True
     if len(tail) < _SHORT and not start:
-        return not stated and _is_begun(lexed, parts)
-    if len(tail) < _SHORT and "\n" not in tail.lstrip() and lexed.tokens[parts[0].first].kind in _TELLING:
+        return not stated and _is_begun(lexed, parts[-1])
+    if len(tail) < _SHORT and "\n" not in tail.lstrip() and lexed.tokens[parts[0].first].kinds & _TELLING:
         return False  # a bare last line after closed thinking
     if start == 0 and _is_thinking(text, end, lexed):
         return not ends_with_answer(text, start, end)
-    if not _is_complete(lexed, tail, stated):
+    if not _is_complete(lexed, tail, stated, stops):
         return True
     return not stated and (start > 0 or len(tail) > _WORKED) and _concludes_nothing(lexed, parts, tail, after=start > 0)
 
 
 def _states_in_last_line(text: str, start: int, stop: int) -> bool:
-    """Whether the last line announces an answer and ends in it, "ANSWER: 72": most texts that end so, at a fraction of the cost."""
+    """True if the last line announces an answer and ends in it, "ANSWER: 72": most texts do, and a line is cheap to read."""
     line = text.rfind("\n", max(start, stop - _LINE), stop) + 1
     if line <= start:
         return False
@@ -138,8 +115,9 @@ def _states_in_last_line(text: str, start: int, stop: int) -> bool:
 
 
 def ends_with_answer(text: str, start: int, end: int) -> bool:
-    """Whether the last sentences of `text[start:end]` are complete, state an answer and do not doubt it: then it is judged, even
-    if its thinking was never closed. Of texts that broke off inside their thinking hardly any end so."""
+    """True if the last sentences of `text[start:end]` are complete, state an answer and do not doubt it.
+
+    Then it is judged even if its thinking was never closed: hardly any text that broke off in its thinking ends so."""
     begin = max(start, end - _LAST)
     tail = text[begin:end].rstrip()
     if end - start < _THOUGHT or not tail:
@@ -147,39 +125,34 @@ def ends_with_answer(text: str, start: int, end: int) -> bool:
     box = last_box(tail, max(0, len(tail) - 300), len(tail))
     if box is not None and tail[box.outer_end - 1] == "}" and _AFTER_BOX.match(tail, box.outer_end):
         return True
-    if _TAG.search(tail):
-        return True
-    if _states_in_last_line(text, start, begin + len(tail)):
+    if _TAG.search(tail) or _states_in_last_line(text, start, begin + len(tail)):
         return True
     lexed = lex(tail, 0, len(tail))
     if not lexed.tokens or not (_ENDS_WHOLE.search(tail) or _is_lone_answer(lexed)):
         return False
-    at, last = -1, clauses(lexed)[-1].first
-    paragraph = tail.rfind("\n\n")
-    for kind in _KINDS:
-        for each in candidates(lexed, kind):
-            begins = lexed.tokens[each.value.first].start
-            ends = each.value.first >= last and 0 <= paragraph < begins and each.rank >= CONCLUDED
-            if each.mood == ASSERTED and (each.rank >= CHOSEN or each.rule in ANNOUNCED or ends):
-                at = max(at, begins)
-    at = max([at, *(token.start for token in lexed.tokens if token.kind == BOX)])
-    return at >= 0 and not any(
-        token.kind == WORD and token.classes & _DOUBTS for token in lexed.tokens if token.start >= at
-    )
+    last, paragraph = clauses(lexed)[-1].first, tail.rfind("\n\n")
+    places = [token.start for token in lexed.tokens if token.kinds & kinds.BOX]
+    for each in (each for kind in _KINDS for each in candidates(lexed, kind) if each.mood == ASSERTED):
+        begins = lexed.tokens[each.value.first].start
+        ends = each.value.first >= last and 0 <= paragraph < begins and each.rank >= CONCLUDED
+        if each.rank >= CHOSEN or each.rule in ANNOUNCED or ends:
+            places.append(begins)
+    after = [token for token in lexed.tokens if token.start >= max(places, default=0)]
+    return bool(places) and not any(token.kinds & (kinds.RETRACT | kinds.HEDGE) for token in after)
 
 
 def _is_lone_answer(lexed: Lexed) -> bool:
-    """Whether a text ends in a line such as "Answer: B"."""
+    """True if a text ends in a line such as "Answer: B"."""
     last = clauses(lexed)[-1]
-    tokens = lexed.tokens[last.first : last.last + 1]
-    if lexed.text[: tokens[0].start].rstrip(' *_#>"')[-1:] not in ("\n", ""):
+    first, size = lexed.tokens[last.first], last.last - last.first + 1
+    if lexed.text[: first.start].rstrip(' *_#>"')[-1:] not in ("\n", ""):
         return False  # "… so the answer is 12" within a line may be any thought
-    lone = len(tokens) == 1 and tokens[0].kind in (LETTER, NUMBER)
-    return lone or (len(tokens) < 8 and any(each.kind == WORD and each.classes & _NAMES for each in tokens))
+    lone = size == 1 and first.kinds & (kinds.LETTER | kinds.NUMBER)
+    return bool(lone or (size < 8 and last.kinds & (kinds.ANSWER | kinds.OPTION)))
 
 
 def _is_open(text: str, start: int, end: int, tail: str) -> bool:
-    """Whether a text stops within a formula, a box, a JSON reply or a command."""
+    """True if a text stops within a formula, a box, a JSON reply or a command."""
     if tail[-1] not in ("}", "`") and _JSON.match(text, start, end):
         return True
     if len(tail) < _SHORT and not start:
@@ -191,41 +164,37 @@ def _is_open(text: str, start: int, end: int, tail: str) -> bool:
 
 
 def _stops_short(lexed: Lexed, clause: Clause, tail: str) -> bool:
-    """Whether the last token is one after which something must come: an operator, a comma, "the", the mark of a list."""
+    """True if the last token is one that something must follow: an operator, a comma, "the", the mark of a list."""
     line = tail[tail.rfind("\n") + 1 :]
     if "\n" in tail and (_LIST_MARK.fullmatch(line) or _is_next_number(tail, line)):
         return True
     last = lexed.tokens[-1]
-    if last.kind in _OPEN_KINDS:
+    if last.kinds & _OPENS:
         return tail[-1] not in ")]}\"'”" and len(tail) > 20
-    if last.kind == OTHER and lexed.text[last.start : last.end] in _OPERATORS:
+    if last.kinds & kinds.OTHER and lexed.text[last.start : last.end] in _OPERATORS:
         before = lexed.tokens[-2] if len(lexed.tokens) > 1 else None
-        return before is None or before.kind in (*_TELLING, WORD, CLOSE) or last.start > before.end
-    if last.kind == WORD and last.classes & _CONNECT and len(lexed.tokens) > 3:
-        return not last.classes & (BIT["UNIT"] | BIT["YES"] | BIT["NO"]) or bool(last.classes & BIT["FILLER"])
-    if last.kind == STOP or last.kind == ASKS:
-        return False
-    return _heads_a_step(lexed, clause, tail)
+        operand = _TELLING | kinds.WORD | kinds.CLOSE
+        return before is None or bool(before.kinds & operand) or last.start > before.end
+    if last.kinds & kinds.CONNECT and len(lexed.tokens) > 3:
+        return not last.kinds & (kinds.UNIT | kinds.YES | kinds.NO) or bool(last.kinds & kinds.FILLER)
+    return not last.kinds & (kinds.STOP | kinds.ASKS) and _heads_a_step(lexed, clause, tail, line.lstrip())
 
 
-def _heads_a_step(lexed: Lexed, clause: Clause, tail: str) -> bool:
-    """Whether the last line is the heading of a step that is missing: `### Step 2: Add them`."""
+def _heads_a_step(lexed: Lexed, clause: Clause, tail: str, line: str) -> bool:
+    """True if the last line is the heading of a step that is missing: `### Step 2: Add them`."""
     tokens = lexed.tokens[clause.first : clause.last + 1]
-    line = tail[tail.rfind("\n") + 1 :].lstrip()
-    marked = line.startswith(("#", "**"))
-    step = next((token.classes & _STEP for token in tokens if token.kind == WORD), 0)
+    step = next((token.kinds & kinds.STEP for token in tokens if token.kinds & kinds.WORD), 0)
     return (
         "\n" in tail
         and bool(step or line.startswith("#"))
-        and (marked or len(tokens) < 8)
-        and not any(token.kind == WORD and token.classes & _CONCLUDES & ~_STEP for token in tokens)
-        and not any(token.kind in (EQUALS, FORMULA, BOX) for token in tokens)
-        and not any(token.kind == NUMBER for token in tokens[2:])
+        and (line.startswith(("#", "**")) or len(tokens) < 8)
+        and not clause.kinds & (_CONCLUDES | kinds.EQUALS | kinds.FORMULA | kinds.BOX)
+        and not lexed.has(kinds.NUMBER, clause.first + 2, clause.last)
     )
 
 
 def _is_next_number(tail: str, line: str) -> bool:
-    """Whether the last line is only the number of the next step: `2. … 3`."""
+    """True if the last line is only the number of the next step: `2. … 3`."""
     number = line.strip()
     return (
         len(number) < 3
@@ -235,124 +204,115 @@ def _is_next_number(tail: str, line: str) -> bool:
 
 
 def _stated_at_end(lexed: Lexed, parts: list[Clause], *, trailing: int, long: bool) -> bool:
-    """Whether the last sentence gives an answer: announced, concluded, or a value with few words after it."""
-    tokens, first = lexed.tokens, parts[-1].first
-    for part in reversed(parts[:-1]):
-        if part.ender not in (WORD, COMMA):
-            break
-        first = part.first
-    early = parts[max(0, len(parts) - 3)].first
-    for kind in _KINDS:
-        for each in candidates(lexed, kind):
-            if each.mood != ASSERTED or each.value.last < early:
-                continue
-            if each.rank >= CHOSEN or (each.rule in ANNOUNCED and tokens[-1].kind == STOP):
-                return True
-            if each.rule == "a label" and each.value.first >= parts[-1].first and each.clause in (0, len(parts) - 1):
-                return True  # "C. The bottom one"
-            chained = each.value.content.count("=") > 1
-            if each.value.first < first or (
-                each.rule == "a line of its own" and long and not chained and _is_formula(tokens, each)
-            ):
-                continue  # a formula on a line of its own may be any step
-            trails = sum(token.kind == WORD for token in tokens[each.value.last + 1 :])
-            equated = each.value.first > first and tokens[each.value.first - 1].kind in (EQUALS, EMPHASIS)
-            if each.rank >= CONCLUDED and (trails < trailing or tokens[-1].kind == STOP):
-                return True
-            if kind is VALUE and (equated or "=" in each.value.content) and trails < trailing:
-                return True
-    return False
+    """True if the last sentence gives an answer: announced, concluded, or a value with few words after it."""
+    begin = len(parts) - 1
+    while begin and parts[begin - 1].ender in (kinds.WORD, kinds.COMMA):
+        begin -= 1
+    first, early = parts[begin].first, parts[max(0, len(parts) - 3)].first
+    return any(
+        each.mood == ASSERTED and each.value.last >= early and _ends_in(lexed, parts, each, kind, first, trailing, long)
+        for kind in _KINDS
+        for each in candidates(lexed, kind)
+    )
 
 
-def _is_formula(tokens: list[Token], each: Candidate) -> bool:
-    return any(token.kind in (FORMULA, EQUALS) for token in tokens[each.value.first : each.value.last + 1])
+def _ends_in(
+    lexed: Lexed, parts: list[Clause], each: Candidate, kind: Kind, first: int, trailing: int, long: bool
+) -> bool:
+    """True if a candidate of the last clauses is what the last sentence, from token `first` on, gives as its answer."""
+    tokens, value = lexed.tokens, each.value
+    stops = bool(tokens[-1].kinds & kinds.STOP)
+    if each.rank >= CHOSEN or (each.rule in ANNOUNCED and stops):
+        return True
+    if each.rule == "a label" and value.first >= parts[-1].first and each.clause in (0, len(parts) - 1):
+        return True  # "C. The bottom one"
+    formula = lexed.has(kinds.FORMULA | kinds.EQUALS, value.first, value.last) and value.content.count("=") < 2
+    if value.first < first or (each.rule == "a line of its own" and long and formula):
+        return False  # a formula on a line of its own may be any step
+    few = sum(bool(token.kinds & kinds.WORD) for token in tokens[value.last + 1 :]) < trailing
+    equated = value.first > first and tokens[value.first - 1].kinds & (kinds.EQUALS | kinds.EMPHASIS)
+    if each.rank >= CONCLUDED and (few or stops):
+        return True
+    return few and kind is VALUE and bool(equated or "=" in value.content)
 
 
 def _sets_stops(tail: str) -> bool:
-    """Whether most lines of a text end in a full stop or a colon."""
+    """True if most lines of a text end in a full stop or a colon."""
     lines = [line.rstrip(" *_") for line in tail.split("\n")[:-1] if len(line.split()) > 3]
     return sum(1 for line in lines if line.endswith(_STOPS)) * 2 > len(lines)
 
 
-def _is_begun(lexed: Lexed, parts: list[Clause]) -> bool:
-    """Whether a short text is the beginning of a sentence: "Ann has 12 red p"; `12 red pens` is an answer."""
-    last = parts[-1]
+def _is_begun(lexed: Lexed, last: Clause) -> bool:
+    """True if a short text is the beginning of a sentence: "Ann has 12 red p"; `12 red pens` is an answer."""
     tokens = lexed.tokens[last.first : last.last + 1]
-    words = [token for token in tokens if token.kind == WORD]
-    if lexed.tokens[-1].kind in (STOP, ASKS, CLOSE, EMPHASIS, FORMULA, BOX) or not words:
+    words = [token.kinds for token in tokens if token.kinds & kinds.WORD]
+    whole = kinds.STOP | kinds.ASKS | kinds.CLOSE | kinds.EMPHASIS | kinds.FORMULA | kinds.BOX
+    if lexed.tokens[-1].kinds & whole or not words:
         return False
-    if any(token.kind == EQUALS or token.classes & (_CONCLUDES | _IS) for token in tokens):
-        return bool(words[0].classes & (_CONNECT | _STEP)) and len(words) < 3
-    if words[-1].classes & BIT["UNIT"] and any(token.classes & BIT["NUMBER"] for token in words):
+    if last.kinds & (kinds.EQUALS | _CONCLUDES | kinds.IS):
+        return bool(words[0] & (kinds.CONNECT | kinds.STEP)) and len(words) < 3
+    if words[-1] & kinds.UNIT and last.kinds & kinds.NUMERAL:
         return False
-    opens = lexed.text[tokens[0].start].isupper() and tokens[0].kind == WORD
-    return opens and len(words) > (1 if any(token.kind == NUMBER for token in tokens) else 2)
+    opens = lexed.text[tokens[0].start].isupper() and tokens[0].kinds & kinds.WORD
+    return bool(opens) and len(words) > (1 if last.kinds & kinds.NUMBER else 2)
 
 
 def _is_thinking(text: str, end: int, lexed: Lexed) -> bool:
-    """Whether a text thinks aloud where no thinking was set apart: it opens so, or has second thoughts at its end."""
-    doubts = sum(1 for token in lexed.tokens if token.kind == WORD and token.classes & _THINK)
+    """True if a text thinks aloud without marks of thinking: it opens so, or has second thoughts at its end."""
+    doubts = sum(bool(token.kinds & kinds.THINK) for token in lexed.tokens)
     if doubts >= 2:
         return True
-    head = lex(text, 0, min(end, 60))
-    opens = any(token.kind == WORD and token.classes & _THINK for token in head.tokens[:4])
-    return opens and (end > 1_200 or doubts > 0)
+    opens = lex(text, 0, min(end, 60)).has(kinds.THINK, 0, 3)
+    return opens and (end > _LONG_THOUGHT or doubts > 0)
 
 
 def thinks_on(sections: ResponseSections, at: int) -> bool:
-    """Whether a text without marks of thinking has second thoughts after a place: what it said there was only a thought."""
+    """True if a text without marks of thinking has second thoughts after a place: what it said there was only a thought."""
     if sections.start or sections.ended or sections.end < sections.sequel_end:
         return False
     lexed = lex(sections.text, near_end(sections.text, sections.start, sections.end), sections.end)
-    return any(token.kind == WORD and token.start > at and token.classes & _THINK for token in lexed.tokens)
+    return any(token.kinds & kinds.THINK and token.start > at for token in lexed.tokens)
 
 
-def _is_complete(lexed: Lexed, tail: str, stated: bool) -> bool:
-    """Whether the last sentence has its full stop, or says its value and the text sets no full stops."""
-    last = lexed.tokens[-1]
+def _is_complete(lexed: Lexed, tail: str, stated: bool, stops: bool) -> bool:
+    """True if the last sentence has its full stop, or says its value and the text sets no full stops."""
+    last = lexed.tokens[-1].kinds
     if _is_fragment(lexed, tail):
         return False
-    if last.kind in (STOP, ASKS, BOX) or tail.endswith(("\\]", "$$", "```", "**", "</answer>", ".$", ".\\)")):
+    if last & (kinds.STOP | kinds.ASKS | kinds.BOX) or tail.endswith(_CLOSES):
         return tail.count("**") % 2 == 0 or not tail.endswith("**")
     if tail.endswith("}") and "\\end{" in tail[-20:]:
         return True
     sentence = tail[max(tail.rfind("\n"), *(tail.rfind(stop + " ") for stop in _STOPS[:3])) + 1 :]
     if sum(map(sentence.count, "([{")) > sum(map(sentence.count, ")]}")):
         return False
-    if stated:
+    if stated or (last & kinds.CLOSE and tail[-1] not in ")]"):
         return True
-    if last.kind == CLOSE and tail[-1] not in ")]":
-        return True
-    return "\n" in tail and not _sets_stops(tail) and last.kind in (*_TELLING, CLOSE)
+    return "\n" in tail and not stops and bool(last & (_TELLING | kinds.CLOSE))
 
 
 def _is_fragment(lexed: Lexed, tail: str) -> bool:
-    """Whether the last line is a part of a word that opens sentences: "Therefor", "Th"."""
+    """True if the last line is a part of a word that opens sentences: "Therefor", "Th"."""
     line = tail[tail.rfind("\n") + 1 :].strip()
     if "\n" not in tail or not line.isalpha() or not line[0].isupper() or (len(line) == 1 and line in "ABCDEFGHIJ"):
         return False
-    opening, word = BIT["SO"] | _CONNECT | _STEP | BIT["THIS"], line.lower()
+    opening, word = kinds.SO | kinds.CONNECT | kinds.STEP | kinds.THIS, line.lower()
     return any(classes & opening and entry.startswith(word) for entry, classes in lexed.words.words.items())
 
 
 def _concludes_nothing(lexed: Lexed, parts: list[Clause], tail: str, *, after: bool) -> bool:
-    """Whether a worked solution ends in one of its steps, without a word that draws a conclusion.
+    """True if a worked solution ends in one of its steps, without a word that draws a conclusion.
 
     Such solutions end in a box or a "therefore"; of those that were cut where a sentence ends, most show only this."""
     if not after and len(_STRUCTURED.findall(tail)) < 2:
-        return _sets_out(lexed, parts[-1])
-    for clause in parts[-2:]:
-        tokens = lexed.tokens[clause.first : clause.last + 1]
-        if any(token.kind == WORD and token.classes & (_CONCLUDES | _REMARK) for token in tokens):
-            return False
-        if any(token.kind == EMPHASIS for token in tokens) and any(token.kind in _TELLING for token in tokens):
-            return False
-    return True
-
-
-def _sets_out(lexed: Lexed, clause: Clause) -> bool:
-    """Whether a sentence says what is to be done, not what came of it: "To find the area, we need the height."."""
-    tokens: list[Token] = lexed.tokens[clause.first : clause.last + 1]
-    return any(token.kind == WORD and token.classes & _ASK for token in tokens[:4]) and not any(
-        token.kind in _TELLING for token in tokens
+        return _sets_out(lexed.tokens[parts[-1].first : parts[-1].last + 1])
+    return not any(
+        part.kinds & (_CONCLUDES | kinds.REMARK) or (part.kinds & kinds.EMPHASIS and part.kinds & _TELLING)
+        for part in parts[-2:]
     )
+
+
+def _sets_out(tokens: list[Token]) -> bool:
+    """True if a sentence says what is to be done, not the result: "To find the area, we need the height."."""
+    asks = any(token.kinds & kinds.ASK for token in tokens[:4])
+    return asks and not any(token.kinds & _TELLING for token in tokens)

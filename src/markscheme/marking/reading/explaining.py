@@ -11,17 +11,17 @@ from typing import Any, Final
 
 import msgspec
 
+from markscheme.marking.reading import kinds
 from markscheme.marking.reading.clauses import Clause, clauses
 from markscheme.marking.reading.ending import breaks_off, is_cut_off
 from markscheme.marking.reading.grammar import CHOSEN, CONCLUDED, SAID, STATED, TYPESET, Candidate, candidates
-from markscheme.marking.reading.lexer import BOX, FORMULA, HASHES, KINDS, LETTER, NEAR, NUMBER, Lexed, lex, near_end
+from markscheme.marking.reading.lexer import NEAR, Lexed, lex, near_end
 from markscheme.marking.reading.reader import Reading, before_loop, final_answer, prepared, read_answer
 from markscheme.marking.reading.sections import ResponseSections
 from markscheme.marking.reading.values import Kind
-from markscheme.marking.reading.words import BIT
 
 RANKS: Final = {TYPESET: "typeset", STATED: "stated", CHOSEN: "chosen", CONCLUDED: "concluded", SAID: "said"}
-_TOLD: Final = tuple(KINDS[each] for each in (NUMBER, LETTER, FORMULA, BOX, HASHES))
+_TOLD: Final = ("number", "letter", "formula", "box", "hashes")
 _WIDTH: Final = 112
 _LONGEST: Final = 1_000  # characters of an answer that are shown
 
@@ -91,8 +91,8 @@ def explained(sections: ResponseSections, kind: Kind) -> Explanation:
         language=lexed.language,
         span=(begin, end),
         tokens=tuple(
-            ReadToken(_written(plain.text[start:stop]), KINDS[each], _names(classes), (start, stop))
-            for each, start, stop, classes in lexed.tokens
+            ReadToken(_written(plain.text[start:stop]), _form(each), _names(each), (start, stop))
+            for each, start, stop in lexed.tokens
         ),
         clauses=tuple(_clause(lexed, each) for each in clauses(lexed)),
         candidates=tuple(_candidate(lexed, each, reading) for each in found),
@@ -141,7 +141,11 @@ def _candidate(lexed: Lexed, found: Candidate, reading: Reading | None) -> ReadC
 
 
 def _names(classes: int) -> tuple[str, ...]:
-    return tuple(name for name, bit in BIT.items() if classes & bit)
+    return tuple(name for name, bit in kinds.CLASSES.items() if classes & bit)
+
+
+def _form(token: int) -> str:
+    return next(name for name, bit in kinds.FORMS.items() if token & bit)
 
 
 def _written(text: str) -> str:

@@ -9,51 +9,27 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from markscheme.marking.reading import kinds
 from markscheme.marking.reading.clauses import ASKED, ASSERTED, REASON, RETRACTED, Clause, clauses, mood_of
-from markscheme.marking.reading.lexer import (
-    BOX,
-    COLON,
-    COMMA,
-    EMPHASIS,
-    EQUALS,
-    FORMULA,
-    HASHES,
-    LETTER,
-    LINE,
-    NUMBER,
-    OPEN,
-    WORD,
-    Lexed,
-    Token,
-)  # fmt: skip
+from markscheme.marking.reading.lexer import Lexed, Token
 from markscheme.marking.reading.meaning import is_label, is_named, meant_value
 from markscheme.marking.reading.quantities import Value
 from markscheme.marking.reading.values import Kind, is_choice, value_in
-from markscheme.marking.reading.words import BIT
 
-_ANSWER, _IS, _SO, _CHOOSE, _GOOD, _BAD, _NOT, _OPTION, _NO, _UNIT = (
-    BIT[name] for name in ("ANSWER", "IS", "SO", "CHOOSE", "GOOD", "BAD", "NOT", "OPTION", "NO", "UNIT")
-)
-_FINAL, _REMARK, _RETRACT, _THIS, _STEP, _WITHIN, _FILLER, _UNKNOWN, _ASK, _LABEL = (
-    BIT[name] for name in ("FINAL", "REMARK", "RETRACT", "THIS", "STEP", "WITHIN", "FILLER", "UNKNOWN", "ASK", "LABEL")
-)
-_RESULT_OF, _OTHERS, _NONE = (BIT[name] for name in ("RESULT", "OTHERS", "NONE"))
-# Classes of words that add nothing to a value that follows them.
-_LIGHT: Final = sum(
-    BIT[name]
-    for name in (
-        "FILLER", "SO", "LIKELY", "THIS", "OPTION", "NOT", "HEDGE", "BOUND", "OPERATE", "APPROX", "ANSWER", "GOOD", "BAD",
-    )
-)  # fmt: skip
-# The ranks: in a form made for it; announced as the answer; called right or chosen; concluded or set apart; merely
-# said.
+# The ranks: in a form made for it; announced as the answer; called right or chosen; concluded or set apart; merely said.
 TYPESET, STATED, CHOSEN, CONCLUDED, SAID = 5, 4, 3, 2, 1
 # Rules by which an answer is announced, whether a value or a sentence follows.
 ANNOUNCED: Final = ("the answer is", "below a heading", "told as the answer")
-_TELLING: Final = (WORD, NUMBER, LETTER, FORMULA, BOX)
-_LEADS: Final = (COLON, EQUALS)
+# Words that add nothing to a value that follows them.
+_LIGHT: Final = (
+    kinds.FILLER | kinds.SO | kinds.LIKELY | kinds.THIS | kinds.OPTION | kinds.NOT | kinds.HEDGE | kinds.BOUND | kinds.OPERATE
+    | kinds.APPROX | kinds.ANSWER | kinds.GOOD | kinds.BAD
+)  # fmt: skip
+_TELLING: Final = kinds.WORD | kinds.NUMBER | kinds.LETTER | kinds.FORMULA | kinds.BOX
+_NAMES: Final = kinds.ANSWER | kinds.RESULT
 _PHRASE: Final = 10  # tokens between "answer" and "is": "the answer to the second part of the problem is"
 _HEADING: Final = 6  # words of a line that only announces the answer
+_SHORT_LINE: Final = 12  # tokens of a line that may be nothing but a value
 
 
 class Candidate(NamedTuple):
@@ -73,48 +49,52 @@ def candidates(lexed: Lexed, kind: Kind, *, plainly: bool = False) -> list[Candi
     found: list[Candidate] = []
     heading = remarking = reconsidered = False
     for number, clause in enumerate(clauses(lexed)):
-        classes = _classes(lexed, clause)
-        wrong = classes & _BAD or (classes & _NOT and classes & _GOOD)
-        failed = remarking and bool(found) and bool(wrong)
+        here = clause.kinds
+        failed = remarking and bool(found) and bool(here & kinds.BAD or (here & kinds.NOT and here & kinds.GOOD))
         if failed:
             found[-1] = found[-1]._replace(mood=RETRACTED)  # the check failed
         remarking = not failed and (
-            (remarking and not classes & (_SO | _ANSWER | _FINAL) and not _is_alone(lexed, clause, kind))
-            or _is_remark(lexed, clause)
+            (remarking and not here & (kinds.SO | kinds.ANSWER | kinds.FINAL) and not _is_alone(lexed, clause, kind))
+            or (bool(here & kinds.REMARK) and _is_remark(lexed, clause))
         )
         said = [] if remarking else list(_of_clause(lexed, clause, number, kind, heading, plainly))
         heading = (not remarking and _is_heading(lexed, clause)) or (
             heading and not said and clause.last - clause.first < 3
         )
-        if said and found and classes & (_RETRACT | _NO) and _takes_another(lexed, clause):
-            said = [each._replace(rank=max(each.rank, found[-1].rank)) for each in said]
+        if found and not said and takes_back(lexed, clause):
             found[-1] = found[-1]._replace(mood=RETRACTED)
-        elif not said and found and takes_back(lexed, clause):
-            found[-1] = found[-1]._replace(mood=RETRACTED)
-        elif said and found and reconsidered:
-            said = [each._replace(rank=max(each.rank, found[-1].rank)) for each in said]
-        reconsidered = not said and (reconsidered or bool(classes & _RETRACT))
-        if kind.name == "letter" and not said and classes & _NONE and classes & (_ANSWER | _RESULT_OF | _GOOD):
-            whole = Value(clause.first, clause.last, lexed.said(clause.first, clause.last))
-            said = [Candidate(STATED, "none of them", whole, ASSERTED, number)]
-        if kind.name == "value" and classes & _UNKNOWN and (not said or _is_unsaid(lexed, clause, said[0])):
-            whole = Value(clause.first, clause.last, lexed.said(clause.first, clause.last))
-            said = [Candidate(CONCLUDED, "cannot be said", whole, ASSERTED, number)]
-        found.extend(said)
+        elif found and said:
+            another = here & (kinds.RETRACT | kinds.NO) and _takes_another(lexed, clause)
+            if another or reconsidered:
+                said = [each._replace(rank=max(each.rank, found[-1].rank)) for each in said]
+            if another:
+                found[-1] = found[-1]._replace(mood=RETRACTED)
+        reconsidered = not said and (reconsidered or bool(here & kinds.RETRACT))
+        found.extend(_unspoken(lexed, clause, number, kind, said) or said)
     return found
+
+
+def _unspoken(lexed: Lexed, clause: Clause, number: int, kind: Kind, said: list[Candidate]) -> list[Candidate]:
+    """An answer that says that there is none: "none of them is right", "it cannot be determined"."""
+    here = clause.kinds
+    if kind.name == "letter" and not said and here & kinds.NONE and here & (_NAMES | kinds.GOOD):
+        rank, rule = STATED, "none of them"
+    elif kind.name == "value" and here & kinds.UNKNOWN and (not said or _is_unsaid(lexed, clause, said[0])):
+        rank, rule = CONCLUDED, "cannot be said"
+    else:
+        return []
+    whole = Value(clause.first, clause.last, lexed.said(clause.first, clause.last))
+    return [Candidate(rank, rule, whole, ASSERTED, number)]
 
 
 def best(found: list[Candidate]) -> Candidate | None:
     """The last asserted candidate of the highest rank; of those that are not announced or chosen, the last."""
     asserted = [each for each in found if each.mood == ASSERTED]
-    if not asserted:
-        asserted = [each for each in found if each.mood == REASON and each.rank > SAID]
+    asserted = asserted or [each for each in found if each.mood == REASON and each.rank > SAID]
     if not asserted:
         return None
     top = max(each.rank for each in asserted)
-    if top == SAID and _lists_choices(asserted):
-        return None
-    if found[-1].mood == ASKED and all(each.rank == SAID for each in asserted):
+    if top == SAID and (_lists_choices(asserted) or found[-1].mood == ASKED):
         return None
     if top >= CHOSEN:
         # Steps have answers too: after "Answer: 96", "Answer: Jason stored 23 bales" is the later one.
@@ -124,40 +104,29 @@ def best(found: list[Candidate]) -> Candidate | None:
 
 
 def _lists_choices(asserted: list[Candidate]) -> bool:
-    """Whether a text ends in several choices, each at the head of its line or clause, and chooses none."""
+    """True if a text ends in several choices, each at the head of its line or clause, and chooses none."""
     last = asserted[-2:]
-    return (
-        len(last) == 2
-        and all(each.rule == "a label" for each in last)
-        and last[0].value.content != last[1].value.content
-    )
-
-
-def _classes(lexed: Lexed, clause: Clause) -> int:
-    classes = 0
-    for token in lexed.tokens[clause.first : clause.last + 1]:
-        classes |= token.classes
-    return classes
+    return all(each.rule == "a label" for each in last) and last[0].value.content != last[-1].value.content
 
 
 def _takes_another(lexed: Lexed, clause: Clause) -> bool:
-    """Whether a clause opens with "actually", "wait" or "no": what it gives replaces the answer before it."""
-    opening = lexed.tokens[clause.first : min(clause.last, clause.first + 4) + 1]
-    return bool(opening[0].classes & _NO) or any(token.classes & _RETRACT for token in opening)
+    """True if a clause opens with "actually", "wait" or "no": what it gives replaces the answer before it."""
+    opens = bool(lexed.tokens[clause.first].kinds & kinds.NO)
+    return opens or lexed.has(kinds.RETRACT, clause.first, min(clause.last, clause.first + 4))
 
 
 def _is_unsaid(lexed: Lexed, clause: Clause, said: Candidate) -> bool:
-    """Whether a value is only what cannot be found: "it is impossible to find f(0)"."""
+    """True if a value is only what cannot be found: "it is impossible to find f(0)"."""
     unknown = False
     for token in lexed.tokens[clause.first : said.value.first]:
-        unknown = (unknown or bool(token.classes & _UNKNOWN)) and not (unknown and token.classes & _IS)
+        unknown = (unknown or bool(token.kinds & kinds.UNKNOWN)) and not (unknown and token.kinds & kinds.IS)
     return unknown
 
 
 def _is_remark(lexed: Lexed, clause: Clause) -> bool:
-    for token in [token for token in lexed.tokens[clause.first : clause.last + 1] if token.kind in _TELLING][:3]:
-        if token.kind != WORD or token.classes & (_ANSWER | _SO | _REMARK):
-            return bool(token.classes & _REMARK)
+    for token in [each for each in lexed.tokens[clause.first : clause.last + 1] if each.kinds & _TELLING][:3]:
+        if not token.kinds & kinds.WORD or token.kinds & (kinds.ANSWER | kinds.SO | kinds.REMARK):
+            return bool(token.kinds & kinds.REMARK)
     return False
 
 
@@ -176,74 +145,69 @@ def _of_clause(
 def _stated(lexed: Lexed, clause: Clause, kind: Kind, heading: bool, plainly: bool) -> Iterator[tuple[int, str, Value]]:
     """What each rule finds in a clause, the strongest first."""
     tokens, first, last = lexed.tokens, clause.first, clause.last
-    for at in range(first, last + 1):
-        if tokens[at].kind == HASHES:
-            heads = (
-                clause.ender != LINE and last + 2 < len(tokens) and tokens[last + 2].kind != LINE
-            )  # "#### 2. The sum"
-            value = None if heads else value_in(lexed, kind, at + 1, last)
-            if value is not None and _content_words(lexed, at + 1, value.first) == 0:
-                yield STATED, "after ####", value
-                return
+    if clause.kinds & kinds.HASHES and (value := _hashed(lexed, clause, kind)) is not None:
+        yield STATED, "after ####", value
+        return
     if heading and (value := meant_value(lexed, kind, clause, first, last)) is not None:
-        direct = _is_lone(lexed, clause, value) or kind.name != "value" or tokens[value.first - 1].kind == EMPHASIS
+        emphasised = tokens[value.first - 1].kinds & kinds.EMPHASIS
+        direct = _is_lone(lexed, clause, value) or kind.name != "value" or emphasised
         yield (STATED if direct else CONCLUDED), "below a heading", value
         return
-    yield from _announced(lexed, clause, kind, plainly)
-    yield from _chosen(lexed, clause, kind)
+    if clause.kinds & _NAMES:
+        yield from _announced(lexed, clause, kind, plainly)
+    if clause.kinds & (kinds.GOOD | kinds.OPTION | kinds.CHOOSE | kinds.ANSWER):
+        yield from _chosen(lexed, clause, kind)
     value = meant_value(lexed, kind, clause, first, last)
     if value is None or (kind.name == "value" and is_named(lexed, value, first)):
         return
-    concludes = any(token.kind == WORD and token.classes & _SO for token in tokens[first : last + 1])
-    apart = value.first > first and tokens[value.first - 1].kind == EMPHASIS
-    only = apart and sum(token.kind == EMPHASIS for token in tokens[first : last + 1]) == 2
     lone = _is_lone(lexed, clause, value)
     if kind.name == "letter" and value.first - first < 2 and not lone and is_label(lexed, value):
         yield SAID, "a label", value
         return
-    rule = (
-        "concluded"
-        if concludes
-        else "set apart"
-        if only
-        else "in bold"
-        if apart
-        else "a line of its own"
-        if lone
-        else "said"
-    )
-    yield (CONCLUDED if concludes or apart or lone else SAID), rule, value
+    apart = value.first > first and tokens[value.first - 1].kinds & kinds.EMPHASIS
+    marks = sum(bool(token.kinds & kinds.EMPHASIS) for token in tokens[first : last + 1])
+    if clause.kinds & kinds.SO:
+        yield CONCLUDED, "concluded", value
+    elif apart:
+        yield CONCLUDED, "set apart" if marks == 2 else "in bold", value
+    else:
+        yield (CONCLUDED, "a line of its own", value) if lone else (SAID, "said", value)
+
+
+def _hashed(lexed: Lexed, clause: Clause, kind: Kind) -> Value | None:
+    """#### VALUE, but not the heading `#### 2. The sum`."""
+    tokens, last = lexed.tokens, clause.last
+    at = next(at for at in range(clause.first, last + 1) if tokens[at].kinds & kinds.HASHES)
+    heads = clause.ender != kinds.LINE and last + 2 < len(tokens) and not tokens[last + 2].kinds & kinds.LINE
+    value = None if heads else value_in(lexed, kind, at + 1, last)
+    return value if value is not None and _content_words(lexed, at + 1, value.first) == 0 else None
 
 
 def _announced(lexed: Lexed, clause: Clause, kind: Kind, plainly: bool) -> Iterator[tuple[int, str, Value]]:
     """ANSWER IS VALUE."""
     tokens, last = lexed.tokens, clause.last
     for at in range(clause.first, last + 1):
-        named = tokens[at].classes & (_ANSWER | _RESULT_OF) if tokens[at].kind == WORD else 0
-        if named and not (plainly and not named & _ANSWER):
-            slot = _slot_after(lexed, at, last)
-            if slot is not None and (value := _in_slot(lexed, kind, clause, slot, plainly)) is not None:
-                words = _content_words(lexed, slot, value.first)
-                sentence = kind.name == "value" and tokens[slot - 1].kind == COLON and words > 1
-                weak = sentence or not named & _ANSWER  # a "result" may be that of a step
-                rule = "told as the answer" if sentence and named & _ANSWER else "the answer is"
-                yield (CONCLUDED if weak else STATED), rule, value
-                return
+        named = tokens[at].kinds & (kinds.ANSWER if plainly else _NAMES)
+        slot = _slot_after(lexed, at, last) if named else None
+        if slot is not None and (value := _in_slot(lexed, kind, clause, slot, plainly)) is not None:
+            words = _content_words(lexed, slot, value.first)
+            sentence = kind.name == "value" and tokens[slot - 1].kinds & kinds.COLON and words > 1
+            weak = sentence or not named & kinds.ANSWER  # a "result" may be that of a step
+            rule = "told as the answer" if sentence and named & kinds.ANSWER else "the answer is"
+            yield (CONCLUDED if weak else STATED), rule, value
+            return
 
 
 def _chosen(lexed: Lexed, clause: Clause, kind: Kind) -> Iterator[tuple[int, str, Value]]:
     """GOOD IS VALUE, CHOOSE VALUE, VALUE IS GOOD."""
-    tokens, last = lexed.tokens, clause.last
-    for at in range(clause.first, last + 1):
-        token = tokens[at]
-        if token.kind != WORD:
-            continue
-        named = token.classes & _GOOD or (kind.name == "letter" and token.classes & _OPTION)
-        slot = _slot_after(lexed, at, last) if named else None
+    named = kinds.GOOD | (kinds.OPTION if kind.name == "letter" else 0)
+    for at in range(clause.first, clause.last + 1):
+        here = lexed.tokens[at].kinds
+        slot = _slot_after(lexed, at, clause.last) if here & named else None
         value = _in_slot(lexed, kind, clause, slot) if slot is not None else None
         rule = "the right one is"
-        if value is None and token.classes & _CHOOSE and kind.name != "value":
-            value, rule = value_in(lexed, kind, at + 1, last), "chosen"
+        if value is None and here & kinds.CHOOSE and kind.name != "value":
+            value, rule = value_in(lexed, kind, at + 1, clause.last), "chosen"
         if value is not None:
             yield CHOSEN, rule, value
             return
@@ -255,31 +219,26 @@ def _slot_after(lexed: Lexed, at: int, last: int) -> int | None:
     """Where the value begins that a word announces: after "is", a colon or an equals sign, at most a phrase away."""
     tokens = lexed.tokens
     for place in range(at + 1, min(last, at + _PHRASE) + 1):
-        token = tokens[place]
-        if token.kind in _LEADS or (token.kind == WORD and token.classes & _IS):
-            while place < last and (
-                tokens[place + 1].kind in (COLON, EMPHASIS)
-                or (tokens[place + 1].kind == WORD and tokens[place + 1].classes & _IS)
-            ):
+        here = tokens[place].kinds
+        if here & (kinds.COLON | kinds.EQUALS | kinds.IS):
+            while place < last and tokens[place + 1].kinds & (kinds.COLON | kinds.EMPHASIS | kinds.IS):
                 place += 1
             return place + 1 if place < last else None
-        if token.kind == COMMA or (token.kind in (NUMBER, FORMULA, BOX) and place > at + 2):
+        if here & kinds.COMMA or (here & (kinds.NUMBER | kinds.FORMULA | kinds.BOX) and place > at + 2):
             return None
-        if token.kind in (BOX, NUMBER) or (token.kind in (LETTER, FORMULA) and is_choice(lexed, place)):
-            return place if tokens[at].classes & _ANSWER else None
+        if here & (kinds.BOX | kinds.NUMBER) or (here & (kinds.LETTER | kinds.FORMULA) and is_choice(lexed, place)):
+            return place if tokens[at].kinds & kinds.ANSWER else None
     return None
 
 
 def _in_slot(lexed: Lexed, kind: Kind, clause: Clause, slot: int, plainly: bool = False) -> Value | None:
     """The value that a slot gives: near its beginning, else what its sentence means."""
     tokens, last = lexed.tokens, clause.last
-    if kind.name == "value" and not plainly:
-        for at in range(last - 1, slot, -1):  # "the answer is that the coefficient of x is 15"
-            if tokens[at].kind == WORD and tokens[at].classes & _IS and tokens[at - 1].kind == WORD:
-                if (value := value_in(lexed, kind, at + 1, last)) is not None:
-                    slot = at + 1
-                break
     if kind.name == "value":
+        if not plainly:  # "the answer is that the coefficient of x is 15"
+            verbs = (at for at in range(last - 1, slot, -1) if tokens[at].kinds & kinds.IS)
+            verb = next((at for at in verbs if tokens[at - 1].kinds & kinds.WORD), None)
+            slot = verb + 1 if verb and value_in(lexed, kind, verb + 1, last) is not None else slot
         slot = _after_label(lexed, slot, last)
     value = value_in(lexed, kind, slot, last)
     if value is None or kind.name == "text":
@@ -295,52 +254,50 @@ def _in_slot(lexed: Lexed, kind: Kind, clause: Clause, slot: int, plainly: bool 
 def _after_label(lexed: Lexed, slot: int, last: int) -> int:
     """Where the value of `(B) 12`, `B. 12` or `C (8.5)` begins: after its label."""
     tokens, at = lexed.tokens, slot
-    while at < last and tokens[at].kind in (EMPHASIS, OPEN):
+    while at < last and tokens[at].kinds & (kinds.EMPHASIS | kinds.OPEN):
         at += 1
-    if tokens[at].kind != LETTER or at == last:
+    if not tokens[at].kinds & kinds.LETTER or at + 2 > last:
         return slot
     following, gap = lexed.said(at + 1, at + 1), tokens[at + 1].start - tokens[at].end
     if following == "(" and gap == 1:
-        return at + 2 if at + 2 <= last else slot
+        return at + 2
     if gap or not (following in (")", "]", ":") or (following == "." and at == slot)):
         return slot
-    return at + 2 if at + 2 <= last and tokens[at + 2].kind not in (COMMA, EQUALS) else slot
+    return slot if tokens[at + 2].kinds & (kinds.COMMA | kinds.EQUALS) else at + 2
 
 
 def _content_words(lexed: Lexed, first: int, end: int) -> int:
     """How many words of content are in tokens `first` up to `end`."""
-    return sum(1 for token in lexed.tokens[first:end] if token.kind == WORD and not token.classes & _LIGHT)
+    return sum(1 for token in lexed.tokens[first:end] if token.kinds & kinds.WORD and not token.kinds & _LIGHT)
 
 
 def _called_good(lexed: Lexed, clause: Clause, kind: Kind) -> Value | None:
     """A value that is said to be right: "B is correct", "12 is the answer"."""
-    value = value_in(lexed, kind, clause.first, clause.last)
-    if value is None or kind.name == "text":
-        return None
-    copula = False
-    for token in lexed.tokens[value.last + 1 : clause.last + 1]:
-        if token.kind == WORD and token.classes & _IS:
-            copula = True
-        elif token.kind == WORD and token.classes & (_GOOD | _ANSWER):
-            return value if copula or kind.name == "letter" else None
-        elif token.kind in (NUMBER, FORMULA, COMMA, LETTER):
+    value = value_in(lexed, kind, clause.first, clause.last) if kind.name != "text" else None
+    copula = kind.name == "letter"
+    for token in lexed.tokens[value.last + 1 : clause.last + 1] if value is not None else ():
+        if token.kinds & (kinds.GOOD | kinds.ANSWER) and not token.kinds & kinds.IS:
+            return value if copula else None
+        copula = copula or bool(token.kinds & kinds.IS)
+        if token.kinds & (kinds.NUMBER | kinds.FORMULA | kinds.COMMA | kinds.LETTER):
             return None
     return None
 
 
 def _is_lone(lexed: Lexed, clause: Clause, value: Value) -> bool:
-    """Whether a value is all that its line says."""
-    if clause.last - clause.first >= 12:
-        return False
-    return not any(
-        token.kind == WORD and not token.classes & (_OPTION | _FILLER | _UNIT)
+    """True if a value is all that its line says."""
+    return clause.last - clause.first < _SHORT_LINE and not any(
+        _says_more(token) and not value.first <= place <= value.last
         for place, token in enumerate(lexed.tokens[clause.first : clause.last + 1], clause.first)
-        if not value.first <= place <= value.last
     )
 
 
+def _says_more(token: Token) -> bool:
+    return bool(token.kinds & kinds.WORD) and not token.kinds & (kinds.OPTION | kinds.FILLER | kinds.UNIT)
+
+
 def _is_alone(lexed: Lexed, clause: Clause, kind: Kind) -> bool:
-    """Whether a line is a choice or a word of a small class and nothing else, `[Yes]`: no remark has such a line."""
+    """True for a choice or a word of a small class on a line of its own, `[Yes]`: no remark has such a line."""
     if kind.name not in ("letter", "word") or clause.last - clause.first > 4:
         return False
     value = value_in(lexed, kind, clause.first, clause.last)
@@ -348,45 +305,43 @@ def _is_alone(lexed: Lexed, clause: Clause, kind: Kind) -> bool:
 
 
 def _is_heading(lexed: Lexed, clause: Clause) -> bool:
-    """Whether a line only announces the answer: "Final answer:", "## Answer"."""
-    tokens = lexed.tokens[clause.first : clause.last + 1]
-    return (
-        clause.ender == LINE
-        and any(token.kind == WORD and token.classes & (_ANSWER | _RESULT_OF) for token in tokens)
-        and not any(token.kind in (NUMBER, FORMULA, BOX, LETTER, EQUALS) for token in tokens)
-        and tokens[-1].kind in (WORD, COLON, EMPHASIS)
-        and sum(1 for token in tokens if token.kind == WORD) <= _HEADING
-    )
+    """True for a line that only announces the answer: "Final answer:", "## Answer"."""
+    here, last = clause.kinds, lexed.tokens[clause.last].kinds
+    if clause.ender != kinds.LINE or not here & _NAMES or here & (_TELLING & ~kinds.WORD | kinds.EQUALS):
+        return False
+    words = sum(bool(token.kinds & kinds.WORD) for token in lexed.tokens[clause.first : clause.last + 1])
+    return words <= _HEADING and bool(last & (kinds.WORD | kinds.COLON | kinds.EMPHASIS))
 
 
 def takes_back(lexed: Lexed, clause: Clause) -> bool:
-    """Whether a clause without a value says that the answer before it is wrong: "This answer is wrong", "That is not right"."""
+    """True if a clause without a value says that the answer before it is wrong: "This answer is wrong", "That is not right"."""
     subject, denied = True, False
     for token in lexed.tokens[clause.first : clause.last + 1]:
-        if token.kind != WORD:
+        here = token.kinds
+        if not here & kinds.WORD:
             continue
-        if token.classes & (_ASK | _OTHERS):
+        if here & (kinds.ASK | kinds.OTHERS):
             return False
-        if token.classes & _RETRACT and _says_wrong(lexed, token):
+        if here & kinds.RETRACT and _says_wrong(lexed, token):
             return True
-        denied = denied or bool(token.classes & _NOT)
-        if token.classes & _NO and token.end == lexed.tokens[clause.last].end:
+        denied = denied or bool(here & kinds.NOT)
+        if here & kinds.NO and token.end == lexed.tokens[clause.last].end:
             return subject  # "Wait, no."
-        if token.classes & (_THIS | _ANSWER | _RETRACT):
+        if here & (kinds.THIS | kinds.ANSWER | kinds.RETRACT):
             subject = True
-        elif subject and (token.classes & _BAD or (denied and token.classes & _GOOD)):
+        elif subject and (here & kinds.BAD or (denied and here & kinds.GOOD)):
             return True
-        elif not token.classes & (_IS | _NOT | _LIGHT):
+        elif not here & (kinds.IS | kinds.NOT | _LIGHT):
             subject = False
     return False
 
 
 def _says_wrong(lexed: Lexed, token: Token) -> bool:
-    """Whether a phrase of retraction says by itself that something is wrong: "this is wrong", not "wait"."""
-    classes, said = token.classes, lexed.text[token.start : min(token.end, token.start + 40)].lower()
+    """True if a phrase of retraction says by itself that something is wrong: "this is wrong", not "wait"."""
+    here, said = token.kinds, lexed.text[token.start : min(token.end, token.start + 40)].lower()
     parts = said.split()
     if len(parts) == 1 and not said.isascii():  # a script without blanks
         parts = [said[first:last] for first in range(len(said)) for last in range(first + 1, len(said) + 1)]
     for part in parts:
-        classes |= lexed.words.words.get(part, 0)
-    return bool(classes & _BAD or (classes & _NOT and classes & _GOOD))
+        here |= lexed.words.words.get(part, 0)
+    return bool(here & kinds.BAD or (here & kinds.NOT and here & kinds.GOOD))

@@ -8,6 +8,7 @@ from functools import cache
 from itertools import pairwise
 from typing import Final, NamedTuple
 
+from markscheme.marking.reading import kinds
 from markscheme.marking.reading.boxes import boxed_answer
 from markscheme.marking.reading.choices import choice_texts
 from markscheme.marking.reading.clauses import ASSERTED, DENIED, HEDGED, OPERATED, RETRACTED, clauses, mood_of
@@ -25,13 +26,13 @@ from markscheme.marking.reading.grammar import (
     candidates,
     takes_back,
 )
-from markscheme.marking.reading.lexer import ASKS, EQUALS, LETTER, NUMBER, WORD, Lexed, lex, near_end
+from markscheme.marking.reading.lexer import Lexed, lex, near_end
 from markscheme.marking.reading.numbers import ascii_digits
 from markscheme.marking.reading.quantities import inside
 from markscheme.marking.reading.sections import ResponseSections
 from markscheme.marking.reading.tags import closed_answer, finished_answer, tagged_answer
 from markscheme.marking.reading.values import LETTERS, VALUE, Kind
-from markscheme.marking.reading.words import BIT, WORD_PATTERN, announces, languages
+from markscheme.marking.reading.words import WORD_PATTERN, announces, english
 from markscheme.marking.reading.writings import other_writing
 
 _TYPESET: Final = (json_answer, boxed_answer, tagged_answer, finished_answer)
@@ -49,10 +50,19 @@ _IN_PROSE: Final = re.compile(r"\\text\s?\{[^{}]*[a-z]{2}|\\Rightarrow|\\implies
 _ARROW: Final = re.compile(r"\\Rightarrow|\\implies|⇒")
 _SENTENCE: Final = 3  # words in a formula that make a sentence of it; fewer are a unit or a condition
 _LETTER_SET: Final = re.compile(r"[A-J]{1,6}")
-_NOT_ALL: Final = sum(
-    BIT[name] for name in ("NOT", "BAD", "HEDGE", "BOUND", "OPERATE", "ASK", "RETRACT", "REMARK", "STEP", "IS")
+_NOT_ALL: Final = (
+    kinds.NOT
+    | kinds.BAD
+    | kinds.HEDGE
+    | kinds.BOUND
+    | kinds.OPERATE
+    | kinds.ASK
+    | kinds.RETRACT
+    | kinds.REMARK
+    | kinds.STEP
+    | kinds.IS
 )
-_NOT_PLAIN: Final = sum(BIT[name] for name in ("NOT", "BAD", "HEDGE", "BOUND", "OPERATE", "IF", "RETRACT"))
+_NOT_PLAIN: Final = kinds.NOT | kinds.BAD | kinds.HEDGE | kinds.BOUND | kinds.OPERATE | kinds.IF | kinds.RETRACT
 _ASCII_WORD: Final = re.compile(r"[a-z']+")
 _CODE: Final = re.compile(r"__\w+__")
 _BARE: Final = 300
@@ -171,9 +181,8 @@ def _bare_answer(text: str, start: int, end: int) -> Reading | None:
     said = text[start:end].strip().rstrip("\\")
     if not said or "\n" in said or _LABEL.fullmatch(said) or _MARKED.search(said):
         return None
-    english = languages()["english"]
     for word in _WORD.findall(_COMMANDS.sub(" ", said).lower()):
-        if len(word) > 2 or word > "\u0400" or (len(word) == 2 and english.classes(word)):
+        if len(word) > 2 or word > "\u0400" or (len(word) == 2 and english().classes(word)):
             return None
     at = text.find(said, start)
     alternative = other_writing(said, "prose", said.endswith("!")) if said[0] != "(" else None
@@ -186,7 +195,7 @@ def _all_of_it(text: str, start: int, end: int) -> Reading | None:
     if not said or len(said) > 40 or "\n" in said or _MARKED.search(said):
         return None
     lexed = lex(said, 0, len(said))
-    if any(token.kind == WORD and token.classes & _NOT_ALL for token in lexed.tokens):
+    if any(token.kinds & _NOT_ALL for token in lexed.tokens):
         return None
     at = text.find(said, start)
     return Reading(said, at, at + len(said), "all of it", rank=SAID)
@@ -284,16 +293,16 @@ def _is_plain(lead: str) -> bool:
 @cache
 def _moody() -> tuple[frozenset[str], frozenset[tuple[str, str]]]:
     """The English words with which anything but an assertion is said, and the first two words of such phrases."""
-    english, bits = languages()["english"], _NOT_PLAIN
-    single = {word for word, classes in english.words.items() if classes & bits}
+    known, bits = english(), _NOT_PLAIN
+    single = {word for word, classes in known.words.items() if classes & bits}
     return frozenset(single), frozenset(
-        (words[0], words[1]) for words, classes in english.phrases.items() if classes & bits
+        (words[0], words[1]) for words, classes in known.phrases.items() if classes & bits
     )
 
 
 def _opens_bounded(text: str) -> bool:
     tokens = lex(text, 0, len(text)).tokens
-    return bool(tokens) and bool(tokens[0].classes & BIT["BOUND"])
+    return bool(tokens) and bool(tokens[0].kinds & kinds.BOUND)
 
 
 def _says_two(text: str) -> bool:
@@ -302,10 +311,10 @@ def _says_two(text: str) -> bool:
     said = {
         lexed.said(at + 1, at + 1)
         for at, token in enumerate(lexed.tokens[:-1])
-        if (token.kind == EQUALS or (token.kind == WORD and token.classes & BIT["IS"]))
-        and lexed.tokens[at + 1].kind == NUMBER
+        if (token.kinds & kinds.EQUALS or (token.kinds & kinds.IS))
+        and lexed.tokens[at + 1].kinds & kinds.NUMBER
         and at
-        and lexed.tokens[at - 1].kind in (WORD, LETTER)
+        and lexed.tokens[at - 1].kinds & (kinds.WORD | kinds.LETTER)
     }
     return len(said) > 1
 
@@ -326,7 +335,7 @@ def _mood_around(text: str, start: int, end: int, typeset: ExtractedAnswer, oute
     for number, clause in enumerate(parts):
         if clause.first <= at <= clause.last:
             mood = mood_of(lexed, clause, at, at)
-            if mood in (DENIED, OPERATED, HEDGED) or clause.ender == ASKS:
+            if mood in (DENIED, OPERATED, HEDGED) or clause.ender == kinds.ASKS:
                 return mood
             rest = next((place for place in range(at, clause.last + 1) if lexed.tokens[place].start >= outer), None)
             after = [] if rest is None else [clause._replace(first=rest)]

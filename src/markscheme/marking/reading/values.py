@@ -5,25 +5,13 @@ from __future__ import annotations
 import re
 from typing import Final, Literal, NamedTuple
 
-from markscheme.marking.reading.lexer import (
-    CLOSE,
-    COLON,
-    COMMA,
-    EMPHASIS,
-    EQUALS,
-    FORMULA,
-    LETTER,
-    NUMBER,
-    OPEN,
-    OTHER,
-    WORD,
-    Lexed,
-    Token,
-)  # fmt: skip
+from markscheme.marking.reading import kinds
+from markscheme.marking.reading.lexer import Lexed
 from markscheme.marking.reading.quantities import EDGES, Value, inside, quantity_in
-from markscheme.marking.reading.words import BIT
 
-WORD_CLASSES: Final = ("YES", "NO", "TRUE", "FALSE", "NONE", "ALL", "UNKNOWN")
+WORD_CLASSES: Final = {
+    name.lower(): kinds.CLASSES[name] for name in ("YES", "NO", "TRUE", "FALSE", "NONE", "ALL", "UNKNOWN")
+}
 
 
 class Kind(NamedTuple):
@@ -31,31 +19,28 @@ class Kind(NamedTuple):
 
     name: Literal["value", "letter", "word", "text"]
     classes: int = 0  # of the words that may be the answer
-    words: tuple[str, ...] = ()  # the words themselves, where no class of the lexicon holds them
+    words: tuple[str, ...] = ()  # the words themselves, if no class of the lexicon holds them
 
     def word(self, lexed: Lexed, at: int) -> str | None:
         """The word of the small class that a token is."""
-        token = lexed.tokens[at]
-        if token.kind != WORD:
-            return None
-        if token.classes & self.classes:
-            return next(name for name in WORD_CLASSES if token.classes & self.classes & BIT[name]).lower()
-        said = lexed.text[token.start : token.end].lower()
-        return said if said in self.words else None
+        said = lexed.tokens[at].kinds & self.classes
+        if said:
+            return next(name for name, bit in WORD_CLASSES.items() if said & bit)
+        written = lexed.said(at, at).lower() if self.words else ""
+        return written if written in self.words else None
 
 
 VALUE, LETTERS, TEXT = Kind("value"), Kind("letter"), Kind("text")
-_AND, _OR, _IS, _NUMBERS, _SCALE, _UNIT, _ANSWER, _OPTION, _NOT, _BAD, _WITHIN = (
-    BIT[name] for name in ("AND", "OR", "IS", "NUMBER", "SCALE", "UNIT", "ANSWER", "OPTION", "NOT", "BAD", "WITHIN")
-)
-_ARTICLE: Final = BIT["FILLER"] | BIT["WITHIN"]
 # Words that may follow the label A; another one follows the article.
-_AFTER_LABEL: Final = _IS | _AND | _OR | _NOT | sum(BIT[name] for name in ("BUT", "BECAUSE", "IF", "WITHIN"))
+_AFTER_LABEL: Final = (
+    kinds.IS | kinds.AND | kinds.OR | kinds.NOT | kinds.BUT | kinds.BECAUSE | kinds.IF | kinds.WITHIN
+)  # fmt: skip
 _SMALL: Final = frozenset("abcdefghij")
 _TYPESET_LABEL: Final = re.compile(r"(?:\\[a-z]+\s?\{)?[\s(]*[A-J][\s).]*\}?")
 _LETTER_INSIDE: Final = re.compile(r"\A.*?([A-J])[\s).]*\}?\Z")
 _SET: Final = re.compile(r"A?B?C?D?E?F?G?H?I?J?")
-_BRACKETS: Final = ((OPEN, "(["), (CLOSE, ")]"))
+_LEADING: Final = kinds.EMPHASIS | kinds.COLON | kinds.EQUALS | kinds.OPEN
+_TRAILING: Final = kinds.EMPHASIS | kinds.COMMA | kinds.CLOSE | kinds.OPEN
 
 
 def value_in(lexed: Lexed, kind: Kind, first: int, last: int) -> Value | None:
@@ -69,23 +54,19 @@ def value_in(lexed: Lexed, kind: Kind, first: int, last: int) -> Value | None:
     return quantity_in(lexed, first, last)
 
 
-# Choices
-
-
 def _letters(lexed: Lexed, first: int, last: int) -> Value | None:
     """The choice that a slot names; several of them are one answer."""
     found = [at for at in range(first, last + 1) if is_choice(lexed, at)]
     if not found:
-        words = [at for at in range(first, last + 1) if lexed.tokens[at].kind == WORD]
+        words = [at for at in range(first, last + 1) if lexed.tokens[at].kinds & kinds.WORD]
         small = len(words) == 1 and lexed.said(words[0], words[0]) in _SMALL and last - first < 5
         return Value(words[0], words[0], label(lexed, words[0])) if small else None
     begin = end = found[0]
     letters = [label(lexed, begin)]
-    listed = _in_brackets(lexed, begin) or _has_text(lexed, begin)
+    listed = _is_label(lexed, begin)
     for at in found[1:]:
-        between = lexed.tokens[end + 1 : at]
-        joined = len(between) <= 4 and all(_joins(lexed, token) for token in between)
-        labelled = listed and (_in_brackets(lexed, at) or _has_text(lexed, at)) and not _divides(lexed, between)
+        joined = at - end <= 5 and all(_joins(lexed, place) for place in range(end + 1, at))
+        labelled = listed and _is_label(lexed, at) and not _divides(lexed, end + 1, at)
         if (not joined and not labelled) or is_refused(lexed, at, last):
             break
         if label(lexed, at) not in letters:
@@ -94,73 +75,63 @@ def _letters(lexed: Lexed, first: int, last: int) -> Value | None:
     return Value(begin, end, "".join(letters))
 
 
-def _in_brackets(lexed: Lexed, at: int) -> bool:
-    """Whether a letter is set as a label of its own: `(C)`."""
+def _is_label(lexed: Lexed, at: int) -> bool:
+    """True for a letter in brackets, or with the text of its choice in brackets after it: `(C)`, `B (a wall)`."""
     text, token = lexed.text, lexed.tokens[at]
-    return text[token.start - 1 : token.start] in ("(", "[") and text[token.end : token.end + 1] in (")", "]")
+    bracketed = text[token.start - 1 : token.start] in ("(", "[") and text[token.end : token.end + 1] in (")", "]")
+    return bracketed or text.startswith(" (", token.end)
 
 
-def _has_text(lexed: Lexed, at: int) -> bool:
-    """Whether the text of the choice follows its letter in brackets: `B (a wall)`."""
-    return lexed.text[lexed.tokens[at].end : lexed.tokens[at].end + 2] == " ("
-
-
-def _divides(lexed: Lexed, between: list[Token]) -> bool:
-    return any(
-        token.classes & (_NOT | _BAD | _IS) if token.kind == WORD else lexed.text[token.start] == ";"
-        for token in between
-    )
+def _divides(lexed: Lexed, first: int, end: int) -> bool:
+    said = kinds.NOT | kinds.BAD | kinds.IS
+    return lexed.has(said, first, end - 1) or any(lexed.said(at, at)[:1] == ";" for at in range(first, end))
 
 
 def is_refused(lexed: Lexed, at: int, last: int) -> bool:
-    """Whether the words right after a label take it out of the list: "(D) is wrong", "(D) does not"."""
-    following = lexed.tokens[at + 1 : min(last, at + 4) + 1]
-    return any(token.kind == WORD and token.classes & (_NOT | _BAD) for token in following)
+    """True if the words after a label take it out of the list: "(D) is wrong", "(D) does not"."""
+    return lexed.has(kinds.NOT | kinds.BAD, at + 1, min(last, at + 4))
 
 
-def _joins(lexed: Lexed, token: Token) -> bool:
-    """Whether a token may be between two labels of a list."""
-    if token.kind == WORD:
-        return bool(token.classes & (_AND | _OR | _OPTION))
-    return token.kind in (COMMA, OPEN, CLOSE, EMPHASIS) or lexed.text[token.start : token.end] in "/&+"
+def _joins(lexed: Lexed, at: int) -> bool:
+    """True for a token that may be between two labels of a list."""
+    here = lexed.tokens[at].kinds
+    if here & kinds.WORD:
+        return bool(here & (kinds.AND | kinds.OR | kinds.OPTION))
+    return bool(here & (kinds.COMMA | kinds.OPEN | kinds.CLOSE | kinds.EMPHASIS)) or lexed.said(at, at) in "/&+"
 
 
 def label(lexed: Lexed, at: int) -> str:
     """The letter that a token names."""
-    token = lexed.tokens[at]
-    said = lexed.text[token.start : token.end]
+    said = lexed.said(at, at)
     if said in lexed.labels:
         return lexed.labels[said]
-    if token.kind in (OTHER, FORMULA):
+    if lexed.tokens[at].kinds & (kinds.OTHER | kinds.FORMULA):
         said = _LETTER_INSIDE.sub(r"\1", inside(said))
     return lexed.words.letters.get(said.lower() if said > "\u0370" else said, said).upper()
 
 
 def is_choice(lexed: Lexed, at: int) -> bool:
-    """Whether a letter is the label of a choice: not the article, the pronoun or a name in a formula."""
+    """True for a letter that is the label of a choice: not the article, the pronoun or a name in a formula."""
     token = lexed.tokens[at]
     said = lexed.text[token.start : token.end]
     if said in lexed.labels:
         return True
-    if token.kind in (OTHER, FORMULA):
+    if token.kinds & (kinds.OTHER | kinds.FORMULA):
         return _TYPESET_LABEL.fullmatch(inside(said)) is not None
-    if token.kind != LETTER:
+    if token.kinds & kinds.WORD:
         joined = 1 < len(said) < 6 and _SET.fullmatch(said) is not None
         native = said.lower() in lexed.words.letters and (said != said.lower() or said == said.upper())
-        return token.kind == WORD and (native or joined)
-    following = lexed.tokens[at + 1] if at + 1 < len(lexed.tokens) else None
+        return native or joined
+    if not token.kinds & kinds.LETTER:
+        return False
     after = token.end + (lexed.text[token.end : token.end + 1] == "}")
     if lexed.text[after : after + 1] in ("*", "^", "_") and not lexed.text.startswith("**", after):
         return False  # E*2
-    if following is None or following.kind != WORD or following.start > token.end + 1:
+    following = lexed.tokens[at + 1] if at + 1 < len(lexed.tokens) else None
+    if said not in "AI" or following is None or not following.kinds & kinds.WORD or following.start > token.end + 1:
         return True
-    before = lexed.tokens[at - 1] if at else None
-    if before is not None and before.kind == WORD and before.classes & (_OPTION | _ANSWER):
-        return True
-    return said not in "AI" or bool(following.classes & _AFTER_LABEL)
-
-
-# Words
+    before = lexed.tokens[at - 1].kinds if at else 0
+    return bool(before & (kinds.OPTION | kinds.ANSWER) or following.kinds & _AFTER_LABEL)
 
 
 def _word(lexed: Lexed, kind: Kind, first: int, last: int) -> Value | None:
@@ -173,41 +144,41 @@ def _word(lexed: Lexed, kind: Kind, first: int, last: int) -> Value | None:
 
 
 def _offers(lexed: Lexed, at: int) -> bool:
-    """Whether a token is the "or" of "yes or no", "yes/no"."""
-    token = lexed.tokens[at]
-    return lexed.text[token.start : token.end] == "/" or (token.kind == WORD and bool(token.classes & _OR))
+    """True for the "or" of "yes or no", "yes/no"."""
+    return bool(lexed.tokens[at].kinds & kinds.OR) or lexed.said(at, at) == "/"
 
 
 def _is_determiner(lexed: Lexed, at: int, first: int, last: int) -> bool:
-    """Whether a "no" belongs to the word after it: "no button was pressed"; as the first word of a slot it answers."""
-    if not lexed.tokens[at].classes & _NOT or at in (first, last):
+    """True for a "no" that belongs to the word after it: "no button was pressed"; as the first word of a slot it answers."""
+    if not lexed.tokens[at].kinds & kinds.NOT or at in (first, last):
         return False
-    following = lexed.tokens[at + 1]
-    return following.kind == WORD and not following.classes & (_IS | _AND | _OR | _WITHIN)
+    following = lexed.tokens[at + 1].kinds
+    return bool(following & kinds.WORD) and not following & (kinds.IS | kinds.AND | kinds.OR | kinds.WITHIN)
 
 
 def _words(lexed: Lexed, first: int, last: int) -> Value | None:
     """Free words: what is set apart or quoted within the slot, else all of it without its articles and label."""
     tokens = lexed.tokens
-    letter = next((at for at in range(first, min(last, first + 2) + 1) if tokens[at].kind == LETTER), None)
+    lettered = (at for at in range(first, min(last, first + 2) + 1) if tokens[at].kinds & kinds.LETTER)
+    letter = next(lettered, None)
     if letter is not None and letter < last and lexed.said(letter + 1, letter + 1) in (")", "]", ".", ":"):
         first = letter + 2  # (A) moss
-    for kind in (EMPHASIS, OPEN):
-        marks = [
-            at
-            for at in range(first, last + 1)
-            if tokens[at].kind == kind and (kind == EMPHASIS or lexed.said(at, at) in EDGES)
-        ]
+    stretch = range(first, last + 1)
+    emphasis = [at for at in stretch if tokens[at].kinds & kinds.EMPHASIS]
+    quotes = [at for at in stretch if tokens[at].kinds & kinds.OPEN and lexed.said(at, at) in EDGES]
+    for marks in (emphasis, quotes):
         if len(marks) >= 2 and marks[1] > marks[0] + 1:
             first, last = marks[0] + 1, marks[1] - 1
             break
-    if not any(token.kind in (WORD, NUMBER, LETTER, FORMULA) for token in tokens[first : last + 1]):
+    if not lexed.has(kinds.WORD | kinds.NUMBER | kinds.LETTER | kinds.FORMULA, first, last):
         return Value(first, last, lexed.said(first, last).strip()) if first <= last else None  # brackets: ) }
-    while first < last and (
-        tokens[first].kind in (EMPHASIS, COLON, EQUALS, OPEN)
-        or (tokens[first].classes & _ARTICLE and tokens[first].end - tokens[first].start < 5)
-    ):
+    while first < last and (tokens[first].kinds & _LEADING or _is_article(lexed, first)):
         first += 1
-    while last >= first and tokens[last].kind in (EMPHASIS, COMMA, CLOSE, OPEN):
+    while last >= first and tokens[last].kinds & _TRAILING:
         last -= 1
     return Value(first, last, lexed.said(first, last).strip()) if first <= last else None
+
+
+def _is_article(lexed: Lexed, at: int) -> bool:
+    said = lexed.said(at, at)
+    return len(said) < 5 and bool(lexed.words.classes(said.lower()) & (kinds.FILLER | kinds.WITHIN))

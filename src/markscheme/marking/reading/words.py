@@ -1,7 +1,7 @@
-"""The lexicon as the lexer needs it: which classes a word or phrase of a language has.
+"""The lexicon: which classes a word or phrase of a language has.
 
-The words are in `lexicon/*.txt`, one file per language; nothing else in the reader knows a word of any language.
-A text is read with the vocabulary of its own language on top of the English one, because models mix the two.
+The words are in `lexicon/*.txt`, one file per language. A text is read with the words of its own language and of
+English, because models mix the two.
 """
 
 from __future__ import annotations
@@ -11,29 +11,28 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache
 from importlib.resources import files
-from typing import Final
+from typing import Final, NamedTuple
 
-CLASSES: Final = (
-    "ANSWER", "IS", "SO", "CHOOSE", "GOOD", "BAD", "NOT", "HEDGE", "LIKELY", "IF", "BECAUSE", "BUT", "RETRACT", "AND",
-    "OR", "OPTION", "BOUND", "OPERATE", "RESCALE", "APPROX", "ASK", "REMARK", "YES", "NO", "TRUE", "FALSE", "NONE", "ALL",
-    "UNKNOWN", "QUESTION", "ROLE", "STEP", "LABEL", "FINAL", "THIS", "UNIT", "WITHIN", "FILLER", "NUMBER", "SCALE", "CONNECT",
-    "THINK", "REFUSE", "MINUS", "RESULT", "OTHERS", "WOULD",
-)  # fmt: skip
-BIT: Final = {name: 1 << place for place, name in enumerate(CLASSES)}
+from markscheme.marking.reading import kinds
+from markscheme.marking.reading.kinds import CLASSES
+
 # Scripts without blanks between words: Thai, Lao, Burmese, Khmer, Japanese, Chinese.
 _UNSPACED: Final = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
 _LATIN: Final = "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u1e00-\u1eff"
-# Vowel signs and joiners are parts of words in Indic, Thai and Arabic script, though Python does not count them as letters.
+# Vowel signs and joiners belong to words in Indic, Thai and Arabic script, though Python does not count them as letters.
 _SIGNS: Final = (
     "\u0300-\u036f\u064b-\u065f\u0900-\u0963\u0970-\u0dff\u0e31-\u0e4e\u1000-\u109f\u1780-\u17d3\u200c\u200d"
 )
 WORD_PATTERN: Final = rf"[{_LATIN}]+(?:['’][{_LATIN}]+)*|(?:[^\W\d_{_LATIN}]|[{_SIGNS}])+"
 _WORD: Final = re.compile(WORD_PATTERN)
+_LEXICON: Final = files("markscheme.marking.reading.lexicon")
+_REMEMBERED: Final = 50_000
+_ANNOUNCES: Final = kinds.ANSWER | kinds.CHOOSE | kinds.GOOD | kinds.OPTION | kinds.RETRACT
 
 
 @dataclass
 class Vocabulary:
-    """The words and phrases of one language, or of two."""
+    """The words and phrases of one language, or of a language and English."""
 
     words: dict[str, int] = field(default_factory=dict)
     phrases: dict[tuple[str, ...], int] = field(default_factory=dict)
@@ -43,7 +42,8 @@ class Vocabulary:
     letters: dict[str, str] = field(default_factory=dict)
     groups: list[tuple[str, ...]] = field(default_factory=list)
     decimal: str = "."
-    looked_up: dict[str, int] = field(default_factory=dict)  # what the stems say of words that were asked for
+    lists: dict[str, list[str]] = field(default_factory=dict)  # entries by name that are not classes of words
+    looked_up: dict[str, int] = field(default_factory=dict)  # classes of words that were found by their stem
 
     def classes(self, word: str) -> int:
         """The classes of one word, in lower case; 0 if it has none."""
@@ -54,13 +54,8 @@ class Vocabulary:
                 self.looked_up[word] = found
         return found or 0
 
-    def announces(self, words: tuple[str, ...]) -> int:
-        """The class ANSWER where words are in it: "the correct answer" announces what "correct answer" does."""
-        bits = self.words.get(words[0], 0) if len(words) == 1 else self.phrases.get(words, 0)
-        return bits & BIT["ANSWER"]
-
     def add(self, entry: str, bit: int) -> None:
-        """One entry of the data: a word, a phrase or, with `*`, a stem."""
+        """Add a word, a phrase or, with `*`, a stem."""
         if entry.endswith("*") and " " not in entry:
             self.stems[entry[:-1]] = self.stems.get(entry[:-1], 0) | bit
             return
@@ -72,93 +67,100 @@ class Vocabulary:
             self.longest[words[0]] = max(self.longest.get(words[0], 0), len(words))
 
 
-_REMEMBERED: Final = 50_000
+@cache
+def english() -> Vocabulary:
+    """The English words, without the other languages."""
+    return read_language((_LEXICON / "english.txt").read_text("utf-8"))
 
 
 @cache
 def languages() -> dict[str, Vocabulary]:
-    """Every language of the lexicon."""
-    folder = files("markscheme.marking.reading.lexicon")
-    return {
-        path.name.removesuffix(".txt"): read_language(path.read_text("utf-8"))
-        for path in sorted(folder.iterdir(), key=lambda path: path.name)
-        if path.name.endswith(".txt")
-    }
+    """Every language of the lexicon, by name."""
+    names = sorted(path.name.removesuffix(".txt") for path in _LEXICON.iterdir() if path.name.endswith(".txt"))
+    others = {name: read_language((_LEXICON / f"{name}.txt").read_text("utf-8")) for name in names if name != "english"}
+    return {name: others.get(name) or english() for name in names}
 
 
 def read_language(text: str) -> Vocabulary:
     """The vocabulary in a data file: `CLASS: entry | entry`, one class per line."""
     found = Vocabulary()
     for line in text.splitlines():
-        name, colon, entries = line.partition(":")
+        name, colon, rest = line.partition(":")
         if line.startswith("#") or not colon:
             continue
-        name = name.strip()
-        group: list[str] = []
-        for entry in filter(None, (each.strip() for each in entries.split(" | " if name != "IS" else "|"))):
-            if name == "DECIMAL":
-                found.decimal = entry
-            elif name == "WORDS":
-                group.append(entry)
-            elif name == "OPTION_LETTERS":
-                label, _, letter = entry.partition("=")
-                found.letters[label] = letter
-            elif name in ("NUMBER", "SCALE"):
-                word, _, value = entry.partition("=")
-                found.values[word] = Fraction(value)
-                found.add(word, BIT[name])
-            elif name in BIT:
-                found.add(entry, BIT[name])
-        if group:
-            found.groups.append(tuple(group))
-    found.phrases = {words: bits | found.announces(words[1:]) for words, bits in found.phrases.items()}
+        entries = [each.strip() for each in rest.split(" | ") if each.strip()]
+        if name == "DECIMAL":
+            found.decimal = entries[0]
+        elif name == "WORDS":
+            found.groups.append(tuple(entries))
+        elif name == "OPTION_LETTERS":
+            found.letters |= dict(entry.split("=") for entry in entries)
+        elif name in CLASSES:
+            for entry in entries:
+                word, _, value = entry.rpartition("=") if name in ("NUMBER", "SCALE") else (entry, "", "")
+                if value:
+                    found.values[word] = Fraction(value)
+                found.add(word, CLASSES[name])
+        else:
+            found.lists.setdefault(name, []).extend(entries)
+    known = found.phrases | {(word,): classes for word, classes in found.words.items()}
+    for words in found.phrases:  # "the correct answer" announces what "correct answer" does
+        found.phrases[words] |= known.get(words[1:], 0) & kinds.ANSWER
     return found
 
 
 @cache
 def vocabulary(language: str) -> Vocabulary:
     """The vocabulary of a language on top of the English one."""
-    english, own = languages()["english"], languages()[language]
-    if own is english:
-        return english
-    firsts = english.longest.keys() | own.longest.keys()
+    base, own = languages()["english"], languages()[language]
+    if own is base:
+        return base
+    firsts = base.longest.keys() | own.longest.keys()
     return Vocabulary(
-        {**english.words, **own.words},
-        {**english.phrases, **own.phrases},
-        {word: max(english.longest.get(word, 0), own.longest.get(word, 0)) for word in firsts},
-        {**english.stems, **own.stems},
-        {**english.values, **own.values},
-        {**english.letters, **own.letters},
-        english.groups,
+        base.words | own.words,
+        base.phrases | own.phrases,
+        {word: max(base.longest.get(word, 0), own.longest.get(word, 0)) for word in firsts},
+        base.stems | own.stems,
+        base.values | own.values,
+        base.letters | own.letters,
+        base.groups,
         own.decimal,
     )
 
 
 @cache
-def _speakers() -> dict[str, tuple[tuple[str, float], ...]]:
-    """Which languages have a word, and how much it tells for each: a short word less, one of few languages more."""
-    speakers: dict[str, list[str]] = {}
-    for name, language in languages().items():
-        for word in language.words.keys() | language.longest.keys():
-            speakers.setdefault(word, []).append(name)
-    return {word: tuple((name, _told(word, name) / len(names)) for name in names) for word, names in speakers.items()}
+def unspaced_words(language: str) -> re.Pattern[str] | None:
+    """Match the words of a language that is written without blanks, longest first; `None` for the others."""
+    entries = sorted((word for word in languages()[language].words if _UNSPACED.search(word)), key=len, reverse=True)
+    return re.compile("|".join(map(re.escape, entries))) if entries else None
 
 
-def _told(word: str, language: str) -> float:
-    answers = languages()[language].words.get(word, 0) & (BIT["YES"] | BIT["NO"])
-    return 1.0 if answers or not word.isascii() else min(1.0, len(word) / 6)
+class _Speakers(NamedTuple):
+    """How strongly a word suggests English, the likeliest other language, and each language that has it."""
+
+    english: float
+    other: float
+    each: tuple[tuple[str, float], ...]
 
 
 @cache
-def _unspaced_entries(language: str) -> re.Pattern[str]:
-    entries = sorted((word for word in languages()[language].words if _UNSPACED.search(word)), key=len, reverse=True)
-    return re.compile("|".join(map(re.escape, entries)) or r"(?!)")
+def _speakers() -> dict[str, _Speakers]:
+    """What each word of the lexicon says about the language: short and shared words say less."""
+    names: dict[str, list[str]] = {}
+    for name, language in languages().items():
+        for word in language.words.keys() | language.longest.keys():
+            names.setdefault(word, []).append(name)
+    found = {}
+    for word, known in names.items():
+        weights = {name: _weight(word, name) / len(known) for name in known}
+        other = max((weight for name, weight in weights.items() if name != "english"), default=0.0)
+        found[word] = _Speakers(weights.get("english", 0.0), other, tuple(weights.items()))
+    return found
 
 
-def unspaced_words(language: str) -> re.Pattern[str] | None:
-    """The words of a language that is written without blanks, longest first; `None` for the others."""
-    pattern = _unspaced_entries(language)
-    return None if pattern.pattern == r"(?!)" else pattern
+def _weight(word: str, language: str) -> float:
+    answers = languages()[language].words.get(word, 0) & (kinds.YES | kinds.NO)
+    return 1.0 if answers or not word.isascii() else min(1.0, len(word) / 6)
 
 
 _SCRIPTS: Final = (
@@ -166,9 +168,9 @@ _SCRIPTS: Final = (
     (re.compile("[\u0e00-\u0e7f]"), "thai"),
     (re.compile("[\u3400-\u9fff]"), "chinese"),
 )
-# The least share of its own signs in a text of a language with a script of its own: less is a word among others.
+# The least share of its own signs in a text of a language with a script of its own; fewer are a foreign word.
 _OWN: Final = 0.1
-# A language other than English must know this many times as many words of a text: names and loans are in both.
+# Another language must know this many times as many words of a text as English: names and loans are in both.
 _SURE: Final = 1.3
 
 
@@ -178,25 +180,29 @@ def language_of(text: str) -> str:
         for script, name in _SCRIPTS:
             if len(script.findall(text)) > _OWN * len(text) and name in languages():
                 return name
-    speakers, tally = _speakers(), {"english": 0.3}
-    for word in _WORD.findall(text.lower()):
-        for name, told in speakers.get(word, ()):
-            tally[name] = tally.get(name, 0.0) + told
+    speakers = _speakers()
+    known = [found for word in _WORD.findall(text.lower()) if (found := speakers.get(word)) is not None]
+    english = 0.3 + sum(each.english for each in known)
+    if sum(each.other for each in known) <= _SURE * english:
+        return "english"  # no other language can be ahead
+    tally: dict[str, float] = {}
+    for each in known:
+        for name, weight in each.each:
+            tally[name] = tally.get(name, 0.0) + weight
     best = max(tally, key=lambda name: tally[name])
-    return best if tally[best] > _SURE * tally["english"] else "english"
+    return best if tally[best] > _SURE * english else "english"
 
 
 @cache
 def _announcing(language: str) -> frozenset[str]:
-    """The words with which an answer is announced or chosen; of phrases the last words."""
-    bits = BIT["ANSWER"] | BIT["CHOOSE"] | BIT["GOOD"] | BIT["OPTION"] | BIT["RETRACT"]
+    """The words that announce or choose an answer; of phrases the last words."""
     words = vocabulary(language)
-    single = {word for word, classes in words.words.items() if classes & bits}
-    return frozenset(single | {phrase[-1] for phrase, classes in words.phrases.items() if classes & bits})
+    single = {word for word, classes in words.words.items() if classes & _ANNOUNCES}
+    return frozenset(single | {phrase[-1] for phrase, classes in words.phrases.items() if classes & _ANNOUNCES})
 
 
 def announces(text: str, start: int, end: int) -> bool:
-    """Whether a stretch has a word that could announce an answer; scripts without blanks always may."""
+    """True if a stretch has a word that could announce an answer; in scripts without blanks it always may."""
     part = text[start:end].lower()
     language = "english" if part.isascii() else language_of(part)
     if unspaced_words(language) is not None or "####" in part:
