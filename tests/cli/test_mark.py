@@ -45,7 +45,7 @@ def test_mark_on_a_file_of_puzzles_judges_by_countdown(tmp_path, capsys):
 
 @pytest.mark.parametrize(
     ("content", "told"),
-    [("", "holds no outputs"), ("nonsense\n", "bad.jsonl:0: the line is no JSON object"), ("{}\n", "no output")],
+    [("", "holds no outputs"), ("nonsense\n", "bad.jsonl:0: the line is not a JSON object"), ("{}\n", "no output")],
 )
 def test_mark_on_a_bad_file_says_what_and_fails(tmp_path, capsys, content, told):
     path = tmp_path / "bad.jsonl"

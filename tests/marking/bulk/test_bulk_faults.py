@@ -10,9 +10,9 @@ from markscheme.cli import main
 from markscheme.errors import DataError, MarkingError
 from markscheme.marking import sandbox
 from markscheme.marking.bulk.campaign import mark_in_bulk
-from markscheme.marking.bulk.shard_parts import MarksPart
-from markscheme.marking.bulk.shard_worker import Job, mark_shard
+from markscheme.marking.bulk.parts import MarksPart
 from markscheme.marking.bulk.shards import COLUMNS, Shard
+from markscheme.marking.bulk.workers import Job, mark_shard
 from markscheme.types import Mark, Verdict
 
 pytestmark = [pytest.mark.needs("pyarrow"), pytest.mark.usefixtures("small_shards")]
@@ -85,7 +85,7 @@ def test_file_when_a_page_is_corrupt_then_it_is_named_and_the_others_are_marked(
 
 
 def test_worker_when_it_fails_in_an_unknown_way_then_the_shard_is_named(tmp_path, monkeypatch):
-    monkeypatch.setattr("markscheme.marking.bulk.shard_worker.TASK", "os:abort_")
+    monkeypatch.setattr("markscheme.marking.bulk.workers.TASK", "os:abort_")
     file = write_parquet(tmp_path / "f.parquet", puzzles(300))
     said = r"a worker failed on \S+f\.parquet \(\d+ to \d+\): AttributeError.*; 3 of 3 parts could not be marked"
     with pytest.raises(MarkingError, match=said):
@@ -125,14 +125,14 @@ def test_command_when_a_file_is_damaged_then_every_protocol_marks_the_others(tmp
 def test_part_when_texts_are_long_then_written_before_there_are_many(tmp_path, monkeypatch):
     import pyarrow.parquet as pq
 
-    from markscheme.marking.bulk import shard_parts
+    from markscheme.marking.bulk import parts
 
-    monkeypatch.setattr(shard_parts, "GROUP_CHARACTERS", 1000)
+    monkeypatch.setattr(parts, "GROUP_CHARACTERS", 1000)
     part = MarksPart(tmp_path / "part-00000.parquet", {})
     with part:
         for number in range(20):
             part.add(number, "id", None, Mark(verdict=Verdict.WRONG, protocol="p@1", answer="x" * 300))
-        part.finish(shard_parts.ShardOutcome(marks=20))
+        part.finish(parts.ShardOutcome(marks=20))
     about = pq.read_metadata(tmp_path / "part-00000.parquet")
     assert about.row_group(0).num_rows == 4
     assert about.num_rows == 20

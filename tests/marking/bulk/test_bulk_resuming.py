@@ -10,8 +10,8 @@ from stored_outputs import puzzles, write_lines, write_parquet
 from markscheme.errors import DataError, JournalError, UsageError
 from markscheme.marking import get_protocol
 from markscheme.marking.bulk.campaign import mark_in_bulk
-from markscheme.marking.bulk.shard_worker import Golds, Job, golds_of, mark_shard
 from markscheme.marking.bulk.shards import PLAN_FILE, Shard
+from markscheme.marking.bulk.workers import Golds, Job, golds_of, mark_shard
 
 pytestmark = [pytest.mark.needs("pyarrow"), pytest.mark.usefixtures("small_shards")]
 

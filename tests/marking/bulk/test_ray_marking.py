@@ -66,7 +66,7 @@ def test_marking_when_others_use_the_cluster_then_it_says_what_it_waits_for(clus
     import ray
 
     monkeypatch.setattr("markscheme.marking.bulk.campaign.SAY_EVERY", 0.2)
-    monkeypatch.setattr("markscheme.marking.bulk.shard_worker.LOOK_EVERY", 0.1)
+    monkeypatch.setattr("markscheme.marking.bulk.workers.LOOK_EVERY", 0.1)
     enough = tmp_path / "enough"
 
     def keep_a_core():

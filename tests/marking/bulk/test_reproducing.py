@@ -131,9 +131,9 @@ def test_reproduce_when_rows_are_missing_doubled_or_without_output_then_said(che
     assert row.remarks[:2] == [
         "rows that could not be read: 1, the first: a.jsonl, row 7: no field gold or no field ground_truth or no field gt "
         "or no field target or no field answer",
-        "rows that are there more than once: 1 (a)",
+        "rows that occur more than once: 1 (a)",
     ]
-    assert "there are 5 problems, where 9 belong" in row.remarks
+    assert "there are 5 problems instead of 9" in row.remarks
     assert {each.kind: each.samples for each in row.differing}["no output is stored"] == 1
     wrong = checked(ROWS, "problems = 5", published="60.0")
     assert wrong.remarks[-1] == "published if missing problems (1) count as wrong (by stored)"

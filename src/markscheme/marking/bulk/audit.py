@@ -1,6 +1,6 @@
-"""How much of a score is the grader: the same responses under several protocols, and where they part.
+"""Mark the same responses under several protocols and report where they differ.
 
-Streams: of the responses themselves only those on which the protocols differ are kept, and of those a limited number.
+Responses are streamed. Only a limited number of those on which the protocols differ is kept.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from markscheme.types import CountdownGold, Gold, Mark, Problem, Response, Verdi
 if TYPE_CHECKING:
     from markscheme.statistics import Interval
 
-TAIL = 400  # characters of a differing response that are kept, from its end: where the answer stands
+TAIL = 400  # characters kept from the end of a differing response, which usually has the answer
 
 
 class Score(msgspec.Struct, frozen=True, kw_only=True):
-    """What one protocol makes of the responses."""
+    """The score under one protocol."""
 
     protocol: str  # "name@version"
-    score: float | None  # mean over problems of the share that is right; null when nothing could be scored
+    score: float | None  # mean over problems of the share of correct responses; null if nothing could be scored
     low: float | None
     high: float | None
     verdicts: dict[str, int]
-    flags: dict[str, int] = {}  # what the marks say besides: "refusal", "empty reply", "rounded"
+    flags: dict[str, int] = {}  # flags of the marks: "refusal", "empty reply", "rounded"
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,23 +44,26 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     ending: str
     marks: dict[str, Mark]  # by protocol name
 
+    @classmethod
+    def of(cls, response: Response, problem: Problem, marks: dict[str, Mark]) -> Difference:
+        ending = response.text[-TAIL:]
+        return cls(problem=problem.id, sample=response.sample, gold=problem.gold, ending=ending, marks=marks)
+
 
 class Pattern(msgspec.Struct, frozen=True, kw_only=True):
-    """How often exactly these protocols, and no others, called a response right."""
+    """How often exactly these protocols, and no others, called a response correct."""
 
     right: list[str]
     responses: int
 
 
 class Audit(msgspec.Struct, frozen=True, kw_only=True):
-    """The whole comparison."""
-
     benchmark: str
     responses: int
     problems: int
-    errors: int  # responses that never came: no protocol has an opinion on them
+    errors: int  # failed requests, which no protocol judges
     scores: list[Score]
-    disagreements: dict[str, dict[str, int]]  # how many responses two protocols judge differently
+    disagreements: dict[str, dict[str, int]]  # number of responses that two protocols judge differently
     differing: int
     patterns: list[Pattern]  # of the differing responses, the most frequent first
     differences: list[Difference]  # examples of every pattern in turn
@@ -68,19 +71,19 @@ class Audit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def applicable_protocols(gold: Gold) -> list[str]:
-    """Every protocol that can read this gold and is installed."""
+    """Return the names of the installed protocols that can read this gold."""
     return [rule.name for rule in _installed(gold) if _reads(rule, gold)]
 
 
 def _installed(gold: Gold) -> list[Protocol]:
-    """Every installed protocol for puzzles, or every one for answers."""
+    """Return every installed protocol for puzzles, or every one for answers."""
     puzzle = isinstance(gold, CountdownGold)
     rules = [get_protocol(name) for name in protocol_names()]
     return [rule for rule in rules if (rule.gold == "countdown") == puzzle and rule.available()]
 
 
 def _reads(rule: Protocol, gold: Gold) -> bool:
-    """Whether a gold is of the kind that a protocol judges against."""
+    """True if a gold is of the kind that a protocol judges against."""
     from markscheme.marking.protocols._numeric import gold_number
 
     return rule.gold != "number" or (isinstance(gold, str) and gold_number(gold) is not None)
@@ -95,7 +98,7 @@ def audit(
     workers: int | None = None,
     think_end: str = THINK_END,
 ) -> Audit:
-    """Judge every response under every protocol. `keep` bounds how many differing responses are kept in full."""
+    """Judge every response under every protocol and keep at most `keep` differing responses."""
     pairs = iter(pairs)
     first = next(pairs, None)
     if first is None:
@@ -109,12 +112,10 @@ def audit(
     return counts.audit(benchmark)
 
 
-Right = tuple[str, ...]  # the protocols that call a response right
+Right = tuple[str, ...]  # the protocols that call a response correct
 
 
 class _AuditCounts:
-    """What is counted while the responses pass by."""
-
     def __init__(self, rules: Sequence[Protocol], keep: int) -> None:
         self.rules, self.keep = rules, keep
         self.tallies: dict[str, Counter[tuple[str, Verdict]]] = {rule.name: Counter() for rule in rules}
@@ -127,13 +128,12 @@ class _AuditCounts:
         self.responses = self.errors = 0
 
     def note_unread(self, problem: Problem) -> None:
-        """Which protocols cannot read the gold of a problem that was not seen before."""
+        """Remember the protocols that cannot read the gold of a new problem."""
         for rule in self.rules:
             if not _reads(rule, problem.gold):
                 self.unread.setdefault(rule.name, {})[problem.key] = problem.gold
 
     def add(self, response: Response, problem: Problem, marks: dict[str, Mark]) -> None:
-        """Count one response."""
         self.responses += 1
         self.keys.add(problem.key)
         self.errors += marks[self.rules[0].name].verdict is Verdict.ERROR
@@ -149,13 +149,10 @@ class _AuditCounts:
                 self.apart[other][one] += 1
         self.patterns[right] = self.patterns.get(right, 0) + 1
         if len(kept := self.examples.setdefault(right, [])) < self.keep:
-            ending = response.text[-TAIL:]
-            kept.append(
-                Difference(problem=problem.id, sample=response.sample, gold=problem.gold, ending=ending, marks=marks)
-            )
+            kept.append(Difference.of(response, problem, marks))
 
     def audit(self, benchmark: str) -> Audit:
-        """The comparison among the protocols that read every gold."""
+        """Return the comparison of the protocols that can read every gold."""
         rules = [rule for rule in self.rules if rule.name not in self.unread]
         names = [rule.name for rule in rules]
         patterns, examples = _among(names, self.patterns, self.examples, self.keep)
@@ -172,7 +169,7 @@ class _AuditCounts:
             patterns=[Pattern(right=list(pattern), responses=patterns[pattern]) for pattern in by_count],
             differences=[each for turn in in_turn for each in turn if each is not None][: self.keep],
             left_out={
-                name: f"{len(golds)} of {len(self.keys)} golds are no numbers, such as {str(next(iter(golds.values())))[:40]!r}"
+                name: f"{len(golds)} of {len(self.keys)} golds are not numbers, such as {str(next(iter(golds.values())))[:40]!r}"
                 for name, golds in self.unread.items()
             },
         )
@@ -181,7 +178,7 @@ class _AuditCounts:
 def _among(
     names: Sequence[str], patterns: dict[Right, int], examples: dict[Right, list[Difference]], keep: int
 ) -> tuple[dict[Right, int], dict[Right, list[Difference]]]:
-    """Patterns and examples without the protocols that were left out: those that then agree are gone."""
+    """Return patterns and examples without the left-out protocols, and without responses on which the others agree."""
     counts: dict[Right, int] = {}
     shown: dict[Right, list[Difference]] = {}
     for pattern, count in patterns.items():
@@ -195,7 +192,7 @@ def _among(
 
 
 def score(label: str, responses: Counter[tuple[str, Verdict]], flags: Counter[str] | None = None) -> Score:
-    """The mean over problems with its interval, and the verdicts behind it; `responses` by problem key and verdict."""
+    """Return the mean over problems with its interval and verdicts; `responses` counts (problem key, verdict)."""
     from markscheme.statistics import interval, tally
 
     counts = tally(responses)
@@ -205,7 +202,6 @@ def score(label: str, responses: Counter[tuple[str, Verdict]], flags: Counter[st
 def score_of(
     label: str, accuracy: Interval, verdicts: Mapping[Verdict, int], flags: Counter[str] | None = None
 ) -> Score:
-    """A score whose interval is known."""
     defined = accuracy.estimate == accuracy.estimate  # not nan
     return Score(
         protocol=label,
@@ -220,7 +216,7 @@ def score_of(
 def judged(
     pairs: Iterator[tuple[Response, Problem]], rules: Sequence[Protocol], workers: int | None, think_end: str
 ) -> Iterator[tuple[Response, Problem, dict[str, Mark]]]:
-    """Each pair with its marks. The pairs run ahead of the marks by what is being worked on, no more."""
+    """Yield each pair with its marks. The pairs are read ahead only as far as marking needs them."""
     ours, theirs = itertools.tee(pairs)
     jobs = (
         (rule, response, as_gold(problem.gold, rule), think_end, problem)

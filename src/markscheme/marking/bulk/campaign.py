@@ -1,9 +1,8 @@
-"""Marking files of stored outputs, from two lines to tens of millions, shard by shard: in this process where there is
-one shard, else on this machine's cores or on a Ray cluster.
+"""Mark files of stored outputs, shard by shard: in this process, on this machine's cores or on a Ray cluster.
 
-Marks go to `OUT/<protocol>/part-00012.jsonl` or `.parquet`, one file a shard in the form of its outputs, beside a plan
-that says what they are of, so that marks of different things never mix. Giving the same command again goes on where it
-was, also after the files were moved: they are known by name below the source, size and a sample of their content.
+Marks go to `OUT/<protocol>/part-00012.jsonl` or `.parquet`, next to a plan that says what they are marks of, so that
+different marks never mix. The same command continues an interrupted marking, also after the files were moved: they are
+known by their name below the source, their size and a sample of their content.
 """
 
 from __future__ import annotations
@@ -14,7 +13,8 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
+from functools import partial
 from pathlib import Path
 from typing import Literal, Self
 
@@ -24,74 +24,29 @@ from markscheme.errors import DataError, JournalError, MarkingError, UsageError
 from markscheme.marking import get_protocol
 from markscheme.marking.bulk.audit import Score, score_of
 from markscheme.marking.bulk.outputs import NAMING, Matcher
-from markscheme.marking.bulk.shard_parts import ShardOutcome, outcome_of, part_file, remove_leftovers
-from markscheme.marking.bulk.shard_worker import (
+from markscheme.marking.bulk.parts import ShardOutcome, outcome_of, part_file, remove_leftovers
+from markscheme.marking.bulk.shards import PLAN_FILE, Shard, find, rows_of, shards_of
+from markscheme.marking.bulk.workers import (
     UNUSABLE,
     Ended,
     Job,
     ShardFailure,
+    complaint,
     golds_of,
     mark_here,
     mark_on_ray,
-    raised,
 )
-from markscheme.marking.bulk.shards import PLAN_FILE, Shard, find, rows_of, shards_of
 from markscheme.marking.marker import FAILED
 from markscheme.marking.reading.sections import THINK_END
 from markscheme.runs.folder import write_atomically
 
 SAY_EVERY = 10.0
-
-Say = Callable[[str], None]
-
-
-class Progress:
-    """A line every some seconds for the time of a block, and one when all is done."""
-
-    def __init__(self, parts: int, done: int, say: Say) -> None:
-        self._parts, self._done, self._say = parts, done, say
-        self._marks = 0
-        self._note = ""
-        self._began = time.monotonic()
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._tick, name="progress", daemon=True)
-
-    def __enter__(self) -> Self:
-        if self._done:
-            self._say(f"{self._done} of {self._parts} parts are there from before")
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._over.set()
-        self._thread.join()
-        if self._done == self._parts and (self._parts > 1 or time.monotonic() - self._began > SAY_EVERY):
-            self._say(self._line())
-
-    def add(self, outcome: ShardOutcome) -> None:
-        """A part is done."""
-        self._done += 1
-        self._marks += outcome.marks
-
-    def note(self, text: str) -> None:
-        """What else is worth saying, until there is something newer."""
-        self._note = f"; {text}"
-
-    def _tick(self) -> None:
-        while not self._over.wait(SAY_EVERY):
-            self._say(self._line() + self._note)
-
-    def _line(self) -> str:
-        seconds = time.monotonic() - self._began
-        rate = self._marks / max(seconds, 1e-9)
-        return (
-            f"{self._done} of {self._parts} parts, {self._marks:,} responses marked in {seconds:,.0f} s, {rate:,.0f}/s"
-        )
-
-
 VERSION = 2
 BLOCK = 16 << 10
 BLOCKS = 16  # blocks of a file that are compared, spread from its first byte to its last
+
+Say = Callable[[str], None]
+Engine = Literal["local", "ray"]
 
 _COMPARED = {
     "protocol": "version of the protocol",
@@ -101,8 +56,41 @@ _COMPARED = {
 }
 
 
+class Progress:
+    """Report progress every few seconds while a block runs, and once at its end."""
+
+    def __init__(self, parts: int, done: int, say: Say) -> None:
+        self.parts, self.done, self.say = parts, done, say
+        self.marks = 0
+        self.note = ""
+        self._began = time.monotonic()
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._tick, name="progress", daemon=True)
+
+    def __enter__(self) -> Self:
+        if self.done:
+            self.say(f"{self.done} of {self.parts} parts are there from before")
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+        if self.done == self.parts and (self.parts > 1 or time.monotonic() - self._began > SAY_EVERY):
+            self.say(self._line())
+
+    def _tick(self) -> None:
+        while not self._over.wait(SAY_EVERY):
+            self.say("; ".join(filter(None, [self._line(), self.note])))
+
+    def _line(self) -> str:
+        seconds = time.monotonic() - self._began
+        rate = self.marks / max(seconds, 1e-9)
+        return f"{self.done} of {self.parts} parts, {self.marks:,} responses marked in {seconds:,.0f} s, {rate:,.0f}/s"
+
+
 class Input(msgspec.Struct, frozen=True):
-    """A file of stored outputs, by what it holds rather than by where it lies."""
+    """A file of stored outputs, identified by its content and not by its folder."""
 
     name: str
     size: int
@@ -110,17 +98,16 @@ class Input(msgspec.Struct, frozen=True):
 
 
 class MarkingPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """What the parts in a folder are of."""
+    """What the parts in a folder are marks of."""
 
     version: int = VERSION
     protocol: str
-    golds: tuple[str, ...]  # sha256 of the benchmark's data files; none where rows bring their own
+    golds: tuple[str, ...]  # sha256 of the benchmark's data files; empty if the rows have their own golds
     think_end: str
     files: tuple[Input, ...]
     cuts: tuple[tuple[int, int, int], ...]  # number of the file, start, end: part 0, part 1 …
 
     def shards(self, source: Path) -> list[Shard]:
-        """The shards of the parts, in order."""
         files = [str(source / one.name) for one in self.files]
         return [Shard(files[number], start, end) for number, start, end in self.cuts]
 
@@ -132,14 +119,13 @@ class _Stored(msgspec.Struct):
 def make_plan(
     source: Path, files: Sequence[Path], protocol: str, golds: tuple[str, ...], think_end: str
 ) -> MarkingPlan:
-    """The plan for these files of a source."""
     cuts = [(number, shard.start, shard.end) for number, file in enumerate(files) for shard in shards_of(file)]
     inputs = tuple(_input(file, source) for file in files)
     return MarkingPlan(protocol=protocol, golds=golds, think_end=think_end, files=inputs, cuts=tuple(cuts))
 
 
 def agreed_plan(folder: Path, plan: MarkingPlan) -> MarkingPlan:
-    """The plan that the folder has if it is of the same, which may cut otherwise; this one, if it has none yet."""
+    """Return the folder's own plan if it is for the same marks (it may cut differently); store this one if it has none."""
     file = folder / PLAN_FILE
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -172,15 +158,12 @@ def _input(file: Path, source: Path) -> Input:
     return Input(file.relative_to(source).as_posix(), size, digest.hexdigest())
 
 
-Engine = Literal["local", "ray"]
-
-
 class Marked(msgspec.Struct, frozen=True):
     """The result under one protocol."""
 
     score: Score
     outcome: ShardOutcome
-    folder: str  # empty where no marks are kept
+    folder: str  # empty if no marks are kept
     parts: int
     earlier: int  # parts that were done before
 
@@ -198,44 +181,39 @@ def mark_in_bulk(
     ray_address: str | None = None,
     say: Say = lambda _: None,
 ) -> Marked:
-    """Mark everything at `source` under one protocol into `out`, or what is still missing there.
-
-    Without `out` only the score is kept.
-    """
-    if out is None:
-        options = {"benchmark": benchmark, "data_dir": data_dir, "think_end": think_end, "workers": workers, "say": say}
-        with tempfile.TemporaryDirectory(prefix="markscheme-") as scratch:
-            scored = mark_in_bulk(source, protocol, Path(scratch), **options)  # type: ignore[arg-type]
-            return msgspec.structs.replace(scored, folder="")
+    """Mark what is not marked yet at `source` under one protocol. Without `out` only the score is kept."""
     rule = get_protocol(protocol)
-    if source.is_dir() and out.resolve().is_relative_to(source.resolve()):
+    if out is not None and source.is_dir() and out.resolve().is_relative_to(source.resolve()):
         raise UsageError(
-            f"--out {out} lies in {source}, where everything is read as outputs; choose a folder elsewhere."
+            f"--out {out} is inside {source}, where every file is read as outputs; choose a folder elsewhere."
         )
     golds = golds_of(benchmark, data_dir) if benchmark is not None else None
-    folder = out / rule.name
-    files = find(source).files
-    plan = agreed_plan(folder, make_plan(source, files, rule.label, golds.sha256 if golds else (), think_end))
-    shards = plan.shards(source.absolute())
-    parts = [part_file(folder, number, shard.file) for number, shard in enumerate(shards)]
-    ended = _earlier(parts, say)
-    jobs = {
-        number: Job(shard, str(parts[number].absolute()), rule.source or rule.label, golds, think_end)
-        for number, shard in enumerate(shards)
-        if number not in ended
-    }
-    earlier = len(ended)
-    if jobs:
-        with Progress(len(parts), earlier, say) as progress:
-            work = mark_on_ray(jobs, ray_address, progress.note) if engine == "ray" else mark_here(jobs, workers)
-            ended |= _all_of(work, len(jobs), progress)
-    remove_leftovers(folder)
-    outcome = _total([ended[number] for number in sorted(ended)])
-    return Marked(_score(rule.label, source, parts, outcome, say), outcome, str(folder), len(parts), earlier)
+    with ExitStack() as stack:
+        kept = out or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="markscheme-")))
+        folder = kept / rule.name
+        plan = make_plan(source, find(source).files, rule.label, golds.sha256 if golds else (), think_end)
+        shards = agreed_plan(folder, plan).shards(source.absolute())
+        parts = [part_file(folder, number, shard.file) for number, shard in enumerate(shards)]
+        ended = _earlier(parts, say)
+        jobs = {
+            number: Job(shard, str(parts[number].absolute()), rule.source or rule.label, golds, think_end)
+            for number, shard in enumerate(shards)
+            if number not in ended
+        }
+        earlier = len(ended)
+        if jobs:
+            with Progress(len(parts), earlier, say) as progress:
+                note = partial(setattr, progress, "note")
+                work = mark_on_ray(jobs, ray_address, note) if engine == "ray" else mark_here(jobs, workers)
+                ended |= _all_of(work, len(jobs), progress)
+        remove_leftovers(folder)
+        outcome = sum((ended[number] for number in sorted(ended)), ShardOutcome())
+        score = _score(rule.label, source, parts, outcome, say)
+        return Marked(score, outcome, str(folder) if out is not None else "", len(parts), earlier)
 
 
 def default_protocol(source: Path, benchmark: str | None, data_dir: str | None) -> str:
-    """The benchmark's protocol, or what the first gold in the files is judged by."""
+    """Return the benchmark's protocol, or the one for the first gold in the files."""
     if benchmark is not None:
         from markscheme.benchmarks import benchmark as load
 
@@ -247,17 +225,15 @@ def default_protocol(source: Path, benchmark: str | None, data_dir: str | None) 
             try:
                 problem = Matcher()(row, shard.file, place)[0]
             except UNUSABLE as error:
-                reason = reason or (str(error) if place in str(error) else f"{place}: {error}")
+                reason = reason or complaint(error, place)
                 continue
             if problem is not None:
                 return problem.protocol
-    raise DataError(
-        reason or f"{source} holds no outputs with a gold answer; say with -b which benchmark they are for."
-    )
+    raise DataError(reason or f"{source} holds no outputs with a gold answer; name their benchmark with -b.")
 
 
 def _earlier(parts: Sequence[Path], say: Say) -> dict[int, ShardOutcome]:
-    """The parts that are there and whole. One that a crash of the machine has damaged counts as missing."""
+    """Return the outcomes of the parts that are complete. A part damaged by a crash of the machine counts as missing."""
     whole: dict[int, ShardOutcome] = {}
     for number, part in enumerate(parts):
         if not part.exists():
@@ -271,35 +247,25 @@ def _earlier(parts: Sequence[Path], say: Say) -> dict[int, ShardOutcome]:
 
 
 def _all_of(work: Ended, jobs: int, progress: Progress) -> dict[int, ShardOutcome]:
-    """All outcomes. A shard that cannot be read, or ends its worker, does not stop the others; it is told in the end."""
+    """Collect all outcomes. A shard that cannot be read, or kills its worker, is reported after the others are done."""
     done: dict[int, ShardOutcome] = {}
     failed: list[ShardFailure] = []
     with closing(work):
         for number, ended in work:
             if isinstance(ended, ShardOutcome):
                 done[number] = ended
-                progress.add(ended)
+                progress.done += 1
+                progress.marks += ended.marks
             elif ended.kind in (DataError.__name__, MarkingError.__name__):
                 failed.append(ended)
-            else:  # no room on the disk, another version on a node: the others would fare no better
-                raise raised(ended)
+            else:  # a full disk or another version on a node: the others would fail as well
+                raise ended.raised()
     if failed:
-        raise raised(failed[0], f"; {len(failed)} of {jobs} parts could not be marked, the others are kept")
+        raise failed[0].raised(f"; {len(failed)} of {jobs} parts could not be marked, the others are kept")
     return done
 
 
-def _total(outcomes: Sequence[ShardOutcome]) -> ShardOutcome:
-    return ShardOutcome(
-        marks=sum(one.marks for one in outcomes),
-        unmatched=sum(one.unmatched for one in outcomes),
-        unusable=sum(one.unusable for one in outcomes),
-        example=next((one.example for one in outcomes if one.example), ""),
-        failed=sum(one.failed for one in outcomes),
-    )
-
-
 def _score(label: str, source: Path, parts: Sequence[Path], outcome: ShardOutcome, say: Say) -> Score:
-    """The mean over problems with its interval."""
     from markscheme.marking.bulk.tallying import AT_ONCE, tally_parts
     from markscheme.statistics import mean_interval
     from markscheme.statistics.counts import VERDICTS

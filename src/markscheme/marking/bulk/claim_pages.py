@@ -1,4 +1,4 @@
-"""Each class of differing samples as a run folder, so that the viewer has a page for it."""
+"""Write each class of differing samples as a run folder, so that the viewer has a page for it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from markscheme.types import Message, Problem, Prompt, Question
 
 
 def write_pages(out: Path, name: str, kinds: dict[str, list[Kept]]) -> list[Path]:
-    """A run folder `NAME/CLASS` for each class; marked as stored and by every protocol that judged."""
+    """Make a run folder `NAME/CLASS` for each class, with the stored marks and those of every protocol."""
     made = []
     for kind, kept in kinds.items():
         folder = out / _slug(name) / _slug(kind)

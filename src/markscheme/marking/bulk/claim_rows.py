@@ -1,4 +1,4 @@
-"""The stored rows behind a published figure, one at a time: JSON of any shape, tables and text logs, in bounded memory."""
+"""Read the stored rows of a published figure, one at a time in bounded memory: JSON of any shape, tables, text logs."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from markscheme.marking.bulk.claims import Between, Entry
 from markscheme.marking.equality.comparing import equal
 from markscheme.types import Gold, Problem, Response
 
-# Characters read at a time of a JSON document, and the most that one row of it may have.
-AT_ONCE, MOST = 1 << 20, 256 << 20
+AT_ONCE = 1 << 20  # characters of a JSON document read at a time
+MOST = 256 << 20  # characters of one row
 RIGHT = {"true", "1", "1.0", "correct", "right", "yes"}
 NOT_RIGHT = {"false", "0", "0.0", "-1", "-1.0", "wrong", "incorrect", "no"}
 
-# Called with the file and the number of its bytes that were read since the last call.
+# Called with the file and the number of its bytes read since the last call.
 Watch = Callable[[Path, int], None]
 
 
 class Stored(NamedTuple):
-    """One stored sample: what was answered, and what was made of it then."""
+    """One stored sample: the response, and the verdict, answer and score stored with it."""
 
     response: Response
     problem: Problem
@@ -41,7 +41,7 @@ class Stored(NamedTuple):
 
 
 class StoredRows:
-    """The samples of one row of a table. Iterate, once; what is odd about the files is counted meanwhile."""
+    """The samples of one row of a table. Iterate once; oddities of the files are collected meanwhile."""
 
     def __init__(self, entry: Entry, root: Path, watch: Watch = lambda *_: None) -> None:
         self.entry, self.root, self._watch = entry, root, watch
@@ -50,14 +50,12 @@ class StoredRows:
             raise DataError(f"no file matches {', '.join(entry.patterns)} in {root}; --root names the folder.")
         columns = entry.fields
         made = Fields(statement=columns.statement, gold=columns.gold, id=columns.id, choices=columns.choices)
-        plain = tuple(each for each in several(columns.gold) if not each.startswith("letter "))  # that needs choices
+        plain = tuple(each for each in several(columns.gold) if not each.startswith("letter "))  # which needs choices
         self._closed = ProblemMaker(made, "math")
         self._open = ProblemMaker(msgspec.structs.replace(made, choices=None, gold=plain), "math")
         self._golds = self._gold_table()
-        self.unread: list[str] = []
-        """Of each row that could not be read, where it is and why."""
-        self.doubled: list[str] = []
-        """Ids that one file holds more than once, as often as they are too many."""
+        self.unread: list[str] = []  # for each row that could not be read: where it is, and why
+        self.doubled: list[str] = []  # ids that one file holds more than once, once for each extra row
 
     def __iter__(self) -> Iterator[Stored]:
         seen: Counter[str] = Counter()
@@ -89,7 +87,7 @@ class StoredRows:
             raise DataError(f"nothing could be read for {self.entry.name}: {why}.")
 
     def _gold_table(self) -> dict[str, Gold] | None:
-        """Golds by the name of their problem, where they are not in the rows: from a file, or the benchmark's own."""
+        """Return golds by problem name if they are not in the rows: from a file, or from the benchmark."""
         entry, golds = self.entry, self.entry.golds
         if golds is None and entry.fields.gold == "official" and entry.benchmark is not None:
             from markscheme.benchmarks import benchmark
@@ -125,9 +123,7 @@ class StoredRows:
         others = (self._verdict(row, problem), self._value(columns.answer, row), self._value(columns.score, row))
         each = zip(texts, *(_each(value, len(texts)) for value in others), strict=True)
         for text, verdict, answer, score in each:
-            while (
-                isinstance(score, list) and len(score) == 1
-            ):  # a reward model's score of each step, where there is one
+            while isinstance(score, list) and len(score) == 1:  # a reward model's scores of the only step
                 (score,) = score
             yield (
                 None if text is None else str(text),
@@ -137,7 +133,7 @@ class StoredRows:
             )
 
     def _verdict(self, row: Row, problem: Problem) -> Any:
-        """What is stored, or what the first comparison says whose left side the row has; with none, not right."""
+        """Return the stored verdict, or that of the first comparison whose left side the row has; without one, False."""
         compared = False
         for stated in several(self.entry.fields.verdict):
             word = next((word for word in COMPARED if word in stated), None)
@@ -151,7 +147,7 @@ class StoredRows:
         return False if compared else None
 
     def _value(self, expression: Expression | None, row: Row) -> Any:
-        """What an expression gives, `None` where the row does not have it."""
+        """Evaluate an expression; `None` if the row does not have the field."""
         try:
             return self._open.read(expression)(row) if expression else None
         except MissingFieldError:
@@ -169,11 +165,11 @@ class StoredRows:
 
 
 class _Whole(dict[str, Any]):
-    """A JSON document that is one object: its values are the rows, unless the claim says otherwise."""
+    """A JSON document that is one object. Its values are the rows, unless the claim says otherwise."""
 
 
 def _json_rows(file: Path, records: str, watch: Watch) -> Iterator[Row]:
-    """The rows of JSON lines, of an array or of an object; a row with a name is given it as `key`."""
+    """Yield the rows of JSON lines, an array or an object. A named row gets its name as `key`."""
     steps = [step for step in records.split(".") if step]
     try:
         for value in _json_values(file, watch):
@@ -205,7 +201,7 @@ def _json_values(file: Path, watch: Watch) -> Iterator[Any]:
 
 
 def _elements(file: Path, watch: Watch) -> Iterator[Any]:
-    """The elements of a JSON array, however long it is: no more than one of them is held."""
+    """Yield the elements of a JSON array of any length, holding only one of them."""
     decoder, between, number = json.JSONDecoder(), re.compile(r"[\s,]*"), 0
     with file.open(encoding="utf-8-sig", errors="replace") as opened:
         text, place = opened.read(AT_ONCE).lstrip()[1:], 0
@@ -217,7 +213,7 @@ def _elements(file: Path, watch: Watch) -> Iterator[Any]:
                 value, place = decoder.raw_decode(text, place)
             except (ValueError, RecursionError) as problem:
                 held = len(text) - place
-                more = opened.read(max(AT_ONCE, held)) if held < MOST else ""  # twice as much: linear in all
+                more = opened.read(max(AT_ONCE, held)) if held < MOST else ""  # doubled, so linear overall
                 if not more:
                     raise DataError(f"{file}, element {number + 1}: not valid JSON ({problem}).") from None
                 watch(file, len(more))
@@ -228,7 +224,7 @@ def _elements(file: Path, watch: Watch) -> Iterator[Any]:
 
 
 def _below(value: Any, steps: list[str], file: Path) -> Iterator[Row]:
-    """The rows that a path leads to."""
+    """Yield the rows at a path."""
     if steps and steps[0] == "*":
         named = value.items() if isinstance(value, dict) else enumerate(_listed(value))
         for key, inner in named:
@@ -236,16 +232,18 @@ def _below(value: Any, steps: list[str], file: Path) -> Iterator[Row]:
     elif steps and isinstance(value, dict) and steps[0] in value:
         yield from _below(value[steps[0]], steps[1:], file)
     elif steps:
-        raise DataError(f"{file}: `records` leads to {steps[0]!r}, which is not there.")
+        raise DataError(f"{file}: `records` names {steps[0]!r}, which does not exist.")
     else:
         for row in _listed(value):
             if not isinstance(row, dict):
-                raise DataError(f"{file}: a row is {type(row).__name__}, not an object; `records` says where rows are.")
+                raise DataError(
+                    f"{file}: a row is {type(row).__name__}, not an object; set `records` to the path of the rows."
+                )
             yield row
 
 
 def _records(file: Path, separator: str, fields: dict[str, Between], watch: Watch) -> Iterator[Row]:
-    """The records of a text log, each as the fields that it has; what has none of them is not a record."""
+    """Yield the records of a text log as dicts of the fields they have; text without any field is not a record."""
     record: list[str] = []
     held = 0
     try:
@@ -255,7 +253,7 @@ def _records(file: Path, separator: str, fields: dict[str, Between], watch: Watc
                     record.append(line)
                     held += len(line)
                     if held > MOST:
-                        raise DataError(f"{file}: no line {separator!r} in {MOST >> 20} MB; `separator` ends a record.")
+                        raise DataError(f"{file}: no line {separator!r} in {MOST >> 20} MB; check `separator`.")
                     continue
                 yield from _cut("".join(record), fields)
                 watch(file, held)
@@ -280,19 +278,15 @@ def _listed(value: Any) -> list[Any]:
 
 
 def _each(value: Any, count: int) -> list[Any]:
-    """One value for each sample."""
+    """Return one value for each sample."""
     values = value if isinstance(value, list) else [value] * count
     if len(values) != count:
         raise ValueError(f"there are {count} samples and {len(values)} verdicts, answers or scores")
     return values
 
 
-def _same(one: str, other: str) -> bool:
-    return one.strip() == other.strip()
-
-
 def _close(one: str, other: str) -> bool:
-    """As ToRA's grader and those made from it compare: numbers to four digits, also as percent; else as mathematics."""
+    """Compare like ToRA's grader and its copies: numbers to four digits, also as percent; anything else as mathematics."""
     try:
         a, b = (float(each.replace(",", "")) for each in (one, other))
     except ValueError:
@@ -300,8 +294,12 @@ def _close(one: str, other: str) -> bool:
     return any(math.isclose(a, b * factor, rel_tol=1e-4) for factor in (1, 100, 0.01))
 
 
-# How two expressions are compared, by the words between them.
-COMPARED: dict[str, Callable[[str, str], bool]] = {" is close to ": _close, " is ": _same, " equals ": equal}
+# The comparison of two expressions, by the words between them.
+COMPARED: dict[str, Callable[[str, str], bool]] = {
+    " is close to ": _close,
+    " is ": lambda one, other: one.strip() == other.strip(),
+    " equals ": equal,
+}
 
 
 def _truth(value: Any) -> bool:

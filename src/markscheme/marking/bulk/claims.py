@@ -1,11 +1,12 @@
-"""A claim: a published table, where its stored outputs are, and how they are read. One TOML file (`docs/claims.md`).
+"""A claim: a published table, its stored outputs, and how to read them. One TOML file (`docs/claims.md`).
 
-Whatever is said at the top holds for every row of the table; a row may say it otherwise for itself.
+Keys at the top hold for every row of the table; a row may override them.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal
@@ -19,35 +20,35 @@ from markscheme.datasets.stored import OUTPUT_FIELDS, QUESTION_FIELDS, SEVERAL_F
 from markscheme.errors import DataError, nearest
 from markscheme.marking.protocol import get_protocol
 
-# The mean over samples; the first sample; any of K; the answer given most often; the sample with the highest `score`.
+# The mean over samples; the first sample; any of K; the most frequent answer; the sample with the highest `score`.
 FIGURES = re.compile(r"accuracy|first|(pass|maj|best)@([1-9]\d{0,5})")
 
 
 class Between(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A field of a text log: what stands in a record after one mark and before the next occurrence of another."""
+    """A field of a text log: the text of a record after one mark and before the next occurrence of another."""
 
     after: str
     before: str = "\n"
-    last: bool = False  # take the last such mark of the record, not the first
+    last: bool = False  # use the last such mark of the record, not the first
 
 
 class Columns(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which parts of a stored row are what, in the expressions of a benchmark's `[fields]`."""
+    """The meaning of the columns of a stored row, in the expressions of a benchmark's `[fields]`."""
 
-    response: Expression = (*OUTPUT_FIELDS[:-1], *SEVERAL_FIELDS)  # a text, or a list of texts: several samples
+    response: Expression = (*OUTPUT_FIELDS[:-1], *SEVERAL_FIELDS)  # a text, or a list of texts for several samples
     gold: Expression = ("gold", "ground_truth", "gt", "target", "answer")
     statement: Expression = (*QUESTION_FIELDS, "query", "position")
     id: Expression = ("id", "unique_id", "question_id", "idx", "position")
     choices: Expression | None = None  # rows without them are open questions
-    # The verdict that is stored; or `A is B` (the same text), `A equals B` (the same mathematics) or `A is close
-    # to B` (numbers to four digits, also as percent), where A and B are expressions, `gold` among them.
+    # The stored verdict; or `A is B` (the same text), `A equals B` (the same mathematics) or `A is close to B`
+    # (numbers to four digits, also as percent), where A and B are expressions such as `gold`.
     verdict: Expression | None = None
-    answer: Expression | None = None  # the answer that was extracted then, which votes are counted over
-    score: Expression | None = None  # a number for each sample, of which `best@K` takes the highest
+    answer: Expression | None = None  # the stored extracted answer, over which votes are counted
+    score: Expression | None = None  # a number for each sample; `best@K` takes the highest
 
 
 class Golds(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Golds that are in a file of their own."""
+    """Golds in a separate file."""
 
     files: str
     by: Literal["id", "statement"] = "id"
@@ -59,25 +60,22 @@ class Golds(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One row of the published table."""
 
-    published: str  # As printed, in quotes: its last digit counts. `348/1000` is a count.
+    published: str  # as printed, in quotes, since its last digit counts; `348/1000` is a count
     name: str = ""
-    files: str | tuple[str, ...]  # patterns below the root; each file holds one sample or more of every problem
-    # Where a JSON document keeps its rows: a path such as `results.items`; `*` is every value of an object or
-    # list.
-    records: str = ""
+    files: str | tuple[str, ...]  # patterns below the root; each file holds one or more samples of every problem
+    records: str = ""  # path to the rows of a JSON document, such as `results.items`; `*` is every value or element
     separator: str = ""  # the line between two records of a text log
     log: dict[str, Between] = {}
     fields: Columns = Columns()
-    # Only rows whose fields have these values count.
-    where: dict[str, str | int | float | bool | list[str | int | float | bool]] = {}
-    golds: Golds | None = None  # where the rows have no golds; without it, `benchmark` has them
+    where: dict[
+        str, str | int | float | bool | list[str | int | float | bool]
+    ] = {}  # rows with other values are skipped
+    golds: Golds | None = None  # for rows without golds; without it, `benchmark` has them
     figure: str = "accuracy"
     unit: Literal["percent", "share"] = "percent"
-    rule: str | None = None  # the published rule, where it is one of the protocols
-    # Whose problems these are: rows that are missing are named then, and golds that differ from the official
-    # ones.
-    benchmark: str | None = None
-    problems: int | None = None  # how many there should be
+    rule: str | None = None  # the published rule, if it is one of the protocols
+    benchmark: str | None = None  # its problems are checked for missing rows and other golds
+    problems: int | None = None  # the expected number
     note: str = ""
 
     @property
@@ -86,8 +84,6 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class Claim(msgspec.Struct, frozen=True, kw_only=True):
-    """A published table."""
-
     title: str
     source: str
     repository: str
@@ -96,7 +92,7 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def load_claim(path: Path) -> Claim:
-    """Read a claim file; a mistake is one sentence with its line."""
+    """Read a claim file. A mistake raises `DataError` with its line."""
     raw = read_toml(path, DataError)
     head = {key: raw.pop(key, "") for key in ("title", "source", "repository", "note")}
     rows = raw.pop("rows", [{"name": raw.pop("name", head["title"]) or path.stem}])
@@ -124,7 +120,7 @@ def _entry(common: dict[str, Any], row: dict[str, Any], number: int) -> Entry:
 
 
 def _names(table: str) -> tuple[str, ...]:
-    """What may stand in a table of the file."""
+    """The keys that a table of the file may have."""
     tables: dict[str, type[msgspec.Struct]] = {"fields": Columns, "log.*": Between, "golds": Golds}
     known = tables.get(table.removeprefix("rows."), Entry)
     more = ("title", "source", "repository", "rows") if known is Entry else ()
@@ -132,32 +128,33 @@ def _names(table: str) -> tuple[str, ...]:
 
 
 def _check(entry: Entry) -> None:
-    """What the types cannot say."""
+    for complaint in _complaints(entry):
+        raise msgspec.ValidationError(complaint)
+
+
+def _complaints(entry: Entry) -> Iterator[str]:
+    """Yield what is wrong with an entry that the types cannot express."""
     try:
         target(entry)
     except (ValueError, ZeroDivisionError):
-        raise msgspec.ValidationError(
-            f"{entry.published!r} is not a figure such as 84.3 or 348/1000 - at `$.published`"
-        ) from None
+        yield f"{entry.published!r} is not a figure such as 84.3 or 348/1000 - at `$.published`"
     if not FIGURES.fullmatch(entry.figure):
-        raise msgspec.ValidationError(
-            f"there is no figure {entry.figure!r}; there are accuracy, first, pass@K, maj@K and best@K - at `$.figure`"
-        )
+        yield f"there is no figure {entry.figure!r}; choose accuracy, first, pass@K, maj@K or best@K - at `$.figure`"
     if entry.figure.startswith("best") and entry.fields.score is None:
-        raise msgspec.ValidationError("best@K needs `score` under [fields] - at `$.figure`")
+        yield "best@K needs `score` under [fields] - at `$.figure`"
     if entry.log and not entry.separator:
-        raise msgspec.ValidationError("a log needs `separator`, the line between its records - at `$.log`")
+        yield "a log needs `separator`, the line between its records - at `$.log`"
     if any(not each.after or not each.before for each in entry.log.values()):
-        raise msgspec.ValidationError("`after` and `before` must not be empty - at `$.log`")
+        yield "`after` and `before` must not be empty - at `$.log`"
     for pattern in (*entry.patterns, *([entry.golds.files] if entry.golds else [])):
         if Path(pattern).is_absolute() or ".." in Path(pattern).parts or not pattern:
-            raise msgspec.ValidationError(f"{pattern!r} is not below the root; --root names it - at `$.files`")
+            yield f"{pattern!r} is not below the root; --root names it - at `$.files`"
     if entry.rule is not None:
         get_protocol(entry.rule)
 
 
 def target(entry: Entry) -> tuple[Fraction, Fraction]:
-    """The published figure as a share, and half of its last printed digit."""
+    """Return the published figure as a share, and half of its last printed digit."""
     text = entry.published.strip().removesuffix("%").strip()
     if match := re.fullmatch(r"(\d{1,12}) ?/ ?(\d{1,12})", text):
         return Fraction(int(match[1]), int(match[2])), Fraction(0)
@@ -169,7 +166,7 @@ def target(entry: Entry) -> tuple[Fraction, Fraction]:
 
 
 def named(claim: Claim, wanted: str | None) -> Claim:
-    """The claim with one row alone."""
+    """Return the claim with only the row of that name."""
     if wanted is None:
         return claim
     found = tuple(entry for entry in claim.rows if entry.name == wanted)

@@ -1,7 +1,7 @@
-"""How wrong graders are: responses with a label in, false positives and negatives of every protocol out.
+"""Measure how often graders are wrong: the false positives and negatives of every protocol on labelled responses.
 
-A label says whether the final answer is right, as a careful person sees it. A false positive is a wrong answer that is
-called right, a false negative a right one that is not; both are shares of the responses that could be mistaken so.
+A label says whether the final answer is right, as a careful person sees it. A false positive is a wrong answer called
+right, a false negative a right answer not called right. Rates are shares of the wrong and of the right responses.
 """
 
 from __future__ import annotations
@@ -30,20 +30,21 @@ from markscheme.runs.folder import Run
 from markscheme.runs.lines import decode_or_none
 from markscheme.types import CountdownGold, Gold, Mark, Problem, Response, Verdict
 
-AMBIGUOUS = "AMBIGUOUS"  # in the `note` of a row: careful people differ, so it measures nobody
+AMBIGUOUS = "AMBIGUOUS"  # in the `note` of a row: careful people disagree, so it is left out
+OPINIONS = "opinions.jsonl"  # a judge's marks of a file's responses, by `content_key`
 
 
 class Labelled(NamedTuple):
-    """A response and what people say of it."""
+    """A response and its label."""
 
     response: Response
     problem: Problem
     right: bool
-    opinions: Mapping[str, Verdict] = {}  # verdicts that are there already, by protocol: those of judges
+    opinions: Mapping[str, Verdict] = {}  # verdicts of judges, by protocol
 
 
 class ErrorRate(msgspec.Struct, frozen=True):
-    """So many of so many, with a 95 % interval that takes the responses as independent."""
+    """A rate with a 95 % interval that treats responses as independent."""
 
     errors: int
     of: int
@@ -53,8 +54,6 @@ class ErrorRate(msgspec.Struct, frozen=True):
 
 
 class GraderErrors(msgspec.Struct, frozen=True):
-    """What a grader gets wrong."""
-
     false_positive: ErrorRate
     false_negative: ErrorRate
 
@@ -63,8 +62,8 @@ class Grader(msgspec.Struct, frozen=True, kw_only=True):
     """One protocol or judge."""
 
     protocol: str
-    responses: int  # those with a gold that it can read, or that the judge was asked about
-    undecided: int  # of these, `unmarkable`: neither is claimed, and a right one among them is a false negative
+    responses: int  # those whose gold it can read, or that the judge was asked about
+    undecided: int  # of these, `unmarkable`; a right one counts as a false negative
     overall: GraderErrors
     by_gold: dict[str, GraderErrors]
     by_form: dict[str, GraderErrors]
@@ -76,30 +75,27 @@ class GraderTable(msgspec.Struct, frozen=True, kw_only=True):
     source: str
     right: int
     wrong: int
-    left_out: int  # rows that are marked as ambiguous, or have no label
+    left_out: int  # rows that are ambiguous or have no label
     graders: list[Grader]
 
 
-OPINIONS = "opinions.jsonl"  # what a judge said of a file's responses: marks by `content_key`
-
-
 def opinions_folder(file: Path) -> Path:
-    """Where the judges of a labelled file are kept: beside it."""
+    """Return the folder of the judges' marks, next to the labelled file."""
     return file.with_name(f"{file.name}.judges")
 
 
 def content_key(problem: Problem, text: str) -> str:
-    """What an opinion is bound to: the problem, and the text that was judged."""
+    """Return a digest of the problem and the judged text."""
     return hashlib.sha256(msgspec.json.encode([problem.key, text])).hexdigest()
 
 
 def labelled(source: Path) -> Iterator[Labelled | None]:
-    """The labelled responses at a place: a file of them, or a run that people have judged; `None` for each left out."""
+    """Yield the labelled responses of a file, or of a run that people have judged; `None` for each one left out."""
     return labelled_run(Run.open(source)) if (source / "manifest.json").exists() else labelled_file(source)
 
 
 def labelled_file(file: Path) -> Iterator[Labelled | None]:
-    """JSON lines with `response`, `gold` and `correct` (also under the other names that outputs go by)."""
+    """Read JSON lines with `response`, `gold` and `correct`, or with the other names of outputs."""
     opinions = _opinions(file)
     match = Matcher()
     for number, _, row in rows(file):
@@ -117,7 +113,7 @@ def labelled_file(file: Path) -> Iterator[Labelled | None]:
 
 
 def _opinions(labelled: Path) -> dict[str, dict[str, Verdict]]:
-    """What judges said (`markscheme judge FILE`), by content and judge."""
+    """Return the verdicts of `markscheme judge FILE`, by content and judge."""
     opinions: dict[str, dict[str, Verdict]] = {}
     for file in sorted(opinions_folder(labelled).glob(f"*/{OPINIONS}")):
         for line in file.read_bytes().splitlines():
@@ -127,7 +123,7 @@ def _opinions(labelled: Path) -> dict[str, dict[str, Verdict]]:
 
 
 def labelled_run(run: Run) -> Iterator[Labelled | None]:
-    """The responses of a run that people have judged, with the opinions of its judges."""
+    """Yield the responses of a run that people have judged, with the verdicts of its judges."""
     snapshot = run.snapshot()
     judges = [name for name in snapshot.protocols if name.startswith("judge:")]
     for (key, sample), people in read_labels(snapshot).items():
@@ -204,8 +200,8 @@ def grade_graders(
 class _Graded(NamedTuple):
     """One grader's verdict on one response."""
 
-    gold: str  # what kind it is
-    form: str  # in which the answer was stated
+    gold: str  # its kind
+    form: str  # how the answer was stated
     right: bool
     verdict: Verdict
 
@@ -226,7 +222,7 @@ def _errors_by(field: str, graded: Sequence[_Graded]) -> dict[str, GraderErrors]
 
 
 def error_rate(errors: int, of: int) -> ErrorRate:
-    """The share with its interval; from nothing to everything where there was nothing to mistake."""
+    """Return the rate with its interval, which is [0, 1] if there are no responses."""
     from markscheme.statistics.quantiles import share_bounds
 
     if not of:
@@ -245,7 +241,7 @@ _NUMBERS = {int: "integer", Fraction: "number"}
 
 
 def kind_of_gold(gold: Gold) -> str:
-    """What a gold is: `integer`, `number`, `expression`, `list` …"""
+    """Return the kind of a gold: `integer`, `number`, `expression`, `list` …"""
     from markscheme.marking.equality.algebra.exact import TooBig, Undefined, Unreadable, fresh_effort
     from markscheme.marking.equality.kinds import Scalar
     from markscheme.marking.equality.read.parsing import read

@@ -1,8 +1,8 @@
-"""Stored outputs with the problems they answer: a run folder, or any JSON-lines file of somebody's outputs.
+"""Stored outputs with the problems they answer: a run folder, or any JSON-lines file of outputs.
 
-A line holds one output or several (`text`, `response`, `output`, `completion` …, also lm-evaluation-harness' sample
-logs) and says which problem it answers: by our key, by the question's text, or by its id. A line that has its own
-gold needs no benchmark. A line that matches no problem is counted, never guessed at. Nothing is judged here.
+A line holds one or more outputs (`text`, `response`, `output`, `completion` …, also lm-evaluation-harness' sample logs) and
+names its problem by our key, the question's text or an id. A line with its own gold needs no benchmark. A line that
+matches no problem is counted, never guessed at.
 """
 
 from __future__ import annotations
@@ -27,28 +27,27 @@ from markscheme.errors import DataError, UsageError
 from markscheme.runs.folder import Run
 from markscheme.types import CountdownGold, Gold, Problem, Response
 
-# What to do where no row could be told to answer a problem.
+# How rows match problems, for error messages.
 NAMING = (
     f"a row names its problem by the question's text ({', '.join(QUESTION_FIELDS[:3])}), by the id that the benchmark "
-    "gives it, or by its place in the data (doc_id, from 0)"
+    "gives it, or by its position in the data (doc_id, from 0)"
 )
 GOLD_FIELDS = ("gold", "ground_truth", "target", "expected", "expected_answer", "answer")
 
 
 class Outputs:
-    """What is stored at a place, and the problems it belongs to. Iterate to get (response, problem) pairs, once."""
+    """The outputs stored at a path and their problems. Iterate once to get (response, problem) pairs."""
 
     def __init__(self, source: str | Path, benchmark: str | None = None, data_dir: str | None = None) -> None:
         self.path = Path(source)
         self.run = Run.open(self.path) if (self.path / "manifest.json").exists() else None
-        self.unmatched = 0
-        """Lines so far that answer no problem at hand."""
+        self.unmatched = 0  # lines so far that answer no problem at hand
         if self.run is None and not self.path.is_file():
             raise DataError(f"{self.path} is neither a run folder nor a file of stored outputs.")
         self.benchmark, self.protocol, self.problems = self._expected(benchmark, data_dir)
 
     def _expected(self, name: str | None, data_dir: str | None) -> tuple[str, str | None, Sequence[Problem]]:
-        """The benchmark's name, its protocol and its problems; for a file with its own golds there are none."""
+        """Return the benchmark's name, protocol and problems; a file with its own golds has no problems."""
         if name is not None:
             from markscheme.benchmarks import benchmark
 
@@ -91,26 +90,26 @@ class Outputs:
 
 
 class Matcher:
-    """What a row of stored outputs holds: the texts, and the problem they answer."""
+    """Find the texts of a row of stored outputs and the problem they answer."""
 
     def __init__(self, problems: Sequence[Problem] = ()) -> None:
         self._find = _Finder(problems) if problems else None
 
     def __call__(self, row: dict[str, Any] | str, file: str, place: str) -> tuple[Problem | None, Sequence[str | None]]:
-        """The problem is one of those given, `None` where none fits, or the row's own.
+        """Return the problem (one of those given, the row's own, or `None`) and the texts.
 
-        Raises for an unusable row: a text in its place says why it could not be read.
+        Raises for an unusable row; a row that could not be read comes as the reason.
         """
         if isinstance(row, str):
             raise DataError(row)
         texts = [None] if row.get("error") else outputs(row)
         if texts is None:
-            raise DataError(f"{file} {place} holds no output: one of {', '.join(OUTPUT_FIELDS[:4])} … is needed.")
+            raise DataError(f"{file} {place} holds no output; it needs one of {', '.join(OUTPUT_FIELDS[:4])} ….")
         return (self._find.of(row) if self._find else _own_problem(row, file, place)), texts
 
 
 class _Finder:
-    """Problems by what a line may call them."""
+    """Look up a problem by any name that a line may use."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         self._problems = problems
@@ -122,7 +121,7 @@ class _Finder:
         self._named |= {problem.key: problem for problem in problems}
 
     def of(self, row: dict[str, Any]) -> Problem | None:
-        """The content decides before the id: files of other tools number their questions as they like."""
+        # The text before the id: files of other tools number their questions as they like.
         inner = row["doc"] if isinstance(row.get("doc"), dict) else {}
         for fields in (row, inner):
             for field in (*ID_FIELDS[:1], *QUESTION_FIELDS, *ID_FIELDS[1:]):
@@ -134,7 +133,7 @@ class _Finder:
 
 
 def response_of(row: dict[str, Any], text: str | None, problem: Problem, sample: int) -> Response:
-    """The response; our own journal's fields are kept, of anybody else's only those that are of the right type."""
+    """Return the response of a row, with the fields of our own journal if they have the right type."""
     known: dict[str, Any] = {} if text is not None else {"error": "the file holds no output here"}
     for field, kinds in (("reasoning", str), ("finish_reason", str), ("error", str), ("model", str)):
         if isinstance(row.get(field), kinds) and row[field]:
@@ -151,8 +150,7 @@ def _own_problem(row: dict[str, Any], file: str, place: str) -> Problem:
         raise DataError(f"{file} {place} has a gold that is neither an answer nor a puzzle ({error}).") from None
     if gold is None:
         raise UsageError(
-            f"{file} {place} has no gold answer ({', '.join(GOLD_FIELDS[:3])} …); say with -b which benchmark "
-            "the outputs are for."
+            f"{file} {place} has no gold answer ({', '.join(GOLD_FIELDS[:3])} …); name the benchmark of the outputs with -b."
         )
     statement = next((row[field] for field in QUESTION_FIELDS if isinstance(row.get(field), str)), "")
     name = next((str(row[field]) for field in ID_FIELDS if row.get(field) not in (None, "")), place)

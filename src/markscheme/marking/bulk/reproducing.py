@@ -1,6 +1,6 @@
-"""A published figure made again from stored outputs: by the stored verdict, by the published rule, by `math`.
+"""Recompute a published figure from stored outputs: by the stored verdict, by the published rule and by `math`.
 
-Streams: of the samples on which the verdicts differ a limited number is kept, of the others a few small facts.
+Samples are streamed. A limited number of those on which the verdicts differ is kept whole, and a few facts of all others.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import msgspec
 
 from markscheme.datasets.stored import squeezed, without_choices
 from markscheme.errors import MarkschemeError
-from markscheme.marking.bulk.audit import TAIL, Difference, judged
+from markscheme.marking.bulk.audit import Difference, judged
 from markscheme.marking.bulk.claim_rows import Stored, StoredRows, Watch
 from markscheme.marking.bulk.claims import Claim, Entry, target
 from markscheme.marking.equality.comparing import equal
@@ -27,8 +27,8 @@ from markscheme.statistics import mean_interval, pass_at_k
 from markscheme.types import Mark, Problem, Response, Verdict
 
 STORED, OURS = "stored", "math"
-# Ids that are named of missing and doubled rows and of other golds; samples that are shown of each class.
-NAMED, SHOWN = 20, 3
+NAMED = 20  # ids listed in a remark
+SHOWN = 3  # samples shown of each class
 FOR, ABSENT = "math accepts, they do not", "no output is stored"
 AGAINST = {
     Verdict.WRONG: "they accept, math reads another answer",
@@ -44,7 +44,7 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
 
     by: str  # "stored", or "name@version"
     value: float
-    right: float  # of samples, or of problems where each has one value
+    right: float  # number of correct samples, or of problems if each has one value
     of: int
     low: float
     high: float
@@ -61,7 +61,7 @@ class Differing(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Reproduced(msgspec.Struct, frozen=True, kw_only=True):
-    """One row of the table, made again."""
+    """One row of the table, recomputed."""
 
     name: str
     published: str
@@ -71,7 +71,7 @@ class Reproduced(msgspec.Struct, frozen=True, kw_only=True):
     samples: int
     problems: int
     differing: list[Differing]
-    remarks: list[str]  # what is odd about the files, and what would explain the published figure
+    remarks: list[str]  # oddities of the files, and what would explain the published figure
     note: str = ""
 
 
@@ -86,12 +86,12 @@ class Reproduction(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def reproduced(self) -> bool:
-        """Whether every published figure is, to its last digit."""
+        """True if every published figure is reproduced to its last digit."""
         return all(row.reproduced for row in self.rows)
 
 
 class Kept(NamedTuple):
-    """A differing sample, whole, with what everybody says of it."""
+    """A differing sample with every mark."""
 
     response: Response
     problem: Problem
@@ -107,7 +107,7 @@ class _Sample(NamedTuple):
 def reproduce_entry(
     entry: Entry, root: Path, *, workers: int | None = None, keep: int = 200, watch: Watch = lambda *_: None
 ) -> tuple[Reproduced, dict[str, list[Kept]]]:
-    """Make one row again; beside it the differing samples by class, at most `keep` of each."""
+    """Recompute one row. Also return the differing samples by class, at most `keep` of each."""
     rows = StoredRows(entry, root, watch)
     rules = [get_protocol(name) for name in dict.fromkeys([*([entry.rule] if entry.rule else []), OURS])]
     counts = _Counts(entry, rules, keep)
@@ -119,8 +119,6 @@ def reproduce_entry(
 
 
 class _Counts:
-    """What is counted while the samples pass by."""
-
     def __init__(self, entry: Entry, rules: Sequence[Protocol], keep: int) -> None:
         self.entry, self.keep = entry, keep
         self.judges = {
@@ -136,7 +134,6 @@ class _Counts:
         self.samples = self.unsaid = 0
 
     def add(self, stored: Stored, marks: dict[str, Mark]) -> None:
-        """Count one sample."""
         self.samples += 1
         self.unsaid += stored.verdict is None
         marks = {STORED: _stored_mark(stored), **marks} if STORED in self.judges else marks
@@ -151,7 +148,7 @@ class _Counts:
                 self.kept[kind].append(Kept(stored.response, stored.problem, marks))
 
     def _differing(self, right: dict[str, bool], ours: Verdict) -> Iterator[str]:
-        """The classes that a sample belongs to: `math` against their verdict, and their rule against what is stored."""
+        """Yield the classes of a sample: `math` against their verdict, and their rule against the stored verdict."""
         if ours is Verdict.ERROR:
             yield ABSENT
         elif self.theirs is not None and right[self.theirs] != right[OURS]:
@@ -165,7 +162,6 @@ class _Counts:
             )
 
     def made(self, rows: StoredRows) -> Reproduced:
-        """The row of the table."""
         figures = {name: self._figure(name) for name in self.judges}
         theirs = [figure for name, figure in figures.items() if name in (STORED, self.entry.rule)]
         reproduced = any(figure.reproduced for figure in theirs)
@@ -180,7 +176,7 @@ class _Counts:
             differing=[
                 Differing(
                     kind=kind, samples=count, points=100 * count / self.samples,
-                    examples=[_shown(each) for each in self.kept[kind][:SHOWN]],
+                    examples=[Difference.of(*each) for each in self.kept[kind][:SHOWN]],
                 )
                 for kind, count in self.kinds.most_common()
             ],
@@ -191,11 +187,11 @@ class _Counts:
     def _figure(self, name: str) -> Figure:
         values = [_value(self.entry.figure, group, name) for group in self.groups.values()]
         right, of = sum(values, Fraction(0)), len(values)
-        if self.entry.figure == "accuracy":  # over samples, as tables count where problems have unequal numbers of them
-            right, of = (
-                Fraction(sum(each.right[name] for group in self.groups.values() for each in group)),
-                self.samples,
-            )
+        if (
+            self.entry.figure == "accuracy"
+        ):  # over samples, as tables count when problems have different numbers of them
+            right = Fraction(sum(each.right[name] for group in self.groups.values() for each in group))
+            of = self.samples
         interval = mean_interval([float(value) for value in values])
         published, half = target(self.entry)
         return Figure(
@@ -209,20 +205,20 @@ class _Counts:
         )
 
     def _odd(self, rows: StoredRows) -> Iterator[str]:
-        """What is missing, doubled, unread or has another gold; each with its number and its first names."""
+        """Yield remarks on what is missing, doubled, unreadable or has another gold."""
         if rows.unread:
             yield f"rows that could not be read: {len(rows.unread)}, the first: {rows.unread[0]}"
         if rows.doubled:
-            yield f"rows that are there more than once: {len(rows.doubled)} ({_some(rows.doubled)})"
+            yield f"rows that occur more than once: {len(rows.doubled)} ({_some(rows.doubled)})"
         if STORED in self.judges and self.unsaid:
             yield f"samples without a stored verdict, which count as not right: {self.unsaid}"
         if self.entry.benchmark is not None:
             yield from _held_against(self.entry.benchmark, self.problems)
         elif self.entry.problems not in (None, len(self.groups)):
-            yield f"there are {len(self.groups)} problems, where {self.entry.problems} belong"
+            yield f"there are {len(self.groups)} problems instead of {self.entry.problems}"
 
     def _explained(self, theirs: Sequence[Figure], ours: Figure, unread: int) -> Iterator[str]:
-        """Other ways to count that give the published figure; without one, how far it is off."""
+        """Yield other ways to count that give the published figure; without one, how far it is off."""
         published, half = target(self.entry)
         missing = max(0, (self.entry.problems or 0) - len(self.groups))
         absent = self.kinds[ABSENT]
@@ -247,7 +243,7 @@ class _Counts:
 
 
 def _value(figure: str, group: Sequence[_Sample], name: str) -> Fraction:
-    """The figure of one problem: a share of its samples, or 0 or 1."""
+    """Return the figure of one problem: a share of its samples, or 0 or 1."""
     kind, _, k = figure.partition("@")
     first = group[: int(k)] if k else group
     right = [sample.right[name] for sample in first]
@@ -268,7 +264,7 @@ def _value(figure: str, group: Sequence[_Sample], name: str) -> Fraction:
 
 
 def _held_against(name: str, stored: dict[str, Problem]) -> Iterator[str]:
-    """Problems of the benchmark that no row answers, and golds that are not the official ones."""
+    """Yield remarks on problems of the benchmark that no row answers, and on golds that are not the official ones."""
     from markscheme.benchmarks import benchmark
 
     try:
@@ -296,12 +292,6 @@ def _some(names: Sequence[str]) -> str:
     return ", ".join(names[:NAMED]) + (" …" if len(names) > NAMED else "")
 
 
-def _shown(kept: Kept) -> Difference:
-    problem, response = kept.problem, kept.response
-    ending = response.text[-TAIL:]
-    return Difference(problem=problem.id, sample=response.sample, gold=problem.gold, ending=ending, marks=kept.marks)
-
-
 def _stored_mark(stored: Stored) -> Mark:
     return Mark(
         verdict=Verdict.CORRECT if stored.verdict else Verdict.WRONG,
@@ -314,7 +304,7 @@ def _stored_mark(stored: Stored) -> Mark:
 
 
 class ClaimOutputs:
-    """All samples of a claim as (response, problem) pairs, for `audit`; a row of the table is a sample of its own."""
+    """All samples of a claim as (response, problem) pairs for `audit`. Each row of the table is a separate sample."""
 
     def __init__(self, claim: Claim, root: Path) -> None:
         self.claim, self.root, self.benchmark = claim, root, claim.title

@@ -1,8 +1,8 @@
-"""How often each problem got each verdict, from the parts of a marking: in bounded memory, however many problems there are.
+"""Count how often each problem got each verdict, from the parts of a marking, in bounded memory.
 
-A response's problem is known by 64 bits of its key; with fifty million problems the chance that any two are taken for one
-is 1 in 10,000. Up to `AT_ONCE` responses are counted in memory. More are first sorted by key into files beside the parts,
-so that all responses of a problem stand in one file, and the files are counted one after the other.
+A problem is identified by 64 bits of its key: with fifty million problems the chance of one collision is 1 in 10,000. Up
+to `AT_ONCE` responses are counted in memory. More are first sorted by key into files next to the parts, so that all
+responses of a problem are in one file, and the files are counted one by one.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ import numpy as np
 import numpy.typing as npt
 
 from markscheme.errors import JournalError, first_line
-from markscheme.marking.bulk.shard_parts import COUNTING
+from markscheme.marking.bulk.parts import COUNTING
 from markscheme.marking.bulk.shards import arrow
 from markscheme.statistics.counts import VERDICTS, Counts
 
-AT_ONCE = 1_000_000  # responses counted at a time, about: some 100 MB when every one answers another problem
+AT_ONCE = 1_000_000  # responses counted at a time: about 100 MB if every one answers another problem
 MOST_FILES = 200  # open at the same time; systems allow 256 and more
 
 _ROW = np.dtype([("problem", np.uint64), ("verdict", np.uint8), ("times", np.uint32)])
@@ -34,14 +34,12 @@ Rows = npt.NDArray[np.void]
 
 
 class _Verdict(msgspec.Struct):
-    """What is read of a line of marks."""
-
     key: str
     verdict: str
 
 
 def tally_parts(parts: Sequence[Path], responses: int) -> tuple[Counts, npt.NDArray[np.int64]]:
-    """The different rows of counts there are, and how many problems have each; names of problems are not kept."""
+    """Return the distinct rows of counts, and how many problems have each. Names of problems are not kept."""
     alike: Counter[tuple[int, ...]] = Counter()
     try:
         for rows in _whole_problems(parts, responses):
@@ -56,7 +54,7 @@ def tally_parts(parts: Sequence[Path], responses: int) -> tuple[Counts, npt.NDAr
 
 
 def _whole_problems(parts: Sequence[Path], responses: int) -> Iterator[Rows]:
-    """The rows of all parts, in pieces that hold whole problems."""
+    """Yield the rows of all parts in pieces that hold whole problems."""
     pieces = min(MOST_FILES, -(-responses // AT_ONCE))
     if pieces <= 1:
         yield np.concatenate([_rows(part) for part in parts]) if parts else np.empty(0, _ROW)
@@ -77,7 +75,7 @@ def _whole_problems(parts: Sequence[Path], responses: int) -> Iterator[Rows]:
 
 
 def _rows(part: Path) -> Rows:
-    """One row for each problem and verdict in a part."""
+    """Return one row for each problem and verdict in a part."""
     try:
         counted = _counted_lines(part) if part.suffix == ".jsonl" else _counted_columns(part)
     except (OSError, ValueError) as error:  # pyarrow's errors are ValueErrors, and so are msgspec's
@@ -103,10 +101,10 @@ def _counted_columns(part: Path) -> dict[tuple[str, str], int]:
 
 
 def _by_problem(rows: Rows) -> Counter[tuple[int, ...]]:
-    """How many problems have each row of counts."""
+    """Count the problems that have each row of counts."""
     problems, places = np.unique(rows["problem"], return_inverse=True)
     table = np.zeros((len(problems), len(VERDICTS)), dtype=np.uint32)
     np.add.at(table, (places, rows["verdict"]), rows["times"])
-    # Sorting rows takes ten times as long as sorting one number for each, which different rows share as good as never.
+    # Sorting rows takes ten times as long as sorting one random sum per row, and collisions are negligible.
     _, first, times = np.unique(table @ _MIX, return_index=True, return_counts=True)
     return Counter(dict(zip(map(tuple, table[first].tolist()), times.tolist(), strict=True)))

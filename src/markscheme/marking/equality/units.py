@@ -6,8 +6,10 @@ Only what can be converted exactly is; `5 m` is `500 cm` and never `5 cm`.
 from __future__ import annotations
 
 import re
+import tomllib
 from fractions import Fraction
 from functools import lru_cache
+from pathlib import Path
 from string import ascii_letters
 from typing import Final, NamedTuple
 
@@ -27,33 +29,13 @@ class Unit(NamedTuple):
     word: str = ""
 
 
-def _table() -> dict[str, tuple[str, int, Fraction]]:
-    f = Fraction
-    rows: list[tuple[str, str, Fraction]] = [
-        ("m", "m meter metre", f(1)), ("m", "cm centimeter centimetre", f(1, 100)), ("m", "mm millimeter millimetre", f(1, 1000)),
-        ("m", "km kilometer kilometre", f(1000)), ("m", "dm decimeter decimetre", f(1, 10)), ("m", "nm nanometer", f(1, 10**9)),
-        ("m", "inch in", f(254, 10000)), ("m", "foot feet ft", f(3048, 10000)), ("m", "yard yd", f(9144, 10000)),
-        ("m", "mile mi", f(1609344, 1000)),
-        ("g", "g gram gramme", f(1)), ("g", "mg milligram", f(1, 1000)), ("g", "kg kilogram kilo", f(1000)),
-        ("g", "lb pound", f(45359237, 100000)), ("g", "oz ounce", f(28349523125, 10**9)),
-        ("ton", "ton tonne", f(1)),
-        ("s", "s sec second", f(1)), ("s", "min minute", f(60)), ("s", "h hr hour", f(3600)), ("s", "day", f(86400)),
-        ("s", "week wk", f(604800)), ("month", "month", f(1)), ("month", "year yr", f(12)), ("month", "decade", f(120)), ("month", "century centurie", f(1200)),
-        ("usd", "dollar usd buck", f(1)), ("usd", "cent penny pennie", f(1, 100)), ("eur", "euro eur", f(1)), ("gbp", "gbp", f(1)),
-        ("inr", "rupee rs inr", f(1)), ("jpy", "yen", f(1)), ("cny", "yuan rmb", f(1)), ("chf", "chf franc", f(1)),
-        ("deg", "degree deg °", f(1)), ("rad", "radian rad", f(1)), ("degc", "celsius °c", f(1)), ("degf", "fahrenheit °f", f(1)), ("degk", "kelvin k °k", f(1)),
-        ("m3", "l liter litre", f(1, 10**3)), ("m3", "ml milliliter millilitre cc", f(1, 10**6)), ("m3", "gallon gal", f(3785411784, 10**12)),
-        ("m3", "quart qt", f(946352946, 10**12)), ("m3", "pint pt", f(473176473, 10**12)), ("m3", "cup", f(2365882365, 10**13)),
-        (ANY, "unit", f(1)), ("j", "joule", f(1)), ("n", "newton", f(1)), ("w", "watt", f(1)), ("v", "volt", f(1)), ("s-1", "hertz hz", f(1)), ("t", "tesla", f(1)), ("f", "farad", f(1)), ("ohm", "ohm", f(1)),
-    ]  # fmt: skip
-    return {
-        name: (base.rstrip("-13"), int(base.lstrip(ascii_letters) or 1), factor)
-        for base, names, factor in rows
-        for name in names.split()
-    }
-
-
-_UNITS: Final = _table()
+# By name: the base unit, its power, and the factor to it.
+_UNITS: Final = {
+    name: (base.rstrip("-13"), int(base.lstrip(ascii_letters) or 1), Fraction(factor))
+    for base, rows in tomllib.loads(Path(__file__).with_name("units.toml").read_text("utf-8")).items()
+    for factor, names in rows.items()
+    for name in names.split()
+}
 _SI_SYMBOLS: Final = "J|N|Wh|W|V|A|C|T|F|Pa|Hz|eV|mol|bar|cal|m|g|s|L|ohm"
 _SI: Final = re.compile(rf"([pnuμmckMG]?)({_SI_SYMBOLS})")
 _SI_PREFIXES: Final = {"p": -12, "n": -9, "u": -6, "μ": -6, "m": -3, "c": -2, "": 0, "k": 3, "M": 6, "G": 9}

@@ -6,42 +6,21 @@ Only spelling changes here, never meaning: `10,\\!080` becomes `10080`, but `10,
 from __future__ import annotations
 
 import re
+import tomllib
 import unicodedata
 from fractions import Fraction
+from pathlib import Path
 from typing import Final
 
 _SUPERSCRIPTS: Final = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁽⁾ⁿⁱ", "0123456789+-()ni", strict=True))
 _SUBSCRIPTS: Final = dict(zip("₀₁₂₃₄₅₆₇₈₉₊₋₍₎ₙ", "0123456789+-()n", strict=True))
 _FRACTIONS: Final = {c: Fraction(unicodedata.numeric(c)).limit_denominator(10) for c in "½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅐⅛⅜⅝⅞⅑⅒"}
-_GREEK_NAMES: Final = (
-    "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi rho sigma tau upsilon phi chi psi omega "
-    "Gamma Delta Theta Lambda Xi Pi Sigma Phi Psi Omega"
-)
-_GREEK: Final = dict(zip("αβγδεζηθικλμνξρστυφχψωΓΔΘΛΞΠΣΦΨΩ", _GREEK_NAMES.split(), strict=True))
-_SYMBOLS: Final = {
-    "−": "-", "–": "-", "—": "-", "‐": "-", "‑": "-", "‒": "-", "﹣": "-", "－": "-",
-    "×": r"\times ", "⋅": r"\cdot ", "·": r"\cdot ", "∙": r"\cdot ", "•": r"\cdot ", "÷": r"\div ", "∕": "/", "⁄": "/",
-    "√": r"\sqrt ", "∛": r"\sqrt[3]", "∜": r"\sqrt[4]", "π": r"\pi ", "𝜋": r"\pi ", "∞": r"\infty ", "°": r"^\circ ", "º": r"^\circ ", "˚": r"^\circ ",
-    "±": r"\pm ", "∓": r"\mp ", "≤": r"\le ", "⩽": r"\le ", "≦": r"\le ", "≥": r"\ge ", "⩾": r"\ge ", "≧": r"\ge ",
-    "≠": r"\ne ", "≈": r"\approx ", "≃": r"\approx ", "≅": r"\approx ", "≡": r"\equiv ", "∈": r"\in ", "∉": r"\notin ",
-    "∪": r"\cup ", "∩": r"\cap ", "∅": r"\emptyset ", "ℝ": r"\mathbb{R}", "ℤ": r"\mathbb{Z}", "ℕ": r"\mathbb{N}",
-    "ℚ": r"\mathbb{Q}", "ℂ": r"\mathbb{C}", "∖": r"\setminus ", "→": r"\to ", "⇒": r"\implies ", "∠": r"\angle ",
-    "⟨": r"\langle ", "⟩": r"\rangle ", "〈": r"\langle ", "〉": r"\rangle ", "⌊": r"\lfloor ", "⌋": r"\rfloor ",
-    "⌈": r"\lceil ", "⌉": r"\rceil ", "′": "'", "’": "'", "‘": "'", "″": "''", "“": '"', "”": '"', "…": r"\ldots ",
-    "∣": "|", "∥": r"\parallel ", "∧": r"\text{ and }", "∨": r"\text{ or }", "¢": r"\text{ cents}", "€": r"\text{ euros}", "£": r"\text{ pounds sterling}", "₤": r"\text{ pounds sterling}",
-    "％": r"\%", "，": ",", "、": ",", "；": ";", "：": ":", "。": ".", "（": "(", "）": ")",
-    "\u00a0": " ", "\u2009": r"\,", "\u202f": r"\,", "\u2007": r"\,", "\u2008": r"\,", "\u200a": r"\,", "\u2002": " ", "\u2003": " ",
-    "٫": ".", "٬": "", "٪": r"\%", "➗": r"\div ", "⊘": r"\emptyset ", "Ø": r"\emptyset ",
-    "ⅈ": "i", "ⅇ": "e", "𝑖": "i", "𝑒": "e", "ℯ": "e", "ı": "i",
-}  # fmt: skip
-_INVISIBLE: Final = (
-    "\u200b\u200c\u200d\u2060\ufeff\u00ad\u200e\u200f\u2061\u2062\u2063\u2064\ufe0e\ufe0f\u202a\u202c\u0305✓✔✅□■∎"
-)
+_CHARACTERS: Final = tomllib.loads(Path(__file__).with_name("characters.toml").read_text("utf-8"))
 _TABLE: Final = {
-    **{ord(k): v for k, v in _SYMBOLS.items()},
-    **{ord(k): "\\" + v + " " for k, v in _GREEK.items()},
+    **{ord(c): text for text, characters in _CHARACTERS["symbols"].items() for c in characters},
+    **{ord(c): f"\\{name} " for name, c in _CHARACTERS["greek"].items()},
     **{ord(k): rf"\frac{{{v.numerator}}}{{{v.denominator}}}" for k, v in _FRACTIONS.items()},
-    **{ord(c): None for c in _INVISIBLE},
+    **{ord(c): None for c in _CHARACTERS["dropped"]["invisible"]},
 }
 _NATIVE_DIGIT: Final = re.compile(r"[^\D0-9]")
 _RAISED: Final = re.compile("[" + "".join(_SUPERSCRIPTS) + "]+")

@@ -1,13 +1,11 @@
-"""What a worker does with a shard (read, mark, write, in bounded memory), and who the workers are: processes on this
-machine, or a Ray cluster. Outcomes come as they come, with the number of their shard.
-"""
+"""Mark shards: what one worker does with a shard, and who the workers are (processes on this machine or a Ray cluster)."""
 
 from __future__ import annotations
 
 import os
 import socket
 from collections.abc import Callable, Generator, Mapping
-from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -16,19 +14,23 @@ import msgspec
 
 from markscheme import errors
 from markscheme.datasets import locate
-from markscheme.errors import DataError, MarkschemeError, UsageError
+from markscheme.errors import DataError, MarkingError, MarkschemeError, UsageError
 from markscheme.marking import get_protocol, mark
 from markscheme.marking.bulk.outputs import Matcher, response_of
-from markscheme.marking.bulk.shard_parts import MarksPart, ShardOutcome
-from markscheme.marking.bulk.shards import Row, Shard, rows_of
+from markscheme.marking.bulk.parts import MarksPart, ShardOutcome
+from markscheme.marking.bulk.shards import Shard, rows_of
 from markscheme.types import Mark
 
-# What one row may end in: no output, no gold, a gold that the protocol cannot judge against or that nobody can read.
+# What an unusable row raises: no output, no gold, or a gold that the protocol cannot judge against.
 UNUSABLE = (MarkschemeError, ValueError, OverflowError, RecursionError)
+TASK = "markscheme.marking.bulk.workers:mark_shard"
+MEMORY_MB = 16 << 10  # address space of a worker, which uses a few hundred megabytes of it
+LONGEST = 24 * 3600.0  # seconds that one shard may take
+LOOK_EVERY = 5.0
 
 
 class Golds(msgspec.Struct, frozen=True):
-    """The benchmark that the outputs answer, so named that every machine finds it and knows that it is the same."""
+    """The benchmark that the outputs answer, and its digest, so that every machine marks against the same golds."""
 
     benchmark: str
     data_dir: str
@@ -36,7 +38,7 @@ class Golds(msgspec.Struct, frozen=True):
 
 
 class Job(msgspec.Struct, frozen=True):
-    """What a worker is told: which shard, judged how, and where its marks go. All paths are absolute."""
+    """A shard to mark, the file for its marks, and how to mark it. All paths are absolute."""
 
     shard: Shard
     out: str
@@ -46,14 +48,18 @@ class Job(msgspec.Struct, frozen=True):
 
 
 class ShardFailure(msgspec.Struct, frozen=True, tag="Failure"):
-    """Why a shard could not be marked: a class of `markscheme.errors` and its sentence."""
+    """Why a shard could not be marked: a class of `markscheme.errors` and its message."""
 
     kind: str
     why: str
 
+    def raised(self, more: str = "") -> errors.MarkschemeError:
+        """Return the error as if it had happened in this process."""
+        error: errors.MarkschemeError = getattr(errors, self.kind)(self.why.rstrip(".") + more if more else self.why)
+        return error
+
 
 def golds_of(benchmark: str, data_dir: str | None) -> Golds:
-    """What the benchmark of that name is here and now."""
     from markscheme.benchmarks import benchmark as load
 
     folder = locate(Path(data_dir) if data_dir is not None else None).absolute()
@@ -62,7 +68,7 @@ def golds_of(benchmark: str, data_dir: str | None) -> Golds:
 
 
 def mark_shard(job: Job | dict[str, Any]) -> ShardOutcome | ShardFailure:
-    """Mark one shard; into another process a job comes as plain data."""
+    """Mark one shard. A job reaches another process as plain data."""
     try:
         return _mark(msgspec.convert(job, Job))
     except MarkschemeError as error:
@@ -73,50 +79,48 @@ def _mark(job: Job) -> ShardOutcome:
     _check_protocol(job.protocol)
     match = _matcher(job.golds)
     part = MarksPart(Path(job.out), {"protocol": job.protocol, "source": job.shard.file})
-    name = Path(job.shard.file).name
     unmatched = unusable = 0
     example = ""
     with part:
         for position, row in rows_of(job.shard):
-            place = f"{name}:{position}"
+            place = f"{Path(job.shard.file).name}:{position}"
             try:
-                marks = _marks(row, match, place, job)
+                problem, texts = match(row, job.shard.file, place)
+                if problem is None or isinstance(row, str):
+                    unmatched += 1
+                    continue
+                marks: list[tuple[int | None, Mark]] = []
+                for index, text in enumerate(texts):
+                    given = row.get("sample") if len(texts) == 1 else index
+                    sample = given if type(given) is int and 0 <= given < 1 << 31 else None  # `true` is an int, too
+                    response = response_of(row, text, problem, sample or 0)
+                    made = mark(response, problem, protocol=job.protocol, think_end=job.think_end)
+                    marks.append((sample, made))
             except UNUSABLE as error:
                 unusable += 1
-                example = example or (str(error) if place in str(error) else f"{place}: {error}")[:500]
+                example = example or complaint(error, place)[:500]
                 continue
-            if marks is None:
-                unmatched += 1
-                continue
-            for problem_id, sample, each in marks:
-                part.add(position, problem_id, sample, each)
+            for sample, each in marks:
+                part.add(position, problem.id, sample, each)
         outcome = ShardOutcome(part.rows, unmatched, unusable, example, part.failed)
         part.finish(outcome)
     return outcome
 
 
-def _marks(row: Row, match: Matcher, place: str, job: Job) -> list[tuple[str, int | None, Mark]] | None:
-    """The marks of a row's outputs with problem and sample; `None` where they answer no problem at hand."""
-    problem, texts = match(row, job.shard.file, place)
-    if problem is None or isinstance(row, str):
-        return None
-    marks = []
-    for index, text in enumerate(texts):
-        given = row.get("sample") if len(texts) == 1 else index
-        sample = given if type(given) is int and 0 <= given < 1 << 31 else None  # `true` is an int, too
-        response = response_of(row, text, problem, sample or 0)
-        marks.append((problem.id, sample, mark(response, problem, protocol=job.protocol, think_end=job.think_end)))
-    return marks
+def complaint(error: BaseException, place: str) -> str:
+    return str(error) if place in str(error) else f"{place}: {error}"
 
 
 def _check_protocol(label: str) -> None:
-    """Marks of one folder must be of one rule: the machine that plans and those that mark may differ."""
+    """Refuse to mark with another version: the machine that plans and those that mark may differ."""
     try:
         rule = get_protocol(label)
     except UsageError as error:
         raise UsageError(f"{socket.gethostname()} has another markscheme: {error}") from None
     if not rule.available():
-        raise UsageError(f"protocol {rule.name!r} needs {rule.needs}, which {socket.gethostname()} has not.")
+        raise UsageError(
+            f"protocol {rule.name!r} needs {rule.needs}, which is not installed on {socket.gethostname()}."
+        )
 
 
 @lru_cache(maxsize=4)
@@ -128,23 +132,17 @@ def _matcher(golds: Golds | None) -> Matcher:
     bench = load(golds.benchmark, golds.data_dir)
     if tuple(file.content_sha256 for file in bench.files) != golds.sha256:
         raise DataError(
-            f"{golds.benchmark} has other problems on {socket.gethostname()} than where the command was given; give "
-            "every machine the same --data-dir."
+            f"{golds.benchmark} has other problems on {socket.gethostname()} than on the machine that planned the marking; "
+            "give every machine the same --data-dir."
         )
     return Matcher(bench.problems)
 
-
-TASK = "markscheme.marking.bulk.shard_worker:mark_shard"
-# Address space of a worker; it uses a few hundred megabytes of it, and a shard gone mad ends there.
-MEMORY_MB = 16 << 10
-LONGEST = 24 * 3600.0  # seconds that one shard may take
-LOOK_EVERY = 5.0
 
 Ended = Generator[tuple[int, ShardOutcome | ShardFailure], None, None]
 
 
 def mark_here(jobs: Mapping[int, Job], workers: int | None) -> Ended:
-    """On the cores of this machine, each shard in a process that ends with this one."""
+    """Mark on the cores of this machine, each shard in a process that ends with this one."""
     from markscheme.marking.sandbox import Pool
 
     size = workers or os.cpu_count() or 1
@@ -156,13 +154,13 @@ def mark_here(jobs: Mapping[int, Job], workers: int | None) -> Ended:
     with ThreadPoolExecutor(size, thread_name_prefix="shards") as threads:
         running = {threads.submit(pool.run, TASK, [job], time_limit=LONGEST): number for number, job in jobs.items()}
         try:
-            while running:
-                for future in wait(running, return_when=FIRST_COMPLETED).done:
-                    number, task = running.pop(future), future.result()
-                    if task.status == "done":
-                        yield number, msgspec.convert(task.value, ShardOutcome | ShardFailure)
-                    else:
-                        yield number, _lost(jobs[number], task.why)
+            for future in as_completed(running):
+                number, task = running[future], future.result()
+                done = task.status == "done"
+                yield (
+                    number,
+                    msgspec.convert(task.value, ShardOutcome | ShardFailure) if done else _lost(jobs[number], task.why),
+                )
         finally:
             for future in running:
                 future.cancel()
@@ -170,7 +168,7 @@ def mark_here(jobs: Mapping[int, Job], workers: int | None) -> Ended:
 
 
 def mark_on_ray(jobs: Mapping[int, Job], address: str | None, note: Callable[[str], None]) -> Ended:
-    """On a cluster; a shard whose worker is lost is given to another by Ray itself."""
+    """Mark on a cluster. Ray itself gives the shard of a lost worker to another."""
     from markscheme.models.fleet.ray_cluster import Head, cluster
 
     with cluster(address) as ray:
@@ -179,7 +177,7 @@ def mark_on_ray(jobs: Mapping[int, Job], address: str | None, note: Callable[[st
         left = iter(jobs.items())
         running: dict[Any, int] = {}
         while True:
-            # Twice as many as cores, so that none waits for us; looked up each time, since clusters grow and shrink.
+            # Two jobs per core, so that no core waits; looked up each time, since clusters grow and shrink.
             cores = int(head.ask(ray.cluster_resources).get("CPU", 0))
             while len(running) < 2 * max(1, cores) and (following := next(left, None)) is not None:
                 running[remote.remote(following[1])] = following[0]
@@ -196,15 +194,6 @@ def mark_on_ray(jobs: Mapping[int, Job], address: str | None, note: Callable[[st
                     yield number, _lost(jobs[number], (str(error).strip().splitlines() or [type(error).__name__])[-1])
 
 
-def raised(failure: ShardFailure, more: str = "") -> errors.MarkschemeError:
-    """The error that ended a shard, as if it had happened here."""
-    kind = getattr(errors, failure.kind)
-    error: errors.MarkschemeError = kind(failure.why.rstrip(".") + more if more else failure.why)
-    return error
-
-
 def _lost(job: Job, reason: str) -> ShardFailure:
-    shard = job.shard
-    return ShardFailure(
-        errors.MarkingError.__name__, f"a worker failed on {shard.file} ({shard.start} to {shard.end}): {reason}"
-    )
+    where = f"{job.shard.file} ({job.shard.start} to {job.shard.end})"
+    return ShardFailure(MarkingError.__name__, f"a worker failed on {where}: {reason}")

@@ -1,7 +1,7 @@
-"""The part: the file of a shard's marks, in the form of the outputs (JSON lines or Parquet), and what came of the shard.
+"""A part: the file with the marks of one shard, in the format of the outputs (JSON lines or Parquet), and its outcome.
 
-It is written beside its place and moved there when it is whole: a shard is done when its part is there, so a worker may
-die at any moment and be replaced, and two that work on the same shard do no harm.
+A part is written under a temporary name and renamed when complete. A shard is done when its part exists, so a worker may
+die at any moment and be replaced, and two workers on the same shard do no harm.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from markscheme.redaction import redacted
 from markscheme.runs.folder import write_atomically
 from markscheme.types import Mark
 
+# Marks are kept in memory up to this many rows or characters, then written.
 GROUP_ROWS = 20_000
-GROUP_CHARACTERS = 16 << 20  # marks that are in memory before they are written: so many, or so much text
+GROUP_CHARACTERS = 16 << 20
 
-COUNTING = ".counting-"  # folders in which verdicts are sorted by problem begin like this
-
+COUNTING = ".counting-"  # prefix of the folders in which verdicts are sorted by problem
 _METADATA = b"markscheme"
 
 
 class ShardOutcome(msgspec.Struct, frozen=True, tag="Outcome"):
-    """What came of a shard."""
+    """The counts of one shard, or of all of them."""
 
     marks: int = 0
     unmatched: int = 0  # rows that answer no problem of the benchmark
@@ -39,9 +39,18 @@ class ShardOutcome(msgspec.Struct, frozen=True, tag="Outcome"):
     example: str = ""  # what was wrong with the first of those
     failed: int = 0  # responses on which the protocol itself failed
 
+    def __add__(self, other: ShardOutcome) -> ShardOutcome:
+        return ShardOutcome(
+            self.marks + other.marks,
+            self.unmatched + other.unmatched,
+            self.unusable + other.unusable,
+            self.example or other.example,
+            self.failed + other.failed,
+        )
+
 
 class PartMark(msgspec.Struct, frozen=True):
-    """A mark as a part holds it."""
+    """A mark as stored in a part."""
 
     position: int  # row number in Parquet, byte offset in JSON lines
     problem_id: str
@@ -54,15 +63,14 @@ class PartMark(msgspec.Struct, frozen=True):
 
 
 def part_file(folder: Path, number: int, source: str) -> Path:
-    """The part of a shard: JSON lines in, JSON lines out; Parquet in, Parquet out."""
     return folder / f"part-{number:05d}.{'parquet' if source.endswith('.parquet') else 'jsonl'}"
 
 
 def outcome_of(file: Path) -> ShardOutcome | None:
-    """What is kept with the part of a shard that is done; `None` where there is no whole one."""
+    """Return the outcome stored with a complete part; `None` if it is missing or damaged."""
     try:
         if file.suffix == ".jsonl":
-            about = msgspec.json.decode(_beside(file).read_bytes(), type=dict[str, Any])
+            about = msgspec.json.decode(_sidecar(file).read_bytes(), type=dict[str, Any])
             whole = about["size"] == file.stat().st_size
             return msgspec.convert(about["outcome"], ShardOutcome) if whole else None
         footer = arrow("pyarrow.parquet").read_metadata(file).metadata or {}
@@ -71,13 +79,13 @@ def outcome_of(file: Path) -> ShardOutcome | None:
         return None
 
 
-def _beside(file: Path) -> Path:
-    """What came of a part of JSON lines, which have no footer."""
+def _sidecar(file: Path) -> Path:
+    """The outcome of a part of JSON lines, which has no footer."""
     return file.with_name(f".{file.stem}.json")
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Remove what killed workers, and a killed counting of verdicts, left in a folder where every shard is done."""
+    """Remove what killed workers left in a folder in which every shard is done."""
     for file in (*folder.glob(".part-*.parquet.*"), *folder.glob(".part-*.jsonl.*")):
         with suppress(OSError):
             file.unlink()
@@ -86,11 +94,11 @@ def remove_leftovers(folder: Path) -> None:
 
 
 class MarksPart:
-    """The marks of a shard on their way into its file."""
+    """A part that is being written. Use as a context manager; nothing is left of it without `finish`."""
 
     def __init__(self, file: Path, about: dict[str, str]) -> None:
         self._file, self._about = file, about
-        # Two workers may have the same shard after a node was lost; each writes to a name of its own.
+        # Two workers may have the same shard after a node was lost, so each writes to its own name.
         self._temporary = file.with_name(f".{file.name}.{uuid.uuid4().hex[:12]}")
         self._writer: Any = None
         self._waiting: list[PartMark] = []
@@ -102,15 +110,13 @@ class MarksPart:
 
     def __exit__(self, *_: object) -> None:
         if self._writer is not None:
-            with suppress(OSError):  # we are here because of another error
+            with suppress(OSError):  # another error is on its way
                 self._writer.close()
         self._temporary.unlink(missing_ok=True)
 
     def add(self, position: int, problem_id: str, sample: int | None, mark: Mark) -> None:
-        """One more mark."""
-        verdict = str(mark.verdict)
         self._waiting.append(
-            PartMark(position, problem_id, mark.key, sample, verdict, mark.answer, mark.why, tuple(mark.flags))
+            PartMark(position, problem_id, mark.key, sample, str(mark.verdict), mark.answer, mark.why, mark.flags)
         )
         self.rows += 1
         self.failed += FAILED in mark.flags
@@ -119,32 +125,25 @@ class MarksPart:
             self._write()
 
     def finish(self, outcome: ShardOutcome) -> None:
-        """Complete the file and put it in its place."""
+        """Complete the file and rename it."""
         self._write()
         try:
             if self._file.suffix == ".jsonl":
                 about = {"outcome": outcome, "size": self._writer.tell(), **self._about}
-                write_atomically(_beside(self._file), msgspec.json.encode(about))
+                write_atomically(_sidecar(self._file), msgspec.json.encode(about))
             else:
                 footer = {name.encode(): value.encode() for name, value in self._about.items()}
                 self._writer.add_key_value_metadata({_METADATA: msgspec.json.encode(outcome), **footer})
             self._writer.close()
             self._writer = None
-            self._put_in_place()
+            with self._temporary.open("rb") as written:
+                os.fsync(written.fileno())  # or a power cut could leave the name without the content
+            self._temporary.replace(self._file)
+        except FileNotFoundError:
+            if not self._file.exists():  # else another worker was faster, and the command has cleaned up
+                raise JournalError(f"cannot write {self._file}: {self._temporary.name} was removed") from None
         except OSError as error:
             raise JournalError(f"cannot write {self._file}: {first_line(error)}") from None
-
-    def _put_in_place(self) -> None:
-        try:
-            handle = os.open(self._temporary, os.O_RDONLY)
-            try:
-                os.fsync(handle)  # else a power cut could leave the name without the content
-            finally:
-                os.close(handle)
-            self._temporary.replace(self._file)
-        except FileNotFoundError:  # another was faster, and the command that saw it has tidied up
-            if not self._file.exists():
-                raise
 
     def _write(self) -> None:
         try:
