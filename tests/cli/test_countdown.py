@@ -84,7 +84,7 @@ def test_generate_when_it_fails_midway_then_the_old_file_stays(tmp_path, capsys)
     ("content", "message"),
     [
         (None, "cannot be read"),
-        ('{"nums": [1, 2], "target": 3}\n\n{"nums": 3}\n', "row 2 is no puzzle"),
+        ('{"nums": [1, 2], "target": 3}\n\n{"nums": 3}\n', "row 2 is not a puzzle"),
         ("{", "line 1"),
     ],
 )
@@ -112,4 +112,4 @@ def test_generate_when_an_option_makes_no_sense_then_exit_code_2(option, capsys)
 
 def test_generate_when_unsolvable_with_solution_then_refused(capsys):
     assert main(["countdown", "generate", "--count", "2", "--unsolvable", "--solution"]) == 2
-    assert "no --solution" in capsys.readouterr().err
+    assert "--solution cannot be used" in capsys.readouterr().err

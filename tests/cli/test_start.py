@@ -6,6 +6,7 @@ import sys
 import pytest
 
 from markscheme.cli import COMMANDS, build_parser, main
+from markscheme.cli.completion import candidates
 
 HEAVY = ("argparse", "msgspec", "numpy", "rich", "aiohttp", "sympy", "pyarrow", "asyncio")
 
@@ -64,15 +65,19 @@ def test_command_when_interrupted_before_it_began_then_no_traceback(monkeypatch,
     assert capsys.readouterr().err == "markscheme: interrupted\n"
 
 
-def test_help_when_there_is_a_metric_or_a_template_then_names_it():
-    """The help is plain text, so that it needs no numpy; a new line of either table is forgotten there first."""
+def test_help_when_it_names_what_a_table_has_then_nothing_is_left_out():
+    """The help is plain text, so that it needs no numpy; a new line of a table is forgotten there first."""
+    from markscheme.plugins.doors.copying import DOORS
     from markscheme.running.judges.templates import template_names
     from markscheme.statistics.metrics import TABLE
+    from markscheme.tracking import TRACKERS
 
     # Without its line ends: argparse also breaks a line behind a dash.
-    commands = ("report", "compare", "judge")
+    commands = ("report", "compare", "judge", "run", "push")
     helps = {command: "".join(build_parser(command).format_help().split()) for command in commands}
     metrics = [name.partition(" ")[0] for name, *_ in TABLE if name != "accuracy"]
     assert [name for name in metrics if name not in helps["compare"]] == []
     assert [name for name in metrics if name not in helps["report"]] == []
     assert [name for name in template_names() if name not in helps["judge"]] == []
+    assert [name for name in TRACKERS if name not in helps["run"] or name not in helps["push"]] == []
+    assert set(candidates(["doors", "copy", ""])) == {(name, "") for name in DOORS}

@@ -112,7 +112,7 @@ def test_report_when_it_cannot_be_kept_then_it_is_still_printed(markscheme, sums
     (folder / "report.json").mkdir()  # in the way
     again = markscheme("resume", folder, "--json")
     assert json.loads(again.stdout)["responses"] == 4
-    assert "the report could not be kept" in again.stderr
+    assert "the report could not be written" in again.stderr
 
 
 def test_file_when_it_may_not_grow_then_stops_cleanly_with_everything_kept(

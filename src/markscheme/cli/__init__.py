@@ -1,7 +1,8 @@
-"""The command line: finds the command, runs it, turns expected failures into one sentence and an exit code.
+"""The command line: find the command, run it, turn expected failures into one sentence and an exit code.
 
 Nothing is imported before it is needed, not even argparse for the overview: `markscheme --help` must feel instant.
-A command module has `add_arguments(parser)` and `run(args) -> int`.
+A command is a file in `arguments/`, which declares what it takes, and a module with `run(args) -> int`; a module whose
+arguments are made from another table also has `add_arguments(parser)`.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Sequence
 
-# Every command with its one line of help, in the order of a user's day; its module has the same name (`import_`).
+# Every command with its line in the overview; its module has the same name (`import_` for `import`).
 COMMANDS = {
     "run": "ask a model every question, mark every response, report",
     "resume": "continue a run: ask only for what is missing or failed",
@@ -48,11 +49,11 @@ COMMANDS = {
 EXIT_USAGE = 2
 EXIT_INTERRUPTED = 130
 
-LEAST_MEMORY = 512 << 20  # bytes of addresses; with 400 MB a small run goes through
+LEAST_MEMORY = 512 << 20  # bytes of address space; a small run fits into 400 MB
 
 
 def overview() -> str:
-    """What `markscheme --help` prints."""
+    """Return the text of `markscheme --help`."""
     width = max(map(len, COMMANDS)) + 2
     commands = "\n".join(f"  {name:{width}}{summary}" for name, summary in COMMANDS.items())
     return (
@@ -64,13 +65,15 @@ def overview() -> str:
 
 
 def build_parser(command: str) -> argparse.ArgumentParser:
-    """The parser of one command."""
+    """Return the parser of one command."""
     import argparse
+
+    from markscheme.cli.arguments import add_declared
 
     summary = COMMANDS[command]
 
     class Parser(argparse.ArgumentParser):
-        """One line instead of the usage, which is longer than the screen; a flag that is not there with the nearest."""
+        """Reports a mistake in one line, with the nearest flag for an unknown one."""
 
         def error(self, message: str) -> NoReturn:
             complain(f"{message}; `{self.prog} --help` lists the options", self.prog)
@@ -84,13 +87,14 @@ def build_parser(command: str) -> argparse.ArgumentParser:
 
     parser = Parser(prog=f"markscheme {command}", description=f"{summary[0].upper()}{summary[1:]}.", allow_abbrev=False)
     module = _module(command)
-    module.add_arguments(parser)
+    add_declared(parser, command)
+    if more := getattr(module, "add_arguments", None):
+        more(parser)
     parser.set_defaults(run=module.run)
     return parser
 
 
 def _flags(parser: argparse.ArgumentParser) -> Iterator[str]:
-    """Every flag of a command and its subcommands."""
     for action in parser._actions:
         yield from action.option_strings
         if isinstance(action.choices, dict):
@@ -101,18 +105,18 @@ def _flags(parser: argparse.ArgumentParser) -> Iterator[str]:
 def _unknown(arguments: Sequence[str], known: Sequence[str]) -> str:
     flag = next((one for one in arguments if one.startswith("-")), None)
     if flag is None:
-        return f"{' '.join(arguments)!r} is one argument too many"
+        return f"unexpected argument {' '.join(arguments)!r}"
     from markscheme.errors import nearest
 
     typed = flag.partition("=")[0]
-    return f"there is no {typed}; {nearest(typed.replace('_', '-'), known, 'none is like it')}"
+    return f"there is no option {typed}; {nearest(typed.replace('_', '-'), known, 'no option has a similar name')}"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the console script `markscheme`."""
     if argv is None:
-        # Most of what a command makes lives to its end; looking through it for cycles again and again cost a sixth of
-        # the processor time of a run (perf/overhead.py).
+        # Most objects live until the command ends; searching them for cycles cost a sixth of the processor time of a
+        # run (perf/overhead.py).
         gc.set_threshold(100_000, 10, 10)
     _open_streams()
     try:
@@ -120,13 +124,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         status = _main([*(sys.argv[1:] if argv is None else argv)])
         sys.stdout.flush()  # here, so that a closed pipe or a full disk is noticed now and not at exit
     except BrokenPipeError:
-        # `markscheme … | head` closed the pipe: that is the reader's choice, not a failure.
+        # `markscheme … | head` closes the pipe, which is not a failure.
         _forget(sys.stdout)
         return 0
     except KeyboardInterrupt:
         print("markscheme: interrupted", file=sys.stderr)
         return EXIT_INTERRUPTED
-    except OSError as problem:  # standard output is a file on a full disk, say
+    except OSError as problem:  # for example, standard output is a file on a full disk
         _forget(sys.stdout)
         with suppress(OSError):
             print(f"markscheme: {problem.strerror or problem}: {problem.filename or 'output'}", file=sys.stderr)
@@ -134,10 +138,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     finally:
         try:
             sys.stderr.flush()
-        except OSError:  # nobody can be told
+        except OSError:
             _forget(sys.stderr)
     if argv is None:
-        gc.freeze()  # the process ends: nothing is gained by a last search for cycles
+        gc.freeze()  # skip the last search for cycles
     return status
 
 
@@ -160,7 +164,7 @@ def _main(arguments: list[str]) -> int:
         return EXIT_USAGE
     args = build_parser(command).parse_args(rest)
     if command == "run":
-        args.typed = arguments  # what goes on with an experiment that was stopped
+        args.typed = arguments  # the command that continues a stopped experiment
     return _run(args)
 
 
@@ -185,19 +189,19 @@ def _check_memory() -> None:
     if resource.RLIM_INFINITY != allowed < LEAST_MEMORY:
         have, need = allowed >> 20, LEAST_MEMORY >> 20
         raise UsageError(
-            f"this process may use {have} MB of memory and needs {need}; `ulimit -v {need << 10}` allows it"
+            f"this process may use {have} MB of memory, but needs {need}; raise the limit with `ulimit -v {need << 10}`"
         )
 
 
 def complain(message: str, speaker: str = "markscheme") -> None:
-    """One message on standard error, without secrets and without anything that a terminal would obey."""
+    """Print a message on standard error, without secrets and without control characters."""
     from markscheme.redaction import printable, redacted_text
 
     print(f"{speaker}: {printable(redacted_text(message))}", file=sys.stderr)
 
 
 def _open_streams() -> None:
-    """A stream that was closed (`>&-`) goes nowhere; one that cannot write every letter writes a question mark."""
+    """Open closed streams (`>&-`) on /dev/null, and write `?` for characters that a stream cannot encode."""
     import os
 
     for number, name in enumerate(("stdin", "stdout", "stderr")):
@@ -209,12 +213,12 @@ def _open_streams() -> None:
                 os.close(handle)
             setattr(sys, name, os.fdopen(number, "w" if number else "r"))
         elif number and isinstance(stream, io.TextIOWrapper) and stream.errors in ("strict", "surrogateescape"):
-            with suppress(OSError):  # a pipe put in the place of a file has no position to tell
+            with suppress(OSError):  # a pipe has no position
                 stream.reconfigure(errors="replace")
 
 
 def _forget(stream: TextIO) -> None:
-    """Python would complain once more when it flushes at exit, so the descriptor goes to nowhere first."""
+    """Redirect to /dev/null, or Python complains again when it flushes at exit."""
     import os
 
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -1,4 +1,4 @@
-"""`markscheme adjudicate`: a person judges a random sample of a run's responses, with the keyboard and blind to the verdict."""
+"""`markscheme adjudicate`: label a random sample of a run's responses, blind to the verdict, to measure the marker's errors."""
 
 from __future__ import annotations
 
@@ -19,23 +19,12 @@ if TYPE_CHECKING:
     from markscheme.types import Question, Response
 
 KEYS: dict[str, Opinion] = {"y": "right", "n": "wrong", "u": "unsure"}
-SHOWN = 3_000  # characters of a response that are shown, from its end; `m` shows all of it
-EVERY = 10  # labels after which it is said what they are worth
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("run_folder", metavar="RUN", help="the run whose responses are judged")
-    parser.add_argument("--who", metavar="NAME", help="whose opinion it is (default: the user's name)")
-    parser.add_argument("--limit", type=int, metavar="N", help="stop after N responses")
-    parser.add_argument("--seed", type=int, default=0, help="of the random order; it is drawn once a run (default: 0)")
-    parser.add_argument("--status", action="store_true", help="only say what the labels so far are worth")
-    parser.add_argument("--page", action="store_true", help="in the browser, with formulas; several people may use it")
-    parser.add_argument("--port", type=int, help="port of the page (default: 7777, or any free one if it is taken)")
-    parser.add_argument("--no-browser", action="store_true", help="with --page: only print its address")
+SHOWN = 3_000  # characters of a response that are shown, from its end; `m` shows the whole text
+EVERY = 10  # labels between two interim results
 
 
 def run(args: argparse.Namespace) -> int:
-    """Show, ask, keep; whenever one stops, what was said counts."""
+    """Show a response, ask for a label, store it, and go on until the user stops."""
     from markscheme.reporting.adjudicated import worth
     from markscheme.runs import Run
     from markscheme.runs.adjudications import Adjudication, labels_journal
@@ -60,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _serve(adjudication: Adjudication, who: str, args: argparse.Namespace) -> None:
-    """The page, until Ctrl-C. Its address bears a token: other users of this machine reach 127.0.0.1 too."""
+    """Serve the page until Ctrl-C. Its address has a token, since other users of this machine can reach 127.0.0.1 too."""
     import secrets
     import tempfile
     import webbrowser
@@ -72,9 +61,9 @@ def _serve(adjudication: Adjudication, who: str, args: argparse.Namespace) -> No
     token = secrets.token_urlsafe(24)
 
     def started(address: str) -> None:
-        print(f"{args.run_folder} is judged at {address}#{token}  (Ctrl-C ends it)", flush=True)
+        print(f"label {args.run_folder} at {address}#{token}  (press Ctrl-C to stop)", flush=True)
         if not args.no_browser:
-            # The browser gets the token from a file that only this user can read: everyone can read a command line.
+            # The browser reads the token from a file that only this user can open; any user can read a command line.
             way = Path(private) / "adjudicate.html"
             way.write_text(f'<meta charset="utf-8"><meta http-equiv="refresh" content="0;url={address}#{token}">')
             webbrowser.open(way.as_uri())
@@ -100,7 +89,7 @@ def _judge(
     who: str,
     worth_now: Callable[[], str],
 ) -> None:
-    """One response after the other, until there is none or the person stops. `b` goes back to the one before."""
+    """Ask about one response after the other; `b` goes back to the previous one."""
     from markscheme.runs.adjudications import content_of
 
     print("Is the final answer right?  y right · n wrong · u unsure · m show all · b back · q stop\n")
@@ -122,7 +111,7 @@ def _judge(
 
 
 def _asked(question: Question, response: Response, place: str) -> str:
-    """Problem, gold and response, and the key that was pressed: one of y, n, u, b, q."""
+    """Show problem, gold and response, and return the key that was pressed: y, n, u, b or q."""
     whole = response.text
     print(f"── {place} " + "─" * 60)
     print(f"{_plain(question.problem.statement)}\n\ngold: {_plain(gold_line(question.problem.gold))}\n\nresponse:")
@@ -138,7 +127,7 @@ def _asked(question: Question, response: Response, place: str) -> str:
 
 
 def _key() -> str:
-    """One key press at a terminal; elsewhere the first letter of a line."""
+    """Read one key press at a terminal; elsewhere the first letter of a line."""
     if not sys.stdin.isatty():
         if not (line := sys.stdin.readline()):
             raise EOFError
@@ -155,5 +144,5 @@ def _key() -> str:
 
 
 def _plain(text: str) -> str:
-    """The text without anything that would steer the terminal."""
+    """Replace control characters, which a terminal would obey."""
     return "".join(each if each.isprintable() or each in "\n\t" else "�" for each in text)

@@ -1,7 +1,7 @@
-"""`markscheme completion`: what a shell needs to complete our commands, options and their values.
+"""`markscheme completion`: print shell completion for bash, zsh or fish.
 
-The script is a few lines; it asks `markscheme completion words …` at every Tab. So what is offered comes from the real
-parsers and the installed benchmarks, protocols and backends, and no generated table can grow old.
+The script calls `markscheme completion words …` at every Tab, so the completions come from the real parsers and from the
+installed benchmarks, protocols and backends.
 """
 
 from __future__ import annotations
@@ -45,12 +45,11 @@ complete -c markscheme -f -a '(__markscheme_words)'
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("shell", choices=[*SCRIPTS, "words"], metavar="SHELL", help=", ".join(SCRIPTS))
     parser.add_argument("words", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the script, or what can stand where the last word begins."""
+    """Print the script, or the completions of the last word."""
     if args.shell in SCRIPTS:
         print(SCRIPTS[args.shell], end="")
         return 0
@@ -60,14 +59,14 @@ def run(args: argparse.Namespace) -> int:
 
 
 def candidates(words: Sequence[str]) -> list[tuple[str, str]]:
-    """What the last of the words can become, each with its meaning; nothing where files are as good an answer."""
+    """Return the completions of the last word with their meanings; none where the shell should offer files."""
     words = [part for word in words for part in _parted(word)] or [""]
     *before, begun = words
     return [(value, meaning) for value, meaning in _offered(before, begun) if value.startswith(begun)]
 
 
 def _parted(word: str) -> list[str]:
-    """`--protocol=math` as two words, and the same where bash has cut it in three."""
+    """Split `--protocol=math` in two; bash hands it over in three parts."""
     flag, equals, value = word.partition("=")
     return ([] if word == "=" else [flag, value]) if equals and (flag.startswith("--") or not flag) else [word]
 
@@ -77,7 +76,7 @@ def _offered(before: Sequence[str], begun: str) -> Iterator[tuple[str, str]]:
 
     if not before:
         yield from COMMANDS.items()
-        yield from (("--help", "the commands"), ("--version", "the version"))
+        yield from (("--help", "list the commands"), ("--version", "print the version"))
         return
     if before[0] not in COMMANDS:
         return
@@ -101,7 +100,7 @@ def _offered(before: Sequence[str], begun: str) -> Iterator[tuple[str, str]]:
 
 
 def _open_option(before: Sequence[str], flags: Mapping[str, argparse.Action]) -> argparse.Action | None:
-    """The option that still takes a value: the last one, if it has none yet or takes several."""
+    """Return the option that still takes a value: the last one, if it has none yet or takes several."""
     at = max((place for place, word in enumerate(before) if word in flags), default=None)
     option = flags[before[at]] if at is not None else None
     if at is None or option is None or option.nargs == 0:

@@ -1,10 +1,9 @@
-"""`markscheme countdown`: solve a puzzle exactly, or generate fresh ones."""
+"""`markscheme countdown`: generate and solve Countdown puzzles."""
 
 from __future__ import annotations
 
 import argparse
 import json
-import re
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
@@ -14,50 +13,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from markscheme.countdown import Demand
     from markscheme.types import CountdownGold
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    _add_solve(actions.add_parser("solve", help="one solution, all of them, or the proof that there is none"))
-    _add_generate(actions.add_parser("generate", help="fresh, different puzzles as JSON lines"))
-
-
-def _add_solve(parser: argparse.ArgumentParser) -> None:
-    parser.description = "Use every number exactly once, with + - * / and parentheses, to make the target."
-    parser.add_argument("numbers", metavar="NUMBER", type=int, nargs="+", help="the 2 to 8 numbers")
-    parser.add_argument("--target", metavar="T", type=int, required=True, help="the number to make")
-    parser.add_argument("--all", action="store_true", help="all essentially different solutions")
-    parser.add_argument("--whole", action="store_true", help="only whole numbers on the way")
-    parser.add_argument("--json", action="store_true", help="print JSON only")
-
-
-def _add_generate(parser: argparse.ArgumentParser) -> None:
-    parser.description = "Different puzzles, one JSON object a line; the same seed gives the same puzzles everywhere."
-    add = parser.add_argument
-    add("--count", metavar="N", type=int, required=True, help="how many puzzles")
-    add("--numbers", metavar="N|A-B", type=_span, default=(3, 4), help="how many numbers a puzzle has, 3 to 8 (3-4)")
-    add("--range", metavar="A-B", type=_span, default=(1, 99), help="what the numbers range over (1-99)")
-    add("--target", metavar="T|A-B", type=_span, default=(10, 100), help="what the target ranges over (10-100)")
-    add("--seed", metavar="S", type=int, default=0, help="which puzzles (0)")
-    add("-o", "--output", metavar="FILE", default="-", help="where to write; - is the standard output (-)")
-    add("--exclude", metavar="FILE", action="append", default=[], help="JSON lines of puzzles that must not come")
-    add("--min-solutions", metavar="N", type=int, default=1, help="at least so many different solutions")
-    add("--max-solutions", metavar="N", type=int, help="at most so many different solutions")
-    for what, meaning in (("division", "a division"), ("fractions", "a step that is not a whole number")):
-        text = f"whether every solution has {meaning}"
-        add(f"--{what}", choices=("any", "needed", "unneeded"), default="any", help=text)
-    add("--unsolvable", action="store_true", help="puzzles that provably have no solution")
-    add("--solution", action="store_true", help="write a solution beside each puzzle")
-    add("--json", action="store_true", help="print the summary as JSON (with -o FILE)")
-
-
-def _span(text: str) -> tuple[int, int]:
-    """`4` or `3-4` as a pair of lowest and highest."""
-    match = re.fullmatch(r"(\d{1,15})(?:\s*(?:-|–|\.\.)\s*(\d{1,15}))?", text.strip())
-    if not match:
-        raise argparse.ArgumentTypeError(f"{text!r} is neither a number nor a range such as 3-4")
-    low = int(match[1])
-    return low, int(match[2]) if match[2] else low
 
 
 def run(args: argparse.Namespace) -> int:
@@ -80,15 +35,15 @@ def _solve(args: argparse.Namespace) -> int:
     for solution in solutions:
         print(f"{solution.expression} = {args.target}")
     if not solutions:
-        how = " with whole numbers all the way" if args.whole else ""
-        print(f"No solution{how}: every essentially different expression was tried.")
+        how = " with only whole numbers on the way" if args.whole else ""
+        print(f"No solution{how}: all essentially different expressions were tried.")
     elif args.all:
         print(f"{len(solutions)} essentially different solution{'s' if len(solutions) > 1 else ''}.")
     return 0
 
 
 def _note_on_long_searches(size: int) -> AbstractContextManager[object]:
-    """Show a sign of life on a terminal while a long search runs."""
+    """Show a spinner on a terminal during a long search."""
     if size < 7 or not sys.stderr.isatty():
         return nullcontext()
     from rich.console import Console
@@ -104,7 +59,7 @@ def _generate(args: argparse.Namespace) -> int:
     from markscheme.runs.folder import write_atomically
 
     if args.solution and args.unsolvable:
-        raise UsageError("an unsolvable puzzle has no --solution to write")
+        raise UsageError("--solution cannot be used with --unsolvable: these puzzles have no solution")
     same = ("min_solutions", "max_solutions", "division", "fractions", "unsolvable")
     named = {name: getattr(args, name) for name in same}
     demand = Demand(sizes=args.numbers, numbers=args.range, targets=args.target, **named)
@@ -116,7 +71,7 @@ def _generate(args: argparse.Namespace) -> int:
         return 0
     path = Path(args.output)
     if not args.output or path.is_dir():
-        raise DataError(f"cannot write {args.output!r}: it is a folder; -o takes the name of a file")
+        raise DataError(f"cannot write {args.output!r}: -o takes the name of a file, not a folder")
     write_atomically(path, (line.encode() for line in lines))
     _summarise(args, demand, perf_counter() - started)
     return 0
@@ -133,7 +88,7 @@ def _line(puzzle: CountdownGold, *, with_solution: bool) -> str:
 
 
 def _read(files: list[str]) -> Iterator[CountdownGold]:
-    """The puzzles in these files, which may have other fields beside `nums` and `target`."""
+    """Yield the puzzles in these files, which may have other fields besides `nums` and `target`."""
     import msgspec
 
     from markscheme.datasets import read_rows
@@ -145,11 +100,11 @@ def _read(files: list[str]) -> Iterator[CountdownGold]:
             try:
                 yield msgspec.convert(row, CountdownGold)
             except msgspec.ValidationError as error:
-                raise DataError(f"{name}, row {number} is no puzzle: {error}") from error
+                raise DataError(f"{name}, row {number} is not a puzzle: {error}") from error
 
 
 def _with_progress(puzzles: Iterable[CountdownGold], count: int) -> Iterable[CountdownGold]:
-    """The same puzzles, with a bar on a terminal's standard error."""
+    """Add a progress bar if standard error is a terminal."""
     if not sys.stderr.isatty():
         return puzzles
     from rich.console import Console

@@ -1,14 +1,14 @@
-"""`markscheme data list | prepare | verify`: the official data sets in the data folder."""
+"""`markscheme data`: list, download and verify the official data sets."""
 
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from markscheme.cli import complain
 from markscheme.reporting.terminal import gold_line, print_json
 
 if TYPE_CHECKING:
@@ -18,25 +18,8 @@ if TYPE_CHECKING:
     from markscheme.datasets.folder import FileReport
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    listing = actions.add_parser("list", help="what there is, from where, and whether it is here")
-    listing.add_argument("names", nargs="*", metavar="NAME", help="benchmarks, or .toml files (default: all that ship)")
-    preparing = actions.add_parser("prepare", help="fetch from the Hugging Face Hub, check, and keep")
-    preparing.add_argument("names", nargs="*", metavar="NAME", help="benchmarks, such as gsm8k, or .toml files")
-    preparing.add_argument("--all", action="store_true", help="every benchmark that ships")
-    preparing.add_argument("--force", action="store_true", help="fetch again what is there already")
-    verifying = actions.add_parser("verify", help="check the files again, and mark every gold against itself")
-    verifying.add_argument("names", nargs="*", metavar="NAME", help="benchmarks or files (default: whatever is here)")
-    for action in (listing, preparing, verifying):
-        action.add_argument(
-            "--data-dir", type=Path, metavar="DIR", help="data folder (default: $MARKSCHEME_DATA, or the user cache)"
-        )
-        action.add_argument("--json", action="store_true", help="print only JSON")
-
-
 def run(args: argparse.Namespace) -> int:
-    """Do what was asked; 1 when `verify` finds something wrong."""
+    """Run the action; return 1 if `verify` finds a problem."""
     from markscheme.datasets import locate
 
     folder = locate(args.data_dir)
@@ -83,7 +66,7 @@ def _described(bench: Benchmark, source: Source, report: FileReport) -> dict[str
 
 def _short_source(source: Source) -> str:
     if not source.places:
-        return "a file of yours"
+        return "your own file"
     place = source.places[0]
     if not place.pinned:
         return f"{place.name} (not pinned)"
@@ -97,14 +80,14 @@ def _prepare(args: argparse.Namespace, folder: Path) -> int:
 
     if bool(args.names) == args.all:
         names = ", ".join(bench.name for bench in fetchable([]))
-        raise UsageError(f"Name what to prepare ({names}), or say --all.")
+        raise UsageError(f"name the benchmarks to prepare ({names}), or add --all")
     done = []
     for bench in fetchable(args.names):
         prepared = fetch(bench, folder, force=args.force)
         done += prepared
         for file, action, note in prepared:
             if note:
-                print(f"markscheme: {file.name}: {note}", file=sys.stderr)
+                complain(f"{file.name}: {note}")
             if not args.json:
                 verb = "fetched" if action == "fetched" else "already there"
                 print(f"{file.name}: {verb}, {file.rows:,} rows, {REMARKS[file.check]}")
@@ -135,13 +118,13 @@ def _verify(args: argparse.Namespace, folder: Path) -> int:
         _print_columns(folder, rows)
         for report, found in checked:
             _print_found(report.name, found)
-    # Asked for by name, a missing file is a failure; asked for "whatever is here", it is only mentioned.
+    # A missing file is an error only if it was named.
     wrong = {"differs", "unreadable"} | ({"missing", "stand-in"} if args.names else set())
     return 1 if any(report.state in wrong or found.bad_golds for report, found in checked) else 0
 
 
 def _print_found(name: str, found: Examined) -> None:
-    """How a file was read, two of its problems, and everything that is odd."""
+    """Print how a file was read, two of its problems, and every oddity."""
     from markscheme.benchmarks.examining import gold_kind
     from markscheme.redaction import printable
 

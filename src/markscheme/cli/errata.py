@@ -1,54 +1,39 @@
-"""`markscheme errata`: golds that are known to be wrong, and golds that independent runs contradict."""
+"""`markscheme errata`: list gold answers known to be wrong, or contradicted by independent runs."""
 
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    known = actions.add_parser("list", help="what is known to be wrong", allow_abbrev=False)
-    known.add_argument(
-        "benchmark", nargs="?", metavar="BENCHMARK", help="a name, or the file of your own (default: all)"
-    )
-    found = actions.add_parser("suspects", help="problems where runs agree on another answer", allow_abbrev=False)
-    found.add_argument("runs", nargs="+", metavar="RUN", help="run folders, or folders that hold some")
-    found.add_argument("--least", type=int, default=3, metavar="N", help="models that must agree on it (default: 3)")
-    for each in (known, found):
-        each.add_argument("--json", action="store_true", help="the table as JSON")
+from markscheme.cli.page import Part, show
+from markscheme.reporting.figures import counted
 
 
 def run(args: argparse.Namespace) -> int:
-    """List what is known, or look for more."""
-    import msgspec
-
-    from markscheme.api.reports import errata, suspects
-    from markscheme.reporting.terminal import print_json, print_table
-
+    made: Any
     if args.action == "list":
-        known = errata(args.benchmark)
-        if args.json:
-            print_json(known)
-        for name, each in known.items() if not args.json else ():
-            print_table(
-                f"{name}: {len(each)} problems",
-                [
-                    {"problem": one.problem, "gold": one.gold, "what is wrong": one.wrong, "source": one.source}
-                    for one in each
-                ],
-            )
-        return 0
-    found = suspects(*args.runs, least=args.least)
-    if args.json:
-        print_json(found)
-    elif found:
-        rows = [
-            {name: str(value) for name, value in msgspec.structs.asdict(each).items() if name != "key"}
-            for each in found
-        ]
-        print_table(
-            "models agree on an answer that is not the gold: look at the problem before you believe either", rows
-        )
+        from markscheme.api.reports import errata
+
+        made, parts = (known := errata(args.benchmark)), []
+        for name, each in known.items():
+            columns = {"problem": "problem", "gold": "gold", "what is wrong": "wrong", "source": "source"}
+            rows = [{title: str(getattr(one, field)) for title, field in columns.items()} for one in each]
+            parts += [Part("title", f"{name}: {counted(len(each), 'problem')}"), Part("table", rows)]
     else:
-        print(f"on no problem do {args.least} models agree on an answer that is not the gold")
+        import msgspec
+
+        from markscheme.api.reports import suspects
+
+        made = found = suspects(*args.runs, least=args.least)
+        rows = [
+            {name: str(value) for name, value in msgspec.to_builtins(each).items() if name != "key"} for each in found
+        ]
+        parts = [
+            Part(
+                "text",
+                f"problems on which at least {args.least} models agree on an answer other than the gold: {len(rows)}",
+            ),
+            Part("table", rows),
+        ]
+    show(args, made, parts)
     return 0

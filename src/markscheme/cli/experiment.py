@@ -1,4 +1,4 @@
-"""`markscheme run` with several models, prompts or settings: what it will ask, one display, one table at the end."""
+"""`markscheme run` with several models, prompts or settings: a forecast, one display, one table at the end."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from markscheme.cli import complain
 from markscheme.cli.finishing import Reports
 from markscheme.errors import ModelError, UsageError
+from markscheme.reporting.figures import counted
 from markscheme.reporting.terminal import print_json, print_table
 from markscheme.tracking import tracked
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def run_experiment(args: argparse.Namespace, cells: Sequence[Cell], title: str) -> int:
-    """Ask what every cell still misses; exit codes as those of a single run."""
+    """Ask for everything that is missing; exit codes as for a single run."""
     from markscheme.experiments import forecast, places, run_cells
     from markscheme.models.fleet.ranks import current
     from markscheme.running import new_folder, prepare
@@ -34,8 +35,8 @@ def run_experiment(args: argparse.Namespace, cells: Sequence[Cell], title: str) 
     from markscheme.runs import find_runs
 
     if current().several:
-        raise UsageError("an experiment is asked by one process; start it without torchrun")
-    # Whatever is wrong with any of them stops us before the first is asked.
+        raise UsageError("an experiment runs in one process: start it without torchrun")
+    # A mistake in any of them is reported before the first is asked.
     prepared = [prepare(cell.config) for cell in cells]
     if args.out is None and title == "experiment":
         folder = new_folder("experiment", cells[0].config.model)
@@ -56,9 +57,9 @@ def run_experiment(args: argparse.Namespace, cells: Sequence[Cell], title: str) 
         work = run_cells(cells, folder, display.begin, find_runs(args.reuse), prepared)
         for path, ask in work:
             try:
-                with tracked(screen, args.track, path):  # told of each run when it is done
+                with tracked(screen, args.track, path):  # each run is logged when it is done
                     reports.of(path, partial(ask))
-            except ModelError as failure:  # one server that is away must not cost the others their night
+            except ModelError as failure:  # one unreachable server must not stop the other runs
                 failures.append(failure)
                 complain(f"{path.name}: {failure}")
             if reports.interrupted:
@@ -70,7 +71,7 @@ def run_experiment(args: argparse.Namespace, cells: Sequence[Cell], title: str) 
 
 
 class _Whole:
-    """One display for all runs: which of them it is, and how much of everything is done."""
+    """One display for all runs: which one is being asked, and how much of the whole is done."""
 
     def __init__(self, screen: Quiet, plan: Sequence[Forecast]) -> None:
         self._screen, self._plan = screen, plan
@@ -79,7 +80,7 @@ class _Whole:
         self.every = screen.every
 
     def begin(self, number: int, cell: Cell) -> _Whole:
-        """The next run begins."""
+        """Switch to the next run."""
         self._number = number
         self._before = sum(each.there + each.requests for each in self._plan[:number])
         self._before += sum(each.there for each in self._plan[number + 1 :])
@@ -87,18 +88,18 @@ class _Whole:
         return self
 
     def show(self, live: Live) -> None:
-        """The run's own figures, under a title that tells the whole."""
+        """Show the figures of the run, with the overall progress in the title."""
         share = 100 * (self._before + live.done) / self._total
         self._screen.title = f"{self._number + 1} of {len(self._plan)}, {share:.0f} %: {self._name}"
         self._screen.show(live)
 
     def say(self, line: str) -> None:
-        """Pass on what the run says."""
+        """Pass on a line of the run."""
         self._screen.say(line)
 
 
 def _say(plan: Sequence[Forecast], folder: Path, *, json: bool, dry: bool) -> None:
-    """What it will ask, how many requests and tokens, and what it may cost."""
+    """Print what would be asked: requests, tokens and the highest cost."""
     rows: list[dict[str, Any]] = [
         {
             "run": each.cell.folder,
@@ -106,7 +107,7 @@ def _say(plan: Sequence[Forecast], folder: Path, *, json: bool, dry: bool) -> No
             "samples": each.cell.config.samples,
             "there": each.there,
             "to ask": each.requests,
-            "prompt tokens, about": each.prompt_tokens,
+            "prompt tokens (estimate)": each.prompt_tokens,
             "cost at most": "?" if each.cost is None else f"${each.cost:.2f}",
         }
         for each in plan
@@ -120,14 +121,12 @@ def _say(plan: Sequence[Forecast], folder: Path, *, json: bool, dry: bool) -> No
     costs = [each.cost for each in plan if each.requests]
     cost = "" if not costs or None in costs else f", at most ${sum(each or 0 for each in costs):.2f}"
     tokens = sum(each.prompt_tokens for each in plan)
-    line = (
-        f"{len(plan)} runs: {asked:,} responses to ask for, {there:,} are there; about {tokens:,} prompt tokens{cost}"
-    )
+    line = f"{counted(len(plan), 'run')}: {asked:,} responses to ask for, {there:,} already there; about {tokens:,} prompt tokens{cost}"
     print(line, file=sys.stdout if dry else sys.stderr)
 
 
 def print_grid(paths: Sequence[Path]) -> None:
-    """One table: models and settings down, benchmarks and their mean across, each score with its interval and rank."""
+    """Print one table: models and settings as rows, benchmarks and their mean as columns, with intervals and ranks."""
     from markscheme.reporting.report_text import print_pivot
     from markscheme.reporting.summary import summarize
     from markscheme.reporting.table import make_table
@@ -146,13 +145,13 @@ def print_grid(paths: Sequence[Path]) -> None:
 
 
 def _ranks(runs: Sequence[Run]) -> dict[tuple[str, bool], str]:
-    """The ranks that the differences leave open, such as 1–3, by folder; those of averages (True) by the first folder."""
+    """Return the possible ranks, such as 1–3, by folder; those of averages (True) by the first folder."""
     from markscheme.errors import MarkschemeError
     from markscheme.reporting.comparing import Terms, open_ranks
     from markscheme.reporting.family import compare_by_benchmark
 
     by_folder: dict[tuple[str, bool], str] = {}
-    with suppress(MarkschemeError):  # one run, or no problem that all have a value for
+    with suppress(MarkschemeError):  # one run, or no problem that all runs have a value for
         for compared in compare_by_benchmark(runs, Terms(anyway=True)):
             by_folder |= {(compared.runs[name], compared.average): rank for name, rank in open_ranks(compared).items()}
     return by_folder

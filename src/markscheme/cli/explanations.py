@@ -1,14 +1,14 @@
-"""`markscheme mark --explain`: how each response was read, in place of the scores."""
+"""`markscheme mark --explain`: show how each response was read, instead of the scores."""
 
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from markscheme.cli import complain
 from markscheme.errors import UsageError
 from markscheme.marking import explain, get_protocol, mark
 from markscheme.marking.reading.explaining import Explanation
@@ -19,26 +19,25 @@ DEFAULT_LIMIT = 10
 
 
 def explain_responses(args: argparse.Namespace) -> None:
-    """Print the reading and the mark of a text, or of the first responses of a run or a file."""
+    """Explain the marks of one text, or of the first responses of a run or a file."""
     if args.out is not None or args.engine is not None or args.format == "markdown":
-        raise UsageError("--explain prints how responses were read: leave out --out, --engine and --format markdown.")
+        raise UsageError("--explain cannot be used with --out, --engine or --format markdown")
     if len(args.protocol or ()) > 1:
-        raise UsageError("--explain takes one protocol; give -p once.")
+        raise UsageError("--explain takes one protocol: give -p once")
     pairs = _one_text(args) if args.gold is not None else _stored(args)
     limit = args.limit or DEFAULT_LIMIT
     told = [_explained(*pair, args.think_end) for pair in islice(pairs, limit)]
     if args.json or args.format == "json":
         print_json(told)
     else:
-        for each in told:
-            print(_text(each))
+        print("\n".join(map(_text, told)))
     if next(pairs, None) is not None:
-        print(f"markscheme: these are the first {limit:,}; --limit N shows more", file=sys.stderr)
+        complain(f"these are the first {limit:,} responses; --limit N shows more")
 
 
 def _one_text(args: argparse.Namespace) -> Iterator[tuple[str | Response, Problem | None, str | None, str]]:
     if args.benchmark is not None:
-        raise UsageError("with --gold the argument is the text of a response: leave out -b.")
+        raise UsageError("with --gold the argument is the text of a response, so -b has no use")
     yield args.source, None, args.gold, _readable((args.protocol or ["math"])[0])
 
 
@@ -54,9 +53,10 @@ def _stored(args: argparse.Namespace) -> Iterator[tuple[str | Response, Problem 
 
 
 def _readable(name: str) -> str:
-    """The protocol, if it reads responses as sentences."""
     if get_protocol(name).asks is None:
-        raise UsageError(f"{name} has its own rule and reads no sentences: use -p math, aime or gsm8k-numeric.")
+        raise UsageError(
+            f"{name} does not read sentences, so there is nothing to explain: use -p math, aime or gsm8k-numeric"
+        )
     return name
 
 

@@ -1,9 +1,8 @@
-"""How `run` and `resume` end: a report whatever happened, how to go on, and the exit code."""
+"""How `run` and `resume` end: always a report, how to continue, and the exit code."""
 
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -20,22 +19,22 @@ if TYPE_CHECKING:
 
 
 class Reports:
-    """Writes and prints one report a run folder. Use it as a context manager around all of them."""
+    """Writes and prints one report per run folder; a context manager around all of them."""
 
     def __init__(
         self, args: argparse.Namespace, *, silent: bool = False, quiet: bool = False, again: str | None = None
     ) -> None:
-        self._again = again  # the command that goes on, where it is not `resume`
+        self._again = again  # the command that continues, if it is not `resume`
         self._json: bool = args.json
         self._track: list[str] = [] if silent else args.track
         self._quiet = quiet  # all runs are shown together at the end
-        self._silent = silent  # another rank does the reporting
-        self._summaries: dict[str, Summary] = {}  # by folder: a run that is asked on is reported once
+        self._silent = silent  # another rank reports
+        self._summaries: dict[str, Summary] = {}  # by folder, so that a run that is continued is reported once
         self._unfinished: list[str] = []
         self.interrupted = False
 
     def ask(self, title: str, folder: Path, work: Callable[[Quiet], Run]) -> bool:
-        """Do the work on one run while it is shown and trackers are told, and report it; false where it was interrupted."""
+        """Do the work on one run with a display and trackers, and report it; return False if it was interrupted."""
         from markscheme.running.progress import progress
         from markscheme.tracking import tracked
 
@@ -50,12 +49,12 @@ class Reports:
         return not self.interrupted
 
     def of(self, folder: Path, work: Callable[[], Run]) -> None:
-        """Do the work on one run and report it, even when it was stopped."""
+        """Do the work on one run and report it, even if it was stopped."""
         from markscheme.runs import Run
 
         try:
             finished = work()
-        except KeyboardInterrupt:  # while the last responses were being marked, or in between
+        except KeyboardInterrupt:  # while the last responses were being marked, for example
             if self._silent or not (folder / "manifest.json").exists():
                 raise
             finished = Run.open(folder)
@@ -72,16 +71,16 @@ class Reports:
         return self
 
     def __exit__(self, kind: object, *_: object) -> None:
-        """Print what is left to print, also when a later run could not even begin: what is done was paid for."""
+        """Print the remaining reports, also if a later run could not begin."""
         if self._silent:
             return
         if self._json and self._summaries:
             summaries = [*self._summaries.values()]
             print_json(summaries if len(summaries) > 1 else summaries[0])
-        if kind is not None:  # a failure's own sentence says how to go on
+        if kind is not None:  # the error message says how to continue
             return
         if self._again and self.interrupted:
-            complain(f"interrupted; `{self._again}` goes on with all of it, and asks nothing twice")
+            complain(f"interrupted; `{self._again}` continues, and asks nothing twice")
         elif self._missing:
             again = self._again or f"markscheme resume {' '.join(self._unfinished)}"
             verb = "is" if self._missing == 1 else "are"
@@ -89,7 +88,7 @@ class Reports:
 
     @property
     def exit_code(self) -> int:
-        """0 only when every response is there, and the protocol failed on none."""
+        """0 only if no response is missing and the protocol failed on none."""
         if self.interrupted:
             return EXIT_INTERRUPTED
         failed = any(summary.failed_marks for summary in self._summaries.values())
@@ -103,17 +102,16 @@ class Reports:
         from markscheme.reporting.report_text import print_summary
         from markscheme.reporting.summary import finish
 
-        def not_kept(failure: JournalError) -> None:
-            print(f"markscheme: the report could not be kept: {failure}", file=sys.stderr)
+        def not_written(failure: JournalError) -> None:
+            complain(f"the report could not be written: {failure}")
 
-        summary = finish(finished, not_kept)  # before it is printed: the terminal may be gone
+        summary = finish(finished, not_written)  # before it is printed: the terminal may be gone
         self._summaries[summary.run] = summary
         self.interrupted = finished.manifest.status == "interrupted"
         if summary.failed_marks:
-            print(
-                f"markscheme: {summary.protocol} failed on {summary.failed_marks:,} of {summary.responses:,} responses, which "
-                f"count as unmarkable; mended, `markscheme mark {finished.path}` marks them again",
-                file=sys.stderr,
+            complain(
+                f"{summary.protocol} failed on {summary.failed_marks:,} of {summary.responses:,} responses, which count as "
+                f"unmarkable; once it is fixed, `markscheme mark {finished.path}` marks them again"
             )
         if summary.missing:
             self._unfinished.append(str(finished.path))

@@ -1,29 +1,14 @@
-"""`markscheme import`: a log of Inspect, lm-evaluation-harness and five others becomes a run, to be marked, audited and compared."""
+"""`markscheme import`: turn a log of Inspect, lm-evaluation-harness or five other tools into a run."""
 
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 from markscheme.reporting.terminal import print_json
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "log",
-        metavar="LOG",
-        type=Path,
-        help="Inspect's .eval, lm_eval's samples_….jsonl, lighteval's details_….parquet, OpenCompass' "
-        "predictions, EvalScope's reviews, verifiers' results.jsonl, or a model's folder of MathArena",
-    )
-    parser.add_argument("-b", "--benchmark", metavar="NAME", help="where questions of tasks that are not ours are from")
-    parser.add_argument("--protocol", metavar="NAME", help="how to mark (default: the benchmark's)")
-    parser.add_argument("--out", type=Path, metavar="DIR", help="run folder (default: a new one below runs/)")
-    parser.add_argument("--json", action="store_true", help="print only the report, as JSON")
-
-
 def run(args: argparse.Namespace) -> int:
-    """Import, mark, report; 3 when responses are missing."""
+    """Import, mark and report; return 3 if responses are missing."""
     from markscheme.api.exchange import import_log
     from markscheme.errors import IncompleteRunError
     from markscheme.reporting.report_text import print_summary

@@ -1,24 +1,18 @@
-"""`markscheme list`: what can be asked, how it can be marked, and who can answer."""
+"""`markscheme list`: list benchmarks, protocols and model backends."""
 
 from __future__ import annotations
 
 import argparse
 
-from markscheme.reporting.terminal import print_json, print_table
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="print only JSON")
+from markscheme.cli.page import Part, show
 
 
 def run(args: argparse.Namespace) -> int:
     from markscheme.api.exchange import list_benchmarks, list_models, list_protocols
 
     tables = {"benchmarks": list_benchmarks(), "protocols": list_protocols(), "models": list_models()}
-    if args.json:
-        benchmarks = [{**row, "prompts": row["prompts"].split(", ")} for row in tables["benchmarks"]]
-        print_json({title: listing.rows() for title, listing in tables.items()} | {"benchmarks": benchmarks})
-        return 0
-    for title, listing in tables.items():
-        print_table(title, listing.rows())
+    benchmarks = [{**row, "prompts": row["prompts"].split(", ")} for row in tables["benchmarks"]]
+    result = {title: listing.rows() for title, listing in tables.items()} | {"benchmarks": benchmarks}
+    parts = ((Part("title", title), Part("table", listing.rows())) for title, listing in tables.items())
+    show(args, result, [part for pair in parts for part in pair])
     return 0

@@ -1,4 +1,4 @@
-"""`markscheme lm-eval …`: lm-evaluation-harness, with our tasks among its own."""
+"""`markscheme lm-eval`: run lm-evaluation-harness with markscheme's tasks included."""
 
 from __future__ import annotations
 
@@ -9,23 +9,22 @@ from markscheme.errors import UsageError, needed
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Everything goes through to lm_eval, its `--help` too: to argparse nothing here looks like a flag."""
+    # Everything goes to lm_eval, `--help` too: with this prefix nothing looks like a flag to argparse.
     parser.prefix_chars = "\0"
     parser.add_argument("arguments", nargs="*", help="the arguments of lm_eval")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run lm_eval with `--include_path` added."""
     from markscheme.plugins.lm_eval import TASKS
 
     evaluate = needed("lm_eval.__main__", "lm-eval").cli_evaluate
     if any(word.split("=")[0] == "--include_path" for word in args.arguments):
         raise UsageError(
-            "lm_eval takes one --include_path, and this command gives it ours; call lm_eval itself for yours"
+            "this command sets --include_path to markscheme's tasks; to use another one, call lm_eval directly"
         )
     words = args.arguments
     if "markscheme" in words or "--model=markscheme" in words:
-        import markscheme.plugins.lm_eval_model  # noqa: F401 - makes the name known to lm_eval
+        import markscheme.plugins.lm_eval_model  # noqa: F401 - registers the name with lm_eval
     if words and words != ["--help"] and words != ["-h"]:
         words = [*words, "--include_path", str(TASKS)]
     sys.argv = ["lm_eval", *words]

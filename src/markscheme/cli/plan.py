@@ -1,4 +1,4 @@
-"""`markscheme plan`: how many samples a difference needs, whether any number suffices, and what it costs in tokens."""
+"""`markscheme plan`: how many samples you need to detect a difference, and what they cost."""
 
 from __future__ import annotations
 
@@ -10,44 +10,6 @@ from markscheme.reporting.terminal import console, print_json, print_table
 if TYPE_CHECKING:
     from markscheme.statistics import Plan
     from markscheme.statistics.planning import AnswerVariance
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("-b", "--benchmark", metavar="NAME", help="its number of problems is used")
-    parser.add_argument("--problems", type=int, metavar="N", help="so many problems, whatever the benchmark")
-    parser.add_argument("--detect", type=float, metavar="POINTS", help="difference to be found, in points")
-    parser.add_argument(
-        "--half-width",
-        type=float,
-        metavar="POINTS",
-        help="instead: one score on the whole benchmark to ± so many points, for the fewest requests",
-    )
-    parser.add_argument(
-        "--metric", default="accuracy", metavar="NAME", help="accuracy (default), pass@K, pass^K, g-pass@K:TAU"
-    )
-    parser.add_argument(
-        "--models", type=int, default=2, metavar="N", help="so many models, every pair compared (default: 2)"
-    )
-    parser.add_argument("--power", type=float, default=0.8, metavar="SHARE", help="chance to find it (default: 0.8)")
-    parser.add_argument("--level", type=float, default=0.95, metavar="SHARE", help="of the test (default: 0.95)")
-    parser.add_argument(
-        "--pilot",
-        action="append",
-        default=[],
-        metavar="RUN",
-        help="a run to learn the variance and tokens from; name two models' to learn how their difference varies too",
-    )
-    parser.add_argument(
-        "--solve-rate", type=float, metavar="SHARE", help="expected accuracy where there is no pilot (default: 0.5)"
-    )
-    parser.add_argument(
-        "--these-problems", action="store_true", help="a difference on exactly these problems, nothing about others"
-    )
-    parser.add_argument(
-        "--cluster", metavar="FIELD", help="of two pilots: problems that share this field are not independent"
-    )
-    parser.add_argument("--data-dir", metavar="DIR", help="where the benchmark's data lies")
-    parser.add_argument("--json", action="store_true", help="print only JSON")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -63,7 +25,7 @@ def run(args: argparse.Namespace) -> int:
             return 0
         console().print(f"[bold]{design_line(made)}[/]", soft_wrap=True)
         _print_variance(made.spread, "")
-        print_table("ways to the same width, fewest requests first", design_rows(made))
+        print_table("designs with the same width, fewest requests first", design_rows(made))
     elif args.json:
         print_json(made)
     else:
@@ -99,7 +61,7 @@ def _print(plan: Plan) -> None:
         f"{plan.between_range[1]:.3f}",
         plan.metric,
     )
-    print_table("what n samples per problem buy", plan_rows(plan))
+    print_table("what n samples per problem can show", plan_rows(plan))
 
 
 def _print_variance(spread: AnswerVariance, more: str, metric: str = "accuracy") -> None:

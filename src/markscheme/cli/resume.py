@@ -1,4 +1,4 @@
-"""`markscheme resume`: finish what is missing or errored; never asks twice for what is there."""
+"""`markscheme resume`: continue a run; ask only for what is missing or failed."""
 
 from __future__ import annotations
 
@@ -6,21 +6,16 @@ import argparse
 from functools import partial
 
 from markscheme.cli.options import add_run_options, typed_options
-from markscheme.cli.push import add_track
 from markscheme.config import fixed_options
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("runs", nargs="+", metavar="RUN", help="run folders, or a folder that holds run folders")
-    parser.add_argument("--model", "-m", metavar="SPEC", help="only where the stored one held something secret")
-    # What was asked is fixed; -n and --limit may grow. A fixed option is still read, to say why it is refused.
+    # -n and --limit may grow; the other fixed options are parsed only to explain why they are refused.
     add_run_options(parser, hide={*fixed_options()} - {"samples", "limit"})
-    add_track(parser)
-    parser.add_argument("--json", action="store_true", help="print only JSON, one report a run")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Resume each run; 3 when responses are still missing at the end, 130 when interrupted."""
+    """Resume each run; return 3 if responses are still missing, 130 if interrupted."""
     from markscheme.cli.finishing import Reports
     from markscheme.models.fleet.ranks import current
     from markscheme.running import resume

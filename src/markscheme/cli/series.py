@@ -1,30 +1,30 @@
-"""`markscheme run --series`: every checkpoint of a training, and with `--watch` those that are still to come."""
+"""`markscheme run --series`: ask every checkpoint of a training run, and with `--watch` also those still to come."""
 
 from __future__ import annotations
 
 import argparse
 import re
-import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from markscheme.cli import EXIT_INTERRUPTED
+from markscheme.cli import EXIT_INTERRUPTED, complain
 from markscheme.cli.options import typed_options
 from markscheme.errors import UsageError
+from markscheme.reporting.figures import counted
 
-POLL = 5.0  # seconds between two looks for a further checkpoint
+POLL = 5.0  # seconds between two searches for new checkpoints
 
 
 def run_series(args: argparse.Namespace, backends: Sequence[str], names: Sequence[str]) -> int:
-    """Ask what is new of every checkpoint; exit codes as those of an experiment."""
+    """Ask every checkpoint that is not asked yet; exit codes as for an experiment."""
     from markscheme.benchmarks import expand
     from markscheme.cli.experiment import run_experiment
     from markscheme.experiments.series import find_checkpoints, series_cells
 
     if len(backends) > 1 or (backends and "/" in backends[0]):
         raise UsageError(
-            "with --series, --model is one backend, such as hf, vllm or openai: the checkpoints are its models"
+            "with --series, --model takes one backend such as hf, vllm or openai: the checkpoints are its models"
         )
     options = typed_options(args)
     options.pop("model", None)
@@ -38,19 +38,19 @@ def run_series(args: argparse.Namespace, backends: Sequence[str], names: Sequenc
             asked = [step for step, _ in found]
             code = run_experiment(args, series_cells(found, expand(names), options), "series")
             if not args.dry_run and not args.json:
-                show(args.out)
+                _show(args.out)
         ended = args.until_step is not None and asked and asked[-1] >= args.until_step
         if not args.watch or args.dry_run or ended or code == EXIT_INTERRUPTED:
             return code
         try:
             time.sleep(POLL)
         except KeyboardInterrupt:
-            print(f"markscheme: no longer watching; {args.out} holds {len(asked)} steps", file=sys.stderr)
+            complain(f"stopped watching; {args.out} contains {counted(len(asked), 'step')}")
             return code
 
 
-def show(folder: str) -> None:
-    """The series so far, once there are two steps."""
+def _show(folder: str) -> None:
+    """Print the series so far, once there are two steps."""
     from markscheme.reporting.series import print_series, series_of
     from markscheme.runs import find_runs
 

@@ -1,4 +1,4 @@
-"""`markscheme view`: the browser app on a folder of runs, or the same as a site of plain files."""
+"""`markscheme view`: browse every response in the browser, or export the pages as a static site."""
 
 from __future__ import annotations
 
@@ -9,19 +9,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from markscheme.cli import complain
 from markscheme.errors import UsageError
 
 DEFAULT_PORT = 7777
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "dir", nargs="?", default="runs", metavar="DIR", help="folder of runs, or one run (default: runs)"
-    )
-    parser.add_argument("--host", default="127.0.0.1", help="address to answer on (default: this machine only)")
-    parser.add_argument("--port", type=int, help=f"port (default: {DEFAULT_PORT}, or any free one if it is taken)")
-    parser.add_argument("--no-browser", action="store_true", help="do not open a browser")
-    parser.add_argument("--export", metavar="SITE", help="write a site that needs no server into this folder, and stop")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -30,7 +21,7 @@ def run(args: argparse.Namespace) -> int:
 
     folder = folder_of(args.dir)
     if not folder.is_dir():
-        raise UsageError(f"there is no folder {folder}; name the folder that holds your runs: markscheme view DIR")
+        raise UsageError(f"there is no folder {folder}; give the folder that contains your runs: markscheme view DIR")
     if args.export:
         from markscheme.view.export import export
 
@@ -45,13 +36,10 @@ def _serve(folder: Path, args: argparse.Namespace) -> int:
     from markscheme.view.server import serve
 
     if not is_loopback(args.host):
-        print(
-            f"markscheme: answering on {args.host}: everyone who reaches this machine can read these runs",
-            file=sys.stderr,
-        )
+        complain(f"listening on {args.host}: everyone who can reach this machine can read these runs")
 
     def started(address: str) -> None:
-        print(f"{folder} is at {address}  (Ctrl-C ends it)", flush=True)
+        print(f"{folder} is at {address}  (press Ctrl-C to stop)", flush=True)
         if not args.no_browser:
             import webbrowser
 
@@ -61,11 +49,11 @@ def _serve(folder: Path, args: argparse.Namespace) -> int:
 
 
 def answer_until_stopped(host: str, port: int | None, serve: Callable[[int], Coroutine[Any, Any, None]]) -> int:
-    """Serve on a port until Ctrl-C; without one on the usual, or on any (0) if somebody has that."""
+    """Serve on a port until Ctrl-C; without one on the default port, or on any (0) if that is taken."""
     import asyncio
 
     if port is not None and not 0 <= port <= 65535:
-        raise UsageError(f"--port is a number from 0 to 65535, not {port}")
+        raise UsageError(f"--port takes a number from 0 to 65535, not {port}")
     *tried, last = [DEFAULT_PORT, 0] if port is None else [port]
     try:
         for each in tried:
@@ -74,7 +62,7 @@ def answer_until_stopped(host: str, port: int | None, serve: Callable[[int], Cor
                 return 0
         asyncio.run(serve(last))
     except OSError as error:
-        raise UsageError(f"cannot answer on {host}: {error.strerror or error}; choose another --port") from None
+        raise UsageError(f"cannot listen on {host}: {error.strerror or error}; choose another --port") from None
     except KeyboardInterrupt:
         print("", file=sys.stderr)
     return 0

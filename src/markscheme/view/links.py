@@ -103,7 +103,7 @@ class Links:
         return self.page("response", slug, problem, sample, filter.query() if filter else "")
 
     def responses(self, slug: str, filter: Filter | None = None) -> str:
-        """The list of responses; in a file, the filter goes behind `#`, where the page's script reads it."""
+        """The list of responses; in a file, the filter goes after `#`, where the page's script reads it."""
         query = filter.query(page=filter.page) if filter else ""
         address = self.page("responses", slug, query=query)
         return f"{address}#{query}" if self.static and query else address

@@ -18,9 +18,9 @@ def test_command_when_the_source_is_parquet_then_table_and_folder(tmp_path, caps
     assert main([*command, "--out", str(tmp_path / "out")]) == 0
     shown = capsys.readouterr()
     assert "20 correct, 10 wrong" in shown.out
-    assert f"30 marks are in {tmp_path / 'out' / 'countdown'} (parts: 1, from before: 0)\n" in shown.err
+    assert f"30 marks are in {tmp_path / 'out' / 'countdown'} (1 part, 0 from an earlier command)\n" in shown.err
     assert main([*command, "--out", str(tmp_path / "out")]) == 0
-    assert "(parts: 1, from before: 1)" in capsys.readouterr().err
+    assert "(1 part, 1 from an earlier command)" in capsys.readouterr().err
 
 
 def test_command_when_asked_for_json_then_it_says_what_was_left_out_and_where_the_marks_are(tmp_path, capsys):
@@ -34,7 +34,7 @@ def test_command_when_asked_for_json_then_it_says_what_was_left_out_and_where_th
     for told in json.loads(shown.out)["protocols"]:
         assert (told["unmatched"], told["unusable"], told["score"]) == (1, 1, 1.0)
         assert told["folder"] == str(tmp_path / "out" / told["protocol"].partition("@")[0])
-    assert f"not read, since it is no .parquet or .jsonl file: {tmp_path / 'in' / 'b.jsonl.gz'}\n" in shown.err
+    assert f"skipped, because only .parquet and .jsonl files are read: {tmp_path / 'in' / 'b.jsonl.gz'}\n" in shown.err
 
 
 def test_command_when_one_file_of_lines_is_marked_as_a_whole_then_json_says_what_was_left_out(tmp_path, capsys):
@@ -47,9 +47,9 @@ def test_command_when_one_file_of_lines_is_marked_as_a_whole_then_json_says_what
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        (["--ray-address", "auto"], "--ray-address is for --engine ray"),
-        (["--engine", "local", "--ray-address", "auto"], "--ray-address is for --engine ray"),
-        (["--engine", "ray", "--workers", "2"], "--workers is for this machine"),
+        (["--ray-address", "auto"], "--ray-address needs --engine ray"),
+        (["--engine", "local", "--ray-address", "auto"], "--ray-address needs --engine ray"),
+        (["--engine", "ray", "--workers", "2"], "--workers cannot be used with --engine ray"),
     ],
 )
 def test_command_when_an_option_would_do_nothing_then_refused(tmp_path, capsys, options, told):

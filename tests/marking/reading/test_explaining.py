@@ -134,11 +134,11 @@ def test_command_on_a_text_with_its_gold_prints_how_it_was_read(capsys):
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["--explain", "-p", "normalized"], "its own rule"),
-        (["--explain", "--out", "x"], "leave out --out"),
+        (["--explain", "-p", "normalized"], "does not read sentences"),
+        (["--explain", "--out", "x"], "cannot be used with --out"),
         (["--explain", "-p", "math", "-p", "aime"], "one protocol"),
-        (["--gold", "5"], "are for --explain"),
-        (["--limit", "5"], "are for --explain"),
+        (["--gold", "5"], "need --explain"),
+        (["--limit", "5"], "need --explain"),
     ],
 )
 def test_command_with_options_that_do_not_go_together_says_which(file, capsys, arguments, told):

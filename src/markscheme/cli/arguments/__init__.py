@@ -1,0 +1,128 @@
+"""What each command takes: one TOML file per command, read into its argparse parser.
+
+A table per argument. Its name is what the help shows: `-o, --output FILE` is an option, `RUN...` one or more positional
+arguments, `[DIR]` an optional one, `--watch` a switch. Arguments of several commands are in `shared.toml`; a command's
+table adds to them. A command with actions has `[actions.NAME]` with the arguments of each.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Callable
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+# The kind of value behind a metavariable, where the table does not name another.
+KIND_OF = {"N": "integer", "SHARE": "number", "POINTS": "number", "PERCENT": "number"}
+
+
+def add_declared(parser: argparse.ArgumentParser, command: str) -> None:
+    """Add the arguments of a command's file, or its actions with theirs."""
+    declared = _read(command)
+    _add_all(parser, {name: table for name, table in declared.items() if name != "actions"})
+    if "actions" in declared:
+        actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+        for name, table in declared["actions"].items():
+            about: dict[str, Any] = {key: text for key, text in table.items() if isinstance(text, str)}
+            named = {key: argument for key, argument in table.items() if isinstance(argument, dict)}
+            _add_all(actions.add_parser(name, **about, allow_abbrev=False), named)
+
+
+@cache
+def _read(name: str) -> dict[str, Any]:
+    import tomllib
+
+    return tomllib.loads(files(__name__).joinpath(f"{name}.toml").read_text(encoding="utf-8"))
+
+
+def _add_all(parser: argparse.ArgumentParser, tables: dict[str, Any]) -> None:
+    shared = _read("shared")
+    groups: dict[str, argparse._ActionsContainer] = {"": parser}
+    for name, table in tables.items():
+        argument = shared.get(name, {}) | table
+        title = argument.pop("group", "")
+        if title not in groups:
+            groups[title] = parser.add_argument_group(title)
+        groups[title].add_argument(*_flags(name), **_settings(name, argument))
+
+
+def _flags(name: str) -> list[str]:
+    return [word.rstrip(",") for word in name.split() if word.startswith("-")]
+
+
+def _settings(name: str, argument: dict[str, Any]) -> dict[str, Any]:
+    """The keyword arguments of `add_argument`."""
+    flags = _flags(name)
+    shown = name.rpartition(" ")[2] if flags and not name.endswith(flags[-1]) else "" if flags else name
+    metavar = re.sub(r"^\[(.*)\]$", r"\1", shown).removesuffix("...")
+    kind = argument.pop("kind", KIND_OF.get(metavar))
+    repeat = argument.pop("repeat", False)
+    if not flags:
+        argument.setdefault("dest", metavar.partition(".")[0].lower() + "s" * shown.rstrip("]").endswith("..."))
+    choices = argument.get("choices")
+    told = {"choices": ", ".join(choices or ()), "default": argument.get("default", "")}
+    argument["help"] = re.sub(r"\{(choices|default)\}", lambda key: str(told[key[1]]), argument["help"]).replace(
+        "%", "%%"
+    )
+    if flags and not shown:
+        return argument | {"action": "store_true"}
+    if shown.rstrip("]").endswith("..."):
+        argument |= {"nargs": "*" if shown.startswith("[") else "+"} | ({"action": "extend"} if flags else {})
+    elif shown.startswith("["):
+        argument["nargs"] = "?"
+    if repeat:
+        argument["action"] = "append"
+    if kind:
+        argument["type"] = READERS[kind]
+    return argument | {"metavar": metavar}
+
+
+def _reader(read: Callable[[str], T], what: str) -> Callable[[str], T]:
+    def checked(text: str) -> T:
+        try:
+            return read(text)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"{text!r} is not {what}") from None
+
+    return checked
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise ValueError
+    return int(text)
+
+
+def _span(text: str) -> tuple[int, int]:
+    """`4` or `3-4` as a pair of lowest and highest."""
+    match = re.fullmatch(r"(\d{1,15})(?:\s*(?:-|–|\.\.)\s*(\d{1,15}))?", text.strip())
+    if not match:
+        raise ValueError
+    return int(match[1]), int(match[2] or match[1])
+
+
+def _prompt(path: str) -> str:
+    """The text of a prompt file."""
+    from markscheme.datasets.small_texts import read_small_text
+
+    try:
+        return read_small_text(Path(path)).removesuffix("\n")
+    except (OSError, UnicodeDecodeError) as problem:
+        reason = getattr(problem, "strerror", None) or problem
+        raise argparse.ArgumentTypeError(f"{path} cannot be read: {reason}") from None
+
+
+integer, number = _reader(int, "a whole number"), _reader(float, "a number")
+READERS: dict[str, Callable[[str], Any]] = {
+    "integer": integer,
+    "number": number,
+    "count": _reader(_count, "a whole number of at least 1"),
+    "span": _reader(_span, "a number or a range such as 3-4"),
+    "prompt": _prompt,
+    "path": Path,
+}
