@@ -82,4 +82,4 @@ def test_pattern_when_the_text_is_four_times_as_long_then_not_much_more_than_fou
 
 def test_patterns_when_collected_then_those_of_marking_are_among_them():
     assert len(PATTERNS) > 150
-    assert any(name == "markscheme.marking.reading.tags._HASH_VALUE" for name, _ in PATTERNS)
+    assert any(name == "markscheme.marking.reading.tags._LAST_LINE" for name, _ in PATTERNS)

@@ -7,22 +7,39 @@ cost no more than their length.
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from markscheme.marking.reading.extracted import MAX_CONTENT, TRIES, ExtractedAnswer
+from markscheme.marking.reading.marks import either, words
 
-_BRACE = re.compile(r"[{}]|\\[^a-zA-Z\s]?")
-_BARE = re.compile(
+_BRACE: Final = re.compile(r"[{}]|\\[^a-zA-Z\s]?")
+_BARE: Final = re.compile(
     r"[-+]?\d[\d,]*(?:\.\d+)?|[-+]?\\[dt]?frac\s*(?:\{[^{}\n]*\}|\d)\s*(?:\{[^{}\n]*\}|\d)|\\?[A-Za-z]+(?:\{[^{}\n]*\})?|[^\s\\{}$.]"
 )
-_UNCLOSED_END = re.compile(r"\n|\$|\\\)|\\\]")
-_SUBSCRIPT = re.compile(r"_(?:\{[^{}\n]{1,20}\}|\d{1,2})")
-MAX_BOXES = 32  # more boxes in a row than any list of solutions has
-_NEAR = 400  # how far before a box the box before it may begin to be read as one list with it
+_UNCLOSED_END: Final = re.compile(r"\n|\$|\\\)|\\\]")
+_SUBSCRIPT: Final = re.compile(r"_(?:\{[^{}\n]{1,20}\}|\d{1,2})")
+_FACTOR: Final = re.compile(r"\s?(?:\\pi(?![a-zA-Z])|\\sqrt\{[^{}\n]{1,20}\}|\\?%)")
+_BEFORE_A_SIGN: Final = re.compile(r"(?:[$=(\[]|\\[(\[])\s?\Z")
+_PLACEHOLDERS: Final = frozenset(words("placeholders"))
+_MAX_BOXES: Final = 32  # more boxes in a row than any list of solutions has
+_NEAR: Final = 400  # how far before a box the box before it may begin to be read as one list with it
+_GAP: Final = 60  # characters between two boxes of a list
+FORGOTTEN: Final = 40  # in a text with less before it, a box without its brace is one whose brace was forgotten
+
+# Between boxes that list one answer: "," ";" "and" or a \quad among mathematics' own brackets and spaces, then perhaps
+# the name of the next unknown ("x = \boxed{2}, y = \boxed{3}"). Spaces alone list nothing.
+_SPACE: Final = re.compile(r"(?>(?:[ \t$*]|\\[()\[\],;: ]|\n(?!\s*\n))*)")
+_JOIN: Final = re.compile(
+    rf"[,;&、，；،]|\\q?quad|\\text\s?\{{\s*,?\s*{either('joins')}\s*\}}|(?:,\s*)?{either('joins')}(?![a-zA-Z])"
+)
+_UNKNOWN: Final = re.compile(
+    r"(?:(?:[A-Za-z]|\\[a-z]{2,7})(?:_\{?\w\}?)?(?:(?:\\left)?\([^()=\n]{1,30}\))?\s*=)?(?>(?:[ \t$*]|\\[()\[\],;: ]|\n(?!\s*\n))*)"
+)
+_APPROXIMATELY: Final = re.compile(rf"(?:\\approx|≈|\\simeq|,?\s*{either('approximately')})[^\n\\{{}}]{{0,20}}\s*")
 
 
 class Box(NamedTuple):
-    """The content of a box, where it stands in the text, and where the command itself begins and ends."""
+    """The content of a box, its position, and where the command begins and ends."""
 
     content: str
     start: int
@@ -43,9 +60,6 @@ def last_box(text: str, start: int, end: int) -> Box | None:
             return box
         stop = at
     return None
-
-
-_PLACEHOLDERS = frozenset(("", "...", "…", "\\ldots", "\\dots", "answer", "\\text{answer}", "your answer", "\\cdot"))
 
 
 def _last_command(text: str, start: int, stop: int) -> int:
@@ -69,17 +83,15 @@ def _box_at(text: str, at: int, stop: int, end: int) -> Box | None:
         bare = _BARE.match(text, inside, stop)
         return Box(bare[0], bare.start(), bare.end(), at, bare.end()) if bare else None
     inside += 1
-    close = closing_brace(text, inside, min(stop, inside + MAX_CONTENT))
+    limit = min(stop, inside + MAX_CONTENT)
+    close = closing_brace(text, inside, limit)
     if close < 0:
-        limit = min(stop, inside + MAX_CONTENT)
         broken = _UNCLOSED_END.search(text, inside, limit)
         close = broken.start() if broken else limit
         return Box(text[inside:close], inside, close, at, close)
-    if text.startswith("_", close + 1, end):
-        base = _SUBSCRIPT.match(text, close + 1, end)  # \boxed{52}_8: the base belongs to the number
-        if base:
-            return Box(text[inside:close] + base[0], inside, close, at, base.end())
-    return Box(text[inside:close], inside, close, at, close + 1)
+    base = _SUBSCRIPT.match(text, close + 1, end)  # \boxed{52}_8: the base belongs to the number
+    content = text[inside:close] + (base[0] if base else "")
+    return Box(content, inside, close, at, base.end() if base else close + 1)
 
 
 def closing_brace(text: str, at: int, end: int) -> int:
@@ -89,57 +101,50 @@ def closing_brace(text: str, at: int, end: int) -> int:
         return close  # nothing nested or escaped: nearly every box
     depth = 1
     for brace in _BRACE.finditer(text, at, end):
-        sign = brace[0]
-        if sign == "{":
-            depth += 1
-        elif sign == "}":
-            depth -= 1
-            if depth == 0:
-                return brace.start()
+        depth += (brace[0] == "{") - (brace[0] == "}")
+        if depth == 0:
+            return brace.start()
     return -1
 
 
-# What stands between boxes that list one answer: "," ";" "and" "or" or a \quad among mathematics' own brackets and
-# spaces, then perhaps the name of the next unknown ("x = \boxed{2}, y = \boxed{3}"). Spaces alone list nothing.
-# Possessive quantifiers, because runs of spaces side by side could backtrack for ages.
-_SPACE = r"(?>(?:[ \t$*]|\\[()\[\],;: ]|\n(?!\s*\n))*)"
-_BETWEEN = re.compile(
-    rf"{_SPACE}(?:[,;&、，；،]|\\q?quad|\\text\s?\{{\s*,?\s*(?:and|or)\s*\}}|(?:,\s*)?(?:and|or|und|oder|et|ou|y|o)\b|[和或且])"
-    rf"(?:{_SPACE}(?:and\b|or\b|\\q?quad|\\text\s?\{{\s*(?:and|or)\s*\}})){{0,2}}"
-    rf"{_SPACE}(?:(?:[A-Za-z]|\\[a-z]{{2,7}})(?:_\{{?\w\}}?)?(?:(?:\\left)?\([^()=\n]{{1,30}}\))?\s*=)?{_SPACE}"
-)
-_APPROXIMATELY = re.compile(
-    rf"{_SPACE}(?:\\approx|≈|\\simeq|,?\s*(?:or\s+)?(?:which\s+is\s+)?(?:approximately|numerically|about|roughly))[^\n\\{{}}]{{0,20}}?{_SPACE}"
-)
-
-
-def last_boxes(text: str, start: int, end: int) -> tuple[Box, ...]:
+def _last_boxes(text: str, start: int, end: int) -> tuple[Box, ...]:
     """The last box with the boxes before it that belong to the same list, in order; of an exact and an approximate
-    value the exact one. Empty when there is no box."""
+    value the exact one."""
     last = last_box(text, start, end)
-    if last is None:
-        return ()
-    near = max(start, last.outer_start - _NEAR)
-    if text.rfind("box", near, last.outer_start) < 0:
-        return (last,)
-    boxes = [last]
-    while len(boxes) < MAX_BOXES:
+    boxes = [last] if last is not None else []
+    while boxes and len(boxes) < _MAX_BOXES:
         first = boxes[-1]
         at = _last_command(text, max(start, first.outer_start - _NEAR), first.outer_start)
         before = _box_at(text, at, first.outer_start, end) if at >= 0 else None
-        if before is None or before.outer_end == before.end or first.outer_start - before.outer_end > 60:
+        if before is None or before.outer_end == before.end or first.outer_start - before.outer_end > _GAP:
             break  # none, unclosed (so that it encloses the later one), or too far away
         gap = text[before.outer_end : first.outer_start]
-        if len(boxes) == 1 and (_APPROXIMATELY.fullmatch(gap) or last.content.lstrip().startswith(("\\approx", "≈"))):
+        if len(boxes) == 1 and (_is_approximate(gap) or first.content.lstrip().startswith(("\\approx", "≈"))):
             return (before,)
-        if not _BETWEEN.fullmatch(gap):
+        if not _lists(gap):
             break
         boxes.append(before)
-    boxes.reverse()
-    return tuple(boxes)
+    return tuple(reversed(boxes))
 
 
-FORGOTTEN = 40  # in a shorter text than this before it, a box without its brace is one whose brace was forgotten
+def _is_approximate(gap: str) -> bool:
+    space = _SPACE.match(gap)
+    return _APPROXIMATELY.fullmatch(gap, space.end() if space else 0) is not None
+
+
+def _lists(gap: str) -> bool:
+    """True if the text between two boxes makes one list of them: at most three marks or words that join."""
+    at = 0
+    for joins in range(4):
+        space = _SPACE.match(gap, at)
+        at = space.end() if space else at
+        if joins and _UNKNOWN.fullmatch(gap, at):
+            return True
+        join = _JOIN.match(gap, at)
+        if join is None:
+            return False
+        at = join.end()
+    return False
 
 
 def boxed_answer(text: str, start: int, end: int) -> ExtractedAnswer | None:
@@ -150,9 +155,11 @@ def boxed_answer(text: str, start: int, end: int) -> ExtractedAnswer | None:
     plain = _plain_box(text, start, end, last - 1)
     if plain is not None:
         return plain
-    boxes = last_boxes(text, start, end)
+    boxes = _last_boxes(text, start, end)
     if boxes and boxes[-1].outer_end == boxes[-1].end == end and boxes[-1].outer_start > FORGOTTEN:
-        boxes = last_boxes(text, start, boxes[-1].outer_start)  # a longer text that ends within a box was cut off there
+        boxes = _last_boxes(
+            text, start, boxes[-1].outer_start
+        )  # a longer text that ends within a box was cut off there
     if len(boxes) < 2:
         return _with_factor(text, start, end, boxes[0]) if boxes else None
     parts = tuple(box.content for box in boxes)
@@ -160,41 +167,27 @@ def boxed_answer(text: str, start: int, end: int) -> ExtractedAnswer | None:
 
 
 def _plain_box(text: str, start: int, end: int, at: int) -> ExtractedAnswer | None:
-    r"""The last box, at `at`, where it is `\boxed{73}` and nothing near it could belong to it: most boxes, at a third of
-    the cost."""
-    if not text.startswith("\\boxed{", at, end) or at < start:
+    r"""The last box, at `at`, if it is `\boxed{73}` and nothing near it could belong to it: most boxes, at a third of the
+    cost."""
+    if at < start or not text.startswith("\\boxed{", at, end) or text[at - 1 : at] == "-":
         return None
-    inside = at + 7
-    close = text.find("}", inside, end)
-    content = text[inside:close] if close > 0 else ""
-    if "{" in content or "\\" in content:
-        close = closing_brace(text, inside, min(end, inside + MAX_CONTENT))
-        content = text[inside:close] if close > 0 else ""
-    if content.strip() in _PLACEHOLDERS or text[at - 1 : at] == "-":
+    close = closing_brace(text, at + 7, min(end, at + 7 + MAX_CONTENT))
+    content = text[at + 7 : close] if close > 0 else ""
+    if content.strip() in _PLACEHOLDERS or text.find("box", max(start, at - _NEAR), at) >= 0:
         return None
     if text[close + 1 : close + 2] not in ("$", ".", "") and text[close + 1 : close + 4] != " \\]":
         return None
-    if text.find("box", max(start, at - _NEAR), at) >= 0:
-        return None
-    return ExtractedAnswer(content, inside, close, "boxed", (), close + 1)
-
-
-_FACTOR = re.compile(r"\s?(?:\\pi(?![a-zA-Z])|\\sqrt\{[^{}\n]{1,20}\}|\\?%)")
-_BEFORE_A_SIGN = re.compile(r"(?:[$=(\[]|\\[(\[])\s?\Z")
+    return ExtractedAnswer(content, at + 7, close, "boxed", (), close + 1)
 
 
 def _with_factor(text: str, start: int, end: int, box: Box) -> ExtractedAnswer:
     r"""A box with the factor or sign that was left outside of it: `\boxed{12}\pi`, `$-\boxed{5}$`."""
-    content, begin, finish = box.content, box.start, box.end
-    follows = text[box.outer_end : box.outer_end + 2].lstrip()
-    factor = _FACTOR.match(text, box.outer_end, end) if follows[:1] in ("\\", "%") and follows[:2] != "\\]" else None
-    if factor is not None and box.outer_end > box.end:
+    content, begin, finish, at = box.content, box.start, box.end, box.outer_start
+    factor = _FACTOR.match(text, box.outer_end, end) if box.outer_end > box.end else None
+    if factor is not None:
         content, finish = content + factor[0], factor.end()
-    at = box.outer_start
-    if (
-        at > start
-        and text[at - 1] == "-"
-        and (at - 1 == start or _BEFORE_A_SIGN.search(text[max(start, at - 5) : at - 1]))
-    ):
-        content, begin = f"-({content})", at - 1
+    if at > start and text[at - 1] == "-":
+        before = text[max(start, at - 5) : at - 1]
+        if not before or _BEFORE_A_SIGN.search(before):
+            content, begin = f"-({content})", at - 1
     return ExtractedAnswer(content, begin, finish, "boxed", (), box.outer_end)

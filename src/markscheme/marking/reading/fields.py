@@ -1,29 +1,34 @@
 r"""The answer field of a JSON reply: `{"reasoning": "…", "answer": "42"}`, fenced or bare, valid or nearly so.
 
-Models put raw line breaks, LaTeX backslashes and unescaped quotes into their strings and forget braces, so that the
-field is looked for as text. What it says is the answer, whole; what the reasoning says is not.
+Models put raw line breaks, LaTeX backslashes and unescaped quotes into their strings and forget braces, so the field is
+looked for as text. What it says is the whole answer; what the reasoning says is not.
 """
 
 from __future__ import annotations
 
 import re
+from typing import Final
 
 from markscheme.marking.reading.extracted import TRIES, ExtractedAnswer, trimmed
+from markscheme.marking.reading.marks import either, mark, words
 
-_KEYS = (
-    # `answer` is what ZeroEval, OpenAI's structured outputs and most prompts ask for; the others are its usual variants.
-    r"(?:the |your |my )?(?:final|correct|best|short|numerical)?[ _-]?answers?(?:[ _-](?:choice|letter|option|value|text|index))?"
-    r"|(?:final|correct|selected|chosen)[ _-]?(?:result|choice|option|value|solution)|result|choice|option|solution|value|output"
-    r"|答案|最终答案|正确答案|选项|respuesta(?:[ _]final)?|réponse(?:[ _]finale)?|antwort|ответ"
+_KEY: Final = (
+    rf"(?:{either('answer_qualities')}[ _-]?){{0,3}}{either('answer_keys')}(?:[ _-]{either('answer_parts')})?"
+    rf"|(?:{either('other_qualities')}[ _-]?)?{either('other_keys')}"
 )
-_FIELD = re.compile(rf"""["'“]\s?(?P<key>{_KEYS})\s?["'”]\s{{0,4}}[:：]\s{{0,8}}(?=[^\s,}}])""", re.IGNORECASE)
-# Names that many objects have which are no reply: these count only in an object that ends the response.
-_SECONDARY = re.compile(r"result|choice|option|solution|value|output|选项", re.IGNORECASE)
-_PLACEHOLDER = re.compile(r"[_.…\s]*|<[^<>]{0,60}>|\[[^\[\]]{0,40}answer[^\[\]]{0,40}\]|null|none|n/?a", re.IGNORECASE)
-_BARE_END = re.compile(r",(?!\d)|[}\n]|```")
-# No answer field is longer: a longer one is a whole solution, and its end is looked at like any other text.
-MAX_VALUE = 2_000
-_REACH = 20_000  # how far before the end the field may stand: its reasoning may follow it
+_NAME: Final = re.compile(_KEY, re.IGNORECASE)
+_FIELD: Final = re.compile(
+    r"""["'“]\s?(?P<key>[^\W\d]\w{0,12}(?>(?:[ -]\w{1,12}){0,4}))\s?["'”]\s{0,4}[:：]\s{0,8}(?=[^\s,}])"""
+)
+_SECONDARY: Final = re.compile(either("other_keys"), re.IGNORECASE)
+_TEMPLATE: Final = re.escape(mark("field_template"))
+_PLACEHOLDER: Final = re.compile(
+    rf"[_.…\s]*|<[^<>]{{0,60}}>|\[[^\[\]]{{0,40}}{_TEMPLATE}[^\[\]]{{0,40}}\]|{either('field_placeholders')}",
+    re.IGNORECASE,
+)
+_BARE_END: Final = re.compile(r",(?!\d)|[}\n]|```")
+_LONGEST: Final = 2_000  # a longer field is a whole solution, whose end is looked at like any other text
+_REACH: Final = 20_000  # how far before the end the field may be: its reasoning may follow it
 
 
 def json_answer(text: str, start: int, end: int) -> ExtractedAnswer | None:
@@ -34,80 +39,64 @@ def json_answer(text: str, start: int, end: int) -> ExtractedAnswer | None:
         return None  # most responses: without a quote, only an object at the very end is looked at, for it may have '…'
     if text.find("{", start, end) < 0:
         return None
-    fields = list(_FIELD.finditer(text, max(start, end - _REACH), end))[-TRIES:]
-    primary = [field for field in fields if not _SECONDARY.fullmatch(field["key"])]
-    primary = [field for field in primary if not field["key"].endswith("index")] or primary
-    for field in reversed(primary or fields):
+    fields = [each for each in _FIELD.finditer(text, max(start, end - _REACH), end) if _NAME.fullmatch(each["key"])]
+    primary = [each for each in fields[-TRIES:] if not _SECONDARY.fullmatch(each["key"])]
+    primary = [each for each in primary if not each["key"].endswith("index")] or primary
+    for field in reversed(primary or fields[-TRIES:]):
         value = _value(text, field.end(), end)
         if value is None or _PLACEHOLDER.fullmatch(value.content):
             continue
         outer_end = _object_end(text, value.outer_end, end)
-        if not primary and text[outer_end:end].strip(" \n\t`"):
-            continue
-        return value._replace(outer_end=outer_end)
+        if primary or not text[outer_end:end].strip(" \n\t`"):
+            return value._replace(outer_end=outer_end)
     return None
 
 
 def _value(text: str, at: int, end: int) -> ExtractedAnswer | None:
     """The value that begins at `at`: a string, a list, an object, or bare up to the end of the field."""
-    limit = min(end, at + MAX_VALUE)
+    limit = min(end, at + _LONGEST)
     opened = text[at]
     if opened in "\"'“":
         close = _closing_quote(text, at + 1, limit, "”" if opened == "“" else opened)
-        if close < 0:
-            return None
-        return _decoded(text, at + 1, close)._replace(outer_end=close + 1)
+        return _decoded(text, at + 1, close)._replace(outer_end=close + 1) if close >= 0 else None
     if opened in "[{":
-        close = _closing_bracket(text, at, limit)
-        if close < 0:
-            return None
-        content = _flattened(text[at : close + 1])
-        return ExtractedAnswer(content, at, close + 1, "json", outer_end=close + 1)
+        finish = _closing_bracket(text, at, limit) + 1
+        return ExtractedAnswer(_flattened(text[at:finish]), at, finish, "json", outer_end=finish) if finish else None
     stop = _BARE_END.search(text, at, limit)
     finish = stop.start() if stop else limit
     bare = trimmed(text, at, finish, "json")
     return bare._replace(content=bare.content.strip("*` "), outer_end=finish)
 
 
-_QUOTE_FOLLOWS = re.compile(r"\s{0,40}+(?:[,}\]]|```|\Z)|[ \t]{0,8}+\n")
+_QUOTE_FOLLOWS: Final = re.compile(r"\s{0,40}+(?:[,}\]]|```|\Z)|[ \t]{0,8}+\n")
 
 
 def _closing_quote(text: str, at: int, limit: int, quote: str) -> int:
-    """Where the string ends: at a quote that is not escaped and that the field, the object or the line ends behind."""
+    """Where the string ends: at a quote that is not escaped, after which the field, the object or the line ends."""
     for _ in range(TRIES):
         close = text.find(quote, at, limit)
         if close < 0:
             return -1
-        before = close
-        while before > at and text[before - 1] == "\\":
-            before -= 1
-        if (close - before) % 2 == 0 and _QUOTE_FOLLOWS.match(text, close + 1, min(len(text), close + 64)):
+        slashes = close - at - len(text[at:close].rstrip("\\"))
+        if slashes % 2 == 0 and _QUOTE_FOLLOWS.match(text, close + 1, min(len(text), close + 64)):
             return close
         at = close + 1
     return -1
 
 
-_PAIRS = {"[": "]", "{": "}"}
-
-
 def _closing_bracket(text: str, at: int, limit: int) -> int:
-    depth, closing, opening = 0, _PAIRS[text[at]], text[at]
+    depth, opening, closing = 0, text[at], {"[": "]", "{": "}"}[text[at]]
     for place in range(at, limit):
-        character = text[place]
-        if character == opening:
-            depth += 1
-        elif character == closing:
-            depth -= 1
-            if depth == 0:
-                return place
+        depth += (text[place] == opening) - (text[place] == closing)
+        if depth == 0:
+            return place
     return -1
 
 
-_ESCAPE = re.compile(r'\\(?:u([0-9a-fA-F]{4})|([\\"/])|([nrt])(?![a-z]))')
-_JSON_ESCAPE = re.compile(r'\\(?:u([0-9a-fA-F]{4})|([\\"/])|([nrt]))')
+_ESCAPE: Final = re.compile(r'\\(?:u([0-9a-fA-F]{4})|([\\"/])|([nrt])(?![a-z]))')
+_JSON_ESCAPE: Final = re.compile(r'\\(?:u([0-9a-fA-F]{4})|([\\"/])|([nrt]))')
 # A command with its backslash escaped: then a single backslash is JSON's own.
-_ESCAPED_COMMAND = re.compile(r"(?<!\\)\\\\[a-zA-Z]")
-_ESCAPES = {"n": "\n", "r": "\n", "t": "\t"}
+_ESCAPED_COMMAND: Final = re.compile(r"(?<!\\)\\\\[a-zA-Z]")
 
 
 def _decoded(text: str, start: int, end: int) -> ExtractedAnswer:
@@ -122,43 +111,34 @@ def _decoded(text: str, start: int, end: int) -> ExtractedAnswer:
 def _unescaped(escape: re.Match[str]) -> str:
     if escape[1]:
         return chr(int(escape[1], 16))
-    return escape[2] or _ESCAPES[escape[3]]
+    return escape[2] or ("\t" if escape[3] == "t" else "\n")
 
 
-_ITEM = re.compile(
+_ITEM: Final = re.compile(
     r"""["']([A-Za-z_][\w ]{0,30}+)["']\s{0,4}:\s{0,4}(?:"([^"]{0,200}+)"|([^,"{}\[\]]{1,200}+))|"([^"]{0,200}+)"|'([^']{0,200}+)'"""
 )
-_NO_NAME = frozenset(("value", "answer", "unit", "units", "text", "number", "letter", "option", "choice", "result"))
+_UNNAMED: Final = frozenset(words("unnamed_fields"))
 
 
 def _flattened(value: str) -> str:
     """A list or object as a person would write it: `[1, "2"]` is `1, 2`, `{"x": 1, "y": 2}` is `x = 1, y = 2`."""
     if value.startswith("{"):
         items = [(item[1], (item[2] or item[3] or "").strip()) for item in _ITEM.finditer(value) if item[1]]
-        if items and all(name.lower() in _NO_NAME for name, _ in items):
+        if items and all(name.lower() in _UNNAMED for name, _ in items):
             return " ".join(content for _, content in items)
         return ", ".join(f"{name} = {content}" for name, content in items)
     unquoted = _ITEM.sub(lambda item: item[4] or item[5] or item[0], value)
     return unquoted[1:-1].strip() if "," not in unquoted else unquoted
 
 
-_STRING = re.compile(r'"(?>(?:[^"\\]|\\.)*)"', re.DOTALL)
-_CLOSES = re.compile(r"\s{0,40}+\}")
+_STRING_OR_BRACE: Final = re.compile(r'"(?>(?:[^"\\]|\\.)*)"|\}', re.DOTALL)
 
 
 def _object_end(text: str, at: int, end: int) -> int:
-    """Where the object around the field ends; what stands in it behind the field, such as its reasoning, is no answer."""
-    closed = _CLOSES.match(text, at, end)
-    if closed is not None:
-        return closed.end()
-    limit = end
-    place, brace = at, text.find("}", at, limit)
-    while brace >= 0:
-        string = _STRING.search(text, place, limit)
-        if string is None or string.start() > brace:
-            return brace + 1
-        place = string.end()
-        brace = text.find("}", place, limit)
+    """Where the object around the field ends; later fields, such as its reasoning, are not the answer."""
+    for found in _STRING_OR_BRACE.finditer(text, at, end):
+        if found[0] == "}":
+            return found.end()
     # Quotes that do not match: the last brace of the region, else all of it.
-    last = text.rfind("}", at, limit)
-    return last + 1 if last >= 0 else limit
+    last = text.rfind("}", at, end)
+    return last + 1 if last >= 0 else end

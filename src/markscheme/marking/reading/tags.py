@@ -1,11 +1,20 @@
-"""Answers between marks made for them: `<answer>…</answer>` and the line behind `####`."""
+"""Answers between marks made for them: `<answer>…</answer>`, `Finish[…]` and the line after `####`."""
 
 from __future__ import annotations
 
 import re
+from typing import Final
 
 from markscheme.marking.reading.boxes import last_box
 from markscheme.marking.reading.extracted import MAX_CONTENT, TRIES, ExtractedAnswer, trimmed
+from markscheme.marking.reading.marks import either, mark, words
+
+_REACH: Final = 300_000  # how far before the end a tag may open: millions of them would each be looked at
+_OPENING: Final = re.compile(rf"<({either('answer_tags')})>")
+_BROKEN: Final = re.compile(r"</?[A-Za-z]{2,12}>")  # in the place of the tag that closes: `<answer> 20 <endthink>`
+_CLOSING: Final = re.compile(rf"</{either('closing_tags')}>")
+_HEADING_TAGS: Final = words("heading_tags")
+_FINISH: Final = mark("finish")
 
 
 def tagged_answer(text: str, start: int, end: int) -> ExtractedAnswer | None:
@@ -17,19 +26,16 @@ def tagged_answer(text: str, start: int, end: int) -> ExtractedAnswer | None:
         limit = min(end, opened.end() + MAX_CONTENT)
         closed = text.find(f"</{opened[1]}>", opened.end(), limit)
         broken = _BROKEN.search(text, opened.end(), limit) if closed < 0 else None
-        finish = closed if closed >= 0 else broken.start() if broken else limit
-        if not text[opened.end() : finish].strip():
-            continue
-        answer = trimmed(text, opened.end(), finish, "tagged")
-        if closed >= 0:
+        answer = trimmed(text, opened.end(), closed if closed >= 0 else broken.start() if broken else limit, "tagged")
+        if answer.content and closed >= 0:
             return answer._replace(outer_end=closed + len(opened[0]) + 1)
-        if opened[1] != "solution":  # which may head one
+        if answer.content and opened[1] not in _HEADING_TAGS:
             left_open = left_open or answer._replace(outer_end=answer.end)
     return left_open
 
 
 def closed_answer(text: str, start: int, end: int) -> ExtractedAnswer | None:
-    """What stands on its line before a `</answer>` that was not opened."""
+    """The text on its line before a `</answer>` that was not opened."""
     closing = _CLOSING.search(text, start, end)
     if closing is None or _OPENING.search(text, 0, closing.start()):
         return None
@@ -38,32 +44,37 @@ def closed_answer(text: str, start: int, end: int) -> ExtractedAnswer | None:
     return answer._replace(outer_end=closing.end()) if answer.content else None
 
 
-_REACH = 300_000  # how far before the end a tag may open: millions of them would each be looked at
-_OPENING = re.compile(r"<(answer|ans|final_answer|Answer|ANSWER|CONCLUSION|solution)>")
-_BROKEN = re.compile(r"</?[A-Za-z]{2,12}>")  # a tag in the place of the one that closes: `<answer> 20 <endthink>`
-_CLOSING = re.compile(r"</(?:answer|ans)>")
-
-
 def finished_answer(text: str, start: int, end: int) -> ExtractedAnswer | None:
-    """What the last `Finish[…]` of a ReAct chain holds."""
-    at = text.rfind("Finish[", start, end)
-    if at < 0:
-        return None
-    closed = text.find("]", at, min(end, at + 300))
-    answer = trimmed(text, at + 7, closed, "tagged") if closed > at + 7 else None
+    """The content of the last `Finish[…]` of a ReAct chain."""
+    at = text.rfind(_FINISH, start, end)
+    begin = at + len(_FINISH)
+    closed = text.find("]", begin, min(end, at + 300)) if at >= 0 else -1
+    answer = trimmed(text, begin, closed, "tagged") if closed > begin else None
     return answer._replace(outer_end=closed + 1) if answer is not None and answer.content else None
 
 
+# `#### 2. …`, `#### **Step 1**` and `#### 3rd case` are headings.
+_HEADS: Final = re.compile(
+    rf"[*_]{{0,3}}(?:{either('headings')}\b|\d{{1,2}}{either('ordinals')}\b|(?<=\*\*)\d{{1,2}}[.)]\s)|\d{{1,2}}[.)]\s\*\*"
+)
+_HASH_BLANKS: Final = re.compile(r"[ \t]{0,200}+\n?[ \t]{0,200}+")
+_HASH_VALUE: Final = re.compile(r"[*_$\\(\[{€£¥₹+\-−.]|\d|[A-Za-z](?:\s*=|\s*$)")
+# At the end of all, where a heading would head nothing: `#### x + 1`, `#### Yes`.
+_LAST_LINE: Final = re.compile(
+    rf"[ \t]{{0,20}}(?=(?:{either('hashed_words')}|[A-Z](?:,\s?[A-Z]){{1,5}}|[^\n:]{{0,80}}[-+*/^=<>\\][^\n:]{{0,80}})[.\s]{{0,4}}\Z)"
+    r"(?![ \t]{0,20}[A-Za-z]{2,20}[\s:-]{1,3}[A-Za-z]{2})"
+)
+
+
 def hashed_answer(text: str, start: int, end: int) -> ExtractedAnswer | None:
-    """A value behind the last `####`, or below it; `#### Step 3: …` is a heading, not an answer."""
+    """A value after the last `####`, or below it; `#### Step 3: …` is a heading, not an answer."""
     stop = end
     for _ in range(TRIES):
         at = text.rfind("####", start, stop)
         if at < 0:
             return None
-        value = _HASH_VALUE.match(text, at + 4, end) or _LAST_LINE.match(text, at + 4, end)
-        if value is not None:
-            begin = value.end()
+        begin = _hashed(text, at + 4, end)
+        if begin is not None:
             newline = text.find("\n", begin, min(end, begin + 200))
             finish = newline if newline >= 0 else end
             if finish - begin < 200:
@@ -73,12 +84,11 @@ def hashed_answer(text: str, start: int, end: int) -> ExtractedAnswer | None:
     return None
 
 
-# The last line of all, where a heading would head nothing: `#### x + 1`, `#### Yes`.
-_LAST_LINE = re.compile(
-    r"[ \t]{0,20}(?=(?:[Yy]es|[Nn]o|[Tt]rue|[Ff]alse|[A-Z](?:,\s?[A-Z]){1,5}|[^\n:]{0,80}[-+*/^=<>\\][^\n:]{0,80})[.\s]{0,4}\Z)"
-    r"(?![ \t]{0,20}[A-Za-z]{2,20}[\s:-]{1,3}[A-Za-z]{2})"
-)
-_HASH_VALUE = re.compile(
-    r"[ \t]{0,200}+\n?[ \t]{0,200}+(?![*_]{0,3}(?:(?:Step|Case|Part|Option|Method|Grade|Day|Phase)\b|\d{1,2}(?:st|nd|rd|th)\b|(?<=\*\*)\d{1,2}[.)]\s)|\d{1,2}[.)]\s\*\*)"
-    r"(?=[*_$\\(\[{€£¥₹+\-−.]|\d|[A-Za-z](?:\s*=|\s*$))"
-)
+def _hashed(text: str, at: int, end: int) -> int | None:
+    """Where the value begins that follows `####`."""
+    blanks = _HASH_BLANKS.match(text, at, end)
+    begin = blanks.end() if blanks else at
+    if not _HEADS.match(text, begin, end) and _HASH_VALUE.match(text, begin, end):
+        return begin
+    last = _LAST_LINE.match(text, at, end)
+    return last.end() if last else None
