@@ -89,7 +89,7 @@ def test_body_when_sixteen_bombs_arrive_at_once_then_memory_stays_small(monkeypa
     assert peak < 2 * 3 * 8 * 2**20 + 16 * 2**20
 
 
-@pytest.mark.parametrize(("tokens", "alternatives"), [(1_000, 20), (32_000, 8), (48_000, 20)])
+@pytest.mark.parametrize(("tokens", "alternatives"), [(1_000, 20), (32_000, 8)])
 def test_body_when_it_has_log_probabilities_of_a_long_answer_then_it_is_read(tokens, alternatives):
     one = b'{"token":"abcd","logprob":-0.5,"bytes":[97,98,99,100],"top_logprobs":['
     many = b",".join([b'{"token":"abcd","logprob":-0.5,"bytes":[97,98,99,100]}'] * alternatives)

@@ -254,7 +254,7 @@ def test_backend_when_its_library_is_not_installed_then_the_extra_that_brings_it
         ("http/", "http needs an address"),
         ("sglang/", "sglang needs a model .* or a server"),
         ("replay/", "replay needs a file"),
-        ("solver/x", "say `solver`, not `solver/x`"),
+        ("solver/x", "use `solver`, not `solver/x`"),
     ],
 )
 def test_backend_when_its_target_is_missing_or_too_much_then_a_sentence_says_how_to_name_one(spec, sentence):

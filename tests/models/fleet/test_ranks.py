@@ -66,7 +66,7 @@ def test_current_when_the_others_do_not_come_then_says_how_to_run_alone(monkeypa
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(ranks, "GATHERING", timedelta(seconds=0.5))
     monkeypatch.setattr("torch.distributed.rendezvous", _rendezvous(port))
-    with pytest.raises(UsageError, match="rank 0 of 2 has waited"):
+    with pytest.raises(UsageError, match="rank 0 of 2 waited"):
         ranks.current.__wrapped__()
 
 
