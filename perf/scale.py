@@ -203,7 +203,7 @@ def millions(count: int, scratch: Path) -> None:
         rows.append(
             {
                 "engine": engine, "responses": f"{count:,}", "Parquet in": f"{size >> 20} MB",
-                "seconds, all in": f"{wall:.0f}", "responses/s": f"{count / wall:,.0f}",
+                "total seconds": f"{wall:.0f}", "responses/s": f"{count / wall:,.0f}",
                 "largest process": f"{watch.largest} MB",
             }
         )  # fmt: skip
@@ -272,7 +272,7 @@ def feeding(requests: int, scratch: Path) -> None:
         )
         wall, used = time.perf_counter() - began, time.process_time() - cpu
         count = run.manifest.problems * run.manifest.samples
-        rows.append({"solver": name, "requests": f"{count:,}", "driver CPU a request": f"{used / count * 1e3:.2f} ms", "requests/s": f"{count / wall:,.0f}"})  # fmt: skip
+        rows.append({"solver": name, "requests": f"{count:,}", "driver CPU per request": f"{used / count * 1e3:.2f} ms", "requests/s": f"{count / wall:,.0f}"})  # fmt: skip
 
     measure("in this process")
     with nodes(1):
@@ -288,7 +288,7 @@ def fleet(requests: int) -> None:
     for label, one in (
         ("100 replicas", Fleet(replicas=100, requests=requests // 10)),
         ("1,000 replicas", Fleet(requests=requests)),
-        ("1,000 replicas, ten responses a slot", Fleet(requests=requests * 16 // 5)),
+        ("1,000 replicas, ten responses per slot", Fleet(requests=requests * 16 // 5)),
         ("1,000, none fails or is slow", Fleet(requests=requests, slow=0.0, mean_life=1e12)),
         ("1,000, short responses", Fleet(requests=requests, median=250.0, spread=0.7)),
     ):
@@ -303,7 +303,7 @@ def fleet(requests: int) -> None:
                 "at the limit": f"{found.capped / one.requests:.1%}",
                 "replicas lost": f"{found.deaths}",
                 "work lost": f"{found.lost / (found.lost + found.useful):.1%}",
-                "in use till the queue is empty": f"{found.busy_until_dry / (slots * found.until_dry):.1%}",
+                "in use until the queue is empty": f"{found.busy_until_dry / (slots * found.until_dry):.1%}",
                 "in use to the end": f"{found.useful / (slots * found.hours):.1%}",
                 "hours": f"{found.hours:.2f}",
                 "at least": f"{max(found.useful / slots, found.longest):.2f}",

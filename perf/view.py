@@ -147,7 +147,7 @@ def first_pages(folder: Path, name: str, paths: list[tuple[str, str]], starts: i
         with serving(folder) as server:
             lines = [server.timed(f"{name}: {what}, nothing read yet", path, 1.0) for what, path in paths]
             whole = time.monotonic() - server.started
-            found.append([*lines, Line(f"{name}: from the command to there", whole, server.cpu(), None)])
+            found.append([*lines, Line(f"{name}: from typing the command", whole, server.cpu(), None)])
     return [min(lines, key=lambda line: line.measured) for lines in zip(*found, strict=True)]
 
 
@@ -175,7 +175,7 @@ def measure_huge(folder: Path, responses: int) -> list[Line]:
             time.sleep(0.7)  # as the page itself asks
         lines += [
             Line(
-                f"{name}: until every line is indexed, meanwhile usable",
+                f"{name}: until every line is indexed (usable meanwhile)",
                 time.monotonic() - start,
                 server.cpu() - cpu,
                 None,
@@ -197,14 +197,12 @@ def measure_huge(folder: Path, responses: int) -> list[Line]:
             ("among the wrong", "q=vieta&verdict=wrong"),
         ):
             cpu, start = server.cpu(), time.monotonic()
-            lines.append(
-                server.timed(f"{name}: words, {what}: what is found by then", f"/run/big/responses?{query}", 0.5)
-            )
+            lines.append(server.timed(f"{name}: words, {what}: first results", f"/run/big/responses?{query}", 0.5))
             while "so far:" in server.get(f"/run/big/responses?{query}"):
                 time.sleep(0.1)
             whole = time.monotonic() - start
-            lines.append(Line(f"{name}: words, {what}: all texts gone through", whole, server.cpu() - cpu, None))
-        lines.append(Line(f"{name}: memory of the server, all of this included", server.memory(), None, 200, "MB"))
+            lines.append(Line(f"{name}: words, {what}: all texts searched", whole, server.cpu() - cpu, None))
+        lines.append(Line(f"{name}: memory of the server after all of this", server.memory(), None, 200, "MB"))
     return lines
 
 

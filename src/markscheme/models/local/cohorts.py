@@ -1,7 +1,7 @@
 """Keys and values: cohorts of rows of similar length, and prefixes that many rows share.
 
 Rows of a cohort are aligned at their ends: a step writes one column for all of them and reads as far back as the
-longest row. Lengths differ little within a cohort, so few reads are wasted; a single batch for all rows would read four
+longest row. Lengths differ little within a cohort, so little is read for nothing; a single batch for all rows would read four
 times as much with geometric lengths.
 """
 
