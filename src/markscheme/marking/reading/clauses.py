@@ -62,6 +62,9 @@ def _cut(lexed: Lexed) -> list[Clause]:
             first, opener = at + 1, 0
         elif at == first and at and form & kinds.OTHER and lexed.text[token.start : token.end + 1] in _BULLETS:
             first = at + 1
+        elif depth == 0 and form & kinds.NOT and form & kinds.BUT and _denies(lexed, at, first):
+            found.append(Clause(first, at, opener, kinds.WORD))
+            first, opener = at + 1, 0
         elif depth == 0 and _begins_clause(lexed, at, first):
             if at > first and any(not each.kinds & _SKIPPED for each in tokens[first:at]):
                 found.append(Clause(first, at - 1, opener, kinds.WORD))
@@ -99,6 +102,11 @@ def _begins_clause(lexed: Lexed, at: int, first: int) -> bool:
     return bool(form & _TAKES_BACK and at + 1 < len(tokens) and tokens[at + 1].kinds & (kinds.COMMA | kinds.WORD))
 
 
+def _denies(lexed: Lexed, at: int, first: int) -> bool:
+    """True for a "not … but" that follows the value it denies: AではなくB, A가 아니라 B."""
+    return lexed.has(VALUES, max(first, at - 2), at - 1)
+
+
 def mood_of(lexed: Lexed, clause: Clause, at: int, last: int) -> str:
     """How the clause says the value in tokens `at` to `last`."""
     tokens = lexed.tokens
@@ -114,9 +122,11 @@ def mood_of(lexed: Lexed, clause: Clause, at: int, last: int) -> str:
     following = tokens[last + 1 : min(last + 2, clause.last) + 1]
     after = following[0].kinds if following else 0
     compared = after & (kinds.BOUND | kinds.MINUS) and len(following) > 1 and following[1].kinds & kinds.NUMBER
-    if (near & kinds.OPERATE and not near & kinds.IS) or after & kinds.RESCALE or compared:  # 5 more than 3
-        return OPERATED
-    if clause.supposed and lexed.has(kinds.WOULD, clause.first, at - 1):
+    if (near & kinds.OPERATE and not near & kinds.IS) or compared or _is_rescaled(lexed, last, clause.last):
+        return OPERATED  # twice 5, 5 more than 3, 5の2倍
+    if after & kinds.BOUND and clause.kinds & kinds.ANSWER and not _goes_on(tokens, last + 1, clause.last):
+        return BOUNDED  # "the answer is 5 or more", 答えは5以上です
+    if clause.supposed and lexed.has(kinds.WOULD, clause.first, clause.last):
         return CONDITIONAL  # "If x were 2, the answer would be 5"
     if _is_denied(tokens, clause.first, at) or is_called_bad(tokens, last + 1, clause.last):
         return DENIED
@@ -126,6 +136,8 @@ def mood_of(lexed: Lexed, clause: Clause, at: int, last: int) -> str:
         return HEDGED  # where the verb comes last
     if _is_sought(tokens, clause.first, at):
         return ASKED
+    if clause.kinds & kinds.UNKNOWN and _is_doubted(tokens, clause.first, at):
+        return HEDGED
     if _is_hedged(tokens, clause.first, at):
         return HEDGED
     return REASON if clause.opener & kinds.BECAUSE else ASSERTED
@@ -139,6 +151,22 @@ def _is_refused(lexed: Lexed, following: list[Token]) -> bool:
     return any(token.kinds & kinds.NOT for token in following[: 1 + particle])
 
 
+def _is_rescaled(lexed: Lexed, last: int, end: int) -> bool:
+    """True if the words right after a value change it: "7 squared", 7の2倍, 7'nin iki katı."""
+    for place in range(last + 1, min(end, last + 3) + 1):
+        here = lexed.tokens[place].kinds
+        if here & kinds.RESCALE:
+            return True
+        particle = here & kinds.WORD and lexed.tokens[place].end - lexed.tokens[place].start < 4
+        if not (
+            here & (kinds.NUMBER | kinds.NUMERAL)
+            if place > last + 1
+            else particle and not here & ~(kinds.WORD | kinds.CONNECT)
+        ):
+            return False
+    return False
+
+
 def _is_between(tokens: list[Token], first: int, at: int) -> bool:
     """True for the upper end of "between 2 and 5"."""
     said = (token.kinds for token in reversed(tokens[first : at - 1]) if token.kinds & (kinds.BOUND | kinds.IS))
@@ -147,7 +175,7 @@ def _is_between(tokens: list[Token], first: int, at: int) -> bool:
 
 def _goes_on(tokens: list[Token], last: int, end: int) -> bool:
     """True if more of a sentence follows a value: "she needs at least 34 boxes" says how many."""
-    if tokens[last].kinds & kinds.WORD and not tokens[last].kinds & kinds.NUMERAL:
+    if tokens[last].kinds & kinds.WORD and not tokens[last].kinds & (kinds.NUMERAL | kinds.BOUND):
         return True  # a unit is a part of the value
     after = tokens[last + 1].kinds if last < end else 0
     return bool(after & kinds.WORD) and not after & (kinds.AND | kinds.OR | kinds.IS)
@@ -183,6 +211,14 @@ def _is_sought(tokens: list[Token], first: int, at: int) -> bool:
         if here & kinds.ASK and (place == first or not relative):
             return True
     return False
+
+
+def _is_doubted(tokens: list[Token], first: int, at: int) -> bool:
+    """True for "I do not know whether the answer is 5"."""
+    return any(
+        tokens[place].kinds & kinds.UNKNOWN and tokens[place + 1].kinds & (kinds.IF | kinds.ASK)
+        for place in range(first, at)
+    )
 
 
 def _is_hedged(tokens: list[Token], first: int, at: int) -> bool:

@@ -64,6 +64,8 @@ def candidates(lexed: Lexed, kind: Kind, *, plainly: bool = False) -> list[Candi
         if found and not said and takes_back(lexed, clause):
             found[-1] = found[-1]._replace(mood=RETRACTED)
         elif found and said:
+            if here & kinds.BUT and _corrects(lexed, clause, said[-1]):
+                said = [each._replace(rank=max(each.rank, found[-1].rank)) for each in said]
             another = here & (kinds.RETRACT | kinds.NO) and _takes_another(lexed, clause)
             if another or reconsidered:
                 said = [each._replace(rank=max(each.rank, found[-1].rank)) for each in said]
@@ -115,6 +117,15 @@ def _takes_another(lexed: Lexed, clause: Clause) -> bool:
     return opens or lexed.has(kinds.RETRACT, clause.first, min(clause.last, clause.first + 4))
 
 
+def _corrects(lexed: Lexed, clause: Clause, said: Candidate) -> bool:
+    """True for a clause that gives nothing but another value: "One might say 5, but it is 3"."""
+    plain = kinds.BUT | kinds.THIS | kinds.IS | kinds.FILLER | kinds.LIKELY | kinds.SO | kinds.UNIT | kinds.OPTION
+    words = lexed.tokens[clause.first : said.value.first] + lexed.tokens[said.value.last + 1 : clause.last + 1]
+    return bool(clause.opener & kinds.BUT) and all(
+        not token.kinds & kinds.WORD or token.kinds & plain for token in words
+    )
+
+
 def _is_unsaid(lexed: Lexed, clause: Clause, said: Candidate) -> bool:
     """True if a value is only what cannot be found: "it is impossible to find f(0)"."""
     unknown = False
@@ -134,12 +145,27 @@ def _of_clause(
     lexed: Lexed, clause: Clause, number: int, kind: Kind, heading: bool, plainly: bool
 ) -> Iterator[Candidate]:
     for rank, rule, value in _stated(lexed, clause, kind, heading, plainly):
-        mood = mood_of(lexed, clause, value.first, value.last)
+        said = clause._replace(last=value.last) if _has_its_text(lexed, clause, kind, value) else clause
+        mood = mood_of(lexed, said, value.first, value.last)
         if mood == ASKED and rule == "a label":
             mood = ASSERTED  # a choice whose text is a question
         yield Candidate(rank, rule, value, mood, number)
         if mood == ASSERTED:
             return
+
+
+def _has_its_text(lexed: Lexed, clause: Clause, kind: Kind, value: Value) -> bool:
+    """True if a choice is announced with its text, which says nothing of the choice: "The answer is (B) impossible"."""
+    if kind.name != "letter" or value.last == clause.last or not is_label(lexed, value):
+        return False
+    place = value.first - 1
+    while place >= clause.first and lexed.tokens[place].kinds & (kinds.EMPHASIS | kinds.OPEN | kinds.OPTION):
+        place -= 1
+    if place < clause.first:  # the text opens with it
+        following = next((token for token in lexed.tokens[value.last + 1 :] if token.kinds & kinds.WORD), None)
+        opens = not lexed.text[: lexed.tokens[value.first].start].strip(" *([\n")
+        return opens and following is not None and not following.kinds & (kinds.IS | kinds.NOT)
+    return bool(lexed.tokens[place].kinds & (kinds.IS | kinds.COLON))
 
 
 def _stated(lexed: Lexed, clause: Clause, kind: Kind, heading: bool, plainly: bool) -> Iterator[tuple[int, str, Value]]:
@@ -307,7 +333,8 @@ def _is_alone(lexed: Lexed, clause: Clause, kind: Kind) -> bool:
 def _is_heading(lexed: Lexed, clause: Clause) -> bool:
     """True for a line that only announces the answer: "Final answer:", "## Answer"."""
     here, last = clause.kinds, lexed.tokens[clause.last].kinds
-    if clause.ender != kinds.LINE or not here & _NAMES or here & (_TELLING & ~kinds.WORD | kinds.EQUALS):
+    named = here & _NAMES or (here & kinds.GOOD and here & kinds.OPTION)
+    if clause.ender != kinds.LINE or not named or here & (_TELLING & ~kinds.WORD | kinds.EQUALS):
         return False
     words = sum(bool(token.kinds & kinds.WORD) for token in lexed.tokens[clause.first : clause.last + 1])
     return words <= _HEADING and bool(last & (kinds.WORD | kinds.COLON | kinds.EMPHASIS))

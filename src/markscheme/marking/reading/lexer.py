@@ -168,14 +168,16 @@ def near_end(text: str, start: int, end: int) -> int:
 
 
 def _follows_label(text: str, stop: re.Match[str], end: int, tokens: list[Token]) -> bool:
-    """True if a full stop belongs to the label of a choice at the head of a line, with its text after it."""
+    """True if a full stop belongs to the label of a choice, with its text after it."""
     if not tokens or not tokens[-1].kinds & kinds.LETTER or tokens[-1].end != stop.start() or len(stop[0]) > 1:
         return False
     before = [token.kinds for token in tokens[-3:-1]]
     head = all(each & (kinds.EMPHASIS | kinds.OPEN) for each in before)
     head = head or bool(before and before[-1] & (kinds.LINE | kinds.EMPHASIS | kinds.COLON))
     following = text[stop.end() : min(end, stop.end() + 3)]
-    return head and following.startswith(" ") and not following.isspace()
+    if not following.startswith(" ") or following.isspace():
+        return False
+    return head or following[1:2].islower()  # "the answer is B. the bottom one"
 
 
 def _with_choices(text: str, tokens: list[Token], choices: Mapping[str, str], labels: dict[str, str]) -> list[Token]:

@@ -213,7 +213,7 @@ def _is_symbol(said: str, gap: int) -> bool:
     return (
         (len(said) > 1 and said.lower() in _FUNCTIONS)
         or (len(said) == 1 and said < _GREEK_END and said not in ("a", "A", "I", "à"))
-        or (len(said) == 2 and gap == 0)
+        or (len(said) == 2 and gap == 0 and said < _GREEK_END)
     )
 
 

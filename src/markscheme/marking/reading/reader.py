@@ -178,7 +178,7 @@ def _in_first_line(text: str, start: int, end: int, kind: Kind) -> Reading | Non
 
 def _bare_answer(text: str, start: int, end: int) -> Reading | None:
     """A response that is one line of mathematics and nothing else is its answer."""
-    said = text[start:end].strip().rstrip("\\")
+    said = text[start:end].strip(" \n\t∴⇒→").rstrip("\\")
     if not said or "\n" in said or _LABEL.fullmatch(said) or _MARKED.search(said):
         return None
     for word in _WORD.findall(_COMMANDS.sub(" ", said).lower()):
@@ -321,7 +321,9 @@ def _says_two(text: str) -> bool:
 
 def _mood_around(text: str, start: int, end: int, typeset: ExtractedAnswer, outer: int) -> str:
     """The mood of the sentence around a typeset answer, and whether what follows takes it back."""
-    opens = max(start, typeset.start - 12)
+    opens = typeset.start
+    if typeset.form == "json":  # what the other fields say is not about the answer
+        start = max(start, text.rfind("\n", start, opens) + 1, *(text.rfind(mark, start, opens - 1) for mark in "{,"))
     brief = end - outer < _SHORTEST and "?" not in text[outer:end]
     if brief and _is_plain(text[max(start, opens - 100, text.rfind("\n", start, opens)) : opens]):
         return ASSERTED  # nearly every box

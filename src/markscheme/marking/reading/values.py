@@ -121,7 +121,8 @@ def is_choice(lexed: Lexed, at: int) -> bool:
     if token.kinds & kinds.WORD:
         joined = 1 < len(said) < 6 and _SET.fullmatch(said) is not None
         native = said.lower() in lexed.words.letters and (said != said.lower() or said == said.upper())
-        return native or joined
+        attached = lexed.text[token.start - 1 : token.start] if token.start else ""
+        return (native and not (attached.isascii() and attached.isalnum())) or joined  # not the particle of B가
     if not token.kinds & kinds.LETTER:
         return False
     after = token.end + (lexed.text[token.end : token.end + 1] == "}")
