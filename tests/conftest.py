@@ -27,6 +27,15 @@ if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:  # and one under nohup wit
 os.environ["TRACKIO_DIR"] = tempfile.mkdtemp(prefix="trackio-")
 
 
+@pytest.fixture(autouse=True)
+def shell_words():
+    """Messages name options as the command line does; tests/api has Python's words."""
+    from markscheme.errors import speaking
+
+    with speaking("shell"):
+        yield
+
+
 def pytest_unconfigure():
     shutil.rmtree(os.environ["TRACKIO_DIR"], ignore_errors=True)
 

@@ -154,7 +154,7 @@ def test_run_with_a_file_s_objects_is_resumed_and_records_their_source(rules, tm
     assert [answer.response.text for answer in run] == ["18"] * 3
     assert ms.load("run").resume(samples=2, progress=False).manifest.status == "complete"
     rules.write_text(RULES + "# changed\n")
-    with pytest.raises(UsageError, match="was changed since"):
+    with pytest.raises(UsageError, match="has changed since"):
         ms.load("run").resume(samples=3, progress=False)
     rules.unlink()
     with pytest.raises(UsageError, match="cannot be read"):

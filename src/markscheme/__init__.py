@@ -1,7 +1,7 @@
 """Evaluate language models on mathematical reasoning, with marks and intervals a researcher can defend.
 
-This module only re-exports the public API. Names load on first use, so that `import markscheme` costs nothing and
-`markscheme --help` feels instant.
+This module only re-exports the public API. Names load on first use, so that `import markscheme` and `markscheme --help`
+are fast.
 """
 
 from importlib import import_module
@@ -92,12 +92,7 @@ def __getattr__(name: str) -> Any:
         return import_module(_MODULES[name])
     if name not in _HOME:
         raise AttributeError(f"module 'markscheme' has no attribute {name!r}")
-    value = getattr(import_module(f"markscheme.{_HOME[name]}"), name)
-    if name.islower() and (_HOME[name].startswith("api.") or name == "benchmark"):
-        from markscheme.api.python_words import function_of_ms
-
-        value = function_of_ms(value)
-    globals()[name] = value
+    value = globals()[name] = getattr(import_module(f"markscheme.{_HOME[name]}"), name)
     return value
 
 

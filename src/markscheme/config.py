@@ -1,8 +1,8 @@
-"""The one list of options of a run.
+"""The options of a run.
 
 Command-line flags, the arguments of `ms.run` and the `config` of a manifest are all made from `RunConfig`, so they
-cannot drift apart. What each option means is said once, here. An option is either part of what is asked (`fixed`: a
-resumed run must keep it) or of how the asking is done.
+cannot drift apart. A `fixed` option is part of what is asked, and a resumed run must keep it; the others say how to ask.
+In a help text, `{limit}` names another option as the user types it.
 """
 
 from __future__ import annotations
@@ -10,15 +10,16 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import cache, partial
+from pathlib import PurePath
 from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 import msgspec
 from msgspec import Meta
 
-from markscheme.errors import UsageError, nearest
+from markscheme.errors import Surface, UsageError, command, nearest, option, speaking
 
 Count = Annotated[int, Meta(ge=1)]
-# Of a problem: what a run folder can tell apart. Asked of new runs only: an old manifest may say more, and is read.
+# Per problem. Applies to new runs only: an old manifest with more is still read.
 MOST_SAMPLES = 1_000_000
 Whole = Annotated[int, Meta(ge=0)]
 NonNegative = Annotated[float, Meta(ge=0, le=1e12)]  # not infinite
@@ -28,15 +29,16 @@ Points = Annotated[float, Meta(ge=0.1, le=50)]  # percentage points: a share suc
 
 
 def _free(help: str, metavar: str | None = None, *, short: str = "", group: str = "", fixed: bool = False) -> Meta:
-    """An option that says how the asking is done; the first of a group names it."""
+    """Describe an option of how to ask; the first option of a group names the group."""
     return Meta(description=help, extra={"short": short, "metavar": metavar, "fixed": fixed, "group": group})
 
 
+_OPTION_IN_HELP = re.compile(r"\{(?!statement)(\w+)(?::(\w+))?\}")
 _fixed = partial(_free, fixed=True)  # an option that is part of what is asked
 
 
 class RunConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=False):
-    """Everything that decides what a run asks and how it is marked. `None` means the benchmark's or model's default."""
+    """What a run asks and how it is marked. `None` means the benchmark's or the model's default."""
 
     benchmark: str
     model: str
@@ -58,23 +60,23 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         Points | None,
         _free(
             "add samples in rounds until the 95 % interval of the accuracy on these problems is no wider than ±POINTS; "
-            "-n is then the size of the first round (default: 4)",
+            "{samples} is then the size of the first round (default: 4)",
             "±POINTS",
         ),
     ] = None
     until_better: Annotated[
         str | None,
         _free(
-            "add samples until the model is shown to be better than this run, or a gain of --margin points is ruled out; "
+            "add samples until the model is shown to be better than this run, or a gain of {margin} points is ruled out; "
             "in an experiment with two models, the name of the first",
             "BASELINE",
         ),
     ] = None
     margin: Annotated[
-        Points | None, _free("with --until-better: the smallest gain that matters, in percentage points", "POINTS")
+        Points | None, _free("with {until_better}: the smallest gain that matters, in percentage points", "POINTS")
     ] = None
     max_samples: Annotated[
-        Count, _free("with --until or --until-better: at most N samples per problem on average", "N")
+        Count, _free("with {until} or {until_better}: at most N samples per problem on average", "N")
     ] = 64
     stop: Annotated[tuple[str, ...], _fixed("stop generating at this text; may be repeated")] = ()
     seed: Annotated[Whole, _fixed("base seed; each sample gets its own seed derived from it")] = 0
@@ -100,12 +102,12 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     fewshot_seed: Annotated[Whole, _fixed("seed for choosing the worked examples")] = 42
     limit: Annotated[Count | None, _fixed("only the first N problems")] = None
     limit_seed: Annotated[
-        Whole | None, _fixed("with --limit: draw the problems at random with seed N instead of taking the first")
+        Whole | None, _fixed("with {limit}: draw the problems at random with seed N instead of taking the first")
     ] = None
     stratify: Annotated[
         tuple[str, ...],
         _fixed(
-            "with --limit and --limit-seed: draw the same share from every stratum, that is, from every value of a problem "
+            "with {limit} and {limit_seed}: draw the same share from every stratum, that is, from every value of a problem "
             "field such as level, or from every solve rate in stored runs; repeat it to name several runs",
             "FIELD|RUN",
         ),
@@ -125,7 +127,7 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         Literal["native", "fenced", "nanochat"],
         _fixed("form of a tool call: the server's API, ```python blocks in the text, or nanochat's tags in the text"),
     ] = "native"
-    max_turns: Annotated[Count, _fixed("with --tools: at most N model turns per response", "N")] = 16
+    max_turns: Annotated[Count, _fixed("with {tools}: at most N model turns per response", "N")] = 16
     tool_timeout: Annotated[Positive, _fixed("time limit of one tool call", "SECONDS")] = 30.0
     tool_memory: Annotated[Count, _fixed("memory limit of one tool call in megabytes", "MB")] = 2048
     tool_state: Annotated[
@@ -153,7 +155,7 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         _fixed("chat messages, plain completions for base models, or OpenAI's Responses API (openai/ only)"),
     ] = "chat"
     background: Annotated[
-        bool, _free("let the provider run each request in the background and fetch the answer later (--api responses)")
+        bool, _free("let the provider run each request in the background and fetch the answer later ({api:responses})")
     ] = False
     api_key_env: Annotated[
         str | None,
@@ -178,7 +180,7 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     ] = None
     reasoning_summary: Annotated[
         Literal["auto", "concise", "detailed"] | None,
-        _fixed("ask for a summary of the model's reasoning (--api responses)"),
+        _fixed("ask for a summary of the model's reasoning ({api:responses})"),
     ] = None
     thinking_budget: Annotated[Count | None, _fixed("at most N tokens of thinking (anthropic/)")] = None
     response_field: Annotated[str, _fixed("http/: field of the reply that contains the text")] = "answer"
@@ -200,13 +202,13 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     replicas: Annotated[
         Count,
         _free(
-            "number of copies of the model, each on its own GPUs (vllm/, sglang/, … or --engine ray)",
+            "number of copies of the model, each on its own GPUs (vllm/, sglang/, … or {engine:ray})",
             group="servers and replicas that markscheme starts",
         ),
     ] = 1
     gpus_per_replica: Annotated[
         NonNegative | None,
-        _free("GPUs per copy (default: worked out from --server-arg tensor-parallel-size and similar)", "N"),
+        _free("GPUs per copy (default: worked out from {server_arg} tensor-parallel-size and similar)", "N"),
     ] = None
     server_arg: Annotated[
         tuple[str, ...],
@@ -275,7 +277,7 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 class Option(NamedTuple):
-    """An option of a run: as a field of `RunConfig`, as flags, and as an argument in Python."""
+    """An option of a run: a field of `RunConfig`, flags of the command line, and an argument in Python."""
 
     name: str
     kind: Any
@@ -286,112 +288,112 @@ class Option(NamedTuple):
     metavar: str | None
     fixed: bool
 
+    def explained(self, surface: Surface) -> str:
+        """Return the help text for the command line or for Python."""
+        with speaking(surface):
+            return _OPTION_IN_HELP.sub(lambda named: option(named[1], named[2]), self.help)
+
     @property
     def flags(self) -> tuple[str, ...]:
-        """As they are typed, the long one last."""
+        """Return the flags, the long one last."""
         return (*filter(None, [self.short]), f"--{self.name.replace('_', '-')}")
 
 
 @cache
 def run_options() -> dict[str, Option]:
-    """Every option of a run but the benchmark and the model, which are arguments of their own."""
+    """Return every option of a run except the benchmark and the model."""
     hints = get_type_hints(RunConfig, include_extras=True)
     options, group = {}, ""
     for field in msgspec.structs.fields(RunConfig):
         if get_origin(hints[field.name]) is Annotated:
             kind, *_, meta = get_args(hints[field.name])  # Annotated[Annotated[int, limits], option] comes flattened
             group = meta.extra["group"] or group
-            said = {**meta.extra, "group": group}
-            options[field.name] = Option(field.name, kind, field.default, meta.description, **said)
+            options[field.name] = Option(
+                field.name, kind, field.default, meta.description, **{**meta.extra, "group": group}
+            )
     return options
 
 
 def fixed_options() -> tuple[str, ...]:
-    """The options that are part of what is asked, which a resumed run must keep."""
-    return ("benchmark", "model", *(option.name for option in run_options().values() if option.fixed))
+    """Return the names of the options that a resumed run must keep."""
+    return ("benchmark", "model", *(each.name for each in run_options().values() if each.fixed))
 
 
-# Options by which runs of the same questions are told apart.
-SETTINGS = (
-    "name",
-    "step",
-    *(
-        name
-        for name in fixed_options()
-        if name not in ("benchmark", "model", "protocol", "samples", "limit", "limit_seed")
-    ),
-    "server_arg",
-)
+# Fixed options whose values are not settings to compare or to sweep.
+NO_SETTINGS = ("benchmark", "model", "protocol", "samples", "limit", "limit_seed")
+# Options that distinguish runs of the same questions.
+SETTINGS = ("name", "step", *(name for name in fixed_options() if name not in NO_SETTINGS), "server_arg")
 
 
 def settings(config: RunConfig) -> dict[str, Any]:
-    """Those of them that somebody set to another value than the default."""
+    """Return those settings that differ from the default."""
     values = {name: getattr(config, name) for name in SETTINGS}
     return {name: value for name, value in values.items() if value != run_options()[name].default}
 
 
 # Options that would change what a judge is asked.
 NOT_FOR_JUDGES = (
-    "samples", "pass_k", "until", "until_better", "margin", "max_samples", "stop", "prompt", "fewshot", "fewshot_pool", "fewshot_seed", "limit",
-    "limit_seed", "stratify", "system_prompt", "then", "protocol", "data_dir",
-    "tools", "tool_format", "max_turns", "tool_timeout", "tool_memory", "tool_state", "sandbox", "tool_image", "unsafe_tools",
-    "name", "step",
-)  # fmt: skip
+    *("samples", "pass_k", "until", "until_better", "margin", "max_samples", "stop", "name", "step", "data_dir"),
+    *(each.name for each in run_options().values() if each.group in ("prompt", "tools")),
+)
 
 
 def make_config(**options: Any) -> RunConfig:
-    """A checked config from plain values; a wrong one is a `UsageError` that names the option."""
+    """Return a checked config. A wrong value is a `UsageError` that names the option."""
     known = run_options()
-    for name, value in options.items():
+    given = {name: plain(value) for name, value in options.items()}
+    for name, value in given.items():
         if name not in RunConfig.__struct_fields__:
-            short = [option.name for option in known.values() if option.short == f"-{name}"]
-            hint = nearest(name, RunConfig.__struct_fields__, "`markscheme run --help` names the options")
+            short = [each.name for each in known.values() if each.short == f"-{name}"]
+            hint = nearest(name, RunConfig.__struct_fields__, f"{command('run --help')} lists the options")
             raise UsageError(f"there is no option {name!r}; {f'did you mean {short[0]}?' if short else hint}")
-        if isinstance(value, str) and name in known and known[name].kind == tuple[str, ...]:
-            options[name] = (value,)  # one is as good as a list of one
+        one_of_several = isinstance(value, str) and name in known and known[name].kind == tuple[str, ...]
+        if one_of_several or (name == "pass_k" and isinstance(value, int)):
+            given[name] = (value,)
         if name in ("samples", "max_samples") and isinstance(value, int) and value > MOST_SAMPLES:
-            raise UsageError(f"{_flag(name)} cannot be {value}: a problem has at most {MOST_SAMPLES} samples")
-        for text in (value,) if isinstance(value, str) else value if isinstance(value, tuple | list) else ():
+            raise UsageError(f"{option(name)} cannot be {value}: a problem has at most {MOST_SAMPLES} samples")
+        for text in value if isinstance(value, tuple) else (value,):
             if isinstance(text, str) and not is_text(text):
-                raise UsageError(f"{_flag(name)} is not text: it holds bytes that are no UTF-8")
+                raise UsageError(f"{option(name)} is not text: it contains bytes that are not UTF-8")
     try:
-        return msgspec.convert(options, RunConfig, strict=True)
+        return msgspec.convert(given, RunConfig, strict=True)
     except msgspec.ValidationError as error:
-        raise UsageError(_complaint(str(error), options)) from None
+        raise UsageError(_complaint(str(error), given)) from None
+
+
+def plain(value: Any) -> Any:
+    """Convert numbers and arrays of numpy, paths and lists to the values that a config holds."""
+    if isinstance(value, PurePath):
+        return str(value)
+    if hasattr(value, "tolist") and hasattr(value, "dtype"):
+        value = value.tolist()
+    return tuple(map(plain, value)) if isinstance(value, list | tuple | range) else value
 
 
 _LIMITS = {">=": "of at least", ">": "above", "<=": "of at most", "<": "below"}
 
 
 def _complaint(error: str, options: Mapping[str, Any]) -> str:
-    """msgspec's sentence, with the flag that the user typed in place of its path."""
+    """Return msgspec's message with the option in place of its path."""
     reason, _, path = error.rpartition(" - at `$.")
     name = re.match(r"\w*", path)[0]  # type: ignore[index]  # matches the empty text at least
     if name not in options:
         return f"these options do not fit: {error}"
     wanted = re.fullmatch(r"Expected `(int|float)` (>=|>|<=|<) (\S+)", reason)
     if wanted is None:
-        return f"{_flag(name)} cannot be {options[name]!r}: {reason[0].lower()}{reason[1:]}"
+        return f"{option(name)} cannot be {options[name]!r}: {reason[0].lower()}{reason[1:]}"
     kind, limit = {"int": "a whole number", "float": "a number"}[wanted[1]], _LIMITS[wanted[2]]
-    return f"{_flag(name)} cannot be {options[name]!r}: it must be {kind} {limit} {float(wanted[3]):g}"
+    return f"{option(name)} cannot be {options[name]!r}: it must be {kind} {limit} {float(wanted[3]):g}"
 
 
 def is_text(value: str) -> bool:
-    """The command line hands over bytes that are no text as lone surrogates, which no JSON can hold."""
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _flag(name: str) -> str:
-    return run_options()[name].flags[-1] if name in run_options() else name
+    """Return False for an argument with bytes that are not UTF-8, which Python passes as lone surrogates."""
+    return not any("\ud800" <= sign <= "\udfff" for sign in value)
 
 
 def check_pass_k(config: RunConfig) -> None:
-    """pass@k needs k samples; say so before anything is paid for."""
-    most, flag = (config.samples, "-n") if config.until is None else (config.max_samples, "--max-samples")
+    """Refuse pass@k with fewer than k samples before anything is paid for."""
+    name = "samples" if config.until is None else "max_samples"
     for k in config.pass_k:
-        if not 1 <= k <= most:
-            raise UsageError(f"pass@{k} needs at least {k} samples per problem, and {flag} is {most}")
+        if not 1 <= k <= (most := getattr(config, name)):
+            raise UsageError(f"pass@{k} needs at least {k} samples per problem, and {option(name)} is {most}")

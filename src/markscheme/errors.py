@@ -1,25 +1,78 @@
-"""Every way markscheme can fail on purpose, one class a boundary, and how a failure travels.
+"""The expected failures of markscheme: one class per boundary.
 
-A message is one sentence for the person at the keyboard: what is wrong, where, and what to do. It is written where the
-facts are at hand, raised as the class of the boundary at which it happened, and caught in three places only:
+A message is one sentence for the user: what is wrong, where, and what to do. An option or a command in it is named by
+`option` and `command`, which write it as the user types it: on the command line `--limit` and `markscheme resume runs/x`,
+in Python `limit` and `ms.resume('runs/x')`. Errors are handled in three places only:
 
-- What concerns one response stays with it. A request that got no answer is a `RequestFailed` (`models/base.py`): the
-  scheduler tries again or keeps the reason as that response's `error`, which is missing data. A response that cannot be
-  judged is a verdict, `unmarkable` at worst. Neither stops a run.
-- What stops a run (a refused key, a full disk) is raised after everything that came back has been kept and counted, and
-  the manifest says so: `running/execute.py`.
-- `cli/__init__.py` prints the sentence as it stands and exits with `exit_code`. From Python the exception is the caller's.
+- A failure of one request or one response stays with that response (`models/base.py`, `unmarkable`) and does not stop a run.
+- A failure that stops a run is raised after everything that arrived has been saved: `running/execute.py`.
+- `cli/__init__.py` prints the message and exits with `exit_code`. In Python the exception reaches the caller.
 
-Anything else that escapes is a bug and keeps its traceback.
+Any other exception is a bug and keeps its traceback.
 """
 
-from collections.abc import Iterable
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from importlib import import_module
-from typing import Any
+from typing import Any, Literal
+
+Surface = Literal["shell", "python"]
+
+_surface: Surface = "python"
+
+# How a command is written in Python where it is not `ms.COMMAND(arguments, option=value)`.
+_IN_PYTHON = {
+    "mark": "ms.load({0}).mark({protocol})",
+    "adjudicate": "ms.adjudicate({0}, who=…)",
+    "judge": "ms.judge({0}, model=…, name={name})",
+    "list": "ms.list_benchmarks()",
+    "run --help": "help(ms.run)",
+}
+
+
+@contextmanager
+def speaking(surface: Surface) -> Iterator[None]:
+    """Write the options and commands in messages as this surface has them."""
+    global _surface
+    before, _surface = _surface, surface
+    try:
+        yield
+    finally:
+        _surface = before
+
+
+def option(name: str, value: object = None) -> str:
+    """An option in a message, with its value if there is one."""
+    if _surface == "shell":
+        flag = f"--{name.replace('_', '-')}"
+        return flag if value is None else f"{flag} {value}"
+    if value is None:
+        return name
+    return f"{name}={value}" if isinstance(value, int | float) or str(value).isupper() else f"{name}={value!r}"
+
+
+def command(name: str, /, *arguments: object, **options: object) -> str:
+    """A command in a message, in backticks. Options that are None are left out."""
+    given = {key: value for key, value in options.items() if value is not None}
+    if _surface == "shell":
+        flags = [word for key, value in given.items() for word in (f"--{key.replace('_', '-')}", str(value))]
+        return f"`{' '.join(['markscheme', name, *(_quoted(str(word)) for word in (*arguments, *flags))])}`"
+    words = [repr(str(each)) for each in arguments]
+    if name in _IN_PYTHON:
+        return f"`{_IN_PYTHON[name].format(*words, **{key: repr(value) for key, value in given.items()})}`"
+    words += [f"{key}={value!r}" for key, value in given.items()]
+    return f"`ms.{name.replace(' ', '.')}({', '.join(words)})`"
+
+
+def _quoted(word: str) -> str:
+    return word if word == "…" else shlex.quote(word)
 
 
 def first_line(error: BaseException) -> str:
-    """What somebody else's error says, short enough to stand in a sentence of ours."""
+    """The first line of a foreign error, cut to a length that fits into a message."""
     return (str(error).strip().splitlines() or [type(error).__name__])[0][:300]
 
 
@@ -28,7 +81,7 @@ class MarkschemeError(Exception):
 
     exit_code = 1
     stopped_run: object = None
-    """The `Run` that it stopped, with everything that came back kept; None where nothing had begun."""
+    """The `Run` that the failure stopped, with everything that arrived; None if nothing had begun."""
 
 
 class UsageError(MarkschemeError):
@@ -42,11 +95,11 @@ class DataError(MarkschemeError):
 
 
 class ModelError(MarkschemeError):
-    """A model could not be reached or used at all (a single failed response is data, not this)."""
+    """A model could not be reached or used at all. A single failed response is data instead."""
 
 
 class MarkingError(MarkschemeError):
-    """A protocol cannot be applied to this kind of problem (a strange response is a verdict, not this)."""
+    """A protocol cannot be applied to this kind of problem. A strange response gets a verdict instead."""
 
 
 class JournalError(MarkschemeError):
@@ -60,7 +113,7 @@ class IncompleteRunError(MarkschemeError):
 
 
 def nearest(name: str, known: Iterable[str], otherwise: str = "") -> str:
-    """What to say about a name that is not there: the nearest one that is, or else `otherwise`, or all of them."""
+    """Suggest the known name that is nearest to an unknown one, else say `otherwise` or list all of them."""
     from difflib import get_close_matches
 
     known = list(known)
@@ -69,7 +122,7 @@ def nearest(name: str, known: Iterable[str], otherwise: str = "") -> str:
 
 
 def needed(module: str, extra: str) -> Any:
-    """A module of somebody else's, or one of ours that stands on theirs; else the sentence that names our extra with it."""
+    """Import an optional module, or one of ours that depends on it; a `UsageError` names the extra to install."""
     try:
         return import_module(module)
     except ImportError as error:

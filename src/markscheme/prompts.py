@@ -15,7 +15,7 @@ from typing import Literal
 
 import msgspec
 
-from markscheme.errors import UsageError
+from markscheme.errors import UsageError, option
 from markscheme.types import Message, Problem, Prompt
 
 _PLACEHOLDER = re.compile(r"\{(statement|solution|gold|answer)\}")
@@ -83,7 +83,7 @@ def further_turns(template: Template, then: tuple[str, ...]) -> Template:
     try:
         check_template(template)
     except ValueError as problem:
-        raise UsageError(f"--then cannot be used: {problem}") from None
+        raise UsageError(f"{option('then')} cannot be used: {problem}") from None
     return template
 
 
@@ -96,14 +96,16 @@ def draw_examples(pool: Sequence[Problem], count: int, seed: int, evaluated: Ite
             return drawn
     allowed = [problem for problem in pool if problem.key not in asked]
     if count > len(allowed):
-        raise UsageError(f"--fewshot {count} is more than the {len(allowed)} examples of the pool; ask for fewer")
+        raise UsageError(
+            f"{option('fewshot')} {count} is more than the {len(allowed)} examples of the pool; ask for fewer"
+        )
     return random.Random(seed).sample(allowed, count)
 
 
 def fixed_examples(pool: Sequence[Problem], names: Sequence[str], count: int) -> list[Problem]:
     """The first `count` of the pool's problems that a template names by id or key."""
     if count > len(names):
-        raise UsageError(f"--fewshot {count} is more than the {len(names)} examples that this prompt fixes")
+        raise UsageError(f"{option('fewshot')} {count} is more than the {len(names)} examples that this prompt fixes")
     wanted = set(names)
     named = {name: problem for problem in pool for name in _names(problem) if name in wanted}
     if missing := [name for name in names[:count] if name not in named]:

@@ -3,6 +3,13 @@
 import pytest
 
 import markscheme as ms
+from markscheme.errors import speaking
+
+
+@pytest.fixture(autouse=True)
+def python_words(shell_words):
+    with speaking("python"):
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 import markscheme as ms
-from markscheme.api.python_words import in_python
-from markscheme.errors import DataError, JournalError, UsageError
+from markscheme.errors import DataError, JournalError, UsageError, command, option, speaking
 
 
 def test_run_when_numbers_are_numpys_then_they_are_taken(tmp_path):
@@ -51,7 +50,7 @@ WRONG = [
     (lambda nano: ms.report(3), UsageError, "not by a int"),
     (lambda nano: ms.report(nano, pass_k=0), UsageError, "pass_k takes whole numbers"),
     (lambda nano: ms.experiment("nope.toml"), UsageError, "nope.toml cannot be read"),
-    (lambda nano: ms.experiment(), UsageError, "say whom to ask"),
+    (lambda nano: ms.experiment(), UsageError, "name a model and a benchmark"),
     (lambda nano: ms.plan(detect="five"), UsageError, "detect is a difference in points"),
     (lambda nano: ms.plan(detect=5), UsageError, "benchmark=NAME, problems=N or pilot=RUN"),
     (lambda nano: ms.run(["gsm8k-sample", "aime-sample"], model="nano"), UsageError, r"ms\.experiment"),
@@ -83,22 +82,28 @@ def test_call_when_it_cannot_be_meant_then_one_sentence_in_python_says_so(
 
 
 @pytest.mark.parametrize(
-    ("shell", "python"),
+    ("named", "shell", "python"),
     [
-        ("`markscheme resume runs/x` asks for the rest", "`ms.resume('runs/x')` asks for the rest"),
-        ("`markscheme mark runs/x --protocol math` does it", "`ms.load('runs/x').mark('math')` does it"),
-        ("`markscheme push runs/x --to wandb` tells it again", "`ms.push('runs/x', to='wandb')` tells it again"),
-        ("`markscheme run --help` names the options", "`help(ms.run)` names the options"),
-        ("check its address (--base-url)", "check its address (base_url)"),
-        ("--extra-field device=cpu is no device", "extra_field='device=cpu' is no device"),
-        ("lower --concurrency to 8", "lower concurrency to 8"),
-        ("--max-samples 2 leaves no room (-n)", "max_samples=2 leaves no room (samples)"),
-        # Flags of others, a file's name and a dash stay as they are.
-        ("`ulimit -n 100`, vllm serve --tensor-parallel-size 2, a--b, x -y", None),
+        (lambda: command("resume", "runs/x"), "`markscheme resume runs/x`", "`ms.resume('runs/x')`"),
+        (lambda: command("resume", "my runs/x"), "`markscheme resume 'my runs/x'`", "`ms.resume('my runs/x')`"),
+        (
+            lambda: command("mark", "runs/x", protocol="math"),
+            "`markscheme mark runs/x --protocol math`",
+            "`ms.load('runs/x').mark('math')`",
+        ),
+        (lambda: command("data prepare", "gsm8k"), "`markscheme data prepare gsm8k`", "`ms.data.prepare('gsm8k')`"),
+        (lambda: command("push", "x", to="wandb"), "`markscheme push x --to wandb`", "`ms.push('x', to='wandb')`"),
+        (lambda: command("run --help"), "`markscheme run --help`", "`help(ms.run)`"),
+        (lambda: option("base_url"), "--base-url", "base_url"),
+        (lambda: option("max_samples", 2), "--max-samples 2", "max_samples=2"),
+        (lambda: option("tool_format", "fenced"), "--tool-format fenced", "tool_format='fenced'"),
+        (lambda: option("problems", "N"), "--problems N", "problems=N"),
     ],
 )
-def test_message_when_it_speaks_shell_then_python_is_spoken(shell, python):
-    assert in_python(shell) == (python or shell)
+def test_options_and_commands_when_a_message_names_them_then_each_surface_has_its_own_form(named, shell, python):
+    assert named() == python
+    with speaking("shell"):
+        assert named() == shell
 
 
 def test_mark_when_gold_is_numpys_then_it_is_a_number_like_any_other():

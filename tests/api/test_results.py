@@ -147,7 +147,7 @@ def test_judge_when_asked_from_python_then_its_opinion_is_one_more_protocol(tmp_
     assert (judged.asked, judged.verdicts["correct"]) == (1, 1)
     assert "judge:j" in ms.load(run.path).snapshot().protocols
     assert judged.to_pandas()[["marked", "judged"]].values.tolist() == [["correct", "correct"]]
-    assert "1 responses judged, 1 right" in repr(judged)
+    assert "1 response judged, 1 right" in repr(judged)
     assert "<td" in judged._repr_html_()
     assert run.report(protocol=judged.protocol).accuracy.value == 1
     with pytest.raises(UsageError, match="open or about all"):
@@ -159,7 +159,7 @@ def test_judge_when_asked_about_a_labelled_file_then_it_stands_among_the_graders
     file.write_text(json.dumps({"response": "\\boxed{5}", "gold": "5", "correct": True, "problem": "2 + 3?"}) + "\n")
     with Loopback(Plan(text="The same value.\nVERDICT: RIGHT")) as server:
         judged = ms.judge(file, model="openai/j", base_url=server.url, progress=False)
-    assert "1 responses judged, 1 right" in repr(judged)
+    assert "1 response judged, 1 right" in repr(judged)
     assert judged._repr_html_() is None
     assert any("judge:j" in row["grader"] for row in ms.benchmark_the_graders(file).rows())
 

@@ -271,7 +271,7 @@ def test_experiment_when_a_model_is_away_then_the_others_are_asked_and_the_code_
     file.write_text(away.replace("temperature = [0, 1.0]", "temperature = 1.0").replace('"boxed", ', ""))
     assert main(["run", str(file)]) == 1
     assert server.requests == SUMS * 4
-    assert "nobody has ever listened there" in capsys.readouterr().err
+    assert "no server has ever answered there" in capsys.readouterr().err
 
 
 def test_table_when_there_are_several_benchmarks_then_ranks_and_their_mean(sums, server, capsys):
@@ -339,7 +339,7 @@ def test_samples_when_they_are_greedy_then_it_says_that_they_are_the_same(sums, 
     typed = ["--base-url", server.url, "--api-key-env", "NONE", "-n", "3", "-t", "0", "--out", "run"]
     assert main(["run", "sums.jsonl", "--model", "openai/a", *typed]) == 0
     shown = capsys.readouterr()
-    assert "at temperature 0 the 3 samples of a problem are the same answer" in shown.err
+    assert "at temperature 0 the 3 samples of a problem are all the same answer" in shown.err
     assert "pass@k says nothing more than accuracy" in shown.out
 
 

@@ -117,4 +117,4 @@ def test_report_when_about_the_whole_benchmark_then_a_random_part_is_needed_and_
     assert main(["report", str(tmp_path / "first"), "--whole-benchmark"]) == 2
     assert "needs a run with --limit and --limit-seed" in capsys.readouterr().err
     assert main(["report", str(tmp_path / "drawn"), "--whole-benchmark", "--these-problems"]) == 2
-    assert "leave one of the two out" in capsys.readouterr().err
+    assert "not both" in capsys.readouterr().err

@@ -64,11 +64,11 @@ def test_run_when_one_puzzle_is_beyond_the_solver_then_only_that_one_is_missing(
 @pytest.mark.parametrize(
     ("model", "options", "said"),
     [
-        ("solver", {"ray_address": "auto"}, "ray_address is the cluster of engine='ray'"),
-        ("solver", {"server_arg": "tp=2"}, "server_arg is for servers .* not for solver"),
-        ("sglang/http://localhost:1", {"server_arg": "tp=2"}, "server_arg is for servers .* not for sglang"),
-        ("hf/m", {"gpus_per_replica": 2}, "gpus_per_replica has no effect on hf"),
-        ("solver", {"gpus_per_replica": 2, "engine": "ray"}, "gpus_per_replica has no effect on solver"),
+        ("solver", {"ray_address": "auto"}, "--ray-address is the cluster of --engine ray"),
+        ("solver", {"server_arg": "tp=2"}, "--server-arg is for servers .* not for solver"),
+        ("sglang/http://localhost:1", {"server_arg": "tp=2"}, "--server-arg is for servers .* not for sglang"),
+        ("hf/m", {"gpus_per_replica": 2}, "--gpus-per-replica has no effect on hf"),
+        ("solver", {"gpus_per_replica": 2, "engine": "ray"}, "--gpus-per-replica has no effect on solver"),
     ],
 )
 def test_run_when_an_option_would_have_no_effect_then_refused_without_a_folder(tmp_path, model, options, said):

@@ -149,7 +149,7 @@ def test_resume_when_marks_were_lost_then_made_again_without_asking(markscheme, 
     [
         (("-t", "0.7"), "temperature: the default in the run, 0.7 now"),
         (("--fewshot", "3"), "fewshot: the default in the run, 3 now"),
-        (("-n", "4"), "at temperature 0, where further samples are the same again"),
+        (("-n", "4"), "at temperature 0, where further samples would be the same"),
         (("--extra-field", "x=1"), "extra_field: the default in the run, ('x=1',) now"),
     ],
 )

@@ -112,7 +112,7 @@ def test_option_when_it_is_no_text_then_refused_in_one_sentence(process, sums, f
     asking = process("run", sums(2), *fast, "--base-url", "http://127.0.0.1:9", "--system-prompt", "\udcff")
     _, said = asking.communicate(timeout=200)
     assert asking.returncode == 2
-    assert said == "markscheme: --system-prompt is not text: it holds bytes that are no UTF-8\n"
+    assert said == "markscheme: --system-prompt is not text: it contains bytes that are not UTF-8\n"
 
 
 def test_run_when_the_folder_holds_a_run_then_nothing_is_asked_twice_and_another_run_is_refused(
@@ -211,7 +211,7 @@ def test_secrets_when_a_run_has_some_then_no_file_and_no_output_holds_them(marks
     folder = next((tmp_path / "runs").iterdir())
     again = markscheme("resume", folder)
     assert again.returncode == 2
-    assert "--base-url held something secret" in again.stderr
+    assert "--base-url contained a secret" in again.stderr
 
 
 def test_replicas_when_one_dies_then_the_other_takes_over(process, sums, right, fast, tmp_path):

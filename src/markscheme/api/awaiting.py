@@ -1,4 +1,4 @@
-"""A function that asks a model, to be awaited: it runs in a thread, and cancelling keeps what has come."""
+"""Coroutines of the functions that ask a model: they run in a thread, and cancelling one keeps what has arrived."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ T = TypeVar("T")
 
 
 def awaitable(function: Callable[P, T]) -> Callable[P, Coroutine[Any, Any, T]]:
-    """The same function as a coroutine. Cancelled, it stops asking, and waits until what it has is written down."""
+    """Return the function as a coroutine. Cancelled, it stops asking and waits until everything is saved."""
 
     @wraps(function)
     async def call(*args: P.args, **named: P.kwargs) -> T:
-        from markscheme.running.asking import STOP, Stop
+        from markscheme.running.event_loop import STOP, Stop
 
         stop = Stop()
         token = STOP.set(stop)  # the thread gets a copy of the context
@@ -32,5 +32,5 @@ def awaitable(function: Callable[P, T]) -> Callable[P, Coroutine[Any, Any, T]]:
             raise
 
     call.__name__ = call.__qualname__ = f"{function.__name__}_async"
-    call.__doc__ = f"`{function.__name__}`, to be awaited. Cancelled, it stops asking and keeps what has come."
+    call.__doc__ = f"`{function.__name__}` as a coroutine. Cancelled, it stops asking and keeps what has arrived."
     return call

@@ -1,4 +1,4 @@
-"""`ms.data`: the official data sets in the data folder, as `markscheme data list | prepare | verify` has them."""
+"""`ms.data`: the official data sets in the data folder, like `markscheme data list | prepare | verify`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from markscheme.api.frames import Listing
-from markscheme.api.python_words import speaking_python
 from markscheme.benchmarks import Benchmark
 from markscheme.benchmarks.examining import Examined, examined, fetch, fetchable, own_sources
 from markscheme.datasets import Source, locate
@@ -14,9 +13,8 @@ from markscheme.datasets.folder import FileReport, inspect
 from markscheme.errors import UsageError
 
 
-@speaking_python
 def list(*names: str, data_dir: str | Path | None = None) -> Listing:
-    """What there is, from where, and whether it is here; without a name, all benchmarks that ship."""
+    """List the data files of benchmarks with their source and state; without a name, of all that ship."""
     folder = _folder(data_dir)
     rows = [
         {"benchmark": bench.name, "file": source.file, "rows": source.rows, "state": report.state}
@@ -27,19 +25,19 @@ def list(*names: str, data_dir: str | Path | None = None) -> Listing:
     return Listing(rows, columns, f"data folder: {folder}")
 
 
-@speaking_python
 def prepare(*names: str, data_dir: str | Path | None = None, force: bool = False) -> Listing:
-    """Fetch from the Hugging Face Hub, check, and keep."""
+    """Fetch data from the Hugging Face Hub, check it and keep it."""
     if not names:
         raise UsageError("name what to prepare: ms.data.prepare('gsm8k')")
-    folder, rows = _folder(data_dir), []
-    for bench in fetchable(names):
-        done = fetch(bench, folder, force=force)
-        rows += [{"file": file.name, "done": action, "rows": file.rows, "note": note} for file, action, note in done]
+    folder = _folder(data_dir)
+    rows = [
+        {"file": file.name, "done": action, "rows": file.rows, "note": note}
+        for bench in fetchable(names)
+        for file, action, note in fetch(bench, folder, force=force)
+    ]
     return Listing(rows, {"file": str, "done": str, "rows": int, "note": str}, f"data folder: {folder}")
 
 
-@speaking_python
 def verify(*names: str, data_dir: str | Path | None = None) -> Listing:
     """Check the files again, and mark every gold against itself."""
     folder = _folder(data_dir)
@@ -53,12 +51,12 @@ def verify(*names: str, data_dir: str | Path | None = None) -> Listing:
 
 
 def inspected(names: Sequence[str], folder: Path) -> Sequence[tuple[Benchmark, Source, FileReport]]:
-    """Each file of the named benchmarks, or of all that ship, and its state."""
+    """Return each file of the named benchmarks, or of all that ship, with its state."""
     return [(bench, source, inspect(source, folder)) for bench in fetchable(names) for source in own_sources(bench)]
 
 
 def verified(names: Sequence[str], folder: Path) -> Sequence[tuple[FileReport, Examined]]:
-    """The state of each file, and what its rows were understood as."""
+    """Return the state of each file and what was found in its rows."""
     from markscheme.marking import mark
 
     return [

@@ -1,47 +1,46 @@
-"""`ms.list_benchmarks`, `ms.show`, `ms.push`, `ms.export`, `ms.import_log`: what there is, and what goes to other tools."""
+"""`ms.show`, `ms.list_benchmarks` …, `ms.push`, `ms.export`, `ms.import_log`: what there is, and runs in and out."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from markscheme.api.frames import Listing
-from markscheme.errors import UsageError
-
-if TYPE_CHECKING:
-    from markscheme.api.reports import Runs
-    from markscheme.api.run import Run
-    from markscheme.benchmarks import Benchmark
-    from markscheme.types import Question
+from markscheme.api.reports import Some, named_benchmark, paths_of
+from markscheme.api.run import Run
+from markscheme.benchmarks import Benchmark, benchmarks, with_examples
+from markscheme.benchmarks import benchmark as find_benchmark
+from markscheme.errors import UsageError, option
+from markscheme.marking import get_protocol, protocol_names
+from markscheme.models import backend_names
+from markscheme.prompts import prompts_sha256
+from markscheme.runs.folder import find_runs
+from markscheme.types import Question
 
 
 def list_benchmarks() -> Listing:
-    """What can be asked, by name."""
-    from markscheme.benchmarks import benchmarks
-
-    rows = [
-        {"name": each.name, "protocol": each.protocol, "prompts": ", ".join(each.templates), "summary": each.summary}
-        for each in benchmarks().values()
-    ]
-    return Listing(rows, dict.fromkeys(("name", "protocol", "prompts", "summary"), str))
+    """Return the benchmarks by name."""
+    each = benchmarks().values()
+    return _listing(
+        ("name", "protocol", "prompts", "summary"),
+        ((one.name, one.protocol, ", ".join(one.templates), one.summary) for one in each),
+    )
 
 
 def list_protocols() -> Listing:
-    """How it can be marked, by name."""
-    from markscheme.marking import get_protocol, protocol_names
-
+    """Return the protocols by name."""
     rules = map(get_protocol, protocol_names())
-    rows = [{"name": rule.name, "version": rule.version, "summary": rule.description} for rule in rules]
-    return Listing(rows, {"name": str, "version": str, "summary": str})
+    return _listing(("name", "version", "summary"), ((rule.name, rule.version, rule.description) for rule in rules))
 
 
 def list_models() -> Listing:
-    """Who can answer: the backends, as in `openai/NAME`."""
-    from markscheme.models import backend_names
+    """Return the model backends, as in `openai/NAME`."""
+    return _listing(("name", "summary"), backend_names().items())
 
-    rows = [{"name": name, "summary": summary} for name, summary in backend_names().items()]
-    return Listing(rows, {"name": str, "summary": str})
+
+def _listing(names: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Listing:
+    return Listing((dict(zip(names, row, strict=True)) for row in rows), dict.fromkeys(names, str))
 
 
 def show(
@@ -55,12 +54,9 @@ def show(
     fewshot_seed: int = 42,
     data_dir: str | None = None,
 ) -> Shown:
-    """A benchmark's problem (by id or key; the first without), and the prompt really sent for it."""
-    from markscheme.benchmarks import Benchmark, with_examples
-    from markscheme.benchmarks import benchmark as find_benchmark
-
+    """Return a problem of a benchmark (by id or key, else the first) and the exact prompt."""
     if (fewshot or 0) < 0 or fewshot_seed < 0:
-        raise UsageError("--fewshot and --fewshot-seed take numbers from 0 up")
+        raise UsageError(f"{option('fewshot')} and {option('fewshot_seed')} take numbers from 0 up")
     bench = benchmark if isinstance(benchmark, Benchmark) else find_benchmark(benchmark, data_dir)
     if fewshot_pool:
         bench = with_examples(bench, fewshot_pool, data_dir)
@@ -73,14 +69,12 @@ def show(
 
 
 class Shown:
-    """One question as a model would see it, and its gold."""
+    """A question as a model sees it, and its gold."""
 
     def __init__(self, bench: Benchmark, question: Question, questions: list[Question]) -> None:
-        from markscheme.prompts import prompts_sha256
-
         self.question, self.problem, self.messages = question, question.problem, question.prompt.messages
         self.prompt_sha256 = prompts_sha256(each.prompt for each in questions)
-        """The hash of the prompts of all problems, as a manifest has it."""
+        """The hash of the prompts of all problems, as in a manifest."""
         self._bench, self._count = bench, len(questions)
 
     def __repr__(self) -> str:
@@ -96,53 +90,42 @@ class Shown:
         return "\n".join([*lines, "", f"marked with {self._bench.protocol} by default"])
 
 
-def push(*runs: Runs | Iterable[Runs], to: str, public: bool = False, model_repo: str | None = None) -> list[str]:
-    """Runs to a tracker (`"wandb"`, `"mlflow"`, `"trackio"`, `"tensorboard"`), or one as `"owner/name"` to the Hub.
+def push(*runs: Some, to: str, public: bool = False, model_repo: str | None = None) -> list[str]:
+    """Push runs to a tracker (`"wandb"`, `"mlflow"`, `"trackio"`, `"tensorboard"`), or one to the Hub as `"owner/name"`.
 
-    Returns where they are. `model_repo` also proposes the score to a model of the Hub, in a pull request.
+    Returns where they are. `model_repo` also opens a pull request that adds the score to a model on the Hub.
     """
-    from markscheme.api.reports import paths_of
-    from markscheme.runs.folder import find_runs
     from markscheme.tracking import push_runs
 
     return list(push_runs(find_runs(paths_of(runs)), to, public=public, model_repo=model_repo))
 
 
-def export(
-    *runs: Runs | Iterable[Runs], to: str = "inspect", output: str | Path = "logs", redact: bool = False
-) -> list[Path]:
-    """Runs as logs of another tool (Inspect's, for `inspect view`), or one run as a file to send, `NAME.msz`; the files.
+def export(*runs: Some, to: str = "inspect", output: str | Path = "logs", redact: bool = False) -> list[Path]:
+    """Write runs as logs for Inspect, or one run as an archive `NAME.msz`, and return the files.
 
-    `to="every-eval-ever"` and `to="lm-eval"` write the figures alone, as those collect them.
-
-    `redact` leaves statements, solutions and prompts out of a `.msz`.
+    `to="every-eval-ever"` and `to="lm-eval"` write the figures alone. `redact` leaves statements, solutions and prompts
+    out of an archive.
     """
-    from markscheme.api.reports import paths_of
     from markscheme.plugins.inspect_export import export_inspect
     from markscheme.plugins.results_export import FORMATS, export_results
     from markscheme.runs.archive import SUFFIX, pack
-    from markscheme.runs.folder import find_runs
 
     opened, place = find_runs(paths_of(runs)), Path(output)
     if redact and place.suffix != SUFFIX:
-        raise UsageError(f"statements are left out of a run as one file; name it with -o FILE{SUFFIX}")
+        raise UsageError(f"{option('redact')} works on an archive; name one with {option('output', f'FILE{SUFFIX}')}")
     if to not in ("inspect", *FORMATS):
         raise UsageError(f"a run is exported to inspect, {' or '.join(FORMATS)}, not to {to!r}")
     if len(opened) > 1 and place.suffix:
-        raise UsageError(f"{len(opened)} runs do not go into one log; name a folder with -o")
+        raise UsageError(f"one log cannot hold {len(opened)} runs; name a folder with {option('output')}")
     if place.suffix == SUFFIX:
         return [pack(opened[0].path, place, redact)]
-    if to in FORMATS:
-        return [export_results(each, place, to) for each in opened]
-    return [export_inspect(each, place) for each in opened]
+    return [export_results(each, place, to) if to in FORMATS else export_inspect(each, place) for each in opened]
 
 
 def import_log(
     log: str | Path, *, benchmark: str | None = None, protocol: str | None = None, out: str | Path | None = None
 ) -> Run:
-    """A log of Inspect, lm-evaluation-harness, lighteval, OpenCompass, EvalScope, verifiers or MathArena as a run, marked by us."""
-    from markscheme.api.reports import named_benchmark
-    from markscheme.api.run import Run
+    """Import a log of Inspect, lm-evaluation-harness, lighteval, OpenCompass, EvalScope, verifiers or MathArena as a run."""
     from markscheme.plugins.logs import import_log as read_log
     from markscheme.running import new_folder
 

@@ -1,7 +1,7 @@
-"""Rows as the data frames that people work with: pandas, polars, Arrow. None of them is needed until it is asked for.
+"""Rows as data frames of pandas, polars and Arrow. None of these packages is needed until a frame is asked for.
 
-What type a column has is said beside the rows and never guessed from them: a run without responses, or one in which every
-token count is missing, has the same columns of the same types as any other.
+Column types are declared, never inferred from the values: a run without responses, or one in which every token count is
+missing, has the same columns of the same types as any other.
 """
 
 from __future__ import annotations
@@ -18,31 +18,31 @@ if TYPE_CHECKING:
 
 Rows = Sequence[dict[str, Any]]
 
-# The columns by name: `str`, `int`, `float` or `bool`, and `int | None` where whole numbers may be missing.
+# Types by column name: `str`, `int`, `float` or `bool`, and `int | None` for whole numbers that may be missing.
 Columns = Mapping[str, Any]
 
 POLARS = {str: "String", int: "Int64", int | None: "Int64", float: "Float64", bool: "Boolean"}
 ARROW = {str: "string", int: "int64", int | None: "int64", float: "float64", bool: "bool_"}
 PANDAS = {int: "int64", int | None: "Int64", float: "float64", bool: "bool"}
 
-MOST_LINES = 20  # rows that a repr shows
+MOST_LINES = 20  # rows in a repr
 
 
 class Frames:
-    """Whatever has rows can be handed on as a data frame; arguments of `rows` choose them there too."""
+    """Anything with rows. Arguments of `rows` may also be given to the methods that make frames."""
 
     _COLUMNS: ClassVar[Columns] = {}
 
     def rows(self) -> Rows:
-        """One flat record each, all with the same columns."""
+        """Return flat records, all with the same columns."""
         raise NotImplementedError
 
     def columns(self) -> Columns:
-        """The type of each column."""
+        """Return the type of each column."""
         return self._COLUMNS
 
     def to_pandas(self, **which: Any) -> pd.DataFrame:
-        """The rows as a pandas data frame. Missing text is `NaN`, missing whole numbers are `NA`."""
+        """Return the rows as a pandas data frame. Missing text is `NaN`, missing whole numbers are `NA`."""
         pandas = needed("pandas", "frames")
         text = "str" if int(pandas.__version__.partition(".")[0]) >= 3 else object
         parts = self._parts(which)
@@ -52,7 +52,7 @@ class Frames:
         return frame
 
     def to_polars(self, **which: Any) -> pl.DataFrame:
-        """The rows as a polars data frame."""
+        """Return the rows as a polars data frame."""
         polars = needed("polars", "frames")
         parts = self._parts(which)
         frame: pl.DataFrame = polars.DataFrame(
@@ -61,7 +61,7 @@ class Frames:
         return frame
 
     def to_arrow(self, **which: Any) -> pa.Table:
-        """The rows as an Arrow table."""
+        """Return the rows as an Arrow table."""
         arrow = needed("pyarrow", "frames")
         parts = self._parts(which)
         return arrow.table({name: arrow.array(values, getattr(arrow, ARROW[kind])()) for name, kind, values in parts})
@@ -72,13 +72,13 @@ class Frames:
 
 
 class Result(Frames):
-    """What people see of it: a table below a title, notes under it; as text, and with interval bars in a notebook."""
+    """Rows with a title and notes, shown as text or, in a notebook, as a table with interval bars."""
 
     def _title(self) -> str:
         return ""
 
     def _shown(self) -> Sequence[Mapping[str, Any]]:
-        """The table as a person reads it: text, numbers, and figures with their intervals."""
+        """Return the rows to display; their values may be figures with an interval."""
         return self.rows()
 
     def _notes(self) -> list[str]:
@@ -95,17 +95,17 @@ class Result(Frames):
 
 
 class Listing(Result, Sequence[dict[str, Any]]):
-    """Some records, to be gone through or handed on."""
+    """A sequence of records."""
 
     def __init__(self, rows: Iterable[Mapping[str, Any]], columns: Columns, title: str = "") -> None:
         self._rows, self._columns, self.title = [dict(row) for row in rows], dict(columns), title
 
     def rows(self) -> Rows:
-        """All of them."""
+        """Return all records."""
         return self._rows
 
     def columns(self) -> Columns:
-        """The type of each column."""
+        """Return the type of each column."""
         return self._columns
 
     def __getitem__(self, place: Any) -> Any:
@@ -119,7 +119,7 @@ class Listing(Result, Sequence[dict[str, Any]]):
 
 
 def shown(value: Any) -> str:
-    """A value in a line of text."""
+    """Return a value as text of limited length."""
     if value is None:
         return ""
     if not isinstance(value, str | int | float):
@@ -131,7 +131,7 @@ def shown(value: Any) -> str:
 
 
 def text_table(rows: Sequence[Mapping[str, str]], most: int = MOST_LINES) -> str:
-    """Rows below their names, as wide as they need to be; the first ones where there are many."""
+    """Return the first rows as a table in text."""
     if not rows:
         return ""
     head: Mapping[str, str] = {name: name for name in rows[0]}

@@ -1,4 +1,4 @@
-"""`ms.report`, `ms.compare`, `ms.audit`, `ms.plan`, `ms.adjudicate` …: what is read from runs that are there."""
+"""`ms.report`, `ms.compare`, `ms.audit`, `ms.plan`, `ms.adjudicate` …: functions that read existing runs."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 from markscheme.api.opinions import Adjudication, Audit, Graders
 from markscheme.api.results import Comparison, Plan, Report
 from markscheme.api.run import Run
+from markscheme.benchmarks import Benchmark
+from markscheme.benchmarks import benchmark as find_benchmark
 from markscheme.benchmarks.errata import Erratum, errata_of, read_errata, shipped_errata
-from markscheme.errors import JournalError, UsageError
+from markscheme.errors import JournalError, UsageError, command, option
 from markscheme.reporting.comparing import Compared, terms_of
 from markscheme.reporting.errata import Suspect
 from markscheme.reporting.errata import suspects as find_suspects
@@ -25,26 +27,25 @@ from markscheme.reporting.table import make_table
 from markscheme.reporting.verifying import Verified, verify_run
 from markscheme.runs import folder
 from markscheme.runs.signing import sign as sign_manifest
-from markscheme.statistics import Population
 
 if TYPE_CHECKING:
     from markscheme.marking.bulk.reproducing import ClaimOutputs, Reproduction
 
-Runs = str | PathLike[str]  # a run, or its folder; a folder of runs stands for those in it
+Runs = str | PathLike[str]  # a run or its folder; a folder of runs stands for all runs in it
+Some = Runs | Iterable[Runs]
 
 
 def load(path: Runs) -> Run:
-    """A run folder, opened."""
+    """Open a run folder."""
     place = path_of(path)
     if not (place / "manifest.json").exists() and (below := sorted(place.glob("*/manifest.json"))):
-        raise JournalError(
-            f"{place} holds {len(below)} runs: `markscheme report {place}` takes all, and this one of them"
-        )
+        report_all = command("report", place)
+        raise JournalError(f"{place} holds {len(below)} runs: name one of them, or {report_all} for all")
     return Run.open(place)
 
 
 def report(
-    *runs: Runs | Iterable[Runs],
+    *runs: Some,
     protocol: str | None = None,
     pass_k: int | Sequence[int] | None = None,
     metric: str | Iterable[str] = (),
@@ -55,74 +56,70 @@ def report(
     repeats: bool = False,
     where: str | Iterable[str] = (),
 ) -> Report:
-    """The figures of runs with their intervals; further `metric`s by name: `maj@4`, `pass^4`, `best-of-4:SCORE`.
+    """Report the figures of runs with their intervals; `metric` adds others: `maj@4`, `pass^4`, `best-of-4:SCORE`.
 
-    With `repeats` the runs are repeats of one setting, and their mean has an interval for further runs too.
-    `where` keeps runs with some settings: `"max_tokens=4096"`.
+    With `repeats` the runs are repeats of one setting, and the interval of their mean holds for further runs too.
+    `where` selects runs by their settings: `"max_tokens=4096"`.
     """
     named = list(paths_of(runs))
     opened = chosen(_names(where) or (), folder.find_runs(named))
-    if len(opened) > len(named):  # a folder of runs: nobody has put them in order
+    if len(opened) > len(named):  # a folder of runs, which have no order of their own
         opened = ordered(opened)
     if not opened:
         raise UsageError("name a run, or a folder of runs: ms.report(run), ms.report('runs')")
     names = list(dict.fromkeys(name for text in _names(metric) or () for name in text.split(",")))
     ks = (pass_k,) if isinstance(pass_k, int) else pass_k
     if ks and not all(isinstance(k, int) and k >= 1 for k in ks):
-        raise UsageError(f"-k takes whole numbers from 1 up, not {', '.join(map(str, ks))}")
+        raise UsageError(f"{option('pass_k')} takes whole numbers from 1 up, not {', '.join(map(str, ks))}")
     if these_problems and whole_benchmark:
-        raise UsageError("an interval is about exactly these problems or the whole benchmark: leave one of the two out")
-    population: Population = "the whole benchmark" if whole_benchmark else _population(these_problems)
+        raise UsageError(f"use either {option('these_problems')} or {option('whole_benchmark')}, not both")
+    population: Any = "the whole benchmark" if whole_benchmark else _population(these_problems)
     known = read_errata(Path(errata)) if errata is not None else ()
     summaries = [summarize(each, protocol, ks, names, population, cluster, known) for each in opened]
-    over = (
-        repeated(opened, terms_of(these_problems=these_problems, cluster=cluster, protocol=protocol))
-        if repeats
-        else None
-    )
-    return Report(make_table(summaries, over), opened)
+    terms = terms_of(these_problems=these_problems, cluster=cluster, protocol=protocol)
+    return Report(make_table(summaries, repeated(opened, terms) if repeats else None), opened)
 
 
 def errata(benchmark: str | None = None) -> dict[str, tuple[Erratum, ...]]:
-    """Golds that are known to be wrong, by benchmark: of one by name or file, or of all that come with the package."""
+    """Return golds that are known to be wrong, by benchmark: of one, or of all that come with the package."""
     return shipped_errata() if benchmark is None else {benchmark: errata_of(benchmark)}
 
 
-def suspects(*runs: Runs | Iterable[Runs], least: int = 3) -> list[Suspect]:
-    """Problems where at least so many models agree on an answer that is not the gold, and more than give the gold."""
+def suspects(*runs: Some, least: int = 3) -> list[Suspect]:
+    """Return problems where at least this many models agree on an answer other than the gold, and more than on the gold."""
     if least < 1:
-        raise UsageError(f"--least is a whole number from 1 up, not {least}")
+        raise UsageError(f"{option('least')} is a whole number from 1 up, not {least}")
     return find_suspects(folder.find_runs(paths_of(runs)), least)
 
 
 def verify(
-    *runs: Runs | Iterable[Runs],
+    *runs: Some,
     workers: int | None = None,
     sign: str | PathLike[str] | None = None,
     signature: str | PathLike[str] | None = None,
 ) -> list[Verified]:
-    """Whether runs are as they were closed, and whether their marks and their report come out again.
+    """Check that runs are unaltered, and that their marks and report can be reproduced.
 
-    `signature` is a public key by which they must be signed. With `sign`, a private key, those that hold are signed.
+    `signature` is a public key that must have signed them. `sign` is a private key to sign those that hold.
     """
     places, keys = list(paths_of(runs)), Path(signature) if signature is not None else None
     if sign is not None and (packed := next((each for each in places if folder.folder_of(each) != Path(each)), None)):
         raise UsageError(f"{packed} is packed; sign the folder, then pack it: the signature is packed with it")
     opened = folder.find_runs(places)
     verified = [verify_run(each, workers, keys) for each in opened]
-    # What a judge was asked and said is a run of its own.
+    # What a judge was asked is a run of its own.
     judges = [file.parent for each in opened for file in sorted(each.path.glob("judges/*/manifest.json"))]
     verified += [verify_run(Run.open(each), workers) for each in judges]
-    for each in verified if sign is not None else ():
-        if not each.holds:
-            raise JournalError(f"{each.run} does not hold, and is not signed; `markscheme verify {each.run}` says why")
-    for one in opened if sign is not None else ():
-        sign_manifest(one.path, Path(sign or ""))
+    if sign is not None:
+        if failed := next((each.run for each in verified if not each.holds), None):
+            raise JournalError(f"{failed} does not hold and is not signed; {command('verify', failed)} says why")
+        for one in opened:
+            sign_manifest(one.path, Path(sign))
     return verified
 
 
 def compare(
-    *runs: Runs | Iterable[Runs],
+    *runs: Some,
     metric: str = "accuracy",
     margin: float | None = None,
     cluster: str | None = None,
@@ -132,9 +129,9 @@ def compare(
     anyway: bool = False,
     seed: int = 0,
 ) -> Comparison:
-    """Two runs problem by problem (the first is A), several ranked, or two folders of runs over their benchmarks.
+    """Compare two runs problem by problem (the first is A), rank several, or compare two folders of runs by benchmark.
 
-    `margin` is in points, as on the command line.
+    `margin` is in percentage points.
     """
     options = {"metric": metric, "protocol": protocol, "level": level, "seed": seed, "anyway": anyway}
     terms = terms_of(margin=margin, these_problems=these_problems, cluster=cluster, **options)
@@ -147,24 +144,19 @@ def compare(
     return Comparison(compared[0])
 
 
-def gate(
-    policy: str | PathLike[str],
-    *runs: Runs | Iterable[Runs],
-    against: Runs | Iterable[Runs] = (),
-    aa: Runs | Iterable[Runs] = (),
-) -> Gate:
-    """Pass, fail or inconclusive by a policy's limits: `.decision`, and `.checks` with what would decide each."""
+def gate(policy: str | PathLike[str], *runs: Some, against: Some = (), aa: Some = ()) -> Gate:
+    """Decide whether runs pass a policy's limits: `.decision`, and `.checks` with what would decide each."""
     return gate_from(path_of(policy), *(list(paths_of([each])) for each in (runs, against, aa)))
 
 
 def series(
-    *runs: Runs | Iterable[Runs],
+    *runs: Some,
     metric: str = "accuracy",
     protocol: str | None = None,
     these_problems: bool = False,
     between: Sequence[int] = (),
 ) -> list[OverSteps]:
-    """Runs over their training steps, one series for each benchmark: `.series.points`, `.series.best`, `.sentence`."""
+    """Return one series over training steps for each benchmark: `.series.points`, `.series.best`, `.sentence`."""
     return series_of(folder.find_runs(paths_of(runs)), metric, protocol, _population(these_problems), between)
 
 
@@ -179,8 +171,7 @@ def audit(
     show: int = 10,
     root: Path | None = None,
 ) -> Audit:
-    """Every protocol on the same responses: those of a run, of a file of stored outputs, or of a claim, whose files are
-    below `root`."""
+    """Mark the same responses under every protocol: those of a run, a file of outputs, or a claim with its files in `root`."""
     from markscheme.marking.bulk.audit import audit as judge_all
     from markscheme.marking.bulk.outputs import Outputs
 
@@ -208,27 +199,27 @@ def reproduce(
     out: str | Path | None = None,
     watch: Callable[[Path, int], None] = lambda *_: None,
 ) -> Reproduction:
-    """A published table made again from its stored outputs, which are below `root` (default: beside the claim's file).
+    """Reproduce a published table from its stored outputs in `root` (default: the folder of the claim's file).
 
-    `out` gets the differing samples as run folders; `watch` is told of every file how much of it was read.
+    `out` is a folder for the differing samples, as run folders. `watch` is called with each file and the bytes read of it.
     """
     from markscheme.marking.bulk.claim_pages import write_pages
     from markscheme.marking.bulk.claims import load_claim, named
     from markscheme.marking.bulk.reproducing import Reproduction, reproduce_entry
 
-    chosen = named(load_claim(Path(claim)), row)
+    wanted = named(load_claim(Path(claim)), row)
     rows = []
-    for entry in chosen.rows:
+    for entry in wanted.rows:
         made, differing = reproduce_entry(entry, Path(root or Path(claim).parent), workers=workers, watch=watch)
         rows.append(made)
         if out is not None:
             write_pages(Path(out), entry.name, differing)
-    head = {name: getattr(chosen, name) for name in ("title", "source", "repository", "note")}
+    head = {name: getattr(wanted, name) for name in ("title", "source", "repository", "note")}
     return Reproduction(**head, rows=rows)
 
 
 def benchmark_the_graders(source: Runs, *, protocol: str | Iterable[str] | None = None) -> Graders:
-    """What every protocol gets wrong on labelled responses: a file of them, or a run that people have judged."""
+    """Measure the errors of every protocol on labelled responses: a file of them, or a run that people have judged."""
     from markscheme.marking.bulk.graders import grade_graders, labelled
 
     place = path_of(source)
@@ -236,7 +227,7 @@ def benchmark_the_graders(source: Runs, *, protocol: str | Iterable[str] | None 
 
 
 def adjudicate(run: Runs, *, who: str, limit: int | None = None, seed: int = 0) -> Adjudication:
-    """A random order of a run's responses for a person to judge, blind to the verdict; what is said is kept at once."""
+    """Return a run's responses in random order for a person to judge without seeing the verdict."""
     return Adjudication(load(run), who, seed, limit)
 
 
@@ -256,16 +247,15 @@ def plan(
     cluster: str | None = None,
     data_dir: str | None = None,
 ) -> Plan:
-    """How many samples show a difference of `detect` points, learnt from one or two pilot runs where there are some.
+    """Return how many samples show a difference of `detect` points, based on one or two pilot runs if given.
 
-    With `half_width` instead: the fewest requests that tell one score on the whole benchmark to ± so many points.
+    With `half_width` instead: the fewest requests that measure one score to ± that many points.
     """
-    from markscheme.benchmarks import benchmark as find_benchmark
-
     if (detect is None) == (half_width is None):
-        raise UsageError("say what to find out: --detect POINTS for a difference, or --half-width POINTS for one score")
+        difference, one_score = option("detect", "POINTS"), option("half_width", "POINTS")
+        raise UsageError(f"say what to find out: {difference} for a difference, or {one_score} for one score")
     if half_width is None and not isinstance(detect, int | float):
-        raise UsageError(f"--detect is a difference in points, such as 5, not {detect!r}")
+        raise UsageError(f"{option('detect')} is a difference in points, such as 5, not {detect!r}")
     opened = [Run.open(each) for each in paths_of([pilot])]
     if problems is None and (name := named_benchmark(benchmark)) is not None:
         problems = len(find_benchmark(name, data_dir).problems)
@@ -276,7 +266,7 @@ def plan(
 
 
 def path_of(run: Any) -> Path:
-    """The folder of a run, which is named by its object or by its path."""
+    """Return the folder of a run that is given as an object or a path."""
     try:
         return Path(run)
     except TypeError:
@@ -284,7 +274,7 @@ def path_of(run: Any) -> Path:
 
 
 def paths_of(runs: Iterable[Any]) -> Iterator[Path]:
-    """The folders of runs, some of which may be given as a list."""
+    """Yield the folders of runs, some of which may be in lists."""
     for each in runs:
         if isinstance(each, Iterable) and not isinstance(each, str | PathLike):
             yield from paths_of(each)
@@ -293,18 +283,14 @@ def paths_of(runs: Iterable[Any]) -> Iterator[Path]:
 
 
 def named_benchmark(benchmark: Any) -> str | None:
-    """A benchmark by name or path; where its own name finds it again, the object will do."""
-    from markscheme.benchmarks import Benchmark
-
+    """Return the name or path of a benchmark; an object needs a name by which it can be found again."""
     if isinstance(benchmark, Benchmark):
         if benchmark.definition is None:
-            raise UsageError(
-                f"{benchmark.name} was made in Python, where nobody else finds it; name a file of its problems"
-            )
+            raise UsageError(f"{benchmark.name} exists only in this process; name a file of its problems instead")
         return benchmark.name
-    if benchmark is not None and not isinstance(benchmark, str):
+    if benchmark is not None and not isinstance(benchmark, str | PathLike):
         raise UsageError(f"a benchmark is named by a text or a path, not by a {type(benchmark).__name__}")
-    return benchmark
+    return None if benchmark is None else str(benchmark)
 
 
 def _names(given: str | Iterable[str] | None) -> list[str] | None:

@@ -1,4 +1,4 @@
-"""What the functions return: objects with fields, a repr of one screen, HTML for notebooks, data frames and plots."""
+"""`Report`, `Comparison` and `Plan`: figures with a repr of one screen, HTML for notebooks, data frames and plots."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import msgspec
 
 from markscheme.api.frames import Columns, Listing, Result, Rows, text_table
 from markscheme.api.notebook import Shift
-from markscheme.api.python_words import in_python
 from markscheme.errors import UsageError
 from markscheme.reporting.comparing import Compared, differences, margin_line, shown_worse
 from markscheme.reporting.estimates import Estimate
@@ -32,18 +31,18 @@ if TYPE_CHECKING:
     from markscheme.statistics import Plan as Planned
     from markscheme.statistics.comparison import Margin
 
-MOST_NOTES = 6  # notes below a report that a repr shows
+MOST_NOTES = 6  # notes in the repr of a report
 
 
 class Report(Result):
-    """The figures of one run or several, with the macro average where they are different benchmarks."""
+    """The figures of one or several runs, with the macro average if they are of different benchmarks."""
 
     def __init__(self, table: Table, runs: Sequence[Run]) -> None:
         self.table, self.opened = table, runs
 
     @property
     def runs(self) -> list[Summary]:
-        """A summary a run."""
+        """One summary per run."""
         return self.table.runs
 
     @property
@@ -58,13 +57,20 @@ class Report(Result):
 
     @property
     def figures(self) -> dict[str, Estimate]:
-        """Accuracy, pass@k and further metrics of the only run, by name."""
+        """Accuracy, pass@k and other metrics of the only run, by name."""
         if len(self.runs) > 1:
             raise UsageError("this report is of several runs: its figures are in report.runs and report.macro")
         return figures_of(self.runs[0])
 
+    @property
+    def sentence(self) -> str:
+        """A sentence about the figures for a paper, with interval, protocol and version, and what they do not show."""
+        from markscheme.reporting.sentence import report_sentence
+
+        return report_sentence(self.table)
+
     def groups(self) -> Listing:
-        """Accuracy by subject, level, contest part …: a record a group of each run that has some."""
+        """Return the accuracy by subject, level, contest part … of each run that has them."""
         rows = [
             {"run": each.run, "benchmark": each.benchmark, "model": each.model, "field": field, "group": name}
             | {"problems": part.problems, "accuracy": part.value, "low": part.low, "high": part.high}
@@ -75,23 +81,16 @@ class Report(Result):
         texts = dict.fromkeys(("run", "benchmark", "model", "field", "group"), str)
         return Listing(rows, {**texts, "problems": int, "accuracy": float, "low": float, "high": float})
 
-    @property
-    def sentence(self) -> str:
-        """What may be written about the figures: with interval, protocol and version, and what they do not show."""
-        from markscheme.reporting.sentence import report_sentence
-
-        return report_sentence(self.table)
-
     def rows(self) -> Rows:
-        """The rows of `report --format csv`."""
+        """Return the rows of `report --format csv`."""
         return flat_rows(self.table)
 
     def columns(self) -> Columns:
-        """The type of each column: shares, but for names and counts."""
+        """Return the type of each column."""
         return flat_kinds(self.table)
 
     def text(self, form: str = "markdown", pivot: str | None = None) -> str:
-        """The report as `markscheme report --format markdown|latex|csv|json` prints it; `pivot="accuracy"` as `--pivot` does."""
+        """Return the report as Markdown, LaTeX, CSV or JSON; `pivot="accuracy"` has one column per benchmark."""
         from markscheme.reporting.pivot import pivot_text
 
         if form not in TEXT_FORMATS:
@@ -99,7 +98,7 @@ class Report(Result):
         return pivot_text(self.table, pivot, form) if pivot else TEXT_FORMATS[form](self.table)
 
     def plot(self) -> Figure:
-        """pass@k against k with its interval, one line a run."""
+        """Plot pass@k against k with its interval, one line per run."""
         from markscheme.reporting.run_plots import pass_at_k_figure
 
         return pass_at_k_figure(self.opened, self.runs)
@@ -118,11 +117,10 @@ class Report(Result):
             )
             lines = [head, *(f"  {name:12} {percent(each)}" for name, each in figures_of(only).items())]
         else:
-            # pass@1 is accuracy by another name, and a line has an end.
-            rows = self._told_apart([
-                {name: value for name, value in row.items() if name != "pass@1"} for row in shown_rows(self.table, bounds)
-            ])  # fmt: skip
-            lines = [text_table(rows), self._title()]
+            rows = shown_rows(self.table, bounds)
+            for row in rows:  # pass@1 is the accuracy, and a line has little space
+                row.pop("pass@1", None)
+            lines = [text_table(self._told_apart(rows)), self._title()]
         notes = self._notes()
         more = [f"… and {len(notes) - MOST_NOTES} more: report.text()"] * (len(notes) > MOST_NOTES)
         return "\n".join([*lines, *(f"note: {note}" for note in notes[:MOST_NOTES]), *more])
@@ -134,14 +132,14 @@ class Report(Result):
         return self._told_apart(shown_rows(self.table, lambda figure: figure))
 
     def _told_apart(self, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """The rows with the names of folders where benchmark and model do not tell runs apart."""
+        """Add the names of the folders if two runs have the same benchmark and model."""
         if len({(each.benchmark, each.model) for each in self.runs}) == len(self.runs):
             return rows
         names = distinct([Path(each.run).name for each in self.runs], [each.run for each in self.runs])
         return [{"run": name, **row} for name, row in zip([*names, ""], rows, strict=False)]
 
     def _notes(self) -> list[str]:
-        return list(map(in_python, named_notes(self.table)))
+        return named_notes(self.table)
 
 
 class Comparison(Result):
@@ -154,68 +152,67 @@ class Comparison(Result):
 
     def __init__(self, compared: Compared | MacroCompared, parts: tuple[Compared, ...] = ()) -> None:
         self.compared = compared
-        self._ranked = parts
-
-    @property
-    def parts(self) -> tuple[Compared, ...]:
-        """The comparison of each benchmark; of several models, also of their averages, which come last."""
-        if self._ranked:
-            return self._ranked
-        return self.compared.parts if isinstance(self.compared, MacroCompared) else (self.compared,)
+        self.parts = parts or (compared.parts if isinstance(compared, MacroCompared) else (compared,))
+        """The comparison of each benchmark; for several models also of their averages, which come last."""
 
     @property
     def difference(self) -> Interval:
-        """B − A with its interval; over several benchmarks their mean."""
+        """B − A with its interval; for several benchmarks their mean."""
         return self._pair.difference
 
     @property
     def p_value(self) -> float:
-        """The p-value of the test that there is no difference."""
+        """The p-value of the hypothesis that there is no difference."""
         return self._pair.p_value
 
     @property
     def sentence(self) -> str:
-        """What may be written about the difference, and what it does not show."""
+        """A sentence about the difference for a paper, and what it does not show."""
         return self.compared.sentence
 
     @property
     def worse(self) -> bool:
-        """Whether B is shown to be worse than A: what `compare --fail-if-worse` exits by."""
+        """True if B is shown to be worse than A."""
         return shown_worse(self._pair)
 
     @property
     def margin(self) -> Margin | None:
-        """Whether B is not worse by more than the margin, and the same within it; where one was given."""
+        """Whether B is worse by more than the margin, and whether both are the same within it; None without a margin."""
         return self._pair.margin
 
     @property
     def ranking(self) -> Ranking | None:
-        """The ranking of three runs or more."""
+        """The ranking of three or more runs."""
         return None if isinstance(self.compared, MacroCompared) else self.compared.ranking
 
     @property
     def differences(self) -> list[Difference]:
-        """What the runs differ in beside the model."""
+        """The settings in which the runs differ apart from the model."""
         return [difference for part in self.parts for difference in part.differences]
 
     @property
     def _pair(self) -> Pair | MacroCompared:
         pair = self.compared if isinstance(self.compared, MacroCompared) else self.compared.comparison
         if pair is None:
-            raise UsageError("three runs or more are ranked: see .ranking, or compare two of them")
+            raise UsageError("three or more runs are ranked: see .ranking, or compare two of them")
         return pair
 
     def rows(self) -> Rows:
-        """One record a difference: each benchmark's, the mean over them, or every pair of a ranking."""
-        rows = [row for part in self.parts for row in _difference_rows(part)]
-        if isinstance(self.compared, MacroCompared):
-            names = {"b": rows[0]["b"], "a": rows[0]["a"]} if rows else {}
-            macro = {"benchmark": "macro average", "metric": self.compared.metric, **names}
-            rows.append({**macro, **_points(self.difference), "p_value": self.p_value})
+        """Return one record per difference: of each benchmark, their mean, or every pair of a ranking."""
+        rows: list[dict[str, Any]] = []
+        for part in self.parts:
+            measured = part.comparison or part.ranking
+            assert measured is not None
+            p_values = [measured.p_value] if part.comparison else [each.p_value for each in measured.pairs]  # type: ignore[union-attr]
+            for (b, a, interval), p_value in zip(differences(part), p_values, strict=True):
+                rows.append(_difference(part.benchmark, measured.metric, b, a, interval, p_value))
+        if isinstance(self.compared, MacroCompared) and rows:
+            b, a = rows[0]["b"], rows[0]["a"]
+            rows.append(_difference("macro average", self.compared.metric, b, a, self.difference, self.p_value))
         return rows
 
     def problems(self) -> Listing:
-        """Every problem that moved, the furthest first: its samples right and asked in both runs."""
+        """Return every problem whose score changed, the largest change first."""
         rows = [
             {
                 "benchmark": part.benchmark,
@@ -234,7 +231,7 @@ class Comparison(Result):
         return Listing(rows, {**texts, "difference": float, "p_value": float, "beyond_chance": bool})
 
     def plot(self) -> Figure:
-        """The differences as a forest plot."""
+        """Plot the differences as a forest plot."""
         from markscheme.reporting.comparing import forest_figure
 
         if isinstance(self.compared, MacroCompared):
@@ -259,25 +256,19 @@ class Comparison(Result):
         ]
 
     def _notes(self) -> list[str]:
-        differ = [f"they differ in {each.what}: {' | '.join(each.values.values())}" for each in self.differences]
-        pairs = [part.comparison for part in self.parts if part.comparison is not None]
-        notes = [*differ, *(note for part in self.parts for note in part.notes)]
+        notes = [f"they differ in {each.what}: {' | '.join(each.values.values())}" for each in self.differences]
+        notes += [note for part in self.parts for note in part.notes]
+        notes += [caveat for part in self.parts if part.comparison is not None for caveat in part.comparison.caveats]
         if self.ranking is None and (margin := self.margin) is not None:
             notes.append(margin_line(margin))
-        return list(dict.fromkeys(map(in_python, [*notes, *(caveat for pair in pairs for caveat in pair.caveats)])))
+        return list(dict.fromkeys(notes))
 
 
-def _difference_rows(part: Compared) -> list[dict[str, Any]]:
-    measured = part.comparison or part.ranking
-    assert measured is not None
-    about = {"benchmark": part.benchmark, "metric": measured.metric}
-    p_values = [part.comparison.p_value] if part.comparison else [each.p_value for each in part.ranking.pairs]  # type: ignore[union-attr]
-    rows = zip(differences(part), p_values, strict=True)
-    return [{**about, "b": b, "a": a, **_points(each), "p_value": p_value} for (b, a, each), p_value in rows]
-
-
-def _points(interval: Interval) -> dict[str, float]:
-    return {"difference": interval.estimate, "low": interval.low, "high": interval.high, "level": interval.level}
+def _difference(
+    benchmark: str, metric: str, b: str, a: str, interval: Interval, p_value: float | None
+) -> dict[str, Any]:
+    values = (benchmark, metric, b, a, interval.estimate, interval.low, interval.high, interval.level, p_value)
+    return dict(zip(Comparison._COLUMNS, values, strict=True))
 
 
 def _difference_line(row: dict[str, Any]) -> str:
@@ -288,31 +279,31 @@ def _difference_line(row: dict[str, Any]) -> str:
 
 
 class Plan(Result):
-    """What n samples per problem buy, or the ways to know one score well enough."""
+    """What n samples per problem can show, or the ways to measure one score precisely enough."""
 
     def __init__(self, plan: Planned | Designs) -> None:
         self.plan = plan
 
     @property
     def samples(self) -> int | None:
-        """Samples per problem that show the difference, None where no number does; of one score, those of the cheapest way."""
+        """Samples per problem that show the difference, or of the cheapest way to measure one score; None if no number does."""
         return self.plan.designs[0].samples if isinstance(self.plan, Designs) else self.plan.samples
 
     def rows(self) -> Rows:
-        """One record a number of samples."""
+        """Return one record per number of samples."""
         rows = self.plan.designs if isinstance(self.plan, Designs) else self.plan.rows
         return [msgspec.structs.asdict(row) for row in rows]
 
     def columns(self) -> Columns:
-        """The type of each column."""
+        """Return the type of each column."""
         return {name: int if name in ("samples", "problems", "requests") else float for name in self.rows()[0]}
 
     def plot(self) -> Figure:
-        """The chance to find the difference against the number of samples."""
+        """Plot the power against the number of samples."""
         from markscheme.reporting.plots import power_curve
 
         if isinstance(self.plan, Designs):
-            raise UsageError("a plot is of the chance to find a difference: plan with detect=")
+            raise UsageError("there is no plot for the precision of one score: plan with detect=")
         return power_curve(self.plan)
 
     def _shown(self) -> Rows:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from operator import index
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from markscheme.api.awaiting import awaitable
 from markscheme.api.frames import Columns, Frames, Rows
 from markscheme.api.notebook import html_response
-from markscheme.api.python_words import in_python, methods_speaking_python
 from markscheme.errors import JournalError, MarkschemeError, UsageError
 from markscheme.objects import named_objects
 from markscheme.reporting.figures import percent
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from markscheme.running import Display
     from markscheme.runs.snapshot import Snapshot
 
-SHOWN = 1_000  # characters of a question or response that a repr shows: of a response the last, where the answer stands
+SHOWN = 1_000  # characters of a response in a repr: the last ones, since the answer comes at the end
 
-# What is known of every response. `correct` is a number, so that its mean over responses that came is a share.
+# The columns of a run's responses. `correct` is a number, so that its mean over the responses that arrived is a share.
 COLUMNS: Columns = {
     **dict.fromkeys(("run", "benchmark", "model", "key"), str),
     "sample": int,
@@ -42,7 +42,7 @@ COLUMNS: Columns = {
     **dict.fromkeys(("calls", "tool_errors", "tool_tokens"), int | None),
     **dict.fromkeys(("error", "error_kind", "earlier"), str),
 }
-FACTS = tuple(COLUMNS)[tuple(COLUMNS).index("text") : -1]  # those that are fields of the response itself
+FACTS = tuple(COLUMNS)[tuple(COLUMNS).index("text") : -1]  # attributes of the response
 
 
 class Answer:
@@ -65,16 +65,34 @@ class Answer:
     def _repr_html_(self) -> str:
         return html_response(self.problem, self.response, self.mark)
 
+    def row(self) -> dict[str, Any]:
+        """Return the columns of `COLUMNS`, except those that are the same for all responses of the run."""
+        response, mark = self.response, self.mark
+        return {
+            "key": response.key,
+            "sample": response.sample,
+            "problem_id": self.problem.id,
+            "statement": self.problem.statement,
+            "gold": gold_line(self.problem.gold),
+            "protocol": mark.protocol if mark else None,
+            "verdict": str(mark.verdict) if mark else None,
+            "correct": mark.score if mark else None,
+            "answer": mark.answer if mark else None,
+            "why": mark.why if mark else None,
+            "flags": ", ".join(mark.flags) if mark else None,
+            "earlier": ", ".join(mark.earlier) if mark and mark.earlier else None,
+            **{name: getattr(response, name) for name in FACTS},
+        }
 
-@methods_speaking_python
+
 class Run(folder.Run, Frames):
-    """A run folder, opened: its figures, its responses one by one or as a data frame, and how to go on with it."""
+    """A run folder: its figures, its responses one by one or as a data frame, and methods to continue it."""
 
     _summary: tuple[int, Summary] | None = None
 
     @property
     def summary(self) -> Summary:
-        """The figures under the run's own protocol as they are now: another process may be adding to the folder."""
+        """The current figures under the run's own protocol; another process may be adding to the folder."""
         with suppress(JournalError):
             self.manifest = folder.Run.open(self.path).manifest
         version = self.snapshot().version
@@ -88,28 +106,34 @@ class Run(folder.Run, Frames):
         return self.summary.accuracy.value
 
     def report(self, **options: Any) -> Report:
-        """The same as `ms.report(run, …)`."""
+        """Return `ms.report(run, …)`."""
         from markscheme.api.reports import report
 
         return report(self, **options)
 
+    def audit(self, **options: Any) -> Audit:
+        """Return `ms.audit(run, …)`."""
+        from markscheme.api.reports import audit
+
+        return audit(self, **options)
+
+    def push(self, to: str, *, public: bool = False, model_repo: str | None = None) -> list[str]:
+        """Return `ms.push(run, to=…)`: push to a tracker, or as `"owner/name"` to the Hub."""
+        from markscheme.tracking import push_runs
+
+        return list(push_runs([self], to, public=public, model_repo=model_repo))
+
     def token_limits(
         self, limits: str | Sequence[int], *, protocol: str | None = None, tokenizer: str | None = None
     ) -> TokenLimits:
-        """What smaller token limits (`"1k,2k"`, `[1024, 2048]`) would have given: `.rows`, `.frontier`, `.offsets`."""
+        """Return the figures under smaller token limits (`"1k,2k"`, `[1024, 2048]`): `.rows`, `.frontier`, `.offsets`."""
         from markscheme.reporting.token_limits import read_limits, token_limits
 
         text = limits if isinstance(limits, str) else ",".join(map(str, limits))
         return token_limits(self, read_limits(text), protocol, tokenizer=tokenizer)
 
-    def audit(self, **options: Any) -> Audit:
-        """The same as `ms.audit(run, …)`."""
-        from markscheme.api.reports import audit
-
-        return audit(self, **options)
-
     def mark(self, protocol: Any) -> Self:
-        """Judge every response again under a protocol, or several; the marks stand beside the others."""
+        """Mark every response again under one or several protocols; existing marks are kept."""
         from markscheme.marking import get_protocol
         from markscheme.runs.judging import judge_all
 
@@ -121,7 +145,7 @@ class Run(folder.Run, Frames):
         return self
 
     def resume(self, *, progress: bool = True, track: str | Sequence[str] = (), **options: Any) -> Self:
-        """Ask for what is missing or failed, and nothing twice; `options` that say how to ask may be new ones."""
+        """Ask for what is missing or failed, and nothing twice. `options` may change how it is asked."""
         from markscheme.running import resume
 
         with shown_and_tracked(self.manifest.benchmark, progress, track, self.path) as display:
@@ -130,27 +154,21 @@ class Run(folder.Run, Frames):
         return self
 
     def extend(self, *, progress: bool = True, track: str | Sequence[str] = (), **options: Any) -> Self:
-        """Ask for more: `samples=16`, `limit=200`. What is there is kept; 8 samples and 8 more are the 16 asked at once."""
+        """Ask for more: `samples=16`, `limit=200`. 8 samples and then 8 more are the same as 16 at once."""
         if not options:
-            raise UsageError("say what to add: extend(samples=16) or extend(limit=200)")
+            raise UsageError("name what to add: extend(samples=16) or extend(limit=200)")
         return self.resume(progress=progress, track=track, **options)
 
     resume_async = awaitable(resume)
     extend_async = awaitable(extend)
 
-    def push(self, to: str, *, public: bool = False, model_repo: str | None = None) -> list[str]:
-        """The same as `ms.push(run, to=…)`: to a tracker, or as `"owner/name"` to the Hub."""
-        from markscheme.tracking import push_runs
-
-        return list(push_runs([self], to, public=public, model_repo=model_repo))
-
     def answers(self, protocol: str | None = None) -> Iterator[Answer]:
-        """Every response with its problem and mark, streamed; without a mark where the run is not marked yet."""
+        """Yield every response with its problem and its mark, or None for a run that is not marked yet."""
         snapshot = self.snapshot()
         return (Answer(*each) for each in marked_responses(snapshot, _label(snapshot, protocol)))
 
     def answer(self, problem: str | int, sample: int = 0, *, marked: bool = True) -> Answer:
-        """One response: of a problem by its id, key or number. Not `marked`, it comes without the marker's opinion."""
+        """Return one response, by its problem's id, key or number; with `marked=False` without its mark."""
         snapshot = self.snapshot()
         if isinstance(problem, str):
             names = snapshot.ids if problem in snapshot.ids else snapshot.keys
@@ -160,7 +178,7 @@ class Run(folder.Run, Frames):
         else:
             number = problem + snapshot.problems if problem < 0 else problem
             if not 0 <= number < snapshot.problems:
-                raise IndexError(f"{self.path} has {snapshot.problems} problems, and no number {problem}")
+                raise IndexError(f"{self.path} has {snapshot.problems} problems, but none with the number {problem}")
         row, question = snapshot.row(number, sample), snapshot.question(number)
         response = snapshot.response(row) if row is not None else None
         if question is None or response is None or row is None:
@@ -170,40 +188,39 @@ class Run(folder.Run, Frames):
         return Answer(question.problem, response, mark)
 
     def __getitem__(self, place: str | int | tuple[str | int, int]) -> Answer:
-        """`run["aime-3"]`, `run[2]`, `run[2, 5]`: the first or another sample of a problem, by its id, key or number."""
+        """Return a sample of a problem: `run["aime-3"]`, `run[2]`, `run[2, 5]`."""
         problem, sample = place if isinstance(place, tuple) else (place, 0)
-        if not isinstance(problem, str | int) or not isinstance(sample, int):
+        try:
+            return self.answer(problem if isinstance(problem, str) else index(problem), index(sample))
+        except TypeError:
             raise UsageError(
                 'a run is indexed by problem and sample: run[2], run[2, 5], run["id"]; list(run) has all responses'
-            )
-        return self.answer(problem, sample)
+            ) from None
 
     def rows(self, protocol: str | None = None) -> Rows:
-        """One flat record a response: problem, verdict, extracted answer, tokens, text, the problem's metadata."""
+        """Return one flat record per response: problem, verdict, extracted answer, tokens, text, problem metadata."""
         named = {"run": str(self.path), "benchmark": self.manifest.benchmark, "model": self.manifest.model}
         fields = self._metadata()
         return [
-            named | _flat(each) | {column: _as(kind, each.problem.metadata.get(name)) for column, name, kind in fields}
+            {**named, **each.row(), **{name: _as(kind, each.problem.metadata.get(key)) for name, key, kind in fields}}
             for each in self.answers(protocol)
         ]
 
     def columns(self) -> Columns:
-        """The type of each column; the metadata of problems come last, as `metadata_…` where a name is taken."""
-        return {**COLUMNS, **{column: kind for column, _, kind in self._metadata()}}
+        """Return the type of each column; problem metadata come last, as `metadata_…` if a name is taken."""
+        return {**COLUMNS, **{name: kind for name, _, kind in self._metadata()}}
 
     def _metadata(self) -> list[tuple[str, str, Any]]:
-        """Each field of the problems' metadata: as a column, its name and its type."""
+        """Return the column, the key and the type of each field of the problems' metadata."""
         kinds: dict[str, set[type]] = {}
         for question in self.snapshot().questions():
-            for name, value in question.problem.metadata.items():
-                huge = isinstance(value, int) and abs(value) >= 2**63  # no data frame has whole numbers of that size
-                kinds.setdefault(name, set()).add(str if huge else type(value))
-        return [
-            (f"metadata_{name}" if name in COLUMNS else name, name, _common(types)) for name, types in kinds.items()
-        ]
+            for key, value in question.problem.metadata.items():
+                huge = isinstance(value, int) and abs(value) >= 2**63  # too large for the integers of data frames
+                kinds.setdefault(key, set()).add(str if huge else type(value))
+        return [(f"metadata_{key}" if key in COLUMNS else key, key, _common(types)) for key, types in kinds.items()]
 
     def plot(self) -> Any:
-        """pass@k against k, as a matplotlib figure."""
+        """Return pass@k against k as a matplotlib figure."""
         return self.report().plot()
 
     def __len__(self) -> int:
@@ -216,15 +233,15 @@ class Run(folder.Run, Frames):
         return problem in self.snapshot().ids or problem in self.snapshot().keys
 
     def __bool__(self) -> bool:
-        return True  # also before its first response
+        return True  # even before the first response
 
     def __repr__(self) -> str:
         manifest = self.manifest
         head = f"Run({str(self.path)!r}): {manifest.benchmark} · {manifest.model}"
         try:
             summary = self.summary
-        except UsageError as reason:  # nothing is marked
-            return f"{head}: {in_python(str(reason))}"
+        except UsageError as not_marked:
+            return f"{head}: {not_marked}"
         head = f"{head} · {self.manifest.status}"
         if not summary.responses:
             return f"{head}, nothing answered yet"
@@ -236,13 +253,13 @@ class Run(folder.Run, Frames):
     def _repr_html_(self) -> str | None:
         try:
             return self.report()._repr_html_()
-        except UsageError:  # nothing is marked: a notebook shows the repr, which says so
+        except UsageError:  # not marked: a notebook falls back to the repr, which says so
             return None
 
 
 @contextmanager
 def shown_and_tracked(title: str, progress: bool, track: str | Sequence[str], place: Path) -> Iterator[Display]:
-    """Show progress and tell trackers while a run is asked; what a failure stopped is reported too."""
+    """Show progress and log to trackers while a run is asked. A run that a failure stops is reported too."""
     from markscheme.running.progress import progress as display
     from markscheme.tracking import tracked
 
@@ -255,14 +272,14 @@ def shown_and_tracked(title: str, progress: bool, track: str | Sequence[str], pl
 
 
 def keep_stopped(failure: MarkschemeError) -> None:
-    """Report the run that a failure stopped like any other, and hand it over with the failure."""
+    """Report the run that a failure stopped, and attach it to the failure as a `Run`."""
     if isinstance(failure.stopped_run, folder.Run):
         finish(failure.stopped_run)
         failure.stopped_run = Run(failure.stopped_run.path, failure.stopped_run.manifest)
 
 
 def _label(snapshot: Snapshot, protocol: str | None = None) -> str | None:
-    """The marks that are meant; None where nothing was asked for and the run is not marked."""
+    """Return the label of the marks; None for a run that is not marked if no protocol is named."""
     try:
         return marked_label(snapshot, protocol)
     except UsageError:
@@ -272,7 +289,6 @@ def _label(snapshot: Snapshot, protocol: str | None = None) -> str | None:
 
 
 def _common(kinds: set[type]) -> Any:
-    """The type of a column for values of these types: text where they have nothing better in common."""
     if kinds == {int}:
         return int | None
     return float if kinds <= {int, float} else str
@@ -280,22 +296,3 @@ def _common(kinds: set[type]) -> Any:
 
 def _as(kind: Any, value: Any) -> Any:
     return str(value) if kind is str and value is not None else value
-
-
-def _flat(answer: Answer) -> dict[str, Any]:
-    response, mark = answer.response, answer.mark
-    return {
-        "key": response.key,
-        "sample": response.sample,
-        "problem_id": answer.problem.id,
-        "statement": answer.problem.statement,
-        "gold": gold_line(answer.problem.gold),
-        "protocol": mark.protocol if mark else None,
-        "verdict": str(mark.verdict) if mark else None,
-        "correct": mark.score if mark else None,
-        "answer": mark.answer if mark else None,
-        "why": mark.why if mark else None,
-        "flags": ", ".join(mark.flags) if mark else None,
-        "earlier": ", ".join(mark.earlier) if mark and mark.earlier else None,
-        **{name: getattr(response, name) for name in FACTS},
-    }

@@ -18,7 +18,7 @@ from markscheme.benchmarks.definition import Definition
 from markscheme.benchmarks.fields import ProblemMaker
 from markscheme.datasets import DataFile, Source, SourceRows, locate
 from markscheme.datasets.files import LazySequence, Row
-from markscheme.errors import DataError, UsageError
+from markscheme.errors import DataError, UsageError, command
 from markscheme.prompts import Template, build_prompts, custom_template, draw_examples, fixed_examples, further_turns
 from markscheme.types import Problem, Question, Sampling
 
@@ -197,7 +197,7 @@ class DataProblems(LazySequence[Problem]):
         except FileNotFoundError:
             sample = self._definition.sample
             raise DataError(
-                f"{self._name} needs {source.file}, which is not in {folder}: `markscheme data prepare {self._definition.typed or self._name}` "
+                f"{self._name} needs {source.file}, which is not in {folder}: {command('data prepare', self._definition.typed or self._name)} "
                 f"fetches it{f', and `{sample}` runs now without it' if sample else ''}."
             ) from None
 

@@ -119,9 +119,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         # run (perf/overhead.py).
         gc.set_threshold(100_000, 10, 10)
     _open_streams()
+    from markscheme.errors import speaking
+
     try:
         # Not list(…): once the command `list` is imported, that name is its module.
-        status = _main([*(sys.argv[1:] if argv is None else argv)])
+        with speaking("shell"):
+            status = _main([*(sys.argv[1:] if argv is None else argv)])
         sys.stdout.flush()  # here, so that a closed pipe or a full disk is noticed now and not at exit
     except BrokenPipeError:
         # `markscheme … | head` closes the pipe, which is not a failure.

@@ -44,7 +44,7 @@ def add_run_options(
             *option.flags,
             dest=option.name,
             default=None,
-            help=argparse.SUPPRESS if option.name in hide else option.help.replace("%", "%%") + more,
+            help=argparse.SUPPRESS if option.name in hide else option.explained("shell").replace("%", "%%") + more,
             **_reading(option, more),
         )
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from markscheme.config import RunConfig
-from markscheme.errors import JournalError, UsageError
+from markscheme.errors import JournalError, UsageError, option
 from markscheme.experiments.plan import Cell, asked
 from markscheme.models.backends import check_backend, check_options
 from markscheme.models.fleet.ranks import ALONE, Ranks
@@ -98,14 +98,14 @@ def pairs_to_compare(cells: Sequence[Cell]) -> list[tuple[int, int]]:
     first = cells[0].config.until_better
     if len(names) != 2 or first not in (names[0], cells[0].config.model):
         raise UsageError(
-            f"--until-better in an experiment compares two models and names the first ({names[0]}), the one to beat; here "
+            f"{option('until_better')} in an experiment compares two models and names the first ({names[0]}), the one to beat; here "
             f"are {', '.join(names)}, and it names {first}"
         )
     groups: dict[tuple[str, str], list[int]] = {}
     for number, cell in enumerate(cells):
         groups.setdefault((cell.config.benchmark, cell.variation), []).append(number)
     if any(len(group) != 2 for group in groups.values()):
-        raise UsageError("--until-better needs both models with the same settings on every benchmark")
+        raise UsageError(f"{option('until_better')} needs both models with the same settings on every benchmark")
     return [(one, two) for one, two in groups.values()]
 
 

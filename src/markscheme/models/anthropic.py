@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from markscheme.config import RunConfig
-from markscheme.errors import UsageError
+from markscheme.errors import UsageError, option
 from markscheme.models.addresses import OFFICIAL
 from markscheme.models.base import Batches, Completion, Request
 from markscheme.models.batches import AnthropicBatches
@@ -37,7 +37,9 @@ class Anthropic(Served):
 
     def __init__(self, name: str, config: RunConfig) -> None:
         if (config.samples_per_request or 1) > 1:
-            raise UsageError("the Messages API gives one sample per request; leave --samples-per-request out")
+            raise UsageError(
+                f"the Messages API gives one sample per request; leave {option('samples_per_request')} out"
+            )
         self._model = name
         bases = config.base_url or (OFFICIAL["anthropic"],)
         urls = [with_path(base.rstrip("/").removesuffix("/v1"), "v1/messages") for base in bases]

@@ -9,7 +9,7 @@ from importlib.metadata import entry_points
 from typing import Literal, NamedTuple
 
 from markscheme.config import RunConfig
-from markscheme.errors import ModelError, UsageError, needed
+from markscheme.errors import ModelError, UsageError, needed, option
 from markscheme.models.addresses import with_environment
 from markscheme.models.base import Model
 from markscheme.models.secrets import check_key_variable, guard
@@ -83,7 +83,7 @@ def check_options(spec: str, config: RunConfig) -> None:
     backend, _, target = spec.partition("/")
     serverless = backend in BACKENDS and (backend not in STARTED or target.startswith(("http://", "https://")))
     if config.ray_address is not None and config.engine != "ray":
-        raise UsageError("--ray-address is the cluster of --engine ray; give both, or neither")
+        raise UsageError(f"{option('ray_address')} is the cluster of {option('engine', 'ray')}; give both, or neither")
     if backend in BACKENDS and (BACKENDS[backend].computes in ("here", "on cores") or backend == "replay"):
         for name in ("header", "chat_template_kwarg", "reasoning_effort", "thinking_budget"):
             if getattr(config, name) not in (None, ()):
@@ -92,13 +92,15 @@ def check_options(spec: str, config: RunConfig) -> None:
                 )
     if backend in BACKENDS and backend != "anthropic" and config.thinking_budget is not None:
         raise UsageError(
-            f"--thinking-budget is for anthropic/; for {backend}/ use --reasoning-effort, or --extra-field with the name that "
+            f"{option('thinking_budget')} is for anthropic/; for {backend}/ use {option('reasoning_effort')}, or {option('extra_field')} with the name that "
             "your server has for it"
         )
     if config.server_arg and serverless:
-        raise UsageError(f"--server-arg is for servers that are started here ({', '.join(STARTED)}), not for {backend}")
+        raise UsageError(
+            f"{option('server_arg')} is for servers that are started here ({', '.join(STARTED)}), not for {backend}"
+        )
     if config.gpus_per_replica is not None and serverless and (config.engine != "ray" or backend in WITHOUT_GPU):
-        raise UsageError(f"--gpus-per-replica has no effect on {backend}; leave it out")
+        raise UsageError(f"{option('gpus_per_replica')} has no effect on {backend}; leave it out")
 
 
 def checked_options(spec: str, config: RunConfig) -> RunConfig:
@@ -115,7 +117,9 @@ def load_here(spec: str, config: RunConfig) -> Model:
     config = checked_options(spec, config)
     backend, _, target = spec.partition("/")
     if config.replicas > 1 and backend not in STARTED:
-        raise UsageError(f"--replicas {config.replicas} of {spec} need --engine ray, or a server that is started here")
+        raise UsageError(
+            f"{option('replicas', config.replicas)} of {spec} need {option('engine', 'ray')}, or a server that is started here"
+        )
     model = _factory(spec)(target, config)
     if not isinstance(model, Model):
         raise ModelError(

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 import msgspec
 
-from markscheme.errors import UsageError
+from markscheme.errors import UsageError, option
 from markscheme.models.base import Completion
 from markscheme.models.secrets import json_or_text
 from markscheme.types import FinishReason, Prompt
@@ -107,10 +107,10 @@ def plain_prompt(prompt: Prompt) -> str:
 def extra_fields(options: Sequence[str], flag: str = "--extra-field") -> dict[str, Any]:
     """Parse `--extra-field KEY=VALUE`: the value is JSON if it parses as JSON, else text."""
     fields: dict[str, Any] = {}
-    for option in options:
-        name, equals, value = option.partition("=")
+    for given in options:
+        name, equals, value = given.partition("=")
         if not equals or not name.strip():
-            raise UsageError(f"{flag} {option!r} is not KEY=VALUE")
+            raise UsageError(f"{flag} {given!r} is not KEY=VALUE")
         fields[name.strip()] = json_or_text(value)
     return fields
 
@@ -118,13 +118,15 @@ def extra_fields(options: Sequence[str], flag: str = "--extra-field") -> dict[st
 def header_fields(options: Sequence[str]) -> dict[str, str]:
     """Parse `--header 'NAME: VALUE'`, or with `=` as the separator."""
     fields: dict[str, str] = {}
-    for option in options:
-        sign = next((one for one in option if one in ":="), ":")
-        name, between, value = (part.strip() for part in option.partition(sign))
+    for given in options:
+        sign = next((one for one in given if one in ":="), ":")
+        name, between, value = (part.strip() for part in given.partition(sign))
         if not between or not re.fullmatch(r"[\w!#$%&'*+.^`|~-]+", name, re.ASCII):
-            raise UsageError("--header is not 'NAME: VALUE'")  # do not repeat it: it may contain a key
+            raise UsageError(f"{option('header')} is not 'NAME: VALUE'")  # do not repeat it: it may contain a key
         if not value.isprintable() or not value.isascii():
-            raise UsageError(f"--header {name} contains a line break or a character that is not allowed in headers")
+            raise UsageError(
+                f"{option('header')} {name} contains a line break or a character that is not allowed in headers"
+            )
         fields[name] = value
     return fields
 
@@ -146,7 +148,7 @@ def api_key(
         return {header: form.format(key)}
     if required:
         raise UsageError(
-            f"{variable} is not set; set it to your key, or give the address of your server with --base-url"
+            f"{variable} is not set; set it to your key, or give the address of your server with {option('base_url')}"
         )
     return {}
 

@@ -16,7 +16,7 @@ from typing import Any
 import torch
 
 from markscheme.config import RunConfig
-from markscheme.errors import UsageError
+from markscheme.errors import UsageError, option
 from markscheme.models.base import Completion, Model, Request, RequestFailed
 from markscheme.models.batching import Batcher, Row, RowQueue
 from markscheme.models.fields import extra_fields, plain_prompt
@@ -37,7 +37,7 @@ def create(target: str, config: RunConfig) -> HuggingFace:
     options = extra_fields(config.extra_field)
     for name in options:
         if name not in OPTIONS:
-            raise UsageError(f"hf does not know --extra-field {name}; it knows {', '.join(OPTIONS)}")
+            raise UsageError(f"hf does not know {option('extra_field')} {name}; it knows {', '.join(OPTIONS)}")
     return HuggingFace(target, chat=config.api == "chat", **options)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from markscheme.config import RunConfig
-from markscheme.errors import UsageError
+from markscheme.errors import UsageError, option
 from markscheme.models.base import Completion, Request
 from markscheme.models.fields import as_object, count, finish_reason, plain_prompt
 from markscheme.models.served import Served, present
@@ -33,11 +33,14 @@ class PlainHTTP(Served):
 
     def __init__(self, url: str, config: RunConfig) -> None:
         if (config.samples_per_request or 1) > 1:
-            raise UsageError("the plain HTTP contract gives one sample per request; leave --samples-per-request out")
+            raise UsageError(
+                f"the plain HTTP contract gives one sample per request; leave {option('samples_per_request')} out"
+            )
         for name in ("temperature", "top_p", "top_k", "max_tokens", "stop"):
             if getattr(config, name) not in (None, ()):
-                flag = name.replace("_", "-")
-                raise UsageError(f"http/ does not send --{flag}; use --extra-field {name}={getattr(config, name)}")
+                raise UsageError(
+                    f"http/ does not send {option(name)}; use {option('extra_field')} {name}={getattr(config, name)}"
+                )
         self._field = config.response_field
         super().__init__(f"http/{url}", [*([url] if url else []), *config.base_url], config, KEY_VARIABLE)
 

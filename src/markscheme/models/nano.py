@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from markscheme.config import RunConfig
-from markscheme.errors import UsageError
+from markscheme.errors import UsageError, option
 from markscheme.models.base import Completion, Model, Request, RequestFailed
 from markscheme.models.batching import Batcher, Row
 from markscheme.nano.tokenizer import EOS, LARGEST, VOCABULARY, decode, encode
@@ -40,7 +40,7 @@ def create(target: str, config: RunConfig) -> Nano:
     if target:
         raise UsageError(f"nano takes nothing after its name: use `nano`, not `nano/{target}`")
     if config.extra_field:
-        raise UsageError("nano takes no --extra-field")
+        raise UsageError(f"nano takes no {option('extra_field')}")
     return Nano()
 
 

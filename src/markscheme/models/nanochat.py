@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from markscheme.config import RunConfig
-from markscheme.errors import ModelError, UsageError, first_line
+from markscheme.errors import ModelError, UsageError, first_line, option
 from markscheme.models.base import Completion, Model, Request, RequestFailed
 from markscheme.models.fields import extra_fields
 from markscheme.types import Prompt
@@ -45,7 +45,7 @@ def create(target: str, config: RunConfig) -> NanoChat:
     options = extra_fields(config.extra_field)
     for name in options:
         if name not in OPTIONS:
-            raise UsageError(f"nanochat does not know --extra-field {name}; it knows {', '.join(OPTIONS)}")
+            raise UsageError(f"nanochat does not know {option('extra_field')} {name}; it knows {', '.join(OPTIONS)}")
     return NanoChat(target, **options)
 
 

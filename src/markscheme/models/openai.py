@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from markscheme.config import RunConfig
-from markscheme.errors import UsageError
+from markscheme.errors import UsageError, option
 from markscheme.models.addresses import OFFICIAL
 from markscheme.models.base import Batches, Completion, Request, RequestFailed
 from markscheme.models.batches import OpenAIBatches
@@ -39,7 +39,9 @@ KEY_VARIABLE = "OPENAI_API_KEY"
 def create(target: str, config: RunConfig) -> Served:
     """Create a client for one or more servers; without `--base-url`, for OpenAI itself."""
     if not target:
-        raise UsageError("openai needs a model name, such as openai/gpt-4.1 or openai/Qwen3-8B with --base-url")
+        raise UsageError(
+            f"openai needs a model name, such as openai/gpt-4.1 or openai/Qwen3-8B with {option('base_url')}"
+        )
     return asks(target, config)
 
 
@@ -49,9 +51,11 @@ def asks(name: str, config: RunConfig, *, key: str | None = None) -> Served:
         variable = _key_variable(config.base_url or (OFFICIAL["openai"],))
         return Responses(name, config, key=key, key_variable=variable)
     if config.background:
-        raise UsageError("--background needs --api responses")
+        raise UsageError(f"{option('background')} needs {option('api', 'responses')}")
     if config.reasoning_summary is not None:
-        raise UsageError("--reasoning-summary needs --api responses; chat servers return their reasoning or nothing")
+        raise UsageError(
+            f"{option('reasoning_summary')} needs {option('api', 'responses')}; chat servers return their reasoning or nothing"
+        )
     return OpenAI(name, config, key=key)
 
 

@@ -15,7 +15,7 @@ from urllib.parse import quote
 import msgspec
 
 from markscheme.config import RunConfig
-from markscheme.errors import UsageError
+from markscheme.errors import UsageError, option
 from markscheme.models.addresses import OFFICIAL
 from markscheme.models.base import Batches, Completion, Request, RequestFailed
 from markscheme.models.batches import OpenAIBatches
@@ -69,13 +69,17 @@ class Responses(Served):
     def __init__(
         self, name: str, config: RunConfig, *, key: str | None = None, key_variable: str = KEY_VARIABLE
     ) -> None:
-        for option in ("top_k", "stop"):
-            if getattr(config, option) not in (None, ()):
-                raise UsageError(f"the Responses API has no --{option.replace('_', '-')}; leave it out")
+        for unknown in ("top_k", "stop"):
+            if getattr(config, unknown) not in (None, ()):
+                raise UsageError(f"the Responses API has no {option(unknown)}; leave it out")
         if (config.samples_per_request or 1) > 1:
-            raise UsageError("the Responses API gives one sample per request; leave --samples-per-request out")
+            raise UsageError(
+                f"the Responses API gives one sample per request; leave {option('samples_per_request')} out"
+            )
         if config.tools and config.tool_format != "native":
-            raise UsageError(f"--tool-format {config.tool_format} needs a stop, which the Responses API does not have")
+            raise UsageError(
+                f"{option('tool_format')} {config.tool_format} needs a stop, which the Responses API does not have"
+            )
         self._model, self._background = name, config.background
         self._urls = [with_path(base, "responses") for base in config.base_url or (OFFICIAL["openai"],)]
         self._tickets: dict[tuple[str, int, int], str] = {}
@@ -90,7 +94,9 @@ class Responses(Served):
         )
         if self._background:
             if len(self._urls) > 1:
-                raise UsageError("--background fetches each answer from the server that it asked; give one --base-url")
+                raise UsageError(
+                    f"{option('background')} fetches each answer from the server that it asked; give one {option('base_url')}"
+                )
             self.streams = False
 
     def options(self, config: RunConfig) -> dict[str, Any]:

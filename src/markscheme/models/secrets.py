@@ -18,7 +18,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
 import msgspec
 
 from markscheme.config import RunConfig
-from markscheme.errors import UsageError
+from markscheme.errors import UsageError, option
 from markscheme.redaction import (
     HIDDEN,
     ISSUED,
@@ -55,9 +55,11 @@ def check_key_variable(config: RunConfig) -> None:
     if name is None:
         return
     if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII):
-        raise UsageError("--api-key-env takes the name of an environment variable, such as OPENAI_API_KEY, not a key")
+        raise UsageError(
+            f"{option('api_key_env')} takes the name of an environment variable, such as OPENAI_API_KEY, not a key"
+        )
     if name not in os.environ and name != name.upper():
-        raise UsageError("--api-key-env names an environment variable that is not set; set it to your key")
+        raise UsageError(f"{option('api_key_env')} names an environment variable that is not set; set it to your key")
 
 
 def hide_url(url: str) -> str:
@@ -198,8 +200,8 @@ def _hide_text(text: str, taken: list[str]) -> str:
 def secret_values(config: RunConfig) -> list[str]:
     """Return the option values that must not be shown."""
     values: list[str] = []
-    for option in _named(config):
-        name, _, value = _divided(option)
+    for given in _named(config):
+        name, _, value = _divided(given)
         if read := json_or_text(value.strip()):
             _hide_inside({name: read}, values)
     bare = [value.partition(" ")[2] for value in values if value.lower().startswith(("bearer ", "basic "))]
@@ -235,9 +237,9 @@ def known_secrets(config: RunConfig) -> set[str]:
 def guard(config: RunConfig) -> list[str]:
     """Register this run's secrets for redaction; return warnings about values that only look like keys."""
     remember(known_secrets(config))
-    suspects = [_divided(option)[0] for option in _named(hide_config(config)) if looks_random(option)]
+    suspects = [_divided(given)[0] for given in _named(hide_config(config)) if looks_random(given)]
     return [
         f"the value of {name} looks like a key and is written into the run folder; if it is one, "
-        "give it in a variable that --api-key-env names, or in a field whose name says so"
+        f"give it in a variable that {option('api_key_env')} names, or in a field whose name says so"
         for name in suspects
     ]

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from markscheme.config import RunConfig
-from markscheme.errors import UsageError
+from markscheme.errors import UsageError, option
 from markscheme.models.base import Completion, Model, Request, RequestFailed
 from markscheme.models.fields import api_key, extra_fields, header_fields
 from markscheme.models.secrets import hide_spec, known_secrets
@@ -61,7 +61,7 @@ class Served(Model):
         for name in ("chat_template_kwarg", "reasoning_effort", "reasoning_summary", "thinking_budget", "background"):
             if getattr(config, name) not in (None, (), False):
                 raise UsageError(
-                    f"{self.name} knows no --{name.replace('_', '-')}; what the server calls it can be an --extra-field"
+                    f"{self.name} knows no {option(name)}; what the server calls it can be an {option('extra_field')}"
                 )
         return {}
 
@@ -116,7 +116,9 @@ class Served(Model):
         try:
             return msgspec.convert({name: value for name, value in merged.items() if value is not None}, Sampling)
         except msgspec.ValidationError as error:
-            raise UsageError(f"--extra-field replaces a sampling option with something else: {error}") from None
+            raise UsageError(
+                f"{option('extra_field')} replaces a sampling option with something else: {error}"
+            ) from None
 
 
 def same_names(*names: str, **others: str) -> dict[str, str]:

@@ -29,8 +29,8 @@ from markscheme.marking import get_protocol
 from markscheme.plugins.records import is_record, problem_of
 from markscheme.prompts import prompts_sha256
 from markscheme.reporting.summary import finish
-from markscheme.running.asking import run_async
 from markscheme.running.closing import close, mark_the_rest
+from markscheme.running.event_loop import run_async
 from markscheme.running.prepare import package_versions
 from markscheme.runs.folder import IMPORTED, Manifest, Run
 from markscheme.runs.journal import Journal

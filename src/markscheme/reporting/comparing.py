@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from markscheme.config import fixed_options
-from markscheme.errors import UsageError
+from markscheme.errors import UsageError, option
 from markscheme.reporting.adjudicated import adjudicated
 from markscheme.reporting.drawing import clustered
 from markscheme.reporting.estimates import Estimate
@@ -108,7 +108,9 @@ def compare_runs(
     differences = find_differences({name: run.manifest for name, run in named.items()}, protocols)
     if not terms.anyway and (decisive := [each for each in differences if each.decisive]):
         reasons = "; ".join(f"{each.what}: {', '.join(each.values.values())}" for each in decisive)
-        raise UsageError(f"these runs differ in more than the model ({reasons}); --anyway compares them nevertheless")
+        raise UsageError(
+            f"these runs differ in more than the model ({reasons}); {option('anyway')} compares them nevertheless"
+        )
     tallied = {name: counts_of(run, protocols[name], terms) for name, run in named.items()}
     counts = {name: each for name, (each, _, _) in tallied.items()}
     first, second, *more = named
@@ -123,7 +125,7 @@ def compare_runs(
     )
     if more or ranked is not None:
         if terms.margin is not None:
-            raise UsageError("--margin is for two runs, or two folders of runs")
+            raise UsageError(f"{option('margin')} is for two runs, or two folders of runs")
         ranking = ranked or rank(terms.metric, counts, terms.level, terms.seed, terms.population)
         return msgspec.structs.replace(compared, ranking=ranking)
     pairing, (one, two) = "problem", (counts[first], counts[second])

@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 
 from markscheme.datasets.small_texts import read_toml
-from markscheme.errors import UsageError, nearest
+from markscheme.errors import UsageError, command, nearest
 from markscheme.reporting.comparing import compare_runs, terms_of
 from markscheme.reporting.drawing import clustered
 from markscheme.reporting.picks import with_picks
@@ -173,8 +173,8 @@ def _disagreeing(run: Run) -> Counts:
     snapshot = run.snapshot()
     if len(snapshot.protocols) < 2:
         raise UsageError(
-            f"{run.path} is marked by {', '.join(snapshot.protocols) or 'nothing'} alone, so nothing can disagree; `markscheme mark "
-            f"{run.path} --protocol NAME` adds another opinion"
+            f"{run.path} is marked by {', '.join(snapshot.protocols) or 'nothing'} alone, so nothing can disagree; "
+            f"{command('mark', run.path, protocol='NAME')} adds another opinion"
         )
     there = snapshot.arrived & ~snapshot.failed
     n, c = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from markscheme.errors import UsageError
+from markscheme.errors import UsageError, option
 from markscheme.reporting.drawing import clustered
 from markscheme.reporting.summary import marked_label
 from markscheme.runs.folder import Run
@@ -56,10 +56,12 @@ def designs_from(
 def _learnt_from(pilots: Sequence[Run], problems: int | None, cluster: str | None) -> tuple[int, list[Counts]]:
     """How many problems there are, and the pilots' counts."""
     if len(pilots) > 2:
-        raise UsageError("--pilot takes one run, or two of the models to be compared")
+        raise UsageError(f"{option('pilot')} takes one run, or two of the models to be compared")
     if problems is None:
         if not pilots:
-            raise UsageError("say how many problems there are: --benchmark NAME, --problems N or --pilot RUN")
+            raise UsageError(
+                f"say how many problems there are: {option('benchmark', 'NAME')}, {option('problems', 'N')} or {option('pilot', 'RUN')}"
+            )
         problems = pilots[0].manifest.problems
     snapshots = [pilot.snapshot() for pilot in pilots]
     return problems, [clustered(each.counts(marked_label(each)), each, cluster)[0] for each in snapshots]
@@ -136,7 +138,7 @@ def design_line(made: Designs) -> str:
     """The cheapest, in one sentence."""
     best = made.designs[0]
     how = "all" if best.problems == made.whole else f"{best.problems:,} of them, drawn at random,"
-    limit = "" if best.problems == made.whole else f" (--limit {best.problems} --limit-seed 1)"
+    limit = "" if best.problems == made.whole else f" ({option('limit')} {best.problems} {option('limit_seed', '1')})"
     return (
         f"± {100 * made.half_width:g} points for the score on all {made.whole:,} problems: {best.samples} sample"
         f"{'s' * (best.samples > 1)} per problem on {how} for the fewest requests{limit}"

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from markscheme.config import SETTINGS
-from markscheme.errors import UsageError, nearest
+from markscheme.errors import UsageError, nearest, option
 from markscheme.runs.folder import Run
 
 SHOWN_ANYWAY = ("benchmark", "model", "protocol", "samples", "problems")  # what every table has a column for
@@ -143,8 +143,8 @@ def chosen(conditions: Sequence[str], runs: Sequence[Run]) -> list[Run]:
         name, sign, wanted = condition.partition("=")
         name = name.strip().replace("-", "_").replace(" ", "_")
         if not sign or name not in (*SETTINGS, *SHOWN_ANYWAY):
-            hint = nearest(name, (*SETTINGS, *SHOWN_ANYWAY), "such as --where max_tokens=4096")
-            raise UsageError(f"--where takes SETTING=VALUE, and {condition!r} names none; {hint}")
+            hint = nearest(name, (*SETTINGS, *SHOWN_ANYWAY), f"such as {option('where')} max_tokens=4096")
+            raise UsageError(f"{option('where')} takes SETTING=VALUE, and {condition!r} names none; {hint}")
         values = [text.strip() for text in wanted.split(",")]
         there = {str(_value(run, name)) for run in kept}
         kept = [run for run in kept if any(_is(_value(run, name), text) for text in values)]

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from markscheme.benchmarks.errata import Erratum
-from markscheme.errors import JournalError, UsageError
+from markscheme.errors import JournalError, UsageError, command
 from markscheme.marking.marker import FAILED
 from markscheme.marking.reading.absences import ABSENCES
 from markscheme.reporting.drawing import clustered, dependence, looked_at, part_of_whole
@@ -281,9 +281,11 @@ def marked_label(snapshot: Snapshot, protocol: str | None = None) -> str:
         marked = ", ".join(snapshot.protocols) or "nothing yet"
         judge = name.removeprefix("judge:")
         how = (
-            f"mark {snapshot.folder} --protocol {name}" if judge == name else f"judge {snapshot.folder} --name {judge}"
+            command("mark", snapshot.folder, protocol=name)
+            if judge == name
+            else command("judge", snapshot.folder, name=judge)
         )
-        raise UsageError(f"{snapshot.folder} is not marked with {label} (it has {marked}); `markscheme {how}` does it")
+        raise UsageError(f"{snapshot.folder} is not marked with {label} (it has {marked}); {how} does it")
     return label
 
 

@@ -1,28 +1,26 @@
-"""One process's part in a run: the event loop in which it asks, keeps and marks."""
+"""One process's part in a run: it asks, saves and marks."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine, Iterator, Sequence
-from concurrent.futures import wait
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext, suppress
-from contextvars import ContextVar
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Any, Protocol, TypeVar
+from typing import Protocol
 
 import msgspec
 
 from markscheme.config import RunConfig
 from markscheme.models.base import Model, Request
 from markscheme.models.fleet.ranks import Ranks
-from markscheme.models.fleet.threads import in_thread
 from markscheme.running.batch_asking import BatchAsking, open_batches
 from markscheme.running.budget import Budget
 from markscheme.running.conversation import Talk, talks
+from markscheme.running.event_loop import STOP
 from markscheme.running.interrupts import Interrupts
-from markscheme.running.limits import FIRST, AutoLimit, FixedLimit, Limit, make_room, most_connections
+from markscheme.running.limits import choose_limit
 from markscheme.running.live import Live
 from markscheme.running.marker_process import start_marking
 from markscheme.running.pace import Pace
@@ -38,27 +36,24 @@ from markscheme.runs.usage import Price
 from markscheme.tools import Tool
 from markscheme.types import Question, Sampling
 
-# Requests in flight at one server that `auto` never exceeds: servers queue beyond it, they do not get faster.
-MOST_AUTOMATIC = 1024
-
-COUNTING = "numpy"  # What closing the run will need. It loads (0.2 s) while the first answers are on their way.
+COUNTING = "numpy"  # needed to close the run; it loads (0.2 s) while the first requests are in flight
 
 
 class Display(Protocol):
-    """Shows how a run is doing; called a few times a second."""
+    """Shows the progress of a run; called a few times per second."""
 
-    every: float  # seconds between two looks
+    every: float  # seconds between two calls
 
     def show(self, live: Live) -> None:
-        """Display the figures."""
+        """Show the figures."""
 
     def say(self, line: str) -> None:
-        """Tell the user something once."""
+        """Print a message."""
 
 
 @dataclass
 class Work:
-    """One process's part in a run: what is asked, what of it is done, and who else is asking."""
+    """What one process asks, and its state."""
 
     run: Run
     config: RunConfig
@@ -73,7 +68,7 @@ class Work:
 
 
 class Asking:
-    """Asks what is missing and keeps what arrives."""
+    """Asks for missing responses and saves what arrives."""
 
     def __init__(self, work: Work, model: Model, sampling: Sampling) -> None:
         self._work, self._model, self._sampling = work, model, sampling
@@ -89,7 +84,7 @@ class Asking:
         self.server_model: str | None = None
 
     async def run(self, interrupts: Interrupts) -> None:
-        """Ask until nothing is left, something is fatal, or the user has had enough."""
+        """Ask until nothing is missing, a failure is fatal, or the user stops the run."""
         display = self._work.display
         if (stop := STOP.get()) is not None:
             stop.finishes(interrupts.interrupt)
@@ -112,18 +107,18 @@ class Asking:
         return interrupts.happened or bool(self._work.budget.used_up)
 
     async def _started(self, interrupts: Interrupts) -> bool:
-        """Whether the model can be asked: one that has servers to start does so, and a signal ends the waiting."""
+        """Start the model's servers, if any; return False if a signal came first."""
 
         def say(text: str) -> None:
             self._live.servers = text
 
         still: str | None = await interrupts.unless_interrupted(self._model.start(self._run.path, say))
         self._live.servers = still or ""
-        self._live.started = time.monotonic()  # loading weights is no part of any speed
+        self._live.started = time.monotonic()  # loading weights does not count as time of the run
         return not interrupts.happened
 
     async def _settle(self) -> None:
-        """Ask the started model what it really samples with, and write that into the manifest if it is something else."""
+        """Save the sampling that the started model really uses, if it differs."""
         if (settled := await self._model.settle(self._sampling)) != self._sampling:
             self._sampling = settled
             self._run.save_manifest(msgspec.structs.replace(self._run.manifest, sampling=msgspec.to_builtins(settled)))
@@ -133,7 +128,7 @@ class Asking:
         protocol = self._run.manifest.protocol.partition("@")[0]
         start_marking()
         facts = Journal(self._run.path / self._writer)
-        # A rank's marks are for its display; rank 0 marks everything at the end, since marks have one file.
+        # A rank marks for its display only. Marks have one file, which rank 0 writes at the end.
         opinions = self._run.marks_journal(protocol) if not self._work.ranks.several else None
         turns = Journal(self._run.path / self._writer.replace("responses", "turns"))
         talking = talks(self._questions, self._work.tools) or self._work.config.background
@@ -142,7 +137,7 @@ class Asking:
             self._model.keep_ticket = self._talk.ticket
         if (display := self._work.display) is not None:
             for name, tool in self._work.tools.items():
-                display.say(f"tool {name}: runs in {tool.where}")
+                display.say(f"tool {name} runs in {tool.where}")
         with facts, opinions or nullcontext(), turns if talking else nullcontext():
             self._journals = [facts, *([turns] if talking else [])]
             for phase in self._phases():
@@ -152,7 +147,7 @@ class Asking:
                     break
 
     def _phases(self) -> Iterator[Callable[[Recorder], Scheduler | BatchAsking]]:
-        """The provider's batches where they are wanted or on their way, one request after the other where they are not."""
+        """Yield the batch API if it is wanted or has open batches, then single requests unless batches are wanted."""
         if self._work.config.batch or open_batches(self._run.path):
             yield self._batch_asking
         if not self._work.config.batch:
@@ -177,7 +172,7 @@ class Asking:
                     task.cancel()
 
     def _batch_asking(self, recorder: Recorder) -> BatchAsking:
-        """Everything that is missing, or only what is on its way where no more is to be handed over."""
+        """Ask for everything that is missing, or only fetch open batches if no more are wanted."""
         asked = self._requests(1)
         if not self._work.config.batch:
             on_its_way = {cell for note in open_batches(self._run.path).values() for cell in note.cells}
@@ -194,7 +189,7 @@ class Asking:
 
     def _scheduler(self, recorder: Recorder) -> Scheduler:
         work, config, model = self._work, self._work.config, self._model
-        lasting = model.streams or config.background  # which end a silent try themselves
+        lasting = model.streams or config.background  # these end a silent attempt themselves
         scheduler = Scheduler(
             model,
             self._requests(),
@@ -211,104 +206,13 @@ class Asking:
 
 
 async def _show(display: Display | None, live: Live) -> None:
-    with suppress(OSError):  # whoever closed our standard error did not mean to stop the run
+    with suppress(OSError):  # a closed standard error does not stop the run
         while display is not None:
-            await asyncio.sleep(display.every)  # first: what starts at once has nothing to show
+            await asyncio.sleep(display.every)  # first: there is nothing to show at once
             display.show(live)
 
 
 async def _load_counting() -> None:
-    """Load it in a thread, after the first requests were sent: Python runs one thread at a time."""
+    """Import it in a thread after the first requests are sent: Python runs one thread at a time."""
     await asyncio.sleep(0.4)
     await asyncio.to_thread(import_module, COUNTING)
-
-
-def choose_limit(config: RunConfig, model: Model, missing: int) -> Limit:
-    """How many at once: the user's number, else the model's, else find out.
-
-    Refuses more than files can be open, where each request is a connection.
-    """
-    chosen = config.concurrency or model.concurrency
-    if chosen is None and model.room is not None:
-        return FixedLimit(1, room=lambda: model.room)
-    if isinstance(chosen, int):
-        value = max(1, min(chosen, missing))
-        if model.connects:
-            make_room(value)
-        return FixedLimit(value)
-    highest = MOST_AUTOMATIC * model.replicas
-    if model.connects:
-        highest = min(highest, most_connections())
-        make_room(highest)
-    return AutoLimit(32 * model.replicas, highest, first=None if model.reached else FIRST)
-
-
-T = TypeVar("T")
-
-
-class Stop:
-    """Ends work that goes on in another thread, also if it is called before that has begun."""
-
-    def __init__(self) -> None:
-        self._called = False
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._cancel: Callable[[], object] | None = None
-        self._drain: Callable[[], object] | None = None
-
-    def begin(self) -> None:
-        """Called in the event loop by the task that is to be stopped."""
-        task = asyncio.current_task()
-        assert task is not None
-        self._loop, self._cancel = asyncio.get_running_loop(), task.cancel
-        if self._called:
-            task.cancel()
-
-    def finishes(self, drain: Callable[[], object]) -> None:
-        """How what is in flight is finished and nothing more begun."""
-        self._drain = drain
-
-    def drain(self) -> None:
-        """End as the first Ctrl-C does: what is in flight was paid for."""
-        self._in_loop(self._drain) if self._drain is not None else self()
-
-    def __call__(self) -> None:
-        self._called = True
-        self._in_loop(self._cancel)
-
-    def _in_loop(self, call: Callable[[], object] | None) -> None:
-        if self._loop is not None and call is not None:
-            with suppress(RuntimeError):  # the loop has just ended
-                self._loop.call_soon_threadsafe(call)
-
-
-# How whoever waits for a run in another thread ends it.
-STOP: ContextVar[Stop | None] = ContextVar("stop", default=None)
-
-
-def run_async(work: Coroutine[Any, Any, T]) -> T:
-    """Run in an event loop of our own; where one is running already (a notebook), in a thread with its own.
-
-    An interrupt ends the work before it is passed on: nobody must go on writing when the lock is let go.
-    """
-    stop = STOP.get() or Stop()
-
-    async def working() -> T:
-        STOP.set(stop)
-        stop.begin()
-        return await work
-
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(working())
-    outcome = in_thread(lambda: asyncio.run(working()), daemon=False)
-    try:
-        return outcome.result()  # not Thread.join, which forgets a thread when it is interrupted
-    except KeyboardInterrupt:
-        stop.drain()
-        outcome.result()  # interrupted again, what is in flight is dropped
-        raise
-    finally:
-        if not outcome.done():
-            stop()
-            wait([outcome])

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from markscheme.errors import ModelError
+from markscheme.errors import ModelError, option
 from markscheme.models.base import Batches, BatchLine, Model, Request, RequestFailed
 from markscheme.running.live import Live
 from markscheme.running.recorder import Recorder
@@ -54,7 +54,7 @@ class BatchAsking:
     def __init__(self, model: Model, requests: Iterator[Request], recorder: Recorder, folder: Path, live: Live) -> None:
         made = model.batches()
         if made is None:
-            raise ModelError(f"{model.name} has no batch API that markscheme knows; leave --batch out")
+            raise ModelError(f"{model.name} has no batch API that markscheme knows; leave {option('batch')} out")
         self._batches: Batches = made
         self._recorder, self._live = recorder, live
         self._requests = {(request.key, request.samples[0]): request for request in requests}

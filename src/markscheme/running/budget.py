@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from markscheme.config import RunConfig
-from markscheme.errors import UsageError
+from markscheme.errors import UsageError, option
 from markscheme.runs.usage import Price, Usage
 from markscheme.types import Response
 
@@ -24,8 +24,8 @@ class Budget:
         """Refuse a limit on a cost that is not known."""
         if self._max_cost is not None and price is None:
             raise UsageError(
-                f"--max-cost needs a price, and none is known for {config.model}; give one with --prices FILE.toml, or limit "
-                "--max-tokens-total"
+                f"{option('max_cost')} needs a price, and none is known for {config.model}; give one with {option('prices', 'FILE.toml')}, or use "
+                f"{option('max_tokens_total')}"
             )
 
     @property

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from markscheme.config import RunConfig
-from markscheme.errors import UsageError
+from markscheme.errors import UsageError, option
 from markscheme.models.base import Model, Request
 from markscheme.runs.journal import Journal
 from markscheme.runs.turns import TurnLine
@@ -28,18 +28,18 @@ def check_talk(config: RunConfig, model: Model, questions: Sequence[Question], t
     model.check([question.problem.statement for question in questions])
     if not talks(questions, tools):
         return
-    flag = "--tools" if tools else "--then"
+    name = option("tools" if tools else "then")
     if not model.converses:
         raise UsageError(
-            f"{flag} needs a model that takes several turns (openai/, anthropic/, vllm/ …), not {model.name}"
+            f"{name} needs a model that takes several turns (openai/, anthropic/, vllm/ …), not {model.name}"
         )
     if config.batch or (config.samples_per_request or 1) > 1:
-        once = "--batch" if config.batch else "--samples-per-request"
-        raise UsageError(f"{once} asks once, and {flag} goes on after the answer: leave one of them out")
+        once = option("batch" if config.batch else "samples_per_request")
+        raise UsageError(f"{once} asks once, but {name} continues after the answer: leave one of them out")
     if tools and config.tool_format == "native" and config.api == "completions":
-        raise UsageError("--api completions has no tool calls of its own; give --tool-format fenced")
+        raise UsageError(f"{option('api', 'completions')} has no tool calls; use {option('tool_format', 'fenced')}")
     if len(tools) > 1 and config.tool_format != "native":
-        raise UsageError(f"--tool-format {config.tool_format} has calls of one tool; leave the others out")
+        raise UsageError(f"{option('tool_format', config.tool_format)} can call one tool only; leave the others out")
 
 
 def talks(questions: Sequence[Question], tools: Mapping[str, Tool]) -> bool:

@@ -1,22 +1,26 @@
-"""How many requests may be in flight: a number the user chose, or one that is found out while running."""
+"""The number of requests in flight: fixed by the user, or adapted to the server while running."""
 
 from __future__ import annotations
 
 import resource
 from collections.abc import Callable
 
-from markscheme.errors import UsageError
-from markscheme.models.base import KINDS
+from markscheme.config import RunConfig
+from markscheme.errors import UsageError, option
+from markscheme.models.base import KINDS, Model
 
-# Open files beside the connections: the journal, pipes of marking workers, libraries. Half of a limit that is lower
-# than twice as many: about 25 are really open.
+# Open files other than connections: journals, pipes of marking workers, libraries. About 25 are really open, so half of a
+# low limit is enough.
 SPARE_FILES = 128
 
-FIRST = 8  # requests in flight until the first answer: an address that nobody has answered from is not flooded
+# Requests in flight at one server that `auto` never exceeds: beyond it servers queue and do not get faster.
+MOST_AUTOMATIC = 1024
+
+FIRST = 8  # requests in flight until the first answer, so that a wrong address is not flooded
 
 
 class FixedLimit:
-    """A number that no attempt moves: the user's, or `room`, what the replicas that stand can take at the moment."""
+    """The user's number, or `room`: what the replicas that are up can take now."""
 
     epoch = 0
 
@@ -25,51 +29,50 @@ class FixedLimit:
 
     @property
     def value(self) -> int:
-        """How many may be in flight now."""
         return self._room() or self._value
 
     def answered(self, latency: float, tokens: int | None, epoch: int) -> None:
-        """Changes nothing."""
+        """Ignore the attempt."""
 
     def failed(self, kind: str, latency: float, epoch: int) -> None:
-        """Changes nothing: backing off is the retry policy's part."""
+        """Ignore the failure: the retry policy backs off."""
 
 
 class AutoLimit:
-    """Grows while the server gets more done, shrinks when it says that it is too much.
+    """Grows while throughput grows, and shrinks when the server is overloaded.
 
-    What the server gets done with `value` requests in flight is `value × answers ÷ seconds of all attempts`, counted in
-    tokens where it counts tokens (responses differ in length by a factor of a hundred). A growth that hardly raises this
-    only makes a queue, or refusals, so it is taken back; a cut that hardly lowers it takes a queue away, so it stays.
-    Doubling comes first; after the first growth in vain, careful steps up and down in turn. When most attempts are
-    refused or time out, the limit shrinks at once; a few are judged by the same measure as everything else, since some
-    failures have nothing to do with load. Only attempts that started after the last change count.
+    Throughput with `value` requests in flight is `value × answers ÷ seconds of all attempts`, in tokens if the server
+    counts them, since responses differ in length by a factor of a hundred. A growth that hardly raises it only makes a
+    queue or refusals and is undone; a cut that hardly lowers it only removes a queue and stays. The limit doubles until
+    the first growth is undone, then takes small steps up and down in turn. If most attempts are refused or time out, it
+    shrinks at once; a few failures count only through throughput, since some have nothing to do with load. Only attempts
+    that started after the last change count.
     """
 
-    FACTOR = 2.0  # growth at first
-    STEP = 1.25  # and once a limit has been seen
-    GAIN = 0.4  # share of a growth that must arrive as throughput, else it was in vain
+    FACTOR = 2.0  # first steps
+    STEP = 1.25  # later steps
+    GAIN = 0.4  # share of a growth that must become throughput, else the growth is undone
     REST = 3  # windows between two careful steps
-    REFUSED = 0.5  # share of refusals in a window that needs no further judgement
-    BACK = 0.8  # what remains then
+    REFUSED = 0.5  # share of refusals in a window at which the limit shrinks at once
+    BACK = 0.8  # by this factor
 
     def __init__(self, start: int = 32, highest: int = 1024, first: int | None = None) -> None:
-        """`first` requests at once until the first answer, then `start`."""
+        """Allow `first` requests until the first answer, then `start`."""
         self._start = min(start, highest)
         self.value = min(first or self._start, self._start)
-        self.epoch = 0  # goes up when `value` changes; an attempt is reported with the epoch in which it started
+        self.epoch = 0  # counts changes of `value`; attempts are reported with the epoch in which they started
         self._highest = highest
         self._answered = False  # anything, ever
         self._careful = False
         self._rest = 0
         self._up = True
-        self._trial: tuple[int, float] | None = None  # the value before the step under trial, and its throughput
+        self._trial: tuple[int, float] | None = None  # value and throughput before the step on trial
         self._attempts = self._answers = self._tokens = self._refused = 0
-        self._counted = True  # every answer of the window told its tokens
+        self._counted = True  # every answer in the window has a token count
         self._seconds = 0.0
 
     def answered(self, latency: float, tokens: int | None, epoch: int) -> None:
-        """Count towards the window; at its end, decide."""
+        """Count an answer, and decide at the end of a window."""
         if not self._answered:
             self._answered = True
             self._set(self._start)
@@ -80,7 +83,7 @@ class AutoLimit:
             self._attempted(latency)
 
     def failed(self, kind: str, latency: float, epoch: int) -> None:
-        """Count towards the window; only some kinds of failure speak of load, but all of them take time."""
+        """Count a failure: only some kinds are signs of load, but all take time."""
         if epoch == self.epoch:
             self._refused += kind == "timeout" or (kind in KINDS and KINDS[kind].busy)
             self._attempted(latency)
@@ -105,7 +108,7 @@ class AutoLimit:
             value, before = self._trial
             self._trial = None
             expected = before * self.value / value
-            # The same line for both directions: a step up must reach it, a step down must not fall below it.
+            # A step up must reach this line, and a step down must not fall below it.
             line = before + self.GAIN * (expected - before)
             if throughput < line:
                 self._careful, self._rest = True, self.REST
@@ -132,32 +135,52 @@ class AutoLimit:
         self.epoch += 1
 
 
-Limit = FixedLimit | AutoLimit  # told of every attempt, says how many may be in flight now
+Limit = FixedLimit | AutoLimit
+
+
+def choose_limit(config: RunConfig, model: Model, missing: int) -> Limit:
+    """Return the limit of requests in flight: the user's number, else the model's, else one that adapts.
+
+    Refuses more connections than this process may have open files.
+    """
+    chosen = config.concurrency or model.concurrency
+    if chosen is None and model.room is not None:
+        return FixedLimit(1, room=lambda: model.room)
+    if isinstance(chosen, int):
+        value = max(1, min(chosen, missing))
+        if model.connects:
+            make_room(value)
+        return FixedLimit(value)
+    highest = MOST_AUTOMATIC * model.replicas
+    if model.connects:
+        highest = min(highest, most_connections())
+        make_room(highest)
+    return AutoLimit(32 * model.replicas, highest, first=None if model.reached else FIRST)
 
 
 def make_room(wanted: int) -> None:
-    """Make sure that so many connections can be open: raise the soft limit of open files, or say what to raise."""
+    """Raise the soft limit of open files for this many connections; a `UsageError` says what else to raise."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     needed = wanted + SPARE_FILES
     if soft == resource.RLIM_INFINITY or soft >= needed:
         return
     if hard != resource.RLIM_INFINITY and wanted > most_connections():
         raise UsageError(
-            f"{wanted} requests in flight need {needed} open files and this process may have {hard}; let it have more "
-            f"(`ulimit -Hn {needed}` as root, or LimitNOFILE of the service) or lower --concurrency to {most_connections()}"
+            f"{wanted} requests in flight need {needed} open files and this process may have {hard}; raise that limit "
+            f"(`ulimit -Hn {needed}` as root, or LimitNOFILE of the service) or lower {option('concurrency')} to {most_connections()}"
         )
     if hard != resource.RLIM_INFINITY:
         needed = min(needed, hard)
     try:
         resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
-    except (OSError, ValueError):  # macOS promises no limit and keeps one
+    except (OSError, ValueError):  # macOS reports no limit but has one
         raise UsageError(
             f"{wanted} requests in flight need {needed} open files, which this system does not allow; "
-            "raise it (`ulimit -n`, `launchctl limit maxfiles`) or lower --concurrency"
+            f"raise it (`ulimit -n`, `launchctl limit maxfiles`) or lower {option('concurrency')}"
         ) from None
 
 
 def most_connections() -> int:
-    """How many connections this process can have open, whatever the soft limit is now."""
+    """Return the number of connections that the hard limit allows."""
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     return 1_000_000 if hard == resource.RLIM_INFINITY else max(1, hard - min(SPARE_FILES, hard // 2))

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from markscheme.config import RunConfig, fixed_options, make_config
-from markscheme.errors import JournalError, MarkschemeError, UsageError
+from markscheme.errors import JournalError, MarkschemeError, UsageError, option
 from markscheme.marking import get_protocol
 from markscheme.models import STARTED
 from markscheme.models.secrets import hidden_options, hide_config
@@ -55,8 +55,7 @@ def resumed_config(run: Run, changes: Mapping[str, Any]) -> RunConfig:
     _check_objects(run, changed)
     for name in (name for name in hidden_options(changed) if name not in changes):
         raise UsageError(
-            f"{run.path}: --{name.replace('_', '-')} held something secret, which was not stored (it is kept as "
-            f"{HIDDEN}); give it again to resume"
+            f"{run.path}: {option(name)} contained a secret, which was saved as {HIDDEN}; give it again to resume"
         )
     return changed
 
@@ -75,10 +74,7 @@ def _check_objects(run: Run, config: RunConfig) -> None:
     """Refuse to ask another model than the run began with. A changed protocol is a new version, and marks again."""
     before = run.manifest.objects.get("model")
     if before is not None and object_digests(config).get("model", before) != before:
-        raise UsageError(
-            f"{config.model} was changed since {run.path} began, so its answers would be another model's; restore it, or "
-            "start a new run"
-        )
+        raise UsageError(f"{config.model} has changed since {run.path} began; restore it, or start a new run")
 
 
 def checked_questions(run: Run, config: RunConfig) -> list[Question]:
@@ -141,7 +137,7 @@ def grow(run: Run, config: RunConfig) -> None:
         # Somebody who typed -t 0 knows; one sample is greedy without a word, and several would not have been.
         if manifest.sampling.get("temperature") == 0 and config.temperature is None:
             raise UsageError(
-                f"{run.path} was asked at temperature 0, where further samples are the same again; start a new run with -n"
+                f"{run.path} was asked at temperature 0, where further samples would be the same; start a new run with {option('samples')}"
             )
         manifest = msgspec.structs.replace(manifest, samples=config.samples)
     questions = None

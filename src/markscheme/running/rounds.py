@@ -12,7 +12,7 @@ from dataclasses import replace
 import msgspec
 
 from markscheme.config import RunConfig
-from markscheme.errors import UsageError
+from markscheme.errors import UsageError, command, option
 from markscheme.models.fleet.ranks import ALONE, Ranks
 from markscheme.running.closing import mark_the_rest
 from markscheme.running.live import Live
@@ -25,23 +25,27 @@ FIRST_ROUND, FIRST_LOOK = 4, 2  # samples of every problem before the first look
 def first_round(config: RunConfig, ranks: Ranks = ALONE) -> int:
     """Samples per problem that a run begins with; refuses what cannot become an adaptive run."""
     if (config.until_better is None) != (config.margin is None):
-        raise UsageError("--until-better BASELINE and --margin POINTS go together")
+        raise UsageError(f"{option('until_better', 'BASELINE')} and {option('margin', 'POINTS')} go together")
     if config.until is None and config.until_better is None:
         return config.samples
-    flag = "--until" if config.until is not None else "--until-better"
+    name = option("until" if config.until is not None else "until_better")
     if config.until is not None and config.until_better is not None:
-        raise UsageError("--until looks at one score and --until-better at a difference: leave one of them out")
+        raise UsageError(
+            f"{option('until')} measures one score and {option('until_better')} a difference: leave one of them out"
+        )
     if ranks.several:
         raise UsageError(
-            f"{flag} looks at all answers after each round, so one process must ask: start it without torchrun"
+            f"{name} looks at all answers after each round, so only one process may ask: start it without torchrun"
         )
     if (config.samples_per_request or 1) > 1:
-        raise UsageError(f"{flag} takes every sample as drawn by itself: leave out --samples-per-request")
+        raise UsageError(f"{name} assumes independent samples: leave {option('samples_per_request')} out")
     first = config.samples if config.samples > 1 else FIRST_ROUND if config.until is not None else FIRST_LOOK
     if config.temperature == 0:
-        raise UsageError(f"{flag} asks the same again, and at temperature 0 the answer is the same again; raise it")
+        raise UsageError(f"{name} needs a temperature above 0, since at 0 all samples are the same")
     if config.max_samples < first:
-        raise UsageError(f"--max-samples {config.max_samples} leaves no room for a first round of {first} (-n)")
+        raise UsageError(
+            f"{option('max_samples', config.max_samples)} is less than the first round of {first} ({option('samples')})"
+        )
     return first
 
 
@@ -64,8 +68,8 @@ class Rounds:
             first = run.manifest.samples
             if first < 2 or run.manifest.sampling.get("temperature") == 0:
                 raise UsageError(
-                    f"{run.path} cannot be carried on with --until: it needs two samples per problem or more, and a "
-                    "temperature above 0; start a new run"
+                    f"{run.path} cannot continue with {option('until')}, which needs at least two samples per problem and a temperature "
+                    "above 0; start a new run"
                 )
             self._planned = [PlannedRound(first, (first,) * len(questions))]
         self._asked_here = 0  # rounds begun by this process
@@ -165,11 +169,10 @@ def baseline_of(config: RunConfig, questions: Sequence[Question], protocol: str)
         marked = ", ".join(snapshot.protocols) or "nothing"
         raise UsageError(
             f"{baseline.path} cannot be the baseline: it is marked with {marked}, not with {protocol}; "
-            f"`markscheme mark {baseline.path} --protocol {protocol.partition('@')[0]}` does it"
+            f"{command('mark', baseline.path, protocol=protocol.partition('@')[0])} does it"
         )
     if baseline.manifest.samples < 2 or baseline.manifest.sampling.get("temperature") == 0:
         raise UsageError(
-            f"{baseline.path} cannot be the baseline: it needs two samples per problem or more, at a temperature above 0, to "
-            "show how much they vary"
+            f"{baseline.path} cannot be the baseline: it needs at least two samples per problem at a temperature above 0"
         )
     return baseline

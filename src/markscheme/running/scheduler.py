@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from markscheme.errors import ModelError
+from markscheme.errors import ModelError, option
 from markscheme.models.base import Completion, Model, Request, RequestFailed
 from markscheme.running.limits import Limit
 from markscheme.running.live import Live
@@ -272,7 +272,7 @@ class Scheduler:
     def _nobody_listens(self, failure: RequestFailed) -> None:
         if not self._model.reached:
             message = (
-                f"{failure}; nobody has ever listened there, so start the server or check its address (--base-url)"
+                f"{failure}; no server has ever answered there: start it, or check the address ({option('base_url')})"
             )
             self.stop(ModelError(message))
 

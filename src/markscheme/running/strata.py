@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from markscheme.config import RunConfig
-from markscheme.errors import UsageError
+from markscheme.errors import UsageError, option
 from markscheme.runs.folder import Run
 from markscheme.types import Problem
 
@@ -22,11 +22,13 @@ def strata_of(config: RunConfig, problems: Sequence[Problem]) -> list[str]:
     if not config.stratify:
         return []
     if config.limit is None or config.limit_seed is None:
-        raise UsageError("--stratify says how a random part is drawn: it needs --limit and --limit-seed")
+        raise UsageError(f"{option('stratify')} needs {option('limit')} and {option('limit_seed')}")
     if any((Path(each) / "manifest.json").exists() for each in config.stratify):
         return _by_solve_rate([Run.open(each) for each in config.stratify], problems)
     if len(config.stratify) > 1:
-        raise UsageError(f"--stratify takes one field, or runs; none of {', '.join(config.stratify)} is a run folder")
+        raise UsageError(
+            f"{option('stratify')} takes one field, or runs, but none of {', '.join(config.stratify)} is a run folder"
+        )
     field = config.stratify[0]
     labels = [problem.metadata.get(field) for problem in problems]
     if None in labels:
@@ -45,7 +47,9 @@ def _by_solve_rate(runs: Sequence[Run], problems: Sequence[Problem]) -> list[str
             if n:
                 rates.setdefault(key, []).append(c / n)
     if not any(problem.key in rates for problem in problems):
-        raise UsageError(f"--stratify: {', '.join(str(run.path) for run in runs)} have no answers to these problems")
+        raise UsageError(
+            f"{option('stratify')}: {', '.join(str(run.path) for run in runs)} have no answers to these problems"
+        )
     return [_step(rates.get(problem.key)) for problem in problems]
 
 

@@ -17,7 +17,7 @@ from typing import BinaryIO
 
 import msgspec
 
-from markscheme.errors import JournalError
+from markscheme.errors import JournalError, command, option
 from markscheme.runs.digests import alteration_line, covered
 from markscheme.runs.files import open_plain, state_inside
 from markscheme.runs.lines import read_all
@@ -72,7 +72,7 @@ def _redacted(folder: Path, copy: Path) -> Path:
     run = Run.open(copy)
     if (before := run.manifest.digests.get("problems.jsonl")) is None:
         raise JournalError(
-            f"{folder} has no digests, which --redact keeps in place of the statements; `markscheme resume {folder}`"
+            f"{folder} has no digests, which {option('redact')} keeps in place of the statements; {command('resume', folder)} makes them"
         )
     run.seal(msgspec.structs.replace(run.manifest, redacted=before.sha256), "problems.jsonl")
     return copy

@@ -26,7 +26,7 @@ from msgspec import Meta
 
 from markscheme.config import MOST_SAMPLES, RunConfig, settings
 from markscheme.datasets import DataFile
-from markscheme.errors import JournalError, first_line
+from markscheme.errors import JournalError, command, first_line, option
 from markscheme.redaction import redacted
 from markscheme.runs.digests import FileDigest, sealed, settings_digest
 from markscheme.runs.files import marks_file, read_inside, refuse_links
@@ -135,7 +135,7 @@ class Run:
         """Make the folder with its manifest and problems; refuses one that already holds a run."""
         if (path / "manifest.json").exists():
             raise JournalError(
-                f"{path} already holds a run; `markscheme resume {path}` continues it, or choose another --out"
+                f"{path} already holds a run; {command('resume', path)} continues it, or choose another {option('out')}"
             )
         try:
             (path / "marks").mkdir(parents=True, exist_ok=True)

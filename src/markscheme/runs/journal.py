@@ -16,7 +16,7 @@ from typing import Self
 
 import msgspec
 
-from markscheme.errors import JournalError
+from markscheme.errors import JournalError, command
 from markscheme.redaction import redacted
 from markscheme.runs.files import RefusedError, refuse_links
 from markscheme.runs.lock import claim, release
@@ -97,7 +97,7 @@ class Journal:
             folder = self.file.parent.parent if self.file.parent.name == "marks" else self.file.parent
             raise JournalError(
                 f"cannot write {self.file}: {error.strerror}; everything before is kept, "
-                f"so make room and `markscheme resume {folder}`"
+                f"so make room and {command('resume', folder)}"
             ) from None
         return kept != lines
 

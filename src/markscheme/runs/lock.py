@@ -17,7 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
-from markscheme.errors import JournalError
+from markscheme.errors import JournalError, command
 
 TAKEN = (errno.EACCES, errno.EAGAIN)  # how the system says that somebody else has a lock
 
@@ -128,7 +128,7 @@ class RunLock:
             who = holder.decode("utf-8", "replace").strip() or "another process"
             return (
                 f"{self._folder} is being written by {who}; "
-                f"wait for it or stop it, then `markscheme resume {self._folder}`"
+                f"wait for it or stop it, then {command('resume', self._folder)}"
             )
         return (
             f"{self._folder} lies on a file system without locks ({error.strerror}); "

@@ -13,7 +13,7 @@ import tempfile
 from contextlib import suppress
 from typing import NamedTuple
 
-from markscheme.errors import ModelError, UsageError, nearest
+from markscheme.errors import ModelError, UsageError, nearest, option
 from markscheme.tools.boxes import BOXES, ENVIRONMENT, FILTER, Box, Limits, Start, nothing
 
 LARGEST_OUTPUT = 2**16  # bytes that are read; a program that prints more is ended
@@ -143,7 +143,7 @@ def choose_sandbox(name: str, limits: Limits, *, unsafe: bool) -> Sandbox:
         return Sandbox("no sandbox", nothing, limits)
     raise UsageError(
         f"tools run code that the model writes, and there is no sandbox for it ({'; '.join(reasons)}): install bubblewrap "
-        "(`bwrap`), or give --unsafe-tools to run it without one"
+        f"(`bwrap`), or give {option('unsafe_tools')} to run it without one"
     )
 
 

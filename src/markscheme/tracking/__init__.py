@@ -13,7 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from markscheme.errors import MarkschemeError, UsageError, first_line, needed
+from markscheme.errors import MarkschemeError, UsageError, first_line, needed, option
 
 if TYPE_CHECKING:
     from markscheme.reporting.estimates import Estimate
@@ -74,7 +74,9 @@ def push_runs(runs: Sequence[Run], to: str, *, public: bool = False, model_repo:
     """Each run to a tracker, or one as `OWNER/NAME` to the Hub; says of each, when it is done, where it is."""
     if "/" not in to:
         if public or model_repo:
-            raise UsageError("--public and --model-repo are for the Hub: --to OWNER/NAME")
+            raise UsageError(
+                f"{option('public')} and {option('model_repo')} are for the Hub: {option('to', 'OWNER/NAME')}"
+            )
         check_trackers([to])
         for each in runs:
             push(each, to)

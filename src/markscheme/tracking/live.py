@@ -11,7 +11,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Self
 
-from markscheme.errors import first_line
+from markscheme.errors import command, first_line
 from markscheme.redaction import redacted_text
 from markscheme.running.live import Live
 from markscheme.running.progress import Quiet, mean_so_far
@@ -66,8 +66,8 @@ class Tracked(Quiet):
             for name, thread in self._threads.items():
                 thread.join()
                 if thread.failure is not None:
-                    again = f"`markscheme push {self._folder} --to {name}` tells it again"
-                    reason = f"{TRACKERS[name]} was not told everything: {first_line(thread.failure)}"
+                    again = f"{command('push', self._folder, to=name)} tries again"
+                    reason = f"{TRACKERS[name]} did not get everything: {first_line(thread.failure)}"
                     print(redacted_text(f"markscheme: {reason}; {again}"), file=sys.stderr)
 
 

@@ -18,7 +18,7 @@ from typing import Any, BinaryIO, NamedTuple, NoReturn
 import msgspec
 
 from markscheme.datasets.stored import ID_FIELDS, OUTPUT_FIELDS, QUESTION_FIELDS, SEVERAL_FIELDS
-from markscheme.errors import DataError, UsageError, first_line
+from markscheme.errors import DataError, UsageError, command, first_line
 from markscheme.marking.bulk.outputs import GOLD_FIELDS
 
 ROWS = 100_000  # rows per shard: a few seconds of work, so starting a shard costs nothing and losing it little
@@ -76,7 +76,9 @@ def find(source: Path) -> StoredFiles:
             below.clear()
             continue
         if "manifest.json" in names and fnmatch.filter(names, "responses*.jsonl"):
-            raise UsageError(f"{folder} is a run folder, which is marked in place: `markscheme mark {folder}`.")
+            raise UsageError(
+                f"{folder} is a run folder, which is marked in place: {command('mark', folder, protocol='NAME')}."
+            )
         for file in map(Path(folder).joinpath, names):
             if file.suffix in (".parquet", ".jsonl") and file.is_file():
                 stored.files.append(file)

@@ -12,7 +12,7 @@ from math import prod
 from pathlib import Path
 from typing import NamedTuple
 
-from markscheme.errors import UsageError
+from markscheme.errors import UsageError, option
 
 CUDA, HIP, ROCR = "CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"
 # Where Linux lists the processors that AMD's runtime can use, CPUs included.
@@ -92,7 +92,7 @@ def gpus_of_server(arguments: Iterable[tuple[str, str]]) -> int:
     for names in _PARALLEL:
         size = next((given[name] for name in names if name in given), "1")
         if not size.isdecimal() or int(size) < 1:
-            raise UsageError(f"--server-arg {names[0]}={size} is not a positive whole number")
+            raise UsageError(f"{option('server_arg')} {names[0]}={size} is not a positive whole number")
         if names[-1] == "dp" and "enable-dp-attention" in given:
             continue  # SGLang splits the attention among the GPUs of tensor parallelism, so they are the same ones
         sizes.append(int(size))
@@ -114,7 +114,7 @@ def device_groups(devices: Sequence[str], replicas: int, size: int | None) -> li
     if replicas * each > len(devices):
         have = f"{len(devices)} are visible ({','.join(devices)})" if devices else "none is visible"
         raise UsageError(
-            f"--replicas {replicas} with {each} GPU{'s' if each > 1 else ''} each need {replicas * each} GPUs, "
-            f"and {have}; lower --replicas, or see {CUDA}"
+            f"{option('replicas', replicas)} with {each} GPU{'s' if each > 1 else ''} each need {replicas * each} GPUs, "
+            f"and {have}; lower {option('replicas')}, or see {CUDA}"
         )
     return [tuple(devices[start : start + each]) for start in range(0, replicas * each, each)]

@@ -18,7 +18,7 @@ from pathlib import Path
 import msgspec
 
 from markscheme.config import RunConfig
-from markscheme.errors import UsageError
+from markscheme.errors import UsageError, option
 from markscheme.models.base import Completion, Model, Request
 from markscheme.models.fleet.devices import device_groups, gpus_of_server, visible_devices
 from markscheme.models.fleet.group import Group
@@ -51,9 +51,13 @@ def server_arguments(config: RunConfig) -> list[tuple[str, str]]:
         name, equals, value = given.partition("=")
         name = name.strip().lstrip("-")
         if not name or " " in name:
-            raise UsageError(f"--server-arg {given!r} is not KEY=VALUE or KEY; repeat the option for each argument")
+            raise UsageError(
+                f"{option('server_arg')} {given!r} is not KEY=VALUE or KEY; repeat the option for each argument"
+            )
         if name in ("host", "port"):
-            raise UsageError(f"--server-arg {name} is chosen by markscheme; to use your own server see --base-url")
+            raise UsageError(
+                f"{option('server_arg')} {name} is chosen by markscheme; to use your own server see {option('base_url')}"
+            )
         arguments.append((name, value if equals else ""))
     return arguments
 
@@ -98,7 +102,7 @@ class Managed(Model):
         self.name = f"{program.name}/{target}"
         if config.base_url:
             raise UsageError(
-                f"{self.name} starts its own server; for one that runs already use openai/{target} with --base-url"
+                f"{self.name} starts its own server; for one that runs already use openai/{target} with {option('base_url')}"
             )
         self.replicas = config.replicas
         hide = Scrubber([*known_secrets(config), variable(program.key_variable or "")])
@@ -174,7 +178,7 @@ def _group_size(config: RunConfig, spreads: bool) -> int | None:
     """Return the GPUs per server; `None` for an even share."""
     if config.gpus_per_replica is not None:
         if config.gpus_per_replica != int(config.gpus_per_replica):
-            raise UsageError(f"--gpus-per-replica {config.gpus_per_replica:g}: a server needs whole GPUs")
+            raise UsageError(f"{option('gpus_per_replica', f'{config.gpus_per_replica:g}')}: a server needs whole GPUs")
         return int(config.gpus_per_replica)
     if spreads or config.replicas == 1:
         return None

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from markscheme.config import RunConfig
-from markscheme.errors import UsageError, first_line
+from markscheme.errors import UsageError, first_line, option
 from markscheme.models.backends import ELSEWHERE, STARTED, WITHOUT_GPU, check_backend, load_here
 from markscheme.models.fleet.devices import gpus_of_server
 from markscheme.models.fleet.managed import server_arguments
@@ -40,31 +40,33 @@ def check(spec: str, config: RunConfig) -> str:
     backend, _, target = spec.partition("/")
     if backend in ELSEWHERE or target.startswith(("http://", "https://")):
         raise UsageError(
-            f"--engine ray places replicas of a model; {hide_spec(spec)} is asked where it is, so leave --engine out"
+            f"{option('engine', 'ray')} places replicas of a model; {hide_spec(spec)} is asked where it is, so leave {option('engine')} out"
         )
     check_backend(spec)
     if find_spec("ray") is None:
-        raise UsageError("--engine ray needs Ray: pip install 'markscheme[ray]'")
+        raise UsageError(f"{option('engine', 'ray')} needs Ray: pip install 'markscheme[ray]'")
     if backend == "nanochat":
         raise UsageError(
             "nanochat's calculator works only in the main thread of a process, which Ray uses itself, so scores "
-            "would be lower; leave --engine out (torchrun uses one process per GPU)"
+            f"would be lower; leave {option('engine')} out (torchrun uses one process per GPU)"
         )
     if backend in STARTED:
         _check_server(spec, config)
     elif backend in WITHOUT_GPU:
         load_here(spec, on_one_node(config))  # cheap, and refuses here what it would refuse on a node
     elif (gpus := config.gpus_per_replica or 0) > 1 and gpus % 1:
-        raise UsageError(f"--gpus-per-replica {gpus:g}: Ray can only split a single GPU")
+        raise UsageError(f"{option('gpus_per_replica', f'{gpus:g}')}: Ray can only split a single GPU")
     return f"{backend}/{_absolute(backend, target)}" if backend == "hf" or backend in STARTED else spec
 
 
 def _check_server(spec: str, config: RunConfig) -> None:
     backend, _, target = spec.partition("/")
     if config.base_url:
-        raise UsageError(f"{backend}/ starts its own servers; for those that run already use openai/ with --base-url")
+        raise UsageError(
+            f"{backend}/ starts its own servers; for those that run already use openai/ with {option('base_url')}"
+        )
     if (gpus := config.gpus_per_replica or 0) % 1:
-        raise UsageError(f"--gpus-per-replica {gpus:g}: a server needs whole GPUs")
+        raise UsageError(f"{option('gpus_per_replica', f'{gpus:g}')}: a server needs whole GPUs")
     gpus_of_server(server_arguments(config))
     # Created only to check the options that a replica will use to ask its server.
     asks(target, msgspec.structs.replace(config, base_url=("http://127.0.0.1/v1",))).as_sent(Sampling())

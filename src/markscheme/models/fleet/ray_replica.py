@@ -9,7 +9,7 @@ from typing import Any, Literal
 import msgspec
 
 from markscheme.config import RunConfig
-from markscheme.errors import ModelError
+from markscheme.errors import ModelError, option
 from markscheme.models.base import Completion, Request, RequestFailed
 from markscheme.models.fleet.ray_actor import Bundle, Reply, Started
 from markscheme.models.fleet.ray_placement import Placement, reason_of
@@ -132,7 +132,7 @@ class RayReplica:
                     hopeful = clock()
                 elif clock() - hopeful >= limit:
                     raise NoRoomError(
-                        f"no room for replica {self._place} after {limit:g} s (--server-timeout); it needs "
+                        f"no room for replica {self._place} after {limit:g} s ({option('server_timeout')}); it needs "
                         f"{placement.needs}, and the cluster has {placement.free()}"
                     )
             return str(placed.result())
@@ -150,7 +150,7 @@ class RayReplica:
         except TimeoutError:
             raise ModelError(
                 f"replica {self._place} on {self._node} was not ready after {self._config.server_timeout:g} s "
-                "(--server-timeout)"
+                f"({option('server_timeout')})"
             ) from None
         if report.failed:
             raise ModelError(f"replica {self._place} on {self._node}: {report.failed}")
@@ -180,7 +180,7 @@ class RayReplica:
             else:
                 return
         else:
-            why = f"{why}; it is not placed again (--server-restarts {self._config.server_restarts})"
+            why = f"{why}; it is not placed again ({option('server_restarts')} {self._config.server_restarts})"
         self.gone = why
         self._changed(self)
 

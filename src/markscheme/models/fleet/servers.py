@@ -19,7 +19,7 @@ from pathlib import Path
 
 import aiohttp
 
-from markscheme.errors import ModelError
+from markscheme.errors import ModelError, option
 from markscheme.models.fleet import keeper
 from markscheme.models.fleet.guarded_process import GuardedProcess
 from markscheme.models.fleet.ports import free_port, is_shared, is_taken, listens_below
@@ -118,7 +118,7 @@ class Server:
             self._say("")
             self.on_change(True)
             why = await self._death()
-        return f"{why}; it is not started again (--server-restarts {self._restarts})"
+        return f"{why}; it is not started again ({option('server_restarts')} {self._restarts})"
 
     async def _death(self) -> str:
         """Wait until it ends, and describe how."""
@@ -181,7 +181,7 @@ class Server:
             raise ModelError(f"{self._program.name} ended before it was ready ({self._ending()})")
         if seconds > self._start_limit:
             raise ModelError(
-                f"{self._program.name} was not ready after {self._start_limit:g} s (--server-timeout); {self._log_end()}"
+                f"{self._program.name} was not ready after {self._start_limit:g} s ({option('server_timeout')}); {self._log_end()}"
             )
         self._say(f"{self._program.name} is starting, {seconds:.0f} s: {self._last_line()[:80]}")
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from markscheme.errors import ModelError, UsageError, first_line, needed
+from markscheme.errors import ModelError, UsageError, first_line, needed, option
 from markscheme.models.local.attention import NAME, Part, current, register
 from markscheme.models.local.cohorts import Cohort, Prefix
 from markscheme.models.local.endings import Endings
@@ -73,15 +73,15 @@ def load(
     """Load the model from a folder or the Hub."""
     hub = needed("transformers", "hf")  # typed in parts only
     if batch_size is not None and (type(batch_size) is not int or batch_size < 1):
-        raise UsageError(f"--extra-field batch_size={batch_size} is not a positive whole number")
+        raise UsageError(f"{option('extra_field')} batch_size={batch_size} is not a positive whole number")
     if engine not in ("auto", "plain"):
-        raise UsageError(f"--extra-field engine={engine} is neither auto nor plain")
+        raise UsageError(f"{option('extra_field')} engine={engine} is neither auto nor plain")
     try:
         place = torch.device(device or default_device())
     except RuntimeError as error:
-        raise UsageError(f"--extra-field device={device} is no device: {first_line(error)}") from None
+        raise UsageError(f"{option('extra_field')} device={device} is no device: {first_line(error)}") from None
     if dtype is not None and not isinstance(getattr(torch, str(dtype), None), torch.dtype):
-        raise UsageError(f"--extra-field dtype={dtype} is no type of torch; say bfloat16, float16 or float32")
+        raise UsageError(f"{option('extra_field')} dtype={dtype} is no type of torch; say bfloat16, float16 or float32")
     # Half precision is slower than single on a CPU, so it is used there only on request.
     kind = dtype or ("float32" if place.type == "cpu" else "auto")
     path = str(Path(target).expanduser()) if Path(target).expanduser().exists() else target
@@ -97,7 +97,9 @@ def load(
     ends = _ends(model, tokenizer, hub)
     forward, why = (None, "") if engine == "plain" else adopt(model, compile=compile)
     if forward is None and logprobs:
-        raise UsageError("--extra-field logprobs needs the engine, and this model is left to plain `generate`")
+        raise UsageError(
+            f"{option('extra_field')} logprobs needs the engine, and this model is left to plain `generate`"
+        )
     slots = batch_size or (SLOTS.get(model.device.type, 64) if forward else PLAIN_BATCH)
     said = (
         f"hf/: {slots} slots, refilled at every step" if forward else f"hf/: plain `generate`, {slots} at a time{why}"

@@ -19,7 +19,7 @@ import numpy as np
 
 from markscheme.benchmarks import Benchmark
 from markscheme.config import make_config
-from markscheme.errors import UsageError
+from markscheme.errors import UsageError, option
 from markscheme.marking import get_protocol
 from markscheme.marking import mark as mark_response
 from markscheme.marking.bulk.graders import OPINIONS, content_key, labelled_file, opinions_folder
@@ -51,7 +51,9 @@ class JudgeOptions(msgspec.Struct, frozen=True, kw_only=True):
         if self.which not in ("open", "all"):
             raise UsageError(f"a judge is asked about what is open or about all, not {self.which!r}")
         if self.share is not None and (not 0 < self.share <= 1 or self.which == "all"):
-            raise UsageError("--share is a number from 0 to 1, of all responses; leave --which out with it")
+            raise UsageError(
+                f"{option('share')} is a number from 0 to 1, of all responses; leave {option('which')} out with it"
+            )
 
 
 class Judged(NamedTuple):
@@ -124,12 +126,16 @@ def _ask(
     model = str(config.get("model", ""))
     name = options.name or re.sub(r"[^A-Za-z0-9.-]+", "-", hide_spec(model).rpartition("/")[2]).strip("-.")
     if not re.fullmatch(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,60}", name):
-        raise UsageError(f"a judge's name is of letters, digits, dots and dashes, not {name!r}; give one with --name")
+        raise UsageError(
+            f"a judge's name is of letters, digits, dots and dashes, not {name!r}; give one with {option('name')}"
+        )
     before = Run.open(judges / name) if (judges / name / "manifest.json").exists() else None
     chosen = options.template or (before.manifest.config.prompt if before else None) or "strict"
     template = find_template(chosen)
     if options.swap and "{first}" not in template.user:
-        raise UsageError(f"--swap needs a template with {{first}} and {{second}} in it, and {template.name} has none")
+        raise UsageError(
+            f"{option('swap')} needs a template with {{first}} and {{second}} in it, and {template.name} has none"
+        )
     config = {**config, "benchmark": "judge", "prompt": chosen, "protocol": "judge-reply"}
     full = make_config(**config)
     questions: dict[str, Question] = {}
