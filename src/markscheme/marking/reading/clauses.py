@@ -195,7 +195,8 @@ def _is_denied(tokens: list[Token], first: int, at: int) -> bool:
         if here & kinds.NOT:
             if here & _TAKES_BACK and following & kinds.COMMA:
                 continue  # "No, it is 35"
-            return not copula or bool(following & kinds.IS)
+            unlikely = place == first and following & kinds.THIS and not here & kinds.NO  # "No way it is 5"
+            return not copula or bool(following & kinds.IS or unlikely)
         copula = copula or (bool(here & kinds.IS) and not tokens[place - 1].kinds & kinds.WITHIN)
     return False
 

@@ -6,7 +6,7 @@ statement of the highest rank wins.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Final, NamedTuple
 
 from markscheme.marking.reading import kinds
@@ -29,6 +29,7 @@ _TELLING: Final = kinds.WORD | kinds.NUMBER | kinds.LETTER | kinds.FORMULA | kin
 _NAMES: Final = kinds.ANSWER | kinds.RESULT
 _PHRASE: Final = 10  # tokens between "answer" and "is": "the answer to the second part of the problem is"
 _HEADING: Final = 6  # words of a line that only announces the answer
+_STEM: Final = 8  # characters in which the forms of a long word agree
 _SHORT_LINE: Final = 12  # tokens of a line that may be nothing but a value
 
 
@@ -48,6 +49,7 @@ def candidates(lexed: Lexed, kind: Kind, *, plainly: bool = False) -> list[Candi
     `plainly` asks for a value right after "the answer is": after a box, a remark is likelier than a second answer."""
     found: list[Candidate] = []
     heading = remarking = reconsidered = False
+    named: set[str] = set()  # how the words of the chosen option's text begin
     for number, clause in enumerate(clauses(lexed)):
         here = clause.kinds
         failed = remarking and bool(found) and bool(here & kinds.BAD or (here & kinds.NOT and here & kinds.GOOD))
@@ -57,11 +59,14 @@ def candidates(lexed: Lexed, kind: Kind, *, plainly: bool = False) -> list[Candi
             (remarking and not here & (kinds.SO | kinds.ANSWER | kinds.FINAL) and not _is_alone(lexed, clause, kind))
             or (bool(here & kinds.REMARK) and _is_remark(lexed, clause))
         )
+        heading_before = heading
         said = [] if remarking else list(_of_clause(lexed, clause, number, kind, heading, plainly))
         heading = (not remarking and _is_heading(lexed, clause)) or (
             heading and not said and clause.last - clause.first < 3
         )
-        if found and not said and takes_back(lexed, clause):
+        if said and kind.name == "letter" and _has_its_text(lexed, clause, kind, said[-1].value, heading_before):
+            named.update(_beginnings(lexed, said[-1].value.last + 1, clause.last))
+        if found and not said and takes_back(lexed, clause, named):
             found[-1] = found[-1]._replace(mood=RETRACTED)
         elif found and said:
             if here & kinds.BUT and _corrects(lexed, clause, said[-1]):
@@ -145,7 +150,7 @@ def _of_clause(
     lexed: Lexed, clause: Clause, number: int, kind: Kind, heading: bool, plainly: bool
 ) -> Iterator[Candidate]:
     for rank, rule, value in _stated(lexed, clause, kind, heading, plainly):
-        said = clause._replace(last=value.last) if _has_its_text(lexed, clause, kind, value) else clause
+        said = clause._replace(last=value.last) if _has_its_text(lexed, clause, kind, value, heading) else clause
         mood = mood_of(lexed, said, value.first, value.last)
         if mood == ASKED and rule == "a label":
             mood = ASSERTED  # a choice whose text is a question
@@ -154,7 +159,7 @@ def _of_clause(
             return
 
 
-def _has_its_text(lexed: Lexed, clause: Clause, kind: Kind, value: Value) -> bool:
+def _has_its_text(lexed: Lexed, clause: Clause, kind: Kind, value: Value, heading: bool) -> bool:
     """True if a choice is announced with its text, which says nothing of the choice: "The answer is (B) impossible"."""
     if kind.name != "letter" or value.last == clause.last or not is_label(lexed, value):
         return False
@@ -163,7 +168,7 @@ def _has_its_text(lexed: Lexed, clause: Clause, kind: Kind, value: Value) -> boo
         place -= 1
     if place < clause.first:  # the text opens with it
         following = next((token for token in lexed.tokens[value.last + 1 :] if token.kinds & kinds.WORD), None)
-        opens = not lexed.text[: lexed.tokens[value.first].start].strip(" *([\n")
+        opens = heading or not lexed.text[: lexed.tokens[value.first].start].strip(" *([\n")
         return opens and following is not None and not following.kinds & (kinds.IS | kinds.NOT)
     return bool(lexed.tokens[place].kinds & (kinds.IS | kinds.COLON))
 
@@ -270,8 +275,9 @@ def _in_slot(lexed: Lexed, kind: Kind, clause: Clause, slot: int, plainly: bool 
     if value is None or kind.name == "text":
         return value
     words = _content_words(lexed, slot, value.first)
-    if kind.name == "value" and words < 3 and value.first > slot and is_named(lexed, value, slot):
-        return None  # "on page 5"; but "the coach lives in house number 2" tells where
+    if kind.name == "value" and words < 3 and is_named(lexed, value, slot):
+        # "on page 5"; but "the coach lives in house number 2" tells where, and "option 2" is chosen by its number
+        return value if value.first == slot + 1 and tokens[slot].kinds & kinds.OPTION else None
     if plainly or kind.name == "letter":
         return value if words <= (0 if plainly else 3) else None
     return value if words <= 2 else meant_value(lexed, kind, clause, slot, last)
@@ -334,14 +340,22 @@ def _is_heading(lexed: Lexed, clause: Clause) -> bool:
     """True for a line that only announces the answer: "Final answer:", "## Answer"."""
     here, last = clause.kinds, lexed.tokens[clause.last].kinds
     named = here & _NAMES or (here & kinds.GOOD and here & kinds.OPTION)
-    if clause.ender != kinds.LINE or not named or here & (_TELLING & ~kinds.WORD | kinds.EQUALS):
+    if clause.ender != kinds.LINE or not named or (here & kinds.ASK and not here & kinds.ANSWER):
+        return False
+    if here & (_TELLING & ~kinds.WORD | kinds.EQUALS):
         return False
     words = sum(bool(token.kinds & kinds.WORD) for token in lexed.tokens[clause.first : clause.last + 1])
     return words <= _HEADING and bool(last & (kinds.WORD | kinds.COLON | kinds.EMPHASIS))
 
 
-def takes_back(lexed: Lexed, clause: Clause) -> bool:
-    """True if a clause without a value says that the answer before it is wrong: "This answer is wrong", "That is not right"."""
+def _beginnings(lexed: Lexed, first: int, last: int) -> set[str]:
+    return {lexed.said(at, at).lower()[:_STEM] for at in range(first, last + 1)}
+
+
+def takes_back(lexed: Lexed, clause: Clause, named: Collection[str] = ()) -> bool:
+    """True if a clause without a value says that the answer before it is wrong: "This answer is wrong", "That is not right".
+
+    Words that begin like one of `named` are the subject of the question, and judge nothing."""
     subject, denied = True, False
     for token in lexed.tokens[clause.first : clause.last + 1]:
         here = token.kinds
@@ -357,7 +371,8 @@ def takes_back(lexed: Lexed, clause: Clause) -> bool:
         if here & (kinds.THIS | kinds.ANSWER | kinds.RETRACT):
             subject = True
         elif subject and (here & kinds.BAD or (denied and here & kinds.GOOD)):
-            return True
+            if lexed.text[token.start : token.end].lower()[:_STEM] not in named:
+                return True
         elif not here & (kinds.IS | kinds.NOT | _LIGHT):
             subject = False
     return False

@@ -250,7 +250,7 @@ def _unspaced(run: re.Match[str], known: re.Pattern[str], words: Vocabulary, tok
 def _with_phrases(text: str, tokens: list[Token], words: Vocabulary) -> list[Token]:
     """Join words that are known only together, such as "at least", into one token."""
     longest, phrases = words.longest, words.phrases
-    said = [text[token.start : token.end].lower() if token.kinds & _SAID else "" for token in tokens]
+    said = [text[token.start : token.end].lower() if token.kinds & (_SAID | kinds.OTHER) else "" for token in tokens]
     joined: list[Token] = []
     at, count = 0, len(tokens)
     while at < count:

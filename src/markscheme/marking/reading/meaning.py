@@ -47,9 +47,21 @@ def _predicate(lexed: Lexed, kind: Kind, first: int, last: int) -> Value | None:
     for at in range(last - 1, first - 1, -1):
         if lexed.tokens[at].kinds & kinds.IS:
             value = value_in(lexed, kind, at + 1, last)
-            subject = value_in(lexed, kind, first, at - 1) if value is not None and at > first else None
+            agent = _agent(lexed, kind, value, last) if value is not None and value.first == at + 1 else None
+            subject = agent or (value_in(lexed, kind, first, at - 1) if value is not None and at > first else None)
             return value if value is None or subject is None else value._replace(parts=(subject.content,))
     return value_in(lexed, kind, first, last)
+
+
+def _agent(lexed: Lexed, kind: Kind, value: Value, last: int) -> Value | None:
+    """Who or where, of a verb and its preposition: of "founded by Ann Lee in 1890" it is Ann Lee."""
+    tokens, begin = lexed.tokens, value.first + 2
+    if begin > last or tokens[value.first].kinds != kinds.WORD or not tokens[begin - 1].kinds & kinds.WITHIN:
+        return None
+    stops = kinds.WITHIN | kinds.COMMA | kinds.AND
+    places = range(begin + 1, last + 1)
+    end = next((at for at in places if tokens[at].kinds & stops and not tokens[at - 1].kinds & stops), last + 1)
+    return value_in(lexed, kind, begin, end - 1)
 
 
 def _worked_out(lexed: Lexed, clause: Clause) -> list[str]:

@@ -25,6 +25,7 @@ _SIGNS: Final = (
 )
 WORD_PATTERN: Final = rf"[{_LATIN}]+(?:['’][{_LATIN}]+)*|(?:[^\W\d_{_LATIN}]|[{_SIGNS}])+"
 _WORD: Final = re.compile(WORD_PATTERN)
+_PARTS: Final = re.compile(rf"{WORD_PATTERN}|-")
 _LEXICON: Final = files("markscheme.marking.reading.lexicon")
 _REMEMBERED: Final = 50_000
 _ANNOUNCES: Final = kinds.ANSWER | kinds.CHOOSE | kinds.GOOD | kinds.OPTION | kinds.RETRACT
@@ -62,9 +63,10 @@ class Vocabulary:
         words = tuple(_WORD.findall(entry)) if not _UNSPACED.search(entry) else (entry,)
         if len(words) < 2:
             self.words[entry] = self.words.get(entry, 0) | bit
-        else:
-            self.phrases[words] = self.phrases.get(words, 0) | bit
-            self.longest[words[0]] = max(self.longest.get(words[0], 0), len(words))
+            return
+        for phrase in {words, tuple(_PARTS.findall(entry))}:  # with its hyphens and without
+            self.phrases[phrase] = self.phrases.get(phrase, 0) | bit
+            self.longest[phrase[0]] = max(self.longest.get(phrase[0], 0), len(phrase))
 
 
 @cache
