@@ -30,8 +30,9 @@ LARGEST_TEXT = 2**24
 MOST_RUNS = 8  # most kinds of events in one portion that are merged before decoding
 LONGEST_GAP = 100  # most bytes between two events: a blank line and the name of the second
 # Pause between reads of a stream whose events arrive one by one: this share of the time so far, up to a limit in
-# seconds. Waking up for every event costs more than everything else; meanwhile the packets wait in the kernel.
-REST, LONGEST_REST = 0.04, 0.1
+# seconds. Waking up for every event costs more than everything else; meanwhile the packets wait in the kernel. Pauses end
+# at multiples of TICK, so that many streams are read in one iteration of the event loop.
+REST, LONGEST_REST, TICK = 0.1, 0.5, 0.02
 SMALL = 2**15  # bytes; larger pieces are read at once
 DEEPEST = 6  # most nested objects that are merged piece by piece: a tool call in a list in a delta has four
 
@@ -256,7 +257,7 @@ async def _rested(answer: aiohttp.ClientResponse, sent: float, last: float) -> f
         return now
     transport.pause_reading()
     try:
-        await asyncio.sleep(rest)
+        await asyncio.sleep(TICK - (now + rest) % TICK + rest)
     finally:
         transport.resume_reading()
     return time.monotonic()
