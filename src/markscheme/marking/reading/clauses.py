@@ -40,9 +40,10 @@ class Clause(NamedTuple):
 
 def clauses(lexed: Lexed) -> list[Clause]:
     """The clauses of a text, in order."""
-    if not lexed.cut:
-        lexed.cut.extend(_cut(lexed))
-    return lexed.cut
+    if "clauses" not in lexed.made:
+        lexed.made["clauses"] = _cut(lexed)
+    found: list[Clause] = lexed.made["clauses"]
+    return found
 
 
 def _cut(lexed: Lexed) -> list[Clause]:
@@ -208,7 +209,9 @@ def _is_sought(tokens: list[Token], first: int, at: int) -> bool:
         if here & (kinds.EQUALS | kinds.COLON | kinds.IS | kinds.ANSWER):
             return False
         # A "who" or "which" after a noun or a comma asks nothing.
-        relative = before & kinds.COMMA or (before & kinds.WORD and not before & ~(kinds.UNIT | kinds.WORD))
+        relative = before & kinds.COMMA or (
+            before & kinds.WORD and not before & ~(kinds.UNIT | kinds.WORD | kinds.SYMBOL)
+        )
         if here & kinds.ASK and (place == first or not relative):
             return True
     return False

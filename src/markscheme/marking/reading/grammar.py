@@ -26,6 +26,7 @@ _LIGHT: Final = (
     | kinds.APPROX | kinds.ANSWER | kinds.GOOD | kinds.BAD
 )  # fmt: skip
 _TELLING: Final = kinds.WORD | kinds.NUMBER | kinds.LETTER | kinds.FORMULA | kinds.BOX
+_VALUES: Final = _TELLING & ~kinds.WORD | kinds.NUMERAL | kinds.SYMBOL  # one of these is in every number or expression
 _NAMES: Final = kinds.ANSWER | kinds.RESULT
 _PHRASE: Final = 10  # tokens between "answer" and "is": "the answer to the second part of the problem is"
 _HEADING: Final = 6  # words of a line that only announces the answer
@@ -47,6 +48,13 @@ def candidates(lexed: Lexed, kind: Kind, *, plainly: bool = False) -> list[Candi
     """Everything in a text that may be its answer, in the order of the text, with what was taken back marked so.
 
     `plainly` asks for a value right after "the answer is": after a box, a remark is likelier than a second answer."""
+    if (kind, plainly) not in lexed.made:
+        lexed.made[kind, plainly] = _candidates(lexed, kind, plainly)
+    found: list[Candidate] = lexed.made[kind, plainly]
+    return found
+
+
+def _candidates(lexed: Lexed, kind: Kind, plainly: bool) -> list[Candidate]:
     found: list[Candidate] = []
     heading = remarking = reconsidered = False
     named: set[str] = set()  # how the words of the chosen option's text begin
@@ -149,6 +157,9 @@ def _is_remark(lexed: Lexed, clause: Clause) -> bool:
 def _of_clause(
     lexed: Lexed, clause: Clause, number: int, kind: Kind, heading: bool, plainly: bool
 ) -> Iterator[Candidate]:
+    may_say = _VALUES if kind.name == "value" else 0 if kind.words else kind.classes
+    if may_say and not clause.kinds & may_say:
+        return
     for rank, rule, value in _stated(lexed, clause, kind, heading, plainly):
         said = clause._replace(last=value.last) if _has_its_text(lexed, clause, kind, value, heading) else clause
         mood = mood_of(lexed, said, value.first, value.last)

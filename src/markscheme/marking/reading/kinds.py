@@ -15,7 +15,10 @@ from typing import Final
     APPROX, ASK, REMARK, YES, NO, TRUE, FALSE, NONE, ALL, UNKNOWN, QUESTION, ROLE, STEP, LABEL, FINAL, THIS, UNIT, WITHIN,
     FILLER, NUMERAL, SCALE, CONNECT, THINK, REFUSE, MINUS, RESULT, OTHERS, WOULD,
 ) = (1 << place for place in range(16, 63))  # fmt: skip
+SYMBOL: Final = 1 << 63  # a word that may be mathematics: x, sin, cm
 
 _NAMES: Final = {name: bit for name, bit in list(globals().items()) if name.isupper() and isinstance(bit, int)}
 FORMS: Final = {name.lower(): bit for name, bit in _NAMES.items() if bit < ANSWER}
-CLASSES: Final = {"NUMBER" if name == "NUMERAL" else name: bit for name, bit in _NAMES.items() if bit >= ANSWER}
+CLASSES: Final = {
+    "NUMBER" if name == "NUMERAL" else name: bit for name, bit in _NAMES.items() if ANSWER <= bit < SYMBOL
+}

@@ -7,16 +7,13 @@ match; every position is looked at a bounded number of times.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from markscheme.marking.reading import kinds
 from markscheme.marking.reading.boxes import closing_brace
 from markscheme.marking.reading.words import WORD_PATTERN, Vocabulary, language_of, unspaced_words, vocabulary
-
-if TYPE_CHECKING:
-    from markscheme.marking.reading.clauses import Clause
 
 
 class Token(NamedTuple):
@@ -70,9 +67,16 @@ _PATTERNS: Final = [(form, re.compile(first, re.DOTALL), re.compile(body, re.DOT
 _OPENS_IN_WORDS: Final = re.compile(r"\s*\\(?:text|textbf|mathrm)\s?\{[^{}\n]*[a-z]{3}")
 _PIECE: Final = re.compile(rf"{WORD_PATTERN}|\d+|\S")
 _CLOSES: Final = {"\\[": "\\]", "\\(": "\\)", "$$": "$$", "$": "$"}
+_WORD_FORM: Final = ((kinds.WORD, re.compile(WORD_PATTERN)),)
 _SAID: Final = kinds.WORD | kinds.LETTER
+_MAY_BE_SYMBOL: Final = kinds.WORD | kinds.AND | kinds.OR | kinds.UNIT | kinds.NUMERAL
+_GREEK_END: Final = "\u0400"  # Latin and Greek letters are before it
 NEAR: Final = 500  # characters from the end that are read first
+_LITTLE: Final = 200
 _LONGEST: Final = 2_000  # no formula or box that states an answer has more characters
+FUNCTIONS: Final = frozenset(
+    "sqrt pi sin cos tan cot sec csc log ln exp infinity inf mod max min gcd lcm i e oo frac dfrac cdot times".split()  # noqa: SIM905
+)
 
 
 @cache
@@ -89,7 +93,7 @@ class Lexed(NamedTuple):
     words: Vocabulary
     language: str
     labels: dict[str, str]  # the letter of a choice by its text, as it is written here
-    cut: list[Clause]  # its clauses, once somebody has asked for them
+    made: dict[Hashable, Any]  # its clauses and their candidates, once somebody has asked for them
 
     def said(self, first: int, last: int) -> str:
         """The text from one token to another, both included."""
@@ -113,13 +117,13 @@ def lex(text: str, start: int, end: int, choices: Mapping[str, str] | None = Non
     if not choices:
         return lexed
     labels: dict[str, str] = {}
-    return lexed._replace(tokens=_with_choices(text, lexed.tokens, choices, labels), labels=labels, cut=[])
+    return lexed._replace(tokens=_with_choices(text, lexed.tokens, choices, labels), labels=labels, made={})
 
 
 @lru_cache(maxsize=8)  # the ending of a response is read where its answer was
 def _lex(text: str, start: int, end: int) -> Lexed:
     language = language_of(text[start:end])
-    if language == "english" and start:  # a line says little: "Answer: 2.750 Euro"
+    if language == "english" and start and end - start < _LITTLE:  # a line says little: "Answer: 2.750 Euro"
         language = language_of(text[max(0, start - NEAR) : end])
     words = vocabulary(language)
     unspaced = unspaced_words(language)
@@ -132,7 +136,7 @@ def _lex(text: str, start: int, end: int) -> Lexed:
             at += 1
             continue
         found = form = None
-        for form, pattern in _forms_at(character):  # noqa: B007
+        for form, pattern in _WORD_FORM if _begins_word(text, at, character) else _forms_at(character):  # noqa: B007
             if (found := pattern.match(text, at, end)) is not None:
                 break
         if found is None or form is None:
@@ -142,7 +146,11 @@ def _lex(text: str, start: int, end: int) -> Lexed:
             if unspaced is not None and not character.isascii():
                 _unspaced(found, unspaced, words, tokens)
             else:
-                tokens.append(Token(kinds.WORD | words.classes(found[0].lower()), begin, at))
+                said = found[0].lower()
+                known = kinds.WORD | words.classes(said)
+                if len(said) < 3 or said in FUNCTIONS or text[begin - 1] == "\\":
+                    known |= _symbol(said, known, text[begin - 1])
+                tokens.append(Token(known, begin, at))
         elif form == kinds.FORMULA:
             at = _formula(text, found, end, tokens)
         elif form == kinds.BOX:
@@ -155,7 +163,19 @@ def _lex(text: str, start: int, end: int) -> Lexed:
             elif form == kinds.OTHER and found[0] == "**" and text.count("**", max(start, begin - 80), begin) % 2:
                 form = kinds.EMPHASIS  # the end of bold type
             tokens.append(Token(form, begin, at))
-    return Lexed(text, _with_phrases(text, tokens, words), words, language, {}, [])
+    return Lexed(text, _with_phrases(text, tokens, words), words, language, {}, {})
+
+
+def _begins_word(text: str, at: int, character: str) -> bool:
+    """True if only a word can begin at a place, as nearly everywhere in prose: then no other form is tried."""
+    return "c" <= character <= "z" and text[at + 1 : at + 2].isalpha()
+
+
+def _symbol(said: str, known: int, before: str) -> int:
+    """SYMBOL for a word that may be mathematics: x, sin, cm, or a command."""
+    short = len(said) == 1 and said < _GREEK_END
+    unknown = len(said) == 2 and said.isascii() and not known & ~_MAY_BE_SYMBOL
+    return kinds.SYMBOL if short or unknown or said in FUNCTIONS or before == "\\" else 0
 
 
 def near_end(text: str, start: int, end: int) -> int:
@@ -239,12 +259,15 @@ def _unspaced(run: re.Match[str], known: re.Pattern[str], words: Vocabulary, tok
     """Add the known words in a run of a script without blanks, and what is between them."""
     at = run.start()
     for word in known.finditer(run.string, *run.span()):
-        if word.start() > at:
-            tokens.append(Token(kinds.WORD, at, word.start()))
+        tokens += _unknown(run.string, at, word.start())
         at = word.end()
         tokens.append(Token(kinds.WORD | words.words.get(word[0], 0), word.start(), at))
-    if at < run.end():
-        tokens.append(Token(kinds.WORD, at, run.end()))
+    tokens += _unknown(run.string, at, run.end())
+
+
+def _unknown(text: str, start: int, end: int) -> list[Token]:
+    symbol = kinds.SYMBOL if end - start == 1 and text[start] < _GREEK_END else 0
+    return [Token(kinds.WORD | symbol, start, end)] if end > start else []
 
 
 def _with_phrases(text: str, tokens: list[Token], words: Vocabulary) -> list[Token]:

@@ -6,12 +6,9 @@ import re
 from typing import Final, NamedTuple
 
 from markscheme.marking.reading import kinds
-from markscheme.marking.reading.lexer import Lexed, Token
+from markscheme.marking.reading.lexer import FUNCTIONS, Lexed
 from markscheme.marking.reading.number_words import total
 
-_FUNCTIONS: Final = frozenset(
-    "sqrt pi sin cos tan cot sec csc log ln exp infinity inf mod max min gcd lcm i e oo frac dfrac cdot times".split()  # noqa: SIM905
-)
 _NOT_ALONE: Final = ("max", "min", "times")  # names that also are words
 _EDGE_FORMS: Final = kinds.EMPHASIS | kinds.COLON | kinds.COMMA
 EDGES: Final = ("#### ", "####", "|", "~", "•", '"', "“", "”", "'", "‘", "’", "`", "「", "」", "『", "』", "【", "】")
@@ -74,7 +71,7 @@ def _mathematics(lexed: Lexed, first: int, last: int) -> Value | None:
         first = last = first + 1  # a template taken literally: <16>
     telling = 0
     for token in tokens[first : last + 1]:
-        if token.kinds & kinds.WORD and not _is_mathematical(lexed, token):
+        if token.kinds & kinds.WORD and not token.kinds & (kinds.SYMBOL | _JOINS):
             return None
         telling |= token.kinds & (_COUNTED | kinds.BOX | kinds.LETTER | kinds.WORD)
     if not telling:
@@ -123,24 +120,13 @@ def _one(lexed: Lexed, at: int) -> str:
     return said
 
 
-def _is_mathematical(lexed: Lexed, token: Token) -> bool:
-    said = lexed.text[token.start : token.end]
-    if token.start and lexed.text[token.start - 1] == "\\":
-        return True
-    short = len(said) == 2 and said.isascii()
-    return (
-        (len(said) == 1 and said < _GREEK_END)
-        or (short and not token.kinds & ~(kinds.WORD | _JOINS | kinds.UNIT | kinds.NUMERAL))
-        or said.lower() in _FUNCTIONS
-        or bool(token.kinds & _JOINS)
-    )
-
-
 def _opens_expression(lexed: Lexed, at: int, last: int) -> bool:
+    if not lexed.tokens[at].kinds & (kinds.SYMBOL | kinds.LETTER):
+        return False
     said = lexed.said(at, at)
     if len(said) == 1:
         return at < last and bool(lexed.tokens[at + 1].kinds & (kinds.EQUALS | kinds.OTHER))
-    return said.lower() in _FUNCTIONS and said.lower() not in _NOT_ALONE
+    return said.lower() in FUNCTIONS and said.lower() not in _NOT_ALONE
 
 
 def _formulas(lexed: Lexed, at: int, last: int) -> Value:
@@ -211,7 +197,7 @@ def _plain(lexed: Lexed, at: int, last: int) -> Value:
 
 def _is_symbol(said: str, gap: int) -> bool:
     return (
-        (len(said) > 1 and said.lower() in _FUNCTIONS)
+        (len(said) > 1 and said.lower() in FUNCTIONS)
         or (len(said) == 1 and said < _GREEK_END and said not in ("a", "A", "I", "à"))
         or (len(said) == 2 and gap == 0 and said < _GREEK_END)
     )

@@ -38,6 +38,7 @@ _AFTER_LABEL: Final = (
 _SMALL: Final = frozenset("abcdefghij")
 _TYPESET_LABEL: Final = re.compile(r"(?:\\[a-z]+\s?\{)?[\s(]*[A-J][\s).]*\}?")
 _LETTER_INSIDE: Final = re.compile(r"\A.*?([A-J])[\s).]*\}?\Z")
+_LONGEST_SET: Final = 5  # letters of several choices, or of the name of one
 _SET: Final = re.compile(r"A?B?C?D?E?F?G?H?I?J?")
 _LEADING: Final = kinds.EMPHASIS | kinds.COLON | kinds.EQUALS | kinds.OPEN
 _TRAILING: Final = kinds.EMPHASIS | kinds.COMMA | kinds.CLOSE | kinds.OPEN
@@ -113,13 +114,15 @@ def label(lexed: Lexed, at: int) -> str:
 def is_choice(lexed: Lexed, at: int) -> bool:
     """True for a letter that is the label of a choice: not the article, the pronoun or a name in a formula."""
     token = lexed.tokens[at]
+    if token.end - token.start > _LONGEST_SET and token.kinds & kinds.WORD and not lexed.labels:
+        return False
     said = lexed.text[token.start : token.end]
     if said in lexed.labels:
         return True
     if token.kinds & (kinds.OTHER | kinds.FORMULA):
         return _TYPESET_LABEL.fullmatch(inside(said)) is not None
     if token.kinds & kinds.WORD:
-        joined = 1 < len(said) < 6 and _SET.fullmatch(said) is not None
+        joined = 1 < len(said) <= _LONGEST_SET and _SET.fullmatch(said) is not None
         native = said.lower() in lexed.words.letters and (said != said.lower() or said == said.upper())
         attached = lexed.text[token.start - 1 : token.start] if token.start else ""
         return (native and not (attached.isascii() and attached.isalnum())) or joined  # not the particle of B가
